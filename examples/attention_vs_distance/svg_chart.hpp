@@ -1,0 +1,19 @@
+#pragma once
+
+#include "chart.hpp"
+
+#include <string>
+#include <vector>
+
+namespace charts {
+
+struct svg_page {
+  std::string title = {}, subtitle = {};
+  int charts_per_row = 2;
+  double chart_width = 520, chart_height = 300;  ///< Of a chart with its labels but without its legend.
+};
+
+/// A self-contained SVG file. Lengths are in pixels.
+std::string svg(std::vector<chart> const& charts, svg_page const& page);
+
+}  // namespace charts

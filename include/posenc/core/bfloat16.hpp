@@ -1,0 +1,42 @@
+// bfloat16: the upper half of a float; a storage format, arithmetic is done in float.
+#pragma once
+
+#include <cstdint>
+
+#include "posenc/core/word.hpp"
+
+namespace posenc {
+
+/// A bfloat16 number by its bits; bit-compatible with __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t.
+/// From float: rounded once, to nearest even; subnormals kept; NaN stays a (quiet) NaN. To float: exact.
+struct bfloat16 {
+  std::uint16_t bits;
+
+  bfloat16() = default;
+  constexpr explicit bfloat16(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::word>(number))) {}
+  constexpr explicit operator float() const noexcept { return decode<detail::word>(bits); }
+
+  static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
+    bfloat16 result{};
+    result.bits = bits;
+    return result;
+  }
+  friend constexpr bool operator==(bfloat16 a, bfloat16 b) noexcept { return float(a) == float(b); }
+
+  /// The conversions for whatever Word computes on at a time; the 16 bits stand in the low half of each word.
+  template <class Word>
+  static constexpr typename Word::number decode(typename Word::bits bits) noexcept {
+    return Word::as_number(bits << 16);
+  }
+
+  template <class Word>
+  static constexpr typename Word::bits encode(typename Word::number number) noexcept {
+    using word = typename Word::bits;
+    auto const all = Word::as_bits(number);
+    auto const odd = (all >> 16) & word(1u);
+    auto const is_nan = (all & word(0x7fff'ffffu)) > word(0x7f80'0000u);
+    return Word::select(is_nan, (all >> 16) | word(0x40u), (all + word(0x7fffu) + odd) >> 16);
+  }
+};
+
+}  // namespace posenc

@@ -1,0 +1,133 @@
+// A strided view of head vectors, [tokens][heads][head_dim]: queries, keys, values, or embeddings (one head a token).
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/storage.hpp"
+
+namespace posenc {
+
+/// How many tokens, heads a token, and numbers a head.
+struct heads_shape {
+  std::size_t tokens = 0, heads = 0, head_dim = 0;
+  friend bool operator==(heads_shape const&, heads_shape const&) = default;
+};
+
+/// From one token, or head, to the next: in elements, of either sign. The numbers of one head are adjacent.
+struct heads_strides {
+  std::ptrdiff_t token = 0, head = 0;
+};
+
+/// Does not own its numbers; copying it copies the pointer. Zero tokens or heads are an empty view.
+/// Throws std::invalid_argument if head_dim is 0, if a view with numbers has no data, if the extent overflows, or, where T is not
+/// const, if two heads overlap in memory (a read-only view may: stride 0 shows one head many times).
+template <storable T>
+class heads_view {
+ public:
+  using element_type = T;
+
+  /// Dense: head vectors one after another.
+  heads_view(T* data, heads_shape shape)
+      : heads_view(data, shape, {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim), static_cast<std::ptrdiff_t>(shape.head_dim)}) {}
+
+  heads_view(T* data, heads_shape shape, heads_strides strides) : data_(data), shape_(shape), strides_(strides) {
+    detail::require(shape.head_dim > 0, "heads_view: head_dim must be positive, got 0");
+    if (shape.tokens == 0 || shape.heads == 0) return;
+    detail::require(data != nullptr, "heads_view: data must not be null for ", shape.tokens, " tokens x ", shape.heads, " heads");
+    check_extent();
+    if constexpr (!std::is_const_v<T>) check_apart();
+  }
+
+  /// Any view can be read only.
+  template <class U>
+    requires std::same_as<U const, T>
+  heads_view(heads_view<U> const& other) noexcept : data_(other.data()), shape_(other.shape()), strides_(other.strides()) {}
+
+  T* data() const noexcept { return data_; }
+  heads_shape const& shape() const noexcept { return shape_; }
+  heads_strides const& strides() const noexcept { return strides_; }
+  std::size_t tokens() const noexcept { return shape_.tokens; }
+  std::size_t heads() const noexcept { return shape_.heads; }
+  std::size_t head_dim() const noexcept { return shape_.head_dim; }
+
+  /// One head vector. Precondition, not checked: token < tokens(), head < heads().
+  std::span<T> operator()(std::size_t token, std::size_t head) const noexcept { return {at(token, head), shape_.head_dim}; }
+
+  /// `count` tokens, heads, or numbers of every head, from `first` on. Throws if that reaches beyond this view.
+  heads_view slice_tokens(std::size_t first, std::size_t count) const {
+    check_slice("tokens", first, count, shape_.tokens);
+    return {unchecked{}, count == 0 ? data_ : at(first, 0), {count, shape_.heads, shape_.head_dim}, strides_};
+  }
+  heads_view slice_heads(std::size_t first, std::size_t count) const {
+    check_slice("heads", first, count, shape_.heads);
+    return {unchecked{}, count == 0 ? data_ : at(0, first), {shape_.tokens, count, shape_.head_dim}, strides_};
+  }
+  heads_view slice_dims(std::size_t first, std::size_t count) const {
+    check_slice("dims", first, count, shape_.head_dim);
+    detail::require(count > 0, "heads_view: a slice of dims must not be empty");
+    return {unchecked{}, data_ == nullptr ? data_ : data_ + first, {shape_.tokens, shape_.heads, count}, strides_};
+  }
+
+ private:
+  struct unchecked {};
+  heads_view(unchecked, T* data, heads_shape shape, heads_strides strides) noexcept
+      : data_(data), shape_(shape), strides_(strides) {}
+
+  T* at(std::size_t token, std::size_t head) const noexcept {
+    return data_ + static_cast<std::ptrdiff_t>(token) * strides_.token + static_cast<std::ptrdiff_t>(head) * strides_.head;
+  }
+
+  static std::size_t magnitude(std::ptrdiff_t stride) noexcept {
+    return stride < 0 ? std::size_t{0} - static_cast<std::size_t>(stride) : static_cast<std::size_t>(stride);
+  }
+
+  static void check_slice(char const* what, std::size_t first, std::size_t count, std::size_t size) {
+    detail::require(first <= size && count <= size - first, "heads_view: a slice of ", what, " must lie within [0, ", size,
+                    "), got first ", first, ", count ", count);
+  }
+
+  void check_extent() const {
+    constexpr std::size_t limit = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
+    std::size_t room = limit;
+    auto const take = [&](std::size_t steps, std::size_t size) {
+      bool const fits = steps == 0 || size <= room / steps;
+      if (fits) room -= steps * size;
+      return fits;
+    };
+    bool const fits = take(1, shape_.head_dim) && take(shape_.tokens - 1, magnitude(strides_.token)) &&
+                      take(shape_.heads - 1, magnitude(strides_.head));
+    detail::require(fits, "heads_view: the view must fit into memory, got ", shape_.tokens, " tokens of stride ", strides_.token,
+                    " and ", shape_.heads, " heads of stride ", strides_.head);
+  }
+
+  // Two heads overlap if |a * token_stride + b * head_stride| < head_dim for some steps (a, b) != (0, 0) within the view.
+  void check_apart() const {
+    auto const dim = shape_.head_dim, token = magnitude(strides_.token), head = magnitude(strides_.head);
+    bool apart = (shape_.tokens == 1 || token >= dim) && (shape_.heads == 1 || head >= dim);
+    bool const nested = shape_.tokens == 1 || shape_.heads == 1 || token >= head * (shape_.heads - 1) + dim ||
+                        head >= token * (shape_.tokens - 1) + dim;
+    // Strides that interleave without nesting: for each a, only the two b nearest to cancelling it can overlap.
+    for (std::size_t a = 1; apart && !nested && a < shape_.tokens; ++a) {
+      auto const b = a * token / head, rest = a * token % head;
+      apart = !(b < shape_.heads && rest < dim) && !(b + 1 < shape_.heads && head - rest < dim);
+    }
+    detail::require(apart, "heads_view: heads that are written to must not overlap, got head_dim ", dim, " with ", shape_.tokens,
+                    " tokens of stride ", strides_.token, " and ", shape_.heads, " heads of stride ", strides_.head);
+  }
+
+  T* data_;
+  heads_shape shape_;
+  heads_strides strides_;
+};
+
+template <class T>
+heads_view(T*, heads_shape) -> heads_view<T>;
+template <class T>
+heads_view(T*, heads_shape, heads_strides) -> heads_view<T>;
+
+}  // namespace posenc

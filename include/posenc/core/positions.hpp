@@ -1,0 +1,12 @@
+// Where the tokens stand.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace posenc {
+
+/// One position a token, counted in tokens, in any order; gaps, repeats and negative positions are welcome.
+using positions_view = std::span<std::int64_t const>;
+
+}  // namespace posenc

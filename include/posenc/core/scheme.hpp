@@ -1,0 +1,60 @@
+// The encodings that are used together, each at its own site.
+#pragma once
+
+#include <tuple>
+#include <utility>
+
+#include "posenc/core/sites.hpp"
+
+namespace posenc {
+
+/// scheme{rope<halves>(...), adaptive_temperature{}}: at every site those act that can, in the order given; inverse temperatures
+/// multiply. A scheme is itself an encoding at all four sites, so schemes nest.
+template <positional_encoding... Encodings>
+class scheme {
+ public:
+  constexpr explicit scheme(Encodings... encodings) : encodings_(std::move(encodings)...) {}
+
+  template <class T>
+  void embed(heads_view<T> x, positions_view positions) const {
+    for_each([&]<class E>(E const& e) {
+      if constexpr (acts_on_embeddings<E>) e.embed(x, positions);
+    });
+  }
+  template <class T>
+  void encode_queries(heads_view<T> q, positions_view positions) const {
+    for_each([&]<class E>(E const& e) {
+      if constexpr (acts_on_queries_and_keys<E>) e.encode_queries(q, positions);
+    });
+  }
+  template <class T>
+  void encode_keys(heads_view<T> k, positions_view positions) const {
+    for_each([&]<class E>(E const& e) {
+      if constexpr (acts_on_queries_and_keys<E>) e.encode_keys(k, positions);
+    });
+  }
+  template <class T>
+  void adjust_scores(score_row<T> row) const {
+    for_each([&]<class E>(E const& e) {
+      if constexpr (acts_on_scores<E>) e.adjust_scores(row);
+    });
+  }
+  double inverse_temperature(row_statistics const& row) const {
+    double beta = 1;
+    for_each([&]<class E>(E const& e) {
+      if constexpr (acts_on_softmax<E>) beta *= e.inverse_temperature(row);
+    });
+    return beta;
+  }
+
+ private:
+  void for_each(auto&& act) const {
+    std::apply([&](auto const&... e) { (act(e), ...); }, encodings_);
+  }
+  [[no_unique_address]] std::tuple<Encodings...> encodings_;
+};
+
+/// No positional encoding: acts nowhere. [Kazemnejad 2023; Haviv 2022]
+using nope = scheme<>;
+
+}  // namespace posenc

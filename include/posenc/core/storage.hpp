@@ -1,0 +1,68 @@
+// Which number format a type stores, so that an engine's own 16-bit types are welcome.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <limits>
+#include <type_traits>
+
+#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/half.hpp"
+
+namespace posenc {
+
+/// The base of a storage_format: "T stores numbers bit by bit as Format does".
+template <class Format>
+struct stored_as {
+  using type = Format;
+};
+
+/// The format of T: float, double, half or bfloat16. Types whose std::numeric_limits tell (Eigen::half, Eigen::bfloat16,
+/// std::float16_t ...) are known already; any other trivially copyable type of the same size takes one line:
+///
+///     template <> struct posenc::storage_format<my_bf16> : posenc::stored_as<posenc::bfloat16> {};
+template <class T>
+struct storage_format {};
+
+template <>
+struct storage_format<float> : stored_as<float> {};
+template <>
+struct storage_format<double> : stored_as<double> {};
+template <>
+struct storage_format<half> : stored_as<half> {};
+template <>
+struct storage_format<bfloat16> : stored_as<bfloat16> {};
+
+template <class T>
+  requires(sizeof(T) == 2 && std::numeric_limits<T>::digits == 11 && std::numeric_limits<T>::max_exponent == 16)
+struct storage_format<T> : stored_as<half> {};
+
+template <class T>
+  requires(sizeof(T) == 2 && std::numeric_limits<T>::digits == 8 && std::numeric_limits<T>::max_exponent == 128)
+struct storage_format<T> : stored_as<bfloat16> {};
+
+template <class T>
+using storage_format_t = typename storage_format<std::remove_cv_t<T>>::type;
+
+/// T (const or not) can be an element of a heads_view.
+template <class T>
+concept storable = std::is_trivially_copyable_v<T> && requires { typename storage_format_t<T>; } &&
+                   sizeof(T) == sizeof(storage_format_t<T>);
+
+/// What arithmetic on T is done in: double for double, float for all others.
+template <storable T>
+using arithmetic_t = std::conditional_t<std::same_as<storage_format_t<T>, double>, double, float>;
+
+/// The number that `element` stores, exactly.
+template <storable T>
+constexpr arithmetic_t<T> load(T const& element) noexcept {
+  return static_cast<arithmetic_t<T>>(std::bit_cast<storage_format_t<T>>(element));
+}
+
+/// Stores `number`, rounded once to nearest even.
+template <storable T>
+constexpr void store(T& element, arithmetic_t<T> number) noexcept {
+  element = std::bit_cast<T>(static_cast<storage_format_t<T>>(number));
+}
+
+}  // namespace posenc

@@ -1,0 +1,37 @@
+// The frequencies of RoPE and of sinusoidal embeddings: a geometric series.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "posenc/frequency/frequencies.hpp"
+
+namespace posenc {
+namespace detail {
+
+inline frequencies geometric_series(char const* rule, std::size_t dim, double base, double steps_to_base) {
+  require(dim > 0 && dim % 2 == 0, rule, ": the dimension must be even and positive, got ", dim);
+  require(is_finite(base) && base > 0, rule, ": base must be finite and positive, got ", base);
+  std::vector<double> inv_freq(dim / 2);
+  for (std::size_t i = 0; i < inv_freq.size(); ++i) inv_freq[i] = std::pow(base, -static_cast<double>(i) / steps_to_base);
+  return frequencies(std::move(inv_freq));
+}
+
+}  // namespace detail
+
+/// inv_freq_i = base^(-2i / dim), i = 0 .. dim/2 - 1: 1 radian per position for the first pair, almost 1/base for the last.
+/// [Vaswani 2017, 3.5; Su 2021, 3.2.2] dim is head_dim, or rotary_dim where a head is rotated in part (GPT-NeoX).
+/// Accuracy: that of std::pow. Throws std::invalid_argument unless dim is even and positive and base finite and positive.
+inline frequencies geometric(std::size_t dim, double base) {
+  return detail::geometric_series("geometric", dim, base, static_cast<double>(dim) / 2);
+}
+
+/// inv_freq_i = base^(-i / (dim/2 - 1)): the same with both ends included, so that the last pair has 1/base exactly.
+/// The denominator of tensor2tensor, fairseq and Whisper; a single pair has frequency 1.
+inline frequencies geometric_inclusive(std::size_t dim, double base) {
+  return detail::geometric_series("geometric_inclusive", dim, base, dim > 2 ? static_cast<double>(dim) / 2 - 1 : 1);
+}
+
+}  // namespace posenc

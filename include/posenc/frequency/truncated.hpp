@@ -1,0 +1,46 @@
+// p-RoPE: only the highest frequencies rotate.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "posenc/frequency/frequencies.hpp"
+
+namespace posenc {
+
+/// How many of `pairs` pairs p-RoPE keeps: floor(p * pairs).
+using kept_pairs_rule = std::size_t (*)(double p, std::size_t pairs);
+
+/// As the paper's code computes it, int(p * head_dim // 2), in floating point: (p, head_dim) = (0.58, 100) keeps 28, for 0.58 * 100
+/// is 57.99... there. What a model trained with that code needs.
+inline std::size_t published_floor(double p, std::size_t pairs) {
+  return static_cast<std::size_t>(std::floor(p * static_cast<double>(2 * pairs) / 2));
+}
+
+/// As p is written in decimals: (0.58, 100) keeps 29. A product within two roundings of an integer is that integer.
+inline std::size_t exact_floor(double p, std::size_t pairs) {
+  auto const product = p * static_cast<double>(pairs), nearest = std::round(product);
+  bool const is_integer = std::abs(product - nearest) <= 2 * std::numeric_limits<double>::epsilon() * product;
+  return static_cast<std::size_t>(is_integer ? nearest : std::floor(product));
+}
+
+/// p-RoPE [Barbero 2024, 6.1]: keeps the highest fraction p of the frequencies and sets the others to 0; p = 1 is RoPE, p = 0 NoPE.
+///
+///     head_dim 16, base b, p 0.5     exponent of b (all divided by 16)
+///     RoPE                            0  -2  -4  -6  -8 -10 -12 -14
+///     truncated: p-RoPE               0  -2  -4  -6   .   .   .   .     the same exponents, the slow pairs stand still
+///     partial rotary (GPT-NeoX)       0  -4  -8 -12   .   .   .   .     geometric(8, b): the whole range in fewer pairs
+///
+/// `f` in order of falling frequency, as geometric makes it. Throws std::invalid_argument unless p is in [0, 1].
+inline frequencies truncated(frequencies const& f, double p, kept_pairs_rule kept_pairs = published_floor) {
+  detail::require(is_finite(p) && p >= 0 && p <= 1, "truncated: p must be in [0, 1], got ", p);
+  std::vector<double> inv_freq(f.inv_freq().begin(), f.inv_freq().end());
+  auto const kept = std::min(kept_pairs(p, f.pairs()), f.pairs());
+  std::fill(inv_freq.begin() + static_cast<std::ptrdiff_t>(kept), inv_freq.end(), 0.0);
+  return frequencies(std::move(inv_freq), f.attention_factor());
+}
+
+}  // namespace posenc

@@ -1,0 +1,46 @@
+// Where the two numbers of a pair live within a rotary block.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+namespace posenc {
+
+/// Pairs (i, i + n/2) of a block of n numbers: x0 x1 x2 x3 y0 y1 y2 y3.
+/// Also "half-split", "rotate_half", NeoX; Llama in Hugging Face's form, Gemma, Qwen, and the code of the p-RoPE paper.
+struct halves {
+  static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return pair; }
+  static constexpr std::size_t y_index(std::size_t pair, std::size_t pairs) noexcept { return pairs + pair; }
+
+  template <class Lanes, class T>
+  static void load(T const* block, std::size_t pair, std::size_t pairs, typename Lanes::number& x, typename Lanes::number& y) noexcept {
+    x = Lanes::load(block + pair), y = Lanes::load(block + pairs + pair);
+  }
+  template <class Lanes, class T>
+  static void store(T* block, std::size_t pair, std::size_t pairs, typename Lanes::number const& x,
+                    typename Lanes::number const& y) noexcept {
+    Lanes::store(block + pair, x), Lanes::store(block + pairs + pair, y);
+  }
+};
+
+/// Pairs (2i, 2i + 1): x0 y0 x1 y1 x2 y2 x3 y3.
+/// [Su 2021]; GPT-J, Llama in Meta's form, GLM, Cohere.
+struct interleaved {
+  static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return 2 * pair; }
+  static constexpr std::size_t y_index(std::size_t pair, std::size_t) noexcept { return 2 * pair + 1; }
+
+  template <class Lanes, class T>
+  static void load(T const* block, std::size_t pair, std::size_t, typename Lanes::number& x, typename Lanes::number& y) noexcept {
+    Lanes::load_pairs(block + 2 * pair, x, y);
+  }
+  template <class Lanes, class T>
+  static void store(T* block, std::size_t pair, std::size_t, typename Lanes::number const& x,
+                    typename Lanes::number const& y) noexcept {
+    Lanes::store_pairs(block + 2 * pair, x, y);
+  }
+};
+
+template <class L>
+concept pair_layout = std::same_as<L, halves> || std::same_as<L, interleaved>;
+
+}  // namespace posenc

@@ -1,0 +1,56 @@
+#pragma once
+
+/// Rows of the sinusoidal embedding of 8 dims, base 10000, in four forms.
+/// Source: [Vaswani 2017, section 3.5]; tensor2tensor get_timing_signal_1d and fairseq SinusoidalPositionalEmbedding
+/// for the concatenated order and the exponent over h - 1. Evaluated with 70 digits, written with 17.
+
+#include <array>
+
+namespace golden {
+
+struct sinusoidal_row {
+  long long position;
+  std::array<double, 8> values;
+};
+
+/// [Vaswani 2017]: sin at 2j, cos at 2j + 1, frequency 10000^(-j/4).
+inline constexpr std::array<sinusoidal_row, 2> sinusoidal_interleaved_half{{
+    {1,
+     {{0.84147098480789651, 0.54030230586813972, 0.099833416646828152, 0.99500416527802577, 9.9998333341666647e-3,
+       0.99995000041666528, 9.9999983333334167e-4, 0.99999950000004167}}},
+    {1000,
+     {{0.82687954053200256, 0.56237907629070299, -0.50636564110975879, 0.86231887228768393, -0.54402111088936981,
+       -0.83907152907645245, 0.84147098480789651, 0.54030230586813972}}},
+}};
+
+/// The same order with frequency 10000^(-j/3).
+inline constexpr std::array<sinusoidal_row, 2> sinusoidal_interleaved_half_minus_one{{
+    {1,
+     {{0.84147098480789651, 0.54030230586813972, 0.046399223464731272, 0.99892297604063044, 2.1544330233656039e-3,
+       0.99999767920648087, 9.9999999833333333e-5, 0.999999995}}},
+    {1000,
+     {{0.82687954053200256, 0.56237907629070299, 0.65031685958630448, -0.7596630714585294, 0.83446320776041349,
+       -0.55106365775126288, 0.099833416646828152, 0.99500416527802577}}},
+}};
+
+/// RoFormer, XLM: the sines, then the cosines; frequency 10000^(-j/4).
+inline constexpr std::array<sinusoidal_row, 2> sinusoidal_concatenated_half{{
+    {1,
+     {{0.84147098480789651, 0.099833416646828152, 9.9998333341666647e-3, 9.9999983333334167e-4, 0.54030230586813972,
+       0.99500416527802577, 0.99995000041666528, 0.99999950000004167}}},
+    {1000,
+     {{0.82687954053200256, -0.50636564110975879, -0.54402111088936981, 0.84147098480789651, 0.56237907629070299,
+       0.86231887228768393, -0.83907152907645245, 0.54030230586813972}}},
+}};
+
+/// tensor2tensor, fairseq: the sines, then the cosines; frequency 10000^(-j/3).
+inline constexpr std::array<sinusoidal_row, 2> sinusoidal_concatenated_half_minus_one{{
+    {1,
+     {{0.84147098480789651, 0.046399223464731272, 2.1544330233656039e-3, 9.9999999833333333e-5, 0.54030230586813972,
+       0.99892297604063044, 0.99999767920648087, 0.999999995}}},
+    {1000,
+     {{0.82687954053200256, 0.65031685958630448, 0.83446320776041349, 0.099833416646828152, 0.56237907629070299,
+       -0.7596630714585294, -0.55106365775126288, 0.99500416527802577}}},
+}};
+
+}  // namespace golden
