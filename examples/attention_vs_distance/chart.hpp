@@ -1,10 +1,10 @@
+// Line charts as plain data. terminal_chart.hpp and svg_chart.hpp draw them.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-/// Line charts for a terminal and for SVG. What to draw is here; how, in terminal_chart.hpp and svg_chart.hpp.
 namespace charts {
 
 struct range {
@@ -27,7 +27,7 @@ struct chart {
   std::string title = {};
   axis x = {}, y = {};
   std::vector<series> curves = {};
-  std::optional<range> y_range = {};  ///< Without it, all that is drawn fits.
+  std::optional<range> y_range = {};  ///< Without it, the chart shows all there is.
 };
 
 }  // namespace charts

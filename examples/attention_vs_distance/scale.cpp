@@ -4,137 +4,120 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 namespace charts {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double rounding = 1e-9;  // of an axis' units, so that a tick at its very end is not lost
-
-// The least of 1, 2, 5, 10, 20, 50, ... of which `at_most` multiples reach across `span`.
-double round_step(double span, int at_most) {
-  double const least = span / (at_most - 1);
-  double const magnitude = std::pow(10.0, std::floor(std::log10(least)));
-  for (double const factor : {1.0, 2.0, 5.0})
-    if (factor * magnitude >= least) return factor * magnitude;
-  return 10 * magnitude;
-}
 
 std::vector<double> multiples(double step, range within) {
+  constexpr double rounding = 1e-9;  // must not lose a tick at the end of an axis
   std::vector<double> result;
   double const last = std::floor(within.high / step + rounding);
   for (double k = std::ceil(within.low / step - rounding); k <= last; ++k) result.push_back(k * step + 0.0);
   return result;
 }
 
-std::string written(double value, std::chars_format format, int precision) {
-  std::array<char, 64> text;
-  auto const end = std::to_chars(text.data(), text.data() + text.size(), value, format, precision).ptr;
-  return {text.data(), end};
-}
+std::vector<tick> linear_ticks(range within, int at_most) {
+  double const least = (within.high - within.low) / (at_most - 1);
+  double const magnitude = std::pow(10.0, std::floor(std::log10(least)));
+  double step = 10 * magnitude;
+  for (double const factor : {5, 2, 1}) step = factor * magnitude >= least ? factor * magnitude : step;
 
-std::vector<tick> labelled(std::vector<double> const& values, int digits = 3) {
+  double const largest = std::max(std::abs(within.low), std::abs(within.high));
+  int const digits = static_cast<int>(std::floor(std::log10(largest)) - std::floor(std::log10(step))) + 1;
   std::vector<tick> result;
-  for (double const value : values) result.push_back({value, compact(value, digits)});
+  for (double const value : multiples(step, within)) result.push_back({value, compact(value, std::max(digits, 3))});
   return result;
 }
 
-std::vector<tick> linear_ticks(range within, int at_most) {
-  double const step = round_step(within.high - within.low, at_most);
-  double const largest = std::max(std::abs(within.low), std::abs(within.high));
-  int const digits = static_cast<int>(std::floor(std::log10(largest)) - std::floor(std::log10(step))) + 1;
-  return labelled(multiples(step, within), std::clamp(digits, 3, 15));
-}
-
-// Powers of ten, if the axis spans some; else 1, 2, 5, 10, 20, ...; else as on a linear axis.
+// Powers of ten; on a short axis 1, 2, 5, 10, 20, ...; on a very short one, as if it were linear.
 std::vector<tick> logarithmic_ticks(range exponents, int at_most) {
   double const span = exponents.high - exponents.low;
-  std::vector<double> powers, finer;
-  for (double const exponent : multiples(std::ceil(span / (at_most - 1)), exponents))
-    powers.push_back(std::pow(10.0, exponent));
-  if (powers.size() >= 3 || span > 2) return labelled(powers);
+  if (span < 0.8) return linear_ticks({std::pow(10.0, exponents.low), std::pow(10.0, exponents.high)}, at_most);
 
-  for (double exponent = std::floor(exponents.low); exponent <= exponents.high; ++exponent)
-    for (double const factor : {1.0, 2.0, 5.0}) {
-      double const place = exponent + std::log10(factor);
-      if (place >= exponents.low - rounding && place <= exponents.high + rounding)
-        finer.push_back(factor * std::pow(10.0, exponent));
-    }
-  if (finer.size() >= 2 && finer.size() <= static_cast<std::size_t>(at_most)) return labelled(finer);
-  if (powers.size() == 2) return labelled(powers);
-  return linear_ticks({std::pow(10.0, exponents.low), std::pow(10.0, exponents.high)}, at_most);
+  std::vector<tick> result;
+  for (double const factor : {1, 2, 5}) {
+    double const shift = std::log10(factor), step = span > 2 ? std::ceil(span / (at_most - 1)) : 1;
+    if (factor > 1 && span > 2) break;
+    for (double const exponent : multiples(step, {exponents.low - shift, exponents.high - shift}))
+      result.push_back({factor * std::pow(10.0, exponent), compact(factor * std::pow(10.0, exponent))});
+  }
+  std::ranges::sort(result, {}, &tick::value);
+  return result;
+}
+
+std::string written(double value, std::chars_format format, int precision) {
+  std::array<char, 64> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value, format, precision).ptr};
+}
+
+std::vector<double> values_of(chart const& c, std::initializer_list<std::vector<double> series::*> members) {
+  std::vector<double> result;
+  for (series const& curve : c.curves)
+    for (auto const member : members) result.insert(result.end(), (curve.*member).begin(), (curve.*member).end());
+  return result;
 }
 
 }  // namespace
 
-scale::scale(bool logarithmic, std::span<std::span<double const> const> values, double margin)
-    : logarithmic_(logarithmic), low_(infinity), high_(-infinity) {
-  for (auto const& some : values)
-    for (double const value : some)
-      if (double const place = along(value); !std::isnan(place)) {
-        low_ = std::min(low_, place);
-        high_ = std::max(high_, place);
-      }
-  if (low_ > high_) low_ = 0, high_ = 1;
+scale::scale(bool logarithmic, std::vector<double> const& values, double margin)
+    : logarithmic_(logarithmic), shown_{HUGE_VAL, -HUGE_VAL} {
+  for (double const value : values)
+    if (double const place = along(value); !std::isnan(place))
+      shown_ = {std::min(shown_.low, place), std::max(shown_.high, place)};
+  if (shown_.low > shown_.high) shown_ = {0, 1};
 
-  // A constant still needs an axis around it, and ticks need digits to differ in.
-  double const size = std::max(std::abs(low_), std::abs(high_));
-  if (high_ - low_ < std::max(1e-290, 1e-9 * size)) margin = logarithmic_ ? 0.5 : size < 1e-280 ? 1.0 : size / 2;
-  else margin *= high_ - low_;
-  low_ -= margin;
-  high_ += margin;
+  // A constant needs an axis around it, too, and ticks need digits to differ in.
+  double const size = std::max(std::abs(shown_.low), std::abs(shown_.high)), span = shown_.high - shown_.low;
+  bool const constant = span < std::max(1e-290, 1e-9 * size);
+  double const more = !constant ? margin * span : logarithmic_ ? 0.5 : size < 1e-280 ? 1 : size / 2;
+  shown_ = {shown_.low - more, shown_.high + more};
 }
 
 double scale::along(double value) const {
-  constexpr double largest = 1e280;  // leaves room for margins, differences and ticks to neither over- nor underflow
-  if (!(std::abs(value) <= largest) || (logarithmic_ && !(value >= 1 / largest))) return nan;
+  constexpr double largest = 1e280;  // leaves room for differences and margins
+  if (!(std::abs(value) <= largest) || (logarithmic_ && value < 1 / largest)) return nan;
   return logarithmic_ ? std::log10(value) : value;
 }
 
 double scale::operator()(double value) const {
-  constexpr double far = 50;  // keeps coordinates small; nothing that far off can be seen
-  return std::clamp((along(value) - low_) / (high_ - low_), -far, far);
+  constexpr double far = 50;  // off the chart in any case, yet a small number
+  return std::clamp((along(value) - shown_.low) / (shown_.high - shown_.low), -far, far);
 }
 
 std::vector<tick> scale::ticks(int at_most) const {
-  return logarithmic_ ? logarithmic_ticks({low_, high_}, at_most) : linear_ticks({low_, high_}, at_most);
+  return logarithmic_ ? logarithmic_ticks(shown_, at_most) : linear_ticks(shown_, at_most);
 }
 
-scale x_scale(chart const& c) {
-  std::vector<std::span<double const>> values;
-  for (series const& curve : c.curves) values.push_back(curve.x);
-  return {c.x.logarithmic, values, 0};
-}
+plane::plane(chart const& c)
+    : x(c.x.logarithmic, values_of(c, {&series::x}), 0),
+      y(c.y_range ? scale(c.y.logarithmic, {c.y_range->low, c.y_range->high}, 0)
+                  : scale(c.y.logarithmic, values_of(c, {&series::y, &series::low, &series::high}), 0.04)) {}
 
-scale y_scale(chart const& c) {
-  if (c.y_range) {
-    std::array<double, 2> const ends{c.y_range->low, c.y_range->high};
-    std::array<std::span<double const>, 1> const values{ends};
-    return {c.y.logarithmic, values, 0};
+std::vector<std::vector<point>> plane::strokes(std::vector<double> const& xs, std::vector<double> const& ys) const {
+  std::vector<std::vector<point>> result(1);
+  for (std::size_t i = 0; i < std::min(xs.size(), ys.size()); ++i) {
+    point const next{x(xs[i]), y(ys[i])};
+    if (!std::isnan(next.x) && !std::isnan(next.y)) result.back().push_back(next);
+    else if (!result.back().empty()) result.emplace_back();
   }
-  std::vector<std::span<double const>> values;
-  for (series const& curve : c.curves) values.insert(values.end(), {curve.y, curve.low, curve.high});
-  return {c.y.logarithmic, values, 0.04};
+  if (result.back().empty()) result.pop_back();
+  return result;
 }
 
 std::string compact(double value, int digits) {
-  if (value == 0) return "0";
-  // Rounding first lets 999999 become 1M, not 1000k.
+  if (value == 0 || !std::isfinite(value)) return value == 0 ? "0" : "?";
+  // Rounded before anything else, 999999 becomes 1M, not 1000k.
   std::string const scientific = written(value, std::chars_format::scientific, digits - 1);
   std::size_t const e = scientific.find('e');
-  if (e == std::string::npos) return scientific;
-
-  int const exponent = std::stoi(scientific.substr(e + 1));
-  if (exponent >= -3 && exponent < 12) {
-    int const thousands = std::max(0, exponent / 3);
-    std::string const suffix = std::array{"", "k", "M", "G"}[static_cast<std::size_t>(thousands)];
-    return written(value / std::pow(1000.0, thousands), std::chars_format::general, digits) + suffix;
-  }
-  std::string mantissa = scientific.substr(0, e);
-  if (mantissa.find('.') != std::string::npos) mantissa.erase(mantissa.find_last_not_of("0.") + 1);
-  return mantissa + "e" + std::to_string(exponent);
+  int const exponent = std::stoi(scientific.substr(e + 1)), thousands = std::max(exponent / 3, 0);
+  if (exponent < -3 || exponent >= 12)
+    return scientific.substr(0, scientific.find_last_not_of("0.", e - 1) + 1) + 'e' + std::to_string(exponent);
+  return written(value / std::pow(1000.0, thousands), std::chars_format::general, digits) +
+         std::array{"", "k", "M", "G"}[static_cast<std::size_t>(thousands)];
 }
 
 }  // namespace charts

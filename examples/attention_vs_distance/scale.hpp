@@ -1,10 +1,10 @@
+// Where the values of a chart go, and the round numbers along its axes.
 #pragma once
 
-#include "chart.hpp"
-
-#include <span>
 #include <string>
 #include <vector>
+
+#include "chart.hpp"
 
 namespace charts {
 
@@ -13,26 +13,37 @@ struct tick {
   std::string label;
 };
 
-/// Places values along an axis, from 0 at its beginning to 1 at its end, linearly or by their logarithm.
+/// Maps an axis, linear or logarithmic, to 0 ... 1.
 class scale {
-public:
-  scale(bool logarithmic, std::span<std::span<double const> const> values, double margin);
+ public:
+  scale(bool logarithmic, std::vector<double> const& values, double margin);
 
   /// NaN for a value that leaves a gap; below 0 or above 1 for one off the chart.
   double operator()(double value) const;
 
-  /// Round numbers within the axis, rarely fewer than two and hardly ever more than `at_most`.
+  /// About `at_most` (3 or more) round numbers; fewer where they would not be round.
   std::vector<tick> ticks(int at_most) const;
 
-private:
+ private:
   double along(double value) const;
 
   bool logarithmic_;
-  double low_, high_;  // decimal logarithms when logarithmic_
+  range shown_;  // of decimal logarithms when logarithmic_
 };
 
-scale x_scale(chart const& c);
-scale y_scale(chart const& c);
+struct point {
+  double x, y;
+};
+
+/// Both axes of a chart.
+struct plane {
+  explicit plane(chart const& c);
+
+  /// A curve, cut at its gaps, in the unit square.
+  std::vector<std::vector<point>> strokes(std::vector<double> const& xs, std::vector<double> const& ys) const;
+
+  scale x, y;
+};
 
 /// As short as it gets: 0, 0.25, 10, 4k, 131k, 1.5M, 1e-5. At least 3 digits.
 std::string compact(double value, int digits = 3);

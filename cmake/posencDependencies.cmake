@@ -1,0 +1,23 @@
+# What posenc stands on: Eigen 3.4 to 5, and the headers of xsimd 8.1 to 14. Read by the build and by the installed package.
+# Versions are compared here, because both packages accept fewer of them than posenc does.
+
+find_package(Eigen3 REQUIRED NO_MODULE)
+if(Eigen3_VERSION VERSION_LESS 3.4)
+  message(FATAL_ERROR "posenc needs Eigen 3.4 or newer, found ${Eigen3_VERSION} (Debian: libeigen3-dev)")
+endif()
+
+# Only xsimd's include directory: the target that Debian 12 ships names a library that it does not bring.
+if(NOT TARGET posenc::xsimd)
+  find_path(POSENC_XSIMD_INCLUDE_DIR xsimd/xsimd.hpp)
+  mark_as_advanced(POSENC_XSIMD_INCLUDE_DIR)
+  if(NOT POSENC_XSIMD_INCLUDE_DIR)
+    message(FATAL_ERROR "posenc needs the headers of xsimd 8.1 or newer (Debian: libxsimd-dev); POSENC_XSIMD_INCLUDE_DIR may name their directory")
+  endif()
+  file(STRINGS "${POSENC_XSIMD_INCLUDE_DIR}/xsimd/config/xsimd_config.hpp" version_lines REGEX "define XSIMD_VERSION_(MAJOR|MINOR) ")
+  string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*" "\\1.\\2" posenc_xsimd_version "${version_lines}")
+  if(posenc_xsimd_version VERSION_LESS 8.1)
+    message(FATAL_ERROR "posenc needs xsimd 8.1 or newer, found ${posenc_xsimd_version} in ${POSENC_XSIMD_INCLUDE_DIR}")
+  endif()
+  add_library(posenc::xsimd INTERFACE IMPORTED)
+  set_target_properties(posenc::xsimd PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${POSENC_XSIMD_INCLUDE_DIR}")
+endif()

@@ -1,0 +1,112 @@
+// How logit and attention weight fall, or do not fall, with the distance between query and key.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "posenc/analysis/moments.hpp"
+#include "posenc/attention/attention.hpp"
+
+namespace posenc {
+
+/// q = k = (1, ..., 1): shows the encoding alone. RoPE gives the curve sum_i 2 cos(r f_i) at distance r. [Barbero 2024, fig. 2a]
+struct all_ones {};
+
+/// q ~ N(0, I) and at each distance its own k = rho q + sqrt(1 - rho^2) z, z ~ N(0, I): rho 0 is independent, rho 1 k = q.
+/// Under RoPE <q, k> has mean 2 rho sum_i cos(r f_i) and variance 4 rho^2 sum_i cos^2(r f_i) + (1 - rho^2) head_dim.
+struct gaussian {
+  double rho = 0;
+  std::size_t samples = 16;  ///< how many q
+  std::uint64_t seed = 1;
+};
+
+struct profile_settings {
+  std::size_t head_dim = 128;
+  std::size_t heads = 1;     ///< as many as the encoding tells apart; all see the same q and k
+  std::size_t range = 4096;  ///< distances 0 .. range - 1
+  std::variant<all_ones, gaussian> inputs = all_ones{};
+};
+
+struct distance_profile {
+  std::vector<moments> logit, weight;  ///< [distance], over samples and heads; logits are scaled by 1 / sqrt(head_dim)
+  moments entropy;                     ///< of the weights, in nats, over rows
+  moments inverse_temperature;         ///< over rows
+};
+
+/// The reference attention of one query to the keys at every distance behind it.
+/// progress(done, total) is called now and then. Memory: 1024 keys and 100 bytes a distance. One thread.
+/// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho in [-1, 1], and what the encoding throws.
+template <positional_encoding Encoding, class Progress>
+distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings, Progress&& progress) {
+  auto const [head_dim, heads, range, inputs] = settings;
+  auto const* const random = std::get_if<gaussian>(&inputs);
+  auto const samples = random == nullptr ? 1 : random->samples;
+  auto const rho = random == nullptr ? 1 : random->rho;
+  detail::require(head_dim > 0 && heads > 0 && range > 0 && samples > 0,
+                  "profile_distances: head_dim, heads, range and samples must be positive, got ", head_dim, ", ", heads, ", ", range, " and ",
+                  samples);
+  detail::require(is_finite(rho) && rho >= -1 && rho <= 1, "profile_distances: rho must be in [-1, 1], got ", rho);
+
+  scheme<Encoding> const sites(encoding);
+  std::mt19937_64 bits(random == nullptr ? 0 : random->seed);
+  std::normal_distribution<double> normal;
+  constexpr std::size_t chunk = 1024;
+  std::vector<double> q(head_dim, 1.0), k(std::min(chunk, range) * head_dim, 1.0), rows(heads * range);
+  std::vector<std::int64_t> key_positions;
+  auto const query_position = static_cast<std::int64_t>(range - 1);
+
+  distance_profile profile;
+  profile.logit.resize(range);
+  profile.weight.resize(range);
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    if (random != nullptr) std::ranges::generate(q, [&] { return normal(bits); });
+    for (std::size_t first = 0; first < range; first += chunk) {
+      auto const count = std::min(chunk, range - first);
+      if (random != nullptr) {
+        for (std::size_t i = 0; i < count * head_dim; ++i) k[i] = rho * q[i % head_dim] + std::sqrt(1 - rho * rho) * normal(bits);
+      }
+      key_positions.resize(count);
+      for (std::size_t i = 0; i < count; ++i) key_positions[i] = query_position - static_cast<std::int64_t>(first + i);
+
+      heads_view<double const> const q_heads(q.data(), {1, heads, head_dim}, {0, 0}), k_heads(k.data(), {count, 1, head_dim});
+      auto const seen = attention(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
+                                  {.visible = mask::full,
+                                   .query_positions = std::span(&query_position, 1),
+                                   .key_positions = key_positions,
+                                   .keep_scores = true});
+      for (std::size_t head = 0; head < heads; ++head) {
+        std::copy_n(seen.scores.begin() + static_cast<std::ptrdiff_t>(head * count), count,
+                    rows.begin() + static_cast<std::ptrdiff_t>(head * range + first));
+      }
+      progress(sample * range + first + count, samples * range);
+    }
+    for (std::size_t head = 0; head < heads; ++head) {
+      std::span<double> const row(rows.data() + head * range, range);
+      for (std::size_t r = 0; r < range; ++r) profile.logit[r].add(row[r]);
+      auto const plain = statistics(std::span<double const>(row), head, query_position);
+      auto const beta = sites.inverse_temperature(plain);
+      softmax(row, plain, beta);
+      double entropy = 0;
+      for (std::size_t r = 0; r < range; ++r) {
+        profile.weight[r].add(row[r]);
+        if (row[r] > 0) entropy -= row[r] * std::log(row[r]);
+      }
+      profile.entropy.add(entropy);
+      profile.inverse_temperature.add(beta);
+    }
+  }
+  return profile;
+}
+
+template <positional_encoding Encoding>
+distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings) {
+  return profile_distances(encoding, settings, [](std::size_t, std::size_t) {});
+}
+
+}  // namespace posenc

@@ -1,0 +1,33 @@
+// Mean, spread and extremes of numbers that come one at a time.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace posenc {
+
+/// Welford's recurrence: numbers far from 0 lose nothing. Of no numbers at all, everything is 0.
+class moments {
+ public:
+  void add(double x) noexcept {
+    low_ = count_ == 0 ? x : std::min(low_, x);
+    high_ = count_ == 0 ? x : std::max(high_, x);
+    auto const step = x - mean_;
+    mean_ += step / static_cast<double>(++count_);
+    squares_ += step * (x - mean_);
+  }
+
+  std::size_t count() const noexcept { return count_; }
+  double mean() const noexcept { return mean_; }
+  double low() const noexcept { return low_; }
+  double high() const noexcept { return high_; }
+  /// Standard deviation of the numbers themselves: the root of their mean square distance from the mean.
+  double spread() const noexcept { return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_)); }
+
+ private:
+  std::size_t count_ = 0;
+  double mean_ = 0, squares_ = 0, low_ = 0, high_ = 0;
+};
+
+}  // namespace posenc

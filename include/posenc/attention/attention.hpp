@@ -1,0 +1,154 @@
+// The reference attention: four paragraphs, one a site, that name no encoding.
+#pragma once
+
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "posenc/core/scheme.hpp"
+#include "posenc/softmax/softmax.hpp"
+
+namespace posenc {
+
+/// Which keys a query sees: all of them, or those whose position is not beyond its own.
+enum class mask { full, causal };
+
+struct attention_options {
+  mask visible = mask::causal;
+  std::optional<double> scale = {};      ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
+  positions_view query_positions = {};   ///< where none are given, keys stand at 0, 1, ... and the queries are the last of them
+  positions_view key_positions = {};
+  bool keep_scores = false;
+  bool keep_weights = false;
+};
+
+/// Dense; scores and weights are empty unless they were asked for.
+template <std::floating_point T>
+struct attention_result {
+  std::vector<T> outputs;  ///< [queries][heads][value_dim]; 0 for a query that sees no key
+  std::vector<T> scores;   ///< [heads][queries][keys], what site 4 sees: -infinity where masked
+  std::vector<T> weights;  ///< [heads][queries][keys]
+};
+
+namespace detail {
+
+// One head of a view as a matrix, [tokens][head_dim].
+template <class T>
+auto head_matrix(heads_view<T const> const& x, std::size_t head) {
+  using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  auto const* const data = x.tokens() == 0 ? nullptr : x(0, head).data();
+  return Eigen::Map<matrix const, Eigen::Unaligned, Eigen::OuterStride<>>(
+      data, static_cast<Eigen::Index>(x.tokens()), static_cast<Eigen::Index>(x.head_dim()), Eigen::OuterStride<>(x.strides().token));
+}
+
+template <class T>
+std::vector<T> dense_copy(heads_view<T const> const& x) {
+  std::vector<T> copy;
+  copy.reserve(x.tokens() * x.heads() * x.head_dim());
+  for (std::size_t token = 0; token < x.tokens(); ++token) {
+    for (std::size_t head = 0; head < x.heads(); ++head) {
+      auto const numbers = x(token, head);
+      copy.insert(copy.end(), numbers.begin(), numbers.end());
+    }
+  }
+  return copy;
+}
+
+inline std::vector<std::int64_t> positions_or(positions_view given, std::size_t tokens, std::int64_t first, char const* what) {
+  require(given.empty() || given.size() == tokens, "attention: there must be one position for each of the ", tokens, " ", what, ", got ",
+          given.size());
+  std::vector<std::int64_t> positions(given.begin(), given.end());
+  if (given.empty()) positions.resize(tokens), std::iota(positions.begin(), positions.end(), first);
+  return positions;
+}
+
+}  // namespace detail
+
+/// softmax(scale * q k^T under the encoding) v, in T, float or double; <q, k> sums in T, softmax in double.
+///
+///     q [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim], any strides
+///
+/// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
+/// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections, embed before projecting instead.
+/// Throws std::invalid_argument unless the shapes and positions agree and kv_heads divides heads.
+/// Memory beside the results: copies of q and k, and 128 rows of scores.
+template <class Q, positional_encoding Encoding, std::floating_point T = std::remove_const_t<Q>>
+attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads_view<T const>> const& k,
+                              std::type_identity_t<heads_view<T const>> const& v, Encoding const& encoding,
+                              attention_options const& options = {}) {
+  auto const queries = q.tokens(), keys = k.tokens(), heads = q.heads(), kv_heads = k.heads(), value_dim = v.head_dim();
+  detail::require(k.head_dim() == q.head_dim(), "attention: keys must have the queries' head_dim ", q.head_dim(), ", got ", k.head_dim());
+  detail::require(v.tokens() == keys && v.heads() == kv_heads, "attention: there must be one value a key, [", keys, "][", kv_heads,
+                  "], got [", v.tokens(), "][", v.heads(), "]");
+  detail::require(heads == 0 || (kv_heads > 0 && heads % kv_heads == 0), "attention: kv_heads must divide heads, got ", kv_heads,
+                  " kv heads for ", heads, " heads");
+  auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim())));
+  detail::require(is_finite(scale), "attention: scale must be finite, got ", scale);
+  detail::require(queries <= keys || (!options.query_positions.empty() && !options.key_positions.empty()),
+                  "attention: positions must be given where queries outnumber keys, got ", queries, " queries and ", keys, " keys");
+  auto const key_positions = detail::positions_or(options.key_positions, keys, 0, "keys");
+  auto const query_positions = detail::positions_or(
+      options.query_positions, queries, static_cast<std::int64_t>(keys) - static_cast<std::int64_t>(queries), "queries");
+
+  scheme<Encoding> const sites(encoding);
+  auto q_copy = detail::dense_copy<T>(q), k_copy = detail::dense_copy<T>(k);
+  heads_view<T> const q_encoded(q_copy.data(), q.shape()), k_encoded(k_copy.data(), k.shape());
+
+  // (1) embeddings
+  sites.embed(q_encoded, query_positions);
+  sites.embed(k_encoded, key_positions);
+
+  // (2) queries and keys
+  sites.encode_queries(q_encoded, query_positions);
+  sites.encode_keys(k_encoded, key_positions);
+
+  attention_result<T> result;
+  result.outputs.resize(queries * heads * value_dim);
+  if (options.keep_scores) result.scores.resize(heads * queries * keys);
+  if (options.keep_weights) result.weights.resize(heads * queries * keys);
+  constexpr std::size_t block = 128;
+  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> scores, outputs;
+  for (std::size_t head = 0; head < heads; ++head) {
+    auto const kv_head = head / (heads / kv_heads);
+    auto const k_head = detail::head_matrix<T>(k_encoded, kv_head), v_head = detail::head_matrix<T>(v, kv_head);
+    for (std::size_t first = 0; first < queries; first += block) {
+      auto const count = std::min(block, queries - first);
+      auto const q_head = detail::head_matrix<T>(q_encoded.slice_tokens(first, count), head);
+      scores.noalias() = static_cast<T>(scale) * q_head * k_head.transpose();
+      for (std::size_t t = 0; t < count; ++t) {
+        std::span<T> const row(scores.data() + t * keys, keys);
+        auto const query_position = query_positions[first + t];
+
+        // (3) scores
+        sites.adjust_scores(score_row<T>{row, head, query_position, key_positions, q_encoded(first + t, head)});
+        for (std::size_t s = 0; options.visible == mask::causal && s < keys; ++s) {
+          if (key_positions[s] > query_position) row[s] = -std::numeric_limits<T>::infinity();
+        }
+        auto const offset = static_cast<std::ptrdiff_t>((head * queries + first + t) * keys);
+        if (options.keep_scores) std::ranges::copy(row, result.scores.begin() + offset);
+
+        // (4) softmax
+        auto const seen = statistics(std::span<T const>(row), head, query_position);
+        softmax(row, seen, sites.inverse_temperature(seen));
+        if (options.keep_weights) std::ranges::copy(row, result.weights.begin() + offset);
+      }
+      outputs.noalias() = scores * v_head;
+      for (std::size_t t = 0; t < count; ++t) {
+        std::copy_n(outputs.data() + t * value_dim, value_dim,
+                    result.outputs.begin() + static_cast<std::ptrdiff_t>(((first + t) * heads + head) * value_dim));
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace posenc

@@ -1,0 +1,41 @@
+// posenc: positional encodings of transformers. A table of contents; include what you need, or all of it.
+// A header includes only its own floor and those before it.
+#pragma once
+
+// core: the vocabulary
+#include "posenc/core/sites.hpp"           // where an encoding acts: the four sites. Read this first
+#include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
+#include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
+#include "posenc/core/positions.hpp"       // where the tokens stand
+#include "posenc/core/score_row.hpp"       // what site 3 works on
+#include "posenc/core/row_statistics.hpp"  // what site 4 sees
+#include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
+#include "posenc/core/bfloat16.hpp"        // bfloat16 in two bytes
+#include "posenc/core/storage.hpp"         // and an engine's own 16-bit types
+
+// frequency: how fast each pair turns
+#include "posenc/frequency/frequencies.hpp"  // radians per position, and the attention factor
+#include "posenc/frequency/geometric.hpp"    // base^(-2i / dim)
+#include "posenc/frequency/truncated.hpp"    // p-RoPE: only the highest fraction p
+#include "posenc/frequency/linear.hpp"       // position interpolation
+
+// rotation: from positions to rotated heads (xsimd)
+#include "posenc/rotation/phase.hpp"         // exact angles, in integers
+#include "posenc/rotation/cos_sin_rows.hpp"  // a row of cosines and sines a token
+#include "posenc/rotation/layout.hpp"        // halves, interleaved
+#include "posenc/rotation/rotary_block.hpp"  // which dims of a head are rotated
+#include "posenc/rotation/rotate.hpp"        // the rotation itself
+
+// the encodings, by site
+#include "posenc/embedding/sinusoidal.hpp"          // (1)
+#include "posenc/query_key/rope.hpp"                // (2) rope, p_rope
+#include "posenc/score/alibi.hpp"                   // (3)
+#include "posenc/softmax/adaptive_temperature.hpp"  // (4)
+#include "posenc/softmax/softmax.hpp"               // a row of scores to weights
+
+// attention: the four sites together (Eigen)
+#include "posenc/attention/attention.hpp"
+
+// analysis: what an encoding does to attention
+#include "posenc/analysis/distance_profile.hpp"
+#include "posenc/analysis/moments.hpp"

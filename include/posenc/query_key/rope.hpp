@@ -1,0 +1,55 @@
+// Rotary position embeddings: queries and keys are rotated by their positions, so that <q_t, k_s> depends on t - s alone.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "posenc/core/sites.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/rotate.hpp"
+
+namespace posenc {
+
+/// RoPE with any frequencies: q_t -> R_t q_t, k_s -> R_s k_s, where R_t rotates pair i by t * inv_freq_i. [Su 2021, 3.2]
+///
+///     rope<halves>(geometric(128, 1e4))                              Llama 2
+///     rope<interleaved>(geometric(64, 1e4))                          GPT-J: the first 64 of 256 dims
+///     rope<halves>(truncated(geometric(512, 1e6), 0.25))             Gemma 4's global layers
+///     rope<interleaved>(geometric(64, 1e4), rotary_block::last())    DeepSeek: the last 64 dims
+///
+/// Makes the rows at every call: an engine makes them once a step and calls rotate itself.
+template <pair_layout Layout = halves>
+class rope {
+ public:
+  explicit rope(posenc::frequencies f, rotary_block block = rotary_block::first()) : frequencies_(std::move(f)), block_(block) {}
+
+  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
+
+  /// Site 2, in place. x: [tokens][heads][head_dim], one position a token. Throws as rotate does, before anything is changed.
+  template <class T>
+  void encode_queries(heads_view<T> const& q, positions_view positions) const {
+    rotate<Layout>(q, cos_sin_rows<arithmetic_t<T>>(frequencies_, positions), block_);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, positions_view positions) const {
+    encode_queries(k, positions);
+  }
+
+ private:
+  posenc::frequencies frequencies_;
+  rotary_block block_;
+};
+
+static_assert(acts_on_queries_and_keys<rope<halves>>);
+
+/// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero 2024, 6.1]
+/// Throws std::invalid_argument unless head_dim is even and positive, base finite and positive, and p in [0, 1].
+template <pair_layout Layout = halves>
+rope<Layout> p_rope(std::size_t head_dim, double base, double p) {
+  return rope<Layout>(truncated(geometric(head_dim, base), p));
+}
+
+}  // namespace posenc

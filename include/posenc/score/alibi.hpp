@@ -1,0 +1,57 @@
+// Attention with linear biases: every key is penalised in proportion to its distance.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "posenc/core/sites.hpp"
+
+namespace posenc {
+
+/// score(t, s) -= slope_h * |t - s|, on scores that are scaled already. [Press 2021, 3]
+///
+///     heads a power of two    slope_h = 2^(-max_bias (h + 1) / heads), h = 0 .. heads - 1
+///     otherwise               the slopes of the next lower power of two c, then every other one of 2c's
+///
+/// The distance itself makes it right under a causal and under a full mask, and with gaps between positions. (BLOOM adds slope * s
+/// instead, which only a causal softmax over gapless positions cannot tell apart.)
+/// max_bias: the exponent of the flattest head, 8 unless said otherwise (MPT's alibi_bias_max).
+/// Throws std::invalid_argument unless heads is positive and max_bias finite and positive.
+class alibi {
+ public:
+  explicit alibi(std::size_t heads, double max_bias = 8) {
+    detail::require(heads > 0, "alibi: heads must be positive, got 0");
+    detail::require(is_finite(max_bias) && max_bias > 0, "alibi: max_bias must be finite and positive, got ", max_bias);
+    auto const powers = std::bit_floor(heads);
+    for (std::size_t h = 0; h < heads; ++h) {
+      auto const steps = h < powers ? static_cast<double>(h + 1) : static_cast<double>(h - powers) + 0.5;
+      slopes_.push_back(std::exp2(-max_bias * steps / static_cast<double>(powers)));
+    }
+  }
+
+  std::span<double const> slopes() const noexcept { return slopes_; }
+
+  /// Site 3. Throws std::invalid_argument unless the row's head has a slope and each key a position.
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    detail::require(row.head < slopes_.size(), "alibi: the head must be below ", slopes_.size(), ", got ", row.head);
+    detail::require(row.scores.size() == row.key_positions.size(), "alibi: there must be one position a key, got ",
+                    row.key_positions.size(), " positions for ", row.scores.size(), " keys");
+    auto const slope = slopes_[row.head];
+    for (std::size_t s = 0; s < row.scores.size(); ++s) {
+      auto const distance = static_cast<double>(row.query_position) - static_cast<double>(row.key_positions[s]);
+      row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) - slope * std::abs(distance));
+    }
+  }
+
+ private:
+  std::vector<double> slopes_;
+};
+
+static_assert(acts_on_scores<alibi>);
+
+}  // namespace posenc
