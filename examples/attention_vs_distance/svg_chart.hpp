@@ -1,9 +1,10 @@
+// Charts as an SVG page, for a browser or a paper.
 #pragma once
-
-#include "chart.hpp"
 
 #include <string>
 #include <vector>
+
+#include "chart.hpp"
 
 namespace charts {
 
@@ -13,7 +14,7 @@ struct svg_page {
   double chart_width = 520, chart_height = 300;  ///< Of a chart with its labels but without its legend.
 };
 
-/// A self-contained SVG file. Lengths are in pixels.
+/// A whole SVG file. Lengths are in pixels.
 std::string svg(std::vector<chart> const& charts, svg_page const& page);
 
 }  // namespace charts

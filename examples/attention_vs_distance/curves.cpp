@@ -1,0 +1,43 @@
+#include "curves.hpp"
+
+#include <algorithm>
+
+#include "scale.hpp"
+#include "posenc/posenc.hpp"
+
+std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings, std::vector<double> const& fractions,
+                           posenc::profile_settings const& settings, std::function<void(double)> const& progress) {
+  using namespace posenc;
+  std::vector<std::function<void()>> jobs;
+  std::vector<curve> curves;
+  double done = 0;
+  auto const measure = [&](auto const& encoding, posenc::profile_settings const& at) {
+    auto const before = done;
+    auto profile = profile_distances(encoding, at, [&](std::size_t part, std::size_t whole) {
+      done = before + static_cast<double>(part) / static_cast<double>(whole);
+      progress(done / static_cast<double>(2 * jobs.size()));
+    });
+    return profile;
+  };
+  auto const add = [&](std::string name, bool own, auto const& encoding, std::size_t heads) {
+    jobs.push_back([&, name, own, encoding, heads] {
+      auto at = settings;
+      at.heads = heads;
+      auto plain = measure(encoding, at);
+      curves.push_back({name, own, std::move(plain), measure(scheme{encoding, adaptive_temperature{}}, at)});
+    });
+  };
+
+  for (auto const& name : encodings) {
+    auto const own = name == m.own;
+    if (name == "rope") add("RoPE", own, rope<halves>(linear(geometric(m.rotary_dim, m.base), m.factor)), 1);
+    if (name == "p-rope") {
+      for (auto const p : fractions) add("p-RoPE " + charts::compact(p), own && p == m.p, p_rope<halves>(settings.head_dim, m.base, p), 1);
+    }
+    if (name == "nope") add("NoPE", own, nope{}, 1);
+    if (name == "alibi") add("ALiBi", own, alibi(settings.heads), settings.heads);
+    if (name == "sinusoidal") add("sinusoidal", own, sinusoidal<interleaved>(geometric(settings.head_dim, m.base)), 1);
+  }
+  for (auto const& job : jobs) job();
+  return curves;
+}

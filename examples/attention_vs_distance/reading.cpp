@@ -1,0 +1,92 @@
+#include "reading.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "scale.hpp"
+
+namespace {
+
+using charts::compact;
+
+// Part of a curve: one distance, or, of random inputs, enough neighbouring ones to average the chance out.
+struct stretch {
+  std::size_t first, last;  // distances [first, last)
+  double mean, error;       // of the logit, and its standard error
+};
+
+std::vector<stretch> stretches(std::vector<posenc::moments> const& logit, bool random_inputs) {
+  std::vector<stretch> result;
+  for (std::size_t first = 0; first < logit.size();) {
+    auto const last = random_inputs ? std::min(logit.size(), std::max(first + 1, first + first / 2)) : first + 1;
+    double sum = 0, variance = 0;
+    for (auto r = first; r < last; ++r) {
+      sum += logit[r].mean();
+      variance += logit[r].spread() * logit[r].spread() / static_cast<double>(logit[r].count());
+    }
+    auto const n = static_cast<double>(last - first);
+    result.push_back({first, last, sum / n, random_inputs ? std::sqrt(variance) / n : 0});
+    first = last;
+  }
+  return result;
+}
+
+// Whether a is above b by more than rounding, or than chance, explains.
+bool above(stretch const& a, stretch const& b) {
+  return a.mean - b.mean > 4 * std::hypot(a.error, b.error) + 1e-9 * (std::abs(a.mean) + std::abs(b.mean));
+}
+
+std::string of_logit(curve const& c, bool random_inputs) {
+  auto const parts = stretches(c.plain.logit, random_inputs);
+  auto const& near = parts.front();
+  auto const [lowest, highest] = std::ranges::minmax_element(parts, {}, &stretch::mean);
+  if (!above(*highest, *lowest)) {
+    return "the logit " + compact(near.mean) + (random_inputs ? " shows no trend with distance" : " is the same at every distance");
+  }
+  auto const find = [&](auto&& holds) -> std::optional<std::size_t> {
+    auto const at = std::ranges::find_if(parts, holds);
+    return at == parts.end() ? std::nullopt : std::optional(at->first);
+  };
+  auto text = "the logit goes from " + compact(near.mean) + " to " + compact(parts.back().mean);
+  std::optional<std::size_t> rise;
+  for (std::size_t i = 1; i < parts.size() && !rise; ++i) {
+    if (above(parts[i], parts[i - 1])) rise = parts[i].first;
+  }
+  text += rise ? ", not steadily (it first rises at distance " + std::to_string(*rise) + ")" : ", falling all the way";
+  if (near.mean > 0) {
+    auto const half = find([&](stretch const& s) { return s.mean < near.mean / 2; });
+    auto const negative = find([&](stretch const& s) { return above({0, 0, 0, 0}, s); });
+    text += half ? ", is below half from " + std::to_string(*half) : ", never falls below half";
+    text += negative ? " and below 0 from " + std::to_string(*negative) : " and is never negative";
+  }
+  return text;
+}
+
+// How many of the nearest keys share half of the weight.
+std::size_t half_of_the_weight(posenc::distance_profile const& profile) {
+  double sum = 0;
+  std::size_t keys = 0;
+  for (; keys < profile.weight.size() && sum < 0.5; ++keys) sum += profile.weight[keys].mean();
+  return keys;
+}
+
+std::string of_weight(curve const& c) {
+  auto const keys = c.plain.weight.size(), plain = half_of_the_weight(c.plain), adaptive = half_of_the_weight(c.adaptive);
+  auto text = "half of the weight lies on the nearest " + (plain == 1 ? "key" : std::to_string(plain) + " of " + std::to_string(keys) + " keys");
+  auto const& beta = c.adaptive.inverse_temperature;
+  auto const entropy = "entropy " + compact(c.plain.entropy.mean()) + " nats";
+  if (beta.high() > 1) {
+    text += "; adaptive softmax, beta " + compact(beta.mean()) + (beta.low() < beta.high() ? " on average" : "") + " at " + entropy;
+    text += adaptive == plain ? ", keeps it there" : ", draws that in to " + std::to_string(adaptive);
+  } else {
+    text += "; adaptive softmax changes nothing: " + entropy + (c.plain.entropy.mean() > 3 ? " is too diffuse for it" : " is sharp already");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string reading(curve const& c, bool random_inputs) {
+  return c.encoding + (c.own ? " (its own)" : "") + ": " + of_logit(c, random_inputs) + "; " + of_weight(c) + ".";
+}

@@ -1,0 +1,125 @@
+#include "report.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+
+#include "reading.hpp"
+#include "scale.hpp"
+
+namespace {
+
+using posenc::moments;
+
+charts::series line(std::string name, std::vector<moments> const& values) {
+  charts::series s{.name = std::move(name)};
+  bool const band = std::ranges::any_of(values, [](moments const& m) { return m.low() < m.high(); });
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    s.x.push_back(static_cast<double>(r));
+    s.y.push_back(values[r].mean());
+    if (band) s.low.push_back(values[r].low()), s.high.push_back(values[r].high());
+  }
+  return s;
+}
+
+charts::axis const distance{"distance, in tokens", true}, logit{"logit"}, weight{"weight", true};
+
+// Distances that are worth a column: 0, 1, then a few round steps on a logarithmic scale, and the last.
+std::vector<std::size_t> landmarks(std::size_t range) {
+  std::vector<std::size_t> result{0};
+  for (std::size_t r = 1; r < range - 1; r *= range > 20'000 ? 8 : 4) result.push_back(r);
+  result.push_back(range - 1);
+  return result;
+}
+
+std::string cell(std::string const& text, std::size_t width) { return std::string(width - std::min(width, text.size()), ' ') + text; }
+
+void print_numbers(std::ostream& out, std::vector<curve> const& curves) {
+  auto const range = curves.front().plain.logit.size();
+  std::size_t names = 8;
+  for (auto const& c : curves) names = std::max(names, c.encoding.size());
+  auto const row = [&](std::string const& name, std::string const& what, auto&& number) {
+    out << name << std::string(names + 2 - name.size(), ' ') << what << std::string(17 - what.size(), ' ');
+    for (auto const r : landmarks(range)) out << cell(number(r), 9);
+    out << '\n';
+  };
+  row("distance", "", [](std::size_t r) { return std::to_string(r); });
+  for (auto const& c : curves) {
+    row(c.encoding, "logit", [&](std::size_t r) { return charts::compact(c.plain.logit[r].mean()); });
+    row("", "weight", [&](std::size_t r) { return charts::compact(c.plain.weight[r].mean()); });
+    row("", "weight, adaptive", [&](std::size_t r) { return charts::compact(c.adaptive.weight[r].mean()); });
+  }
+}
+
+void print_folded(std::ostream& out, std::string const& sentence, int columns) {
+  std::size_t const width = static_cast<std::size_t>(std::max(40, columns));
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < sentence.size();) {
+    auto const end = std::min(sentence.find(' ', at), sentence.size());
+    auto const word = sentence.substr(at, end - at);
+    if (used > 0 && used + 1 + word.size() > width) out << "\n    ", used = 4;
+    else if (used > 0) out << ' ', ++used;
+    out << word, used += word.size(), at = end + 1;
+  }
+  out << '\n';
+}
+
+}  // namespace
+
+void print(std::ostream& out, measured_model const& m, charts::terminal_style style, bool random_inputs) {
+  out << '\n' << m.title << '\n' << std::string(m.title.size(), '=') << "\n\n";
+  auto half = style;
+  half.columns = std::max(30, (style.columns - 2) / 2);
+  half.rows = 6;
+  for (auto const& c : m.curves) {
+    auto const name = c.encoding + (c.own ? " (its own)" : "");
+    charts::chart const left{name + ": logit", distance, logit, {line("logit", c.plain.logit)}};
+    charts::chart const right{name + ": weight", distance, weight, {line("plain softmax", c.plain.weight), line("adaptive", c.adaptive.weight)}};
+    for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2)) out << text << '\n';
+    out << '\n';
+  }
+  print_numbers(out, m.curves);
+  out << '\n';
+  for (auto const& c : m.curves) print_folded(out, reading(c, random_inputs), style.columns);
+}
+
+void write_csv(std::ostream& out, std::vector<measured_model> const& models) {
+  out << "model,encoding,softmax,distance,logit_mean,logit_spread,logit_low,logit_high,weight_mean,weight_spread,weight_low,weight_high\n";
+  char number[32];
+  auto const put = [&](moments const& m) {
+    for (auto const x : {m.mean(), m.spread(), m.low(), m.high()}) {
+      std::snprintf(number, sizeof number, ",%.9g", x);
+      out << number;
+    }
+  };
+  for (auto const& m : models) {
+    auto const name = m.title.substr(0, m.title.find(':'));
+    for (auto const& c : m.curves) {
+      for (auto const& [softmax, profile] : {std::pair{"plain", &c.plain}, std::pair{"adaptive", &c.adaptive}}) {
+        for (std::size_t r = 0; r < profile->logit.size(); ++r) {
+          out << name << ',' << c.encoding << ',' << softmax << ',' << r;
+          put(profile->logit[r]);
+          put(profile->weight[r]);
+          out << '\n';
+        }
+      }
+    }
+  }
+}
+
+std::string to_svg(std::vector<measured_model> const& models, std::string const& inputs) {
+  std::vector<charts::chart> all;
+  for (auto const& m : models) {
+    charts::chart logits{m.title.substr(0, m.title.find(':')) + ": logit", distance, logit};
+    auto plain = logits, adaptive = logits;
+    plain.title = "weight, plain softmax", adaptive.title = "weight, adaptive softmax";
+    plain.y = adaptive.y = weight;
+    for (auto const& c : m.curves) {
+      logits.curves.push_back(line(c.encoding, c.plain.logit));
+      plain.curves.push_back(line(c.encoding, c.plain.weight));
+      adaptive.curves.push_back(line(c.encoding, c.adaptive.weight));
+    }
+    all.insert(all.end(), {logits, plain, adaptive});
+  }
+  return charts::svg(all, {.title = "Attention against distance", .subtitle = inputs, .charts_per_row = 3});
+}

@@ -1,0 +1,24 @@
+// The curves of a model for people to look at and for programs to read.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "curves.hpp"
+#include "svg_chart.hpp"
+#include "terminal_chart.hpp"
+
+struct measured_model {
+  std::string title;   ///< name and settings
+  std::vector<curve> curves;
+};
+
+/// Pictures, numbers and readings, as wide as style.columns.
+void print(std::ostream& out, measured_model const& m, charts::terminal_style style, bool random_inputs);
+
+/// One line a model, encoding, softmax and distance.
+void write_csv(std::ostream& out, std::vector<measured_model> const& models);
+
+/// Three charts a model: logit, weight with plain softmax, weight with adaptive softmax.
+std::string to_svg(std::vector<measured_model> const& models, std::string const& inputs);

@@ -1,0 +1,1 @@
+#include "posenc/softmax/softmax.hpp"
