@@ -28,16 +28,22 @@ std::vector<curve> compute(model const& m, std::vector<std::string> const& encod
     });
   };
 
+  auto const add_p_rope = [&](double p) {
+    add("p-RoPE " + charts::compact(p), p == m.p, p_rope<halves>(settings.head_dim, m.base, p), 1);
+  };
+
   for (auto const& name : encodings) {
     auto const own = name == m.own;
     if (name == "rope") add("RoPE", own, rope<halves>(linear(geometric(m.rotary_dim, m.base), m.factor)), 1);
     if (name == "p-rope") {
-      for (auto const p : fractions) add("p-RoPE " + charts::compact(p), own && p == m.p, p_rope<halves>(settings.head_dim, m.base, p), 1);
+      for (auto const p : fractions) add_p_rope(p);
     }
     if (name == "nope") add("NoPE", own, nope{}, 1);
     if (name == "alibi") add("ALiBi", own, alibi(settings.heads), settings.heads);
     if (name == "sinusoidal") add("sinusoidal", own, sinusoidal<interleaved>(geometric(settings.head_dim, m.base)), 1);
   }
+  // The model's own fraction comes last, so that the others have the same colours for every model.
+  if (m.p > 0 && std::ranges::count(encodings, "p-rope") && !std::ranges::count(fractions, m.p)) add_p_rope(m.p);
   for (auto const& job : jobs) job();
   return curves;
 }

@@ -112,15 +112,12 @@ measured_model measure(options const& o, std::string const& name) {
   if (o.head_dim) m.head_dim = m.rotary_dim = *o.head_dim;
   m.base = o.base.value_or(m.base);
   m.heads = o.heads.value_or(m.heads);
-  auto fractions = o.fractions;
-  if (m.p > 0 && !std::ranges::count(fractions, m.p)) fractions.push_back(m.p);
-
   posenc::profile_settings settings{.head_dim = m.head_dim, .heads = m.heads, .range = o.range.value_or(m.context)};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
   progress_line progress;
   auto title = name + ": " + std::string(m.says) + "; head_dim " + std::to_string(m.head_dim) + ", " + std::to_string(m.heads) + " heads, base " +
                charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
-  return {std::move(title), compute(m, o.encodings, fractions, settings, [&](double part) { progress.show(name, part); })};
+  return {std::move(title), compute(m, o.encodings, o.fractions, settings, [&](double part) { progress.show(name, part); })};
 }
 
 void run(options const& o) {
@@ -130,10 +127,10 @@ void run(options const& o) {
   auto const inputs = o.rho ? "queries and keys: Gaussian, correlation " + charts::compact(*o.rho) + ", " + std::to_string(o.samples) +
                                   " queries, seed " + std::to_string(o.seed) + "; curves show the mean, bands the extremes"
                             : std::string("queries and keys: all ones, so that the curves show the encoding alone");
-  std::cout << "Attention against distance. " << inputs << ".\n";
   std::vector<measured_model> measured;
   for (auto const& name : o.models) {
     measured.push_back(measure(o, name));
+    if (measured.size() == 1) std::cout << "Attention against distance; " << inputs << ".\n";
     print(std::cout, measured.back(), style, o.rho.has_value());
   }
   if (!o.csv.empty()) write_csv(csv, measured), close(csv, o.csv);

@@ -77,7 +77,7 @@ std::string of_weight(curve const& c) {
   auto const& beta = c.adaptive.inverse_temperature;
   auto const entropy = "entropy " + compact(c.plain.entropy.mean()) + " nats";
   if (beta.high() > 1) {
-    text += "; adaptive softmax, beta " + compact(beta.mean()) + (beta.low() < beta.high() ? " on average" : "") + " at " + entropy;
+    text += "; adaptive softmax, beta " + compact(beta.low()) + (beta.low() < beta.high() ? " to " + compact(beta.high()) : "") + " at " + entropy;
     text += adaptive == plain ? ", keeps it there" : ", draws that in to " + std::to_string(adaptive);
   } else {
     text += "; adaptive softmax changes nothing: " + entropy + (c.plain.entropy.mean() > 3 ? " is too diffuse for it" : " is sharp already");

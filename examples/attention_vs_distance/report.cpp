@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ostream>
 
@@ -23,6 +24,17 @@ charts::series line(std::string name, std::vector<moments> const& values) {
 }
 
 charts::axis const distance{"distance, in tokens", true}, logit{"logit"}, weight{"weight", true};
+
+// What is worth looking at: the means, for the extremes of a few heads would flatten them; and no weight far below a uniform one.
+charts::range worth_showing(charts::chart const& c) {
+  charts::range all{1e300, -1e300};
+  for (auto const& curve : c.curves) {
+    auto const [low, high] = std::ranges::minmax_element(curve.y);
+    all = {std::min(all.low, *low), std::max(all.high, *high)};
+  }
+  auto const tokens = static_cast<double>(c.curves.front().x.size());
+  return {std::max(all.low, c.y.logarithmic ? 1e-6 / tokens : -std::abs(all.high) / 2), all.high};
+}
 
 // Distances that are worth a column: 0, 1, then a few round steps on a logarithmic scale, and the last.
 std::vector<std::size_t> landmarks(std::size_t range) {
@@ -73,8 +85,10 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
   half.rows = 6;
   for (auto const& c : m.curves) {
     auto const name = c.encoding + (c.own ? " (its own)" : "");
-    charts::chart const left{name + ": logit", distance, logit, {line("logit", c.plain.logit)}};
-    charts::chart const right{name + ": weight", distance, weight, {line("plain softmax", c.plain.weight), line("adaptive", c.adaptive.weight)}};
+    charts::chart left{name + ": logit", distance, logit, {line("logit", c.plain.logit)}};
+    charts::chart right{name + ": weight", distance, weight, {line("plain softmax", c.plain.weight), line("adaptive", c.adaptive.weight)}};
+    if (!random_inputs) left.y_range = worth_showing(left);
+    right.y_range = worth_showing(right);
     for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2)) out << text << '\n';
     out << '\n';
   }
@@ -119,7 +133,10 @@ std::string to_svg(std::vector<measured_model> const& models, std::string const&
       plain.curves.push_back(line(c.encoding, c.plain.weight));
       adaptive.curves.push_back(line(c.encoding, c.adaptive.weight));
     }
-    all.insert(all.end(), {logits, plain, adaptive});
+    for (auto* const chart : {&logits, &plain, &adaptive}) {
+      chart->y_range = worth_showing(*chart);
+      all.push_back(std::move(*chart));
+    }
   }
   return charts::svg(all, {.title = "Attention against distance", .subtitle = inputs, .charts_per_row = 3});
 }

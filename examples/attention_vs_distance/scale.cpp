@@ -20,7 +20,12 @@ std::vector<double> multiples(double step, range within) {
   return result;
 }
 
-std::vector<tick> linear_ticks(range within, int at_most) {
+struct number {
+  double value;
+  std::string label;
+};
+
+std::vector<number> linear_ticks(range within, int at_most) {
   double const least = (within.high - within.low) / (at_most - 1);
   double const magnitude = std::pow(10.0, std::floor(std::log10(least)));
   double step = 10 * magnitude;
@@ -28,24 +33,24 @@ std::vector<tick> linear_ticks(range within, int at_most) {
 
   double const largest = std::max(std::abs(within.low), std::abs(within.high));
   int const digits = static_cast<int>(std::floor(std::log10(largest)) - std::floor(std::log10(step))) + 1;
-  std::vector<tick> result;
+  std::vector<number> result;
   for (double const value : multiples(step, within)) result.push_back({value, compact(value, std::max(digits, 3))});
   return result;
 }
 
 // Powers of ten; on a short axis 1, 2, 5, 10, 20, ...; on a very short one, as if it were linear.
-std::vector<tick> logarithmic_ticks(range exponents, int at_most) {
+std::vector<number> logarithmic_ticks(range exponents, int at_most) {
   double const span = exponents.high - exponents.low;
   if (span < 0.8) return linear_ticks({std::pow(10.0, exponents.low), std::pow(10.0, exponents.high)}, at_most);
 
-  std::vector<tick> result;
+  std::vector<number> result;
   for (double const factor : {1, 2, 5}) {
     double const shift = std::log10(factor), step = span > 2 ? std::ceil(span / (at_most - 1)) : 1;
     if (factor > 1 && span > 2) break;
     for (double const exponent : multiples(step, {exponents.low - shift, exponents.high - shift}))
       result.push_back({factor * std::pow(10.0, exponent), compact(factor * std::pow(10.0, exponent))});
   }
-  std::ranges::sort(result, {}, &tick::value);
+  std::ranges::sort(result, {}, &number::value);
   return result;
 }
 
@@ -89,7 +94,12 @@ double scale::operator()(double value) const {
 }
 
 std::vector<tick> scale::ticks(int at_most) const {
-  return logarithmic_ ? logarithmic_ticks(shown_, at_most) : linear_ticks(shown_, at_most);
+  std::vector<tick> result;
+  for (auto const& [value, label] : logarithmic_ ? logarithmic_ticks(shown_, at_most) : linear_ticks(shown_, at_most)) {
+    double const at = ((logarithmic_ ? std::log10(value) : value) - shown_.low) / (shown_.high - shown_.low);
+    result.push_back({std::clamp(at, 0.0, 1.0), label});
+  }
+  return result;
 }
 
 plane::plane(chart const& c)

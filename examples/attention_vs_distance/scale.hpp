@@ -9,7 +9,7 @@
 namespace charts {
 
 struct tick {
-  double value;
+  double at;  ///< 0 ... 1 along the axis.
   std::string label;
 };
 

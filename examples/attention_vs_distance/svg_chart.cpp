@@ -82,7 +82,10 @@ void add_path(std::ostream& out, std::vector<point> const& points, std::string_v
 }
 
 void add_curve(std::ostream& out, series const& curve, std::size_t i, plane const& axes, box const& in) {
-  auto const floors = axes.strokes(curve.x, curve.low), ceilings = axes.strokes(curve.x, curve.high);
+  auto low = curve.low, high = curve.high;
+  for (std::size_t k = 0; k < std::min(low.size(), high.size()); ++k)  // A band with one edge is a gap, too.
+    if (std::isnan(axes.y(low[k]) + axes.y(high[k]))) low[k] = high[k] = NAN;
+  auto const floors = axes.strokes(curve.x, low), ceilings = axes.strokes(curve.x, high);
   for (std::size_t k = 0; k < std::min(floors.size(), ceilings.size()); ++k) {
     auto outline = thinned(floors[k], in), ceiling = thinned(ceilings[k], in);
     outline.insert(outline.end(), ceiling.rbegin(), ceiling.rend());
@@ -93,13 +96,13 @@ void add_curve(std::ostream& out, series const& curve, std::size_t i, plane cons
 
 void add_axes(std::ostream& out, chart const& c, plane const& axes, box const& in) {
   double const end = in.x + in.width, bottom = in.y + in.height;
-  for (auto const& [value, label] : axes.y.ticks(std::max(3, static_cast<int>(in.height / 25)))) {
-    double const y = bottom - axes.y(value) * in.height;
-    add_line(out, {in.x, y}, {end, y}, value == 0 ? "stroke='#aaa'" : "stroke='#e8e8e8'");
+  for (auto const& [place, label] : axes.y.ticks(std::max(3, static_cast<int>(in.height / 25)))) {
+    double const y = bottom - place * in.height;
+    add_line(out, {in.x, y}, {end, y}, label == "0" ? "stroke='#aaa'" : "stroke='#e8e8e8'");
     add_text(out, {in.x - 8, y + 4}, 11, in.width, "fill='#666' text-anchor='end'", label);
   }
-  for (auto const& [value, label] : axes.x.ticks(std::max(3, static_cast<int>(in.width / 60)))) {
-    double const x = in.x + axes.x(value) * in.width;
+  for (auto const& [place, label] : axes.x.ticks(std::max(3, static_cast<int>(in.width / 60)))) {
+    double const x = in.x + place * in.width;
     add_line(out, {x, in.y}, {x, bottom + 4}, "stroke='#e8e8e8'");
     add_text(out, {x, bottom + 18}, 11, in.width, centred, label);
   }
@@ -141,7 +144,8 @@ double add_chart(std::ostream& out, chart const& c, box const& in) {
 }  // namespace
 
 std::string svg(std::vector<chart> const& charts, svg_page const& page) {
-  double const width = std::max(200.0, page.chart_width), height = std::max(160.0, page.chart_height);
+  auto const length = [](double least, double wanted) { return std::min(std::max(least, wanted), 5000.0); };
+  double const width = length(200, page.chart_width), height = length(160, page.chart_height);
   auto const most = static_cast<std::size_t>(std::max(1, page.charts_per_row));
   std::size_t const across = std::clamp<std::size_t>(charts.size(), 1, most);
   double const inner = static_cast<double>(across) * (width + gap) - gap;

@@ -132,8 +132,8 @@ std::array<std::string, 2> x_axis(canvas const& plot, scale const& x, int indent
   std::vector<std::string> axis(index(columns), style.utf8 ? "─" : "-");
   std::string labels = blanks(style.columns), line = blanks(indent - 1) + (style.utf8 ? "└" : "+");
   int free = 0;
-  for (auto const& [value, label] : x.ticks(std::max(3, columns / 9))) {
-    int const column = plot.column(x(value)), size = display_width(label);
+  for (auto const& [place, label] : x.ticks(std::max(3, columns / 9))) {
+    int const column = plot.column(place), size = display_width(label);
     int const at = std::min(indent + column - size / 2, style.columns - size);
     axis[index(column)] = style.utf8 ? "┬" : "+";
     if (at < free) continue;
@@ -160,7 +160,7 @@ std::vector<std::string> draw(chart const& c, terminal_style style) {
   canvas plot(columns, style.rows, style.utf8);
   draw_curves(plot, c, axes, style);
   std::vector<std::string> labels(index(style.rows));
-  for (auto const& [value, label] : y_ticks) labels[index(plot.row(axes.y(value)))] = label;
+  for (auto const& [place, label] : y_ticks) labels[index(plot.row(place))] = label;
 
   std::string const title = fitted(c.title, columns, style.utf8);
   std::vector<std::string> lines{blanks(indent) + (style.colour ? "\x1b[1m" + title + "\x1b[0m" : title)};

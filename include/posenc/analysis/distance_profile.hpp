@@ -40,7 +40,7 @@ struct distance_profile {
 };
 
 /// The reference attention of one query to the keys at every distance behind it.
-/// progress(done, total) is called now and then. Memory: 1024 keys and 100 bytes a distance. One thread.
+/// progress(done, total) is called after every 128 keys. Memory: 80 + 8 heads bytes a distance, and 128 keys.
 /// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho in [-1, 1], and what the encoding throws.
 template <positional_encoding Encoding, class Progress>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings, Progress&& progress) {
@@ -56,7 +56,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
   scheme<Encoding> const sites(encoding);
   std::mt19937_64 bits(random == nullptr ? 0 : random->seed);
   std::normal_distribution<double> normal;
-  constexpr std::size_t chunk = 1024;
+  constexpr std::size_t chunk = 128;
   std::vector<double> q(head_dim, 1.0), k(std::min(chunk, range) * head_dim, 1.0), rows(heads * range);
   std::vector<std::int64_t> key_positions;
   auto const query_position = static_cast<std::int64_t>(range - 1);
