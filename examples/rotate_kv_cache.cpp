@@ -63,7 +63,8 @@ int main() {
     posenc::rotate<posenc::halves>(cache[n].view(), rows);
     error = std::max(error, error_against_double(cache[n], plain[n], frequencies));
   }
-  std::printf("4 pages x 16 tokens x 4 heads rotated in place; error %.5f of the largest key (bfloat16 rounds by %.5f at most)\n", error, 0x1p-8);
+  std::printf("4 pages x 16 tokens x 4 heads rotated in place; error %.5f of the largest key (bfloat16 rounds by %.5f at most)\n", error,
+              0x1p-8);
 
   // The oldest page of the first sequence leaves; the rest of it moves 16 positions towards the start. Turning by -16 does it.
   auto& moved = cache[2];

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "scale.hpp"
 #include "posenc/posenc.hpp"
+#include "scale.hpp"
 
 std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings, std::vector<double> const& fractions,
                            posenc::profile_settings const& settings, std::function<void(double)> const& progress) {
@@ -28,9 +28,7 @@ std::vector<curve> compute(model const& m, std::vector<std::string> const& encod
     });
   };
 
-  auto const add_p_rope = [&](double p) {
-    add("p-RoPE " + charts::compact(p), p == m.p, p_rope<halves>(settings.head_dim, m.base, p), 1);
-  };
+  auto const add_p_rope = [&](double p) { add("p-RoPE " + charts::compact(p), p == m.p, p_rope<halves>(settings.head_dim, m.base, p), 1); };
 
   for (auto const& name : encodings) {
     auto const own = name == m.own;

@@ -3,8 +3,8 @@
 //     attention_vs_distance                                    Llama 2 7B and Gemma 4 31B, five encodings
 //     attention_vs_distance --model gpt-j-6b --rho 0.5         random keys, correlated with the query
 //     attention_vs_distance --encodings rope,p-rope --p 0.25 0.75 --base 500000 --range 65536 --svg curves.svg
-#include <CLI/CLI.hpp>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -61,8 +61,11 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--base", o.base, "of the frequencies, instead of the model's")->option_text("B");
   app.add_option("--heads", o.heads, "of ALiBi, instead of the model's")->check(CLI::Range(1, 1024))->option_text("N");
   app.add_option("--range", o.range, "distances to show, instead of the model's context")->check(CLI::Range(2, 1 << 22))->option_text("N");
-  app.add_flag_callback("--all-ones", [&o] { o.rho.reset(); }, "queries and keys are (1, ..., 1): this is the default");
-  app.add_option("--rho", o.rho, "Gaussian queries and keys of this correlation, -1 to 1")->check(CLI::Range(-1.0, 1.0))->option_text("RHO");
+  app.add_flag_callback(
+      "--all-ones", [&o] { o.rho.reset(); }, "queries and keys are (1, ..., 1): this is the default");
+  app.add_option("--rho", o.rho, "Gaussian queries and keys of this correlation, -1 to 1")
+      ->check(CLI::Range(-1.0, 1.0))
+      ->option_text("RHO");
   app.add_option("--samples", o.samples, "Gaussian queries to average over (16)")->check(CLI::Range(1, 100000))->option_text("N");
   app.add_option("--seed", o.seed, "of the Gaussian numbers (1)")->option_text("N");
   app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
@@ -115,8 +118,8 @@ measured_model measure(options const& o, std::string const& name) {
   posenc::profile_settings settings{.head_dim = m.head_dim, .heads = m.heads, .range = o.range.value_or(m.context)};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
   progress_line progress;
-  auto title = name + ": " + std::string(m.says) + "; head_dim " + std::to_string(m.head_dim) + ", " + std::to_string(m.heads) + " heads, base " +
-               charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
+  auto title = name + ": " + std::string(m.says) + "; head_dim " + std::to_string(m.head_dim) + ", " + std::to_string(m.heads) +
+               " heads, base " + charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
   return {std::move(title), compute(m, o.encodings, o.fractions, settings, [&](double part) { progress.show(name, part); })};
 }
 

@@ -6,15 +6,15 @@
 #include <string_view>
 
 struct model {
-  std::string_view name;     ///< as --model takes it
-  std::string_view says;     ///< what the model itself does
-  std::string_view own;      ///< and which encoding that is, by its name in --encodings
+  std::string_view name;  ///< as --model takes it
+  std::string_view says;  ///< what the model itself does
+  std::string_view own;   ///< and which encoding that is, by its name in --encodings
   std::size_t head_dim, heads;
-  std::size_t rotary_dim;    ///< how much of a head RoPE rotates
-  double base;               ///< of the geometric series of frequencies
-  double factor;             ///< positions are interpolated by it
-  double p;                  ///< fraction of the frequencies that p-RoPE keeps; 0 if the model is none
-  std::size_t context;       ///< in tokens
+  std::size_t rotary_dim;  ///< how much of a head RoPE rotates
+  double base;             ///< of the geometric series of frequencies
+  double factor;           ///< positions are interpolated by it
+  double p;                ///< fraction of the frequencies that p-RoPE keeps; 0 if the model is none
+  std::size_t context;     ///< in tokens
 };
 
 // From the configurations that the models were published with.

@@ -73,14 +73,17 @@ std::size_t half_of_the_weight(posenc::distance_profile const& profile) {
 
 std::string of_weight(curve const& c) {
   auto const keys = c.plain.weight.size(), plain = half_of_the_weight(c.plain), adaptive = half_of_the_weight(c.adaptive);
-  auto text = "half of the weight lies on the nearest " + (plain == 1 ? "key" : std::to_string(plain) + " of " + std::to_string(keys) + " keys");
+  auto text =
+      "half of the weight lies on the nearest " + (plain == 1 ? "key" : std::to_string(plain) + " of " + std::to_string(keys) + " keys");
   auto const& beta = c.adaptive.inverse_temperature;
   auto const entropy = "entropy " + compact(c.plain.entropy.mean()) + " nats";
   if (beta.high() > 1) {
-    text += "; adaptive softmax, beta " + compact(beta.low()) + (beta.low() < beta.high() ? " to " + compact(beta.high()) : "") + " at " + entropy;
+    text += "; adaptive softmax, beta " + compact(beta.low()) + (beta.low() < beta.high() ? " to " + compact(beta.high()) : "") + " at " +
+            entropy;
     text += adaptive == plain ? ", keeps it there" : ", draws that in to " + std::to_string(adaptive);
   } else {
-    text += "; adaptive softmax changes nothing: " + entropy + (c.plain.entropy.mean() > 3 ? " is too diffuse for it" : " is sharp already");
+    text +=
+        "; adaptive softmax changes nothing: " + entropy + (c.plain.entropy.mean() > 3 ? " is too diffuse for it" : " is sharp already");
   }
   return text;
 }

@@ -39,7 +39,7 @@ charts::range worth_showing(charts::chart const& c) {
 // Distances that are worth a column: 0, 1, then a few round steps on a logarithmic scale, and the last.
 std::vector<std::size_t> landmarks(std::size_t range) {
   std::vector<std::size_t> result{0};
-  for (std::size_t r = 1; r < range - 1; r *= range > 20'000 ? 8 : 4) result.push_back(r);
+  for (std::size_t r = 1; r<range - 1; r *= range> 20'000 ? 8 : 4) result.push_back(r);
   result.push_back(range - 1);
   return result;
 }
@@ -69,8 +69,10 @@ void print_folded(std::ostream& out, std::string const& sentence, int columns) {
   for (std::size_t at = 0; at < sentence.size();) {
     auto const end = std::min(sentence.find(' ', at), sentence.size());
     auto const word = sentence.substr(at, end - at);
-    if (used > 0 && used + 1 + word.size() > width) out << "\n    ", used = 4;
-    else if (used > 0) out << ' ', ++used;
+    if (used > 0 && used + 1 + word.size() > width)
+      out << "\n    ", used = 4;
+    else if (used > 0)
+      out << ' ', ++used;
     out << word, used += word.size(), at = end + 1;
   }
   out << '\n';

@@ -10,7 +10,7 @@
 #include "terminal_chart.hpp"
 
 struct measured_model {
-  std::string title;   ///< name and settings
+  std::string title;  ///< name and settings
   std::vector<curve> curves;
 };
 

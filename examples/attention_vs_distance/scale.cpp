@@ -68,11 +68,9 @@ std::vector<double> values_of(chart const& c, std::initializer_list<std::vector<
 
 }  // namespace
 
-scale::scale(bool logarithmic, std::vector<double> const& values, double margin)
-    : logarithmic_(logarithmic), shown_{HUGE_VAL, -HUGE_VAL} {
+scale::scale(bool logarithmic, std::vector<double> const& values, double margin) : logarithmic_(logarithmic), shown_{HUGE_VAL, -HUGE_VAL} {
   for (double const value : values)
-    if (double const place = along(value); !std::isnan(place))
-      shown_ = {std::min(shown_.low, place), std::max(shown_.high, place)};
+    if (double const place = along(value); !std::isnan(place)) shown_ = {std::min(shown_.low, place), std::max(shown_.high, place)};
   if (shown_.low > shown_.high) shown_ = {0, 1};
 
   // A constant needs an axis around it, too, and ticks need digits to differ in.
@@ -111,8 +109,10 @@ std::vector<std::vector<point>> plane::strokes(std::vector<double> const& xs, st
   std::vector<std::vector<point>> result(1);
   for (std::size_t i = 0; i < std::min(xs.size(), ys.size()); ++i) {
     point const next{x(xs[i]), y(ys[i])};
-    if (!std::isnan(next.x) && !std::isnan(next.y)) result.back().push_back(next);
-    else if (!result.back().empty()) result.emplace_back();
+    if (!std::isnan(next.x) && !std::isnan(next.y))
+      result.back().push_back(next);
+    else if (!result.back().empty())
+      result.emplace_back();
   }
   if (result.back().empty()) result.pop_back();
   return result;

@@ -29,21 +29,23 @@ struct box {
 // Few texts are wider than this on average, whatever the font.
 double text_width(std::string_view text, double size) { return 0.6 * size * display_width(text); }
 
-void add_text(std::ostream& out, point at, double size, double room, std::string_view attributes,
-              std::string_view text) {
+void add_text(std::ostream& out, point at, double size, double room, std::string_view attributes, std::string_view text) {
   out << "<text x='" << at.x << "' y='" << at.y << "' font-size='" << size << "' " << attributes << ">";
   for (char const c : fitted(text, static_cast<int>(room / text_width("x", size)))) {
-    if (c == '&') out << "&amp;";
-    else if (c == '<') out << "&lt;";
-    else if (c == '>') out << "&gt;";
-    else out << c;
+    if (c == '&')
+      out << "&amp;";
+    else if (c == '<')
+      out << "&lt;";
+    else if (c == '>')
+      out << "&gt;";
+    else
+      out << c;
   }
   out << "</text>\n";
 }
 
 void add_line(std::ostream& out, point from, point to, std::string_view attributes) {
-  out << "<line x1='" << from.x << "' y1='" << from.y << "' x2='" << to.x << "' y2='" << to.y << "' " << attributes
-      << "/>\n";
+  out << "<line x1='" << from.x << "' y1='" << from.y << "' x2='" << to.x << "' y2='" << to.y << "' " << attributes << "/>\n";
 }
 
 std::string colour_of(std::size_t curve) { return palette[curve % palette.size()]; }
@@ -165,10 +167,11 @@ std::string svg(std::vector<chart> const& charts, svg_page const& page) {
 
   std::ostringstream out;
   out.imbue(std::locale::classic());
-  out << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " << inner + 2 * border << ' ' << bottom + border
-      << "' width='" << inner + 2 * border << "' height='" << bottom + border
+  out << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " << inner + 2 * border << ' ' << bottom + border << "' width='"
+      << inner + 2 * border << "' height='" << bottom + border
       << "' font-family='system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif'>\n"
-      << "<rect width='100%' height='100%' fill='#fff'/>\n" << body.str() << "</svg>\n";
+      << "<rect width='100%' height='100%' fill='#fff'/>\n"
+      << body.str() << "</svg>\n";
   return out.str();
 }
 

@@ -43,8 +43,7 @@ pen pen_of(std::size_t curve, terminal_style const& style) {
 // Dots in character cells: 2 x 4 to a cell in braille, 1 x 3 in ASCII.
 class canvas {
  public:
-  canvas(int columns, int rows, bool utf8)
-      : utf8_(utf8), columns_(columns), rows_(rows), cells_(index(columns) * index(rows)) {}
+  canvas(int columns, int rows, bool utf8) : utf8_(utf8), columns_(columns), rows_(rows), cells_(index(columns) * index(rows)) {}
 
   // The cell at 0 ... 1 of an axis.
   int column(double x) const { return static_cast<int>(dot_at({x, 0}).x) / across(); }
@@ -74,9 +73,7 @@ class canvas {
   // From the top to the bottom of the line within each column of dots: so it has no holes, and peaks are never lost.
   void draw(point a, point b, pen const& with) {
     if (a.x > b.x) std::swap(a, b);
-    auto const height = [&](double x) {
-      return x <= a.x ? a.y : x >= b.x ? b.y : std::lerp(a.y, b.y, (x - a.x) / (b.x - a.x));
-    };
+    auto const height = [&](double x) { return x <= a.x ? a.y : x >= b.x ? b.y : std::lerp(a.y, b.y, (x - a.x) / (b.x - a.x)); };
     for (int x = static_cast<int>(a.x); x <= static_cast<int>(b.x); ++x) {
       if ((with.dashes >> x % 4 & 1) == 0) continue;
       auto const [top, bottom] = std::minmax({height(x), height(x + 1)});
@@ -120,8 +117,10 @@ std::vector<std::string> legend(chart const& c, terminal_style const& style, int
     canvas sample(4, 1, style.utf8);
     sample.draw({{0, 0.5}, {1, 0.5}}, pen_of(i, style));
     std::string const entry = sample.text(0) + " " + fitted(c.curves[i].name, columns - 5, style.utf8);
-    if (lines.empty() || display_width(lines.back() + "   " + entry) > columns) lines.push_back(entry);
-    else lines.back() += "   " + entry;
+    if (lines.empty() || display_width(lines.back() + "   " + entry) > columns)
+      lines.push_back(entry);
+    else
+      lines.back() += "   " + entry;
   }
   return lines;
 }

@@ -31,8 +31,10 @@ terminal_style detect(std::FILE* stream) {
 
   winsize window{};
   int const columns = std::atoi(environment("COLUMNS").c_str());
-  if (ioctl(file, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) style.columns = window.ws_col;
-  else if (columns > 0) style.columns = columns;
+  if (ioctl(file, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+    style.columns = window.ws_col;
+  else if (columns > 0)
+    style.columns = columns;
   return style;
 }
 

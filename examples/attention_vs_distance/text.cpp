@@ -25,9 +25,12 @@ int display_width(std::string_view text) {
   int width = 0;
   bool escape = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i, 2) == "\x1b[") escape = true, ++i;
-    else if (escape) escape = text[i] < '@' || text[i] > '~';
-    else width += !continues(text[i]);
+    if (text.substr(i, 2) == "\x1b[")
+      escape = true, ++i;
+    else if (escape)
+      escape = text[i] < '@' || text[i] > '~';
+    else
+      width += !continues(text[i]);
   }
   return width;
 }

@@ -1,6 +1,7 @@
 // posenc: positional encodings of transformers. A table of contents; include what you need, or all of it.
 // A header includes only its own floor and those before it.
 #pragma once
+// clang-format off
 
 // core: the vocabulary
 #include "posenc/core/sites.hpp"           // where an encoding acts: the four sites. Read this first

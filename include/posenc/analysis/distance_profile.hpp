@@ -49,8 +49,8 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
   auto const samples = random == nullptr ? 1 : random->samples;
   auto const rho = random == nullptr ? 1 : random->rho;
   detail::require(head_dim > 0 && heads > 0 && range > 0 && samples > 0,
-                  "profile_distances: head_dim, heads, range and samples must be positive, got ", head_dim, ", ", heads, ", ", range, " and ",
-                  samples);
+                  "profile_distances: head_dim, heads, range and samples must be positive, got ", head_dim, ", ", heads, ", ", range,
+                  " and ", samples);
   detail::require(is_finite(rho) && rho >= -1 && rho <= 1, "profile_distances: rho must be in [-1, 1], got ", rho);
 
   scheme<Encoding> const sites(encoding);
@@ -75,11 +75,9 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
       for (std::size_t i = 0; i < count; ++i) key_positions[i] = query_position - static_cast<std::int64_t>(first + i);
 
       heads_view<double const> const q_heads(q.data(), {1, heads, head_dim}, {0, 0}), k_heads(k.data(), {count, 1, head_dim});
-      auto const seen = attention(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
-                                  {.visible = mask::full,
-                                   .query_positions = std::span(&query_position, 1),
-                                   .key_positions = key_positions,
-                                   .keep_scores = true});
+      auto const seen = attention(
+          q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
+          {.visible = mask::full, .query_positions = std::span(&query_position, 1), .key_positions = key_positions, .keep_scores = true});
       for (std::size_t head = 0; head < heads; ++head) {
         std::copy_n(seen.scores.begin() + static_cast<std::ptrdiff_t>(head * count), count,
                     rows.begin() + static_cast<std::ptrdiff_t>(head * range + first));

@@ -24,8 +24,8 @@ enum class mask { full, causal };
 
 struct attention_options {
   mask visible = mask::causal;
-  std::optional<double> scale = {};      ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
-  positions_view query_positions = {};   ///< where none are given, keys stand at 0, 1, ... and the queries are the last of them
+  std::optional<double> scale = {};     ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
+  positions_view query_positions = {};  ///< where none are given, keys stand at 0, 1, ... and the queries are the last of them
   positions_view key_positions = {};
   bool keep_scores = false;
   bool keep_weights = false;
@@ -96,8 +96,8 @@ attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads
   detail::require(queries <= keys || (!options.query_positions.empty() && !options.key_positions.empty()),
                   "attention: positions must be given where queries outnumber keys, got ", queries, " queries and ", keys, " keys");
   auto const key_positions = detail::positions_or(options.key_positions, keys, 0, "keys");
-  auto const query_positions = detail::positions_or(
-      options.query_positions, queries, static_cast<std::int64_t>(keys) - static_cast<std::int64_t>(queries), "queries");
+  auto const query_positions = detail::positions_or(options.query_positions, queries,
+                                                    static_cast<std::int64_t>(keys) - static_cast<std::int64_t>(queries), "queries");
 
   scheme<Encoding> const sites(encoding);
   auto q_copy = detail::dense_copy<T>(q), k_copy = detail::dense_copy<T>(k);

@@ -44,8 +44,7 @@ class heads_view {
   }
 
   /// Any view can be read only.
-  template <class U>
-    requires std::same_as<U const, T>
+  template <std::same_as<std::remove_const_t<T>> U>
   heads_view(heads_view<U> const& other) noexcept : data_(other.data()), shape_(other.shape()), strides_(other.strides()) {}
 
   T* data() const noexcept { return data_; }
@@ -75,8 +74,7 @@ class heads_view {
 
  private:
   struct unchecked {};
-  heads_view(unchecked, T* data, heads_shape shape, heads_strides strides) noexcept
-      : data_(data), shape_(shape), strides_(strides) {}
+  heads_view(unchecked, T* data, heads_shape shape, heads_strides strides) noexcept : data_(data), shape_(shape), strides_(strides) {}
 
   T* at(std::size_t token, std::size_t head) const noexcept {
     return data_ + static_cast<std::ptrdiff_t>(token) * strides_.token + static_cast<std::ptrdiff_t>(head) * strides_.head;
@@ -87,8 +85,8 @@ class heads_view {
   }
 
   static void check_slice(char const* what, std::size_t first, std::size_t count, std::size_t size) {
-    detail::require(first <= size && count <= size - first, "heads_view: a slice of ", what, " must lie within [0, ", size,
-                    "), got first ", first, ", count ", count);
+    detail::require(first <= size && count <= size - first, "heads_view: a slice of ", what, " must lie within [0, ", size, "), got first ",
+                    first, ", count ", count);
   }
 
   void check_extent() const {
@@ -99,18 +97,18 @@ class heads_view {
       if (fits) room -= steps * size;
       return fits;
     };
-    bool const fits = take(1, shape_.head_dim) && take(shape_.tokens - 1, magnitude(strides_.token)) &&
-                      take(shape_.heads - 1, magnitude(strides_.head));
-    detail::require(fits, "heads_view: the view must fit into memory, got ", shape_.tokens, " tokens of stride ", strides_.token,
-                    " and ", shape_.heads, " heads of stride ", strides_.head);
+    bool const fits =
+        take(1, shape_.head_dim) && take(shape_.tokens - 1, magnitude(strides_.token)) && take(shape_.heads - 1, magnitude(strides_.head));
+    detail::require(fits, "heads_view: the view must fit into memory, got ", shape_.tokens, " tokens of stride ", strides_.token, " and ",
+                    shape_.heads, " heads of stride ", strides_.head);
   }
 
   // Two heads overlap if |a * token_stride + b * head_stride| < head_dim for some steps (a, b) != (0, 0) within the view.
   void check_apart() const {
     auto const dim = shape_.head_dim, token = magnitude(strides_.token), head = magnitude(strides_.head);
     bool apart = (shape_.tokens == 1 || token >= dim) && (shape_.heads == 1 || head >= dim);
-    bool const nested = shape_.tokens == 1 || shape_.heads == 1 || token >= head * (shape_.heads - 1) + dim ||
-                        head >= token * (shape_.tokens - 1) + dim;
+    bool const nested =
+        shape_.tokens == 1 || shape_.heads == 1 || token >= head * (shape_.heads - 1) + dim || head >= token * (shape_.tokens - 1) + dim;
     // Strides that interleave without nesting: for each a, only the two b nearest to cancelling it can overlap.
     for (std::size_t a = 1; apart && !nested && a < shape_.tokens; ++a) {
       auto const b = a * token / head, rest = a * token % head;

@@ -33,21 +33,29 @@ struct storage_format<half> : stored_as<half> {};
 template <>
 struct storage_format<bfloat16> : stored_as<bfloat16> {};
 
-template <class T>
-  requires(sizeof(T) == 2 && std::numeric_limits<T>::digits == 11 && std::numeric_limits<T>::max_exponent == 16)
+template <class T, int digits, int max_exponent>
+concept two_bytes_with = sizeof(T) == 2 && (std::numeric_limits<T>::digits == digits) &&
+                         (std::numeric_limits<T>::max_exponent == max_exponent);
+template <two_bytes_with<11, 16> T>
 struct storage_format<T> : stored_as<half> {};
-
-template <class T>
-  requires(sizeof(T) == 2 && std::numeric_limits<T>::digits == 8 && std::numeric_limits<T>::max_exponent == 128)
+template <two_bytes_with<8, 128> T>
 struct storage_format<T> : stored_as<bfloat16> {};
 
 template <class T>
 using storage_format_t = typename storage_format<std::remove_cv_t<T>>::type;
 
+// clang-format off
+
 /// T (const or not) can be an element of a heads_view.
 template <class T>
 concept storable = std::is_trivially_copyable_v<T> && requires { typename storage_format_t<T>; } &&
                    sizeof(T) == sizeof(storage_format_t<T>);
+
+// clang-format on
+
+/// And of one that is written to.
+template <class T>
+concept writable = storable<T> && !std::is_const_v<T>;
 
 /// What arithmetic on T is done in: double for double, float for all others.
 template <storable T>

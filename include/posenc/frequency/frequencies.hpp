@@ -24,8 +24,8 @@ class frequencies {
       detail::require(is_finite(f) && f >= 0 && f <= 0x1p64, "frequencies: inv_freq must be in [0, 2^64] radians per position, got ", f,
                       " at pair ", i);
     }
-    detail::require(is_finite(attention_factor) && attention_factor > 0,
-                    "frequencies: attention_factor must be finite and positive, got ", attention_factor);
+    detail::require(is_finite(attention_factor) && attention_factor > 0, "frequencies: attention_factor must be finite and positive, got ",
+                    attention_factor);
   }
 
   std::span<double const> inv_freq() const noexcept { return inv_freq_; }

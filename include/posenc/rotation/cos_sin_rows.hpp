@@ -52,6 +52,9 @@ class cos_sin_view {
 template <class P>
 concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating_point<P>;
 
+template <class R>
+concept position_range = std::ranges::sized_range<R const> && position<std::ranges::range_value_t<R>>;
+
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token; any positions, in any order.
 /// Accuracy against exact arithmetic on the inv_freq given, times attention_factor: float 3e-8 at every position, that is rounded
 /// correctly but for near-ties; double 3e-16, from 2^40 on |position| * 4e-29. Float angles are off by 0.06 to 0.16 at one million.
@@ -59,8 +62,7 @@ concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating
 template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
-  template <std::ranges::sized_range Positions>
-    requires position<std::ranges::range_value_t<Positions>>
+  template <position_range Positions>
   cos_sin_rows(frequencies const& f, Positions const& positions) : tokens_(std::ranges::size(positions)), pairs_(f.pairs()) {
     std::size_t token = 0;
     for (auto const p : positions) check(p, token++);

@@ -67,7 +67,7 @@ struct register_arithmetic {
 };
 
 /// float and double: stored as they are computed with.
-template <storable T, class Format = storage_format_t<T>>
+template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format)>
 struct lanes : register_arithmetic<Format> {
   using typename register_arithmetic<Format>::number;
   using pairs = xsimd::batch<std::complex<Format>>;
@@ -96,8 +96,7 @@ struct word_register {
 
 /// half and bfloat16: stored in 16 bits, computed with in float.
 template <storable T, class Format>
-  requires(sizeof(Format) == 2)
-struct lanes<T, Format> : register_arithmetic<float> {
+struct lanes<T, Format, 2> : register_arithmetic<float> {
   using register_arithmetic<float>::size;
   using bits = word_register::bits;
   static_assert(std::endian::native == std::endian::little, "the first of a pair is the low half of its word");

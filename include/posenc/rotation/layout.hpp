@@ -34,8 +34,7 @@ struct interleaved {
     Lanes::load_pairs(block + 2 * pair, x, y);
   }
   template <class Lanes, class T>
-  static void store(T* block, std::size_t pair, std::size_t, typename Lanes::number const& x,
-                    typename Lanes::number const& y) noexcept {
+  static void store(T* block, std::size_t pair, std::size_t, typename Lanes::number const& x, typename Lanes::number const& y) noexcept {
     Lanes::store_pairs(block + 2 * pair, x, y);
   }
 };

@@ -23,8 +23,9 @@ class rotary_block {
   template <class T>
   heads_view<T> of(heads_view<T> const& heads, std::size_t rotary_dim) const {
     auto const head_dim = heads.head_dim(), offset = first_dim_.value_or(0);
-    detail::require(offset <= head_dim && rotary_dim <= head_dim - offset, "rotary_block: the rotary block must lie within the head, got dims ",
-                    offset, " to ", offset + rotary_dim, " of head_dim ", head_dim);
+    detail::require(offset <= head_dim && rotary_dim <= head_dim - offset,
+                    "rotary_block: the rotary block must lie within the head, got dims ", offset, " to ", offset + rotary_dim,
+                    " of head_dim ", head_dim);
     return heads.slice_dims(first_dim_.value_or(head_dim - rotary_dim), rotary_dim);
   }
 

@@ -36,8 +36,7 @@ std::size_t rotate_pairs(T* block, std::size_t pairs, Real const* cos, Real cons
 /// touched. Arithmetic is in the type of the rows, rounded once to T. Splitting the work by tokens or heads gives the same bits.
 /// Throws std::invalid_argument, before anything is changed, unless the tokens agree and the block lies within the head.
 /// Undo with rows.inverse(). Allocates nothing.
-template <pair_layout Layout, storable T>
-  requires(!std::is_const_v<T>)
+template <pair_layout Layout, writable T>
 void rotate(heads_view<T> const& x, std::type_identity_t<cos_sin_view<arithmetic_t<T>>> const& rows,
             rotary_block block = rotary_block::first()) {
   detail::require(rows.tokens() == x.tokens(), "rotate: there must be one row a token, got ", rows.tokens(), " rows for ", x.tokens(),
