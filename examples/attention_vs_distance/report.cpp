@@ -99,7 +99,7 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
   for (auto const& c : m.curves) print_folded(out, reading(c, random_inputs), style.columns);
 }
 
-void write_csv(std::ostream& out, std::vector<measured_model> const& models) {
+void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {
   out << "model,encoding,softmax,distance,logit_mean,logit_spread,logit_low,logit_high,weight_mean,weight_spread,weight_low,weight_high\n";
   char number[32];
   auto const put = [&](moments const& m) {
@@ -108,7 +108,7 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& models) {
       out << number;
     }
   };
-  for (auto const& m : models) {
+  for (auto const& m : measured) {
     auto const name = m.title.substr(0, m.title.find(':'));
     for (auto const& c : m.curves) {
       for (auto const& [softmax, profile] : {std::pair{"plain", &c.plain}, std::pair{"adaptive", &c.adaptive}}) {
@@ -125,7 +125,7 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& models) {
 
 std::string to_svg(std::vector<measured_model> const& models, std::string const& inputs) {
   std::vector<charts::chart> all;
-  for (auto const& m : models) {
+  for (auto const& m : measured) {
     charts::chart logits{m.title.substr(0, m.title.find(':')) + ": logit", distance, logit};
     auto plain = logits, adaptive = logits;
     plain.title = "weight, plain softmax", adaptive.title = "weight, adaptive softmax";

@@ -18,7 +18,7 @@ struct measured_model {
 void print(std::ostream& out, measured_model const& m, charts::terminal_style style, bool random_inputs);
 
 /// One line a model, encoding, softmax and distance.
-void write_csv(std::ostream& out, std::vector<measured_model> const& models);
+void write_csv(std::ostream& out, std::vector<measured_model> const& measured);
 
 /// Three charts a model: logit, weight with plain softmax, weight with adaptive softmax.
-std::string to_svg(std::vector<measured_model> const& models, std::string const& inputs);
+std::string to_svg(std::vector<measured_model> const& measured, std::string const& inputs);

@@ -8,7 +8,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <type_traits>
@@ -131,7 +130,7 @@ attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads
         // (3) scores
         sites.adjust_scores(score_row<T>{row, head, query_position, key_positions, q_encoded(first + t, head)});
         for (std::size_t s = 0; options.visible == mask::causal && s < keys; ++s) {
-          if (key_positions[s] > query_position) row[s] = -std::numeric_limits<T>::infinity();
+          if (key_positions[s] > query_position) row[s] = masked_score<T>;
         }
         auto const offset = static_cast<std::ptrdiff_t>((head * queries + first + t) * keys);
         if (options.keep_scores) std::ranges::copy(row, result.scores.begin() + offset);

@@ -1,6 +1,7 @@
 // A row of scores to attention weights, at any temperature.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -11,8 +12,11 @@
 
 namespace posenc {
 
-/// True for -infinity, and for whatever is as low as no score is. A comparison with -infinity itself would be folded away under
-/// -ffast-math.
+/// The score of a key that is not seen: -infinity, by its bits, for -ffast-math knows none.
+template <std::floating_point T>
+inline constexpr T masked_score = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
+
+/// True for -infinity, and for whatever is as low as no score is: a comparison with -infinity would be folded under -ffast-math.
 template <std::floating_point T>
 constexpr bool is_masked(T score) noexcept {
   return score < std::numeric_limits<T>::lowest() / 2;
