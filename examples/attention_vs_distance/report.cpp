@@ -123,7 +123,7 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {
   }
 }
 
-std::string to_svg(std::vector<measured_model> const& models, std::string const& inputs) {
+std::string to_svg(std::vector<measured_model> const& measured, std::string const& inputs) {
   std::vector<charts::chart> all;
   for (auto const& m : measured) {
     charts::chart logits{m.title.substr(0, m.title.find(':')) + ": logit", distance, logit};
