@@ -5,6 +5,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 
 #include "posenc/core/storage.hpp"
 
@@ -34,10 +35,50 @@ double of_rotating(double x, double y, double result) {
   return arithmetic + of_storing<T>(std::abs(result) + arithmetic);
 }
 
+/// A cosine or sine as the library promises it, with the arithmetic of T.
+template <posenc::storable T>
+constexpr double of_cosine() {
+  return std::same_as<posenc::arithmetic_t<T>, double> ? 3e-16 : 3e-8;
+}
+
+/// The angle position * base^exponent, where the power was rounded to double: by 4 ULP (vectors under -ffast-math), and by the rounding
+/// of the exponent.
+inline double of_angle(double position, double inv_freq) {
+  return std::abs(position) * inv_freq * unit_roundoff<double>() * (8 + 2 * std::abs(std::log(inv_freq)));
+}
+
+/// A number of the pair (x, y) once rotated, against exact arithmetic: by the cosines, the arithmetic, and the storing.
+template <posenc::storable T>
+double of_rotated(double x, double y, double result, double attention_factor = 1) {
+  return attention_factor * of_cosine<T>() * (std::abs(x) + std::abs(y)) +
+         of_rotating<T>(attention_factor * x, attention_factor * y, result);
+}
+
 /// A dot product of n terms whose magnitudes sum to `magnitude`, summed in any order.
 template <std::floating_point T>
 double of_dot_product(std::size_t n, double magnitude) {
   return (static_cast<double>(n) + 2) * unit_roundoff<T>() * magnitude;
+}
+
+/// e^exponent, computed in double from an exponent that is right but for its last two roundings: by 4 ULP (vectors under -ffast-math).
+inline double of_exponential(double value, double exponent) { return value * unit_roundoff<double>() * (8 + 2 * std::abs(exponent)); }
+
+/// A softmax weight e^exponent / Z over `keys` keys: exponential, its sum and the quotient each stored as T; the sum in double, whose
+/// terms' exponents average at most ln(keys). Subnormal weights may be flushed to 0.
+template <std::floating_point T>
+double of_weight(double weight, double exponent, std::size_t keys) {
+  auto const n = static_cast<double>(keys);
+  auto const sum = weight * unit_roundoff<double>() * (n + 8 + 2 * std::log(n + 1));
+  return 3 * weight * unit_roundoff<T>() + of_exponential(weight, exponent) + sum + std::numeric_limits<T>::min();
+}
+
+/// A softmax weight where every score may be off by `score_error`: numerator and denominator by e^score_error each, in opposite ways.
+inline double of_weight_by_scores(double weight, double score_error) { return weight * std::expm1(2 * score_error); }
+
+/// An entropy from running sums in double, n terms with an exponential and a rescaling each: Z and W are off by 12 n roundings of
+/// themselves, and W / Z is at most H.
+inline double of_entropy(double entropy, std::size_t keys) {
+  return 24 * (static_cast<double>(keys) + 1) * unit_roundoff<double>() * (1 + entropy);
 }
 
 }  // namespace tolerance

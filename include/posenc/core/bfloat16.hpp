@@ -34,8 +34,8 @@ struct bfloat16 {
     using word = typename Word::bits;
     auto const all = Word::as_bits(number);
     auto const odd = (all >> 16) & word(1u);
-    auto const is_nan = (all & word(0x7fff'ffffu)) > word(0x7f80'0000u);
-    return Word::select(is_nan, (all >> 16) | word(0x40u), (all + word(0x7fffu) + odd) >> 16);
+    auto const is_nan = detail::below(word(0x7f80'0000u), all & word(0x7fff'ffffu));
+    return detail::choose(is_nan, (all >> 16) | word(0x40u), (all + word(0x7fffu) + odd) >> 16);
   }
 };
 

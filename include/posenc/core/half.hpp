@@ -30,14 +30,14 @@ struct half {
     using word = typename Word::bits;
     auto const sign = (bits & word(0x8000u)) << 16;
     auto const shifted = (bits & word(0x7fffu)) << 13;
-    auto const exponent = shifted & word(0x0f80'0000u);
     auto const rebias = word(112u << 23);
     auto const normal = shifted + rebias;
     // Subnormal: fraction * 2^-24 is what a leading one of 2^-14 and that fraction behind it exceed 2^-14 by.
     auto const leading = Word::as_number(shifted | word(smallest_normal));
     auto const subnormal = Word::as_bits(leading - Word::as_number(word(smallest_normal)));
-    auto const finite = Word::select(exponent == word(0u), subnormal, normal);
-    return Word::as_number(sign | Word::select(exponent == word(0x0f80'0000u), normal + rebias, finite));
+    auto const not_finite = normal + rebias;
+    auto const finite = detail::choose(detail::below(shifted, word(1u << 23)), subnormal, normal);
+    return Word::as_number(sign | detail::choose(detail::below(shifted, word(31u << 23)), finite, not_finite));
   }
 
   template <class Word>
@@ -52,9 +52,9 @@ struct half {
     auto const one_half = word(0x3f00'0000u);
     auto const subnormal = Word::as_bits(Word::as_number(magnitude) + Word::as_number(one_half)) - one_half;
     auto const quiet_nan = word(0x7e00u) | ((magnitude >> 13) & word(0x3ffu));
-    auto const finite = Word::select(magnitude < word(smallest_normal), subnormal, normal);
-    auto const overflowed = Word::select(magnitude < word(0x4780'0000u), finite, word(0x7c00u));  // 2^16
-    return sign | Word::select(magnitude > word(0x7f80'0000u), quiet_nan, overflowed);
+    auto const finite = detail::choose(detail::below(magnitude, word(smallest_normal)), subnormal, normal);
+    auto const ordered = detail::choose(detail::below(magnitude, word(0x4780'0000u)), finite, word(0x7c00u));  // from 2^16 on infinity
+    return sign | detail::choose(detail::below(word(0x7f80'0000u), magnitude), quiet_nan, ordered);
   }
 
  private:

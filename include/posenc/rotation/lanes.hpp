@@ -40,8 +40,9 @@ struct lanes : one_lane<T> {};
 #else
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // g++ 12 takes the undefined registers within its own AVX headers for uninitialised ones
+#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
 template <class To, class From>
@@ -62,8 +63,45 @@ struct register_arithmetic {
   static constexpr std::size_t size = number::size;
 
   static number load_row(Number const* from) noexcept { return number::load_unaligned(from); }
-  static number multiply_add(number const& a, number const& b, number const& c) noexcept { return xsimd::fma(a, b, c); }
-  static number multiply_subtract(number const& a, number const& b, number const& c) noexcept { return xsimd::fms(a, b, c); }
+
+  // xsimd 8.1 multiplies and adds in two steps on AVX-512, and clang leaves it at that.
+  static number multiply_add(number const& a, number const& b, number const& c) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Number) == 4) return number(_mm512_fmadd_ps(a.data, b.data, c.data));
+    if constexpr (sizeof(Number) == 8) return number(_mm512_fmadd_pd(a.data, b.data, c.data));
+#else
+    return xsimd::fma(a, b, c);
+#endif
+  }
+  static number multiply_subtract(number const& a, number const& b, number const& c) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Number) == 4) return number(_mm512_fmsub_ps(a.data, b.data, c.data));
+    if constexpr (sizeof(Number) == 8) return number(_mm512_fmsub_pd(a.data, b.data, c.data));
+#else
+    return xsimd::fms(a, b, c);
+#endif
+  }
+
+  /// x1 x0 x3 x2 ... of x0 x1 x2 x3 ...
+  static number neighbours_swapped(number const& x) noexcept {
+    struct neighbour {
+      static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
+    };
+    using index = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
+    if constexpr (requires { xsimd::make_batch_constant<index, neighbour>(); }) {
+      return xsimd::swizzle(x, xsimd::make_batch_constant<index, neighbour>());
+    } else {
+      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index>, neighbour>());  // 8.1
+    }
+  }
+
+  /// x, as a register: g++ would read it from memory again at each use, for every use can take a memory operand.
+  static number kept(number x) noexcept {
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+    asm("" : "+v"(x.data));
+#endif
+    return x;
+  }
 };
 
 /// float and double: stored as they are computed with.
@@ -71,8 +109,11 @@ template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = si
 struct lanes : register_arithmetic<Format> {
   using typename register_arithmetic<Format>::number;
   using pairs = xsimd::batch<std::complex<Format>>;
+  static constexpr bool apart = false;  ///< whether load_pairs costs nothing over two loads
 
-  static number load(T const* from) noexcept { return number::load_unaligned(reinterpret_cast<Format const*>(from)); }
+  static number load(T const* from) noexcept {
+    return register_arithmetic<Format>::kept(number::load_unaligned(reinterpret_cast<Format const*>(from)));
+  }
   static void store(T* to, number const& x) noexcept { x.store_unaligned(reinterpret_cast<Format*>(to)); }
   static void load_pairs(T const* from, number& x, number& y) noexcept {
     auto const both = pairs::load_unaligned(reinterpret_cast<std::complex<Format> const*>(from));
@@ -89,9 +130,6 @@ struct word_register {
   using number = xsimd::batch<float>;
   static bits as_bits(number const& x) noexcept { return bits_as<std::uint32_t>(x); }
   static number as_number(bits const& x) noexcept { return bits_as<float>(x); }
-  static bits select(xsimd::batch_bool<std::uint32_t> const& condition, bits const& yes, bits const& no) noexcept {
-    return xsimd::select(condition, yes, no);
-  }
 };
 
 /// half and bfloat16: stored in 16 bits, computed with in float.
@@ -100,8 +138,19 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
   using register_arithmetic<float>::size;
   using bits = word_register::bits;
   static_assert(std::endian::native == std::endian::little, "the first of a pair is the low half of its word");
+#if defined(__F16C__)
+  static constexpr bool converts = std::same_as<Format, half>;  // the CPU does, of halves side by side
+#else
+  static constexpr bool converts = false;
+#endif
+  static constexpr bool apart = !converts;
 
   static number load(T const* from) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (converts) return number(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(from))));
+#elif defined(__F16C__)
+    if constexpr (converts) return number(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<__m128i const*>(from))));
+#endif
     std::array<std::uint16_t, size> narrow;
     std::memcpy(narrow.data(), from, sizeof narrow);
     std::array<std::uint32_t, size> wide;
@@ -109,6 +158,11 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
     return Format::template decode<word_register>(bits::load_unaligned(wide.data()));
   }
   static void store(T* to, number const& x) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (converts) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(x.data, 0));
+#elif defined(__F16C__)
+    if constexpr (converts) return _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(x.data, 0));
+#endif
     std::array<std::uint32_t, size> wide;
     Format::template encode<word_register>(x).store_unaligned(wide.data());
     std::array<std::uint16_t, size> narrow;
@@ -116,17 +170,13 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
     std::memcpy(static_cast<void*>(to), narrow.data(), sizeof narrow);
   }
   static void load_pairs(T const* from, number& x, number& y) noexcept {
-    std::array<std::uint32_t, size> words;
-    std::memcpy(words.data(), from, sizeof words);
-    auto const both = bits::load_unaligned(words.data());
+    auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
     x = Format::template decode<word_register>(both & bits(0xffffu));
     y = Format::template decode<word_register>(both >> 16);
   }
   static void store_pairs(T* to, number const& x, number const& y) noexcept {
     auto const both = Format::template encode<word_register>(x) | (Format::template encode<word_register>(y) << 16);
-    std::array<std::uint32_t, size> words;
-    both.store_unaligned(words.data());
-    std::memcpy(static_cast<void*>(to), words.data(), sizeof words);
+    both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
   }
 };
 

@@ -6,27 +6,11 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/lanes.hpp"
+#include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 
 namespace posenc {
-namespace detail {
-
-// (x + iy)(c + is), for the pairs from `pair` on while whole groups of Lanes::size fit; answers where it stopped.
-template <class Layout, class Lanes, class T, class Real>
-std::size_t rotate_pairs(T* block, std::size_t pairs, Real const* cos, Real const* sin, std::size_t pair, std::size_t last) noexcept {
-  for (; pair + Lanes::size <= last; pair += Lanes::size) {
-    typename Lanes::number x, y;
-    Layout::template load<Lanes>(block, pair, pairs, x, y);
-    auto const c = Lanes::load_row(cos + pair), s = Lanes::load_row(sin + pair);
-    Layout::template store<Lanes>(block, pair, pairs, Lanes::multiply_subtract(x, c, y * s), Lanes::multiply_add(x, s, y * c));
-  }
-  return pair;
-}
-
-}  // namespace detail
-
 /// Rotates the pairs of each head vector x[t][h] by the angles of token t:
 ///
 ///     x' = x cos - y sin,   y' = x sin + y cos          [Su 2021, 3.2.2]
@@ -42,15 +26,10 @@ void rotate(heads_view<T> const& x, std::type_identity_t<cos_sin_view<arithmetic
   detail::require(rows.tokens() == x.tokens(), "rotate: there must be one row a token, got ", rows.tokens(), " rows for ", x.tokens(),
                   " tokens");
   auto const rotated = block.of(x, rows.rotary_dim());
-  for (std::size_t token = 0; token < rotated.tokens(); ++token) {
-    auto const* const cos = rows.cos(token).data();
-    auto const* const sin = rows.sin(token).data();
-    for (std::size_t head = 0; head < rotated.heads(); ++head) {
-      auto* const pairs = rotated(token, head).data();
-      for (auto const [first, last] : rows.turning()) {
-        auto const rest = detail::rotate_pairs<Layout, detail::lanes<T>>(pairs, rows.pairs(), cos, sin, first, last);
-        detail::rotate_pairs<Layout, detail::one_lane<T>>(pairs, rows.pairs(), cos, sin, rest, last);
-      }
+  for (std::size_t token = 0; token < rotated.tokens() && rotated.heads() > 0; ++token) {
+    detail::token_heads<T> const heads{rotated(token, 0).data(), rotated.strides().head, rotated.heads(), rows.pairs()};
+    for (auto const turning : rows.turning()) {
+      detail::rotate_heads<Layout>(heads, rows.cos(token).data(), rows.sin(token).data(), turning);
     }
   }
 }

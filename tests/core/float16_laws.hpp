@@ -1,0 +1,112 @@
+#pragma once
+
+/// What holds of every 16-bit float: its conversions agree with arithmetic on values, by bits.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "core/float_modes.hpp"
+#include "oracle/float16.hpp"
+
+namespace float16 {
+
+inline constexpr std::uint32_t infinite_float = 0x7f80'0000;
+
+inline bool is_nan(std::uint32_t float_bits) { return (float_bits & 0x7fff'ffff) > infinite_float; }
+
+/// The code from which on, sign apart, a number is infinite or NaN.
+inline std::uint32_t infinite_code(oracle::format16 format) {
+  return static_cast<std::uint32_t>((format.exponent_count - 1) * format.fraction_count);
+}
+
+/// The float bits of a code: from the oracle for finite numbers; infinities stay so and NaNs keep sign and fraction.
+inline std::uint32_t decoded(std::uint16_t code, oracle::format16 format) {
+  std::uint32_t const magnitude = code & 0x7fffu, sign = (code & 0x8000u) << 16;
+  if (magnitude < infinite_code(format)) return std::bit_cast<std::uint32_t>(oracle::decode16(code, format));
+  auto const fraction = magnitude - infinite_code(format);
+  return sign | infinite_float | fraction * (0x80'0000u / static_cast<std::uint32_t>(format.fraction_count));
+}
+
+/// The code of a float that is not NaN.
+inline std::uint16_t encoded(std::uint32_t float_bits, oracle::format16 format) {
+  if ((float_bits & 0x7fff'ffff) == infinite_float) return static_cast<std::uint16_t>((float_bits >> 16 & 0x8000) | infinite_code(format));
+  return oracle::encode16(std::bit_cast<float>(float_bits), format);
+}
+
+/// Exact where b is the code after a.
+inline float halfway(float a, float b) { return static_cast<float>((static_cast<double>(a) + static_cast<double>(b)) / 2); }
+
+/// Floats where rounding may go wrong, by bits, of either sign: every code's number, every number halfway to the next code, and two
+/// floats to each side of these, from the smallest subnormals past the overflow; infinities and NaNs; and a million of any bits.
+inline std::vector<std::uint32_t> rounding_cases(oracle::format16 format) {
+  std::vector<std::uint32_t> cases;
+  auto const add_around = [&](std::uint32_t bits) {
+    for (std::uint32_t near = bits - 2; near != bits + 3; ++near) cases.insert(cases.end(), {near, near ^ 0x8000'0000});
+  };
+  ieee_arithmetic const exact;
+  for (std::uint32_t code = 0; code < infinite_code(format); ++code) {
+    auto const here = decoded(static_cast<std::uint16_t>(code), format), next = decoded(static_cast<std::uint16_t>(code + 1), format);
+    add_around(here);
+    if (next != infinite_float) add_around(std::bit_cast<std::uint32_t>(halfway(std::bit_cast<float>(here), std::bit_cast<float>(next))));
+  }
+  // The largest number, and half its ULP beyond it.
+  auto const below = static_cast<std::uint16_t>(infinite_code(format) - 1), before = static_cast<std::uint16_t>(below - 1);
+  auto const largest = decoded(below, format);
+  add_around(largest + (largest - decoded(before, format)) / 2);
+  add_around(infinite_float);
+  add_around(0x7fc0'0000);
+  std::mt19937 random(16);
+  for (int i = 0; i < 1'000'000; ++i) cases.push_back(static_cast<std::uint32_t>(random()));
+  // And as many of the format's own range and just beyond it, where random bits seldom fall.
+  auto const smallest = decoded(1, format), octaves = 0x0200'0000u;
+  std::uniform_int_distribution<std::uint32_t> within(smallest > octaves ? smallest - octaves : 0,
+                                                      std::min(largest + octaves, infinite_float));
+  for (int i = 0; i < 1'000'000; ++i) cases.push_back(within(random) | (static_cast<std::uint32_t>(i & 1) << 31));
+  return cases;
+}
+
+/// Number's conversion to float, of all 65,536 codes.
+template <class Number>
+void expect_exact_decoding(oracle::format16 format) {
+  std::vector<std::uint32_t> got(65536);
+  for (std::uint32_t code = 0; code < 65536; ++code)
+    got[code] = std::bit_cast<std::uint32_t>(float(Number::from_bits(static_cast<std::uint16_t>(code))));
+  ieee_arithmetic const exact;
+  for (std::uint32_t code = 0; code < 65536; ++code)
+    ASSERT_EQ(got[code], decoded(static_cast<std::uint16_t>(code), format)) << "code " << code;
+}
+
+/// Number's conversion from float: the nearest code, ties to even; of a NaN, a quiet NaN of its sign.
+template <class Number>
+void expect_nearest_encoding(oracle::format16 format) {
+  auto const cases = rounding_cases(format);
+  std::vector<std::uint16_t> got;
+  for (auto const bits : cases) got.push_back(Number(std::bit_cast<float>(bits)).bits);
+  ieee_arithmetic const exact;
+  auto const quiet = infinite_code(format) | static_cast<std::uint32_t>(format.fraction_count) / 2;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (is_nan(cases[i])) {
+      ASSERT_EQ(got[i] & (0x8000u | quiet), (cases[i] >> 16 & 0x8000u) | quiet) << "float bits " << std::hex << cases[i];
+    } else {
+      ASSERT_EQ(got[i], encoded(cases[i], format)) << "float bits " << std::hex << cases[i];
+    }
+  }
+}
+
+/// To float and back, all 65,536 codes: the same code, but that a signalling NaN turns quiet.
+template <class Number>
+void expect_round_trip(oracle::format16 format) {
+  for (std::uint32_t code = 0; code < 65536; ++code) {
+    bool const nan = (code & 0x7fff) > infinite_code(format);
+    auto const quiet = nan ? static_cast<std::uint32_t>(format.fraction_count) / 2 : 0;
+    ASSERT_EQ(Number(float(Number::from_bits(static_cast<std::uint16_t>(code)))).bits, code | quiet) << "code " << code;
+  }
+}
+
+}  // namespace float16

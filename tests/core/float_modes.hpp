@@ -1,0 +1,41 @@
+#pragma once
+
+/// How the CPU treats subnormal floats. A program linked with -ffast-math starts with them flushed to zero.
+
+#include <cfenv>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+/// While it lives, arithmetic is as IEEE 754 has it, for the oracle.
+class ieee_arithmetic {
+ public:
+  ieee_arithmetic() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~ieee_arithmetic() { std::fesetenv(&before_); }
+  ieee_arithmetic(ieee_arithmetic const&) = delete;
+  ieee_arithmetic& operator=(ieee_arithmetic const&) = delete;
+
+ private:
+  std::fenv_t before_;
+};
+
+/// While it lives, subnormal floats are zero, as operands and as results; where the CPU cannot, nothing changes.
+class flushed_subnormals {
+ public:
+  flushed_subnormals() {
+    std::fegetenv(&before_);
+#if defined(__SSE2__)
+    _mm_setcsr(_mm_getcsr() | 0x8040u);
+#endif
+  }
+  ~flushed_subnormals() { std::fesetenv(&before_); }
+  flushed_subnormals(flushed_subnormals const&) = delete;
+  flushed_subnormals& operator=(flushed_subnormals const&) = delete;
+
+ private:
+  std::fenv_t before_;
+};

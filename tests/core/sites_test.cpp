@@ -1,0 +1,78 @@
+#include "posenc/core/sites.hpp"
+
+#include <gtest/gtest.h>
+
+#include <concepts>
+#include <string>
+
+namespace {
+
+using posenc::acts_on_embeddings;
+using posenc::acts_on_queries_and_keys;
+using posenc::acts_on_scores;
+using posenc::acts_on_softmax;
+using posenc::heads_view;
+using posenc::positional_encoding;
+using posenc::positions_view;
+using posenc::row_statistics;
+using posenc::score_row;
+
+struct at_embeddings {
+  void embed(heads_view<float>, positions_view) const {}
+};
+struct at_queries_and_keys {
+  void encode_queries(heads_view<float>, positions_view) const {}
+  void encode_keys(heads_view<float>, positions_view) const {}
+};
+struct at_scores {
+  void adjust_scores(score_row<float>) const {}
+};
+struct at_softmax {
+  float inverse_temperature(row_statistics const&) const { return 1; }
+};
+struct at_two : at_embeddings, at_scores {};
+
+TEST(sites, are_told_by_what_an_encoding_can_do) {
+  static_assert(acts_on_embeddings<at_embeddings> && !acts_on_queries_and_keys<at_embeddings> && !acts_on_scores<at_embeddings> &&
+                !acts_on_softmax<at_embeddings>);
+  static_assert(!acts_on_embeddings<at_queries_and_keys> && acts_on_queries_and_keys<at_queries_and_keys> &&
+                !acts_on_scores<at_queries_and_keys> && !acts_on_softmax<at_queries_and_keys>);
+  static_assert(!acts_on_embeddings<at_scores> && !acts_on_queries_and_keys<at_scores> && acts_on_scores<at_scores> &&
+                !acts_on_softmax<at_scores>);
+  static_assert(!acts_on_embeddings<at_softmax> && !acts_on_queries_and_keys<at_softmax> && !acts_on_scores<at_softmax> &&
+                acts_on_softmax<at_softmax>);
+}
+
+TEST(sites, an_encoding_may_act_at_several) {
+  static_assert(acts_on_embeddings<at_two> && acts_on_scores<at_two> && !acts_on_softmax<at_two> && positional_encoding<at_two>);
+}
+
+struct nowhere {};
+struct misspelt {
+  void adjust_score(score_row<float>) const {}
+};
+struct queries_only {
+  void encode_queries(heads_view<float>, positions_view) const {}
+};
+struct changes_itself {
+  void embed(heads_view<float>, positions_view) {}
+};
+struct takes_other_arguments {
+  void adjust_scores(float*, int) const {}
+};
+struct answers_nothing {
+  void inverse_temperature(row_statistics const&) const {}
+};
+struct answers_text {
+  std::string inverse_temperature(row_statistics const&) const { return "1"; }
+};
+
+TEST(sites, what_matches_none_is_no_positional_encoding) {
+  static_assert(positional_encoding<at_embeddings> && positional_encoding<at_queries_and_keys> && positional_encoding<at_scores> &&
+                positional_encoding<at_softmax>);
+  static_assert(!positional_encoding<nowhere> && !positional_encoding<int> && !positional_encoding<misspelt>);
+  static_assert(!positional_encoding<queries_only> && !positional_encoding<changes_itself> && !positional_encoding<takes_other_arguments>);
+  static_assert(!positional_encoding<answers_nothing> && !positional_encoding<answers_text>);
+}
+
+}  // namespace

@@ -1,0 +1,93 @@
+#include "laws/query_key_laws.hpp"
+
+#include <numeric>
+
+#include "posenc/core/scheme.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
+
+namespace {
+
+using namespace posenc;
+
+frequencies scaled(frequencies const& f, double attention_factor) {
+  return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, attention_factor);
+}
+
+/// Every encoding of queries and keys, in some configurations: one line each. The head_dim, and the attention factor if there is one.
+template <class Law>
+void for_every_encoding(Law const& law) {
+  auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t head_dim, double gain = 1) {
+    SCOPED_TRACE(name);
+    law(encoding, head_dim, gain);
+  };
+  obey("rope, Llama 2", rope<halves>(geometric(128, 1e4)), 128);
+  obey("rope, interleaved", rope<interleaved>(geometric(128, 5e5)), 128);
+  obey("rope, GPT-J's block", rope<interleaved>(geometric(64, 1e4)), 256);
+  obey("rope, DeepSeek's block", rope<interleaved>(geometric(64, 1e4), rotary_block::last()), 192);
+  obey("rope, a block amid", rope<halves>(geometric(22, 1e4), rotary_block::from(3)), 31);
+  obey("rope, a single pair", rope<halves>(geometric(2, 1e4)), 2);
+  obey("rope, an attention factor", rope<halves>(scaled(geometric(34, 1e4), 1.2772588722239781)), 34, 1.2772588722239781);
+  obey("rope, interpolated", rope<interleaved>(linear(geometric(64, 1e4), 16)), 64);
+  obey("p-RoPE, Gemma 4", p_rope<halves>(512, 1e6, 0.25), 512);
+  obey("p-RoPE, interleaved", p_rope<interleaved>(64, 1e4, 0.75), 64);
+  obey("p-RoPE of p 0", p_rope(64, 1e4, 0), 64);
+  obey("one after another", scheme(rope<halves>(geometric(64, 1e4)), rope<halves>(geometric(64, 1e6)), adaptive_temperature{}), 64);
+  obey("nope", nope(), 64);
+}
+
+TEST(query_key_laws, inner_products_depend_on_distance_alone) {
+  for_every_encoding(
+      []<class E>(E const& e, std::size_t head_dim, double gain) { laws::inner_products_depend_on_distance_alone(e, head_dim, gain); });
+}
+
+TEST(query_key_laws, position_zero_is_the_identity_up_to_the_attention_factor) {
+  for_every_encoding(
+      []<class E>(E const& e, std::size_t head_dim, double gain) { laws::position_zero_is_the_identity(e, head_dim, gain); });
+}
+
+TEST(query_key_laws, norms_are_kept_up_to_the_attention_factor) {
+  for_every_encoding([]<class E>(E const& e, std::size_t head_dim, double gain) { laws::norms_are_kept(e, head_dim, gain); });
+}
+
+TEST(query_key_laws, each_token_is_encoded_by_its_position_in_any_order) {
+  for_every_encoding(
+      []<class E>(E const& e, std::size_t head_dim, double gain) { laws::each_token_is_encoded_by_its_position(e, head_dim, gain); });
+}
+
+TEST(query_key_laws, layouts_are_equal_up_to_their_permutation) {
+  // The block of n pairs begins at dim `first`; interleaved has pair i at 2i and 2i + 1, halves at i and n + i.
+  auto const obey = [](frequencies const& f, rotary_block block, std::size_t first, std::size_t head_dim) {
+    std::vector<std::size_t> order(head_dim);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t i = 0; i < f.pairs(); ++i) order[first + i] = first + 2 * i, order[first + f.pairs() + i] = first + 2 * i + 1;
+    laws::are_the_same_but_for_their_order(rope<interleaved>(f, block), rope<halves>(f, block), order);
+  };
+  for (std::size_t const pairs : {1u, 2u, 3u, 5u, 8u, 15u, 16u, 17u, 64u}) {
+    SCOPED_TRACE(pairs);
+    obey(geometric(2 * pairs, 1e4), rotary_block::first(), 0, 2 * pairs);
+    obey(geometric(2 * pairs, 1e4), rotary_block::last(), 7, 2 * pairs + 7);
+    obey(truncated(geometric(2 * pairs, 1e4), 0.7), rotary_block::from(3), 3, 2 * pairs + 4);
+    obey(scaled(geometric(2 * pairs, 1e4), 1.25), rotary_block::first(), 0, 2 * pairs + 1);
+  }
+}
+
+TEST(query_key_laws, p_rope_of_p_1_is_rope_bit_for_bit) {
+  for (std::size_t const head_dim : {2u, 18u, 128u}) {
+    SCOPED_TRACE(head_dim);
+    std::vector<std::size_t> order(head_dim);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    laws::are_the_same_but_for_their_order(p_rope<halves>(head_dim, 1e4, 1), rope<halves>(geometric(head_dim, 1e4)), order);
+    laws::are_the_same_but_for_their_order(p_rope<interleaved>(head_dim, 1e4, 1), rope<interleaved>(geometric(head_dim, 1e4)), order);
+  }
+}
+
+TEST(query_key_laws, nope_and_p_rope_of_p_0_leave_every_bit_alone) {
+  laws::nothing_is_changed(nope(), 64);
+  laws::nothing_is_changed(p_rope<halves>(64, 1e4, 0), 64);
+  laws::nothing_is_changed(p_rope<interleaved>(64, 1e4, 0), 64);
+  laws::nothing_is_changed(scheme(nope(), adaptive_temperature{}), 64);
+}
+
+}  // namespace

@@ -1,0 +1,122 @@
+#pragma once
+
+/// Site 3: what holds for every encoding that changes scores by where query and key stand.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/core/sites.hpp"
+#include "posenc/softmax/softmax.hpp"
+#include "tolerance.hpp"
+
+namespace laws {
+
+/// A row of scores, adjusted.
+template <class T, posenc::acts_on_scores E>
+std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head, std::int64_t query_position,
+                        std::vector<std::int64_t> const& key_positions) {
+  encoding.adjust_scores(posenc::score_row<T>{scores, head, query_position, key_positions, {}});
+  return scores;
+}
+
+inline constexpr std::array<std::int64_t, 12> distances{0, 1, 2, 3, 7, 64, 1000, 65'535, -1, -2, -500, 4};
+
+/// Keys at those distances behind the query.
+inline std::vector<std::int64_t> keys_behind(std::int64_t query_position) {
+  std::vector<std::int64_t> keys;
+  for (auto const distance : distances) keys.push_back(query_position - distance);
+  return keys;
+}
+
+/// Near, negative, and beyond a million.
+template <posenc::acts_on_scores E>
+void adjustment_depends_on_distance_alone(E const& encoding, std::size_t heads) {
+  numbers::in_float_and_double([&]<class T>() {
+    auto const scores = numbers::random<T>(distances.size());
+    for (std::size_t head = 0; head < heads; ++head) {
+      auto const at_zero = adjusted(encoding, scores, head, 0, keys_behind(0));
+      for (std::int64_t const query_position : {1, 17, -5, 1'000'000, -1'000'000, 1'234'567})
+        EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, head, query_position, keys_behind(query_position)), at_zero))
+            << "head " << head << " at " << query_position;
+    }
+  });
+}
+
+template <posenc::acts_on_scores E>
+void a_query_meets_its_own_position_unchanged(E const& encoding, std::size_t heads) {
+  numbers::in_float_and_double([&]<class T>() {
+    auto const scores = numbers::random<T>(5);
+    for (std::size_t head = 0; head < heads; ++head)
+      for (std::int64_t const position : {0, -5, 1'000'003})
+        EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, head, position, std::vector(5, position)), scores));
+  });
+}
+
+/// On either side of the query.
+template <posenc::acts_on_scores E>
+void a_penalty_never_falls_with_distance(E const& encoding, std::size_t heads) {
+  numbers::in_float_and_double([&]<class T>() {
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (std::int64_t const side : {1, -1}) {
+        T last = 0;
+        for (std::int64_t distance = 0; distance < 1000; ++distance) {
+          auto const score = adjusted(encoding, std::vector<T>{0}, head, 1000, {1000 - side * distance})[0];
+          EXPECT_TRUE(score <= last && posenc::is_finite(static_cast<double>(score))) << "head " << head << ", distance " << distance;
+          last = score;
+        }
+      }
+    }
+  });
+}
+
+/// The same number is added whatever the score, up to its rounding.
+template <posenc::acts_on_scores E>
+void adjustment_is_added(E const& encoding, std::size_t heads) {
+  numbers::in_float_and_double([&]<class T>() {
+    auto const scores = numbers::random<T>(distances.size(), 3);
+    for (std::size_t head = 0; head < heads; ++head) {
+      auto const bias = adjusted(encoding, std::vector<double>(scores.size()), head, 9, keys_behind(9));
+      auto const sum = adjusted(encoding, scores, head, 9, keys_behind(9));
+      for (std::size_t s = 0; s < scores.size(); ++s) {
+        auto const score = static_cast<double>(scores[s]), expected = score + bias[s];
+        auto const arithmetic = 2 * (std::abs(score) + std::abs(bias[s])) * tolerance::unit_roundoff<double>();
+        EXPECT_NEAR(static_cast<double>(sum[s]), expected, arithmetic + tolerance::of_storing<T>(std::abs(expected) + arithmetic));
+      }
+    }
+  });
+}
+
+template <posenc::acts_on_scores E>
+void the_order_of_keys_does_not_matter(E const& encoding, std::size_t heads) {
+  numbers::in_float_and_double([&]<class T>() {
+    auto keys = keys_behind(40);
+    std::vector<T> const scores(keys.size());
+    auto there = adjusted(encoding, scores, heads - 1, 40, keys);
+    std::ranges::reverse(keys);
+    std::ranges::reverse(there);
+    EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, heads - 1, 40, keys), there));
+  });
+}
+
+template <posenc::acts_on_scores E>
+void a_masked_score_stays_masked(E const& encoding, std::size_t heads) {
+  numbers::in_float_and_double([&]<class T>() {
+    std::vector<T> const scores(distances.size(), posenc::masked_score<T>);
+    for (std::size_t head = 0; head < heads; ++head)
+      EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, head, 9, keys_behind(9)), scores)) << "head " << head;
+  });
+}
+
+template <posenc::acts_on_scores E>
+void a_row_without_keys_stays_empty(E const& encoding, std::size_t) {
+  EXPECT_TRUE(adjusted(encoding, std::vector<float>(), 0, 3, {}).empty());
+}
+
+}  // namespace laws

@@ -1,0 +1,114 @@
+#pragma once
+
+/// Site 4: what holds for every encoding that answers a row of scores with an inverse temperature.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "numbers.hpp"
+#include "oracle/softmax.hpp"
+#include "posenc/core/sites.hpp"
+#include "posenc/softmax/softmax.hpp"
+#include "tolerance.hpp"
+
+namespace laws {
+
+/// Rows of every kind: even, uneven, dominated, tied, short, long, masked in part.
+template <class T>
+std::vector<std::vector<T>> rows_of_scores() {
+  std::vector<std::vector<T>> rows;
+  for (std::size_t const keys : {1u, 2u, 3u, 8u, 50u, 381u, 382u, 3000u}) {
+    rows.emplace_back(keys, T(-3));
+    rows.emplace_back(keys, T(0)).front() = 5;
+    for (T const scale : {T(0.1), T(3), T(20), T(1000)}) {
+      auto& row = rows.emplace_back(numbers::random<T>(keys, keys));
+      for (auto& x : row) x *= scale;
+      auto& masked = rows.emplace_back(row);
+      for (std::size_t s = 1; s < keys; s += 3) masked[s] = posenc::masked_score<T>;
+    }
+  }
+  return rows;
+}
+
+/// For any entropy that a row of so many keys can have.
+template <posenc::acts_on_softmax E>
+void inverse_temperature_is_positive_and_finite(E const& encoding) {
+  for (std::size_t const keys : {0u, 1u, 2u, 3u, 8u, 100u, 382u, 10'000u, 10'000'000u}) {
+    auto const largest = keys == 0 ? 0 : std::log(static_cast<double>(keys));
+    for (int i = 0; i <= 100; ++i) {
+      posenc::row_statistics const row{.keys = keys, .entropy = largest * i / 100};
+      auto const beta = static_cast<double>(encoding.inverse_temperature(row));
+      EXPECT_TRUE(posenc::is_finite(beta) && beta > 0) << keys << " keys, entropy " << row.entropy << ": " << beta;
+    }
+  }
+}
+
+/// Calls law(scores, weights, exponents) for every row, where the exponents are beta (x - max), and 0 where masked.
+template <class T, posenc::acts_on_softmax E, class Law>
+void for_every_row(E const& encoding, Law const& law) {
+  for (auto const& scores : rows_of_scores<T>()) {
+    auto const seen = posenc::statistics(std::span<T const>(scores));
+    auto const beta = static_cast<double>(encoding.inverse_temperature(seen));
+    auto weights = scores;
+    posenc::softmax(std::span<T>(weights), seen, beta);
+    std::vector<double> exponents;
+    for (auto const x : scores) exponents.push_back(posenc::is_masked(x) ? 0 : beta * (static_cast<double>(x) - seen.max));
+    SCOPED_TRACE(testing::Message() << scores.size() << " keys from " << scores.front() << " to " << scores.back());
+    law(scores, weights, exponents);
+  }
+}
+
+/// Up to the rounding of the weights.
+template <posenc::acts_on_softmax E>
+void order_is_kept(E const& encoding) {
+  numbers::in_float_and_double([&]<class T>() {
+    for_every_row<T>(encoding, [](std::vector<T> const& scores, std::vector<T> const& weights, std::vector<double> const& exponents) {
+      std::vector<std::size_t> rising(scores.size());
+      std::iota(rising.begin(), rising.end(), std::size_t{0});
+      std::ranges::stable_sort(rising, {}, [&](std::size_t s) { return std::max(scores[s], std::numeric_limits<T>::lowest()); });
+      for (std::size_t i = 1; i < rising.size(); ++i) {
+        auto const lower = static_cast<double>(weights[rising[i - 1]]), higher = static_cast<double>(weights[rising[i]]);
+        EXPECT_LE(lower - tolerance::of_weight<T>(lower, exponents[rising[i - 1]], scores.size()), higher);
+      }
+    });
+  });
+}
+
+template <posenc::acts_on_softmax E>
+void weights_sum_to_one(E const& encoding) {
+  numbers::in_float_and_double([&]<class T>() {
+    for_every_row<T>(encoding, [](std::vector<T> const&, std::vector<T> const& weights, std::vector<double> const&) {
+      auto const n = static_cast<double>(weights.size());
+      auto const tolerance = tolerance::unit_roundoff<T>() + 2 * n * tolerance::unit_roundoff<double>();  // quotients, and their sums
+      EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1, tolerance);
+      EXPECT_GE(*std::ranges::min_element(weights), 0);
+    });
+  });
+}
+
+/// Up to the rounding of the weights. Only for rules that promise it.
+template <posenc::acts_on_softmax E>
+void entropy_is_never_raised(E const& encoding) {
+  numbers::in_float_and_double([&]<class T>() {
+    for_every_row<T>(encoding, [](std::vector<T> const& scores, std::vector<T> const& weights, std::vector<double> const& exponents) {
+      auto plain = scores;
+      posenc::softmax(std::span<T>(plain));
+      double tolerance = 0;  // d(p ln p) = (ln p + 1) dp, for either row
+      for (std::size_t s = 0; s < scores.size(); ++s)
+        for (auto const& row : {weights, plain}) {
+          if (auto const p = static_cast<double>(row[s]); p > 0)
+            tolerance += std::abs(std::log(p) - 1) * tolerance::of_weight<T>(p, exponents[s], scores.size());
+        }
+      EXPECT_LE(oracle::entropy(numbers::exact(weights)), oracle::entropy(numbers::exact(plain)) + tolerance);
+    });
+  });
+}
+
+}  // namespace laws
