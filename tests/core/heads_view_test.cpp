@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 #include <stdexcept>
-#include <vector>
+#include <utility>
 
 #include "posenc/core/half.hpp"
 #include "rejects.hpp"
@@ -168,7 +168,7 @@ TEST(heads_view, refuses_slices_that_reach_beyond_it) {
   EXPECT_EQ(message_of([&] { x.slice_heads(0, 4); }), "posenc: heads_view: a slice of heads must lie within [0, 3), got first 0, count 4");
   EXPECT_EQ(message_of([&] { x.slice_dims(7, 2); }), "posenc: heads_view: a slice of dims must lie within [0, 8), got first 7, count 2");
   EXPECT_EQ(message_of([&] { x.slice_dims(2, 0); }), "posenc: heads_view: a slice of dims must not be empty");
-  for (auto const [first, count] : {std::pair{std::size_t{1}, many}, {many, std::size_t{1}}, {many, many}}) {  // the sum overflows
+  for (auto const& [first, count] : {std::pair{std::size_t{1}, many}, {many, std::size_t{1}}, {many, many}}) {  // the sum overflows
     EXPECT_NE(message_of([&, f = first, c = count] { x.slice_tokens(f, c); }), "");
     EXPECT_NE(message_of([&, f = first, c = count] { x.slice_heads(f, c); }), "");
     EXPECT_NE(message_of([&, f = first, c = count] { x.slice_dims(f, c); }), "");

@@ -19,23 +19,23 @@ using posenc::score_row;
 // Encodings that write down who acted, where, and on what.
 struct diary {
   std::string entries;
-  void write(std::string const& entry) { entries += entry + " "; }
+  void write(std::string const& entry) { entries += entry + "; "; }
 };
 
 std::string seen(heads_view<float> x, positions_view positions) {
-  return "(" + std::to_string(x.head_dim()) + "," + std::to_string(positions[0]) + ")";
+  return std::to_string(x.head_dim()) + "@" + std::to_string(positions[0]);
 }
 
 struct at_embeddings {
   diary* to;
   std::string name;
-  void embed(heads_view<float> x, positions_view positions) const { to->write(name + ".embed" + seen(x, positions)); }
+  void embed(heads_view<float> x, positions_view positions) const { to->write(name + ".embed " + seen(x, positions)); }
 };
 struct at_queries_and_keys {
   diary* to;
   std::string name;
-  void encode_queries(heads_view<float> q, positions_view positions) const { to->write(name + ".queries" + seen(q, positions)); }
-  void encode_keys(heads_view<float> k, positions_view positions) const { to->write(name + ".keys" + seen(k, positions)); }
+  void encode_queries(heads_view<float> q, positions_view positions) const { to->write(name + ".queries " + seen(q, positions)); }
+  void encode_keys(heads_view<float> k, positions_view positions) const { to->write(name + ".keys " + seen(k, positions)); }
 };
 struct at_scores {
   double times, plus;
@@ -88,9 +88,9 @@ TEST(scheme, acts_at_each_site_with_those_that_can_in_the_order_given) {
                                   at_scores{1, 0}, at_queries_and_keys{&acts, "d"}},
                            x);
   EXPECT_EQ(acts.entries,
-            "b.embed(2,7) c.embed(2,7) "
-            "a.queries(2,7) c.queries(2,7) d.queries(2,7) "
-            "a.keys(2,7) c.keys(2,7) d.keys(2,7) ");
+            "b.embed 2@7; c.embed 2@7; "
+            "a.queries 2@7; c.queries 2@7; d.queries 2@7; "
+            "a.keys 2@7; c.keys 2@7; d.keys 2@7; ");
 }
 
 TEST(scheme, adjusts_scores_in_the_order_given) {
@@ -110,7 +110,7 @@ TEST(scheme, is_an_encoding_and_nests) {
   scheme const inner{at_embeddings{&acts, "b"}, at_softmax{4}, at_scores{2, 0}};
   scheme const outer{at_embeddings{&acts, "a"}, at_softmax{1.5}, inner, at_embeddings{&acts, "c"}, at_scores{1, 10}};
   run_all_of_sites_1_and_2(outer, x);
-  EXPECT_EQ(acts.entries, "a.embed(2,7) b.embed(2,7) c.embed(2,7) ");
+  EXPECT_EQ(acts.entries, "a.embed 2@7; b.embed 2@7; c.embed 2@7; ");
   EXPECT_EQ(beta_of(outer), 6);
   EXPECT_EQ(score_of(outer, 1.0f), 12.0f);
 }

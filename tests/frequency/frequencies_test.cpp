@@ -1,0 +1,49 @@
+#include "posenc/frequency/frequencies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "non_numbers.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using posenc::frequencies;
+
+TEST(frequencies, keep_what_they_are_given) {
+  std::vector<double> const inv_freq{1, 0.5, 0, -0.0, 0x1p-1074, 0x1p64};
+  frequencies const f(inv_freq, 1.25);
+  EXPECT_EQ(std::vector<double>(f.inv_freq().begin(), f.inv_freq().end()), inv_freq);
+  EXPECT_EQ(f.attention_factor(), 1.25);
+  EXPECT_EQ(f.pairs(), 6u);
+  EXPECT_EQ(f.rotary_dim(), 12u);
+}
+
+TEST(frequencies, leave_the_attention_alone_unless_told_otherwise) { EXPECT_EQ(frequencies({1.0}).attention_factor(), 1); }
+
+TEST(frequencies, there_must_be_a_pair) {
+  EXPECT_EQ(message_of([] { frequencies({}); }), "posenc: frequencies: there must be at least one pair, got none");
+}
+
+TEST(frequencies, each_must_be_from_0_to_2_to_the_64) {
+  auto const message = [](double inv_freq) { return message_of([&] { frequencies({1, 0.5, inv_freq, 0.25}); }); };
+  std::string const must = "posenc: frequencies: inv_freq must be in [0, 2^64] radians per position, got ";
+  EXPECT_EQ(message(-0.5), must + "-0.5 at pair 2");
+  EXPECT_EQ(message(std::nextafter(0x1p64, 0x1p65)), must + "18446744073709556000 at pair 2");
+  EXPECT_EQ(message(not_a_number()), must + "NaN at pair 2");
+  EXPECT_EQ(message(infinity()), must + "infinity at pair 2");
+  EXPECT_EQ(message(minus_infinity()), must + "-infinity at pair 2");
+}
+
+TEST(frequencies, attention_factor_must_be_finite_and_positive) {
+  auto const message = [](double factor) { return message_of([&] { frequencies({1.0}, factor); }); };
+  std::string const must = "posenc: frequencies: attention_factor must be finite and positive, got ";
+  EXPECT_EQ(message(0), must + "0");
+  EXPECT_EQ(message(-1), must + "-1");
+  EXPECT_EQ(message(not_a_number()), must + "NaN");
+  EXPECT_EQ(message(infinity()), must + "infinity");
+}
+
+}  // namespace

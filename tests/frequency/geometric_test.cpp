@@ -1,0 +1,110 @@
+#include "posenc/frequency/geometric.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+#include "golden/wavelengths.hpp"
+#include "non_numbers.hpp"
+#include "oracle/rotary.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using posenc::frequencies;
+using posenc::geometric;
+using posenc::geometric_inclusive;
+
+constexpr double bases[] = {1e4, 5e5, 1e6, 1.5e5, 2, 1, 0.5};
+
+void expect_relative(double got, double expected, double tolerance) { EXPECT_NEAR(got, expected, tolerance * expected); }
+
+TEST(geometric, agrees_with_the_definition) {
+  for (auto const base : bases) {
+    for (std::size_t dim = 2; dim <= 520; dim += 2) {
+      auto const f = geometric(dim, base);
+      auto const expected = oracle::inv_freq(dim, base);
+      ASSERT_EQ(f.rotary_dim(), dim);
+      ASSERT_EQ(f.attention_factor(), 1);
+      for (std::size_t i = 0; i < expected.size(); ++i) expect_relative(f.inv_freq()[i], expected[i], tolerance::of_power(base));
+    }
+  }
+}
+
+TEST(geometric, starts_at_one_radian_per_position) {
+  for (auto const base : bases) EXPECT_EQ(geometric(128, base).inv_freq()[0], 1);
+}
+
+TEST(geometric, slowest_pairs_of_common_models_have_the_wavelengths_known) {
+  for (auto const& [head_dim, base, inv_freq, wavelength, zero_crossing, minimum] : golden::slowest_pairs) {
+    auto const slowest = geometric(head_dim, base).inv_freq().back();
+    auto const tolerance = tolerance::of_power(base);
+    expect_relative(slowest, inv_freq, tolerance);
+    expect_relative(2 * std::numbers::pi / slowest, wavelength, tolerance);
+    expect_relative(std::numbers::pi / 2 / slowest, zero_crossing, tolerance);
+    expect_relative(std::numbers::pi / slowest, minimum, tolerance);
+  }
+}
+
+TEST(geometric, passes_the_checkpoints) {
+  for (auto const& [head_dim, base, pair, inv_freq, wavelength] : golden::checkpoints) {
+    auto const got = geometric(head_dim, base).inv_freq()[pair];
+    expect_relative(got, inv_freq, tolerance::of_power(base));
+    expect_relative(2 * std::numbers::pi / got, wavelength, tolerance::of_power(base));
+  }
+}
+
+TEST(geometric_inclusive, agrees_with_the_definition) {
+  for (auto const base : bases) {
+    for (std::size_t dim = 4; dim <= 520; dim += 2) {
+      auto const f = geometric_inclusive(dim, base);
+      ASSERT_EQ(f.rotary_dim(), dim);
+      auto const steps = static_cast<long double>(dim) / 2 - 1;
+      for (std::size_t i = 0; i < f.pairs(); ++i) {
+        auto const expected = std::pow(static_cast<long double>(base), -static_cast<long double>(i) / steps);
+        expect_relative(f.inv_freq()[i], static_cast<double>(expected), tolerance::of_power(base));
+      }
+    }
+  }
+}
+
+TEST(geometric_inclusive, includes_both_ends) {
+  for (auto const base : bases) {
+    for (std::size_t dim = 4; dim <= 520; dim += 2) {
+      auto const f = geometric_inclusive(dim, base);
+      EXPECT_EQ(f.inv_freq().front(), 1);
+      EXPECT_DOUBLE_EQ(f.inv_freq().back(), 1 / base);
+    }
+  }
+}
+
+TEST(geometric_inclusive, of_a_single_pair_is_1) { EXPECT_EQ(geometric_inclusive(2, 1e4).inv_freq()[0], 1); }
+
+// Both rules, with the name that an error begins with.
+void for_both_rules(auto&& check) {
+  check("geometric", [](std::size_t dim, double base) { return geometric(dim, base); });
+  check("geometric_inclusive", [](std::size_t dim, double base) { return geometric_inclusive(dim, base); });
+}
+
+TEST(geometric, dimension_must_be_even_and_positive) {
+  for_both_rules([](std::string const& name, auto rule) {
+    for (std::size_t const dim : {std::size_t{0}, std::size_t{1}, std::size_t{127}, ~std::size_t{0}})
+      EXPECT_EQ(message_of([&] { rule(dim, 1e4); }),
+                "posenc: " + name + ": the dimension must be even and positive, got " + std::to_string(dim));
+  });
+}
+
+TEST(geometric, base_must_be_finite_and_positive) {
+  for_both_rules([](std::string const& name, auto rule) {
+    auto const must = "posenc: " + name + ": base must be finite and positive, got ";
+    EXPECT_EQ(message_of([&] { rule(128, 0); }), must + "0");
+    EXPECT_EQ(message_of([&] { rule(128, -1e4); }), must + "-10000");
+    EXPECT_EQ(message_of([&] { rule(128, not_a_number()); }), must + "NaN");
+    EXPECT_EQ(message_of([&] { rule(128, infinity()); }), must + "infinity");
+  });
+}
+
+}  // namespace

@@ -1,0 +1,62 @@
+#include "posenc/frequency/linear.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "non_numbers.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using posenc::frequencies;
+using posenc::linear;
+
+TEST(linear, divides_every_frequency) {
+  auto const f = posenc::geometric(128, 1e4);
+  for (double const factor : {1.0, 2.0, 8.0, 3.7, 1e6}) {
+    auto const squeezed = linear(f, factor);
+    ASSERT_EQ(squeezed.pairs(), f.pairs());
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const expected = static_cast<double>(static_cast<long double>(f.inv_freq()[i]) / factor);
+      // -ffast-math multiplies by 1 / factor: two roundings.
+      EXPECT_NEAR(squeezed.inv_freq()[i], expected, 3 * tolerance::unit_roundoff<double>() * expected);
+    }
+  }
+}
+
+TEST(linear, by_1_changes_nothing) {
+  auto const f = posenc::geometric(128, 1e4), same = linear(f, 1);
+  for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(same.inv_freq()[i], f.inv_freq()[i]);
+}
+
+TEST(linear, keeps_standing_pairs_and_the_attention_factor) {
+  auto const squeezed = linear(frequencies({1, 0, 0.25}, 1.5), 4);
+  EXPECT_EQ(squeezed.inv_freq()[0], 0.25);
+  EXPECT_EQ(squeezed.inv_freq()[1], 0);
+  EXPECT_EQ(squeezed.inv_freq()[2], 0.0625);
+  EXPECT_EQ(squeezed.attention_factor(), 1.5);
+}
+
+TEST(linear, and_truncated_may_change_places) {
+  auto const f = posenc::geometric(128, 1e6);
+  auto const one = linear(posenc::truncated(f, 0.75), 8), other = posenc::truncated(linear(f, 8), 0.75);
+  for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(one.inv_freq()[i], other.inv_freq()[i]);
+}
+
+TEST(linear, factor_must_be_finite_and_at_least_1) {
+  auto const message = [](double factor) { return message_of([&] { linear(frequencies({1.0}), factor); }); };
+  std::string const must = "posenc: linear: factor must be finite and at least 1, got ";
+  EXPECT_EQ(message(0.5), must + "0.5");
+  EXPECT_EQ(message(std::nextafter(1.0, 0.0)), must + "0.9999999999999999");
+  EXPECT_EQ(message(0), must + "0");
+  EXPECT_EQ(message(-2), must + "-2");
+  EXPECT_EQ(message(not_a_number()), must + "NaN");
+  EXPECT_EQ(message(infinity()), must + "infinity");
+}
+
+}  // namespace

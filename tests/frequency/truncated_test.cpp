@@ -1,0 +1,96 @@
+#include "posenc/frequency/truncated.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "golden/p_rope.hpp"
+#include "non_numbers.hpp"
+#include "oracle/rotary.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using posenc::exact_floor;
+using posenc::frequencies;
+using posenc::geometric;
+using posenc::published_floor;
+using posenc::truncated;
+
+std::size_t moving(frequencies const& f) {
+  return static_cast<std::size_t>(std::count_if(f.inv_freq().begin(), f.inv_freq().end(), [](double x) { return x != 0; }));
+}
+
+TEST(truncated, keeps_as_many_pairs_as_known_of_models) {
+  for (auto const& [p, head_dim, published, exact] : golden::p_rope_counts) {
+    EXPECT_EQ(published_floor(p, head_dim / 2), published) << p << " of " << head_dim;
+    EXPECT_EQ(exact_floor(p, head_dim / 2), exact) << p << " of " << head_dim;
+    EXPECT_EQ(moving(truncated(geometric(head_dim, 1e6), p)), published);
+    EXPECT_EQ(moving(truncated(geometric(head_dim, 1e6), p, exact_floor)), exact);
+  }
+}
+
+TEST(truncated, counts_as_the_published_code_does_unless_told_otherwise) {
+  for (int percent = 0; percent <= 100; ++percent)
+    for (std::size_t head_dim = 2; head_dim <= 512; head_dim += 2)
+      ASSERT_EQ(published_floor(percent / 100.0, head_dim / 2), oracle::p_rope_kept(percent / 100.0, head_dim))
+          << percent << " " << head_dim;
+}
+
+TEST(truncated, counts_by_decimals_if_told_so) {
+  for (std::size_t thousandths = 0; thousandths <= 1000; ++thousandths)
+    for (std::size_t pairs = 1; pairs <= 260; ++pairs)
+      ASSERT_EQ(exact_floor(static_cast<double>(thousandths) / 1000, pairs), thousandths * pairs / 1000) << thousandths << " " << pairs;
+}
+
+TEST(truncated, keeps_the_highest_frequencies_bit_for_bit_and_stops_the_others) {
+  for (auto const p : {0.0, 0.1, 0.25, 0.5, 0.75, 0.99, 1.0}) {
+    for (std::size_t const head_dim : {2u, 6u, 64u, 100u, 128u, 512u}) {
+      auto const all = geometric(head_dim, 1e6), some = truncated(all, p);
+      ASSERT_EQ(some.pairs(), all.pairs());
+      for (std::size_t i = 0; i < all.pairs(); ++i)
+        ASSERT_EQ(some.inv_freq()[i], i < oracle::p_rope_kept(p, head_dim) ? all.inv_freq()[i] : 0) << p << " of " << head_dim;
+    }
+  }
+}
+
+TEST(truncated, by_1_is_rope_and_by_0_is_nope) {
+  EXPECT_EQ(moving(truncated(geometric(128, 1e4), 1)), 64u);
+  EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0)), 0u);
+}
+
+TEST(truncated, keeps_the_attention_factor) { EXPECT_EQ(truncated(frequencies({1, 0.5}, 1.5), 0.5).attention_factor(), 1.5); }
+
+TEST(truncated, takes_a_rule_of_ones_own) {
+  EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0.5, [](double, std::size_t pairs) { return pairs - 1; })), 63u);
+  EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0.5, [](double, std::size_t pairs) { return pairs + 1; })), 64u)
+      << "no more than there are";
+}
+
+TEST(truncated, is_not_partial_rotary) {
+  auto const p_rope = truncated(geometric(512, 1e6), 0.25);
+  auto const partial = geometric(128, 1e6);  // a port that divides the exponent by rotary_dim
+  ASSERT_EQ(moving(p_rope), partial.pairs());
+  EXPECT_EQ(p_rope.rotary_dim(), 512u) << "pairs lie half a head apart, not half a rotary block";
+  EXPECT_EQ(p_rope.inv_freq()[0], partial.inv_freq()[0]);
+  for (std::size_t i = 1; i < partial.pairs(); ++i) EXPECT_GT(p_rope.inv_freq()[i], 1.1 * partial.inv_freq()[i]);
+  auto const expected = oracle::p_rope_inv_freq(512, 1e6, 0.25);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(p_rope.inv_freq()[i], expected[i], tolerance::of_power(1e6) * expected[i]);
+}
+
+TEST(truncated, p_must_be_from_0_to_1) {
+  auto const message = [](double p) { return message_of([&] { truncated(frequencies({1.0}), p); }); };
+  std::string const must = "posenc: truncated: p must be in [0, 1], got ";
+  EXPECT_EQ(message(-0.25), must + "-0.25");
+  EXPECT_EQ(message(std::nextafter(1.0, 2.0)), must + "1.0000000000000002");
+  EXPECT_EQ(message(75), must + "75");
+  EXPECT_EQ(message(not_a_number()), must + "NaN");
+  EXPECT_EQ(message(infinity()), must + "infinity");
+}
+
+}  // namespace

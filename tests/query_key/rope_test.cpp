@@ -1,0 +1,253 @@
+#include "posenc/query_key/rope.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "golden/all_ones_kernel.hpp"
+#include "golden/p_rope.hpp"
+#include "golden/prop31.hpp"
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "oracle/rotary.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using namespace posenc;
+
+template <class Layout>
+constexpr auto oracle_pairing = std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
+
+/// As the definition has it, head by head; `first_dim` is where the rotary block begins.
+template <class T, class Layout>
+void expect_rotated(rope<Layout> const& encoding, std::size_t head_dim, std::size_t first_dim) {
+  std::vector<std::int64_t> const positions{0, 1, -1, 4095, 131'071, 1'048'575, 2'147'483'647, -2'147'483'648, 3};
+  constexpr std::size_t heads = 2;
+  auto const& f = encoding.frequencies();
+  auto const x = numbers::random<T>(positions.size() * heads * head_dim);
+  auto q = x, k = x;
+  encoding.encode_queries(numbers::view(q, positions.size(), head_dim), positions);
+  encoding.encode_keys(numbers::view(k, positions.size(), head_dim), positions);
+  EXPECT_TRUE(numbers::same_bits(q, k));
+
+  auto const before = numbers::exact(x), after = numbers::exact(q);
+  for (std::size_t head = 0; head < positions.size() * heads; ++head) {
+    auto const first = before.begin() + static_cast<std::ptrdiff_t>(head * head_dim);
+    std::vector<double> const original(first, first + static_cast<std::ptrdiff_t>(head_dim));
+    auto expected = original;
+    oracle::rotate(expected, f.inv_freq(), static_cast<long double>(positions[head / heads]), oracle_pairing<Layout>, first_dim,
+                   f.attention_factor());
+    for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
+      auto const a = first_dim + Layout::x_index(pair, f.pairs()), b = first_dim + Layout::y_index(pair, f.pairs());
+      for (auto const i : {a, b})
+        EXPECT_NEAR(after[head * head_dim + i], expected[i],
+                    tolerance::of_rotated<T>(original[a], original[b], expected[i], f.attention_factor()))
+            << "position " << positions[head / heads] << ", dim " << i << " of " << head_dim;
+    }
+    for (std::size_t i = 0; i < head_dim; ++i) {
+      if (i < first_dim || i >= first_dim + f.rotary_dim()) {
+        EXPECT_EQ(after[head * head_dim + i], original[i]) << "dim " << i << " of " << head_dim;
+      }
+    }
+  }
+}
+
+template <class T, class Layout>
+void expect_rotated_in_every_block() {
+  frequencies const f({oracle::inv_freq(34, 1e4)});
+  frequencies const with_factor(oracle::inv_freq(34, 1e4), 1.2772588722239781);
+  expect_rotated<T>(rope<Layout>(f), 34, 0);
+  expect_rotated<T>(rope<Layout>(f), 41, 0);
+  expect_rotated<T>(rope<Layout>(f, rotary_block::last()), 41, 7);
+  expect_rotated<T>(rope<Layout>(f, rotary_block::from(5)), 41, 5);
+  expect_rotated<T>(rope<Layout>(with_factor, rotary_block::from(1)), 36, 1);
+  expect_rotated<T>(rope<Layout>(frequencies(oracle::p_rope_inv_freq(34, 1e4, 0.6))), 34, 0);
+}
+
+TEST(rope, queries_and_keys_turn_as_the_definition_says_in_every_format_layout_and_block) {
+  numbers::in_every_format([]<class T>() {
+    expect_rotated_in_every_block<T, halves>();
+    expect_rotated_in_every_block<T, interleaved>();
+  });
+}
+
+TEST(rope, frequencies_are_those_given) {
+  rope<halves> const encoding(frequencies({1, 0.5, 0}, 1.5));
+  EXPECT_EQ(encoding.frequencies().pairs(), 3u);
+  EXPECT_EQ(encoding.frequencies().inv_freq()[1], 0.5);
+  EXPECT_EQ(encoding.frequencies().attention_factor(), 1.5);
+}
+
+TEST(p_rope, rotates_the_published_number_of_pairs_at_the_frequencies_of_rope) {
+  for (auto const& [p, head_dim, published, exact] : golden::p_rope_counts) {
+    auto const encoding = p_rope(head_dim, 1e4, p);
+    auto const inv_freq = encoding.frequencies().inv_freq();
+    auto const full = geometric(head_dim, 1e4);
+    ASSERT_EQ(inv_freq.size(), head_dim / 2);
+    for (std::size_t i = 0; i < inv_freq.size(); ++i)
+      EXPECT_EQ(inv_freq[i], i < published ? full.inv_freq()[i] : 0) << "p " << p << " of " << head_dim << ", pair " << i;
+  }
+}
+
+TEST(p_rope, is_rotation_by_the_frequencies_of_the_definition) {
+  for (double const p : {0.0, 0.25, 0.75, 1.0}) {
+    auto const inv_freq = oracle::p_rope_inv_freq(64, 1e4, p);
+    expect_rotated<float>(rope<halves>(frequencies(inv_freq)), 64, 0);
+    auto const actual = p_rope<halves>(64, 1e4, p).frequencies();
+    for (std::size_t i = 0; i < inv_freq.size(); ++i) EXPECT_NEAR(actual.inv_freq()[i], inv_freq[i], tolerance::of_angle(1, 1)) << i;
+  }
+}
+
+/// a(r) of two equal, even vectors that stand at start + r and start, through real rotations; and by how much it may be off.
+struct kernel {
+  double value, tolerance;
+};
+
+kernel kernel_of(std::size_t head_dim, double base, std::int64_t distance, std::int64_t start) {
+  rope<halves> const encoding(geometric(head_dim, base));
+  std::vector<double> heads(2 * head_dim, 1.0);
+  encoding.encode_queries(numbers::view(heads, 2, head_dim), std::vector{start + distance, start});
+  long double product = 0;
+  for (std::size_t i = 0; i < head_dim; ++i) product += static_cast<long double>(heads[i]) * static_cast<long double>(heads[head_dim + i]);
+  // cos, and by how much its angle is off for its frequency is; then the two numbers of each product.
+  double angles = 0;
+  for (auto const f : encoding.frequencies().inv_freq()) angles += tolerance::of_angle(static_cast<double>(distance), f);
+  auto const dim = static_cast<double>(head_dim);
+  return {static_cast<double>(product) / dim, angles / (dim / 2) + 2 * std::sqrt(2.0) * tolerance::of_rotated<double>(1, 1, 1)};
+}
+
+TEST(rope, equal_even_vectors_score_the_published_kernel_wherever_they_stand) {
+  for (auto const& [head_dim, base, distance, value] : golden::kernel_values) {
+    for (std::int64_t const start : {0, 1'000'000, -77}) {
+      auto const at = kernel_of(head_dim, base, static_cast<std::int64_t>(distance), start);
+      EXPECT_NEAR(at.value, value, at.tolerance) << head_dim << " dims, base " << base << ", distance " << distance << " from " << start;
+    }
+  }
+}
+
+TEST(rope, the_kernel_turns_negative_at_the_published_distance) {
+  for (auto const& [head_dim, base, distance] : golden::first_negatives) {
+    SCOPED_TRACE(testing::Message() << head_dim << " dims, base " << base);
+    auto const there = kernel_of(head_dim, base, static_cast<std::int64_t>(distance), 5);
+    auto const before = kernel_of(head_dim, base, static_cast<std::int64_t>(distance) - 1, 5);
+    EXPECT_LT(there.value, -there.tolerance);
+    EXPECT_GT(before.value, before.tolerance);
+  }
+}
+
+TEST(rope, the_kernel_is_not_monotone) {
+  for (auto const& [head_dim, base, distance] : golden::first_increases) {
+    auto const at = [&](std::size_t r) { return kernel_of(head_dim, base, static_cast<std::int64_t>(r), 0); };
+    for (std::size_t r = 1; r < distance; ++r) EXPECT_LT(at(r).value + at(r).tolerance, at(r - 1).value) << r;
+    EXPECT_GT(at(distance).value - at(distance).tolerance, at(distance - 1).value) << head_dim;
+  }
+}
+
+/// <R_r q, k> for every distance r of the context.
+template <class Layout>
+std::vector<double> scores_over_the_context(rope<Layout> const& encoding, std::vector<double> const& q, std::vector<double> const& k) {
+  std::vector<std::int64_t> positions(golden::prop31_context);
+  std::vector<double> queries;
+  for (std::size_t r = 0; r < positions.size(); ++r) {
+    positions[r] = static_cast<std::int64_t>(r);
+    queries.insert(queries.end(), q.begin(), q.end());
+  }
+  encoding.encode_queries(numbers::view(queries, positions.size(), q.size()), positions);
+  std::vector<double> scores;
+  for (std::size_t r = 0; r < positions.size(); ++r) {
+    long double product = 0;
+    for (std::size_t i = 0; i < q.size(); ++i)
+      product += static_cast<long double>(queries[r * q.size() + i]) * static_cast<long double>(k[i]);
+    scores.push_back(static_cast<double>(product));
+  }
+  return scores;
+}
+
+/// [Barbero 2024, Proposition 3.1]: k = R^r q makes the score largest at distance r.
+template <class Layout>
+void expect_a_key_for_every_distance(double runner_up) {
+  rope<Layout> const encoding(geometric(golden::prop31_query.size(), 1e4));
+  std::vector<double> const q(golden::prop31_query.begin(), golden::prop31_query.end());
+  // Either number of a product of numbers up to sqrt 2; and the angle at the far end of the context.
+  auto const dim = static_cast<double>(q.size()), context = static_cast<double>(golden::prop31_context);
+  auto const tolerance = dim * (2 * std::sqrt(2.0) * tolerance::of_rotated<double>(1, 1, std::sqrt(2.0)) + tolerance::of_angle(context, 1));
+  for (auto const distance : golden::prop31_distances) {
+    auto k = q;
+    encoding.encode_keys(numbers::view(k, 1, q.size()), std::vector{static_cast<std::int64_t>(distance)});
+    auto scores = scores_over_the_context(encoding, q, k);
+    auto const best = std::ranges::max_element(scores);
+    EXPECT_EQ(static_cast<std::size_t>(best - scores.begin()), distance);
+    EXPECT_NEAR(*best, golden::prop31_peak, tolerance) << "distance " << distance;
+    *best = 0;
+    EXPECT_NEAR(*std::ranges::max_element(scores), runner_up, tolerance) << "distance " << distance;
+  }
+}
+
+TEST(rope, there_is_a_key_that_is_maximal_at_any_distance) {
+  expect_a_key_for_every_distance<halves>(golden::prop31_runner_up_halves);
+  expect_a_key_for_every_distance<interleaved>(golden::prop31_runner_up_interleaved);
+}
+
+TEST(rope, not_a_number_spoils_its_own_pair_alone) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math promises nothing for NaN";
+#endif
+  for (std::size_t const spoilt : {0u, 5u, 20u, 37u}) {
+    std::vector<float> x(40, 1);
+    x[spoilt] = float_of_bits(0x7fc0'0000u);
+    rope<interleaved>(geometric(40, 1e4)).encode_queries(numbers::view(x, 1, 40), std::vector<std::int64_t>{3});
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(is_finite(static_cast<double>(x[i])), i / 2 != spoilt / 2) << i;
+  }
+}
+
+TEST(rope, views_without_tokens_or_heads_are_left_empty) {
+  rope<halves> const encoding(geometric(8, 1e4));
+  std::vector<std::int64_t> const three{1, 2, 3};
+  encoding.encode_queries(heads_view<float>(nullptr, {0, 4, 8}), {});
+  encoding.encode_keys(heads_view<double>(nullptr, {3, 0, 8}), three);
+}
+
+TEST(rope, another_number_of_positions_is_rejected_and_nothing_turned) {
+  rope<halves> const encoding(geometric(8, 1e4));
+  auto const before = numbers::random<bfloat16>(48);
+  auto x = before;
+  for (std::size_t const count : {0u, 2u, 4u}) {
+    std::vector<std::int64_t> const positions(count, 7);
+    auto const expected = "posenc: rotate: there must be one row a token, got " + std::to_string(count) + " rows for 3 tokens";
+    EXPECT_EQ(message_of([&] { encoding.encode_queries(numbers::view(x, 3, 8), positions); }), expected);
+    EXPECT_EQ(message_of([&] { encoding.encode_keys(numbers::view(x, 3, 8), positions); }), expected);
+  }
+  EXPECT_TRUE(numbers::same_bits(x, before));
+}
+
+TEST(rope, a_head_too_short_for_the_block_is_rejected_and_nothing_turned) {
+  std::vector<std::int64_t> const positions{5, 6, 7};
+  auto const before = numbers::random<float>(48);
+  auto x = before;
+  auto const rejected = [&](rotary_block block) {
+    rope<interleaved> const encoding(geometric(16, 1e4), block);
+    return message_of([&] { encoding.encode_queries(numbers::view(x, 3, 8), positions); });
+  };
+  auto const must = std::string("posenc: rotary_block: the rotary block must lie within the head, got dims ");
+  EXPECT_EQ(rejected(rotary_block::first()), must + "0 to 16 of head_dim 8");
+  EXPECT_EQ(rejected(rotary_block::from(3)), must + "3 to 19 of head_dim 8");
+  EXPECT_EQ(rejected(rotary_block::last()).substr(0, must.size()), must);
+  EXPECT_TRUE(numbers::same_bits(x, before));
+}
+
+TEST(p_rope, bad_settings_are_rejected) {
+  EXPECT_EQ(message_of([] { p_rope(128, 1e4, 1.01); }), "posenc: truncated: p must be in [0, 1], got 1.01");
+  EXPECT_EQ(message_of([] { p_rope(128, 1e4, -0.5); }), "posenc: truncated: p must be in [0, 1], got -0.5");
+  EXPECT_EQ(message_of([] { p_rope(128, 1e4, not_a_number()); }), "posenc: truncated: p must be in [0, 1], got NaN");
+  EXPECT_EQ(message_of([] { p_rope(127, 1e4, 0.5); }), "posenc: geometric: the dimension must be even and positive, got 127");
+  EXPECT_EQ(message_of([] { p_rope(0, 1e4, 0.5); }), "posenc: geometric: the dimension must be even and positive, got 0");
+  EXPECT_EQ(message_of([] { p_rope(128, 0, 0.5); }), "posenc: geometric: base must be finite and positive, got 0");
+  EXPECT_EQ(message_of([] { p_rope(128, infinity(), 0.5); }), "posenc: geometric: base must be finite and positive, got infinity");
+}
+
+}  // namespace

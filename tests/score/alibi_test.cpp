@@ -1,0 +1,153 @@
+#include "posenc/score/alibi.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "golden/alibi.hpp"
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "oracle/alibi.hpp"
+#include "oracle/softmax.hpp"
+#include "posenc/softmax/softmax.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using namespace posenc;
+
+/// A slope is a power of 2 whose exponent is off by its last roundings.
+double tolerance_of_slope(double slope) { return tolerance::of_exponential(slope, std::log(slope)); }
+
+TEST(alibi, slopes_of_up_to_16_heads_are_the_published_ones) {
+  for (auto const& [heads, slopes] : golden::alibi) {
+    alibi const encoding(heads);
+    ASSERT_EQ(encoding.slopes().size(), heads);
+    for (std::size_t h = 0; h < heads; ++h)
+      EXPECT_NEAR(encoding.slopes()[h], slopes[h], tolerance_of_slope(slopes[h])) << "head " << h << " of " << heads;
+  }
+}
+
+TEST(alibi, slopes_of_every_head_count_match_the_published_rule) {
+  for (double const max_bias : {8.0, 16.0, 4.0, 5.3, 0.25}) {
+    for (std::size_t heads = 1; heads <= 130; ++heads) {
+      alibi const encoding(heads, max_bias);
+      auto const slopes = oracle::alibi_slopes(heads, max_bias);
+      ASSERT_EQ(encoding.slopes().size(), heads);
+      for (std::size_t h = 0; h < heads; ++h)
+        EXPECT_NEAR(encoding.slopes()[h], slopes[h], tolerance_of_slope(slopes[h]))
+            << "head " << h << " of " << heads << ", max_bias " << max_bias;
+    }
+  }
+}
+
+TEST(alibi, max_bias_is_8_unless_said_otherwise_and_the_exponent_of_the_flattest_head) {
+  for (std::size_t const heads : {1u, 2u, 32u}) {
+    EXPECT_EQ(alibi(heads).slopes().back(), 0x1p-8) << heads;
+    EXPECT_EQ(alibi(heads, 16).slopes().back(), 0x1p-16) << heads;
+  }
+}
+
+/// A port that takes heads itself for the next lower power of two.
+TEST(alibi, heads_that_are_no_power_of_two_start_from_the_power_below_not_from_their_own_number) {
+  for (std::size_t heads = 1; heads <= 130; ++heads) {
+    auto const wrong = std::exp2(-8 / static_cast<double>(heads));
+    auto const differs = std::abs(alibi(heads).slopes()[0] - wrong) > 2 * tolerance_of_slope(wrong);
+    EXPECT_EQ(differs, !std::has_single_bit(heads)) << heads;
+  }
+}
+
+template <class T>
+std::vector<T> adjusted(alibi const& encoding, std::vector<T> scores, std::size_t head, std::int64_t query_position,
+                        std::vector<std::int64_t> const& key_positions) {
+  encoding.adjust_scores(score_row<T>{scores, head, query_position, key_positions, {}});
+  return scores;
+}
+
+TEST(alibi, scores_fall_by_slope_times_distance_whatever_the_order_and_the_gaps) {
+  std::vector<std::int64_t> const keys{0, 1, 2, 40, -7, 1'000'000, 39, 41, 40, -3'000'000'000};
+  numbers::in_float_and_double([&]<class T>() {
+    auto const scores = numbers::random<T>(keys.size());
+    for (std::size_t const heads : {4u, 12u}) {
+      for (std::size_t head = 0; head < heads; ++head) {
+        auto const actual = adjusted(alibi(heads), scores, head, 40, keys);
+        for (std::size_t s = 0; s < keys.size(); ++s) {
+          auto const bias = oracle::bias(head, heads, 40, static_cast<double>(keys[s]));
+          auto const expected = static_cast<double>(scores[s]) + bias;
+          auto const of_bias = tolerance_of_slope(oracle::slope(head, heads)) * static_cast<double>(std::abs(40 - keys[s]));
+          auto const arithmetic = of_bias + (std::abs(bias) + std::abs(expected)) * tolerance::unit_roundoff<double>();
+          EXPECT_NEAR(static_cast<double>(actual[s]), expected, arithmetic + tolerance::of_storing<T>(expected))
+              << "head " << head << " of " << heads << ", key " << keys[s];
+        }
+      }
+    }
+  });
+}
+
+/// What position s adds in BLOOM: slope * s, which softmax cannot tell from -slope * (t - s), but can from -slope * |t - s|.
+TEST(alibi, bloom_s_slope_times_position_agrees_under_a_causal_mask_and_differs_under_none) {
+  constexpr std::size_t heads = 12, keys = 64, query = 40;
+  std::vector<std::int64_t> positions(keys);
+  for (std::size_t s = 0; s < keys; ++s) positions[s] = static_cast<std::int64_t>(s);
+  auto const scores = numbers::random<double>(keys);
+  for (std::size_t head = 0; head < heads; ++head) {
+    alibi const encoding(heads);
+    auto ours = adjusted(encoding, scores, head, query, positions), blooms = scores;
+    for (std::size_t s = 0; s < keys; ++s) blooms[s] += encoding.slopes()[head] * static_cast<double>(s);
+    auto const largest_difference = [&](std::size_t seen) {
+      auto const a = oracle::softmax(std::span(ours).first(seen)), b = oracle::softmax(std::span(blooms).first(seen));
+      double largest = 0;
+      for (std::size_t s = 0; s < seen; ++s) largest = std::max(largest, std::abs(a[s] - b[s]));
+      return largest;
+    };
+    auto const rounding = 2 * (1 + encoding.slopes()[head] * keys) * tolerance::unit_roundoff<double>();  // of either score
+    auto const tolerance = tolerance::of_weight_by_scores(1, 2 * rounding);
+    EXPECT_LE(largest_difference(query + 1), tolerance) << "head " << head;
+    EXPECT_GT(largest_difference(keys), 1e6 * tolerance) << "head " << head;
+  }
+}
+
+TEST(alibi, keys_on_either_side_of_a_query_are_penalised_alike) {
+  for (std::int64_t const distance : {1, 2, 50, 1'000'000}) {
+    auto const both = adjusted(alibi(8), std::vector<double>{0, 0}, 3, 7, {7 - distance, 7 + distance});
+    EXPECT_EQ(both[0], both[1]);
+    EXPECT_EQ(both[0], -0x1p-4 * static_cast<double>(distance));
+  }
+}
+
+TEST(alibi, distances_are_exact_at_every_position) {
+  constexpr auto last = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[0], 0);
+  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[1], -0x1p-8);
+  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[2], -1);
+  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0}, 0, last, {std::numeric_limits<std::int64_t>::min()})[0], -0x1p56);
+}
+
+TEST(alibi, bad_settings_are_rejected) {
+  EXPECT_EQ(message_of([] { alibi(0); }), "posenc: alibi: heads must be positive, got 0");
+  EXPECT_EQ(message_of([] { alibi(8, 0); }), "posenc: alibi: max_bias must be finite and positive, got 0");
+  EXPECT_EQ(message_of([] { alibi(8, -8); }), "posenc: alibi: max_bias must be finite and positive, got -8");
+  EXPECT_EQ(message_of([] { alibi(8, infinity()); }), "posenc: alibi: max_bias must be finite and positive, got infinity");
+  EXPECT_EQ(message_of([] { alibi(8, not_a_number()); }), "posenc: alibi: max_bias must be finite and positive, got NaN");
+}
+
+TEST(alibi, a_head_without_a_slope_or_keys_without_positions_are_rejected_and_the_scores_left_alone) {
+  alibi const encoding(4);
+  std::vector<std::int64_t> const positions{0, 1, 2};
+  auto const before = numbers::random<float>(3);
+  auto scores = before;
+  auto const rejected = [&](std::size_t head, std::size_t count) {
+    return message_of([&] { encoding.adjust_scores(score_row<float>{scores, head, 2, positions_view(positions).first(count), {}}); });
+  };
+  EXPECT_EQ(rejected(4, 3), "posenc: alibi: the head must be below 4, got 4");
+  EXPECT_EQ(rejected(0, 2), "posenc: alibi: there must be one position a key, got 2 positions for 3 keys");
+  EXPECT_EQ(rejected(0, 0), "posenc: alibi: there must be one position a key, got 0 positions for 3 keys");
+  EXPECT_TRUE(numbers::same_bits(scores, before));
+}
+
+}  // namespace
