@@ -60,11 +60,11 @@ class heads_view {
   /// `count` tokens, heads, or numbers of every head, from `first` on. Throws if that reaches beyond this view.
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
     check_slice("tokens", first, count, shape_.tokens);
-    return {unchecked{}, count == 0 ? data_ : at(first, 0), {count, shape_.heads, shape_.head_dim}, strides_};
+    return {unchecked{}, count == 0 || heads() == 0 ? data_ : at(first, 0), {count, shape_.heads, shape_.head_dim}, strides_};
   }
   heads_view slice_heads(std::size_t first, std::size_t count) const {
     check_slice("heads", first, count, shape_.heads);
-    return {unchecked{}, count == 0 ? data_ : at(0, first), {shape_.tokens, count, shape_.head_dim}, strides_};
+    return {unchecked{}, count == 0 || tokens() == 0 ? data_ : at(0, first), {shape_.tokens, count, shape_.head_dim}, strides_};
   }
   heads_view slice_dims(std::size_t first, std::size_t count) const {
     check_slice("dims", first, count, shape_.head_dim);

@@ -1,6 +1,7 @@
 // Attention with linear biases: every key is penalised in proportion to its distance.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -43,8 +44,9 @@ class alibi {
                     row.key_positions.size(), " positions for ", row.scores.size(), " keys");
     auto const slope = slopes_[row.head];
     for (std::size_t s = 0; s < row.scores.size(); ++s) {
-      auto const distance = static_cast<double>(row.query_position) - static_cast<double>(row.key_positions[s]);
-      row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) - slope * std::abs(distance));
+      auto const [near, far] = std::minmax(row.query_position, row.key_positions[s]);
+      auto const distance = static_cast<double>(static_cast<std::uint64_t>(far) - static_cast<std::uint64_t>(near));
+      row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) - slope * distance);
     }
   }
 
