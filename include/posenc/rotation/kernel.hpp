@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/lanes.hpp"
@@ -32,15 +33,14 @@ struct turn {
 
   void multiply(typename Lanes::number& x, typename Lanes::number& y) const noexcept {
     auto const turned = Lanes::multiply_subtract(x, c, y * s);
-    y = Lanes::multiply_add(x, s, y * c);
+    y = Lanes::multiply_add(y, c, x * s);
     x = turned;
   }
 };
 
 /// Interleaved pairs that lie in a register as they lie in memory, x0 y0 x1 y1 ...: the same product, both halves in one register.
 template <class Lanes>
-  requires(Lanes::size > 1 && !Lanes::apart)
-struct turn<interleaved, Lanes> {
+struct turn_side_by_side {
   static constexpr std::size_t pairs = Lanes::size;
   typename Lanes::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
 
@@ -66,10 +66,9 @@ struct turn<interleaved, Lanes> {
 
 /// Halves of 16-bit numbers: two to a word, they come apart into even and odd pairs for nothing.
 template <class Lanes>
-  requires(Lanes::size > 1 && Lanes::apart)
-struct turn<halves, Lanes> {
+struct turn_even_and_odd {
   static constexpr std::size_t pairs = 2 * Lanes::size;
-  turn<interleaved, Lanes> even, odd;
+  turn<halves, Lanes> even, odd;
 
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
@@ -88,6 +87,12 @@ struct turn<halves, Lanes> {
     Lanes::store_pairs(block + all + pair, y_even, y_odd);
   }
 };
+
+/// The quickest way for numbers of type T, if there are registers at all.
+template <class Layout, class T, class Lanes = lanes<T>>
+using quickest_turn = std::conditional_t<std::same_as<Layout, interleaved>,
+                                         std::conditional_t<Lanes::apart, turn<interleaved, Lanes>, turn_side_by_side<Lanes>>,
+                                         std::conditional_t<Lanes::apart, turn_even_and_odd<Lanes>, turn<halves, Lanes>>>;
 
 /// The rotary blocks of the heads of one token, one every `stride` elements.
 template <class T>
@@ -124,9 +129,10 @@ template <class Layout, class T, class Real>
 void rotate_heads(token_heads<T> const& x, Real const* cos, Real const* sin, pair_range turning) noexcept {
   auto [pair, last] = turning;
   if constexpr (lanes<T>::size > 1) {
-    using group = turn<Layout, lanes<T>>;
+    using group = quickest_turn<Layout, T>;
     pair = rotate_columns<group, 4>(x, cos, sin, pair, last);
     pair = rotate_columns<group, 1>(x, cos, sin, pair, last);
+    if constexpr (group::pairs > lanes<T>::size) pair = rotate_columns<turn<Layout, lanes<T>>, 1>(x, cos, sin, pair, last);
   }
   rotate_rest<Layout>(x, cos, sin, pair, last);
 }
