@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <numbers>
 
 #include "posenc/core/storage.hpp"
 
@@ -39,6 +40,13 @@ double of_rotating(double x, double y, double result) {
 template <posenc::storable T>
 constexpr double of_cosine() {
   return std::same_as<posenc::arithmetic_t<T>, double> ? 3e-16 : 3e-8;
+}
+
+/// The angle of a whole position as a phase, in radians: the frequency cut at 2^-96 turns, the result at 2^-64; and what an oracle in
+/// long double may be off by.
+inline double of_phase(double position) {
+  return 2 * std::numbers::pi * (std::abs(position) * 0x1p-96 + 0x1p-64) +
+         4 * static_cast<double>(std::numeric_limits<long double>::epsilon());
 }
 
 /// The angle position * base^exponent, where the power was rounded to double: by 4 ULP (vectors under -ffast-math), and by the rounding

@@ -1,0 +1,165 @@
+#include "posenc/rotation/phase.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <vector>
+
+#include "golden/llama2_angles.hpp"
+#include "oracle/angle.hpp"
+#include "oracle/rotary.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using posenc::cos_sin;
+using posenc::phase;
+using posenc::phase_step;
+
+constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
+
+// As documented of cos_sin.
+constexpr double of_cos_sin = 2.5e-16;
+
+long double radians(phase angle) {
+  return static_cast<long double>(static_cast<std::int64_t>(angle)) * (2 * std::numbers::pi_v<long double> * 0x1p-64L);
+}
+
+// How far the phase is from the direction, in radians.
+double apart(phase angle, oracle::direction from) {
+  auto const cos = oracle::cosine(radians(angle)), sin = oracle::sine(radians(angle));
+  return static_cast<double>(std::abs(std::atan2(sin * from.cos - cos * from.sin, cos * from.cos + sin * from.sin)));
+}
+
+// The farthest a sum of phases may be from exact, in units of 2^-64 turns.
+std::uint64_t difference(phase a, phase b) { return std::min(a - b, b - a); }
+
+// Of every magnitude up to 2^63, and either sign.
+std::vector<std::int64_t> positions() {
+  std::vector<std::int64_t> result{0, 1, -1, 2, 1'000'000, farthest, -farthest, farthest_back, (1ll << 32) - 1, 1ll << 32, -(1ll << 32)};
+  std::mt19937_64 random(3);
+  for (int bits = 1; bits < 64; ++bits)
+    for (int i = 0; i < 4; ++i) result.push_back(static_cast<std::int64_t>(random() >> (64 - bits)) * (i % 2 == 0 ? 1 : -1));
+  return result;
+}
+
+// Those of models, round ones, and the extremes that a phase_step may have.
+std::vector<double> inv_freqs() {
+  auto result = oracle::inv_freq(128, 5e5);
+  for (double const more : {0.0, -0.0, 0x1p64, 0x1.fffffffffffffp63, 12345.678, 1e9, 1e-18, 1e-25, 0x1p-96, 0x1p-500, 0x1p-1022, 0x1p-1074})
+    result.push_back(more);
+  return result;
+}
+
+TEST(cos_sin, is_within_its_bound_everywhere) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 400'000; ++i) {
+    // Anywhere, or at every scale near one of the eight points where the quadrants and the reduction have their seams.
+    auto const seam = random() << 61, off = random() >> (random() & 63);
+    auto const angle = i % 4 == 0 ? seam + off : i % 4 == 1 ? seam - off : random();
+    auto const [cos, sin] = cos_sin(angle);
+    ASSERT_NEAR(cos, static_cast<double>(oracle::cosine(radians(angle))), of_cos_sin) << angle;
+    ASSERT_NEAR(sin, static_cast<double>(oracle::sine(radians(angle))), of_cos_sin) << angle;
+  }
+}
+
+TEST(cos_sin, is_exact_on_the_axes) {
+  constexpr int expected[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+  for (phase quarter = 0; quarter < 4; ++quarter) {
+    EXPECT_EQ(cos_sin(quarter << 62).cos, expected[quarter][0]);
+    EXPECT_EQ(cos_sin(quarter << 62).sin, expected[quarter][1]);
+  }
+}
+
+TEST(cos_sin, of_the_opposite_angle_mirrors) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 10'000; ++i) {
+    auto const angle = random();
+    EXPECT_EQ(cos_sin(angle).cos, cos_sin(0 - angle).cos);
+    EXPECT_EQ(cos_sin(angle).sin, -cos_sin(0 - angle).sin);
+    EXPECT_EQ(cos_sin(angle).cos, -cos_sin(angle + (phase{1} << 63)).cos);
+  }
+}
+
+TEST(cos_sin, is_known_at_compile_time) { static_assert(cos_sin(0).cos == 1 && cos_sin(phase{1} << 62).sin == 1); }
+
+TEST(phase_step, lands_where_exact_arithmetic_does) {
+  for (auto const inv_freq : inv_freqs())
+    for (auto const n : positions()) {
+      auto const exact = oracle::direction_at(static_cast<long double>(n), static_cast<long double>(inv_freq));
+      ASSERT_LE(apart(phase_step(inv_freq).at(n), exact), tolerance::of_phase(static_cast<double>(n))) << n << " * " << inv_freq;
+    }
+}
+
+TEST(phase_step, lands_at_the_angles_known_of_llama_2) {
+  for (auto const& [position, pair, cos, sin] : golden::llama2_angles)
+    for (auto const& [known_pair, inv_freq] : golden::llama2_frequencies) {
+      if (known_pair != pair) continue;
+      auto const angle = phase_step(inv_freq).at(std::int64_t{position});
+      EXPECT_LE(apart(angle, {cos, sin}), tolerance::of_phase(static_cast<double>(position)));
+      EXPECT_NEAR(cos_sin(angle).cos, static_cast<double>(cos), of_cos_sin);
+      EXPECT_NEAR(cos_sin(angle).sin, static_cast<double>(sin), of_cos_sin);
+    }
+}
+
+TEST(phase_step, of_a_sum_is_the_sum) {
+  for (auto const inv_freq : inv_freqs()) {
+    phase_step const step(inv_freq);
+    for (auto const a : positions())
+      for (std::int64_t const b : {1ll, -1ll, 4096ll, -(1ll << 40)}) {
+        if (b > 0 ? a > farthest - b : a < farthest_back - b) continue;
+        ASSERT_LE(difference(step.at(a) + step.at(b), step.at(a + b)), 1u) << inv_freq << " * (" << a << " + " << b << ")";
+      }
+  }
+}
+
+TEST(phase_step, of_the_opposite_position_is_the_opposite) {
+  for (auto const inv_freq : inv_freqs())
+    for (auto const n : positions())
+      if (n != farthest_back) {
+        ASSERT_LE(difference(phase_step(inv_freq).at(-n), 0 - phase_step(inv_freq).at(n)), 1u) << n << " * " << inv_freq;
+      }
+}
+
+TEST(phase_step, of_nothing_is_nothing) {
+  for (auto const n : positions())
+    for (double const none : {0.0, -0.0}) EXPECT_EQ(phase_step(none).at(n), 0u) << n;
+  for (auto const inv_freq : inv_freqs()) EXPECT_EQ(phase_step(inv_freq).at(std::int64_t{0}), 0u) << inv_freq;
+}
+
+TEST(phase_step, of_a_whole_position_is_the_same_from_a_double) {
+  for (auto const inv_freq : inv_freqs())
+    for (auto const n : positions()) {
+      auto const whole = static_cast<double>(n);
+      if (whole < 0x1p63) {
+        ASSERT_EQ(phase_step(inv_freq).at(whole), phase_step(inv_freq).at(static_cast<std::int64_t>(whole))) << n << " * " << inv_freq;
+      }
+    }
+}
+
+TEST(phase_step, of_a_fractional_position_is_right_to_a_rounding_of_its_fraction) {
+  std::mt19937_64 random(4);
+  for (auto const inv_freq : inv_freqs()) {
+    if (inv_freq > 1e9) continue;  // where the fraction alone turns too often for a double to tell
+    for (int i = 0; i < 500; ++i) {
+      auto const position = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63 + static_cast<int>(random() % 50));
+      auto const fraction = position - std::floor(position);
+      auto const exact = oracle::direction_at(static_cast<long double>(position), static_cast<long double>(inv_freq));
+      // The frequency in turns is rounded twice, the product once, a negative position's fraction once; the sum is cut at 2^-63.
+      auto const bound = 4 * tolerance::unit_roundoff<double>() * fraction * inv_freq + 2 * tolerance::of_phase(position);
+      ASSERT_LE(apart(phase_step(inv_freq).at(position), exact), bound) << position << " * " << inv_freq;
+    }
+  }
+}
+
+TEST(phase_step, is_known_at_compile_time) {
+  static_assert(phase_step(0).at(std::int64_t{7}) == 0);
+  static_assert(phase_step(1).at(std::int64_t{1}) == 0x28be'60db'9391'054a, "1 radian is 1 / 2 pi turns");
+}
+
+}  // namespace

@@ -1,0 +1,134 @@
+#include "posenc/softmax/adaptive_temperature.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "golden/adaptive_temperature.hpp"
+#include "numbers.hpp"
+#include "oracle/softmax.hpp"
+#include "posenc/softmax/softmax.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using namespace posenc;
+
+double beta_of(double entropy, std::size_t keys = 0) {
+  return adaptive_temperature{}.inverse_temperature({.keys = keys, .entropy = entropy});
+}
+
+/// beta by the statistics of a row.
+double beta_of(std::vector<double> const& scores) {
+  return adaptive_temperature{}.inverse_temperature(statistics(std::span<double const>(scores)));
+}
+
+/// P(H) in Horner's form: two roundings a step, of sums of terms of alternating sign. And by how much H itself is off times the steepest
+/// |P'| where P exceeds 1, which is at its upper root.
+double tolerance_of_beta(double entropy, double entropy_error = 0) {
+  double magnitude = 0;
+  for (auto const c : golden::adaptive_coefficients) magnitude = magnitude * entropy + std::abs(c);
+  return 10 * tolerance::unit_roundoff<double>() * magnitude + 2.53 * entropy_error;
+}
+
+TEST(adaptive_temperature, coefficients_are_the_published_ones_from_the_highest_power_down) {
+  EXPECT_TRUE(std::ranges::equal(adaptive_temperature::coefficients, golden::adaptive_coefficients));
+}
+
+TEST(adaptive_temperature, beta_is_the_published_polynomial_where_that_exceeds_1) {
+  for (auto const& [entropy, polynomial] : golden::adaptive_points)
+    EXPECT_NEAR(beta_of(entropy), std::max(polynomial, 1.0), tolerance_of_beta(entropy)) << entropy;
+  for (double entropy = 0; entropy < 20; entropy += 0x1p-6)
+    EXPECT_NEAR(beta_of(entropy), oracle::adaptive_beta(entropy), tolerance_of_beta(entropy)) << entropy;
+}
+
+/// Either reading of a published port: the coefficients in ascending order; and the polynomial as temperature, clipped to [0, 1].
+TEST(adaptive_temperature, beta_is_neither_the_polynomial_read_backwards_nor_its_reciprocal) {
+  for (auto const& [entropy, polynomial] : golden::adaptive_points) {
+    if (polynomial <= 1) continue;
+    double backwards = 0, power = 1;
+    for (auto const c : golden::adaptive_coefficients) backwards += c * power, power *= entropy;
+    EXPECT_GT(std::abs(beta_of(entropy) - backwards), 0.1) << entropy;
+    EXPECT_GT(std::abs(beta_of(entropy) - 1 / std::clamp(polynomial, 0.0, 1.0)), 0.1) << entropy;
+    EXPECT_GT(std::abs(beta_of(entropy) - 1 / polynomial), 0.1) << entropy;
+  }
+}
+
+TEST(adaptive_temperature, sharpens_between_the_two_published_entropies_and_nowhere_else) {
+  constexpr double step = 1e-9;  // P' is near 2 at one root and -2.5 at the other, so that P is off 1 by a million roundings
+  EXPECT_EQ(beta_of(golden::adaptive_lower_root - step), 1);
+  EXPECT_GT(beta_of(golden::adaptive_lower_root + step), 1);
+  EXPECT_GT(beta_of(golden::adaptive_upper_root - step), 1);
+  EXPECT_EQ(beta_of(golden::adaptive_upper_root + step), 1);
+  EXPECT_NEAR(beta_of(golden::adaptive_lower_root + step), 1, 3 * step);
+  EXPECT_NEAR(beta_of(golden::adaptive_upper_root - step), 1, 3 * step);
+  for (double const entropy : {0.0, 0.1, adaptive_temperature::entropy_gate, 0.51, 0.8, 6.0, 8.0, 17.0}) EXPECT_EQ(beta_of(entropy), 1);
+}
+
+TEST(adaptive_temperature, beta_is_largest_at_the_published_entropy_and_never_below_1) {
+  auto const peak = beta_of(golden::adaptive_peak_entropy);
+  EXPECT_NEAR(peak, golden::adaptive_peak_beta, tolerance_of_beta(golden::adaptive_peak_entropy));
+  for (double entropy = 0; entropy < 40; entropy += 0x1p-8) {
+    EXPECT_GE(beta_of(entropy), 1) << entropy;
+    EXPECT_LE(beta_of(entropy), peak + tolerance_of_beta(entropy)) << entropy;
+  }
+}
+
+TEST(adaptive_temperature, two_keys_are_never_sharpened) { EXPECT_EQ(beta_of({0.0, 0.0}), 1); }
+
+TEST(adaptive_temperature, even_rows_are_sharpened_up_to_381_keys) {
+  auto const last = golden::adaptive_last_uniform_keys;
+  auto const error = tolerance::of_entropy(6, last) + 1e-9 * static_cast<double>(last);  // the golden value leaves the epsilon out
+  EXPECT_NEAR(beta_of(std::vector<double>(last)), golden::adaptive_last_uniform_beta, tolerance_of_beta(6, error));
+  for (std::size_t keys = 3; keys <= last; ++keys) EXPECT_GT(beta_of(std::vector<double>(keys)), 1) << keys;
+  for (std::size_t const keys : {last + 1, last + 2, 2 * last, 100 * last}) EXPECT_EQ(beta_of(std::vector<double>(keys)), 1) << keys;
+}
+
+TEST(adaptive_temperature, a_row_too_dispersed_gets_no_help) {
+  std::vector<double> scores(1024);
+  scores[5] = 3;
+  EXPECT_EQ(beta_of(scores), 1);
+}
+
+TEST(adaptive_temperature, the_published_rows_get_the_published_temperatures_and_weights) {
+  for (auto const& [keys, logits, entropy, with_epsilon, beta, plain, adaptive] : golden::adaptive_examples) {
+    std::vector<double> scores(logits.begin(), logits.begin() + static_cast<std::ptrdiff_t>(keys));
+    auto const error = tolerance_of_beta(entropy, tolerance::of_entropy(entropy, keys) + static_cast<double>(keys * keys) * 1e-16);
+    EXPECT_NEAR(beta_of(scores), beta, error);
+    auto const spread = std::ranges::max(scores) - std::ranges::min(scores);
+    softmax(std::span(scores), beta_of(scores));
+    EXPECT_NEAR(std::ranges::max(scores), adaptive,
+                tolerance::of_weight<double>(adaptive, 0, keys) + tolerance::of_weight_by_scores(adaptive, error * spread));
+  }
+  std::vector<double> scores{1, 2, 3, 4};
+  auto const expected = oracle::adaptive_softmax(scores);
+  softmax(std::span(scores), beta_of(scores));
+  for (std::size_t s = 0; s < 4; ++s) {
+    auto const w = golden::adaptive_weights_1234[s];
+    auto const tolerance = tolerance::of_weight<double>(w, 4, 4) +
+                           tolerance::of_weight_by_scores(w, 3 * tolerance_of_beta(1, tolerance::of_entropy(1, 4) + 1e-15));
+    EXPECT_NEAR(scores[s], w, tolerance);
+    EXPECT_NEAR(scores[s], expected[s], tolerance);
+  }
+}
+
+/// -sum p ln(p + 1e-9) is 1e-9 a key below -sum p ln p.
+TEST(adaptive_temperature, the_entropy_is_the_published_one_with_its_epsilon) {
+  for (auto const& example : golden::adaptive_examples) {
+    if (example.beta == 1) continue;
+    EXPECT_NEAR(beta_of(example.entropy, example.keys), beta_of(example.entropy_with_epsilon),
+                tolerance_of_beta(2, static_cast<double>(example.keys * example.keys) * 1e-16));
+  }
+  for (double const entropy : {2.0, 3.0, 5.0})
+    EXPECT_NEAR(beta_of(entropy, 10'000'000), oracle::adaptive_beta(entropy - 0.01), tolerance_of_beta(entropy, 0x1p-50)) << entropy;
+}
+
+TEST(adaptive_temperature, can_be_known_at_compile_time) {
+  static_assert(adaptive_temperature{}.inverse_temperature({.entropy = 2.0}) > 2.0);
+  static_assert(adaptive_temperature{}.inverse_temperature({}) == 1);
+}
+
+}  // namespace

@@ -1,0 +1,261 @@
+#include "posenc/softmax/softmax.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "golden/adaptive_temperature.hpp"
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "oracle/softmax.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using namespace posenc;
+
+template <class T>
+row_statistics seen(std::vector<T> const& scores) {
+  return statistics(std::span<T const>(scores));
+}
+
+template <class T>
+std::vector<T> weights_of(std::vector<T> scores, double inverse_temperature = 1) {
+  softmax(std::span<T>(scores), inverse_temperature);
+  return scores;
+}
+
+/// Scores of so many keys, up to `scale` from 0, every third masked if so wished.
+template <class T>
+std::vector<T> some_scores(std::size_t keys, double scale, bool masked = false) {
+  auto scores = numbers::random<T>(keys, keys);
+  for (auto& x : scores) x = static_cast<T>(static_cast<double>(x) * scale);
+  for (std::size_t s = 1; masked && s < keys; s += 3) scores[s] = masked_score<T>;
+  return scores;
+}
+
+/// Calls test(scores) for rows of many lengths and scales, masked in part and not.
+template <class T, class Test>
+void for_many_rows(Test const& test) {
+  for (std::size_t const keys : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 31u, 64u, 100u, 1000u}) {
+    for (double const scale : {0.0, 0.1, 1.0, 10.0, 300.0}) {
+      for (bool const masked : {false, true}) {
+        SCOPED_TRACE(testing::Message() << keys << " keys of scale " << scale << (masked ? ", some masked" : ""));
+        test(some_scores<T>(keys, scale, masked));
+      }
+    }
+  }
+}
+
+template <class T>
+void expect_weights(std::vector<T> const& scores, double inverse_temperature) {
+  auto const weights = weights_of(scores, inverse_temperature);
+  auto const expected = oracle::softmax(numbers::exact(scores), inverse_temperature);
+  auto const max = static_cast<double>(*std::ranges::max_element(scores));
+  for (std::size_t s = 0; s < scores.size(); ++s) {
+    if (is_masked(scores[s])) {
+      EXPECT_EQ(weights[s], 0) << "key " << s;
+      continue;
+    }
+    auto const exponent = inverse_temperature * (static_cast<double>(scores[s]) - max);
+    EXPECT_NEAR(static_cast<double>(weights[s]), expected[s], tolerance::of_weight<T>(expected[s], exponent, scores.size())) << "key " << s;
+  }
+}
+
+TEST(softmax, weights_are_the_textbooks_at_any_temperature) {
+  numbers::in_float_and_double([]<class T>() {
+    for_many_rows<T>([](std::vector<T> const& scores) {
+      for (double const beta : {1.0, 2.4213877066315243, 0.5, 0.0}) expect_weights(scores, beta);
+    });
+  });
+}
+
+TEST(softmax, statistics_of_one_pass_are_the_textbooks) {
+  numbers::in_float_and_double([]<class T>() {
+    for_many_rows<T>([](std::vector<T> const& scores) {
+      auto const row = seen(scores);
+      auto const weights = oracle::softmax(numbers::exact(scores));
+      auto const entropy = oracle::entropy(weights);
+      auto const best = std::ranges::max_element(scores);
+      EXPECT_EQ(row.keys, static_cast<std::size_t>(std::ranges::count_if(scores, [](T x) { return !is_masked(x); })));
+      EXPECT_EQ(row.max, static_cast<double>(*best));
+      EXPECT_NEAR(row.entropy, entropy, tolerance::of_entropy(entropy, row.keys));
+      // max - ln p of the best key; a relative error of Z is an absolute one of its logarithm.
+      auto const log_sum_exp = row.max - std::log(weights[static_cast<std::size_t>(best - scores.begin())]);
+      EXPECT_NEAR(row.log_sum_exp, log_sum_exp,
+                  tolerance::of_entropy(0, row.keys) + 4 * tolerance::unit_roundoff<double>() * std::abs(row.log_sum_exp));
+    });
+  });
+}
+
+TEST(softmax, statistics_do_not_depend_on_the_order_of_the_keys) {
+  for (double const scale : {1.0, 50.0}) {
+    auto scores = some_scores<double>(500, scale, true);
+    auto const shuffled = seen(scores);
+    std::ranges::sort(scores);  // the maximum is passed on at every key
+    auto const rising = seen(scores);
+    std::ranges::reverse(scores);
+    auto const falling = seen(scores);
+    for (auto const& row : {rising, falling}) {
+      EXPECT_EQ(row.keys, shuffled.keys);
+      EXPECT_EQ(row.max, shuffled.max);
+      EXPECT_NEAR(row.entropy, shuffled.entropy, 2 * tolerance::of_entropy(shuffled.entropy, shuffled.keys));
+      EXPECT_NEAR(row.log_sum_exp, shuffled.log_sum_exp, 2 * tolerance::of_entropy(0, shuffled.keys) * (1 + shuffled.log_sum_exp));
+    }
+  }
+}
+
+TEST(softmax, statistics_tell_whose_row_it_is) {
+  std::vector<float> const scores{1, 2};
+  auto const row = statistics(std::span(scores), 7, -123);
+  EXPECT_EQ(row.head, 7u);
+  EXPECT_EQ(row.query_position, -123);
+}
+
+TEST(softmax, entropies_and_weights_of_the_published_rows_are_the_published_ones) {
+  for (auto const& [keys, logits, entropy, with_epsilon, beta, plain, adaptive] : golden::adaptive_examples) {
+    std::vector<double> const scores(logits.begin(), logits.begin() + static_cast<std::ptrdiff_t>(keys));
+    EXPECT_NEAR(seen(scores).entropy, entropy, tolerance::of_entropy(entropy, keys));
+    EXPECT_NEAR(std::ranges::max(weights_of(scores)), plain, tolerance::of_weight<double>(plain, 0, keys));
+    EXPECT_NEAR(std::ranges::max(weights_of(scores, beta)), adaptive, tolerance::of_weight<double>(adaptive, 0, keys));
+  }
+  std::vector<double> dispersed(1024);
+  dispersed[5] = 3;
+  EXPECT_NEAR(seen(dispersed).entropy, golden::adaptive_dispersed_entropy, tolerance::of_entropy(golden::adaptive_dispersed_entropy, 1024));
+}
+
+/// dH/dbeta = -beta Var_p(x). [Velickovic 2024, Proposition 3.2]
+TEST(softmax, entropy_falls_with_the_inverse_temperature_at_the_published_slope) {
+  constexpr double beta = 1.3;
+  std::vector<double> const scores{1, 2, 3, 4};
+  auto const p = weights_of(scores, beta);
+  double mean = 0, squares = 0, tolerance = 0;
+  for (std::size_t s = 0; s < p.size(); ++s) {
+    mean += p[s] * scores[s], squares += p[s] * scores[s] * scores[s];
+    tolerance += 3 * scores[s] * scores[s] * beta * tolerance::of_weight<double>(p[s], beta * (scores[s] - 4), 4);
+  }
+  EXPECT_NEAR(-beta * (squares - mean * mean), golden::entropy_slope_1234, tolerance);
+}
+
+TEST(softmax, a_masked_key_weighs_nothing_and_takes_no_part) {
+  numbers::in_float_and_double([]<class T>() {
+    std::vector<T> const scores{T(0.5), masked_score<T>, 2, masked_score<T>, -1};
+    auto const weights = weights_of(scores), others = weights_of(std::vector<T>{T(0.5), 2, -1});
+    EXPECT_EQ(weights[1], 0);
+    EXPECT_EQ(weights[3], 0);
+    auto const near = [&](T actual, T expected) {
+      auto const w = static_cast<double>(expected);
+      EXPECT_NEAR(static_cast<double>(actual), w, 2 * tolerance::of_weight<T>(w, 3, 5));  // once each
+    };
+    near(weights[0], others[0]);
+    near(weights[2], others[1]);
+    near(weights[4], others[2]);
+    EXPECT_EQ(seen(scores).keys, 3u);
+    EXPECT_NEAR(seen(scores).entropy, seen(std::vector<T>{T(0.5), 2, -1}).entropy, 2 * tolerance::of_entropy(1, 3));
+  });
+}
+
+TEST(softmax, where_every_key_is_masked_every_weight_is_0_and_so_are_the_statistics) {
+  numbers::in_float_and_double([]<class T>() {
+    for (std::size_t const keys : {0u, 1u, 8u, 9u}) {
+      std::vector<T> const scores(keys, masked_score<T>);
+      for (double const beta : {1.0, 2.0}) EXPECT_TRUE(numbers::same_bits(weights_of(scores, beta), std::vector<T>(keys)));
+      auto const row = seen(scores);
+      EXPECT_EQ(row.keys, 0u);
+      EXPECT_EQ(row.max, 0);
+      EXPECT_EQ(row.log_sum_exp, 0);
+      EXPECT_EQ(row.entropy, 0);
+    }
+  });
+}
+
+TEST(softmax, one_key_has_all_the_weight_and_no_entropy) {
+  numbers::in_float_and_double([]<class T>() {
+    for (T const score : {T(0), T(-7.5), T(1e30), T(-1e30)}) {
+      for (auto const& scores : {std::vector<T>{score}, std::vector<T>{masked_score<T>, score, masked_score<T>}}) {
+        auto weights = weights_of(scores);
+        EXPECT_EQ(std::ranges::max(weights), 1);
+        EXPECT_EQ(seen(scores).keys, 1u);
+        EXPECT_EQ(seen(scores).max, static_cast<double>(score));
+        EXPECT_EQ(seen(scores).log_sum_exp, static_cast<double>(score));
+        EXPECT_EQ(seen(scores).entropy, 0);
+      }
+    }
+  });
+}
+
+TEST(softmax, huge_scores_neither_overflow_nor_count_as_masked) {
+  numbers::in_float_and_double([]<class T>() {
+    std::vector<T> scores{T(-1e30), T(1e30), T(-1e30), 0, T(1e30)};
+    for (double const beta : {1.0, 2.5}) EXPECT_EQ(weights_of(scores, beta), (std::vector<T>{0, T(0.5), 0, 0, T(0.5)}));
+    auto const row = seen(scores);
+    EXPECT_EQ(row.keys, 5u);
+    EXPECT_EQ(row.max, static_cast<double>(T(1e30)));
+    EXPECT_NEAR(row.entropy, std::log(2), tolerance::of_entropy(std::log(2), 5));
+    EXPECT_EQ(row.log_sum_exp, row.max);
+    for (auto& x : scores) x = T(-1e30);
+    EXPECT_EQ(weights_of(scores), std::vector<T>(5, T(1) / 5));
+  });
+}
+
+TEST(softmax, a_long_row_of_equal_scores_is_even) {
+  numbers::in_float_and_double([]<class T>() {
+    constexpr std::size_t keys = 300'000;
+    std::vector<T> const scores(keys, T(-12.5));
+    for (auto const w : weights_of(scores)) ASSERT_EQ(w, static_cast<T>(1.0 / keys));
+    EXPECT_NEAR(seen(scores).entropy, std::log(keys), tolerance::of_entropy(std::log(keys), keys));
+    EXPECT_NEAR(seen(scores).log_sum_exp, std::log(keys) - 12.5, tolerance::of_entropy(std::log(keys), keys));
+  });
+}
+
+TEST(softmax, a_constant_added_to_every_score_changes_nothing) {
+  auto const scores = some_scores<double>(50, 3);
+  auto shifted = scores;
+  for (auto& x : shifted) x += 1024;
+  auto const a = weights_of(scores), b = weights_of(shifted);
+  for (std::size_t s = 0; s < a.size(); ++s)
+    EXPECT_NEAR(b[s], a[s], 2 * tolerance::of_weight<double>(a[s], 6, 50) + tolerance::of_weight_by_scores(a[s], 1027 * 0x1p-53));
+  EXPECT_NEAR(seen(shifted).entropy, seen(scores).entropy, 2 * tolerance::of_entropy(seen(scores).entropy, 50) + 12 * 1027 * 0x1p-53);
+}
+
+/// SSMax multiplies the scores by s ln n. A published port subtracts s ln n from each instead, which softmax does not see.
+TEST(softmax, ssmax_as_a_shift_does_nothing_and_as_a_factor_sharpens) {
+  constexpr double s_ln_n = 2.0;
+  auto const scores = some_scores<double>(64, 3);
+  auto shifted = scores;
+  for (auto& x : shifted) x -= s_ln_n;
+  auto const plain = std::ranges::max(weights_of(scores));
+  EXPECT_NEAR(std::ranges::max(weights_of(shifted)), plain, 2 * tolerance::of_weight<double>(plain, 6, 64) + 20 * 0x1p-53);
+  EXPECT_GT(std::ranges::max(weights_of(scores, s_ln_n)), 1.5 * plain);
+}
+
+TEST(softmax, not_a_number_or_infinity_among_the_scores_makes_every_weight_not_a_number) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math promises nothing for NaN";
+#endif
+  for (double const spoilt : {not_a_number(), infinity()}) {
+    for (std::size_t const at : {0u, 2u, 5u}) {
+      std::vector<double> scores{1, 2, masked_score<double>, 3, -1, 0};
+      scores[at] = spoilt;
+      for (auto const w : weights_of(scores)) EXPECT_FALSE(w <= 2 || w >= 2) << w;
+    }
+  }
+}
+
+TEST(softmax, the_masked_score_is_minus_infinity_and_only_scores_that_low_are_masked) {
+  numbers::in_float_and_double([]<class T>() {
+    T const minus_infinity = static_cast<T>(-infinity()), masked = masked_score<T>;
+    EXPECT_EQ(std::memcmp(&masked, &minus_infinity, sizeof(T)), 0);
+    EXPECT_TRUE(is_masked(masked_score<T>));
+    EXPECT_TRUE(is_masked(std::numeric_limits<T>::lowest()));
+    for (T const score : {std::numeric_limits<T>::lowest() / 2, T(-1e30), T(0), T(1e30), std::numeric_limits<T>::max()})
+      EXPECT_FALSE(is_masked(score)) << score;
+  });
+}
+
+}  // namespace
