@@ -31,8 +31,8 @@ enum class mask { full, causal };
 struct attention_options {
   mask visible = mask::causal;
   std::optional<double> scale = {};     ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
-  positions_view query_positions = {};  ///< where none are given, keys stand at 0, 1, ... and the queries are the last of them
-  positions_view key_positions = {};
+  positions_view key_positions = {};    ///< 0, 1, ... if none are given
+  positions_view query_positions = {};  ///< keys - queries, ..., keys - 1 if none are given: the last ones
   bool keep_scores = false;
   bool keep_weights = false;
 };
@@ -99,8 +99,9 @@ attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads
                   " kv heads for ", heads, " heads");
   auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim())));
   detail::require(is_finite(scale), "attention: scale must be finite, got ", scale);
-  detail::require(queries <= keys || (!options.query_positions.empty() && !options.key_positions.empty()),
-                  "attention: positions must be given where queries outnumber keys, got ", queries, " queries and ", keys, " keys");
+  detail::require(queries <= keys || !options.query_positions.empty(),
+                  "attention: the positions of queries must be given where they outnumber keys, got ", queries, " queries and ", keys,
+                  " keys");
   auto const key_positions = detail::positions_or(options.key_positions, keys, 0, "keys");
   auto const query_positions = detail::positions_or(options.query_positions, queries,
                                                     static_cast<std::int64_t>(keys) - static_cast<std::int64_t>(queries), "queries");

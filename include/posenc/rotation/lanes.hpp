@@ -6,7 +6,6 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <complex>
 #include <concepts>
 #include <cstddef>
@@ -14,6 +13,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "posenc/core/multiply_add.hpp"
 #include "posenc/core/storage.hpp"
 
 namespace posenc::detail {
@@ -29,14 +29,8 @@ struct one_lane {
   static void load_pairs(T const* from, number& x, number& y) noexcept { x = load(from), y = load(from + 1); }
   static void store_pairs(T* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
   static number load_row(number const* from) noexcept { return *from; }
-  // Rounded as the registers' are, so that it does not show which pairs were left for a tail.
-#if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__ARM_FEATURE_FMA)
-  static number multiply_add(number a, number b, number c) noexcept { return std::fma(a, b, c); }
-  static number multiply_subtract(number a, number b, number c) noexcept { return std::fma(a, b, -c); }
-#else
-  static number multiply_add(number a, number b, number c) noexcept { return a * b + c; }
-  static number multiply_subtract(number a, number b, number c) noexcept { return a * b - c; }
-#endif
+  static number multiply_add(number a, number b, number c) noexcept { return detail::multiply_add(a, b, c); }
+  static number multiply_subtract(number a, number b, number c) noexcept { return detail::multiply_add(a, b, -c); }
 };
 
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)

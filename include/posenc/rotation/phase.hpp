@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "posenc/core/multiply_add.hpp"
+
 namespace posenc {
 
 /// An angle as a fraction of a turn: 2^64 is 2 pi. It wraps as an angle does, so that multiplying by a position reduces modulo
@@ -74,26 +76,27 @@ struct cos_sin_values {
   double cos, sin;
 };
 
+namespace detail {
+consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
+}  // namespace detail
+
 /// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it can be vectorised.
-constexpr cos_sin_values cos_sin(phase angle) noexcept {
+inline cos_sin_values cos_sin(phase angle) noexcept {
   auto const quadrant = (angle + (phase{1} << 61)) >> 62;
   auto const rest = static_cast<std::int64_t>(angle - (quadrant << 62));  // at most 1/8 of a turn from the axis
-  auto const x = static_cast<double>(rest) * (6.283185307179586 * 0x1p-64);
-  // Taylor series: what is cut off at pi / 4 is below 5e-17.
-  constexpr auto factorial = [](int n) {
-    double product = 1;
-    for (int i = 2; i <= n; ++i) product *= i;
-    return product;
-  };
-  auto const z = x * x;
+  auto const x = static_cast<double>(rest) * (6.283185307179586 * 0x1p-64), z = x * x;
+  // Taylor series in z = x^2: what is cut off at pi / 4 is below 5e-17.
+  auto const next = [z](double& sum, double coefficient) { sum = detail::multiply_add(sum, z, coefficient); };
+  using detail::factorial;
   double c = 1 / factorial(16), s = -1 / factorial(15);
-  c = c * z - 1 / factorial(14), s = s * z + 1 / factorial(13);
-  c = c * z + 1 / factorial(12), s = s * z - 1 / factorial(11);
-  c = c * z - 1 / factorial(10), s = s * z + 1 / factorial(9);
-  c = c * z + 1 / factorial(8), s = s * z - 1 / factorial(7);
-  c = c * z - 1 / factorial(6), s = s * z + 1 / factorial(5);
-  c = c * z + 1 / factorial(4), s = s * z - 1 / factorial(3);
-  c = c * z * z - z / 2 + 1, s = s * z * x + x;
+  next(c, -1 / factorial(14)), next(s, 1 / factorial(13));
+  next(c, 1 / factorial(12)), next(s, -1 / factorial(11));
+  next(c, -1 / factorial(10)), next(s, 1 / factorial(9));
+  next(c, 1 / factorial(8)), next(s, -1 / factorial(7));
+  next(c, -1 / factorial(6)), next(s, 1 / factorial(5));
+  next(c, 1 / factorial(4)), next(s, -1 / factorial(3));
+  next(c, -1 / factorial(2)), next(c, 1);
+  s = detail::multiply_add(s * z, x, x);
   auto const swapped = (quadrant & 1) != 0;
   auto const over_x = swapped ? s : c, over_y = swapped ? c : s;
   return {((quadrant + 1) & 2) != 0 ? -over_x : over_x, (quadrant & 2) != 0 ? -over_y : over_y};

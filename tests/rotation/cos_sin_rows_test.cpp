@@ -1,0 +1,305 @@
+#include "posenc/rotation/cos_sin_rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <list>
+#include <numbers>
+#include <random>
+#include <ranges>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "oracle/angle.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using posenc::cos_sin_rows;
+using posenc::cos_sin_view;
+using posenc::frequencies;
+using posenc::geometric;
+
+constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
+
+// Positions up to `bits` bits, of either sign.
+std::vector<std::int64_t> integers(std::size_t count, int bits) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(bits));
+  std::vector<std::int64_t> result;
+  for (std::size_t i = 0; i < count; ++i) result.push_back(static_cast<std::int64_t>(random() >> (64 - bits)) * (i % 2 == 0 ? 1 : -1));
+  return result;
+}
+
+// Rows of Real against exact arithmetic: off by what is documented and, at that position, `more`; times the attention factor.
+template <class Real>
+void expect_exact(frequencies const& f, auto const& positions, auto const& more) {
+  cos_sin_rows<Real> const rows(f, positions);
+  ASSERT_EQ(rows.tokens(), positions.size());
+  ASSERT_EQ(rows.pairs(), f.pairs());
+  ASSERT_EQ(rows.rotary_dim(), 2 * f.pairs());
+  for (std::size_t token = 0; token < positions.size(); ++token) {
+    ASSERT_EQ(rows.cos(token).size(), f.pairs());
+    ASSERT_EQ(rows.sin(token).size(), f.pairs());
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const [cos, sin] = oracle::direction_at(static_cast<long double>(positions[token]), static_cast<long double>(f.inv_freq()[i]));
+      auto const bound = f.attention_factor() * (tolerance::of_cosine<Real>() + more(static_cast<double>(positions[token])));
+      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), f.attention_factor() * static_cast<double>(cos), bound) << positions[token];
+      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), f.attention_factor() * static_cast<double>(sin), bound) << positions[token];
+    }
+  }
+}
+
+constexpr auto nothing_more = [](double) { return 0.0; };
+
+TEST(cos_sin_rows, are_as_exact_as_documented_at_every_common_position) {
+  for (auto const base : {1e4, 5e5, 1e6}) {
+    auto const f = geometric(128, base);
+    for (int const bits : {8, 20, 31, 39}) {
+      auto const positions = integers(40, bits);
+      expect_exact<float>(f, positions, nothing_more);
+      expect_exact<double>(f, positions, nothing_more);
+    }
+  }
+}
+
+TEST(cos_sin_rows, are_exact_but_for_the_phase_at_the_farthest_positions) {
+  auto const f = geometric(128, 1e4);
+  auto positions = integers(100, 63);
+  positions.insert(positions.end(), {farthest, farthest_back, farthest_back + 1, 1ll << 40, 1ll << 50});
+  expect_exact<float>(f, positions, tolerance::of_phase);
+  expect_exact<double>(f, positions, tolerance::of_phase);
+}
+
+TEST(cos_sin_rows, in_float_round_correctly_but_for_near_ties) {
+  auto const f = geometric(128, 1e4);
+  auto const positions = integers(200, 31);
+  cos_sin_rows<float> const rows(f, positions);
+  cos_sin_rows<double> const exact(f, positions);
+  for (std::size_t token = 0; token < positions.size(); ++token) {
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      EXPECT_EQ(rows.cos(token)[i], static_cast<float>(exact.cos(token)[i]));
+      EXPECT_EQ(rows.sin(token)[i], static_cast<float>(exact.sin(token)[i]));
+    }
+  }
+}
+
+TEST(cos_sin_rows, take_fractional_positions) {
+  auto const f = geometric(64, 1e4);
+  std::vector<double> positions{0.5, -0.5, -1e-20, 1e-300, 0.1, -1234567.75, 0x1p52 + 0.5};
+  for (auto const n : integers(100, 40)) positions.push_back(static_cast<double>(n) * 0x1p-12);
+  // The fraction's part of the angle takes four roundings.
+  auto const more = [](double position) { return 4 * tolerance::unit_roundoff<double>() + tolerance::of_phase(position); };
+  expect_exact<float>(f, positions, more);
+  expect_exact<double>(f, positions, more);
+  std::vector<float> const floats{0.1f, -3.3f, 1e6f, 0x1p62f, -0x1p63f};
+  expect_exact<float>(f, floats, more);
+}
+
+// The bits of every cosine and sine.
+template <class Real>
+std::vector<Real> all(cos_sin_view<Real> rows) {
+  std::vector<Real> result;
+  for (std::size_t token = 0; token < rows.tokens(); ++token) {
+    result.insert(result.end(), rows.cos(token).begin(), rows.cos(token).end());
+    result.insert(result.end(), rows.sin(token).begin(), rows.sin(token).end());
+  }
+  return result;
+}
+
+TEST(cos_sin_rows, are_the_same_from_positions_of_any_type) {
+  auto const f = geometric(20, 1e4);
+  auto const expected = all(cos_sin_rows(f, std::vector<std::int64_t>{0, 5, 3, 3, 127}).view());
+  auto const expect_same = [&](auto const& positions) {
+    EXPECT_TRUE(numbers::same_bits(all(cos_sin_rows(f, positions).view()), expected));
+  };
+  expect_same(std::array<std::int8_t, 5>{0, 5, 3, 3, 127});
+  expect_same(std::vector<std::uint8_t>{0, 5, 3, 3, 127});
+  expect_same(std::vector<int>{0, 5, 3, 3, 127});
+  expect_same(std::vector<unsigned>{0, 5, 3, 3, 127});
+  expect_same(std::vector<std::uint64_t>{0, 5, 3, 3, 127});
+  expect_same(std::vector<float>{0, 5, 3, 3, 127});
+  expect_same(std::vector<double>{0, 5, 3, 3, 127});
+  expect_same(std::vector<long double>{0, 5, 3, 3, 127});
+  expect_same(std::list<long>{0, 5, 3, 3, 127});
+  int const raw[] = {0, 5, 3, 3, 127};
+  expect_same(raw);
+  expect_same(std::span(raw));
+  expect_same(std::views::transform(raw, [](int n) { return n; }));
+}
+
+template <class Positions>
+constexpr bool taken = std::constructible_from<cos_sin_rows<float>, frequencies, Positions>;
+
+TEST(cos_sin_rows, take_no_other_positions) {
+  static_assert(taken<std::vector<std::int64_t>> && taken<std::span<double const>>);
+  static_assert(!taken<std::vector<bool>> && !taken<std::vector<std::string>> && !taken<int>);
+  static_assert(!taken<std::ranges::istream_view<int>>, "whose size is not known");
+}
+
+TEST(cos_sin_rows, of_integers_beyond_what_a_double_holds_are_told_apart) {
+  auto const f = geometric(2, 1e4);
+  cos_sin_rows const rows(f, std::vector<std::int64_t>{(1ll << 60) + 1, 1ll << 60});
+  EXPECT_GT(std::abs(rows.cos(0)[0] - rows.cos(1)[0]), 0.1f);
+}
+
+TEST(cos_sin_rows, of_no_tokens_are_empty) {
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector<int>{});
+  EXPECT_EQ(rows.tokens(), 0u);
+  EXPECT_EQ(rows.pairs(), 4u);
+  EXPECT_EQ(rows.slice_tokens(0, 0).tokens(), 0u);
+  EXPECT_EQ(rows.inverse().tokens(), 0u);
+}
+
+TEST(cos_sin_rows, carry_the_attention_factor) {
+  auto const positions = integers(50, 20);
+  for (double const factor : {1.19023807, 0.1, 1e3}) {
+    frequencies const f({1, 0.01, 0}, factor);
+    expect_exact<float>(f, positions, [](double) { return tolerance::unit_roundoff<float>(); });  // the product is rounded to Real
+    expect_exact<double>(f, positions, [](double) { return tolerance::unit_roundoff<double>(); });
+  }
+}
+
+TEST(cos_sin_rows, times_their_inverse_are_one) {
+  for (double const factor : {1.0, 1.25, 0.1, 1e3}) {
+    frequencies const f({1, 0.3, 0.001, 0}, factor);
+    auto const positions = integers(50, 30);
+    auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
+      auto const undo = rows.inverse(), twice = undo.inverse();
+      // (c + is)(c' + is'): two numbers of error of_cosine, and three roundings.
+      auto const bound = 2 * std::numbers::sqrt2 * tolerance::of_cosine<Real>() + 6 * tolerance::unit_roundoff<Real>();
+      for (std::size_t token = 0; token < rows.tokens(); ++token) {
+        for (std::size_t i = 0; i < f.pairs(); ++i) {
+          double const c = rows.cos(token)[i], s = rows.sin(token)[i], c_undo = undo.cos(token)[i], s_undo = undo.sin(token)[i];
+          EXPECT_NEAR(c * c_undo - s * s_undo, 1, bound);
+          EXPECT_NEAR(s * c_undo + c * s_undo, 0, bound);
+          EXPECT_NEAR(static_cast<double>(twice.cos(token)[i]), c, 4 * tolerance::unit_roundoff<Real>() * factor);
+          EXPECT_NEAR(static_cast<double>(twice.sin(token)[i]), s, 4 * tolerance::unit_roundoff<Real>() * factor);
+        }
+      }
+      EXPECT_EQ(undo.view().turning().size(), rows.view().turning().size());
+    };
+    check(cos_sin_rows<float>(f, positions));
+    check(cos_sin_rows<double>(f, positions));
+  }
+}
+
+TEST(cos_sin_rows, of_the_opposite_position_are_the_inverse) {
+  auto const f = geometric(64, 1e4);
+  cos_sin_rows const there(f, std::vector{1, 7, 4096, 1'000'000}), back(f, std::vector{-1, -7, -4096, -1'000'000});
+  for (std::size_t token = 0; token < 4; ++token)
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      EXPECT_NEAR(back.cos(token)[i], there.inverse().cos(token)[i], 2 * tolerance::of_cosine<float>());
+      EXPECT_NEAR(back.sin(token)[i], there.inverse().sin(token)[i], 2 * tolerance::of_cosine<float>());
+    }
+}
+
+TEST(cos_sin_rows, leave_alone_the_pairs_of_frequency_0) {
+  auto const turning = [](frequencies const& f) {
+    std::vector<bool> result(f.pairs(), false);
+    auto last = std::size_t{0};
+    cos_sin_rows const rows(f, std::vector{3});
+    for (auto const& range : rows.view().turning()) {
+      EXPECT_LT(range.first, range.last);
+      EXPECT_TRUE(last == 0 || last < range.first) << "neighbours make one range, in rising order";
+      for (auto i = range.first; i < range.last; ++i) result[i] = true;
+      last = range.last;
+    }
+    return result;
+  };
+  std::mt19937 random(5);
+  for (int i = 0; i < 200; ++i) {
+    std::vector<double> inv_freq(1 + random() % 12);
+    for (auto& f : inv_freq) f = random() % 2 == 0 ? 0 : 0.5;
+    auto const moves = turning(frequencies(inv_freq));
+    for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) EXPECT_EQ(moves[pair], inv_freq[pair] != 0);
+  }
+  EXPECT_EQ(turning(frequencies({0, 1, 0}, 1.5)), std::vector({true, true, true})) << "the attention factor has to reach them";
+  EXPECT_EQ(turning(frequencies({-0.0, 1})), std::vector({false, true}));
+  EXPECT_EQ(cos_sin_rows(posenc::truncated(geometric(512, 1e6), 0.25), std::vector{3}).view().turning().size(), 1u);
+}
+
+TEST(cos_sin_rows, are_shown_by_a_view) {
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{3, 1, 4, 1, 5});
+  cos_sin_view<float> const view = rows;
+  EXPECT_EQ(view.tokens(), 5u);
+  EXPECT_EQ(view.pairs(), 4u);
+  EXPECT_EQ(view.rotary_dim(), 8u);
+  EXPECT_EQ(view.cos(2).data(), rows.cos(2).data());
+  EXPECT_EQ(view.sin(2).data(), rows.sin(2).data());
+}
+
+TEST(cos_sin_rows, a_slice_shows_the_same_tokens) {
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{3, 1, 4, 1, 5});
+  for (std::size_t first = 0; first <= 5; ++first)
+    for (std::size_t count = 0; count <= 5 - first; ++count) {
+      auto const slice = rows.slice_tokens(first, count);
+      EXPECT_EQ(slice.tokens(), count);
+      for (std::size_t token = 0; token < count; ++token) {
+        EXPECT_EQ(slice.cos(token).data(), rows.cos(first + token).data());
+        EXPECT_EQ(slice.sin(token).data(), rows.sin(first + token).data());
+      }
+      EXPECT_EQ(slice.turning().data(), rows.view().turning().data());
+    }
+}
+
+TEST(cos_sin_rows, a_slice_must_lie_within) {
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{3, 1, 4, 1, 5});
+  std::string const must = "posenc: cos_sin_view: a slice of tokens must lie within [0, 5), got ";
+  EXPECT_EQ(message_of([&] { rows.slice_tokens(3, 3); }), must + "first 3, count 3");
+  EXPECT_EQ(message_of([&] { rows.slice_tokens(6, 0); }), must + "first 6, count 0");
+  EXPECT_EQ(message_of([&] { rows.slice_tokens(1, ~std::size_t{0}); }), must + "first 1, count 18446744073709551615");
+}
+
+TEST(cos_sin_rows, refuse_a_position_that_is_no_number) {
+  auto const message = [](auto position) {
+    return message_of([&] { cos_sin_rows(geometric(8, 1e4), std::vector{decltype(position){}, position}); });
+  };
+  std::string const must = "posenc: cos_sin_rows: a position must be finite and within [-2^63, 2^63), got ";
+  EXPECT_EQ(message(not_a_number()), must + "NaN at token 1");
+  EXPECT_EQ(message(float_of_bits(0xffc0'0001)), must + "NaN at token 1");
+  EXPECT_EQ(message(static_cast<long double>(infinity())), must + "infinity at token 1");
+  EXPECT_EQ(message(infinity()), must + "infinity at token 1");
+  EXPECT_EQ(message(minus_infinity()), must + "-infinity at token 1");
+}
+
+TEST(cos_sin_rows, refuse_a_position_that_does_not_fit) {
+  auto const message = [](auto position) {
+    return message_of([&] { cos_sin_rows(geometric(8, 1e4), std::vector{decltype(position){}, position}); });
+  };
+  EXPECT_EQ(message(0x1p63),
+            "posenc: cos_sin_rows: a position must be finite and within [-2^63, 2^63), got 9223372036854775808 at token 1");
+  EXPECT_NE(message(-0x1.0000000000001p63), "");
+  EXPECT_NE(message(1e300), "");
+  EXPECT_EQ(message(std::uint64_t{1} << 63), "posenc: cos_sin_rows: a position must fit int64, got 9223372036854775808 at token 1");
+  EXPECT_NO_THROW(cos_sin_rows(geometric(8, 1e4), std::vector{-0x1p63, 0x1.fffffffffffffp62}));
+  EXPECT_NO_THROW(cos_sin_rows(geometric(8, 1e4), std::vector{(std::uint64_t{1} << 63) - 1}));
+}
+
+TEST(cos_sin_rows, are_not_what_angles_in_float_give) {
+  auto const f = geometric(128, 1e4);
+  std::vector<int> const positions{1'000'000 - 1, 1'000'000, 1'048'575};
+  cos_sin_rows const rows(f, positions);
+  for (std::size_t token = 0; token < positions.size(); ++token) {
+    double worst = 0;
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      float const volatile angle = static_cast<float>(positions[token]) * static_cast<float>(f.inv_freq()[i]);  // a port that rounds here
+      worst = std::max(worst, std::abs(std::cos(static_cast<double>(angle)) - static_cast<double>(rows.cos(token)[i])));
+    }
+    EXPECT_GT(worst, 0.01);
+    EXPECT_LT(worst, 0.16);
+  }
+}
+
+}  // namespace
