@@ -83,7 +83,7 @@ struct problem {
   char const* name;
   std::size_t queries, keys, heads, kv_heads, head_dim, value_dim;
   mask visible = mask::causal;
-  positions query_positions = {}, key_positions = {};  ///< as attention_options has them
+  positions key_positions = {}, query_positions = {};  ///< as attention_options has them
   std::optional<double> scale = {};
   memory where = memory::dense;
 };
@@ -142,17 +142,17 @@ constexpr double steepest = 2.53;
 
 template <class T, class Encoding>
 void expect_as_oracle(problem const& given, Encoding const& encoding, meaning const& means) {
-  auto const& [name, queries, keys, heads, kv_heads, head_dim, value_dim, visible, query_positions, key_positions, some_scale, where] =
-      given;
-  tensor<T> const q({queries, heads, head_dim}, where == memory::repeated ? memory::dense : where, 1);
-  tensor<T> const k({keys, kv_heads, head_dim}, where, 2), v({keys, kv_heads, value_dim}, where, 3);
+  auto const queries = given.queries, keys = given.keys, heads = given.heads, kv_heads = given.kv_heads;
+  auto const head_dim = given.head_dim, value_dim = given.value_dim;
+  tensor<T> const q({queries, heads, head_dim}, given.where == memory::repeated ? memory::dense : given.where, 1);
+  tensor<T> const k({keys, kv_heads, head_dim}, given.where, 2), v({keys, kv_heads, value_dim}, given.where, 3);
   auto const q_before = q.buffer, k_before = k.buffer, v_before = v.buffer;
 
   auto const result = attention(q.view, k.view, v.view, encoding,
-                                {.visible = visible,
-                                 .scale = some_scale,
-                                 .query_positions = query_positions,
-                                 .key_positions = key_positions,
+                                {.visible = given.visible,
+                                 .scale = given.scale,
+                                 .key_positions = given.key_positions,
+                                 .query_positions = given.query_positions,
                                  .keep_scores = true,
                                  .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(q.buffer, q_before) && numbers::same_bits(k.buffer, k_before) && numbers::same_bits(v.buffer, v_before));
@@ -161,9 +161,9 @@ void expect_as_oracle(problem const& given, Encoding const& encoding, meaning co
   ASSERT_EQ(result.weights.size(), heads * queries * keys);
 
   // Where no positions are given, the queries are the last of the keys.
-  auto q_at = query_positions, k_at = key_positions;
-  for (std::size_t s = 0; key_positions.empty() && s < keys; ++s) k_at.push_back(static_cast<std::int64_t>(s));
-  for (std::size_t t = 0; query_positions.empty() && t < queries; ++t) q_at.push_back(static_cast<std::int64_t>(keys - queries + t));
+  auto q_at = given.query_positions, k_at = given.key_positions;
+  while (k_at.size() < keys) k_at.push_back(static_cast<std::int64_t>(k_at.size()));
+  while (q_at.size() < queries) q_at.push_back(static_cast<std::int64_t>(keys - queries + q_at.size()));
   auto q_encoded = q.exact(), k_encoded = k.exact();
   auto const encode = [&](std::vector<double>& x, positions const& at, std::size_t in_heads) {
     for (std::size_t i = 0; i < at.size() * in_heads; ++i) means.encode(std::span(x).subspan(i * head_dim, head_dim), at[i / in_heads]);
@@ -172,10 +172,10 @@ void expect_as_oracle(problem const& given, Encoding const& encoding, meaning co
   encode(k_encoded, k_at, kv_heads);
 
   auto const values = v.exact();
-  auto const scale = some_scale.value_or(1 / std::sqrt(static_cast<double>(head_dim)));
+  auto const scale = given.scale.value_or(1 / std::sqrt(static_cast<double>(head_dim)));
   auto const expected = oracle::attention(q_encoded, k_encoded, values, std::vector<double>(q_at.begin(), q_at.end()),
                                           std::vector<double>(k_at.begin(), k_at.end()), {heads, kv_heads, head_dim, value_dim}, scale,
-                                          visible == mask::causal ? oracle::mask::causal : oracle::mask::full, means.bias,
+                                          given.visible == mask::causal ? oracle::mask::causal : oracle::mask::full, means.bias,
                                           means.adaptive ? oracle::row_temperature(oracle::adaptive_beta) : nullptr);
 
   double largest_position = 0;
@@ -188,7 +188,7 @@ void expect_as_oracle(problem const& given, Encoding const& encoding, meaning co
     for (std::size_t t = 0; t < queries; ++t) {
       SCOPED_TRACE(testing::Message() << "head " << head << ", query " << t);
       auto const row = (head * queries + t) * keys;
-      auto const seen = [&](std::size_t s) { return visible == mask::full || k_at[s] <= q_at[t]; };
+      auto const seen = [&](std::size_t s) { return given.visible == mask::full || k_at[s] <= q_at[t]; };
 
       // Scores: the numbers of either vector, their dot product, its scale and bias.
       double error = 0, max = -1e300, min = 1e300;
@@ -300,27 +300,29 @@ TEST(attention, of_one_query_sees_every_key_before_it) {
 TEST(attention, of_more_than_a_block_of_queries_is_that_of_each) {
   expect_textbook({"128", 128, 128, 1, 1, 4, 4});
   expect_textbook({"129", 129, 140, 2, 1, 4, 4});
-  expect_textbook({"260, full", 260, 20, 1, 1, 4, 4, mask::full, positions(260, 7), {5,  6,  7,  8,  9,  1,  2,  3,  4,  0,
-                                                                                     15, 16, 17, 18, 19, 11, 12, 13, 14, 10}});
+  positions shuffled(20);
+  for (std::size_t s = 0; s < 20; ++s) shuffled[s] = static_cast<std::int64_t>(7 * s % 20);
+  expect_textbook({"260, full", 260, 20, 1, 1, 4, 4, mask::full, shuffled, positions(260, 7)});
 }
 
 TEST(attention, goes_by_positions_with_gaps_in_any_order) {
   positions const gaps{100, 3, -40, 7, 4095, 8, 0}, three{7, 5000, -40}, repeats{2, 2, 2, 1, 1, 0, 3};
-  expect_textbook({"causal", 3, 7, 2, 1, 8, 8, mask::causal, three, gaps});
-  expect_textbook({"full", 3, 7, 2, 1, 8, 8, mask::full, three, gaps});
-  expect_textbook({"repeats", 3, 7, 2, 1, 8, 8, mask::causal, {2, 1, 2}, repeats});
-  expect_textbook({"positions of the keys alone", 3, 7, 2, 1, 8, 8, mask::causal, {}, repeats});
-  expect_textbook({"positions of the queries alone", 3, 7, 2, 1, 8, 8, mask::causal, {6, 2, 0}, {}});
-  expect_textbook({"more queries than keys", 7, 3, 2, 1, 8, 8, mask::causal, gaps, three});
-  expect_textbook({"far", 3, 3, 2, 1, 8, 8, mask::causal, {1'000'002, 1'000'000, 1'000'001}, {1'000'000, 1'000'001, 1'000'002}});
+  expect_textbook({"causal", 3, 7, 2, 1, 8, 8, mask::causal, gaps, three});
+  expect_textbook({"full", 3, 7, 2, 1, 8, 8, mask::full, gaps, three});
+  expect_textbook({"repeats", 3, 7, 2, 1, 8, 8, mask::causal, repeats, {2, 1, 2}});
+  expect_textbook({"positions of the keys alone", 3, 7, 2, 1, 8, 8, mask::causal, repeats, {}});
+  expect_textbook({"positions of the queries alone", 3, 7, 2, 1, 8, 8, mask::causal, {}, {6, 2, 0}});
+  expect_textbook({"positions of more queries than keys alone", 7, 3, 2, 1, 8, 8, mask::causal, {}, gaps});
+  expect_textbook({"more queries than keys", 7, 3, 2, 1, 8, 8, mask::causal, three, gaps});
+  expect_textbook({"far", 3, 3, 2, 1, 8, 8, mask::causal, {1'000'000, 1'000'001, 1'000'002}, {1'000'002, 1'000'000, 1'000'001}});
 }
 
 TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
-  expect_textbook({"one of three", 3, 4, 2, 1, 8, 8, mask::causal, {5, -1, 2}, {0, 1, 2, 3}});
-  expect_textbook({"all", 2, 4, 2, 1, 8, 8, mask::causal, {-5, -1}, {0, 1, 2, 3}});
+  expect_textbook({"one of three", 3, 4, 2, 1, 8, 8, mask::causal, {0, 1, 2, 3}, {5, -1, 2}});
+  expect_textbook({"all", 2, 4, 2, 1, 8, 8, mask::causal, {0, 1, 2, 3}, {-5, -1}});
   std::vector<float> const x(8, 1);
   auto const result = attention(heads_view(x.data(), {1, 1, 8}), {x.data(), {1, 1, 8}}, {x.data(), {1, 1, 8}}, nope(),
-                                {.query_positions = positions{3}, .key_positions = positions{4}, .keep_weights = true});
+                                {.key_positions = positions{4}, .query_positions = positions{3}, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(result.outputs, std::vector<float>(8)));
   EXPECT_TRUE(numbers::same_bits(result.weights, std::vector<float>(1)));
 }
@@ -439,16 +441,15 @@ TEST(attention, positions_that_are_not_one_a_token_are_rejected) {
   EXPECT_EQ(rejected({}, {.query_positions = two}), "posenc: attention: there must be one position for each of the 3 queries, got 2");
   EXPECT_EQ(rejected({}, {.query_positions = four}), "posenc: attention: there must be one position for each of the 3 queries, got 4");
   EXPECT_EQ(rejected({}, {.key_positions = four}), "posenc: attention: there must be one position for each of the 5 keys, got 4");
-  EXPECT_EQ(rejected({}, {.query_positions = three, .key_positions = six}),
+  EXPECT_EQ(rejected({}, {.key_positions = six, .query_positions = three}),
             "posenc: attention: there must be one position for each of the 5 keys, got 6");
 }
 
 TEST(attention, more_queries_than_keys_without_positions_are_rejected) {
   shapes const more{.q = {6, 4, 8}};
-  positions const five(5), six(6);
-  auto const must = "posenc: attention: positions must be given where queries outnumber keys, got 6 queries and 5 keys";
+  positions const five(5);
+  auto const must = "posenc: attention: the positions of queries must be given where they outnumber keys, got 6 queries and 5 keys";
   EXPECT_EQ(rejected(more), must);
-  EXPECT_EQ(rejected(more, {.query_positions = six}), must);
   EXPECT_EQ(rejected(more, {.key_positions = five}), must);
 }
 

@@ -81,7 +81,7 @@ consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
 }  // namespace detail
 
 /// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it can be vectorised.
-inline cos_sin_values cos_sin(phase angle) noexcept {
+constexpr cos_sin_values cos_sin(phase angle) noexcept {
   auto const quadrant = (angle + (phase{1} << 61)) >> 62;
   auto const rest = static_cast<std::int64_t>(angle - (quadrant << 62));  // at most 1/8 of a turn from the axis
   auto const x = static_cast<double>(rest) * (6.283185307179586 * 0x1p-64), z = x * x;

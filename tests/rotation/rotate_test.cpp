@@ -1,0 +1,167 @@
+#include "posenc/rotation/rotate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "numbers.hpp"
+#include "oracle/rotary.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "rotation/every_type.hpp"
+#include "rotation/placed_heads.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using posenc::arithmetic_t;
+using posenc::cos_sin_rows;
+using posenc::frequencies;
+using posenc::geometric;
+using posenc::halves;
+using posenc::heads_shape;
+using posenc::interleaved;
+using posenc::rotary_block;
+using posenc::rotate;
+
+template <class Layout>
+constexpr auto pairing = std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
+
+// Whether each number of the memory that moved is within its tolerance of the oracle's, and whether the others kept their bits.
+template <class T, class Layout>
+testing::AssertionResult rotates(placed_heads<T> x, frequencies const& f, std::vector<std::int64_t> const& positions, rotary_block block,
+                                 std::size_t first_dim) {
+  auto const before = x.memory;
+  auto const view = x.view();
+  rotate<Layout>(view, cos_sin_rows<arithmetic_t<T>>(f, positions), block);
+  auto unmoved = x.memory;
+  for (std::size_t token = 0; token < view.tokens(); ++token)
+    for (std::size_t head = 0; head < view.heads(); ++head) {
+      std::vector<double> expected;
+      for (std::size_t dim = 0; dim < view.head_dim(); ++dim)
+        expected.push_back(static_cast<double>(posenc::load(before[x.at(token, head, dim)])));
+      oracle::rotate(expected, f.inv_freq(), static_cast<long double>(positions[token]), pairing<Layout>, first_dim, f.attention_factor());
+      for (std::size_t i = 0; i < f.pairs(); ++i) {
+        if (f.inv_freq()[i] == 0 && f.attention_factor() == 1) continue;
+        auto const at_x = first_dim + Layout::x_index(i, f.pairs()), at_y = first_dim + Layout::y_index(i, f.pairs());
+        auto const old_x = static_cast<double>(posenc::load(before[x.at(token, head, at_x)]));
+        auto const old_y = static_cast<double>(posenc::load(before[x.at(token, head, at_y)]));
+        for (auto const dim : {at_x, at_y}) {
+          auto const at = x.at(token, head, dim);
+          auto const got = static_cast<double>(posenc::load(x.memory[at]));
+          if (!(std::abs(got - expected[dim]) <= tolerance::of_rotated<T>(old_x, old_y, expected[dim], f.attention_factor())))
+            return testing::AssertionFailure() << "token " << token << ", head " << head << ", dim " << dim << " of " << view.head_dim()
+                                               << ": " << got << ", not " << expected[dim];
+          unmoved[at] = before[at];
+        }
+      }
+    }
+  return numbers::same_bits(unmoved, before) << ", which should have stayed";
+}
+
+// Some near and some far, in no order.
+std::vector<std::int64_t> const three_positions{1'000'003, -7, 131'071};
+
+// All even ones that leave tails of every length, and those of models; 520 is four of the widest columns and a tail.
+std::vector<std::size_t> head_dims() {
+  std::vector<std::size_t> result;
+  for (std::size_t dim = 2; dim <= 72; dim += 2) result.push_back(dim);
+  result.insert(result.end(), {96, 128, 256, 520});
+  return result;
+}
+
+TEST(rotate, turns_whole_heads_wherever_they_lie_and_nothing_else) {
+  in_every_type_and_layout([]<class T, class Layout>() {
+    for (auto const head_dim : head_dims())
+      for (auto const arranged : arrangements) {
+        auto const misaligned = head_dim / 2 % 4;
+        placed_heads<T> const x({3, 2, head_dim}, arranged, misaligned);
+        ASSERT_TRUE((rotates<T, Layout>(x, geometric(head_dim, 1e4), three_positions, rotary_block::first(), 0)));
+      }
+  });
+}
+
+TEST(rotate, turns_the_first_the_last_or_any_dims_and_nothing_else) {
+  in_every_type_and_layout([]<class T, class Layout>() {
+    for (std::size_t const head_dim : {7u, 33u, 64u, 80u, 147u}) {
+      for (std::size_t rotary_dim = 2; rotary_dim <= head_dim; rotary_dim += rotary_dim < 12 ? 2 : 22) {
+        auto const f = geometric(rotary_dim, 1e4);
+        auto const rest = head_dim - rotary_dim, middle = rest / 2;
+        placed_heads<T> const x({3, 2, head_dim}, arrangements[rest % 4], rest % 3);
+        ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::first(), 0)));
+        ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::last(), rest)));
+        ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::from(middle), middle)));
+      }
+    }
+  });
+}
+
+TEST(rotate, turns_any_number_of_tokens_and_heads) {
+  in_every_type_and_layout([]<class T, class Layout>() {
+    for (std::size_t tokens = 1; tokens <= 5; ++tokens)
+      for (std::size_t heads = 1; heads <= 5; ++heads)
+        for (auto const arranged : arrangements) {
+          std::vector<std::int64_t> positions(tokens, 5);
+          positions[tokens / 2] = -3;
+          ASSERT_TRUE((rotates<T, Layout>({{tokens, heads, 36}, arranged}, geometric(36, 1e4), positions, rotary_block::first(), 0)));
+        }
+  });
+}
+
+// Frequencies of which some are 0.
+std::vector<frequencies> with_standing_pairs() {
+  auto const standing = [](std::size_t pairs, auto const& stands) {
+    auto const all = geometric(2 * pairs, 1e4);
+    std::vector<double> inv_freq(all.inv_freq().begin(), all.inv_freq().end());
+    for (std::size_t i = 0; i < pairs; ++i)
+      if (stands(i)) inv_freq[i] = 0;
+    return frequencies(inv_freq);
+  };
+  std::vector<frequencies> result{posenc::truncated(geometric(512, 1e6), 0.25), posenc::truncated(geometric(100, 1e4), 0.58),
+                                  posenc::truncated(geometric(64, 1e4), 0)};
+  for (std::size_t const pairs : {3u, 33u, 131u}) {
+    result.push_back(standing(pairs, [](std::size_t i) { return i == 0; }));
+    result.push_back(standing(pairs, [](std::size_t i) { return i % 2 == 0; }));
+    result.push_back(standing(pairs, [](std::size_t i) { return i % 19 == 11; }));
+    result.push_back(standing(pairs, [=](std::size_t i) { return i > pairs / 4 && i < pairs / 2; }));
+  }
+  return result;
+}
+
+TEST(rotate, leaves_the_bits_of_standing_pairs_alone) {
+  in_every_type_and_layout([]<class T, class Layout>() {
+    for (auto const& f : with_standing_pairs()) {
+      placed_heads<T> x({3, 2, f.rotary_dim() + 3}, arrangement::padded, 1);
+      // What no arithmetic would keep: NaNs with a payload, quiet and signalling.
+      for (std::size_t pair = 0; pair < f.pairs(); ++pair)
+        if (f.inv_freq()[pair] == 0)
+          for (std::size_t token = 0; token < 3; ++token) {
+            std::memset(&x.memory[x.at(token, 0, Layout::x_index(pair, f.pairs()))], 0xff, sizeof(T));
+            std::memset(&x.memory[x.at(token, 1, Layout::y_index(pair, f.pairs()))], 0x7f, sizeof(T));
+          }
+      ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::first(), 0)));
+    }
+  });
+}
+
+TEST(rotate, multiplies_by_the_attention_factor_the_standing_pairs_too) {
+  in_every_type_and_layout([]<class T, class Layout>() {
+    frequencies const f({1, 0.5, 0, 0.25, 0}, 1.19023807);
+    ASSERT_TRUE((rotates<T, Layout>({{3, 2, 16}, arrangement::padded}, f, three_positions, rotary_block::last(), 6)));
+  });
+}
+
+TEST(rotate, with_p_rope_leaves_the_tail_of_each_half_alone_and_no_suffix) {
+  auto const f = posenc::truncated(geometric(128, 1e4), 0.25);
+  std::size_t const kept = 16, pairs = 64;
+  placed_heads<float> x({1, 1, 128}, arrangement::dense);
+  auto const before = x.memory;
+  rotate<halves>(x.view(), cos_sin_rows(f, std::vector{1}));
+  for (std::size_t dim = 0; dim < 128; ++dim)
+    EXPECT_EQ(x.memory[x.at(0, 0, dim)] != before[x.at(0, 0, dim)], dim % pairs < kept) << "a port to the first 32 dims turns " << dim;
+}
+
+}  // namespace
