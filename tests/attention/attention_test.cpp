@@ -83,7 +83,7 @@ struct problem {
   char const* name;
   std::size_t queries, keys, heads, kv_heads, head_dim, value_dim;
   mask visible = mask::causal;
-  positions key_positions = {}, query_positions = {};  ///< as attention_options has them
+  positions query_positions = {}, key_positions = {};  ///< as attention_options has them
   std::optional<double> scale = {};
   memory where = memory::dense;
 };
@@ -151,8 +151,8 @@ void expect_as_oracle(problem const& given, Encoding const& encoding, meaning co
   auto const result = attention(q.view, k.view, v.view, encoding,
                                 {.visible = given.visible,
                                  .scale = given.scale,
-                                 .key_positions = given.key_positions,
                                  .query_positions = given.query_positions,
+                                 .key_positions = given.key_positions,
                                  .keep_scores = true,
                                  .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(q.buffer, q_before) && numbers::same_bits(k.buffer, k_before) && numbers::same_bits(v.buffer, v_before));
@@ -302,27 +302,27 @@ TEST(attention, of_more_than_a_block_of_queries_is_that_of_each) {
   expect_textbook({"129", 129, 140, 2, 1, 4, 4});
   positions shuffled(20);
   for (std::size_t s = 0; s < 20; ++s) shuffled[s] = static_cast<std::int64_t>(7 * s % 20);
-  expect_textbook({"260, full", 260, 20, 1, 1, 4, 4, mask::full, shuffled, positions(260, 7)});
+  expect_textbook({"260, full", 260, 20, 1, 1, 4, 4, mask::full, positions(260, 7), shuffled});
 }
 
 TEST(attention, goes_by_positions_with_gaps_in_any_order) {
   positions const gaps{100, 3, -40, 7, 4095, 8, 0}, three{7, 5000, -40}, repeats{2, 2, 2, 1, 1, 0, 3};
-  expect_textbook({"causal", 3, 7, 2, 1, 8, 8, mask::causal, gaps, three});
-  expect_textbook({"full", 3, 7, 2, 1, 8, 8, mask::full, gaps, three});
-  expect_textbook({"repeats", 3, 7, 2, 1, 8, 8, mask::causal, repeats, {2, 1, 2}});
-  expect_textbook({"positions of the keys alone", 3, 7, 2, 1, 8, 8, mask::causal, repeats, {}});
-  expect_textbook({"positions of the queries alone", 3, 7, 2, 1, 8, 8, mask::causal, {}, {6, 2, 0}});
-  expect_textbook({"positions of more queries than keys alone", 7, 3, 2, 1, 8, 8, mask::causal, {}, gaps});
-  expect_textbook({"more queries than keys", 7, 3, 2, 1, 8, 8, mask::causal, three, gaps});
-  expect_textbook({"far", 3, 3, 2, 1, 8, 8, mask::causal, {1'000'000, 1'000'001, 1'000'002}, {1'000'002, 1'000'000, 1'000'001}});
+  expect_textbook({"causal", 3, 7, 2, 1, 8, 8, mask::causal, three, gaps});
+  expect_textbook({"full", 3, 7, 2, 1, 8, 8, mask::full, three, gaps});
+  expect_textbook({"repeats", 3, 7, 2, 1, 8, 8, mask::causal, {2, 1, 2}, repeats});
+  expect_textbook({"positions of the keys alone", 3, 7, 2, 1, 8, 8, mask::causal, {}, repeats});
+  expect_textbook({"positions of the queries alone", 3, 7, 2, 1, 8, 8, mask::causal, {6, 2, 0}, {}});
+  expect_textbook({"positions of more queries than keys alone", 7, 3, 2, 1, 8, 8, mask::causal, gaps, {}});
+  expect_textbook({"more queries than keys", 7, 3, 2, 1, 8, 8, mask::causal, gaps, three});
+  expect_textbook({"far", 3, 3, 2, 1, 8, 8, mask::causal, {1'000'002, 1'000'000, 1'000'001}, {1'000'000, 1'000'001, 1'000'002}});
 }
 
 TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
-  expect_textbook({"one of three", 3, 4, 2, 1, 8, 8, mask::causal, {0, 1, 2, 3}, {5, -1, 2}});
-  expect_textbook({"all", 2, 4, 2, 1, 8, 8, mask::causal, {0, 1, 2, 3}, {-5, -1}});
+  expect_textbook({"one of three", 3, 4, 2, 1, 8, 8, mask::causal, {5, -1, 2}, {0, 1, 2, 3}});
+  expect_textbook({"all", 2, 4, 2, 1, 8, 8, mask::causal, {-5, -1}, {0, 1, 2, 3}});
   std::vector<float> const x(8, 1);
   auto const result = attention(heads_view(x.data(), {1, 1, 8}), {x.data(), {1, 1, 8}}, {x.data(), {1, 1, 8}}, nope(),
-                                {.key_positions = positions{4}, .query_positions = positions{3}, .keep_weights = true});
+                                {.query_positions = positions{3}, .key_positions = positions{4}, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(result.outputs, std::vector<float>(8)));
   EXPECT_TRUE(numbers::same_bits(result.weights, std::vector<float>(1)));
 }
@@ -441,7 +441,7 @@ TEST(attention, positions_that_are_not_one_a_token_are_rejected) {
   EXPECT_EQ(rejected({}, {.query_positions = two}), "posenc: attention: there must be one position for each of the 3 queries, got 2");
   EXPECT_EQ(rejected({}, {.query_positions = four}), "posenc: attention: there must be one position for each of the 3 queries, got 4");
   EXPECT_EQ(rejected({}, {.key_positions = four}), "posenc: attention: there must be one position for each of the 5 keys, got 4");
-  EXPECT_EQ(rejected({}, {.key_positions = six, .query_positions = three}),
+  EXPECT_EQ(rejected({}, {.query_positions = three, .key_positions = six}),
             "posenc: attention: there must be one position for each of the 5 keys, got 6");
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -131,17 +134,25 @@ std::vector<frequencies> with_standing_pairs() {
   return result;
 }
 
+// A NaN with all the bits that it can have: no arithmetic would keep them, nor the sign of 0.
+template <class T>
+T full_nan() {
+  std::array<unsigned char, sizeof(T)> bytes;
+  bytes.fill(0xff);
+  return std::bit_cast<T>(bytes);
+}
+
 TEST(rotate, leaves_the_bits_of_standing_pairs_alone) {
   in_every_type_and_layout([]<class T, class Layout>() {
     for (auto const& f : with_standing_pairs()) {
       placed_heads<T> x({3, 2, f.rotary_dim() + 3}, arrangement::padded, 1);
-      // What no arithmetic would keep: NaNs with a payload, quiet and signalling.
-      for (std::size_t pair = 0; pair < f.pairs(); ++pair)
-        if (f.inv_freq()[pair] == 0)
-          for (std::size_t token = 0; token < 3; ++token) {
-            std::memset(&x.memory[x.at(token, 0, Layout::x_index(pair, f.pairs()))], 0xff, sizeof(T));
-            std::memset(&x.memory[x.at(token, 1, Layout::y_index(pair, f.pairs()))], 0x7f, sizeof(T));
-          }
+      for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
+        if (f.inv_freq()[pair] != 0) continue;
+        for (std::size_t token = 0; token < 3; ++token) {
+          x.memory[x.at(token, 0, Layout::x_index(pair, f.pairs()))] = full_nan<T>();
+          posenc::store(x.memory[x.at(token, 1, Layout::y_index(pair, f.pairs()))], arithmetic_t<T>(-0.0));
+        }
+      }
       ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::first(), 0)));
     }
   });
