@@ -77,7 +77,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
       heads_view<double const> const q_heads(q.data(), {1, heads, head_dim}, {0, 0}), k_heads(k.data(), {count, 1, head_dim});
       auto const seen = attention(
           q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
-          {.visible = mask::full, .key_positions = key_positions, .query_positions = std::span(&query_position, 1), .keep_scores = true});
+          {.visible = mask::full, .query_positions = std::span(&query_position, 1), .key_positions = key_positions, .keep_scores = true});
       for (std::size_t head = 0; head < heads; ++head) {
         std::copy_n(seen.scores.begin() + static_cast<std::ptrdiff_t>(head * count), count,
                     rows.begin() + static_cast<std::ptrdiff_t>(head * range + first));

@@ -31,8 +31,8 @@ enum class mask { full, causal };
 struct attention_options {
   mask visible = mask::causal;
   std::optional<double> scale = {};     ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
-  positions_view key_positions = {};    ///< 0, 1, ... if none are given
   positions_view query_positions = {};  ///< keys - queries, ..., keys - 1 if none are given: the last ones
+  positions_view key_positions = {};    ///< 0, 1, ... if none are given
   bool keep_scores = false;
   bool keep_weights = false;
 };
