@@ -33,10 +33,11 @@ inline std::uint32_t decoded(std::uint16_t code, oracle::format16 format) {
   return sign | infinite_float | fraction * (0x80'0000u / static_cast<std::uint32_t>(format.fraction_count));
 }
 
-/// The code of a float that is not NaN.
+/// The code of a float that is not NaN; its sign by the bits, for -ffast-math takes -0 for 0.
 inline std::uint16_t encoded(std::uint32_t float_bits, oracle::format16 format) {
-  if ((float_bits & 0x7fff'ffff) == infinite_float) return static_cast<std::uint16_t>((float_bits >> 16 & 0x8000) | infinite_code(format));
-  return oracle::encode16(std::bit_cast<float>(float_bits), format);
+  std::uint32_t const magnitude = float_bits & 0x7fff'ffff, sign = float_bits >> 16 & 0x8000;
+  auto const code = magnitude == infinite_float ? infinite_code(format) : oracle::encode16(std::bit_cast<float>(magnitude), format);
+  return static_cast<std::uint16_t>(sign | code);
 }
 
 /// Exact where b is the code after a.

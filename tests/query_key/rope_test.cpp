@@ -141,10 +141,10 @@ TEST(rope, the_kernel_turns_negative_at_the_published_distance) {
 }
 
 TEST(rope, the_kernel_is_not_monotone) {
-  for (auto const& [head_dim, base, distance] : golden::first_increases) {
-    auto const at = [&](std::size_t r) { return kernel_of(head_dim, base, static_cast<std::int64_t>(r), 0); };
-    for (std::size_t r = 1; r < distance; ++r) EXPECT_LT(at(r).value + at(r).tolerance, at(r - 1).value) << r;
-    EXPECT_GT(at(distance).value - at(distance).tolerance, at(distance - 1).value) << head_dim;
+  for (auto const& increase : golden::first_increases) {
+    auto const at = [&](std::size_t r) { return kernel_of(increase.head_dim, increase.base, static_cast<std::int64_t>(r), 0); };
+    for (std::size_t r = 1; r < increase.distance; ++r) EXPECT_LT(at(r).value + at(r).tolerance, at(r - 1).value) << r;
+    EXPECT_GT(at(increase.distance).value - at(increase.distance).tolerance, at(increase.distance - 1).value) << increase.head_dim;
   }
 }
 

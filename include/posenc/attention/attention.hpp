@@ -3,6 +3,7 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // g++ 12 warns of its own AVX-512 headers within Eigen
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <Eigen/Core>
@@ -47,13 +48,26 @@ struct attention_result {
 
 namespace detail {
 
+template <class T>
+using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
 // One head of a view as a matrix, [tokens][head_dim].
 template <class T>
 auto head_matrix(heads_view<T const> const& x, std::size_t head) {
-  using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   auto const* const data = x.tokens() == 0 ? nullptr : x(0, head).data();
-  return Eigen::Map<matrix const, Eigen::Unaligned, Eigen::OuterStride<>>(
+  return Eigen::Map<matrix<T> const, Eigen::Unaligned, Eigen::OuterStride<>>(
       data, static_cast<Eigen::Index>(x.tokens()), static_cast<Eigen::Index>(x.head_dim()), Eigen::OuterStride<>(x.strides().token));
+}
+
+// The two products, apart from the encodings, so that they are compiled once for all of them.
+template <class T>
+void multiply_scores(matrix<T>& scores, double scale, heads_view<T const> const& q, std::size_t head, heads_view<T const> const& k,
+                     std::size_t kv_head) {
+  scores.noalias() = static_cast<T>(scale) * head_matrix<T>(q, head) * head_matrix<T>(k, kv_head).transpose();
+}
+template <class T>
+void multiply_outputs(matrix<T>& outputs, matrix<T> const& weights, heads_view<T const> const& v, std::size_t kv_head) {
+  outputs.noalias() = weights * head_matrix<T>(v, kv_head);
 }
 
 template <class T>
@@ -123,14 +137,12 @@ attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads
   if (options.keep_scores) result.scores.resize(heads * queries * keys);
   if (options.keep_weights) result.weights.resize(heads * queries * keys);
   constexpr std::size_t block = 128;
-  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> scores, outputs;
+  detail::matrix<T> scores, outputs;
   for (std::size_t head = 0; head < heads; ++head) {
     auto const kv_head = head / (heads / kv_heads);
-    auto const k_head = detail::head_matrix<T>(k_encoded, kv_head), v_head = detail::head_matrix<T>(v, kv_head);
     for (std::size_t first = 0; first < queries; first += block) {
       auto const count = std::min(block, queries - first);
-      auto const q_head = detail::head_matrix<T>(q_encoded.slice_tokens(first, count), head);
-      scores.noalias() = static_cast<T>(scale) * q_head * k_head.transpose();
+      detail::multiply_scores<T>(scores, scale, q_encoded.slice_tokens(first, count), head, k_encoded, kv_head);
       for (std::size_t t = 0; t < count; ++t) {
         std::span<T> const row(scores.data() + t * keys, keys);
         auto const query_position = query_positions[first + t];
@@ -148,7 +160,7 @@ attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads
         softmax(row, seen, sites.inverse_temperature(seen));
         if (options.keep_weights) std::ranges::copy(row, result.weights.begin() + offset);
       }
-      outputs.noalias() = scores * v_head;
+      detail::multiply_outputs<T>(outputs, scores, v, kv_head);
       for (std::size_t t = 0; t < count; ++t) {
         std::copy_n(outputs.data() + t * value_dim, value_dim,
                     result.outputs.begin() + static_cast<std::ptrdiff_t>(((first + t) * heads + head) * value_dim));

@@ -42,6 +42,7 @@ struct lanes : one_lane<T> {};
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
