@@ -75,7 +75,7 @@ scale::scale(bool logarithmic, std::vector<double> const& values, double margin)
 
   // A constant needs an axis around it, too, and ticks need digits to differ in.
   double const size = std::max(std::abs(shown_.low), std::abs(shown_.high)), span = shown_.high - shown_.low;
-  bool const constant = span < std::max(1e-290, 1e-9 * size);
+  bool const constant = span < std::max(1e-290, 1e-6 * size);
   double const more = !constant ? margin * span : logarithmic_ ? 0.5 : size < 1e-280 ? 1 : size / 2;
   shown_ = {shown_.low - more, shown_.high + more};
 }

@@ -151,7 +151,7 @@ std::vector<std::string> draw(chart const& c, terminal_style style) {
   int const faint = style.colour ? grey : 0;
 
   plane const axes(c);
-  auto const y_ticks = axes.y.ticks(std::max(3, style.rows / 2));
+  auto const y_ticks = axes.y.ticks(std::max(4, style.rows / 2));
   int gutter = 0;
   for (tick const& t : y_ticks) gutter = std::max(gutter, display_width(t.label));
   int const indent = gutter + 2, columns = style.columns - indent;

@@ -1,6 +1,7 @@
 #include "text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -15,8 +16,15 @@ std::size_t leading(std::string_view text) {
   unsigned const first = byte(text[0]);
   if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
   std::size_t const size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  bool const valid = first >= 0xc2 && first <= 0xf4 && text.size() >= size;
-  return valid && std::ranges::all_of(text.substr(1, size - 1), continues) ? size : 0;
+  if (first < 0xc0 || first >= 0xf8 || text.size() < size) return 0;
+  unsigned code = first & (0x7fu >> size);
+  for (char const c : text.substr(1, size - 1)) {
+    if (!continues(c)) return 0;
+    code = code << 6 | (byte(c) & 0x3f);
+  }
+  constexpr std::array least{0u, 0u, 0xa0u, 0x800u, 0x10000u};
+  bool const surrogate = code >= 0xd800 && code < 0xe000, unassigned = (code & 0xfffe) == 0xfffe || code > 0x10ffff;
+  return code < least[size] || surrogate || unassigned ? 0 : size;
 }
 
 }  // namespace
