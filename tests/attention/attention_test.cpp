@@ -2,256 +2,31 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "attention/textbook.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "oracle/alibi.hpp"
-#include "oracle/attention.hpp"
-#include "oracle/rotary.hpp"
-#include "oracle/sinusoidal.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "rejects.hpp"
-#include "tolerance.hpp"
 
 namespace {
 
 using namespace posenc;
-using positions = std::vector<std::int64_t>;
-
-// ---- inputs: [tokens][heads][dim], somewhere in memory
-
-enum class memory { dense, padded, heads_first, backwards, repeated };
-
-/// Random numbers, with others around them that would show in every result.
-template <class T>
-struct tensor {
-  std::vector<T> buffer;
-  heads_view<T const> view;
-
-  tensor(heads_shape shape, memory where, std::uint64_t seed) : tensor(shape, strides_of(shape, where), seed) {}
-
-  /// The numbers that the view shows, one head after another.
-  std::vector<double> exact() const {
-    std::vector<double> result;
-    for (std::size_t token = 0; token < view.tokens(); ++token)
-      for (std::size_t head = 0; head < view.heads(); ++head)
-        for (auto const x : view(token, head)) result.push_back(static_cast<double>(x));
-    return result;
-  }
-
- private:
-  tensor(heads_shape shape, heads_strides strides, std::uint64_t seed)
-      : buffer((shape.head_dim + 3) * (shape.heads + 1) * (shape.tokens + 1), T(1e6)),
-        view(buffer.data() + (strides.token < 0 ? -strides.token * static_cast<std::ptrdiff_t>(shape.tokens) : 0), shape, strides) {
-    auto const numbers = numbers::random<T>(shape.tokens * shape.heads * shape.head_dim, seed);
-    for (std::size_t token = 0; token < shape.tokens; ++token)
-      for (std::size_t head = 0; head < shape.heads; ++head)
-        for (std::size_t i = 0; i < shape.head_dim; ++i)
-          buffer[static_cast<std::size_t>(view(token, head).data() - buffer.data()) + i] =
-              numbers[(token * shape.heads + head) * shape.head_dim + i];
-  }
-
-  static heads_strides strides_of(heads_shape shape, memory where) {
-    auto const dim = static_cast<std::ptrdiff_t>(shape.head_dim), heads = static_cast<std::ptrdiff_t>(shape.heads),
-               tokens = static_cast<std::ptrdiff_t>(shape.tokens);
-    switch (where) {
-      case memory::padded:
-        return {heads * (dim + 2) + 1, dim + 2};
-      case memory::heads_first:
-        return {dim, tokens * dim};
-      case memory::backwards:
-        return {-heads * (dim + 1), dim + 1};
-      case memory::repeated:
-        return {0, 0};
-      case memory::dense:
-        break;
-    }
-    return {heads * dim, dim};
-  }
-};
-
-struct problem {
-  char const* name;
-  std::size_t queries, keys, heads, kv_heads, head_dim, value_dim;
-  mask visible = mask::causal;
-  positions query_positions = {}, key_positions = {};  ///< as attention_options has them
-  std::optional<double> scale = {};
-  memory where = memory::dense;
-};
-
-// ---- what an encoding is to the oracle
-
-struct meaning {
-  std::function<void(std::span<double> head, std::int64_t position)> encode = [](std::span<double>, std::int64_t) {};
-  oracle::score_bias bias = nullptr;
-  bool adaptive = false;
-};
-
-meaning embedded(std::size_t dim) {
-  return {.encode = [=](std::span<double> head, std::int64_t position) {
-    auto const p = oracle::sinusoidal_row(static_cast<long double>(position), dim, oracle::sinusoid_order::interleaved,
-                                          oracle::sinusoid_divisor::half);
-    for (std::size_t i = 0; i < dim; ++i) head[i] += p[i];
-  }};
-}
-
-meaning rotated(std::vector<double> inv_freq, oracle::pairing pairs, std::size_t first_dim = 0, double attention_factor = 1) {
-  return {.encode = [=](std::span<double> head, std::int64_t position) {
-    oracle::rotate(head, inv_freq, static_cast<long double>(position), pairs, first_dim, attention_factor);
-  }};
-}
-
-meaning biased(std::size_t heads) {
-  return {.bias = [=](std::size_t head, double q, double k) { return oracle::bias(head, heads, q, k); }};
-}
-
-meaning sharpened() { return {.adaptive = true}; }
-
-/// One after the other.
-meaning operator+(meaning const& a, meaning const& b) {
-  return {.encode = [=](std::span<double> head, std::int64_t position) { a.encode(head, position), b.encode(head, position); },
-          .bias = a.bias ? a.bias : b.bias,
-          .adaptive = a.adaptive || b.adaptive};
-}
-
-// ---- tolerances
-
-/// By how much an encoded number may be off, where inputs and embeddings are within [-1, 1], frequencies are powers that are rounded, and
-/// the attention factor is up to 1.25: the embedding adds a cosine's error and a rounding of 2; rotating passes that on sqrt 2 fold, and
-/// adds its own for numbers up to 2.
-template <class T>
-double error_of_encoding(double largest_position) {
-  auto const angle = tolerance::of_angle(largest_position, 1);
-  auto const embedding = angle + tolerance::of_cosine<T>() + 2 * tolerance::unit_roundoff<T>();
-  return 1.25 * std::sqrt(2.0) * (embedding + 2 * angle) + tolerance::of_rotated<T>(2, 2, 2 * std::sqrt(2.0), 1.25);
-}
-
-/// |P'| of the adaptive temperature where P exceeds 1; it is steepest at the upper root.
-constexpr double steepest = 2.53;
-
-// ---- the comparison
-
-template <class T, class Encoding>
-void expect_as_oracle(problem const& given, Encoding const& encoding, meaning const& means) {
-  auto const queries = given.queries, keys = given.keys, heads = given.heads, kv_heads = given.kv_heads;
-  auto const head_dim = given.head_dim, value_dim = given.value_dim;
-  tensor<T> const q({queries, heads, head_dim}, given.where == memory::repeated ? memory::dense : given.where, 1);
-  tensor<T> const k({keys, kv_heads, head_dim}, given.where, 2), v({keys, kv_heads, value_dim}, given.where, 3);
-  auto const q_before = q.buffer, k_before = k.buffer, v_before = v.buffer;
-
-  auto const result = attention(q.view, k.view, v.view, encoding,
-                                {.visible = given.visible,
-                                 .scale = given.scale,
-                                 .query_positions = given.query_positions,
-                                 .key_positions = given.key_positions,
-                                 .keep_scores = true,
-                                 .keep_weights = true});
-  EXPECT_TRUE(numbers::same_bits(q.buffer, q_before) && numbers::same_bits(k.buffer, k_before) && numbers::same_bits(v.buffer, v_before));
-  ASSERT_EQ(result.outputs.size(), queries * heads * value_dim);
-  ASSERT_EQ(result.scores.size(), heads * queries * keys);
-  ASSERT_EQ(result.weights.size(), heads * queries * keys);
-
-  // Where no positions are given, the queries are the last of the keys.
-  auto q_at = given.query_positions, k_at = given.key_positions;
-  while (k_at.size() < keys) k_at.push_back(static_cast<std::int64_t>(k_at.size()));
-  while (q_at.size() < queries) q_at.push_back(static_cast<std::int64_t>(keys - queries + q_at.size()));
-  auto q_encoded = q.exact(), k_encoded = k.exact();
-  auto const encode = [&](std::vector<double>& x, positions const& at, std::size_t in_heads) {
-    for (std::size_t i = 0; i < at.size() * in_heads; ++i) means.encode(std::span(x).subspan(i * head_dim, head_dim), at[i / in_heads]);
-  };
-  encode(q_encoded, q_at, heads);
-  encode(k_encoded, k_at, kv_heads);
-
-  auto const values = v.exact();
-  auto const scale = given.scale.value_or(1 / std::sqrt(static_cast<double>(head_dim)));
-  auto const expected = oracle::attention(q_encoded, k_encoded, values, std::vector<double>(q_at.begin(), q_at.end()),
-                                          std::vector<double>(k_at.begin(), k_at.end()), {heads, kv_heads, head_dim, value_dim}, scale,
-                                          given.visible == mask::causal ? oracle::mask::causal : oracle::mask::full, means.bias,
-                                          means.adaptive ? oracle::row_temperature(oracle::adaptive_beta) : nullptr);
-
-  double largest_position = 0;
-  for (auto const& at : {q_at, k_at})
-    for (auto const position : at) largest_position = std::max(largest_position, std::abs(static_cast<double>(position)));
-  auto const number = error_of_encoding<T>(largest_position), u = tolerance::unit_roundoff<T>();
-
-  for (std::size_t head = 0; head < heads; ++head) {
-    auto const kv_head = head / (heads / kv_heads);
-    for (std::size_t t = 0; t < queries; ++t) {
-      SCOPED_TRACE(testing::Message() << "head " << head << ", query " << t);
-      auto const row = (head * queries + t) * keys;
-      auto const seen = [&](std::size_t s) { return given.visible == mask::full || k_at[s] <= q_at[t]; };
-
-      // Scores: the numbers of either vector, their dot product, its scale and bias.
-      double error = 0, max = -1e300, min = 1e300;
-      std::size_t count = 0;
-      for (std::size_t s = 0; s < keys; ++s) {
-        auto const score = expected.logits[row + s], actual = static_cast<double>(result.scores[row + s]);
-        ASSERT_EQ(is_masked(result.scores[row + s]), !seen(s)) << "key " << s;
-        if (!seen(s)) continue;
-        double products = 0, numbers = 0;
-        for (std::size_t i = 0; i < head_dim; ++i) {
-          auto const a = std::abs(q_encoded[(t * heads + head) * head_dim + i]),
-                     b = std::abs(k_encoded[(s * kv_heads + kv_head) * head_dim + i]);
-          products += a * b, numbers += a + b;
-        }
-        auto const of_score = std::abs(scale) * (numbers * number + static_cast<double>(head_dim) * number * number +
-                                                 tolerance::of_dot_product<T>(head_dim + 2, products)) +
-                              4 * u * (std::abs(score) + std::abs(scale) * products);
-        EXPECT_NEAR(actual, score, of_score) << "key " << s;
-        error = std::max(error, of_score), max = std::max(max, score), min = std::min(min, score), ++count;
-      }
-
-      // The temperature: H is off by at most 2 H times the error of a score, or ln n; beta by that times P', and by the epsilon a key.
-      auto const n = static_cast<double>(count), most = std::log(std::max(n, 1.0));
-      auto const entropy = 2 * most * std::expm1(2 * error) + tolerance::of_entropy(most, count) + 1e-9 * n;
-      auto const of_beta = means.adaptive ? steepest * entropy : 0;
-      auto const beta = means.adaptive ? 2.43 : 1;
-
-      // Weights: by the error of beta times score, against that of all others; then by their own arithmetic.
-      std::vector<double> of_weight(keys);
-      for (std::size_t s = 0; s < keys; ++s) {
-        auto const weight = expected.weights[row + s], actual = static_cast<double>(result.weights[row + s]);
-        if (!seen(s)) {
-          EXPECT_EQ(actual, 0) << "key " << s;
-          continue;
-        }
-        auto const below = max - expected.logits[row + s];
-        of_weight[s] = tolerance::of_weight_by_scores(weight, beta * error + of_beta * std::max(below, most)) +
-                       tolerance::of_weight<T>(weight, beta * below, keys);
-        EXPECT_NEAR(actual, weight, of_weight[s]) << "key " << s;
-      }
-
-      // Outputs: a dot product with weights that are off.
-      for (std::size_t i = 0; i < value_dim; ++i) {
-        double of_output = 0, products = 0;
-        for (std::size_t s = 0; s < keys; ++s) {
-          auto const value = std::abs(values[(s * kv_heads + kv_head) * value_dim + i]);
-          of_output += of_weight[s] * value, products += expected.weights[row + s] * value;
-        }
-        auto const at = (t * heads + head) * value_dim + i;
-        EXPECT_NEAR(static_cast<double>(result.outputs[at]), expected.outputs[at], of_output + tolerance::of_dot_product<T>(keys, products))
-            << "dim " << i;
-      }
-    }
-  }
-}
+using textbook::positions;
 
 /// Under every encoding, alone and together; float and double.
-void expect_textbook(problem const& given) {
+void expect_textbook(textbook::problem const& given) {
+  using textbook::biased, textbook::embedded, textbook::meaning, textbook::rotated, textbook::sharpened;
   SCOPED_TRACE(given.name);
   auto const dim = given.head_dim, heads = given.heads, even = dim / 2 * 2;
   auto const expect = [&]<class Encoding>(char const* name, Encoding const& encoding, meaning const& means) {
     SCOPED_TRACE(name);
-    numbers::in_float_and_double([&]<class T>() { expect_as_oracle<T>(given, encoding, means); });
+    numbers::in_float_and_double([&]<class T>() { textbook::comparison<T>(given).expect(encoding, means); });
   };
   auto const in_halves = oracle::pairing::halves;
   auto const turned = rotated(oracle::inv_freq(even, 1e4), in_halves, dim - even),
@@ -359,6 +134,49 @@ TEST(attention, the_scores_it_gives_are_before_the_temperature) {
   auto const adaptive = attention(view, view, view, adaptive_temperature{}, {.keep_scores = true, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(plain.scores, adaptive.scores));
   EXPECT_FALSE(numbers::same_bits(plain.weights, adaptive.weights));
+}
+
+/// An encoding that changes nothing and notes what it is shown.
+struct witness {
+  std::vector<score_row<float>>* rows;
+  std::vector<std::vector<float>>* queries;
+  std::vector<row_statistics>* statistics;
+
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    if constexpr (std::same_as<T, float>) rows->push_back(row), queries->emplace_back(row.query.begin(), row.query.end());
+  }
+  double inverse_temperature(row_statistics const& row) const { return statistics->push_back(row), 1; }
+};
+
+TEST(attention, shows_the_rules_whose_row_it_is_and_the_query_as_it_was_encoded) {
+  constexpr std::size_t tokens = 130, heads = 2, dim = 4;
+  auto const x = numbers::random<float>(tokens * heads * dim);
+  heads_view const view(x.data(), {tokens, heads, dim});
+  positions at(tokens);
+  for (std::size_t t = 0; t < tokens; ++t) at[t] = static_cast<std::int64_t>(t * t);
+  rope<halves> const turning(geometric(dim, 1e4));
+  auto q = x;
+  turning.encode_queries(numbers::view(q, tokens, dim), at);
+
+  std::vector<score_row<float>> rows;
+  std::vector<std::vector<float>> queries;
+  std::vector<row_statistics> statistics;
+  attention(view, view, view, scheme(turning, witness{&rows, &queries, &statistics}), {.query_positions = at, .key_positions = at});
+  ASSERT_EQ(rows.size(), heads * tokens);
+  ASSERT_EQ(statistics.size(), heads * tokens);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto const head = i / tokens, t = i % tokens;
+    EXPECT_EQ(rows[i].head, head);
+    EXPECT_EQ(rows[i].query_position, at[t]);
+    EXPECT_EQ(rows[i].key_positions.size(), tokens);
+    EXPECT_EQ(rows[i].scores.size(), tokens);
+    auto const first = q.begin() + static_cast<std::ptrdiff_t>((t * heads + head) * dim);
+    EXPECT_TRUE(numbers::same_bits(queries[i], std::vector<float>(first, first + dim)));
+    EXPECT_EQ(statistics[i].head, head);
+    EXPECT_EQ(statistics[i].query_position, at[t]);
+    EXPECT_EQ(statistics[i].keys, t + 1);
+  }
 }
 
 TEST(attention, of_no_queries_or_no_heads_is_empty) {
