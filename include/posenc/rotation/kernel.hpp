@@ -100,6 +100,8 @@ struct token_heads {
   T* first;
   std::ptrdiff_t stride;
   std::size_t heads, pairs;
+
+  T* operator[](std::size_t head) const noexcept { return first + static_cast<std::ptrdiff_t>(head) * stride; }
 };
 
 // Turns columns of `Turns` groups of pairs, from `pair` on while they fit below `last`; answers where it stopped.
@@ -108,9 +110,8 @@ std::size_t rotate_columns(token_heads<T> const& x, Real const* cos, Real const*
   for (; pair + Turns * Turn::pairs <= last; pair += Turns * Turn::pairs) {
     Turn turns[Turns];
     for (std::size_t i = 0; i < Turns; ++i) turns[i].load(cos + pair + i * Turn::pairs, sin + pair + i * Turn::pairs);
-    auto* block = x.first;
-    for (std::size_t head = 0; head < x.heads; ++head, block += x.stride) {
-      for (std::size_t i = 0; i < Turns; ++i) turns[i].apply(block, pair + i * Turn::pairs, x.pairs);
+    for (std::size_t head = 0; head < x.heads; ++head) {
+      for (std::size_t i = 0; i < Turns; ++i) turns[i].apply(x[head], pair + i * Turn::pairs, x.pairs);
     }
   }
   return pair;
@@ -119,9 +120,8 @@ std::size_t rotate_columns(token_heads<T> const& x, Real const* cos, Real const*
 // What is left for one lane: a tail, or everything where there are no registers. Head by head, so that it stays in cache order.
 template <class Layout, class T, class Real>
 void rotate_rest(token_heads<T> const& x, Real const* cos, Real const* sin, std::size_t pair, std::size_t last) noexcept {
-  auto* block = x.first;
-  for (std::size_t head = 0; head < x.heads; ++head, block += x.stride) {
-    for (auto i = pair; i < last; ++i) turn<Layout, one_lane<T>>{cos[i], sin[i]}.apply(block, i, x.pairs);
+  for (std::size_t head = 0; head < x.heads; ++head) {
+    for (auto i = pair; i < last; ++i) turn<Layout, one_lane<T>>{cos[i], sin[i]}.apply(x[head], i, x.pairs);
   }
 }
 
