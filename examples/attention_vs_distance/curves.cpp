@@ -28,7 +28,10 @@ std::vector<curve> compute(model const& m, std::vector<std::string> const& encod
     });
   };
 
-  auto const add_p_rope = [&](double p) { add("p-RoPE " + charts::compact(p), p == m.p, p_rope<halves>(settings.head_dim, m.base, p), 1); };
+  auto const add_p_rope = [&](double p) {
+    add("p-RoPE " + charts::compact(p), m.p > 0 && p == m.p,
+        rope<halves>(truncated(linear(geometric(settings.head_dim, m.base), m.factor), p)), 1);
+  };
 
   for (auto const& name : encodings) {
     auto const own = name == m.own;

@@ -3,6 +3,7 @@
 //     attention_vs_distance                                    Llama 2 7B and Gemma 4 31B, five encodings
 //     attention_vs_distance --model gpt-j-6b --rho 0.5         random keys, correlated with the query
 //     attention_vs_distance --encodings rope,p-rope --p 0.25 0.75 --base 500000 --range 65536 --svg curves.svg
+#include <fcntl.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -61,30 +62,36 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--base", o.base, "of the frequencies, instead of the model's")->option_text("B");
   app.add_option("--heads", o.heads, "of ALiBi, instead of the model's")->check(CLI::Range(1, 1024))->option_text("N");
   app.add_option("--range", o.range, "distances to show, instead of the model's context")->check(CLI::Range(2, 1 << 22))->option_text("N");
-  app.add_flag_callback(
-      "--all-ones", [&o] { o.rho.reset(); }, "queries and keys are (1, ..., 1): this is the default");
-  app.add_option("--rho", o.rho, "Gaussian queries and keys of this correlation, -1 to 1")
-      ->check(CLI::Range(-1.0, 1.0))
-      ->option_text("RHO");
-  app.add_option("--samples", o.samples, "Gaussian queries to average over (16)")->check(CLI::Range(1, 100000))->option_text("N");
-  app.add_option("--seed", o.seed, "of the Gaussian numbers (1)")->option_text("N");
+  auto* const all_ones = app.add_flag("--all-ones")->description("queries and keys are (1, ..., 1): this is the default");
+  auto* const rho = app.add_option("--rho", o.rho, "Gaussian queries and keys of this correlation, -1 to 1")
+                        ->check(CLI::Range(-1.0, 1.0))
+                        ->option_text("RHO");
+  app.add_option("--samples", o.samples, "Gaussian queries to average over (16)")
+      ->check(CLI::Range(1, 100000))
+      ->needs(rho)
+      ->option_text("N");
+  app.add_option("--seed", o.seed, "of the Gaussian numbers (1)")->needs(rho)->option_text("N");
+  all_ones->excludes(rho);
   app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
   app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
   app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")->check(CLI::Range(62, 400))->option_text("N");
 }
 
-// Opened before the work begins, so that a file that cannot be written costs no time.
-std::ofstream open(std::string const& name) {
-  std::ofstream file;
-  if (name.empty()) return file;
-  file.open(name);
-  if (!file) throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno));
-  return file;
+// Before the work begins, so that a file that cannot be written costs no time; and leaves alone what is there.
+void check_writable(std::string const& name) {
+  if (!name.empty() && !std::ofstream(name, std::ios::app)) throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno));
 }
 
-void close(std::ofstream& file, std::string const& name) {
+void write(std::string const& name, auto&& put) {
+  if (name.empty()) return;
+  std::ofstream file(name);
+  put(file);
   file.close();
   if (!file) throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno));
+}
+
+void drop_repeats(auto& list) {
+  for (auto at = list.begin(); at != list.end();) at = std::find(list.begin(), at, *at) != at ? list.erase(at) : at + 1;
 }
 
 std::string grouped(std::size_t number) {
@@ -118,13 +125,15 @@ measured_model measure(options const& o, std::string const& name) {
   posenc::profile_settings settings{.head_dim = m.head_dim, .heads = m.heads, .range = o.range.value_or(m.context)};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
   progress_line progress;
-  auto title = name + ": " + std::string(m.says) + "; head_dim " + std::to_string(m.head_dim) + ", " + std::to_string(m.heads) +
-               " heads, base " + charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
+  auto title = name + ": " + (o.head_dim ? "" : std::string(m.says) + "; ") + "head_dim " + std::to_string(m.head_dim) + ", " +
+               std::to_string(m.heads) + " heads, base " + charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
   return {std::move(title), compute(m, o.encodings, o.fractions, settings, [&](double part) { progress.show(name, part); })};
 }
 
 void run(options const& o) {
-  auto csv = open(o.csv), svg = open(o.svg);
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) throw std::runtime_error("the standard output is closed");
+  if (!o.csv.empty() && o.csv == o.svg) throw std::runtime_error("--csv and --svg must name two files, got " + o.csv + " twice");
+  check_writable(o.csv), check_writable(o.svg);
   auto style = charts::detect(stdout);
   if (o.columns > 0) style.columns = o.columns;
   auto const inputs = o.rho ? "queries and keys: Gaussian, correlation " + charts::compact(*o.rho) + ", " + std::to_string(o.samples) +
@@ -136,9 +145,9 @@ void run(options const& o) {
     if (measured.size() == 1) std::cout << "Attention against distance; " << inputs << ".\n";
     print(std::cout, measured.back(), style, o.rho.has_value());
   }
-  if (!o.csv.empty()) write_csv(csv, measured), close(csv, o.csv);
-  if (!o.svg.empty()) svg << to_svg(measured, inputs), close(svg, o.svg);
   std::cout.flush();
+  write(o.csv, [&](std::ostream& file) { write_csv(file, measured); });
+  write(o.svg, [&](std::ostream& file) { file << to_svg(measured, inputs); });
   if (!std::cout) throw std::runtime_error("cannot write to the standard output");
 }
 
@@ -153,6 +162,7 @@ int main(int argc, char** argv) try {
   } catch (CLI::CallForHelp const& help) {
     return app.exit(help);
   }
+  drop_repeats(o.models), drop_repeats(o.encodings), drop_repeats(o.fractions);
   run(o);
   return 0;
 } catch (std::exception const& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 
 #include "scale.hpp"
 
@@ -23,7 +24,7 @@ std::vector<stretch> stretches(std::vector<posenc::moments> const& logit, bool r
     double sum = 0, variance = 0;
     for (auto r = first; r < last; ++r) {
       sum += logit[r].mean();
-      variance += logit[r].spread() * logit[r].spread() / static_cast<double>(logit[r].count());
+      variance += logit[r].spread() * logit[r].spread() / std::max(1.0, static_cast<double>(logit[r].count()) - 1);
     }
     auto const n = static_cast<double>(last - first);
     result.push_back({first, last, sum / n, random_inputs ? std::sqrt(variance) / n : 0});
@@ -39,26 +40,32 @@ bool above(stretch const& a, stretch const& b) {
 
 std::string of_logit(curve const& c, bool random_inputs) {
   auto const parts = stretches(c.plain.logit, random_inputs);
-  auto const& near = parts.front();
+  auto const &near = parts.front(), &far = parts.back();
+  if (random_inputs && c.plain.logit.front().count() < 8) return "too few queries to tell a trend of the logit from chance";
   auto const [lowest, highest] = std::ranges::minmax_element(parts, {}, &stretch::mean);
-  if (!above(*highest, *lowest)) {
+  if (!above(*highest, *lowest) && !above(near, far) && !above(far, near)) {
     return "the logit " + compact(near.mean) + (random_inputs ? " shows no trend with distance" : " is the same at every distance");
   }
-  auto const find = [&](auto&& holds) -> std::optional<std::size_t> {
-    auto const at = std::ranges::find_if(parts, holds);
-    return at == parts.end() ? std::nullopt : std::optional(at->first);
-  };
-  auto text = "the logit goes from " + compact(near.mean) + " to " + compact(parts.back().mean);
-  std::optional<std::size_t> rise;
-  for (std::size_t i = 1; i < parts.size() && !rise; ++i) {
-    if (above(parts[i], parts[i - 1])) rise = parts[i].first;
+  auto const digits = compact(near.mean) == compact(far.mean) ? 9 : 3;
+  auto text = "the logit goes from " + compact(near.mean, digits) + " to " + compact(far.mean, digits);
+  if (random_inputs) text += " (on average over the farthest third)";
+
+  // Against the general trend, the first step back.
+  bool const falls = near.mean >= far.mean;
+  std::optional<std::size_t> back;
+  for (std::size_t i = 1; i < parts.size() && !back; ++i) {
+    if (falls ? above(parts[i], parts[i - 1]) : above(parts[i - 1], parts[i])) back = parts[i].first;
   }
-  text += rise ? ", not steadily (it first rises at distance " + std::to_string(*rise) + ")" : ", falling all the way";
+  text += back ? ", not steadily (it first " + std::string(falls ? "rises" : "falls") + " at distance " + std::to_string(*back) + ")"
+               : std::string(falls ? ", falling" : ", rising") + (random_inputs ? " as far as chance lets see" : " all the way");
   if (near.mean > 0) {
-    auto const half = find([&](stretch const& s) { return s.mean < near.mean / 2; });
-    auto const negative = find([&](stretch const& s) { return above({0, 0, 0, 0}, s); });
-    text += half ? ", is below half from " + std::to_string(*half) : ", never falls below half";
-    text += negative ? " and below 0 from " + std::to_string(*negative) : " and is never negative";
+    auto const first_below = [&](double bound) -> std::string {
+      auto const at = std::ranges::find_if(parts, [&](stretch const& s) { return above({0, 0, bound, 0}, s); });
+      return at == parts.end() ? "" : std::to_string(at->first);
+    };
+    auto const half = first_below(near.mean / 2), negative = first_below(0);
+    text += half.empty() ? "; it never falls below half" : "; it first falls below half at " + half;
+    text += negative.empty() ? " and is never negative" : " and below 0 at " + negative;
   }
   return text;
 }
@@ -80,10 +87,11 @@ std::string of_weight(curve const& c) {
   if (beta.high() > 1) {
     text += "; adaptive softmax, beta " + compact(beta.low()) + (beta.low() < beta.high() ? " to " + compact(beta.high()) : "") + " at " +
             entropy;
-    text += adaptive == plain ? ", keeps it there" : ", draws that in to " + std::to_string(adaptive);
+    text += adaptive == plain ? ", keeps it there"
+                              : (adaptive < plain ? ", draws that in to " : ", moves that out to ") + std::to_string(adaptive);
   } else {
-    text +=
-        "; adaptive softmax changes nothing: " + entropy + (c.plain.entropy.mean() > 3 ? " is too diffuse for it" : " is sharp already");
+    text += "; adaptive softmax changes nothing: " + entropy +
+            (c.plain.entropy.low() > 5.9445 ? " is too diffuse for it" : " is not within the 0.85 to 5.94 in which it acts");
   }
   return text;
 }

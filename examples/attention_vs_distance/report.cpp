@@ -81,7 +81,9 @@ void print_folded(std::ostream& out, std::string const& sentence, int columns) {
 }  // namespace
 
 void print(std::ostream& out, measured_model const& m, charts::terminal_style style, bool random_inputs) {
-  out << '\n' << m.title << '\n' << std::string(m.title.size(), '=') << "\n\n";
+  out << '\n';
+  print_folded(out, m.title, style.columns);
+  out << std::string(std::min(m.title.size(), static_cast<std::size_t>(style.columns)), '=') << "\n\n";
   auto half = style;
   half.columns = std::max(30, (style.columns - 2) / 2);
   half.rows = 6;

@@ -229,6 +229,8 @@ TEST(distance_profile, bad_settings_are_rejected) {
   EXPECT_EQ(rejected({.heads = 0}), must + "128, 0, 4096 and 1");
   EXPECT_EQ(rejected({.range = 0}), must + "128, 1, 0 and 1");
   EXPECT_EQ(rejected({.inputs = gaussian{.samples = 0}}), must + "128, 1, 4096 and 0");
+  EXPECT_EQ(rejected({.heads = 2, .range = std::size_t{1} << 40}),
+            "posenc: profile_distances: heads * range must be at most 2^40, got 2 * 1099511627776");
   for (double const rho : {1.5, -1.0000001, infinity(), not_a_number()})
     EXPECT_EQ(rejected({.inputs = gaussian{.rho = rho}}).find("posenc: profile_distances: rho must be in [-1, 1], got "), 0u);
   EXPECT_EQ(rejected({.inputs = gaussian{.rho = 1.5}}), "posenc: profile_distances: rho must be in [-1, 1], got 1.5");

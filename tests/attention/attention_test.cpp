@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -213,6 +215,20 @@ TEST(attention, not_a_number_in_a_query_spoils_its_own_row_alone) {
   for (std::size_t i = 0; i < result.outputs.size(); ++i) EXPECT_EQ(is_finite(static_cast<double>(result.outputs[i])), i / 8 != 2) << i;
 }
 
+TEST(attention, a_value_that_is_not_seen_may_be_anything) {
+  auto const x = numbers::random<float>(5 * 8);
+  heads_view const qk(x.data(), {5, 1, 8});
+  auto const expected = attention(qk, qk, qk, nope());
+  for (float const anything : {float_of_bits(0x7fc0'0000u), static_cast<float>(infinity())}) {
+    auto v = x;
+    std::ranges::fill(std::span(v).last(8), anything);
+    auto const outputs = attention(qk, qk, heads_view<float const>(v.data(), {5, 1, 8}), nope()).outputs;
+    for (std::size_t i = 0; i < 4 * 8; ++i)  // sums of up to five values within [-1, 1], each in an order of its own
+      EXPECT_NEAR(static_cast<double>(outputs[i]), static_cast<double>(expected.outputs[i]), 2 * tolerance::of_dot_product<float>(5, 1))
+          << i;
+  }
+}
+
 TEST(attention, takes_views_that_could_be_written_to_and_leaves_them) {
   auto const before = numbers::random<float>(3 * 8);
   auto x = before;
@@ -251,6 +267,7 @@ TEST(attention, shapes_that_disagree_are_rejected) {
 TEST(attention, a_scale_that_is_not_finite_is_rejected) {
   EXPECT_EQ(rejected({}, {.scale = infinity()}), "posenc: attention: scale must be finite, got infinity");
   EXPECT_EQ(rejected({}, {.scale = minus_infinity()}), "posenc: attention: scale must be finite, got -infinity");
+  EXPECT_EQ(rejected({}, {.scale = 1e300}), "posenc: attention: scale must be finite, got 1e+300");  // not as a float
   EXPECT_EQ(rejected({}, {.scale = not_a_number()}), "posenc: attention: scale must be finite, got NaN");
 }
 

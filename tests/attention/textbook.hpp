@@ -84,7 +84,7 @@ class comparison {
         k_at_(given.key_positions) {
     // Where no positions are given, the queries are the last of the keys.
     while (k_at_.size() < given.keys) k_at_.push_back(static_cast<std::int64_t>(k_at_.size()));
-    while (q_at_.size() < given.queries) q_at_.push_back(static_cast<std::int64_t>(given.keys - given.queries + q_at_.size()));
+    while (q_at_.size() < given.queries) q_at_.push_back(k_at_[given.keys - given.queries + q_at_.size()]);
   }
 
   template <class Encoding>

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numbers>
+#include <string>
 
 #include "golden/wavelengths.hpp"
 #include "non_numbers.hpp"
@@ -94,6 +95,13 @@ TEST(geometric, dimension_must_be_even_and_positive) {
     for (std::size_t const dim : {std::size_t{0}, std::size_t{1}, std::size_t{127}, ~std::size_t{0}})
       EXPECT_EQ(message_of([&] { rule(dim, 1e4); }),
                 "posenc: " + name + ": the dimension must be even and positive, got " + std::to_string(dim));
+  });
+}
+
+TEST(geometric, dimension_must_be_at_most_2_to_the_24) {
+  for_both_rules([](std::string const& name, auto rule) {
+    EXPECT_EQ(message_of([&] { rule((1u << 24) + 2, 1e4); }), "posenc: " + name + ": the dimension must be at most 2^24, got 16777218");
+    EXPECT_NE(message_of([&] { rule(~std::size_t{1}, 1e4); }), "");
   });
 }
 

@@ -83,6 +83,13 @@ TEST(truncated, is_not_partial_rotary) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(p_rope.inv_freq()[i], expected[i], tolerance::of_power(1e6) * expected[i]);
 }
 
+TEST(truncated, refuses_frequencies_that_rise) {
+  auto const message = "posenc: truncated: the frequencies must not rise, as those of a base below 1 do";
+  EXPECT_EQ(message_of([] { truncated(geometric(8, 0.5), 0.5); }), message);
+  EXPECT_EQ(message_of([] { truncated(frequencies({1, 0.5, 0.25, 0.375}), 0.5); }), message);
+  EXPECT_EQ(moving(truncated(frequencies({1, 1, 0.5, 0.5, 0, 0}), 0.5)), 3u) << "equal ones do not rise";
+}
+
 TEST(truncated, p_must_be_from_0_to_1) {
   auto const message = [](double p) { return message_of([&] { truncated(frequencies({1.0}), p); }); };
   std::string const must = "posenc: truncated: p must be in [0, 1], got ";

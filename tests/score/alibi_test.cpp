@@ -130,6 +130,7 @@ TEST(alibi, distances_are_exact_at_every_position) {
 
 TEST(alibi, bad_settings_are_rejected) {
   EXPECT_EQ(message_of([] { alibi(0); }), "posenc: alibi: heads must be positive, got 0");
+  EXPECT_EQ(message_of([] { alibi(65'537); }), "posenc: alibi: heads must be at most 65536, got 65537");
   EXPECT_EQ(message_of([] { alibi(8, 0); }), "posenc: alibi: max_bias must be finite and positive, got 0");
   EXPECT_EQ(message_of([] { alibi(8, -8); }), "posenc: alibi: max_bias must be finite and positive, got -8");
   EXPECT_EQ(message_of([] { alibi(8, infinity()); }), "posenc: alibi: max_bias must be finite and positive, got infinity");

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -32,7 +33,7 @@ enum class mask { full, causal };
 struct attention_options {
   mask visible = mask::causal;
   std::optional<double> scale = {};     ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
-  positions_view query_positions = {};  ///< keys - queries, ..., keys - 1 if none are given: the last ones
+  positions_view query_positions = {};  ///< those of the last keys if none are given
   positions_view key_positions = {};    ///< 0, 1, ... if none are given
   bool keep_scores = false;
   bool keep_weights = false;
@@ -68,6 +69,14 @@ void multiply_scores(matrix<T>& scores, double scale, heads_view<T const> const&
 template <class T>
 void multiply_outputs(matrix<T>& outputs, matrix<T> const& weights, heads_view<T const> const& v, std::size_t kv_head) {
   outputs.noalias() = weights * head_matrix<T>(v, kv_head);
+  // A value that is not seen may be anything, NaN included: a row that shows it is summed anew over what is seen.
+  for (Eigen::Index t = 0; t < outputs.rows(); ++t) {
+    if (std::ranges::all_of(std::span(&outputs(t, 0), v.head_dim()), [](T x) { return is_finite(static_cast<double>(x)); })) continue;
+    outputs.row(t).setZero();
+    for (Eigen::Index s = 0; s < weights.cols(); ++s) {
+      if (weights(t, s) != 0) outputs.row(t) += weights(t, s) * head_matrix<T>(v, kv_head).row(s);
+    }
+  }
 }
 
 template <class T>
@@ -83,12 +92,11 @@ std::vector<T> dense_copy(heads_view<T const> const& x) {
   return copy;
 }
 
-inline std::vector<std::int64_t> positions_or(positions_view given, std::size_t tokens, std::int64_t first, char const* what) {
+inline std::vector<std::int64_t> positions_or(positions_view given, std::size_t tokens, positions_view otherwise, char const* what) {
   require(given.empty() || given.size() == tokens, "attention: there must be one position for each of the ", tokens, " ", what, ", got ",
           given.size());
-  std::vector<std::int64_t> positions(given.begin(), given.end());
-  if (given.empty()) positions.resize(tokens), std::iota(positions.begin(), positions.end(), first);
-  return positions;
+  auto const taken = given.empty() ? otherwise : given;
+  return {taken.begin(), taken.end()};
 }
 
 }  // namespace detail
@@ -112,13 +120,15 @@ attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads
   detail::require(heads == 0 || (kv_heads > 0 && heads % kv_heads == 0), "attention: kv_heads must divide heads, got ", kv_heads,
                   " kv heads for ", heads, " heads");
   auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim())));
-  detail::require(is_finite(scale), "attention: scale must be finite, got ", scale);
+  detail::require(is_finite(static_cast<double>(static_cast<T>(scale))), "attention: scale must be finite, got ", scale);
   detail::require(queries <= keys || !options.query_positions.empty(),
                   "attention: the positions of queries must be given where they outnumber keys, got ", queries, " queries and ", keys,
                   " keys");
-  auto const key_positions = detail::positions_or(options.key_positions, keys, 0, "keys");
-  auto const query_positions = detail::positions_or(options.query_positions, queries,
-                                                    static_cast<std::int64_t>(keys) - static_cast<std::int64_t>(queries), "queries");
+  std::vector<std::int64_t> counted(keys);
+  std::iota(counted.begin(), counted.end(), 0);
+  auto const key_positions = detail::positions_or(options.key_positions, keys, counted, "keys");
+  auto const query_positions =
+      detail::positions_or(options.query_positions, queries, positions_view(key_positions).last(std::min(queries, keys)), "queries");
 
   scheme<Encoding> const sites(encoding);
   auto q_copy = detail::dense_copy<T>(q), k_copy = detail::dense_copy<T>(k);

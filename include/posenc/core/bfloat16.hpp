@@ -12,17 +12,6 @@ namespace posenc {
 struct bfloat16 {
   std::uint16_t bits;
 
-  bfloat16() = default;
-  constexpr explicit bfloat16(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::word>(number))) {}
-  constexpr explicit operator float() const noexcept { return decode<detail::word>(bits); }
-
-  static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
-    bfloat16 result{};
-    result.bits = bits;
-    return result;
-  }
-  friend constexpr bool operator==(bfloat16 a, bfloat16 b) noexcept { return float(a) == float(b); }
-
   /// The conversions for whatever Word computes on at a time; the 16 bits stand in the low half of each word.
   template <class Word>
   static constexpr typename Word::number decode(typename Word::bits bits) noexcept {
@@ -37,6 +26,17 @@ struct bfloat16 {
     auto const is_nan = detail::below(word(0x7f80'0000u), all & word(0x7fff'ffffu));
     return detail::choose(is_nan, (all >> 16) | word(0x40u), (all + word(0x7fffu) + odd) >> 16);
   }
+
+  bfloat16() = default;
+  constexpr explicit bfloat16(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::word>(number))) {}
+  constexpr explicit operator float() const noexcept { return decode<detail::word>(bits); }
+
+  static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
+    bfloat16 result{};
+    result.bits = bits;
+    return result;
+  }
+  friend constexpr bool operator==(bfloat16 a, bfloat16 b) noexcept { return float(a) == float(b); }
 };
 
 }  // namespace posenc

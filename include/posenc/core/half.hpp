@@ -13,17 +13,6 @@ namespace posenc {
 struct half {
   std::uint16_t bits;
 
-  half() = default;
-  constexpr explicit half(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::word>(number))) {}
-  constexpr explicit operator float() const noexcept { return decode<detail::word>(bits); }
-
-  static constexpr half from_bits(std::uint16_t bits) noexcept {
-    half result{};
-    result.bits = bits;
-    return result;
-  }
-  friend constexpr bool operator==(half a, half b) noexcept { return float(a) == float(b); }
-
   /// The conversions for whatever Word computes on at a time; the 16 bits stand in the low half of each word.
   template <class Word>
   static constexpr typename Word::number decode(typename Word::bits bits) noexcept {
@@ -56,6 +45,17 @@ struct half {
     auto const ordered = detail::choose(detail::below(magnitude, word(0x4780'0000u)), finite, word(0x7c00u));  // from 2^16 on infinity
     return sign | detail::choose(detail::below(word(0x7f80'0000u), magnitude), quiet_nan, ordered);
   }
+
+  half() = default;
+  constexpr explicit half(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::word>(number))) {}
+  constexpr explicit operator float() const noexcept { return decode<detail::word>(bits); }
+
+  static constexpr half from_bits(std::uint16_t bits) noexcept {
+    half result{};
+    result.bits = bits;
+    return result;
+  }
+  friend constexpr bool operator==(half a, half b) noexcept { return float(a) == float(b); }
 
  private:
   static constexpr std::uint32_t smallest_normal = 0x3880'0000u;  // 2^-14, as the bits of a float

@@ -112,6 +112,7 @@ class heads_view {
     // Strides that interleave without nesting: for each a, only the two b nearest to cancelling it can overlap.
     for (std::size_t a = 1; apart && !nested && a < shape_.tokens; ++a) {
       auto const b = a * token / head, rest = a * token % head;
+      if (b >= shape_.heads) break;
       apart = !(b < shape_.heads && rest < dim) && !(b + 1 < shape_.heads && head - rest < dim);
     }
     detail::require(apart, "heads_view: heads that are written to must not overlap, got head_dim ", dim, " with ", shape_.tokens,

@@ -13,6 +13,7 @@ namespace detail {
 
 inline frequencies geometric_series(char const* rule, std::size_t dim, double base, double steps_to_base) {
   require(dim > 0 && dim % 2 == 0, rule, ": the dimension must be even and positive, got ", dim);
+  require(dim <= std::size_t{1} << 24, rule, ": the dimension must be at most 2^24, got ", dim);
   require(is_finite(base) && base > 0, rule, ": base must be finite and positive, got ", base);
   std::vector<double> inv_freq(dim / 2);
   for (std::size_t i = 0; i < inv_freq.size(); ++i) inv_freq[i] = std::pow(base, -static_cast<double>(i) / steps_to_base);

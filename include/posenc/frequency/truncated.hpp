@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -34,9 +35,12 @@ inline std::size_t exact_floor(double p, std::size_t pairs) {
 ///     truncated: p-RoPE               0  -2  -4  -6   .   .   .   .     the same exponents, the slow pairs stand still
 ///     partial rotary (GPT-NeoX)       0  -4  -8 -12   .   .   .   .     geometric(8, b): the whole range in fewer pairs
 ///
-/// `f` in order of falling frequency, as geometric makes it. Throws std::invalid_argument unless p is in [0, 1].
+/// `f` in order of falling frequency, as geometric makes it. Throws std::invalid_argument unless p is in [0, 1] and no frequency
+/// is above the one before.
 inline frequencies truncated(frequencies const& f, double p, kept_pairs_rule kept_pairs = published_floor) {
   detail::require(is_finite(p) && p >= 0 && p <= 1, "truncated: p must be in [0, 1], got ", p);
+  detail::require(std::ranges::is_sorted(f.inv_freq(), std::greater{}),
+                  "truncated: the frequencies must not rise, as those of a base below 1 do");
   std::vector<double> inv_freq(f.inv_freq().begin(), f.inv_freq().end());
   auto const kept = std::min(kept_pairs(p, f.pairs()), f.pairs());
   std::fill(inv_freq.begin() + static_cast<std::ptrdiff_t>(kept), inv_freq.end(), 0.0);

@@ -63,12 +63,12 @@ template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
   template <position_range Positions>
-  cos_sin_rows(frequencies const& f, Positions const& positions) : tokens_(std::ranges::size(positions)), pairs_(f.pairs()) {
+  cos_sin_rows(frequencies const& f, Positions const& positions) : pairs_(f.pairs()) {
     std::size_t token = 0;
     for (auto const p : positions) check(p, token++);
 
     std::vector<phase_step> const steps(f.inv_freq().begin(), f.inv_freq().end());
-    cos_sin_.resize(tokens_ * 2 * pairs_);
+    cos_sin_.resize(token * 2 * pairs_);
     auto* row = cos_sin_.data();
     for (auto const p : positions) {
       for (std::size_t i = 0; i < pairs_; ++i) {
@@ -88,9 +88,9 @@ class cos_sin_rows {
     undo_scale_ = 1 / (f.attention_factor() * f.attention_factor());
   }
 
-  operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens_, pairs_, turning_}; }
-  cos_sin_view<Real> view() const noexcept { return *this; }
-  std::size_t tokens() const noexcept { return tokens_; }
+  operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, turning_}; }
+  cos_sin_view<Real> view() const noexcept { return *this; }  ///< like all below, no longer than the rows live
+  std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }
   std::size_t pairs() const noexcept { return pairs_; }
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }
   std::span<Real const> cos(std::size_t token) const noexcept { return view().cos(token); }
@@ -100,7 +100,7 @@ class cos_sin_rows {
   /// Rows that undo these, the attention factor included: rotating by both gives back what was there, up to rounding.
   cos_sin_rows inverse() const {
     auto result = *this;
-    for (std::size_t token = 0; token < tokens_; ++token) {
+    for (std::size_t token = 0; token < tokens(); ++token) {
       auto* const row = result.cos_sin_.data() + 2 * pairs_ * token;
       for (std::size_t i = 0; i < pairs_; ++i) row[i] = static_cast<Real>(row[i] * undo_scale_);
       for (std::size_t i = pairs_; i < 2 * pairs_; ++i) row[i] = static_cast<Real>(-row[i] * undo_scale_);
@@ -122,7 +122,7 @@ class cos_sin_rows {
                     " at token ", token);
   }
 
-  std::size_t tokens_, pairs_;
+  std::size_t pairs_;
   std::vector<Real> cos_sin_;  // [tokens][2][pairs]
   std::vector<pair_range> turning_;
   double undo_scale_ = 1;

@@ -27,6 +27,7 @@ class alibi {
   explicit alibi(std::size_t heads, double max_bias = 8) {
     detail::require(heads > 0, "alibi: heads must be positive, got 0");
     detail::require(is_finite(max_bias) && max_bias > 0, "alibi: max_bias must be finite and positive, got ", max_bias);
+    detail::require(heads <= 65'536, "alibi: heads must be at most 65536, got ", heads);
     auto const powers = std::bit_floor(heads);
     for (std::size_t h = 0; h < heads; ++h) {
       auto const steps = h < powers ? static_cast<double>(h + 1) : static_cast<double>(h - powers) + 0.5;

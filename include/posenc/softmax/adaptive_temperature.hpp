@@ -11,7 +11,8 @@ namespace posenc {
 ///
 ///     P(H) = -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791        [Velickovic 2024, 5]
 ///
-/// The published entropy is -sum p ln(p + 1e-9), which is 1e-9 a key below H; so it is here. Order is kept and entropy never raised.
+/// The published entropy is -sum p ln(p + 1e-9): where every p is far above 1e-9 that is 1e-9 a key below H, and so it is taken here;
+/// smaller weights count less there, by 1e-9 each at most, which moves beta by 3e-9 at most. Order is kept, entropy never raised.
 /// Worth knowing: P exceeds 1 only for 0.8486 < H < 5.9445, with 2.4214 at most. A row more diffuse than that, such as a uniform one
 /// over 382 keys or more, is left as it is.
 struct adaptive_temperature {
