@@ -14,12 +14,12 @@ struct bfloat16 {
 
   /// The conversions for whatever Word computes on at a time; the 16 bits stand in the low half of each word.
   template <class Word>
-  static constexpr typename Word::number decode(typename Word::bits bits) noexcept {
+  [[gnu::always_inline]] static constexpr typename Word::number decode(typename Word::bits bits) noexcept {
     return Word::as_number(bits << 16);
   }
 
   template <class Word>
-  static constexpr typename Word::bits encode(typename Word::number number) noexcept {
+  [[gnu::always_inline]] static constexpr typename Word::bits encode(typename Word::number number) noexcept {
     using word = typename Word::bits;
     auto const all = Word::as_bits(number);
     auto const odd = (all >> 16) & word(1u);

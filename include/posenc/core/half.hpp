@@ -15,7 +15,7 @@ struct half {
 
   /// The conversions for whatever Word computes on at a time; the 16 bits stand in the low half of each word.
   template <class Word>
-  static constexpr typename Word::number decode(typename Word::bits bits) noexcept {
+  [[gnu::always_inline]] static constexpr typename Word::number decode(typename Word::bits bits) noexcept {
     using word = typename Word::bits;
     auto const sign = (bits & word(0x8000u)) << 16;
     auto const shifted = (bits & word(0x7fffu)) << 13;
@@ -30,7 +30,7 @@ struct half {
   }
 
   template <class Word>
-  static constexpr typename Word::bits encode(typename Word::number number) noexcept {
+  [[gnu::always_inline]] static constexpr typename Word::bits encode(typename Word::number number) noexcept {
     using word = typename Word::bits;
     auto const all = Word::as_bits(number);
     auto const sign = (all >> 16) & word(0x8000u);

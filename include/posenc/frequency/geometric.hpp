@@ -29,7 +29,7 @@ inline frequencies geometric(std::size_t dim, double base) {
   return detail::geometric_series("geometric", dim, base, static_cast<double>(dim) / 2);
 }
 
-/// inv_freq_i = base^(-i / (dim/2 - 1)): the same with both ends included, so that the last pair has 1/base exactly.
+/// inv_freq_i = base^(-i / (dim/2 - 1)): the same with both ends included, so that the last pair has 1/base.
 /// The denominator of tensor2tensor, fairseq and Whisper; a single pair has frequency 1.
 inline frequencies geometric_inclusive(std::size_t dim, double base) {
   return detail::geometric_series("geometric_inclusive", dim, base, dim > 2 ? static_cast<double>(dim) / 2 - 1 : 1);

@@ -16,7 +16,7 @@ namespace posenc {
 using phase = std::uint64_t;
 
 /// The angle between neighbouring positions, inv_freq / 2 pi turns, to 96 binary places.
-/// Position n lands within |n| * 2^-97 + 2^-64 turns of n * inv_freq: 4e-19 radians for n = 1, 3e-18 at 2^31, 4e-10 at 2^63.
+/// Position n lands within |n| * 2^-96 + 2^-64 turns of n * inv_freq: 4e-19 radians for n = 1 and at 2^31, 7e-10 at 2^63.
 class phase_step {
  public:
   /// Precondition, not checked: inv_freq in [0, 2^64], as frequencies has it.
@@ -45,7 +45,7 @@ class phase_step {
     return n * high_ + static_cast<std::uint64_t>(position >> 32) * low_ + ((n & 0xffff'ffff) * low_ >> 32);
   }
 
-  /// A fractional position, |position| < 2^63; the fraction's part of the angle is right to 2^-52 of itself.
+  /// A fractional position, |position| < 2^63; the fraction's part of the angle is right to 2^-51 of itself.
   phase at(double position) const noexcept {
     auto const whole = std::floor(position);
     auto const turns = (position - whole) * turns_;

@@ -46,7 +46,8 @@ row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::
 }
 
 /// scores -> softmax(inverse_temperature * scores) in place: weights that sum to 1, 0 where masked; all 0 if every key is masked.
-/// `row`: the statistics of these very scores; inverse_temperature finite and at least 0, not checked. NaN, or +infinity, among the scores makes every weight NaN.
+/// `row`: the statistics of these very scores; inverse_temperature finite and at least 0, not checked. NaN, or +infinity, among the scores
+/// makes every weight NaN.
 template <std::floating_point T>
 void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1) noexcept {
   double sum = 0;
