@@ -131,7 +131,7 @@ TEST(lanes, write_no_more_than_their_size) {
   in_every_type([]<class T>() {
     constexpr auto size = lanes<T>::size;
     std::vector<arithmetic_t<T>> const ones(size, 1);
-    auto const number = lanes<T>::load_row(ones.data());
+    auto const number = lanes<T>::row::load(ones.data());
     std::vector<T> one(2 * size + 2), pairs(2 * size + 2);
     lanes<T>::store(&one[1], number);
     lanes<T>::store_pairs(&pairs[1], number, number);
@@ -147,7 +147,7 @@ TEST(lanes, multiply_and_add_with_the_rounding_of_one_lane) {
     auto const a = numbers::random<T>(1024, 1), b = numbers::random<T>(1024, 2), c = numbers::random<T>(1024, 3);
     std::vector<T> sums(1024), differences(1024), sums_alone(1024), differences_alone(1024);
     for_each_register<T>(1024, [&](std::size_t i) {
-      auto const x = lanes<T>::load_row(&a[i]), y = lanes<T>::load_row(&b[i]), z = lanes<T>::load_row(&c[i]);
+      auto const x = lanes<T>::load(&a[i]), y = lanes<T>::load(&b[i]), z = lanes<T>::load(&c[i]);
       lanes<T>::store(&sums[i], lanes<T>::multiply_add(x, y, z));
       lanes<T>::store(&differences[i], lanes<T>::multiply_subtract(x, y, z));
     });

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <type_traits>
@@ -21,6 +22,12 @@ struct heads_shape {
 /// From one token, or head, to the next: in elements, of either sign. The numbers of one head are adjacent.
 struct heads_strides {
   std::ptrdiff_t token = 0, head = 0;
+};
+
+/// Addresses [first, last) in memory.
+struct memory_range {
+  std::uintptr_t first = 0, last = 0;
+  friend constexpr bool overlap(memory_range a, memory_range b) noexcept { return a.first < b.last && b.first < a.last; }
 };
 
 /// Does not own its numbers; copying it copies the pointer. Zero tokens or heads are an empty view.
@@ -56,6 +63,22 @@ class heads_view {
 
   /// One head vector. Precondition, not checked: token < tokens(), head < heads().
   std::span<T> operator()(std::size_t token, std::size_t head) const noexcept { return {at(token, head), shape_.head_dim}; }
+
+  /// The first head of a token, and how far it is from one head to the next. As paged_heads has them.
+  T* token(std::size_t token) const noexcept { return at(token, 0); }
+  std::ptrdiff_t head_stride() const noexcept { return strides_.head; }
+
+  /// From its lowest byte to beyond its highest, whatever lies between.
+  memory_range memory() const noexcept {
+    if (tokens() == 0 || heads() == 0) return {};
+    auto const corner = [&](std::ptrdiff_t sign) {
+      auto const towards = [&](std::size_t steps, std::ptrdiff_t stride) {
+        return (stride < 0) == (sign < 0) ? static_cast<std::ptrdiff_t>(steps - 1) * stride : 0;
+      };
+      return reinterpret_cast<std::uintptr_t>(data_ + (towards(tokens(), strides_.token) + towards(heads(), strides_.head)));
+    };
+    return {corner(-1), corner(1) + head_dim() * sizeof(T)};
+  }
 
   /// `count` tokens, heads, or numbers of every head, from `first` on. Throws if that reaches beyond this view.
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
@@ -123,6 +146,29 @@ class heads_view {
   heads_shape shape_;
   heads_strides strides_;
 };
+
+/// False if no number of a and b shares memory. Sees views that lie side by side in every token, as queries and keys in one buffer
+/// do, or side by side in every head; what else is entangled counts as sharing.
+namespace detail {
+template <class S, class T>
+bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
+  if (!overlap(a.memory(), b.memory())) return false;
+  auto const bytes = []<class U>(heads_view<U> const&, std::ptrdiff_t stride) { return stride * static_cast<std::ptrdiff_t>(sizeof(U)); };
+  // Windows into memory that repeats with a period: x, of a, and y, of b.
+  auto const apart = [](std::ptrdiff_t period, memory_range x, memory_range y) {
+    if (period <= 0) return false;
+    auto const n = static_cast<std::uintptr_t>(period);
+    auto const offset = (y.first % n + n - x.first % n) % n;
+    return offset >= x.last - x.first && offset + (y.last - y.first) <= n;
+  };
+  auto const token = bytes(a, a.strides().token), head = bytes(a, a.strides().head);
+  bool const same_token = token == bytes(b, b.strides().token), same_head = head == bytes(b, b.strides().head);
+  if (same_token && apart(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory())) return false;
+  auto const head_of = [](auto const& v) { return v.slice_tokens(0, 1).slice_heads(0, 1).memory(); };
+  return !(same_token && same_head && head > 0 && token % head == 0 && apart(head, head_of(a), head_of(b)));
+}
+bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
+}  // namespace detail
 
 template <class T>
 heads_view(T*, heads_shape) -> heads_view<T>;

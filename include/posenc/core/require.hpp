@@ -32,10 +32,16 @@ inline std::string shown(double number) {
   return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
 }
 
+template <class... Parts>
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(Parts const&... parts) {
+  throw std::invalid_argument(("posenc: " + ... + shown(parts)));
+}
+
 /// Throws std::invalid_argument with the parts joined, numbers in their shortest exact form, unless `holds`.
 template <class... Parts>
-constexpr void require(bool holds, Parts const&... parts) {
-  if (!holds) throw std::invalid_argument(("posenc: " + ... + shown(parts)));
+[[gnu::always_inline]] constexpr void require(bool holds, Parts const&... parts) {
+  if (!holds) [[unlikely]]
+    refuse(parts...);
 }
 
 }  // namespace detail

@@ -1,140 +1,231 @@
-// The rotary kernel: the heads of one token, its cosines and sines kept in registers from head to head.
+// The rotary kernel: the heads of one token, their cosines and sines kept in registers from head to head.
+//
+// One loop nest: blocks of heads, columns of pairs, heads, groups of pairs. A column is as wide as the registers allow. A block is all
+// heads; but beyond the cache, where one column does not hold the whole row, it is few heads, so that memory is walked in the order of
+// its addresses.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <type_traits>
+#include <utility>
 
 #include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/lanes.hpp"
-#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/turn.hpp"
 
 namespace posenc::detail {
 
-/// Turns neighbouring pairs, the same ones of every head: (x + iy)(c + is), with x and y in registers of their own.
-template <class Layout, class Lanes>
-struct turn {
-  static constexpr std::size_t pairs = Lanes::size;
-  typename Lanes::number c, s;
+/// From head to head, and which dims of them are rotary. Fused: with weights or gains. Ahead: beyond the cache.
+template <class S, class T, bool Fused, bool Ahead>
+struct head_walk {
+  using from_type = S;
+  using to_type = T;
+  using real = arithmetic_t<T>;
+  using place_type = place<S, T, Fused>;
+  static constexpr bool fused = Fused, ahead = Ahead, has_registers = lanes<S>::size > 1;
 
-  template <class Real>
-  void load(Real const* cos, Real const* sin) noexcept {
-    c = Lanes::load_row(cos), s = Lanes::load_row(sin);
-  }
-
-  /// `block`: the rotary block of a head, of `all` pairs; `pair`: the first one to turn.
-  template <class T>
-  void apply(T* block, std::size_t pair, std::size_t all) const noexcept {
-    typename Lanes::number x, y;
-    Layout::template load<Lanes>(block, pair, all, x, y);
-    multiply(x, y);
-    Layout::template store<Lanes>(block, pair, all, x, y);
-  }
-
-  void multiply(typename Lanes::number& x, typename Lanes::number& y) const noexcept {
-    auto const turned = Lanes::multiply_subtract(x, c, y * s);
-    y = Lanes::multiply_add(y, c, x * s);
-    x = turned;
-  }
+  std::ptrdiff_t from_stride, to_stride;
+  std::size_t heads, head_dim, first_dim, pairs;
 };
 
-/// Interleaved pairs that lie in a register as they lie in memory, x0 y0 x1 y1 ...: the same product, both halves in one register.
-template <class Lanes>
-struct turn_side_by_side {
-  static constexpr std::size_t pairs = Lanes::size;
-  typename Lanes::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
+/// Heads of a block beyond the cache: with few registers, reading the cosines and sines again costs more than some disorder.
+inline constexpr std::size_t few_heads = many_registers ? 1 : 4;
 
-  template <class Real>
-  void load(Real const* cos, Real const* sin) noexcept {
-    Real both[2 * pairs];
-    auto const cosines = Lanes::load_row(cos), sines = Lanes::load_row(sin);
-    lanes<Real>::store_pairs(both, cosines, cosines);
-    c[0] = Lanes::load_row(both), c[1] = Lanes::load_row(both + pairs);
-    lanes<Real>::store_pairs(both, -sines, sines);
-    s[0] = Lanes::load_row(both), s[1] = Lanes::load_row(both + pairs);
-  }
-
-  template <class T>
-  void apply(T* block, std::size_t pair, std::size_t) const noexcept {
-    for (std::size_t i = 0; i < 2; ++i) {
-      auto* const at = block + 2 * pair + i * pairs;
-      auto const x_y = Lanes::load(at);
-      Lanes::store(at, Lanes::multiply_add(x_y, c[i], Lanes::neighbours_swapped(x_y) * s[i]));
-    }
-  }
-};
-
-/// Halves of 16-bit numbers: two to a word, they come apart into even and odd pairs for nothing.
-template <class Lanes>
-struct turn_even_and_odd {
-  static constexpr std::size_t pairs = 2 * Lanes::size;
-  turn<halves, Lanes> even, odd;
-
-  template <class Real>
-  void load(Real const* cos, Real const* sin) noexcept {
-    lanes<Real>::load_pairs(cos, even.c, odd.c);
-    lanes<Real>::load_pairs(sin, even.s, odd.s);
-  }
-
-  template <class T>
-  void apply(T* block, std::size_t pair, std::size_t all) const noexcept {
-    typename Lanes::number x_even, x_odd, y_even, y_odd;
-    Lanes::load_pairs(block + pair, x_even, x_odd);
-    Lanes::load_pairs(block + all + pair, y_even, y_odd);
-    even.multiply(x_even, y_even);
-    odd.multiply(x_odd, y_odd);
-    Lanes::store_pairs(block + pair, x_even, x_odd);
-    Lanes::store_pairs(block + all + pair, y_even, y_odd);
-  }
-};
-
-/// The quickest way for numbers of type T, if there are registers at all.
-template <class Layout, class T, class Lanes = lanes<T>>
-using quickest_turn = std::conditional_t<std::same_as<Layout, interleaved>,
-                                         std::conditional_t<Lanes::apart, turn<interleaved, Lanes>, turn_side_by_side<Lanes>>,
-                                         std::conditional_t<Lanes::apart, turn_even_and_odd<Lanes>, turn<halves, Lanes>>>;
-
-/// The rotary blocks of the heads of one token, one every `stride` elements.
-template <class T>
-struct token_heads {
-  T* first;
-  std::ptrdiff_t stride;
-  std::size_t heads, pairs;
-
-  T* operator[](std::size_t head) const noexcept { return first + static_cast<std::ptrdiff_t>(head) * stride; }
-};
-
-// Turns columns of `Turns` groups of pairs, from `pair` on while they fit below `last`; answers where it stopped.
-template <class Turn, std::size_t Turns, class T, class Real>
-std::size_t rotate_columns(token_heads<T> const& x, Real const* cos, Real const* sin, std::size_t pair, std::size_t last) noexcept {
-  for (; pair + Turns * Turn::pairs <= last; pair += Turns * Turn::pairs) {
-    Turn turns[Turns];
-    for (std::size_t i = 0; i < Turns; ++i) turns[i].load(cos + pair + i * Turn::pairs, sin + pair + i * Turn::pairs);
-    for (std::size_t head = 0; head < x.heads; ++head) {
-      for (std::size_t i = 0; i < Turns; ++i) turns[i].apply(x[head], pair + i * Turn::pairs, x.pairs);
-    }
-  }
-  return pair;
+/// Has the memory fetched that lies 8 KiB further: far enough for it to answer, near enough to stay in the first cache.
+template <class S>
+void fetch_ahead(S const* from, std::size_t count) noexcept {
+  auto const first = reinterpret_cast<std::uintptr_t>(from) + 8192;
+  for (std::size_t i = 0; i < count * sizeof(S); i += 64) __builtin_prefetch(reinterpret_cast<void const*>(first + i));
+}
+template <class Layout, class S>
+void fetch_pairs_ahead(S const* pair, std::size_t count, std::size_t all) noexcept {
+  if constexpr (std::same_as<Layout, interleaved>) return fetch_ahead(pair, 2 * count);
+  fetch_ahead(pair, count), fetch_ahead(pair + all, count);
 }
 
-// What is left for one lane: a tail, or everything where there are no registers. Head by head, so that it stays in cache order.
-template <class Layout, class T, class Real>
-void rotate_rest(token_heads<T> const& x, Real const* cos, Real const* sin, std::size_t pair, std::size_t last) noexcept {
-  for (std::size_t head = 0; head < x.heads; ++head) {
-    for (auto i = pair; i < last; ++i) turn<Layout, one_lane<T>>{cos[i], sin[i]}.apply(x[head], i, x.pairs);
+/// So many dims on, by pairs.
+template <class From, class To>
+void move_pairs(auto& at, std::size_t pairs) noexcept {
+  at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)), static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
+}
+
+// Columns of `Turns` groups of pairs: as many as fit between `pair` and `last`; answers where they end. `at` is dim 0 of head 0.
+template <class From, class To, class Turn, std::size_t Turns, class Walk, class Real>
+[[gnu::noinline]] std::size_t columns(Walk const& walk, typename Walk::place_type at, Real const* cos, Real const* sin, std::size_t pair,
+                                      std::size_t last, std::size_t block) noexcept {
+  constexpr auto width = Turns * Turn::pairs;
+  auto const from_stride = walk.from_stride, to_stride = walk.to_stride;
+  auto const heads = walk.heads, all = walk.pairs;
+  auto const first_dim = static_cast<std::ptrdiff_t>(walk.first_dim);
+  auto const stop = pair + (last - pair) / width * width;
+  at.move(first_dim, first_dim);
+  move_pairs<From, To>(at, pair);
+  for (std::size_t head = 0; head < heads; head += block) {
+    auto const count = std::min(block, heads - head);
+    auto column = at;
+    for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
+      Turn turns[Turns];
+      for (std::size_t j = 0; j < Turns; ++j) turns[j].load(cos + i + j * Turn::pairs, sin + i + j * Turn::pairs);
+      auto numbers = column;
+      for (std::size_t n = 0; n < count; ++n, numbers.next_head(from_stride, to_stride)) {
+        if constexpr (Walk::ahead) fetch_pairs_ahead<From>(numbers.from, width, all);
+        for (std::size_t j = 0; j < Turns; ++j)
+          turns[j].write(numbers, j * Turn::pairs, all, turns[j].turned(numbers, j * Turn::pairs, all));
+      }
+    }
+    for (std::size_t n = 0; n < count; ++n) at.next_head(from_stride, to_stride);
+  }
+  return stop;
+}
+
+// More than one group of pairs and less than two: two that overlap, both read before either is written, so that the pairs they share
+// are written twice with the same bits.
+template <class From, class To, class Turn, class Walk, class Real>
+[[gnu::noinline]] void overlapping_groups(Walk const& walk, typename Walk::place_type at, Real const* cos, Real const* sin,
+                                          std::size_t pair, std::size_t last) noexcept {
+  auto const from_stride = walk.from_stride, to_stride = walk.to_stride;
+  auto const heads = walk.heads, all = walk.pairs, second = last - Turn::pairs;
+  auto const first_dim = static_cast<std::ptrdiff_t>(walk.first_dim);
+  at.move(first_dim, first_dim);
+  Turn turns[2];
+  turns[0].load(cos + pair, sin + pair), turns[1].load(cos + second, sin + second);
+  for (std::size_t head = 0; head < heads; ++head, at.next_head(from_stride, to_stride)) {
+    auto const x = turns[0].turned(at, pair, all), y = turns[1].turned(at, second, all);
+    turns[0].write(at, pair, all, x), turns[1].write(at, second, all, y);
   }
 }
 
-template <class Layout, class T, class Real>
-void rotate_heads(token_heads<T> const& x, Real const* cos, Real const* sin, pair_range turning) noexcept {
+// Where there are no registers, or too few pairs for one.
+template <class From, class To, class Single, class Walk, class Real>
+[[gnu::noinline]] void one_by_one(Walk const& walk, typename Walk::place_type at, Real const* cos, Real const* sin, std::size_t pair,
+                                  std::size_t last) noexcept {
+  auto const from_stride = walk.from_stride, to_stride = walk.to_stride;
+  auto const heads = walk.heads, all = walk.pairs;
+  auto const first_dim = static_cast<std::ptrdiff_t>(walk.first_dim);
+  at.move(first_dim, first_dim);
+  for (std::size_t head = 0; head < heads; ++head, at.next_head(from_stride, to_stride)) {
+    for (auto i = pair; i < last; ++i) {
+      Single one;
+      one.load(cos + i, sin + i);
+      one.write(at, i, all, one.turned(at, i, all));
+    }
+  }
+}
+
+// All pairs from `pair` on, as far as such groups of them reach; answers where they end.
+template <class From, class To, class Turn, std::size_t... Turns, class Walk, class Real>
+std::size_t by_registers(std::index_sequence<Turns...>, Walk const& walk, typename Walk::place_type const& at, Real const* cos,
+                         Real const* sin, std::size_t pair, std::size_t last) noexcept {
+  if (last - pair < Turn::pairs) return pair;
+  constexpr auto widest = std::max({Turns...}) * Turn::pairs;
+  auto const block = Walk::ahead && last - pair > widest ? few_heads : walk.heads;
+  bool const overlap = (last - pair) % Turn::pairs != 0;
+  auto const stop = overlap ? last - Turn::pairs - (last - pair) % Turn::pairs : last;
+  ((stop - pair >= Turns * Turn::pairs ? void(pair = columns<From, To, Turn, Turns>(walk, at, cos, sin, pair, stop, block)) : void()), ...);
+  if (overlap) overlapping_groups<From, To, Turn>(walk, at, cos, sin, pair, last);
+  return last;
+}
+
+template <class From, class To, class Walk, class Real>
+void turn_pairs(Walk const& walk, typename Walk::place_type const& at, Real const* cos, Real const* sin, pair_range turning) noexcept {
+  using S = typename Walk::from_type;
+  using T = typename Walk::to_type;
   auto [pair, last] = turning;
-  if constexpr (lanes<T>::size > 1) {
-    using group = quickest_turn<Layout, T>;
-    pair = rotate_columns<group, 4>(x, cos, sin, pair, last);
-    pair = rotate_columns<group, 1>(x, cos, sin, pair, last);
-    if constexpr (group::pairs > lanes<T>::size) pair = rotate_columns<turn<Layout, lanes<T>>, 1>(x, cos, sin, pair, last);
+  if constexpr (Walk::has_registers) {
+    using group = typename quickest<From, To, S, T>::type;
+    using widths = std::conditional_t<many_registers, std::index_sequence<8, 4, 3, 2, 1>, std::index_sequence<4, 3, 2, 1>>;
+    pair = by_registers<From, To, group>(widths{}, walk, at, cos, sin, pair, last);
+    if constexpr (group::pairs > lanes<S>::size) {
+      using smaller = turn<From, To, lanes<S>, lanes<T>>;
+      pair = by_registers<From, To, smaller>(std::index_sequence<1>{}, walk, at, cos, sin, pair, last);
+    }
   }
-  rotate_rest<Layout>(x, cos, sin, pair, last);
+  if (pair < last) one_by_one<From, To, turn<From, To, one_lane<S>, one_lane<T>>>(walk, at, cos, sin, pair, last);
+}
+
+// Neighbouring dims that are not turned go where they belong, in their order.
+template <class Walk>
+void carry_dims(Walk const& walk, typename Walk::place_type at, std::size_t first, std::size_t count) noexcept {
+  using S = typename Walk::from_type;
+  using T = typename Walk::to_type;
+  at.move(static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(first));
+  for (std::size_t head = 0; head < walk.heads; ++head, at.next_head(walk.from_stride, walk.to_stride)) {
+    if constexpr (std::same_as<S, T> && !Walk::fused) {
+      std::copy_n(at.from, count, at.to);
+    } else {
+      auto numbers = at;
+      auto left = count;
+      auto const carry_by = [&]<class In, class Out>(In, Out) {
+        constexpr auto size = static_cast<std::ptrdiff_t>(In::size);
+        for (; left >= In::size; left -= In::size, numbers.move(size, size)) carry<In, Out>(numbers);
+      };
+      if constexpr (Walk::has_registers) carry_by(lanes<S>{}, lanes<T>{});
+      carry_by(one_lane<S>{}, one_lane<T>{});
+    }
+  }
+}
+
+// Pairs that are not turned.
+template <class From, class To, class Walk, class Real>
+void carry_pairs(Walk const& walk, typename Walk::place_type const& at, [[maybe_unused]] Real const* cos, pair_range standing) noexcept {
+  using S = typename Walk::from_type;
+  using T = typename Walk::to_type;
+  auto pair = standing.first;
+  auto const last = standing.last, count = last - pair;
+  if constexpr (!std::same_as<From, To>) {
+    if constexpr (Walk::has_registers)
+      pair = by_registers<From, To, stand<From, To, lanes<S>, lanes<T>>>(std::index_sequence<1>{}, walk, at, cos, cos, pair, last);
+    one_by_one<From, To, stand<From, To, one_lane<S>, one_lane<T>>>(walk, at, cos, cos, pair, last);
+  } else if constexpr (std::same_as<From, interleaved>) {
+    carry_dims(walk, at, walk.first_dim + 2 * pair, 2 * count);
+  } else {
+    carry_dims(walk, at, walk.first_dim + pair, count);
+    carry_dims(walk, at, walk.first_dim + walk.pairs + pair, count);
+  }
+}
+
+// Everything that is to be done to the heads of one token. carries: what is not turned has to go somewhere, or be multiplied.
+template <class From, class To, class Walk, class Real>
+void rotate_token(Walk const& walk, typename Walk::place_type const& at, Real const* cos, Real const* sin,
+                  std::span<pair_range const> all_turning, bool carries) noexcept {
+  std::size_t standing = 0;
+  for (auto const turning : all_turning) {
+    if (carries) carry_pairs<From, To>(walk, at, cos, {standing, turning.first});
+    turn_pairs<From, To>(walk, at, cos, sin, turning);
+    standing = turning.last;
+  }
+  if (!carries) return;
+  carry_pairs<From, To>(walk, at, cos, {standing, walk.pairs});
+  carry_dims(walk, at, 0, walk.first_dim);
+  auto const behind = walk.first_dim + 2 * walk.pairs;
+  carry_dims(walk, at, behind, walk.head_dim - behind);
+}
+
+// Mean of the squares of a head.
+template <class S>
+arithmetic_t<S> mean_square(S const* head, std::size_t count) noexcept {
+  arithmetic_t<S> sum = 0;
+  std::size_t i = 0;
+  if constexpr (lanes<S>::size > 1) {
+    using number = typename lanes<S>::number;
+    number sums[2] = {number(0), number(0)};
+    for (; i + 2 * lanes<S>::size <= count; i += 2 * lanes<S>::size) {
+      number x[2];
+      if constexpr (lanes<S>::apart) {
+        lanes<S>::load_pairs(head + i, x[0], x[1]);
+      } else {
+        halves::load<lanes<S>>(head + i, 0, lanes<S>::size, x[0], x[1]);
+      }
+      for (std::size_t j = 0; j < 2; ++j) sums[j] = lanes<S>::multiply_add(x[j], x[j], sums[j]);
+    }
+    sum = lanes<S>::sum(sums[0] + sums[1]);
+  }
+  for (; i < count; ++i) sum = multiply_add(load(head[i]), load(head[i]), sum);
+  return sum / static_cast<arithmetic_t<S>>(count);
 }
 
 }  // namespace posenc::detail

@@ -18,6 +18,13 @@
 
 namespace posenc::detail {
 
+/// Whether there are 32 vector registers, not 16 or none.
+#if defined(__AVX512F__) || defined(__aarch64__)
+inline constexpr bool many_registers = true;
+#else
+inline constexpr bool many_registers = false;
+#endif
+
 /// One number at a time: tails, and everything where xsimd knows no architecture.
 template <storable T>
 struct one_lane {
@@ -28,7 +35,7 @@ struct one_lane {
   static void store(T* to, number x) noexcept { posenc::store(*to, x); }
   static void load_pairs(T const* from, number& x, number& y) noexcept { x = load(from), y = load(from + 1); }
   static void store_pairs(T* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
-  static number load_row(number const* from) noexcept { return *from; }
+  using row = one_lane<number>;  ///< of the numbers that cosines, sines and weights are
   static number multiply_add(number a, number b, number c) noexcept { return detail::multiply_add(a, b, c); }
   static number multiply_subtract(number a, number b, number c) noexcept { return detail::multiply_add(a, b, -c); }
 };
@@ -58,13 +65,16 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format on
 }
 
+template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format)>
+struct lanes;
+
 /// A register of numbers of type Number: float or double.
 template <class Number>
 struct register_arithmetic {
   using number = xsimd::batch<Number>;
   static constexpr std::size_t size = number::size;
 
-  static number load_row(Number const* from) noexcept { return number::load_unaligned(from); }
+  using row = lanes<Number>;  ///< of the numbers that cosines, sines and weights are
 
   // xsimd 8.1 multiplies and adds in two steps on AVX-512, and clang leaves it at that.
   static number multiply_add(number const& a, number const& b, number const& c) noexcept {
@@ -82,6 +92,14 @@ struct register_arithmetic {
 #else
     return xsimd::fms(a, b, c);
 #endif
+  }
+
+  static Number sum(number const& x) noexcept {
+    if constexpr (requires { reduce_add(x); }) {
+      return reduce_add(x);
+    } else {
+      return xsimd::hadd(x);  // 8.1
+    }
   }
 
   /// x1 x0 x3 x2 ... of x0 x1 x2 x3 ...
@@ -107,7 +125,7 @@ struct register_arithmetic {
 };
 
 /// float and double: stored as they are computed with.
-template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format)>
+template <storable T, class Format, std::size_t Bytes>
 struct lanes : register_arithmetic<Format> {
   using typename register_arithmetic<Format>::number;
   using pairs = xsimd::batch<std::complex<Format>>;
@@ -146,6 +164,11 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
   static constexpr bool converts = false;
 #endif
   static constexpr bool apart = !converts;
+#if defined(__AVX512BF16__)
+  static constexpr bool rounds = std::same_as<Format, bfloat16>;  // the CPU does, but for subnormals
+#else
+  static constexpr bool rounds = false;
+#endif
 
   static number load(T const* from) noexcept {
 #if defined(__AVX512F__)
@@ -165,6 +188,15 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
 #elif defined(__F16C__)
     if constexpr (converts) return _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(x.data, 0));
 #endif
+#if defined(__AVX512BF16__)
+    if constexpr (rounds) {
+      if (!any_tiny(x, x)) [[likely]] {
+        auto const narrow = _mm512_cvtneps_pbh(x.data);
+        std::memcpy(static_cast<void*>(to), &narrow, sizeof narrow);
+        return;
+      }
+    }
+#endif
     std::array<std::uint32_t, size> wide;
     Format::template encode<word_register>(x).store_unaligned(wide.data());
     std::array<std::uint16_t, size> narrow;
@@ -174,12 +206,38 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
   static void load_pairs(T const* from, number& x, number& y) noexcept {
     auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
     x = Format::template decode<word_register>(both & bits(0xffffu));
-    y = Format::template decode<word_register>(both >> 16);
+    if constexpr (std::same_as<Format, bfloat16>) {
+      y = word_register::as_number(both & bits(0xffff'0000u));  // in place already
+    } else {
+      y = Format::template decode<word_register>(both >> 16);
+    }
   }
   static void store_pairs(T* to, number const& x, number const& y) noexcept {
+#if defined(__AVX512BF16__)
+    if constexpr (rounds) {
+      if (!any_tiny(x, y)) [[likely]] {
+        auto const in_turn = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19,
+                                              3, 18, 2, 17, 1, 16, 0);
+        auto const narrow = _mm512_cvtne2ps_pbh(y.data, x.data);
+        __m512i all_x_all_y;
+        std::memcpy(&all_x_all_y, &narrow, sizeof narrow);
+        return _mm512_storeu_si512(to, _mm512_permutexvar_epi16(in_turn, all_x_all_y));
+      }
+    }
+#endif
     auto const both = Format::template encode<word_register>(x) | (Format::template encode<word_register>(y) << 16);
     both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
   }
+
+#if defined(__AVX512BF16__)
+ private:
+  // Zeros, or subnormals, which the CPU would make zeros.
+  static bool any_tiny(number const& x, number const& y) noexcept {
+    auto const exponent = _mm512_set1_epi32(0x7f80'0000);
+    return (_mm512_testn_epi32_mask(_mm512_castps_si512(x.data), exponent) |
+            _mm512_testn_epi32_mask(_mm512_castps_si512(y.data), exponent)) != 0;
+  }
+#endif
 };
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <limits>
 
 #include "posenc/core/heads_view.hpp"
 
@@ -16,22 +16,28 @@ namespace posenc {
 class rotary_block {
  public:
   static constexpr rotary_block first() noexcept { return rotary_block(0); }
-  static constexpr rotary_block last() noexcept { return rotary_block(std::nullopt); }
-  static constexpr rotary_block from(std::size_t dim) noexcept { return rotary_block(dim); }
+  static constexpr rotary_block last() noexcept { return rotary_block(as_late_as_fits); }
+  static constexpr rotary_block from(std::size_t dim) noexcept { return rotary_block(dim < as_late_as_fits ? dim : as_late_as_fits - 1); }
 
-  /// The block of every head. Throws std::invalid_argument where a head is too short for it.
-  template <class T>
-  heads_view<T> of(heads_view<T> const& heads, std::size_t rotary_dim) const {
-    auto const head_dim = heads.head_dim(), offset = first_dim_.value_or(0);
+  /// Where the block of a head begins. Throws std::invalid_argument where the head is too short for it.
+  constexpr std::size_t first_dim(std::size_t head_dim, std::size_t rotary_dim) const {
+    auto const offset = first_dim_ == as_late_as_fits ? 0 : first_dim_;
     detail::require(offset <= head_dim && rotary_dim <= head_dim - offset,
                     "rotary_block: the rotary block must lie within the head, got dims ", offset, " to ", offset + rotary_dim,
                     " of head_dim ", head_dim);
-    return heads.slice_dims(first_dim_.value_or(head_dim - rotary_dim), rotary_dim);
+    return first_dim_ == as_late_as_fits ? head_dim - rotary_dim : offset;
+  }
+
+  /// The block of every head.
+  template <class T>
+  heads_view<T> of(heads_view<T> const& heads, std::size_t rotary_dim) const {
+    return heads.slice_dims(first_dim(heads.head_dim(), rotary_dim), rotary_dim);
   }
 
  private:
-  constexpr explicit rotary_block(std::optional<std::size_t> first_dim) noexcept : first_dim_(first_dim) {}
-  std::optional<std::size_t> first_dim_;  // none: as late as fits
+  static constexpr auto as_late_as_fits = std::numeric_limits<std::size_t>::max();
+  constexpr explicit rotary_block(std::size_t first_dim) noexcept : first_dim_(first_dim) {}
+  std::size_t first_dim_;
 };
 
 }  // namespace posenc

@@ -1,4 +1,4 @@
-// Rotates head vectors in place: every pair by its token's angle.
+// Rotates head vectors: every pair by its token's angle.
 #pragma once
 
 #include <cstddef>
@@ -6,32 +6,48 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rotation/rotation.hpp"
 
 namespace posenc {
+
 /// Rotates the pairs of each head vector x[t][h] by the angles of token t:
 ///
 ///     x' = x cos - y sin,   y' = x sin + y cos          [Su 2021, 3.2.2]
 ///
-/// x: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], float or, for doubles, double.
-/// Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise; the other dims, and pairs of frequency 0, are not
-/// touched. Arithmetic is in the type of the rows, rounded once to T. Splitting the work by tokens or heads gives the same bits.
-/// Throws std::invalid_argument, before anything is changed, unless the tokens agree and the block lies within the head.
-/// Undo with rows.inverse(). Allocates nothing.
-template <pair_layout Layout, writable T>
-void rotate(heads_view<T> const& x, std::type_identity_t<cos_sin_view<arithmetic_t<T>>> const& rows,
+///     rotate<halves>(q, rows);                                           in place
+///     rotate<halves>(k, cache, rows);                                    elsewhere, in another type
+///     rotate<interleaved, halves>(k, cache, rows);                       in another layout
+///     rotate(rows, rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),   all that a step does to q and k, in one pass over each
+///                  rotation_of<halves>(k, paged_heads(pages, shape, slots)).norm({w_k, 1e-6f}));
+///
+/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], float or, for doubles, double.
+/// Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. In place, the other dims, and pairs of frequency 0,
+/// are not touched; elsewhere they are copied. Arithmetic is in the type of the rows, rounded once to the type of the target.
+/// Splitting the work by tokens or heads gives the same bits. Undo with rows.inverse(). Allocates nothing.
+/// Throws std::invalid_argument, before anything is changed, unless there is one row a token, the shapes agree, the block lies within
+/// the head, and what is written lies apart from all else that is read or written.
+template <class First, class... More>
+void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows, First const& first, More const&... more) {
+  first.check(rows), (more.check(rows), ...);
+  detail::check_apart(first, more...);
+  [&](auto const&... rotations) {
+    for (std::size_t token = 0; token < rows.tokens(); ++token) (rotations.rotate(token), ...);
+  }(typename First::tokens(first, rows), typename More::tokens(more, rows)...);
+}
+
+template <pair_layout Layout, writable_heads V>
+void rotate(V const& heads, std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows,
             rotary_block block = rotary_block::first()) {
-  detail::require(rows.tokens() == x.tokens(), "rotate: there must be one row a token, got ", rows.tokens(), " rows for ", x.tokens(),
-                  " tokens");
-  auto const rotated = block.of(x, rows.rotary_dim());
-  for (std::size_t token = 0; token < rotated.tokens() && rotated.heads() > 0; ++token) {
-    detail::token_heads<T> const heads{rotated(token, 0).data(), rotated.strides().head, rotated.heads(), rows.pairs()};
-    for (auto const turning : rows.turning()) {
-      detail::rotate_heads<Layout>(heads, rows.cos(token).data(), rows.sin(token).data(), turning);
-    }
-  }
+  rotate(rows, rotation<Layout, Layout, V, V>(heads, heads, block));
+}
+
+template <pair_layout From, pair_layout To = From, heads_of_tokens Source, target_of<Source> Target>
+void rotate(Source const& source, Target const& target,
+            std::type_identity_t<cos_sin_view<arithmetic_t<typename Target::element_type>>> const& rows,
+            rotary_block block = rotary_block::first()) {
+  rotate(rows, rotation<From, To, Source, Target>(source, target, block));
 }
 
 }  // namespace posenc

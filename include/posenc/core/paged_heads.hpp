@@ -1,0 +1,95 @@
+// Head vectors in a paged cache: one slot a token, in any order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/storage.hpp"
+
+namespace posenc {
+
+/// How many pages, tokens a page, heads a token, and numbers a head.
+struct pages_shape {
+  std::size_t pages = 0, page_tokens = 0, heads = 0, head_dim = 0;
+};
+
+/// From one page, token, or head, to the next: in elements.
+struct pages_strides {
+  std::ptrdiff_t page = 0, token = 0, head = 0;
+};
+
+/// The heads of as many tokens as there are slots; token t lives in slot slots[t] = page * page_tokens + token within the page.
+/// A negative slot is no slot: that token is passed over, as engines pad their batches. Slots may repeat; tokens are taken in order.
+///
+///     dense, or {.page = n * h * d, .token = h * d, .head = d}     pages of [tokens][heads][head_dim]     FlashInfer's NHD, vLLM's flash
+///     {.page = h * n * d, .token = d, .head = n * d}               pages of [heads][tokens][head_dim]     FlashInfer's HND
+///
+/// Owns nothing; the slots must live as long as it does. Throws std::invalid_argument where heads_view would, if pages overlap, or if a
+/// slot lies beyond the last page.
+template <storable T>
+class paged_heads {
+ public:
+  using element_type = T;
+
+  paged_heads(T* data, pages_shape shape, std::span<std::int64_t const> slots) : paged_heads(data, shape, dense(shape), slots) {}
+
+  paged_heads(T* data, pages_shape shape, pages_strides strides, std::span<std::int64_t const> slots)
+      : page_(data, {shape.pages == 0 ? 0 : shape.page_tokens, shape.heads, shape.head_dim}, {strides.token, strides.head}),
+        page_stride_(strides.page),
+        slots_(slots) {
+    auto const [first, last] = page_.memory();
+    memory_ = {first, last};
+    if (shape.pages > 1 && first != last) {
+      auto const page = (last - first) / sizeof(T);
+      detail::require(strides.page > 0 && static_cast<std::size_t>(strides.page) >= page,
+                      "paged_heads: pages must not overlap, got pages of ", page, " numbers every ", strides.page);
+      auto const room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T) - page;
+      detail::require(static_cast<std::size_t>(strides.page) <= room / (shape.pages - 1),
+                      "paged_heads: the pages must fit into memory, got ", shape.pages, " of stride ", strides.page);
+      memory_.last += (shape.pages - 1) * static_cast<std::size_t>(strides.page) * sizeof(T);
+    }
+    auto const size = page_.tokens() == 0 ? 0 : shape.pages * shape.page_tokens;
+    for (std::size_t t = 0; t < slots.size(); ++t) {
+      detail::require(slots[t] < 0 || static_cast<std::uint64_t>(slots[t]) < size, "paged_heads: a slot must be below ", size, " (",
+                      shape.pages, " pages of ", shape.page_tokens, " tokens), got ", slots[t], " for token ", t);
+    }
+  }
+
+  std::size_t tokens() const noexcept { return slots_.size(); }
+  std::size_t heads() const noexcept { return page_.heads(); }
+  std::size_t head_dim() const noexcept { return page_.head_dim(); }
+
+  /// The first head of a token, null where it has no slot, and how far it is from one head to the next.
+  T* token(std::size_t token) const noexcept {
+    if (slots_[token] < 0) return nullptr;
+    auto const slot = static_cast<std::size_t>(slots_[token]);
+    return page_.token(slot % page_.tokens()) + static_cast<std::ptrdiff_t>(slot / page_.tokens()) * page_stride_;
+  }
+  std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }
+
+  /// All pages, whatever lies between them.
+  memory_range memory() const noexcept { return memory_; }
+
+ private:
+  static pages_strides dense(pages_shape const& shape) noexcept {
+    auto const head = static_cast<std::ptrdiff_t>(shape.head_dim), token = static_cast<std::ptrdiff_t>(shape.heads) * head;
+    return {static_cast<std::ptrdiff_t>(shape.page_tokens) * token, token, head};
+  }
+
+  heads_view<T> page_;  // the first one
+  std::ptrdiff_t page_stride_;
+  std::span<std::int64_t const> slots_;
+  memory_range memory_;
+};
+
+template <class T>
+paged_heads(T*, pages_shape, std::span<std::int64_t const>) -> paged_heads<T>;
+template <class T>
+paged_heads(T*, pages_shape, pages_strides, std::span<std::int64_t const>) -> paged_heads<T>;
+
+}  // namespace posenc

@@ -1,0 +1,208 @@
+// One set of heads to be rotated: where from, where to, and what is done on the way, all in one pass over memory.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/kernel.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+
+namespace posenc {
+
+/// heads_view or paged_heads.
+template <class V>
+concept heads_of_tokens = requires(V const& v, std::size_t token) {
+  { v.token(token) } -> std::same_as<typename V::element_type*>;
+  { v.memory() } -> std::same_as<memory_range>;
+  v.tokens(), v.heads(), v.head_dim(), v.head_stride();
+};
+
+/// Heads that are written to; and that may be, with what Source holds: only double goes with double.
+template <class V>
+concept writable_heads = heads_of_tokens<V> && writable<typename V::element_type>;
+template <class V, class Source>
+concept target_of = writable_heads<V> && std::same_as<arithmetic_t<typename V::element_type>, arithmetic_t<typename Source::element_type>>;
+
+/// RMS norm of a head x of n numbers: x_i w_i / sqrt(sum x^2 / n + eps). [Zhang 2019]  Qwen 3 and Gemma 3 have one before the rotation
+/// (Gemma's w is 1 + its stored weight). weight: [head_dim], or empty for 1. It must live as long as the rotation.
+template <std::floating_point Real>
+struct rms_norm {
+  std::span<Real const> weight;
+  Real eps;
+};
+
+/// From and To are pair layouts; Fused, whether something is done besides the rotation. Made by rotation_of.
+template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<Source> Target, bool Fused = false>
+class rotation {
+ public:
+  using from_type = typename Source::element_type;
+  using to_type = typename Target::element_type;
+  using real = arithmetic_t<to_type>;
+
+  rotation(Source const& source, Target const& target, rotary_block block = rotary_block::first())
+      : source_(source), target_(target), block_(block) {}
+
+  /// Which dims are rotary; the first ones, unless told.
+  rotation block(rotary_block block) const {
+    auto result = *this;
+    result.block_ = block;
+    return result;
+  }
+  /// An RMS norm of each head before it is rotated.
+  auto norm(std::type_identity_t<rms_norm<real>> norm) const {
+    detail::require(is_finite(norm.eps) && norm.eps > 0, "rotation: eps of the norm must be finite and positive, got ", norm.eps);
+    detail::require(norm.weight.empty() || norm.weight.size() == source_.head_dim(), "rotation: the norm must have a weight a dim, got ",
+                    norm.weight.size(), " for head_dim ", source_.head_dim());
+    fused result(*this);
+    result.weight_ = norm.weight, result.eps_ = norm.eps, result.normalises_ = true;
+    return result;
+  }
+  /// A factor on every number of each head, after the rotation: 1 / sqrt(head_dim) on queries.
+  auto scale(real factor) const {
+    detail::require(is_finite(factor), "rotation: the scale must be finite, got ", factor);
+    fused result(*this);
+    result.scale_ = factor;
+    return result;
+  }
+
+  // What rotate asks, before anything is changed.
+  void check(cos_sin_view<real> const& rows) const {
+    detail::require(rows.tokens() == source_.tokens(), "rotate: there must be one row a token, got ", rows.tokens(), " rows for ",
+                    source_.tokens(), " tokens");
+    detail::require(source_.tokens() == target_.tokens() && source_.heads() == target_.heads() && source_.head_dim() == target_.head_dim(),
+                    "rotate: source and target must have one shape, got ", source_.tokens(), " tokens x ", source_.heads(), " heads of ",
+                    source_.head_dim(), " and ", target_.tokens(), " x ", target_.heads(), " of ", target_.head_dim());
+    block_.first_dim(source_.head_dim(), rows.rotary_dim());
+    detail::require(in_place() ? std::same_as<From, To> : !detail::may_overlap(source_, target_),
+                    "rotate: source and target must be the same heads in the same layout, or lie apart");
+  }
+  template <class Other>
+  void check_apart(Other const& other) const {
+    detail::require(!detail::may_overlap(target_, other.source_) && !detail::may_overlap(target_, other.target_) &&
+                        !detail::may_overlap(source_, other.target_),
+                    "rotate: what one rotation of a call writes must lie apart from the others");
+  }
+
+  // And then, of each token in turn, once for all of them.
+  class tokens {
+   public:
+    tokens(rotation const& r, cos_sin_view<real> const& rows) noexcept
+        : r_(r), rows_(rows), first_dim_(r.block_.first_dim(r.source_.head_dim(), rows.rotary_dim())) {
+      std::size_t turning = 0;
+      for (auto const [first, last] : rows.turning()) turning += last - first;
+      auto const bytes = r.source_.tokens() * r.source_.heads() * 2 * turning * sizeof(from_type);
+      ahead_ = bytes >= beyond_cache && r.dense();
+      carries_ = Fused || !std::same_as<From, To> || !r.in_place();
+    }
+
+    void rotate(std::size_t token) const noexcept { ahead_ ? rotate<true>(token) : rotate<false>(token); }
+
+   private:
+    static constexpr std::size_t beyond_cache = std::size_t{1} << 20;  // of one core
+
+    template <bool Ahead>
+    void rotate(std::size_t token) const noexcept {
+      auto* const from = r_.source_.token(token);
+      auto* const to = r_.target_.token(token);
+      if (from == nullptr || to == nullptr) return;
+      if constexpr (!Fused) {
+        rotate_heads(walk<Ahead>(r_.source_.heads()), {from, to}, token);
+      } else {
+        auto const* const weights = r_.weight_.empty() ? nullptr : r_.weight_.data();
+        if (!r_.normalises_) return rotate_heads(walk<Ahead>(r_.source_.heads()), {from, to, weights, &r_.scale_, false}, token);
+        constexpr std::size_t some = 64;  // heads that the first cache holds from their norm to their rotation
+        real gains[some];
+        for (std::size_t head = 0; head < r_.source_.heads(); head += some) {
+          auto const heads = walk<Ahead>(std::min(some, r_.source_.heads() - head));
+          auto const n = static_cast<std::ptrdiff_t>(head);
+          place at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains, true};
+          for (std::size_t i = 0; i < heads.heads; ++i) {
+            auto const* const x = at.from + static_cast<std::ptrdiff_t>(i) * heads.from_stride;
+            gains[i] = r_.scale_ / std::sqrt(detail::mean_square(x, heads.head_dim) + r_.eps_);
+          }
+          rotate_heads(heads, at, token);
+        }
+      }
+    }
+
+    using source_number = std::remove_const_t<from_type>;
+    using place = detail::place<source_number, to_type, Fused>;
+
+    template <bool Ahead>
+    detail::head_walk<source_number, to_type, Fused, Ahead> walk(std::size_t heads) const noexcept {
+      bool const steps = heads > 1;  // else the strides may be anything
+      return {steps ? r_.source_.head_stride() : 0,
+              steps ? r_.target_.head_stride() : 0,
+              heads,
+              r_.source_.head_dim(),
+              first_dim_,
+              rows_.pairs()};
+    }
+    void rotate_heads(auto const& walk, place const& at, std::size_t token) const noexcept {
+      detail::rotate_token<From, To>(walk, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.turning(), carries_);
+    }
+
+    rotation const& r_;
+    cos_sin_view<real> const& rows_;
+    std::size_t first_dim_;
+    bool ahead_, carries_;
+  };
+
+ private:
+  using fused = rotation<From, To, Source, Target, true>;
+  friend class rotation<From, To, Source, Target, !Fused>;
+  explicit rotation(rotation<From, To, Source, Target, !Fused> const& plain)
+      : source_(plain.source_), target_(plain.target_), block_(plain.block_) {}
+
+  // Whether every token goes where it came from.
+  bool in_place() const noexcept {
+    if constexpr (!std::same_as<std::remove_const_t<from_type>, to_type>) return false;
+    if (source_.head_stride() != target_.head_stride() && source_.heads() > 1) return false;
+    for (std::size_t t = 0; t < source_.tokens(); ++t) {
+      if (static_cast<void const*>(source_.token(t)) != static_cast<void const*>(target_.token(t))) return false;
+    }
+    return true;
+  }
+
+  // Whether tokens and heads follow one another.
+  bool dense() const noexcept {
+    auto const head = static_cast<std::ptrdiff_t>(source_.head_dim()), token = static_cast<std::ptrdiff_t>(source_.heads()) * head;
+    return source_.tokens() > 0 && source_.head_stride() == head &&
+           source_.memory().last - source_.memory().first == source_.tokens() * static_cast<std::size_t>(token) * sizeof(from_type);
+  }
+
+  Source source_;
+  Target target_;
+  rotary_block block_;
+  std::span<real const> weight_;
+  real eps_ = 0, scale_ = 1;
+  bool normalises_ = false;
+};
+
+namespace detail {
+void check_apart(auto const& first, auto const&... more) {
+  (first.check_apart(more), ...);
+  if constexpr (sizeof...(more) > 1) check_apart(more...);
+}
+}  // namespace detail
+
+/// In place.
+template <pair_layout Layout, writable_heads V>
+rotation<Layout, Layout, V, V> rotation_of(V const& heads) {
+  return {heads, heads};
+}
+
+/// From one place to another, of another type or layout if need be; dims that are not rotated are copied.
+template <pair_layout From, pair_layout To = From, heads_of_tokens Source, target_of<Source> Target>
+rotation<From, To, Source, Target> rotation_of(Source const& source, Target const& target) {
+  return {source, target};
+}
+
+}  // namespace posenc

@@ -1,0 +1,214 @@
+// What is done to a group of neighbouring pairs of one head, in registers: each is turned, (x + iy)(c + is), or carried over as it is.
+#pragma once
+
+#include <cstddef>
+
+#include "posenc/core/storage.hpp"
+#include "posenc/rotation/lanes.hpp"
+#include "posenc/rotation/layout.hpp"
+
+namespace posenc::detail {
+
+/// A place within a head, where its numbers come from and go to.
+template <class S, class T, bool Fused>
+struct place {
+  S const* from;
+  T* to;
+
+  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept { from += from_step, to += to_step; }
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride) noexcept { move(from_stride, to_stride); }
+  template <class Layout, class Row>
+  void weigh(std::size_t, std::size_t, auto&, auto&) const noexcept {}
+  template <class Row>
+  void weigh(auto&) const noexcept {}
+  void amplify(auto&...) const noexcept {}
+};
+
+/// And what they are multiplied by: before the turn weights (null: none), afterwards the gain of the head.
+template <class S, class T>
+struct place<S, T, true> {
+  using real = arithmetic_t<T>;
+  S const* from;
+  T* to;
+  real const* weights;
+  real const* gain;
+  bool gain_a_head;  // else one for all
+
+  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
+    from += from_step, to += to_step;
+    if (weights != nullptr) weights += from_step;
+  }
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride) noexcept {
+    from += from_stride, to += to_stride;
+    if (gain_a_head) ++gain;
+  }
+  /// x and y lie as Layout has it, from `pair` on, of `all` pairs.
+  template <class Layout, class Row>
+  void weigh(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
+    if (weights == nullptr) return;
+    typename Row::number of_x, of_y;
+    Layout::template load<Row>(weights, pair, all, of_x, of_y);
+    x = x * of_x, y = y * of_y;
+  }
+  template <class Row>
+  void weigh(auto& x) const noexcept {
+    if (weights != nullptr) x = x * Row::load(weights);
+  }
+  void amplify(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
+};
+
+/// x' = x c - y s,  y' = x s + y c: x and y in registers of their own.
+template <class From, class To, class In, class Out>
+struct turn {
+  static constexpr std::size_t pairs = In::size;
+  typename In::number c, s;
+
+  template <class Real>
+  void load(Real const* cos, Real const* sin) noexcept {
+    c = In::row::load(cos), s = In::row::load(sin);
+  }
+
+  struct numbers {
+    typename In::number x, y;
+  };
+
+  /// Reads, and turns, the pairs from `pair` on, counted from the place, of `all` pairs of the rotary block.
+  numbers turned(auto const& at, std::size_t pair, std::size_t all) const noexcept {
+    numbers n;
+    From::template load<In>(at.from, pair, all, n.x, n.y);
+    at.template weigh<From, typename In::row>(pair, all, n.x, n.y);
+    multiply(n.x, n.y);
+    at.amplify(n.x, n.y);
+    return n;
+  }
+  void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
+    To::template store<Out>(at.to, pair, all, n.x, n.y);
+  }
+
+  void multiply(typename In::number& x, typename In::number& y) const noexcept {
+    auto const turned = In::multiply_subtract(x, c, y * s);
+    y = In::multiply_add(y, c, x * s);
+    x = turned;
+  }
+};
+
+/// Pairs that stand still: of frequency 0.
+template <class From, class To, class In, class Out>
+struct stand {
+  static constexpr std::size_t pairs = In::size;
+  using numbers = typename turn<From, To, In, Out>::numbers;
+
+  void load(auto const*, auto const*) noexcept {}
+  numbers turned(auto const& at, std::size_t pair, std::size_t all) const noexcept {
+    numbers n;
+    From::template load<In>(at.from, pair, all, n.x, n.y);
+    at.template weigh<From, typename In::row>(pair, all, n.x, n.y);
+    at.amplify(n.x, n.y);
+    return n;
+  }
+  void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
+    To::template store<Out>(at.to, pair, all, n.x, n.y);
+  }
+};
+
+/// Neighbouring numbers that are not turned.
+template <class In, class Out>
+void carry(auto const& at) noexcept {
+  auto x = In::load(at.from);
+  at.template weigh<typename In::row>(x);
+  at.amplify(x);
+  Out::store(at.to, x);
+}
+
+/// Interleaved pairs that lie in a register as they lie in memory, x0 y0 x1 y1 ...: the same product, both halves in one register.
+template <class In, class Out>
+struct turn_side_by_side {
+  static constexpr std::size_t pairs = In::size;
+  typename In::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
+
+  template <class Real>
+  void load(Real const* cos, Real const* sin) noexcept {
+    using row = typename In::row;
+    Real both[2 * pairs];
+    auto const cosines = row::load(cos), sines = row::load(sin);
+    row::store_pairs(both, cosines, cosines);
+    c[0] = row::load(both), c[1] = row::load(both + pairs);
+    row::store_pairs(both, -sines, sines);
+    s[0] = row::load(both), s[1] = row::load(both + pairs);
+  }
+
+  struct numbers {
+    typename In::number x_y[2];
+  };
+
+  numbers turned(auto const& at, std::size_t pair, std::size_t) const noexcept {
+    numbers n;
+    auto& x_y = n.x_y;
+    for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::load(at.from + 2 * pair + i * pairs);
+    at.template weigh<halves, typename In::row>(2 * pair, pairs, x_y[0], x_y[1]);  // side by side, as halves of 2 * pairs numbers are
+    for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::multiply_add(x_y[i], c[i], In::neighbours_swapped(x_y[i]) * s[i]);
+    at.amplify(x_y[0], x_y[1]);
+    return n;
+  }
+  void write(auto const& at, std::size_t pair, std::size_t, numbers const& n) const noexcept {
+    for (std::size_t i = 0; i < 2; ++i) Out::store(at.to + 2 * pair + i * pairs, n.x_y[i]);
+  }
+};
+
+/// Halves of 16-bit numbers: two to a word, they come apart into even and odd pairs for nothing.
+template <class In, class Out>
+struct turn_even_and_odd {
+  static constexpr std::size_t pairs = 2 * In::size;
+  turn<halves, halves, In, Out> even, odd;
+
+  template <class Real>
+  void load(Real const* cos, Real const* sin) noexcept {
+    In::row::load_pairs(cos, even.c, odd.c);
+    In::row::load_pairs(sin, even.s, odd.s);
+  }
+
+  struct numbers {
+    typename In::number x_even, x_odd, y_even, y_odd;
+  };
+
+  numbers turned(auto at, std::size_t pair, std::size_t all) const noexcept {
+    auto const to_x = static_cast<std::ptrdiff_t>(pair), to_y = static_cast<std::ptrdiff_t>(all);
+    numbers n;
+    at.move(to_x, to_x);
+    In::load_pairs(at.from, n.x_even, n.x_odd);
+    at.template weigh<interleaved, typename In::row>(0, 0, n.x_even, n.x_odd);
+    at.move(to_y, to_y);
+    In::load_pairs(at.from, n.y_even, n.y_odd);
+    at.template weigh<interleaved, typename In::row>(0, 0, n.y_even, n.y_odd);
+    even.multiply(n.x_even, n.y_even);
+    odd.multiply(n.x_odd, n.y_odd);
+    at.amplify(n.x_even, n.x_odd, n.y_even, n.y_odd);
+    return n;
+  }
+  void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
+    Out::store_pairs(at.to + pair, n.x_even, n.x_odd);
+    Out::store_pairs(at.to + all + pair, n.y_even, n.y_odd);
+  }
+};
+
+/// The quickest way for numbers that are stored as S and will be as T.
+template <class From, class To, class S, class T>
+struct quickest {
+  using type = turn<From, To, lanes<S>, lanes<T>>;
+};
+
+template <class T, class S>
+concept both_in_order = !lanes<S>::apart && !lanes<T>::apart;
+template <class T, class S>
+concept both_apart = lanes<S>::apart && lanes<T>::apart;
+
+template <class S, both_in_order<S> T>
+struct quickest<interleaved, interleaved, S, T> {
+  using type = turn_side_by_side<lanes<S>, lanes<T>>;
+};
+template <class S, both_apart<S> T>
+struct quickest<halves, halves, S, T> {
+  using type = turn_even_and_odd<lanes<S>, lanes<T>>;
+};
+
+}  // namespace posenc::detail
