@@ -7,6 +7,7 @@
 #include "posenc/core/sites.hpp"           // where an encoding acts: the four sites. Read this first
 #include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
+#include "posenc/core/paged_heads.hpp"     // and of a paged cache
 #include "posenc/core/positions.hpp"       // where the tokens stand
 #include "posenc/core/score_row.hpp"       // what site 3 works on
 #include "posenc/core/row_statistics.hpp"  // what site 4 sees
@@ -21,11 +22,16 @@
 #include "posenc/frequency/linear.hpp"       // position interpolation
 
 // rotation: from positions to rotated heads (xsimd)
-#include "posenc/rotation/phase.hpp"         // exact angles, in integers
-#include "posenc/rotation/cos_sin_rows.hpp"  // a row of cosines and sines a token
-#include "posenc/rotation/layout.hpp"        // halves, interleaved
-#include "posenc/rotation/rotary_block.hpp"  // which dims of a head are rotated
-#include "posenc/rotation/rotate.hpp"        // the rotation itself
+#include "posenc/rotation/phase.hpp"          // exact angles, in integers
+#include "posenc/rotation/cos_sin_rows.hpp"   // a row of cosines and sines a token
+#include "posenc/rotation/cos_sin_table.hpp"  // rows for the price of reading them
+#include "posenc/rotation/rerotation.hpp"     // rows that move rotated keys: to other positions, or other frequencies
+#include "posenc/rotation/float_angles.hpp"   // rows as Hugging Face computes them
+#include "posenc/rotation/layout.hpp"         // halves, interleaved
+#include "posenc/rotation/rotary_block.hpp"   // which dims of a head are rotated
+#include "posenc/rotation/rotation.hpp"       // one set of heads: from where to where, norm and scale on the way
+#include "posenc/rotation/rotate.hpp"         // the rotation itself
+#include "posenc/rotation/relayout.hpp"       // from one layout to the other: heads, caches, weights
 
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)

@@ -194,6 +194,68 @@ TEST(cos_sin_rows, times_their_inverse_are_one) {
   }
 }
 
+TEST(cos_sin_rows, transposed_turn_back_and_keep_the_factor) {
+  for (double const factor : {1.0, 1.25}) {
+    frequencies const f({1, 0.3, 0, 0.001}, factor);
+    auto const positions = integers(50, 30);
+    auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
+      auto const back = rows.transpose(), undo = rows.inverse();
+      for (std::size_t token = 0; token < rows.tokens(); ++token) {
+        for (std::size_t i = 0; i < f.pairs(); ++i) {
+          EXPECT_EQ(back.cos(token)[i], rows.cos(token)[i]);
+          EXPECT_EQ(back.sin(token)[i], -rows.sin(token)[i]);
+          auto const bound = 2 * factor * tolerance::unit_roundoff<Real>();
+          EXPECT_NEAR(static_cast<double>(back.cos(token)[i]), factor * factor * static_cast<double>(undo.cos(token)[i]), bound);
+        }
+      }
+      EXPECT_TRUE(numbers::same_bits(all(back.transpose().view()), all(rows.view())));
+      EXPECT_EQ(numbers::same_bits(all(back.view()), all(undo.view())), factor == 1);
+      EXPECT_TRUE(std::ranges::equal(back.view().turning(), rows.view().turning()));
+      EXPECT_TRUE(numbers::same_bits(all(back.inverse().view()), all(undo.transpose().view())));
+    };
+    check(cos_sin_rows<float>(f, positions));
+    check(cos_sin_rows<double>(f, positions));
+  }
+}
+
+// Registers and what is left of them, each row alone and among others, each pair among few and among many.
+TEST(cos_sin_rows, have_the_same_bits_in_any_company) {
+  auto const f = geometric(78, 1e4);
+  std::vector<std::int64_t> positions{0, 1, -1, 1 << 20, (1ll << 32) - 1, 1ll << 32, -(1ll << 32), farthest, farthest_back};
+  for (auto const n : integers(20, 40)) positions.push_back(n);
+  auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
+    for (std::size_t token = 0; token < positions.size(); ++token) {
+      cos_sin_rows<Real> const alone(f, std::vector{positions[token]});
+      EXPECT_TRUE(numbers::same_bits(all(alone.view()), all(rows.slice_tokens(token, 1)))) << positions[token];
+    }
+    for (std::size_t pairs = 1; pairs <= f.pairs(); ++pairs) {
+      cos_sin_rows<Real> const few(frequencies({f.inv_freq().begin(), f.inv_freq().begin() + static_cast<std::ptrdiff_t>(pairs)}),
+                                   positions);
+      for (std::size_t token = 0; token < positions.size(); ++token) {
+        for (std::size_t i = 0; i < pairs; ++i) {
+          ASSERT_EQ(few.cos(token)[i], rows.cos(token)[i]) << pairs << ", " << positions[token];
+          ASSERT_EQ(few.sin(token)[i], rows.sin(token)[i]) << pairs << ", " << positions[token];
+        }
+      }
+    }
+  };
+  check(cos_sin_rows<float>(f, positions));
+  check(cos_sin_rows<double>(f, positions));
+}
+
+TEST(cos_sin_rows, of_pairs_that_stand_still_are_1_and_0) {
+  frequencies const f({1, 0, 0, 0.5, 0});
+  cos_sin_rows const rows(f, std::vector{3, -3});
+  for (auto const& each : {rows, rows.inverse(), rows.transpose()}) {
+    for (std::size_t token = 0; token < 2; ++token) {
+      for (std::size_t i : {1u, 2u, 4u}) {
+        EXPECT_EQ(each.cos(token)[i], 1);
+        EXPECT_EQ(each.sin(token)[i], 0);
+      }
+    }
+  }
+}
+
 TEST(cos_sin_rows, of_the_opposite_position_are_the_inverse) {
   auto const f = geometric(64, 1e4);
   cos_sin_rows const there(f, std::vector{1, 7, 4096, 1'000'000}), back(f, std::vector{-1, -7, -4096, -1'000'000});

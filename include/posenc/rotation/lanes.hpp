@@ -98,7 +98,7 @@ struct register_arithmetic {
     if constexpr (requires { reduce_add(x); }) {
       return reduce_add(x);
     } else {
-      return xsimd::hadd(x);  // 8.1
+      return hadd(x);  // 8.1
     }
   }
 
@@ -170,7 +170,7 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
   static constexpr bool rounds = false;
 #endif
 
-  static number load(T const* from) noexcept {
+  [[gnu::always_inline]] static number load(T const* from) noexcept {
 #if defined(__AVX512F__)
     if constexpr (converts) return number(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(from))));
 #elif defined(__F16C__)
@@ -182,7 +182,7 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
     for (std::size_t i = 0; i < size; ++i) wide[i] = narrow[i];
     return Format::template decode<word_register>(bits::load_unaligned(wide.data()));
   }
-  static void store(T* to, number const& x) noexcept {
+  [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
 #if defined(__AVX512F__)
     if constexpr (converts) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(x.data, 0));
 #elif defined(__F16C__)
@@ -191,19 +191,13 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
 #if defined(__AVX512BF16__)
     if constexpr (rounds) {
       if (!any_tiny(x, x)) [[likely]] {
-        auto const narrow = _mm512_cvtneps_pbh(x.data);
-        std::memcpy(static_cast<void*>(to), &narrow, sizeof narrow);
-        return;
+        return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x.data)));
       }
     }
 #endif
-    std::array<std::uint32_t, size> wide;
-    Format::template encode<word_register>(x).store_unaligned(wide.data());
-    std::array<std::uint16_t, size> narrow;
-    for (std::size_t i = 0; i < size; ++i) narrow[i] = static_cast<std::uint16_t>(wide[i]);
-    std::memcpy(static_cast<void*>(to), narrow.data(), sizeof narrow);
+    encode_and_store(to, x);
   }
-  static void load_pairs(T const* from, number& x, number& y) noexcept {
+  [[gnu::always_inline]] static void load_pairs(T const* from, number& x, number& y) noexcept {
     auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
     x = Format::template decode<word_register>(both & bits(0xffffu));
     if constexpr (std::same_as<Format, bfloat16>) {
@@ -212,25 +206,34 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
       y = Format::template decode<word_register>(both >> 16);
     }
   }
-  static void store_pairs(T* to, number const& x, number const& y) noexcept {
+  [[gnu::always_inline]] static void store_pairs(T* to, number const& x, number const& y) noexcept {
 #if defined(__AVX512BF16__)
     if constexpr (rounds) {
       if (!any_tiny(x, y)) [[likely]] {
         auto const in_turn = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19,
                                               3, 18, 2, 17, 1, 16, 0);
-        auto const narrow = _mm512_cvtne2ps_pbh(y.data, x.data);
-        __m512i all_x_all_y;
-        std::memcpy(&all_x_all_y, &narrow, sizeof narrow);
+        auto const all_x_all_y = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y.data, x.data));
         return _mm512_storeu_si512(to, _mm512_permutexvar_epi16(in_turn, all_x_all_y));
       }
     }
 #endif
+    encode_and_store_pairs(to, x, y);
+  }
+
+ private:
+  static void encode_and_store(T* to, number const& x) noexcept {
+    std::array<std::uint32_t, size> wide;
+    Format::template encode<word_register>(x).store_unaligned(wide.data());
+    std::array<std::uint16_t, size> narrow;
+    for (std::size_t i = 0; i < size; ++i) narrow[i] = static_cast<std::uint16_t>(wide[i]);
+    std::memcpy(static_cast<void*>(to), narrow.data(), sizeof narrow);
+  }
+  static void encode_and_store_pairs(T* to, number const& x, number const& y) noexcept {
     auto const both = Format::template encode<word_register>(x) | (Format::template encode<word_register>(y) << 16);
     both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
   }
 
 #if defined(__AVX512BF16__)
- private:
   // Zeros, or subnormals, which the CPU would make zeros.
   static bool any_tiny(number const& x, number const& y) noexcept {
     auto const exponent = _mm512_set1_epi32(0x7f80'0000);

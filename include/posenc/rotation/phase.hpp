@@ -15,6 +15,39 @@ namespace posenc {
 /// 2 pi for nothing, without error, and under -ffast-math too.
 using phase = std::uint64_t;
 
+namespace detail {
+
+/// One phase and the number made of it; phase_lanes.hpp has a register of them.
+struct phase_word {
+  using bits = phase;
+  using number = double;
+  static constexpr bits product(phase n, bits x) noexcept { return n * x; }  ///< modulo 2^64
+  static constexpr bits product_of_lower_halves(bits a, bits b) noexcept { return (a & 0xffff'ffff) * (b & 0xffff'ffff); }
+  static constexpr number signed_number(bits x) noexcept { return static_cast<number>(static_cast<std::int64_t>(x)); }
+  static constexpr bits as_bits(number x) noexcept { return std::bit_cast<bits>(x); }
+  static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
+  static constexpr number multiply_add(number a, number b, number c) noexcept { return detail::multiply_add(a, b, c); }
+};
+
+/// position * (high * 2^-64 + low * 2^-96) turns, low below 2^32.
+template <class Word>
+[[gnu::always_inline]] constexpr typename Word::bits phase_at(typename Word::bits high, typename Word::bits low,
+                                                              std::int64_t position) noexcept {
+  using bits = typename Word::bits;
+  auto const n = static_cast<std::uint64_t>(position), signs = static_cast<std::uint64_t>(position >> 63);
+  return Word::product(n, high) + (Word::product_of_lower_halves(bits(n), low) >> 32) + Word::product_of_lower_halves(bits(n >> 32), low) -
+         ((low << 32) & bits(signs));
+}
+
+/// A fraction of a position, in [0, 1); inv_freq / 2 pi = turns.
+inline phase phase_of_fraction(double fraction, double turns) noexcept {
+  // Left to itself, a compiler would round the product in one place and not in another.
+  auto const rest = multiply_add(fraction, turns, -std::floor(fraction * turns));
+  return static_cast<phase>((rest - std::floor(rest)) * 0x1p63) * 2;
+}
+
+}  // namespace detail
+
 /// The angle between neighbouring positions, inv_freq / 2 pi turns, to 96 binary places.
 /// Position n lands within |n| * 2^-96 + 2^-64 turns of n * inv_freq: 4e-19 radians for n = 1 and at 2^31, 7e-10 at 2^63.
 class phase_step {
@@ -40,19 +73,17 @@ class phase_step {
     high_ = limb_from(product, places - 64) | std::uint64_t{limb_from(product, places - 32)} << 32;
   }
 
-  constexpr phase at(std::int64_t position) const noexcept {
-    auto const n = static_cast<std::uint64_t>(position);
-    return n * high_ + static_cast<std::uint64_t>(position >> 32) * low_ + ((n & 0xffff'ffff) * low_ >> 32);
-  }
+  constexpr phase at(std::int64_t position) const noexcept { return detail::phase_at<detail::phase_word>(high_, low_, position); }
 
   /// A fractional position, |position| < 2^63; the fraction's part of the angle is right to 2^-51 of itself.
   phase at(double position) const noexcept {
     auto const whole = std::floor(position);
-    auto const turns = (position - whole) * turns_;
-    return at(static_cast<std::int64_t>(whole)) + static_cast<phase>((turns - std::floor(turns)) * 0x1p63) * 2;
+    return at(static_cast<std::int64_t>(whole)) + detail::phase_of_fraction(position - whole, turns_);
   }
 
  private:
+  friend class phase_steps;
+
   template <std::size_t N>
   using limbs = std::array<std::uint32_t, N>;
 
@@ -72,23 +103,27 @@ class phase_step {
   double turns_;
 };
 
-struct cos_sin_values {
-  double cos, sin;
+template <class Number>
+struct cos_sin_numbers {
+  Number cos, sin;
 };
+using cos_sin_values = cos_sin_numbers<double>;
 
 namespace detail {
-consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
-}  // namespace detail
 
-/// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it can be vectorised.
-constexpr cos_sin_values cos_sin(phase angle) noexcept {
-  auto const quadrant = (angle + (phase{1} << 61)) >> 62;
-  auto const rest = static_cast<std::int64_t>(angle - (quadrant << 62));  // at most 1/8 of a turn from the axis
-  auto const x = static_cast<double>(rest) * (6.283185307179586 * 0x1p-64), z = x * x;
+consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
+
+/// cos_sin for whatever Word computes on at a time.
+template <class Word>
+[[gnu::always_inline]] constexpr cos_sin_numbers<typename Word::number> cos_sin_of(typename Word::bits angle) noexcept {
+  using bits = typename Word::bits;
+  using number = typename Word::number;
+  auto const quadrant = (angle + bits(phase{1} << 61)) & bits(phase{3} << 62);
+  auto const rest = Word::signed_number(angle - quadrant);  // at most 1/8 of a turn from the axis
+  auto const x = rest * number(6.283185307179586 * 0x1p-64), z = x * x;
   // Taylor series in z = x^2: what is cut off at pi / 4 is below 5e-17.
-  auto const next = [z](double& sum, double coefficient) { sum = detail::multiply_add(sum, z, coefficient); };
-  using detail::factorial;
-  double c = 1 / factorial(16), s = -1 / factorial(15);
+  auto const next = [&z](number& sum, double coefficient) { sum = Word::multiply_add(sum, z, number(coefficient)); };
+  auto c = number(1 / factorial(16)), s = number(-1 / factorial(15));
   next(c, -1 / factorial(14)), next(s, 1 / factorial(13));
   next(c, 1 / factorial(12)), next(s, -1 / factorial(11));
   next(c, -1 / factorial(10)), next(s, 1 / factorial(9));
@@ -96,10 +131,18 @@ constexpr cos_sin_values cos_sin(phase angle) noexcept {
   next(c, -1 / factorial(6)), next(s, 1 / factorial(5));
   next(c, 1 / factorial(4)), next(s, -1 / factorial(3));
   next(c, -1 / factorial(2)), next(c, 1);
-  s = detail::multiply_add(s * z, x, x);
-  auto const swapped = (quadrant & 1) != 0;
-  auto const over_x = swapped ? s : c, over_y = swapped ? c : s;
-  return {((quadrant + 1) & 2) != 0 ? -over_x : over_x, (quadrant & 2) != 0 ? -over_y : over_y};
+  s = Word::multiply_add(s * z, x, x);
+  // In quadrants 1 and 3 they are swapped; cos is negative in 1 and 2, sin in 2 and 3.
+  auto const cosine = Word::as_bits(c), sine = Word::as_bits(s);
+  auto const other = (cosine ^ sine) & (bits(0u) - ((quadrant >> 62) & bits(1u)));
+  auto const minus = bits(phase{1} << 63);
+  return {Word::as_number(cosine ^ other ^ ((quadrant + bits(phase{1} << 62)) & minus)),
+          Word::as_number(sine ^ other ^ (quadrant & minus))};
 }
+
+}  // namespace detail
+
+/// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it can be vectorised.
+constexpr cos_sin_values cos_sin(phase angle) noexcept { return detail::cos_sin_of<detail::phase_word>(angle); }
 
 }  // namespace posenc

@@ -1,0 +1,147 @@
+// Rows for the price of reading them: two short tables instead of a long one.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/phase_lanes.hpp"
+
+namespace posenc {
+
+/// The rows of cos_sin_rows, but for a rounding, at positions in [-range, range], by angle addition: with |p| = c F + f, |f| <= F / 2,
+///
+///     cos + i sin = coarse[c] * fine[|f|]        with fine's conjugate where f < 0, and the product's where p < 0
+///
+/// Two tables of doubles, together some sqrt(2 range) rows of 16 bytes a pair that turns: 1.5 MiB at head_dim 128 and range 2^20.
+/// Positions beyond, and fractional ones, are computed as cos_sin_rows does. The attention factor is in.
+/// Accuracy, attention factor 1: float 3e-8, that is rounded correctly but for near-ties; double 7e-16.
+/// A position's row has the same bits in whatever company it is written. Made once a model; immutable: threads may share it.
+/// Throws std::invalid_argument unless range is in [1, 2^32], and at a position that is NaN or does not fit int64.
+class cos_sin_table {
+ public:
+  explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20) : form_(f), steps_(f.inv_freq()), range_(range) {
+    detail::require(range >= 1 && range <= std::int64_t{1} << 32, "cos_sin_table: range must be in [1, 2^32], got ", range);
+    fine_bits_ = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(range))) + 1) / 2;
+    for (auto const [first, last] : form_.turning) row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
+    auto form = form_;
+    coarse_ = table_of(form, coarse_row(range) + 1, std::int64_t{1} << fine_bits_);
+    form.factor = 1;
+    fine_ = table_of(form, (std::int64_t{1} << (fine_bits_ - 1)) + 1, 1);
+  }
+
+  template <std::floating_point Real = float, position_range Positions>
+  cos_sin_rows<Real> rows(Positions const& positions) const {
+    auto result = detail::rows_access::make<Real>(form_, detail::count_positions("cos_sin_table", positions));
+    write_each(positions, result);
+    return result;
+  }
+
+  /// The same, over rows that are no longer needed, of whatever they were. Allocates nothing once they have had as many tokens and pairs.
+  /// Views of them must be taken anew. At an error they are as before.
+  template <std::floating_point Real, position_range Positions>
+  void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
+    detail::rows_access::reshape(rows, form_, detail::count_positions("cos_sin_table", positions));
+    write_each(positions, rows);
+  }
+
+  std::int64_t range() const noexcept { return range_; }
+  std::size_t pairs() const noexcept { return form_.pairs; }
+  std::size_t rotary_dim() const noexcept { return 2 * form_.pairs; }
+  std::size_t bytes() const noexcept { return (coarse_.size() + fine_.size()) * sizeof(line); }  ///< of both tables
+
+ private:
+  using lanes = detail::phase_lanes;
+  static constexpr std::size_t in_line = 8;
+  static_assert(in_line % lanes::size == 0);
+  struct alignas(64) line {
+    double numbers[in_line];
+  };
+  using table = std::vector<line>;  // [rows][lines of a row / 2][2]: of every range that turns, 8 cosines, their sines, the next 8
+
+  std::int64_t coarse_row(std::int64_t magnitude) const noexcept {
+    return (magnitude + (std::int64_t{1} << (fine_bits_ - 1))) >> fine_bits_;
+  }
+
+  table table_of(detail::row_form const& form, std::int64_t rows, std::int64_t stride) const {
+    table result(static_cast<std::size_t>(rows) * row_lines_);
+    std::vector<double> row(2 * form.pairs);
+    auto* to = result.data();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      detail::write_row_at(i * stride, steps_, row.data(), form);
+      for (auto const [first, last] : form.turning) {
+        for (auto pair = first; pair < last; pair += in_line, to += 2) {
+          for (std::size_t k = 0; k < in_line && pair + k < last; ++k) {
+            to[0].numbers[k] = row[pair + k], to[1].numbers[k] = row[form.pairs + pair + k];
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+  template <class Real>
+  void write_each(auto const& positions, cos_sin_rows<Real>& rows) const noexcept {
+    auto* row = detail::rows_access::data(rows);
+    for (auto const p : positions) write_row(detail::exact(p), row), row += 2 * form_.pairs;
+  }
+
+  template <class Real>
+  void write_row(double position, Real* row) const noexcept {
+    auto const whole = static_cast<std::int64_t>(std::floor(position));
+    if (static_cast<double>(whole) == position) return write_row(whole, row);
+    detail::write_row_at(position, steps_, row, form_);
+  }
+  template <class Real>
+  void write_row(std::int64_t position, Real* row) const noexcept {
+    if (position < -range_ || position > range_) return detail::write_row_at(position, steps_, row, form_);
+    auto const magnitude = position < 0 ? -position : position;
+    auto const c = coarse_row(magnitude), f = magnitude - (c << fine_bits_);
+    auto const* coarse = coarse_.data() + static_cast<std::size_t>(c) * row_lines_;
+    auto const* fine = fine_.data() + static_cast<std::size_t>(f < 0 ? -f : f) * row_lines_;
+    auto const sign_of = [](std::int64_t x) { return lanes::bits(static_cast<phase>(x) & phase{1} << 63); };
+    auto const fine_sign = sign_of(f), sign = sign_of(position);
+    for (auto const [first, last] : form_.turning) {
+      auto pair = first;
+      for (; last - pair >= in_line; pair += in_line, coarse += 2, fine += 2) {
+        multiply(coarse, fine, fine_sign, sign, row + pair, row + form_.pairs + pair);
+      }
+      if (pair == last) continue;
+      std::array<Real, in_line> cos, sin;
+      multiply(coarse, fine, fine_sign, sign, cos.data(), sin.data());
+      for (std::size_t k = 0; pair + k < last; ++k) row[pair + k] = cos[k], row[form_.pairs + pair + k] = sin[k];
+      coarse += 2, fine += 2;
+    }
+  }
+
+  template <class Real>
+  [[gnu::always_inline]] static void multiply(line const* coarse, line const* fine, lanes::bits const& fine_sign, lanes::bits const& sign,
+                                              Real* cos, Real* sin) noexcept {
+    for (std::size_t k = 0; k < in_line; k += lanes::size) {
+      auto const x = lanes::load(coarse[0].numbers + k), y = lanes::load(coarse[1].numbers + k);
+      auto const u = lanes::load(fine[0].numbers + k), v = signed_by(fine_sign, lanes::load(fine[1].numbers + k));
+      lanes::store(cos + k, lanes::multiply_subtract(x, u, y * v));
+      lanes::store(sin + k, signed_by(sign, lanes::multiply_add(x, v, y * u)));
+    }
+  }
+
+  static lanes::number signed_by(lanes::bits const& sign, lanes::number const& x) noexcept {
+    return lanes::as_number(lanes::as_bits(x) ^ sign);
+  }
+
+  detail::row_form form_;
+  phase_steps steps_;
+  std::int64_t range_;
+  int fine_bits_ = 1;
+  std::size_t row_lines_ = 0;
+  table coarse_, fine_;
+};
+
+}  // namespace posenc

@@ -1,0 +1,53 @@
+// The angles that models are trained with: formed in float, wrong at long positions, and wanted for parity.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/phase.hpp"
+
+namespace posenc {
+namespace detail {
+
+/// The product as a float, where -ffast-math or wide registers would keep more of it.
+inline float rounded_product(float a, float b) noexcept {
+  float const volatile product = a * b;
+  return product;
+}
+
+}  // namespace detail
+
+/// Rows as Hugging Face transformers, vLLM and ONNX Runtime make them, for parity with them; cos_sin_rows are exact instead, and differ
+/// by up to 6e-2 at a position of one million [modeling_llama.py, LlamaRotaryEmbedding.forward]:
+///
+///     angle = float(float(position) * float(inv_freq)),  float(float(cos angle) * float(attention_factor)),  sin likewise
+///
+/// cos and sin of that very float, rounded correctly but for near-ties; a libm in float may differ by an ULP. So may inv_freq, which
+/// they make in float: give theirs for the same bits.
+/// Throws std::invalid_argument at a position that is NaN or does not fit int64.
+template <position_range Positions>
+cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& positions) {
+  detail::row_form const form(f);
+  auto rows = detail::rows_access::make<float>(form, detail::count_positions("float_angle_rows", positions));
+  auto const factor = static_cast<float>(f.attention_factor());
+  auto* row = detail::rows_access::data(rows);
+  for (auto const p : positions) {
+    auto const position = static_cast<float>(detail::exact(p));
+    for (auto const [first, last] : form.turning) {
+      for (auto i = first; i < last; ++i) {
+        // Below 2^127, where one phase_step of it is right to 2^-64 turns.
+        auto const angle = detail::rounded_product(position, static_cast<float>(f.inv_freq()[i]));
+        auto const [cos, sin] = cos_sin(phase_step(std::abs(static_cast<double>(angle))).at(std::int64_t{1}));
+        row[i] = detail::rounded_product(static_cast<float>(cos), factor);
+        row[form.pairs + i] = detail::rounded_product(static_cast<float>(angle < 0 ? -sin : sin), factor);
+      }
+    }
+    row += 2 * form.pairs;
+  }
+  return rows;
+}
+
+}  // namespace posenc

@@ -1,0 +1,158 @@
+// A register of phases: the angles of neighbouring pairs at one position, their cosines and sines.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "posenc/rotation/lanes.hpp"
+#include "posenc/rotation/phase.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+
+namespace posenc {
+namespace detail {
+
+#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+
+struct phase_lanes : phase_word, lanes<double> {
+  using phase_word::multiply_add, phase_word::number, lanes<double>::store;
+  static bits load_bits(phase const* from) noexcept { return *from; }
+  static void store(float* to, number x) noexcept { *to = static_cast<float>(x); }
+};
+
+#else
+
+/// As many as doubles fit. The bits of a result are those of phase_word, but under -ffast-math.
+struct phase_lanes : lanes<double> {
+  using bits = xsimd::batch<phase>;
+
+  static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
+  static bits as_bits(number const& x) noexcept { return bits_as<phase>(x); }
+  static number as_number(bits const& x) noexcept { return bits_as<double>(x); }
+
+  static bits product_of_lower_halves(bits const& a, bits const& b) noexcept {
+#if defined(__AVX512F__)
+    return bits(_mm512_mul_epu32(a.data, b.data));
+#elif defined(__AVX2__)
+    return bits(_mm256_mul_epu32(a.data, b.data));
+#elif defined(__SSE2__) && !defined(__AVX__)
+    return bits(_mm_mul_epu32(a.data, b.data));
+#else
+    return (a & bits(phase{0xffff'ffff})) * (b & bits(phase{0xffff'ffff}));
+#endif
+  }
+  static bits product(phase n, bits const& x) noexcept {
+    auto const crossed = product_of_lower_halves(bits(n), x >> 32) + product_of_lower_halves(bits(n >> 32), x);
+    return product_of_lower_halves(bits(n), x) + (crossed << 32);
+  }
+  static bits product(std::uint32_t n, bits const& x) noexcept {
+    return product_of_lower_halves(bits(phase{n}), x) + (product_of_lower_halves(bits(phase{n}), x >> 32) << 32);
+  }
+
+  /// Rounded once.
+  static number signed_number(bits const& x) noexcept {
+#if defined(__AVX512DQ__)
+    return number(_mm512_cvtepi64_pd(x.data));
+#elif defined(__x86_64__) || defined(__i386__)
+    // 2^84 + 2^32 * upper half and 2^52 + lower half, by their bits; all is exact but for the sum.
+    auto const biased = x ^ bits(phase{1} << 63);
+    auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) - number(0x1p84 + 0x1p63 + 0x1p52);
+    asm("" : "+x"(upper.data));  // -ffast-math would sum in another order
+    return upper + as_number((biased & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
+#else
+    return xsimd::to_float(bits_as<std::int64_t>(x));
+#endif
+  }
+
+  using lanes<double>::store;
+  static void store(float* to, number const& x) noexcept {
+#if defined(__AVX512F__)
+    _mm256_storeu_ps(to, _mm512_cvtpd_ps(x.data));
+#elif defined(__AVX__)
+    _mm_storeu_ps(to, _mm256_cvtpd_ps(x.data));
+#elif defined(__SSE2__)
+    _mm_storel_pi(reinterpret_cast<__m64*>(to), _mm_cvtpd_ps(x.data));
+#else
+    std::array<double, size> wide;
+    x.store_unaligned(wide.data());
+    for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<float>(wide[i]);
+#endif
+  }
+};
+
+#endif
+
+inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(phase_lanes::bits const& angles) noexcept {
+  return cos_sin_of<phase_lanes>(angles);
+}
+
+/// The first `count` of them, at most all.
+template <class Real>
+[[gnu::always_inline]] inline void store_first(Real* to, phase_lanes::number const& x, std::size_t count) noexcept {
+  if (count >= phase_lanes::size) return phase_lanes::store(to, x);
+  std::array<Real, phase_lanes::size> all;
+  phase_lanes::store(all.data(), x);
+  std::copy_n(all.begin(), count, to);
+}
+
+}  // namespace detail
+
+/// One phase_step a pair, as registers load them. Made once a model. Immutable.
+/// Precondition, not checked: that of phase_step.
+class phase_steps {
+ public:
+  explicit phase_steps(std::span<double const> inv_freq)
+      : high_(inv_freq.size() + detail::phase_lanes::size - 1), low_(high_.size()), turns_(high_.size()) {
+    for (std::size_t i = 0; i < inv_freq.size(); ++i) {
+      phase_step const step(inv_freq[i]);
+      high_[i] = step.high_, low_[i] = step.low_, turns_[i] = step.turns_;
+    }
+  }
+
+  std::size_t pairs() const noexcept { return high_.size() - (detail::phase_lanes::size - 1); }
+
+  /// At a position: the phases of a register of pairs from the one given on; 0s after the last one. No longer than the steps live.
+  auto at(std::int64_t position) const noexcept {
+    return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
+      return detail::phase_at<lanes>(lanes::load_bits(high + pair), lanes::load_bits(low + pair), position);
+    };
+  }
+  /// The same phases, at positions as they mostly are for half the price of a phase.
+  auto at(std::uint32_t position) const noexcept {
+    return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
+      auto const below = lanes::product_of_lower_halves(lanes::bits(phase{position}), lanes::load_bits(low + pair));
+      return lanes::product(position, lanes::load_bits(high + pair)) + (below >> 32);
+    };
+  }
+  /// |position| < 2^63.
+  auto at(double position) const noexcept {
+    auto const whole = std::floor(position);
+    return [near = at(static_cast<std::int64_t>(whole)), fraction = position - whole, turns = turns_.data()](std::size_t pair) noexcept {
+      std::array<phase, lanes::size> more;
+      for (std::size_t i = 0; i < more.size(); ++i) more[i] = detail::phase_of_fraction(fraction, turns[pair + i]);
+      return near(pair) + lanes::load_bits(more.data());
+    };
+  }
+
+ private:
+  using lanes = detail::phase_lanes;
+
+  std::vector<phase> high_, low_;
+  std::vector<double> turns_;
+};
+
+}  // namespace posenc
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif

@@ -1,0 +1,123 @@
+// Turns keys that are rotated already: to other positions, or to other frequencies.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <ranges>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/phase_lanes.hpp"
+
+namespace posenc {
+
+/// Rows that move rotated keys by delta positions, one delta a token: the pure rotation R(delta), for the keys have the attention factor
+/// already. Accuracy and errors are those of cos_sin_rows.
+template <std::floating_point Real = float, position_range Deltas>
+cos_sin_rows<Real> shift(frequencies const& f, Deltas const& deltas) {
+  return {frequencies({f.inv_freq().begin(), f.inv_freq().end()}), deltas};
+}
+
+/// Rows that turn keys rotated with `from` at from_positions into keys rotated with `to` at to_positions:
+///
+///     A_to / A_from * R(q f_to) R(-p f_from)        p, q: a token's positions; f: inv_freq; A: attention factor
+///
+/// for dynamic NTK as it grows, or LongRoPE from short to long. The angle is a difference of phases: as exact as one angle, to two
+/// units of 2^-64 turns. Accuracy, gain 1: that of cos_sin_rows. A pair stands still if no frequency turns it and the gain is 1.
+/// Throws std::invalid_argument unless pairs and tokens agree, and at a position that is NaN or does not fit int64.
+template <std::floating_point Real = float, position_range From, position_range To>
+cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions);
+
+/// The same where each key stays at its position: angle p (f_to - f_from). Pairs of equal frequency stand still too.
+template <std::floating_point Real = float, position_range Positions>
+cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Positions const& positions);
+
+/// Rows for one shift after another (StreamingLLM, a sliding context), that do not drift: each makes up for the rounding of those before.
+/// The product of all rows handed out stays within 4.3e-8 of the exact rotation by the sum of their deltas, as complex numbers: one
+/// rounding of cosine and sine to float, and 5e-16 a shift; a key that joined on the way has missed a product, which is off as much.
+/// What rotating rounds in the keys themselves comes on top. The attention factor is not applied.
+class repeated_shift {
+ public:
+  explicit repeated_shift(frequencies const& f)
+      : steps_(f.inv_freq()), form_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }), so_far_(f.pairs(), 1.0) {}
+
+  /// Rows for `tokens` tokens that are all moved by delta. Throws std::invalid_argument if the sum of all deltas does not fit int64; the
+  /// sum is then as before.
+  cos_sin_rows<float> next(std::int64_t delta, std::size_t tokens = 1) {
+    using limits = std::numeric_limits<std::int64_t>;
+    detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,
+                    "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ", total_);
+    auto rows = detail::rows_access::make<float>(form_, tokens);
+    std::vector<double> wanted(2 * form_.pairs);
+    total_ += delta;
+    detail::write_row_at(total_, steps_, wanted.data(), form_);
+    for (auto const [first, last] : form_.turning) {
+      for (auto i = first; i < last; ++i) {
+        auto& done = so_far_[i];
+        auto const turn = std::complex(wanted[i], wanted[form_.pairs + i]) * std::conj(done) / std::norm(done);
+        auto const cos = static_cast<float>(turn.real()), sin = static_cast<float>(turn.imag());
+        done *= std::complex<double>(cos, sin);
+        auto* row = detail::rows_access::data(rows);
+        for (std::size_t token = 0; token < tokens; ++token, row += 2 * form_.pairs) row[i] = cos, row[form_.pairs + i] = sin;
+      }
+    }
+    return rows;
+  }
+
+  std::int64_t total() const noexcept { return total_; }
+
+ private:
+  phase_steps steps_;
+  detail::row_form form_;
+  std::int64_t total_ = 0;
+  std::vector<std::complex<double>> so_far_;  // the product of the rows handed out
+};
+
+namespace detail {
+
+template <class Real>
+cos_sin_rows<Real> rerotated(row_form const& form, frequencies const& from, frequencies const& to, auto const& from_positions,
+                             auto const& to_positions) {
+  auto const tokens = count_positions("rerotation", from_positions);
+  require(count_positions("rerotation", to_positions) == tokens, "rerotation: there must be as many new positions as old, got ",
+          std::ranges::size(to_positions), " for ", tokens);
+  auto rows = rows_access::make<Real>(form, tokens);
+  phase_steps const from_steps(from.inv_freq()), to_steps(to.inv_freq());
+  auto* row = rows_access::data(rows);
+  auto new_position = std::ranges::begin(to_positions);
+  for (auto const p : from_positions) {
+    auto const angles = [there = to_steps.at(exact(*new_position)), here = from_steps.at(exact(p))](std::size_t i) {
+      return there(i) - here(i);
+    };
+    write_row(row, form, angles);
+    row += 2 * form.pairs, ++new_position;
+  }
+  return rows;
+}
+
+inline row_form form_of_rerotation(frequencies const& from, frequencies const& to, auto const& turns) {
+  require(from.pairs() == to.pairs(), "rerotation: both frequencies must have as many pairs, got ", from.pairs(), " and ", to.pairs());
+  auto const gain = to.attention_factor() == from.attention_factor() ? 1 : to.attention_factor() / from.attention_factor();
+  return {from.pairs(), gain, [&](std::size_t i) { return turns(from.inv_freq()[i], to.inv_freq()[i]); }};
+}
+
+}  // namespace detail
+
+template <std::floating_point Real, position_range From, position_range To>
+cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions) {
+  auto const form = detail::form_of_rerotation(from, to, [](double old, double young) { return old != 0 || young != 0; });
+  return detail::rerotated<Real>(form, from, to, from_positions, to_positions);
+}
+
+template <std::floating_point Real, position_range Positions>
+cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Positions const& positions) {
+  auto const form = detail::form_of_rerotation(from, to, [](double old, double young) { return old != young; });
+  return detail::rerotated<Real>(form, from, to, positions, positions);
+}
+
+}  // namespace posenc

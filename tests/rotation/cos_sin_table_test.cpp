@@ -1,0 +1,226 @@
+#include "posenc/rotation/cos_sin_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "oracle/angle.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using posenc::cos_sin_rows;
+using posenc::cos_sin_table;
+using posenc::cos_sin_view;
+using posenc::frequencies;
+using posenc::geometric;
+
+constexpr std::int64_t million = 1 << 20;
+constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
+
+// Two factors off by of_cosine each, as complex numbers up to sqrt(2) of it; the product's two roundings; the result's.
+template <class Real>
+constexpr double of_table() {
+  return std::same_as<Real, double> ? 7e-16 : 3e-8;
+}
+
+template <class Real>
+void expect_exact(cos_sin_rows<Real> const& rows, frequencies const& f, auto const& positions, double more = 0) {
+  ASSERT_EQ(rows.tokens(), positions.size());
+  ASSERT_EQ(rows.pairs(), f.pairs());
+  for (std::size_t token = 0; token < positions.size(); ++token) {
+    auto const p = positions[token];
+    auto const bound = f.attention_factor() * (of_table<Real>() + more + tolerance::of_phase(static_cast<double>(p)));
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const [cos, sin] = oracle::direction_at(static_cast<long double>(p), static_cast<long double>(f.inv_freq()[i]));
+      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), f.attention_factor() * static_cast<double>(cos), bound) << p << ", " << i;
+      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), f.attention_factor() * static_cast<double>(sin), bound) << p << ", " << i;
+    }
+  }
+}
+
+std::vector<std::int64_t> within(std::int64_t range, std::size_t count) {
+  std::mt19937_64 random(1);
+  std::vector<std::int64_t> result{0, 1, -1, range, -range, range - 1};
+  while (result.size() < count) result.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * range + 1)) - range);
+  return result;
+}
+
+template <class Real>
+std::vector<Real> all(cos_sin_view<Real> rows) {
+  std::vector<Real> result;
+  for (std::size_t token = 0; token < rows.tokens(); ++token) {
+    result.insert(result.end(), rows.cos(token).begin(), rows.cos(token).end());
+    result.insert(result.end(), rows.sin(token).begin(), rows.sin(token).end());
+  }
+  return result;
+}
+
+TEST(cos_sin_table, is_as_exact_as_documented) {
+  for (auto const base : {1e4, 5e5}) {
+    auto const f = geometric(128, base);
+    cos_sin_table const table(f);
+    EXPECT_EQ(table.range(), million);
+    auto const positions = within(million, 400);
+    expect_exact(table.rows(positions), f, positions);
+    expect_exact(table.rows<double>(positions), f, positions);
+  }
+}
+
+TEST(cos_sin_table, of_any_range_holds_every_position_of_it) {
+  auto const f = geometric(22, 1e4);  // 11 pairs: no multiple of a register
+  for (std::int64_t const range : {1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 100, 1000}) {
+    cos_sin_table const table(f, range);
+    std::vector<std::int64_t> positions;
+    for (auto p = -range - 2; p <= range + 2; ++p) positions.push_back(p);
+    expect_exact(table.rows(positions), f, positions);
+    expect_exact(table.rows<double>(positions), f, positions);
+  }
+}
+
+TEST(cos_sin_table, computes_what_lies_beyond) {
+  auto const f = geometric(26, 1e4);
+  cos_sin_table const table(f, 1000);
+  std::vector<std::int64_t> const beyond{1001, -1001, million, farthest, farthest_back, 1ll << 40};
+  EXPECT_TRUE(numbers::same_bits(all(table.rows(beyond).view()), all(cos_sin_rows(f, beyond).view())));
+  std::vector<double> const fractional{0.5, -0.5, 999.25, -1e6 + 0.125, 0x1p62};
+  EXPECT_TRUE(numbers::same_bits(all(table.rows(fractional).view()), all(cos_sin_rows(f, fractional).view())));
+}
+
+TEST(cos_sin_table, takes_positions_of_any_type) {
+  cos_sin_table const table(geometric(26, 1e4));
+  auto const expected = all(table.rows(std::vector<std::int64_t>{0, 5, 127}).view());
+  EXPECT_TRUE(numbers::same_bits(all(table.rows(std::vector<std::uint8_t>{0, 5, 127}).view()), expected));
+  EXPECT_TRUE(numbers::same_bits(all(table.rows(std::vector<double>{0, 5, 127}).view()), expected));
+  EXPECT_TRUE(numbers::same_bits(all(table.rows(std::vector<float>{0, 5, 127}).view()), expected));
+}
+
+TEST(cos_sin_table, mirrors_exactly) {
+  auto const f = geometric(64, 1e4);
+  cos_sin_table const table(f);
+  auto positions = within(million, 200);
+  auto const there = table.rows(positions);
+  for (auto& p : positions) p = -p;
+  EXPECT_TRUE(std::ranges::equal(all(table.rows(positions).view()), all(there.transpose().view()))) << "but for the sign of 0";
+}
+
+TEST(cos_sin_table, gives_a_position_the_same_bits_in_any_company) {
+  cos_sin_table const table(geometric(78, 1e4), 5000);
+  auto const positions = within(6000, 300);
+  auto const check = [&]<class Real>(cos_sin_rows<Real> const& prefill) {
+    auto decode = table.rows<Real>(std::vector{0});
+    for (std::size_t token = 0; token < positions.size(); ++token) {
+      table.write(std::vector{positions[token]}, decode);
+      ASSERT_TRUE(numbers::same_bits(all(decode.view()), all(prefill.slice_tokens(token, 1)))) << positions[token];
+    }
+  };
+  check(table.rows(positions));
+  check(table.rows<double>(positions));
+}
+
+TEST(cos_sin_table, carries_the_attention_factor) {
+  frequencies const f({1, 0.01, 0}, 1.19023807);
+  cos_sin_table const table(f);
+  auto const positions = within(million, 100);
+  expect_exact(table.rows(positions), f, positions, tolerance::unit_roundoff<float>());
+  expect_exact(table.rows<double>(positions), f, positions, 2 * tolerance::unit_roundoff<double>());
+  EXPECT_EQ(table.rows(positions).view().turning().size(), 1u);
+  auto const undo = table.rows(std::vector{0}).inverse();
+  EXPECT_NEAR(undo.cos(0)[0], 1 / 1.19023807, tolerance::unit_roundoff<float>());
+}
+
+TEST(cos_sin_table, does_not_hold_what_stands_still) {
+  auto const f = geometric(128, 1e4);
+  cos_sin_table const whole(f), quarter(posenc::truncated(f, 0.25)), nothing(frequencies({0, 0, 0}));
+  EXPECT_EQ(quarter.bytes(), whole.bytes() / 4);
+  EXPECT_EQ(nothing.bytes(), 0u);
+  frequencies const scattered({0, 1, 0, 0, 0.5, 0.25, 0});
+  cos_sin_table const table(scattered);
+  auto const positions = within(million, 50);
+  expect_exact(table.rows(positions), scattered, positions);
+  EXPECT_EQ(table.rows(positions).view().turning().size(), 2u);
+  EXPECT_EQ(nothing.rows(positions).cos(3)[1], 1);
+  EXPECT_TRUE(nothing.rows(positions).view().turning().empty());
+}
+
+TEST(cos_sin_table, is_as_small_as_documented) {
+  cos_sin_table const table(geometric(128, 1e4));
+  EXPECT_LE(table.bytes(), 1.51 * (1 << 20));
+  EXPECT_EQ(table.pairs(), 64u);
+  EXPECT_EQ(table.rotary_dim(), 128u);
+}
+
+TEST(cos_sin_table, writes_over_rows_where_they_are) {
+  cos_sin_table const table(posenc::truncated(geometric(64, 1e4), 0.5));
+  auto const positions = within(million, 20);
+  std::vector<std::int64_t> const fewer(positions.begin(), positions.begin() + 7);
+  auto rows = table.rows(positions);
+  auto const* const memory = rows.cos(0).data();
+  auto const* const turning = rows.view().turning().data();
+  for (auto const& next : {fewer, positions, fewer, std::vector<std::int64_t>{}, positions}) {
+    table.write(next, rows);
+    EXPECT_EQ(rows.tokens(), next.size());
+    EXPECT_TRUE(numbers::same_bits(all(rows.view()), all(table.rows(next).view())));
+    EXPECT_TRUE(next.empty() || rows.cos(0).data() == memory);
+    EXPECT_EQ(rows.view().turning().data(), turning);
+  }
+}
+
+TEST(cos_sin_table, writes_over_rows_of_another_kind) {
+  cos_sin_table const table(frequencies({1, 0, 0.5, 0, 0.25})), scaled(frequencies({1, 0, 0.5, 0, 0.25}, 2));
+  std::vector<int> const positions{3, 1, 4};
+  auto const check = [&](cos_sin_rows<float> rows) {
+    for (auto const* const each : {&scaled, &table, &scaled}) {
+      each->write(positions, rows);
+      EXPECT_TRUE(numbers::same_bits(all(rows.view()), all(each->rows(positions).view())));
+      EXPECT_TRUE(std::ranges::equal(rows.view().turning(), each->rows(positions).view().turning()));
+      EXPECT_TRUE(numbers::same_bits(all(rows.inverse().view()), all(each->rows(positions).inverse().view())));
+    }
+  };
+  check(cos_sin_rows(geometric(64, 1e4), std::vector{1, 2, 3, 4}));
+  check(cos_sin_rows(frequencies({0, 1, 1, 1, 0}), std::vector{1, 2, 3}));
+  check(cos_sin_rows(frequencies({1, 0, 0.5, 0, 0.25}, 3), std::vector{1, 2, 3}).inverse());
+  auto moved = cos_sin_rows(frequencies({1, 0, 0.5, 0, 0.25}), std::vector{1, 2, 3});
+  auto const taken = std::move(moved);
+  check(std::move(moved));
+}
+
+TEST(cos_sin_table, is_copied_and_moved) {
+  auto table = cos_sin_table(geometric(26, 1e4), 1000);
+  auto const positions = within(1000, 20);
+  auto const expected = all(table.rows(positions).view());
+  auto const copy = table;
+  auto const moved = std::move(table);
+  EXPECT_TRUE(numbers::same_bits(all(copy.rows(positions).view()), expected));
+  EXPECT_TRUE(numbers::same_bits(all(moved.rows(positions).view()), expected));
+}
+
+TEST(cos_sin_table, refuses_bad_input_and_changes_nothing) {
+  auto const f = geometric(8, 1e4);
+  EXPECT_EQ(message_of([&] { cos_sin_table(f, 0); }), "posenc: cos_sin_table: range must be in [1, 2^32], got 0");
+  EXPECT_NE(message_of([&] { cos_sin_table(f, (1ll << 32) + 1); }), "");
+  cos_sin_table const table(f, 100);
+  auto rows = table.rows(std::vector{1, 2, 3});
+  auto const before = all(rows.view());
+  EXPECT_EQ(message_of([&] {
+              table.write(std::vector{0.0, not_a_number()}, rows);
+            }),
+            "posenc: cos_sin_table: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
+  EXPECT_EQ(message_of([&] { table.write(std::vector{std::uint64_t{1} << 63}, rows); }),
+            "posenc: cos_sin_table: a position must fit int64, got 9223372036854775808 at token 0");
+  EXPECT_TRUE(numbers::same_bits(all(rows.view()), before));
+}
+
+}  // namespace

@@ -1,0 +1,159 @@
+#include "posenc/rotation/phase_lanes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "oracle/angle.hpp"
+#include "oracle/rotary.hpp"
+
+namespace {
+
+using posenc::cos_sin;
+using posenc::phase;
+using posenc::phase_step;
+using posenc::phase_steps;
+using lanes = posenc::detail::phase_lanes;
+using phases = std::array<phase, lanes::size>;
+using numbers = std::array<double, lanes::size>;
+
+phases stored(lanes::bits const& x) {
+  phases result;
+  std::memcpy(result.data(), &x, sizeof result);
+  return result;
+}
+
+numbers stored(lanes::number const& x) {
+  numbers result;
+  lanes::store(result.data(), x);
+  return result;
+}
+
+// Of every magnitude, from either side of 0.
+phases random_phases(std::mt19937_64& random) {
+  phases result;
+  for (auto& x : result) {
+    x = random() >> (random() & 63);
+    if (random() % 2 == 0) x = 0 - x;
+  }
+  return result;
+}
+
+std::vector<std::int64_t> positions() {
+  std::vector<std::int64_t> result{
+      0,         1,           -1, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), (1ll << 32) - 1,
+      1ll << 32, -(1ll << 32)};
+  std::mt19937_64 random(5);
+  for (int bits = 1; bits < 64; ++bits) result.push_back(static_cast<std::int64_t>(random() >> (64 - bits)) * (bits % 2 == 0 ? 1 : -1));
+  return result;
+}
+
+TEST(phase_lanes, multiply_as_words_do) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 10'000; ++i) {
+    auto const a = random_phases(random), b = random_phases(random);
+    auto const x = lanes::load_bits(a.data()), y = lanes::load_bits(b.data());
+    auto const halves = stored(lanes::product_of_lower_halves(x, y)), whole = stored(lanes::product(a[0], y));
+    auto const narrow = stored(lanes::product(static_cast<std::uint32_t>(a[0]), y));
+    for (std::size_t k = 0; k < lanes::size; ++k) {
+      ASSERT_EQ(halves[k], (a[k] & 0xffff'ffff) * (b[k] & 0xffff'ffff));
+      ASSERT_EQ(whole[k], a[0] * b[k]);
+      ASSERT_EQ(narrow[k], static_cast<std::uint32_t>(a[0]) * b[k]);
+    }
+  }
+}
+
+TEST(phase_lanes, round_once_to_a_number) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 100'000; ++i) {
+    auto a = random_phases(random);
+    if (i < 4) a.fill(std::array<phase, 4>{0, phase{1} << 63, ~phase{0}, ~phase{0} >> 1}[static_cast<std::size_t>(i)]);
+    auto const rounded = stored(lanes::signed_number(lanes::load_bits(a.data())));
+    for (std::size_t k = 0; k < lanes::size; ++k) ASSERT_EQ(rounded[k], static_cast<double>(static_cast<std::int64_t>(a[k]))) << a[k];
+  }
+}
+
+// A compiler may compute the one otherwise than the other under -ffast-math: there within twice the bound of cos_sin.
+TEST(phase_lanes, have_the_cosines_and_sines_of_each_phase) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 100'000; ++i) {
+    auto const angles = random_phases(random);
+    auto const values = posenc::detail::cos_sin_lanes(lanes::load_bits(angles.data()));
+    auto const c = stored(values.cos), s = stored(values.sin);
+    for (std::size_t k = 0; k < lanes::size; ++k) {
+      auto const [cos, sin] = cos_sin(angles[k]);
+#if defined(__FAST_MATH__)
+      ASSERT_NEAR(c[k], cos, 5e-16);
+      ASSERT_NEAR(s[k], sin, 5e-16);
+#else
+      ASSERT_EQ(std::bit_cast<phase>(c[k]), std::bit_cast<phase>(cos)) << angles[k];
+      ASSERT_EQ(std::bit_cast<phase>(s[k]), std::bit_cast<phase>(sin)) << angles[k];
+#endif
+    }
+  }
+}
+
+TEST(phase_lanes, are_stored_as_floats_rounded) {
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 1000; ++i) {
+    numbers x;
+    for (auto& number : x) number = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+    std::array<float, lanes::size + 1> all;
+    all.back() = 7;
+    lanes::store(all.data(), lanes::load(x.data()));
+    for (std::size_t k = 0; k < lanes::size; ++k) ASSERT_EQ(all[k], static_cast<float>(x[k]));
+    ASSERT_EQ(all.back(), 7);
+  }
+}
+
+TEST(phase_lanes, are_stored_in_part) {
+  auto const check = []<class Real>(Real) {
+    numbers x;
+    for (std::size_t k = 0; k < lanes::size; ++k) x[k] = static_cast<double>(k) + 1;
+    for (std::size_t count = 0; count <= lanes::size + 2; ++count) {
+      std::array<Real, lanes::size + 3> to{};
+      posenc::detail::store_first(to.data(), lanes::load(x.data()), count);
+      for (std::size_t k = 0; k < to.size(); ++k) EXPECT_EQ(to[k], k < count && k < lanes::size ? static_cast<Real>(k + 1) : 0);
+    }
+  };
+  check(float{}), check(double{});
+}
+
+TEST(phase_steps, land_where_each_step_does) {
+  auto inv_freq = oracle::inv_freq(38, 1e4);  // 19: no multiple of a register
+#if defined(__FAST_MATH__)
+  inv_freq[4] = 0;                              // of 2^64 radians no fraction is to be had there
+  constexpr auto of_fraction = phase{1} << 20;  // some roundings of 12345.678 radians
+#else
+  inv_freq[4] = 0x1p64;
+  constexpr phase of_fraction = 0;
+#endif
+  inv_freq[3] = 0, inv_freq[5] = 0x1p-96, inv_freq[6] = 12345.678;
+  phase_steps const steps(inv_freq);
+  ASSERT_EQ(steps.pairs(), inv_freq.size());
+  auto const expect = [&](std::size_t pair, phases const& angles, auto position, phase apart = 0) {
+    for (std::size_t k = 0; k < lanes::size; ++k) {
+      auto const expected = pair + k < inv_freq.size() ? phase_step(inv_freq[pair + k]).at(position) : 0;
+      ASSERT_LE(std::min(angles[k] - expected, expected - angles[k]), apart) << position << ", " << pair + k;
+    }
+  };
+  for (auto const n : positions()) {
+    for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
+      expect(pair, stored(steps.at(n)(pair)), n);
+      expect(pair, stored(steps.at(static_cast<std::uint32_t>(n))(pair)), std::int64_t{static_cast<std::uint32_t>(n)});
+      auto const fractional = static_cast<double>(n / 4) + 0.375;
+      expect(pair, stored(steps.at(fractional)(pair)), fractional, of_fraction);
+    }
+  }
+}
+
+}  // namespace

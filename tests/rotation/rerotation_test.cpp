@@ -1,0 +1,229 @@
+#include "posenc/rotation/rerotation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "non_numbers.hpp"
+#include "oracle/angle.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using posenc::cos_sin_rows;
+using posenc::frequencies;
+using posenc::geometric;
+using posenc::repeated_shift;
+using posenc::rerotation;
+using posenc::shift;
+using complex = std::complex<long double>;
+
+constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
+
+complex turned(long double position, double inv_freq) {
+  auto const [cos, sin] = oracle::direction_at(position, static_cast<long double>(inv_freq));
+  return {cos, sin};
+}
+
+frequencies scaled(frequencies const& f, double attention_factor) {
+  return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, attention_factor);
+}
+
+// Two phases, and what the oracle may be off by.
+double of_difference(double p, double q) { return tolerance::of_phase(p) + tolerance::of_phase(q); }
+
+template <class Real>
+void expect_rerotated(cos_sin_rows<Real> const& rows, frequencies const& from, frequencies const& to, auto const& p, auto const& q) {
+  auto const gain = to.attention_factor() / from.attention_factor();
+  auto const more = gain == 1 ? 0 : 2 * tolerance::unit_roundoff<Real>();  // the gain is rounded, and the product
+  for (std::size_t token = 0; token < p.size(); ++token) {
+    for (std::size_t i = 0; i < from.pairs(); ++i) {
+      auto const exact = turned(static_cast<long double>(q[token]), to.inv_freq()[i]) *
+                         std::conj(turned(static_cast<long double>(p[token]), from.inv_freq()[i]));
+      auto const bound =
+          gain * (tolerance::of_cosine<Real>() + more + of_difference(static_cast<double>(p[token]), static_cast<double>(q[token])));
+      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), gain * static_cast<double>(exact.real()), bound) << p[token] << ", " << i;
+      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), gain * static_cast<double>(exact.imag()), bound) << p[token] << ", " << i;
+    }
+  }
+}
+
+std::vector<std::int64_t> positions() {
+  std::vector<std::int64_t> result{0, 1, -1, 131072, farthest, farthest_back};
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 30; ++i) result.push_back(static_cast<std::int64_t>(random() >> (24 + random() % 40)) * (i % 2 == 0 ? 1 : -1));
+  return result;
+}
+
+TEST(shift, is_a_pure_rotation) {
+  auto const f = geometric(78, 1e4);
+  auto const rows = shift(scaled(f, 1.25), positions());
+  cos_sin_rows const pure(f, positions());
+  for (std::size_t token = 0; token < positions().size(); ++token) {
+    EXPECT_TRUE(std::ranges::equal(rows.cos(token), pure.cos(token)));
+    EXPECT_TRUE(std::ranges::equal(rows.sin(token), pure.sin(token)));
+  }
+  EXPECT_EQ(shift<double>(f, std::vector{0.5}).cos(0)[0], cos_sin_rows<double>(f, std::vector{0.5}).cos(0)[0]);
+  EXPECT_TRUE(shift(frequencies({0}, 1.5), std::vector{3}).view().turning().empty()) << "nothing is left to do";
+}
+
+TEST(rerotation, turns_by_the_difference_of_the_angles) {
+  auto const from = geometric(78, 1e4), to = geometric(78, 5e5);
+  expect_rerotated(rerotation(from, to, positions()), from, to, positions(), positions());
+  expect_rerotated(rerotation<double>(from, to, positions()), from, to, positions(), positions());
+  auto const longer = scaled(to, 1.19023807), smaller = scaled(from, 1.1);
+  expect_rerotated(rerotation(smaller, longer, positions()), smaller, longer, positions(), positions());
+  expect_rerotated(rerotation<double>(smaller, longer, positions()), smaller, longer, positions(), positions());
+}
+
+TEST(rerotation, moves_to_other_positions) {
+  auto const from = geometric(78, 1e4), to = geometric(78, 5e5);
+  auto const p = positions();
+  auto q = p;
+  std::ranges::reverse(q);
+  expect_rerotated(rerotation(from, to, p, q), from, to, p, q);
+  std::vector<double> halves;  // as linear interpolation has them
+  for (std::size_t i = 0; i < p.size(); ++i) halves.push_back(static_cast<double>(i) / 2);
+  expect_rerotated(rerotation(from, to, p, halves), from, to, p, halves);
+}
+
+// R(q) R(-p) = R(q - p): what is exact for one set of frequencies.
+TEST(rerotation, to_the_same_frequencies_is_a_shift) {
+  auto const f = geometric(64, 1e4);
+  std::vector<int> const p{0, 7, 1000, 131071}, q{5, 3, 1'000'000, -131071}, deltas{5, -4, 999'000, -262142};
+  auto const rows = rerotation<double>(f, f, p, q), shifted = shift<double>(f, deltas);
+  for (std::size_t token = 0; token < p.size(); ++token) {
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      EXPECT_NEAR(rows.cos(token)[i], shifted.cos(token)[i], 2 * tolerance::of_cosine<double>());
+      EXPECT_NEAR(rows.sin(token)[i], shifted.sin(token)[i], 2 * tolerance::of_cosine<double>());
+    }
+  }
+}
+
+TEST(rerotation, there_and_back_is_the_identity) {
+  auto const from = scaled(geometric(64, 1e4), 1.1), to = geometric(64, 5e5);
+  auto const there = rerotation(from, to, positions()), back = rerotation(to, from, positions()), undo = there.inverse();
+  for (std::size_t token = 0; token < positions().size(); ++token) {
+    for (std::size_t i = 0; i < from.pairs(); ++i) {
+      EXPECT_NEAR(back.cos(token)[i], undo.cos(token)[i], 4 * tolerance::unit_roundoff<float>());
+      EXPECT_NEAR(back.sin(token)[i], undo.sin(token)[i], 4 * tolerance::unit_roundoff<float>());
+    }
+  }
+}
+
+std::vector<std::size_t> turning(cos_sin_rows<float> const& rows) {
+  std::vector<std::size_t> result;
+  for (auto const [first, last] : rows.view().turning())
+    for (auto i = first; i < last; ++i) result.push_back(i);
+  return result;
+}
+
+TEST(rerotation, leaves_alone_what_stays) {
+  frequencies const from({1, 0.5, 0.25, 0, 0}), to({1, 0.4, 0.25, 0, 0.1});
+  std::vector<int> const p{3, 4};
+  EXPECT_EQ(turning(rerotation(from, to, p)), (std::vector<std::size_t>{1, 4}));
+  EXPECT_EQ(turning(rerotation(from, to, p, p)), (std::vector<std::size_t>{0, 1, 2, 4})) << "elsewhere, equal frequencies turn too";
+  EXPECT_EQ(turning(rerotation(scaled(from, 1.5), scaled(to, 1.5), p)), (std::vector<std::size_t>{1, 4}));
+  EXPECT_EQ(turning(rerotation(scaled(from, 1.5), to, p)), (std::vector<std::size_t>{0, 1, 2, 3, 4})) << "the gain reaches all";
+  EXPECT_EQ(rerotation(from, to, p).cos(1)[0], 1);
+}
+
+TEST(rerotation, refuses_what_does_not_match) {
+  std::vector<int> const p{3, 4};
+  EXPECT_EQ(message_of([&] { rerotation(geometric(8, 1e4), geometric(16, 1e4), p); }),
+            "posenc: rerotation: both frequencies must have as many pairs, got 4 and 8");
+  EXPECT_EQ(message_of([&] { rerotation(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1}); }),
+            "posenc: rerotation: there must be as many new positions as old, got 1 for 2");
+  EXPECT_EQ(message_of([&] {
+              rerotation(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1, not_a_number()});
+            }),
+            "posenc: rerotation: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
+}
+
+// The farthest that the product of all rows is from the exact rotation, in any pair.
+double drift(std::vector<complex> const& product, frequencies const& f, std::int64_t total) {
+  double worst = 0;
+  for (std::size_t i = 0; i < product.size(); ++i) {
+    worst = std::max(worst, static_cast<double>(std::abs(product[i] - turned(static_cast<long double>(total), f.inv_freq()[i]))));
+  }
+  return worst;
+}
+
+void multiply(std::vector<complex>& product, cos_sin_rows<float> const& rows) {
+  for (std::size_t i = 0; i < product.size(); ++i) {
+    product[i] *= complex(static_cast<long double>(rows.cos(0)[i]), static_cast<long double>(rows.sin(0)[i]));
+  }
+}
+
+constexpr double of_repeated_shift(double shifts) { return 4.3e-8 + 5e-16 * shifts; }
+
+TEST(repeated_shift, does_not_drift) {
+  auto const f = geometric(128, 1e4);
+  repeated_shift shifts(f);
+  std::vector<complex> product(f.pairs(), 1), plain(f.pairs(), 1);
+  auto const once = shift(f, std::vector{-1});
+  for (int n = 1; n <= 100'000; ++n) {
+    multiply(product, shifts.next(-1));
+    multiply(plain, once);
+    if (n % 1000 == 0 || n < 10) {
+      ASSERT_LE(drift(product, f, -n), of_repeated_shift(n)) << n;
+    }
+  }
+  EXPECT_EQ(shifts.total(), -100'000);
+  EXPECT_GT(drift(plain, f, -100'000), 1e-4) << "what it is for";
+}
+
+TEST(repeated_shift, holds_for_any_shifts) {
+  auto const f = scaled(geometric(128, 5e5), 1.25);
+  repeated_shift shifts(f);
+  std::vector<complex> product(f.pairs(), 1);
+  std::mt19937_64 random(2);
+  std::int64_t total = 0;
+  for (int n = 1; n <= 2000; ++n) {
+    auto const delta = static_cast<std::int64_t>(random() >> (24 + random() % 40)) * (n % 2 == 0 ? 1 : -1);
+    multiply(product, shifts.next(delta));
+    total += delta;
+    ASSERT_LE(drift(product, f, total), of_repeated_shift(n) + tolerance::of_phase(static_cast<double>(total))) << n;
+  }
+}
+
+TEST(repeated_shift, is_the_same_for_every_token) {
+  auto const f = posenc::truncated(geometric(32, 1e4), 0.5);
+  repeated_shift one(f), many(f);
+  for (int n = 0; n < 5; ++n) {
+    auto const row = one.next(-3), rows = many.next(-3, 7);
+    ASSERT_EQ(rows.tokens(), 7u);
+    for (std::size_t token = 0; token < 7; ++token) {
+      EXPECT_TRUE(std::ranges::equal(rows.cos(token), row.cos(0)));
+      EXPECT_TRUE(std::ranges::equal(rows.sin(token), row.sin(0)));
+    }
+    ASSERT_EQ(rows.view().turning().size(), 1u);
+    EXPECT_EQ(rows.view().turning()[0].last, 8u);
+  }
+  EXPECT_EQ(one.next(-3, 0).tokens(), 0u);
+}
+
+TEST(repeated_shift, refuses_to_leave_int64) {
+  repeated_shift shifts(geometric(8, 1e4));
+  shifts.next(farthest);
+  EXPECT_EQ(message_of([&] { shifts.next(1); }),
+            "posenc: repeated_shift: the sum of all shifts must fit int64, got 1 after 9223372036854775807");
+  EXPECT_EQ(shifts.total(), farthest);
+  shifts.next(farthest_back);
+  EXPECT_EQ(shifts.total(), -1);
+  EXPECT_NE(message_of([&] { shifts.next(farthest_back); }), "");
+  EXPECT_NO_THROW(shifts.next(-farthest));
+}
+
+}  // namespace
