@@ -23,6 +23,7 @@
 
 // rotation: from positions to rotated heads (xsimd)
 #include "posenc/rotation/phase.hpp"          // exact angles, in integers
+#include "posenc/rotation/cos_sin_view.hpp"   // rows of cosines and sines that somebody owns
 #include "posenc/rotation/cos_sin_rows.hpp"   // a row of cosines and sines a token
 #include "posenc/rotation/cos_sin_table.hpp"  // rows for the price of reading them
 #include "posenc/rotation/rerotation.hpp"     // rows that move rotated keys: to other positions, or other frequencies

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/require.hpp"
@@ -59,12 +60,12 @@ class cos_sin_table {
 
  private:
   using lanes = detail::phase_lanes;
-  static constexpr std::size_t in_line = 8;
-  static_assert(in_line % lanes::size == 0);
+  static constexpr std::size_t in_line = 16;
+  static_assert(in_line % (2 * lanes::size) == 0);
   struct alignas(64) line {
     double numbers[in_line];
   };
-  using table = std::vector<line>;  // [rows][lines of a row / 2][2]: of every range that turns, 8 cosines, their sines, the next 8
+  using table = std::vector<line>;  // [rows][lines of a row / 2][2]: of every range that turns, 16 cosines, their sines, the next 16
 
   std::int64_t coarse_row(std::int64_t magnitude) const noexcept {
     return (magnitude + (std::int64_t{1} << (fine_bits_ - 1))) >> fine_bits_;
@@ -124,11 +125,15 @@ class cos_sin_table {
   template <class Real>
   [[gnu::always_inline]] static void multiply(line const* coarse, line const* fine, lanes::bits const& fine_sign, lanes::bits const& sign,
                                               Real* cos, Real* sin) noexcept {
-    for (std::size_t k = 0; k < in_line; k += lanes::size) {
+    auto const product = [&](std::size_t k) {
       auto const x = lanes::load(coarse[0].numbers + k), y = lanes::load(coarse[1].numbers + k);
       auto const u = lanes::load(fine[0].numbers + k), v = signed_by(fine_sign, lanes::load(fine[1].numbers + k));
-      lanes::store(cos + k, lanes::multiply_subtract(x, u, y * v));
-      lanes::store(sin + k, signed_by(sign, lanes::multiply_add(x, v, y * u)));
+      return std::pair(lanes::multiply_subtract(x, u, y * v), signed_by(sign, lanes::multiply_add(x, v, y * u)));
+    };
+    for (std::size_t k = 0; k < in_line; k += 2 * lanes::size) {
+      auto const a = product(k), b = product(k + lanes::size);
+      lanes::store(cos + k, a.first, b.first);
+      lanes::store(sin + k, a.second, b.second);
     }
   }
 

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/turn.hpp"
 
 namespace posenc::detail {
@@ -152,6 +152,7 @@ template <class Walk>
 void carry_dims(Walk const& walk, typename Walk::place_type at, std::size_t first, std::size_t count) noexcept {
   using S = typename Walk::from_type;
   using T = typename Walk::to_type;
+  if (count == 0) return;
   at.move(static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(first));
   for (std::size_t head = 0; head < walk.heads; ++head, at.next_head(walk.from_stride, walk.to_stride)) {
     if constexpr (std::same_as<S, T> && !Walk::fused) {
@@ -176,6 +177,7 @@ void carry_pairs(Walk const& walk, typename Walk::place_type const& at, [[maybe_
   using T = typename Walk::to_type;
   auto pair = standing.first;
   auto const last = standing.last, count = last - pair;
+  if (count == 0) return;
   if constexpr (!std::same_as<From, To>) {
     if constexpr (Walk::has_registers)
       pair = by_registers<From, To, stand<From, To, lanes<S>, lanes<T>>>(std::index_sequence<1>{}, walk, at, cos, cos, pair, last);

@@ -28,6 +28,7 @@ struct phase_lanes : phase_word, lanes<double> {
   using phase_word::multiply_add, phase_word::number, lanes<double>::store;
   static bits load_bits(phase const* from) noexcept { return *from; }
   static void store(float* to, number x) noexcept { *to = static_cast<float>(x); }
+  static void store(auto* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
 };
 
 #else
@@ -86,6 +87,19 @@ struct phase_lanes : lanes<double> {
     std::array<double, size> wide;
     x.store_unaligned(wide.data());
     for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<float>(wide[i]);
+#endif
+  }
+  /// x, then y: as floats, in one piece, for what reads one register of them soon after would wait for two.
+  static void store(double* to, number const& x, number const& y) noexcept { store(to, x), store(to + size, y); }
+  static void store(float* to, number const& x, number const& y) noexcept {
+#if defined(__AVX512DQ__)
+    _mm512_storeu_ps(to, _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x.data)), _mm512_cvtpd_ps(y.data), 1));
+#elif defined(__AVX__) && !defined(__AVX512F__)
+    _mm256_storeu_ps(to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x.data)), _mm256_cvtpd_ps(y.data), 1));
+#elif defined(__SSE2__) && !defined(__AVX__)
+    _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x.data), _mm_cvtpd_ps(y.data)));
+#else
+    store(to, x), store(to + size, y);
 #endif
   }
 };

@@ -9,7 +9,7 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/paged_heads.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"

@@ -1,0 +1,113 @@
+// Writes one row: the cosines and sines of every pair at one position.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/cos_sin_view.hpp"
+#include "posenc/rotation/phase_lanes.hpp"
+
+namespace posenc {
+
+/// A position: an integer that fits int64, or a finite fractional number below 2^63 in magnitude.
+template <class P>
+concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating_point<P>;
+
+template <class R>
+concept position_range = std::ranges::sized_range<R const> && position<std::ranges::range_value_t<R>>;
+
+namespace detail {
+
+constexpr std::int64_t exact(std::integral auto p) noexcept { return static_cast<std::int64_t>(p); }
+constexpr double exact(std::floating_point auto p) noexcept { return static_cast<double>(p); }
+
+void require_position(char const* what, std::integral auto p, std::size_t token) {
+  require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p, " at token ", token);
+}
+void require_position(char const* what, std::floating_point auto p, std::size_t token) {
+  auto const x = exact(p);
+  require(is_finite(x) && x >= -0x1p63 && x < 0x1p63, what, ": a position must be finite and within [-2^63, 2^63), got ", x, " at token ",
+          token);
+}
+
+/// Throws unless angles can be made of all; how many there are.
+template <position_range Positions>
+std::size_t count_positions(char const* what, Positions const& positions) {
+  std::size_t token = 0;
+  for (auto const p : positions) require_position(what, p, token++);
+  return token;
+}
+
+/// What the rows of all tokens have in common.
+struct row_form {
+  std::size_t pairs;
+  std::vector<pair_range> turning;
+  double factor;      ///< on cosines and sines
+  double undo_scale;  ///< 1 / factor^2
+
+  /// turns(i): whether pair i does. A factor has to reach those too that do not.
+  row_form(std::size_t pair_count, double its_factor, auto const& turns)
+      : pairs(pair_count), factor(its_factor), undo_scale(1 / (factor * factor)) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      if (!turns(i) && factor == 1) continue;
+      if (turning.empty() || turning.back().last != i) turning.push_back({i, i});
+      ++turning.back().last;
+    }
+  }
+  explicit row_form(frequencies const& f)
+      : row_form(f.pairs(), f.attention_factor(), [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
+};
+
+// Both apart from the loop over ranges: clang 14 would keep their constants on the stack there.
+template <class Real>
+[[gnu::noinline]] std::size_t write_pairs_in_twos(Real* cos, Real* sin, pair_range range, double gain, auto const& angles) noexcept {
+  auto const angles_from = angles;  // out of memory
+  constexpr auto size = phase_lanes::size;
+  auto const factor = phase_lanes::number(gain);
+  auto i = range.first;
+  for (; range.last - i >= 2 * size; i += 2 * size) {  // one alone waits for itself
+    auto const a = cos_sin_lanes(angles_from(i)), b = cos_sin_lanes(angles_from(i + size));
+    phase_lanes::store(cos + i, a.cos * factor, b.cos * factor);
+    phase_lanes::store(sin + i, a.sin * factor, b.sin * factor);
+  }
+  return i;
+}
+template <class Real>
+[[gnu::noinline]] void write_last_pairs(Real* cos, Real* sin, pair_range range, double gain, auto const angles_from) noexcept {
+  for (auto i = range.first; i < range.last; i += phase_lanes::size) {
+    auto const values = cos_sin_lanes(angles_from(i));
+    store_first(cos + i, values.cos * phase_lanes::number(gain), range.last - i);
+    store_first(sin + i, values.sin * phase_lanes::number(gain), range.last - i);
+  }
+}
+
+/// One row: factor * cos and factor * sin of angles_from(i), the phases of a register of pairs from i on.
+template <class Real>
+void write_row(Real* row, row_form const& form, auto const& angles_from) noexcept {
+  for (auto const range : form.turning) {
+    auto const done = write_pairs_in_twos(row, row + form.pairs, range, form.factor, angles_from);
+    if (done != range.last) write_last_pairs(row, row + form.pairs, {done, range.last}, form.factor, angles_from);
+  }
+}
+
+template <class Real>
+void write_row_at(std::int64_t position, phase_steps const& steps, Real* row, row_form const& form) noexcept {
+  if (std::in_range<std::uint32_t>(position)) return write_row(row, form, steps.at(static_cast<std::uint32_t>(position)));
+  write_row(row, form, steps.at(position));
+}
+template <class Real>
+void write_row_at(double position, phase_steps const& steps, Real* row, row_form const& form) noexcept {
+  auto const whole = static_cast<std::int64_t>(std::floor(position));
+  if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, form);
+  write_row(row, form, steps.at(position));
+}
+
+}  // namespace detail
+}  // namespace posenc
