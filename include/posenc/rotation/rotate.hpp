@@ -30,11 +30,10 @@ namespace posenc {
 /// the head, and what is written lies apart from all else that is read or written.
 template <class First, class... More>
 void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows, First const& first, More const&... more) {
-  first.check(rows), (more.check(rows), ...);
-  detail::check_apart(first, more...);
-  [&](auto const&... rotations) {
-    for (std::size_t token = 0; token < rows.tokens(); ++token) (rotations.rotate(token), ...);
-  }(typename First::tokens(first, rows), typename More::tokens(more, rows)...);
+  [&](auto const&... checked) {
+    detail::check_apart(first, more...);
+    for (std::size_t token = 0; token < rows.tokens(); ++token) (checked.rotate(token), ...);
+  }(typename First::checked(first, rows), typename More::checked(more, rows)...);
 }
 
 template <pair_layout Layout, writable_heads V>

@@ -49,6 +49,9 @@ class rotation {
   rotation(Source const& source, Target const& target, rotary_block block = rotary_block::first())
       : source_(source), target_(target), block_(block) {}
 
+  Source const& source() const noexcept { return source_; }
+  Target const& target() const noexcept { return target_; }
+
   /// Which dims are rotary; the first ones, unless told.
   rotation block(rotary_block block) const {
     auto result = *this;
@@ -72,34 +75,25 @@ class rotation {
     return result;
   }
 
-  // What rotate asks, before anything is changed.
-  void check(cos_sin_view<real> const& rows) const {
-    detail::require(rows.tokens() == source_.tokens(), "rotate: there must be one row a token, got ", rows.tokens(), " rows for ",
-                    source_.tokens(), " tokens");
-    detail::require(source_.tokens() == target_.tokens() && source_.heads() == target_.heads() && source_.head_dim() == target_.head_dim(),
-                    "rotate: source and target must have one shape, got ", source_.tokens(), " tokens x ", source_.heads(), " heads of ",
-                    source_.head_dim(), " and ", target_.tokens(), " x ", target_.heads(), " of ", target_.head_dim());
-    block_.first_dim(source_.head_dim(), rows.rotary_dim());
-    detail::require(in_place() ? std::same_as<From, To> : !detail::may_overlap(source_, target_),
-                    "rotate: source and target must be the same heads in the same layout, or lie apart");
-  }
-  template <class Other>
-  void check_apart(Other const& other) const {
-    detail::require(!detail::may_overlap(target_, other.source_) && !detail::may_overlap(target_, other.target_) &&
-                        !detail::may_overlap(source_, other.target_),
-                    "rotate: what one rotation of a call writes must lie apart from the others");
-  }
-
-  // And then, of each token in turn, once for all of them.
-  class tokens {
+  // What rotate does with it: first all is checked, then each token is rotated in turn.
+  class checked {
    public:
-    tokens(rotation const& r, cos_sin_view<real> const& rows) noexcept
-        : r_(r), rows_(rows), first_dim_(r.block_.first_dim(r.source_.head_dim(), rows.rotary_dim())) {
+    checked(rotation const& r, cos_sin_view<real> const& rows) : r_(r), rows_(rows) {
+      auto const& from = r.source_;
+      auto const& to = r.target_;
+      detail::require(rows.tokens() == from.tokens(), "rotate: there must be one row a token, got ", rows.tokens(), " rows for ",
+                      from.tokens(), " tokens");
+      detail::require(from.tokens() == to.tokens() && from.heads() == to.heads() && from.head_dim() == to.head_dim(),
+                      "rotate: source and target must have one shape, got ", from.tokens(), " tokens x ", from.heads(), " heads of ",
+                      from.head_dim(), " and ", to.tokens(), " x ", to.heads(), " of ", to.head_dim());
+      first_dim_ = r.block_.first_dim(from.head_dim(), rows.rotary_dim());
+      bool const in_place = r.in_place();
+      detail::require(in_place ? std::same_as<From, To> : !detail::may_overlap(from, to),
+                      "rotate: source and target must be the same heads in the same layout, or lie apart");
+      carries_ = Fused || !in_place;
       std::size_t turning = 0;
       for (auto const [first, last] : rows.turning()) turning += last - first;
-      auto const bytes = r.source_.tokens() * r.source_.heads() * 2 * turning * sizeof(from_type);
-      ahead_ = bytes >= beyond_cache && r.dense();
-      carries_ = Fused || !std::same_as<From, To> || !r.in_place();
+      ahead_ = from.tokens() * from.heads() * 2 * turning * sizeof(from_type) >= beyond_cache && r.dense();
     }
 
     void rotate(std::size_t token) const noexcept { ahead_ ? rotate<true>(token) : rotate<false>(token); }
@@ -152,8 +146,15 @@ class rotation {
     rotation const& r_;
     cos_sin_view<real> const& rows_;
     std::size_t first_dim_;
-    bool ahead_, carries_;
+    bool carries_, ahead_;
   };
+
+  template <class Other>
+  void check_apart(Other const& other) const {
+    detail::require(!detail::may_overlap(target_, other.source()) && !detail::may_overlap(target_, other.target()) &&
+                        !detail::may_overlap(source_, other.target()),
+                    "rotate: what one rotation of a call writes must lie apart from the others");
+  }
 
  private:
   using fused = rotation<From, To, Source, Target, true>;
