@@ -1,0 +1,12 @@
+// The suites of the report, each in a folder of its own.
+#pragma once
+
+#include "report/report.hpp"
+
+namespace bench {
+
+void add_rotation(report&);
+void add_around(report&);
+void add_rows(report&);
+
+}  // namespace bench
