@@ -30,6 +30,7 @@
 #include "posenc/rotation/float_angles.hpp"   // rows as Hugging Face computes them
 #include "posenc/rotation/layout.hpp"         // halves, interleaved
 #include "posenc/rotation/rotary_block.hpp"   // which dims of a head are rotated
+#include "posenc/rotation/rms_norm.hpp"       // a norm of the head before it
 #include "posenc/rotation/rotation.hpp"       // one set of heads: from where to where, norm and scale on the way
 #include "posenc/rotation/rotate.hpp"         // the rotation itself
 #include "posenc/rotation/relayout.hpp"       // from one layout to the other: heads, caches, weights

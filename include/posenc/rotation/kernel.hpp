@@ -6,7 +6,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +76,7 @@ template <class From, class To, class Turn, std::size_t Turns, class Walk, class
           turns[j].write(numbers, j * Turn::pairs, all, turns[j].turned(numbers, j * Turn::pairs, all));
       }
     }
-    for (std::size_t n = 0; n < count; ++n) at.next_head(from_stride, to_stride);
+    at.next_head(from_stride, to_stride, static_cast<std::ptrdiff_t>(count));
   }
   return stop;
 }
@@ -205,29 +204,6 @@ void rotate_token(Walk const& walk, typename Walk::place_type const& at, Real co
   carry_dims(walk, at, 0, walk.first_dim);
   auto const behind = walk.first_dim + 2 * walk.pairs;
   carry_dims(walk, at, behind, walk.head_dim - behind);
-}
-
-// Mean of the squares of a head.
-template <class S>
-arithmetic_t<S> mean_square(S const* head, std::size_t count) noexcept {
-  arithmetic_t<S> sum = 0;
-  std::size_t i = 0;
-  if constexpr (lanes<S>::size > 1) {
-    using number = typename lanes<S>::number;
-    number sums[2] = {number(0), number(0)};
-    for (; i + 2 * lanes<S>::size <= count; i += 2 * lanes<S>::size) {
-      number x[2];
-      if constexpr (lanes<S>::apart) {
-        lanes<S>::load_pairs(head + i, x[0], x[1]);
-      } else {
-        halves::load<lanes<S>>(head + i, 0, lanes<S>::size, x[0], x[1]);
-      }
-      for (std::size_t j = 0; j < 2; ++j) sums[j] = lanes<S>::multiply_add(x[j], x[j], sums[j]);
-    }
-    sum = lanes<S>::sum(sums[0] + sums[1]);
-  }
-  for (; i < count; ++i) sum = multiply_add(load(head[i]), load(head[i]), sum);
-  return sum / static_cast<arithmetic_t<S>>(count);
 }
 
 }  // namespace posenc::detail

@@ -1,11 +1,9 @@
-// A register of numbers, whatever type stores them: loads, stores and fused multiply-adds. The one header that includes xsimd, and
-// that knows what differs between its versions 8.1 to 14.
+// Numbers in registers, whatever type stores them: how they are read and written.
 #pragma once
-
-#include <xsimd/xsimd.hpp>
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <complex>
 #include <concepts>
 #include <cstddef>
@@ -15,15 +13,9 @@
 
 #include "posenc/core/multiply_add.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/rotation/registers.hpp"
 
 namespace posenc::detail {
-
-/// Whether there are 32 vector registers, not 16 or none.
-#if defined(__AVX512F__) || defined(__aarch64__)
-inline constexpr bool many_registers = true;
-#else
-inline constexpr bool many_registers = false;
-#endif
 
 /// One number at a time: tails, and everything where xsimd knows no architecture.
 template <storable T>
@@ -33,9 +25,11 @@ struct one_lane {
 
   static number load(T const* from) noexcept { return posenc::load(*from); }
   static void store(T* to, number x) noexcept { posenc::store(*to, x); }
+  static void store(T* to_x, number x, T* to_y, number y) noexcept { store(to_x, x), store(to_y, y); }
   static void load_pairs(T const* from, number& x, number& y) noexcept { x = load(from), y = load(from + 1); }
   static void store_pairs(T* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
   using row = one_lane<number>;  ///< of the numbers that cosines, sines and weights are
+  static number square_root(number x) noexcept { return std::sqrt(x); }
   static number multiply_add(number a, number b, number c) noexcept { return detail::multiply_add(a, b, c); }
   static number multiply_subtract(number a, number b, number c) noexcept { return detail::multiply_add(a, b, -c); }
 };
@@ -54,79 +48,10 @@ struct lanes : one_lane<T> {};
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-template <class To, class From>
-xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
-  // clang-format off
-  if constexpr (requires { { xsimd::bitwise_cast<To>(x) } -> std::same_as<xsimd::batch<To>>; }) {
-    return xsimd::bitwise_cast<To>(x);
-  } else {
-    return xsimd::bitwise_cast<xsimd::batch<To>>(x);  // 8.1
-  }
-  // clang-format on
-}
-
-template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format)>
-struct lanes;
-
-/// A register of numbers of type Number: float or double.
-template <class Number>
-struct register_arithmetic {
-  using number = xsimd::batch<Number>;
-  static constexpr std::size_t size = number::size;
-
-  using row = lanes<Number>;  ///< of the numbers that cosines, sines and weights are
-
-  // xsimd 8.1 multiplies and adds in two steps on AVX-512, and clang leaves it at that.
-  static number multiply_add(number const& a, number const& b, number const& c) noexcept {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(Number) == 4) return number(_mm512_fmadd_ps(a.data, b.data, c.data));
-    if constexpr (sizeof(Number) == 8) return number(_mm512_fmadd_pd(a.data, b.data, c.data));
-#else
-    return xsimd::fma(a, b, c);
-#endif
-  }
-  static number multiply_subtract(number const& a, number const& b, number const& c) noexcept {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(Number) == 4) return number(_mm512_fmsub_ps(a.data, b.data, c.data));
-    if constexpr (sizeof(Number) == 8) return number(_mm512_fmsub_pd(a.data, b.data, c.data));
-#else
-    return xsimd::fms(a, b, c);
-#endif
-  }
-
-  static Number sum(number const& x) noexcept {
-    if constexpr (requires { reduce_add(x); }) {
-      return reduce_add(x);
-    } else {
-      return hadd(x);  // 8.1
-    }
-  }
-
-  /// x1 x0 x3 x2 ... of x0 x1 x2 x3 ...
-  static number neighbours_swapped(number const& x) noexcept {
-    struct neighbour {
-      static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
-    };
-    using index = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
-    if constexpr (requires { xsimd::make_batch_constant<index, neighbour>(); }) {
-      return xsimd::swizzle(x, xsimd::make_batch_constant<index, neighbour>());
-    } else {
-      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index>, neighbour>());  // 8.1
-    }
-  }
-
-  /// x, as a register: g++ would read it from memory again at each use, for every use can take a memory operand.
-  static number kept(number x) noexcept {
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-    asm("" : "+v"(x.data));
-#endif
-    return x;
-  }
-};
-
 /// float and double: stored as they are computed with.
-template <storable T, class Format, std::size_t Bytes>
+template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format)>
 struct lanes : register_arithmetic<Format> {
+  using row = lanes<Format>;  ///< of the numbers that cosines, sines and weights are
   using typename register_arithmetic<Format>::number;
   using pairs = xsimd::batch<std::complex<Format>>;
   static constexpr bool apart = false;  ///< whether load_pairs costs nothing over two loads
@@ -135,6 +60,7 @@ struct lanes : register_arithmetic<Format> {
     return register_arithmetic<Format>::kept(number::load_unaligned(reinterpret_cast<Format const*>(from)));
   }
   static void store(T* to, number const& x) noexcept { x.store_unaligned(reinterpret_cast<Format*>(to)); }
+  static void store(T* to_x, number const& x, T* to_y, number const& y) noexcept { store(to_x, x), store(to_y, y); }
   static void load_pairs(T const* from, number& x, number& y) noexcept {
     auto const both = pairs::load_unaligned(reinterpret_cast<std::complex<Format> const*>(from));
     x = both.real(), y = both.imag();
@@ -155,6 +81,7 @@ struct word_register {
 /// half and bfloat16: stored in 16 bits, computed with in float.
 template <storable T, class Format>
 struct lanes<T, Format, 2> : register_arithmetic<float> {
+  using row = lanes<float>;
   using register_arithmetic<float>::size;
   using bits = word_register::bits;
   static_assert(std::endian::native == std::endian::little, "the first of a pair is the low half of its word");
@@ -190,12 +117,20 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
 #endif
 #if defined(__AVX512BF16__)
     if constexpr (rounds) {
-      if (!any_tiny(x, x)) [[likely]] {
-        return _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x.data)));
-      }
+      if (!any_tiny(x, x)) [[likely]]
+        return round_and_store(to, x);
     }
 #endif
     encode_and_store(to, x);
+  }
+  [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y, number const& y) noexcept {
+#if defined(__AVX512BF16__)
+    if constexpr (rounds) {
+      if (!any_tiny(x, y)) [[likely]]
+        return round_and_store(to_x, x), round_and_store(to_y, y);
+    }
+#endif
+    store(to_x, x), store(to_y, y);
   }
   [[gnu::always_inline]] static void load_pairs(T const* from, number& x, number& y) noexcept {
     auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
@@ -234,6 +169,9 @@ struct lanes<T, Format, 2> : register_arithmetic<float> {
   }
 
 #if defined(__AVX512BF16__)
+  static void round_and_store(T* to, number const& x) noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x.data)));
+  }
   // Zeros, or subnormals, which the CPU would make zeros.
   static bool any_tiny(number const& x, number const& y) noexcept {
     auto const exponent = _mm512_set1_epi32(0x7f80'0000);

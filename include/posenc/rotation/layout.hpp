@@ -19,7 +19,7 @@ struct halves {
   template <class Lanes, class T>
   static void store(T* block, std::size_t pair, std::size_t pairs, typename Lanes::number const& x,
                     typename Lanes::number const& y) noexcept {
-    Lanes::store(block + pair, x), Lanes::store(block + pairs + pair, y);
+    Lanes::store(block + pair, x, block + pairs + pair, y);
   }
 };
 

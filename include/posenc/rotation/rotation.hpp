@@ -1,6 +1,7 @@
 // One set of heads to be rotated: where from, where to, and what is done on the way, all in one pass over memory.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -12,6 +13,7 @@
 #include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rms_norm.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 
 namespace posenc {
@@ -29,14 +31,6 @@ template <class V>
 concept writable_heads = heads_of_tokens<V> && writable<typename V::element_type>;
 template <class V, class Source>
 concept target_of = writable_heads<V> && std::same_as<arithmetic_t<typename V::element_type>, arithmetic_t<typename Source::element_type>>;
-
-/// RMS norm of a head x of n numbers: x_i w_i / sqrt(sum x^2 / n + eps). [Zhang 2019]  Qwen 3 and Gemma 3 have one before the rotation
-/// (Gemma's w is 1 + its stored weight). weight: [head_dim], or empty for 1. It must live as long as the rotation.
-template <std::floating_point Real>
-struct rms_norm {
-  std::span<Real const> weight;
-  Real eps;
-};
 
 /// From and To are pair layouts; Fused, whether something is done besides the rotation. Made by rotation_of.
 template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<Source> Target, bool Fused = false>
@@ -112,15 +106,12 @@ class rotation {
         auto const* const weights = r_.weight_.empty() ? nullptr : r_.weight_.data();
         if (!r_.normalises_) return rotate_heads(walk<Ahead>(r_.source_.heads()), {from, to, weights, &r_.scale_, false}, token);
         constexpr std::size_t some = 64;  // heads that the first cache holds from their norm to their rotation
-        real gains[some];
+        detail::head_gains<real, some> gains;
         for (std::size_t head = 0; head < r_.source_.heads(); head += some) {
           auto const heads = walk<Ahead>(std::min(some, r_.source_.heads() - head));
           auto const n = static_cast<std::ptrdiff_t>(head);
-          place at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains, true};
-          for (std::size_t i = 0; i < heads.heads; ++i) {
-            auto const* const x = at.from + static_cast<std::ptrdiff_t>(i) * heads.from_stride;
-            gains[i] = r_.scale_ / std::sqrt(detail::mean_square(x, heads.head_dim) + r_.eps_);
-          }
+          place const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains.values, true};
+          gains.compute(at.from, heads.from_stride, heads.heads, heads.head_dim, r_.eps_, r_.scale_);
           rotate_heads(heads, at, token);
         }
       }

@@ -16,7 +16,9 @@ struct place {
   T* to;
 
   void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept { from += from_step, to += to_step; }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride) noexcept { move(from_stride, to_stride); }
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride, std::ptrdiff_t heads = 1) noexcept {
+    move(heads * from_stride, heads * to_stride);
+  }
   template <class Layout, class Row>
   void weigh(std::size_t, std::size_t, auto&, auto&) const noexcept {}
   template <class Row>
@@ -38,9 +40,9 @@ struct place<S, T, true> {
     from += from_step, to += to_step;
     if (weights != nullptr) weights += from_step;
   }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride) noexcept {
-    from += from_stride, to += to_stride;
-    if (gain_a_head) ++gain;
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride, std::ptrdiff_t heads = 1) noexcept {
+    from += heads * from_stride, to += heads * to_stride;
+    if (gain_a_head) gain += heads;
   }
   /// x and y lie as Layout has it, from `pair` on, of `all` pairs.
   template <class Layout, class Row>
