@@ -1,4 +1,4 @@
-// The report for the screen, 100 columns wide: a group a suite, type and layout, a line a case and head_dim, four numbers a place.
+// The report for the screen, 122 columns wide: a group a suite, type and layout, a line a case and head_dim, four numbers a place.
 #pragma once
 
 #include <algorithm>
@@ -24,50 +24,50 @@ inline std::string shown(number x, std::size_t width) {
 }
 
 struct table {
-  static constexpr std::size_t label = 16, time = 6, ratio = 5, cell = time + 3 * ratio;
+  static constexpr std::size_t label = 21, time = 7, ratio = 5, cell = time + 1 + 3 * ratio, error_width = 9;
 
   static std::string group_name(measured_case const& c) { return c.suite + ", " + c.type + (c.layout.empty() ? "" : ", " + c.layout); }
+  static std::string line_name(measured_case const& c) { return c.name + ' ' + std::to_string(c.head_dim); }
 
   static void write_group(std::ostream& out, report const& r, std::vector<measured_case const*> const& group) {
     std::vector<std::string> places;
-    double error = 0;
-    for (auto const* c : group) {
-      if (std::ranges::count(places, c->where) == 0) places.push_back(c->where);
-      error = std::max(error, c->error.value_or(0));
+    for (auto const* const place : {"L1", "L2", "L3", "DRAM", ""}) {
+      if (std::ranges::any_of(group, [&](auto const* c) { return c->where == place; })) places.emplace_back(place);
     }
-    char text[64];
-    std::snprintf(text, sizeof text, error > 0 ? "largest error %.1e" : "", error);
-    auto const name = group_name(*group.front());
-    out << '\n' << name << padded(text, label + 4 * cell - name.size()) << "\n" << std::string(label, ' ');
-    for (auto const& place : places) out << padded(place, cell);
-    out << "\n" << std::string(label, ' ');
-    for (std::size_t i = 0; i < places.size(); ++i)
-      out << padded("ns", time) << padded("limit", ratio + 1) << padded("loop", ratio) << padded("Eig.", ratio - 1);
+    auto const row = [](std::string text) { return text + std::string(text.size() < label ? label - text.size() : 0, ' '); };
+    out << '\n' << group_name(*group.front()) << '\n' << row("") << padded("max error", error_width);
+    for (auto const& place : places)
+      out << padded(place.empty() ? "ns" : place, time) << padded("limit", ratio + 1) << padded("loop", ratio) << padded("Eig.", ratio);
     out << '\n';
     std::vector<std::string> written;
     for (auto const* first : group) {
-      auto const line = [](measured_case const* c) { return c->name + ' ' + std::to_string(c->head_dim); };
-      if (std::ranges::count(written, line(first)) > 0) continue;
-      written.push_back(line(first));
-      auto text_of_line = line(first) + std::string(line(first).size() < label ? label - line(first).size() : 0, ' ');
+      if (std::ranges::count(written, line_name(*first)) > 0) continue;
+      written.push_back(line_name(*first));
+      std::string numbers;
+      double error = -1;
       for (auto const& place : places) {
-        auto const found = std::ranges::find_if(group, [&](auto const* c) { return c->where == place && line(c) == line(first); });
+        auto const found =
+            std::ranges::find_if(group, [&](auto const* c) { return c->where == place && line_name(*c) == line_name(*first); });
         if (found == group.end()) {
-          text_of_line.append(cell, ' ');
+          numbers.append(cell, ' ');
           continue;
         }
         auto const& c = **found;
-        text_of_line += shown(r.ns_per_row(&c), time) + shown(r.of_limit(c), ratio) + shown(r.times_plain_loop(c), ratio) +
-                        shown(r.times_eigen(c), ratio);
+        error = std::max(error, c.error.value_or(-1));
+        numbers += shown(r.ns_per_row(&c), time) + shown(r.of_limit(c), ratio + 1) + shown(r.times_plain_loop(c), ratio) +
+                   shown(r.times_eigen(c), ratio);
       }
-      out << text_of_line.substr(0, text_of_line.find_last_not_of(' ') + 1) << '\n';
+      char text[32] = "";
+      if (error >= 0) std::snprintf(text, sizeof text, "%.1e", error);
+      numbers = row(line_name(*first)) + padded(text, error_width) + numbers;
+      out << numbers.substr(0, numbers.find_last_not_of(' ') + 1) << '\n';
     }
   }
 };
 
 inline void write_table(std::ostream& out, report const& r) {
-  out << "ns: a row, that is one vector of head_dim numbers    limit: time of scaling the same bytes / ours (1 = no faster is possible)\n"
-         "loop: plain loop's time / ours                       Eig.: Eigen expression's time / ours\n"
+  out << "L1, L2 ...: ns a row, one vector of head_dim numbers   limit: time of scaling the same bytes / ours (1 = no faster is possible)\n"
+         "loop: plain loop's time / ours                         Eig.: Eigen expression's time / ours\n"
          "L1: 1 token x 40 heads   L2: 16 x 32   L3: 512 x 32   DRAM: 4096 x 32, the caches that 128 floats a head fit into\n";
   std::vector<std::vector<measured_case const*>> groups;
   for (auto const& c : r.cases()) {
