@@ -62,6 +62,22 @@ double of_rotated(double x, double y, double result, double attention_factor = 1
          of_rotating<T>(attention_factor * x, attention_factor * y, result);
 }
 
+/// The gain scale / sqrt(sum x^2 / n + eps) of n numbers in the arithmetic of T, relative: the root halves what the sum is off by, in any
+/// order; then the mean, eps, the root and the quotient, of which a fast mode may take the last two from an estimate.
+template <posenc::storable T>
+double of_gain(std::size_t n) {
+  return ((static_cast<double>(n) + 2) / 2 + 8) * unit_roundoff<posenc::arithmetic_t<T>>();
+}
+
+/// A number of the pair (x, y), already weighed (one rounding), rotated and multiplied by a gain that is itself off by gain_error.
+template <posenc::storable T>
+double of_amplified(double x, double y, double result, double gain, double gain_error, double attention_factor = 1) {
+  constexpr auto u = unit_roundoff<posenc::arithmetic_t<T>>();
+  auto const rotated = attention_factor * (std::abs(x) + std::abs(y)) * (of_cosine<T>() + 5 * u);
+  auto const amplified = std::abs(gain) * rotated + std::abs(result) * (gain_error + u);
+  return amplified + of_storing<T>(std::abs(result) + amplified);
+}
+
 /// base^exponent for |exponent| <= 1, relative: std::pow is within 4 ULPs (what a vectorised one under -ffast-math promises), and the
 /// exponent's rounding tells |ln base| times.
 inline double of_power(double base) { return (8 + std::abs(std::log(base))) * unit_roundoff<double>(); }

@@ -246,4 +246,78 @@ TEST(heads_view, fits_into_memory_up_to_the_last_byte_that_a_pointer_difference_
   expect_limit<posenc::half>();
 }
 
+// Whether a number of one is at the address of a number of the other: told byte by byte.
+template <class S, class T>
+bool shares(heads_view<S> const& a, heads_view<T> const& b) {
+  for (std::size_t s = 0; s < a.tokens() * a.heads(); ++s)
+    for (std::size_t t = 0; t < b.tokens() * b.heads(); ++t) {
+      auto const x = a(s / a.heads(), s % a.heads());
+      auto const y = b(t / b.heads(), t % b.heads());
+      auto const first = reinterpret_cast<std::uintptr_t>(x.data()), second = reinterpret_cast<std::uintptr_t>(y.data());
+      if (first < second + y.size_bytes() && second < first + x.size_bytes()) return true;
+    }
+  return false;
+}
+
+// Two views that may have strides in common: what may_overlap sees of them.
+template <class S, class T>
+void expect_never_denies_an_overlap(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  auto const up_to = [&](std::size_t n) { return 1 + random() % n; };
+  auto const between = [&](int least, int most) {
+    return static_cast<std::ptrdiff_t>(random() % static_cast<unsigned>(most - least + 1)) + least;
+  };
+  int shared = 0, known_apart = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    heads_shape const of_a{up_to(4), up_to(4), up_to(4)}, of_b{up_to(4), up_to(4), up_to(4)};
+    constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(S)), other_size = static_cast<std::ptrdiff_t>(sizeof(T));
+    auto const multiple = size * other_size;
+    heads_strides a{between(-20, 40), between(-12, 20)};
+    if (random() % 2 == 0) a.token = a.head * between(-4, 8);
+    heads_strides b{between(-20, 40), between(-12, 20)};
+    if (random() % 4 != 0) a.token = a.token * multiple / size, b.token = a.token * size / other_size;
+    if (random() % 4 != 0) a.head = a.head * multiple / size, b.head = a.head * size / other_size;
+    auto const offset = between(-60, 60);
+    heads_view<S const> const x(reinterpret_cast<S const*>(middle), of_a, a);
+    heads_view<T const> const y(reinterpret_cast<T const*>(middle) + offset, of_b, b);
+    bool const share = shares(x, y), may = posenc::detail::may_overlap(x, y);
+    ASSERT_TRUE(may || !share) << of_a.tokens << 'x' << of_a.heads << 'x' << of_a.head_dim << " strides " << a.token << ' ' << a.head
+                               << " and " << of_b.tokens << 'x' << of_b.heads << 'x' << of_b.head_dim << " strides " << b.token << ' '
+                               << b.head << " at " << offset;
+    ASSERT_EQ(may, posenc::detail::may_overlap(y, x));
+    shared += share;
+    known_apart += !may && overlap(x.memory(), y.memory());
+  }
+  EXPECT_GT(shared, 1000);
+  EXPECT_GT(known_apart, 1000) << "views entangled and apart must occur";
+}
+
+TEST(heads_view, never_denies_that_it_shares_numbers_with_another) {
+  expect_never_denies_an_overlap<float, float>(1);
+  expect_never_denies_an_overlap<float, posenc::half>(2);
+  expect_never_denies_an_overlap<posenc::half, posenc::half>(3);
+}
+
+// As engines lay them out: [tokens][q heads, k heads, v heads], [tokens][heads][q, k, v], and tokens that are interleaved.
+TEST(heads_view, sees_apart_what_lies_side_by_side) {
+  auto const apart = [](heads_view<float> const& a, heads_view<float> const& b) {
+    return !posenc::detail::may_overlap(a, b) && !posenc::detail::may_overlap(b, a);
+  };
+  auto* const data = memory.data();
+  EXPECT_TRUE(apart({data, {5, 4, 8}, {56, 8}}, {data + 32, {5, 2, 8}, {56, 8}}));
+  EXPECT_TRUE(apart({data, {5, 4, 8}, {56, 8}}, {data + 48, {5, 1, 8}, {56, 8}}));
+  EXPECT_TRUE(apart({data + 2 * 56, {5, 4, 8}, {56, 8}}, {data + 32, {5, 2, 8}, {56, 8}})) << "others' tokens too";
+  EXPECT_FALSE(apart({data, {5, 4, 8}, {56, 8}}, {data + 31, {5, 2, 8}, {56, 8}}));
+  EXPECT_FALSE(apart({data, {5, 4, 8}, {56, 8}}, {data + 48, {5, 2, 8}, {56, 8}})) << "into the next token";
+  EXPECT_TRUE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 8}, {96, 24}}));
+  EXPECT_TRUE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 16}, {96, 24}}));
+  EXPECT_FALSE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 17}, {96, 24}}));
+  EXPECT_TRUE(apart({data, {5, 1, 8}, {16, 8}}, {data + 8, {5, 1, 8}, {16, 8}})) << "every other token";
+}
+
+TEST(heads_view, of_no_heads_has_no_token) {
+  EXPECT_EQ(heads_view<float>(nullptr, {4, 0, 8}, {far, far}).token(3), nullptr);
+  EXPECT_EQ(heads_view<float>(middle, {4, 0, 8}, {far, far}).token(3), nullptr);
+}
+
 }  // namespace

@@ -1,13 +1,25 @@
 #pragma once
 
-/// Heads placed in memory in every way that strides allow, with something before, between and after them.
+/// Heads placed in memory in every way that strides allow, with something before, between and after them; and what rotations make of
+/// them.
+
+#include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "numbers.hpp"
+#include "oracle/rotary.hpp"
 #include "posenc/core/heads_view.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+#include "tolerance.hpp"
 
 /// Where the heads of a token, and the tokens, lie.
 enum class arrangement { dense, padded, heads_outermost, backwards };
@@ -19,7 +31,7 @@ template <class T>
 class placed_heads {
  public:
   /// `misaligned`: how many elements the heads begin after where memory is aligned.
-  placed_heads(posenc::heads_shape shape, arrangement arranged, std::size_t misaligned = 0) : shape_(shape) {
+  placed_heads(posenc::heads_shape shape, arrangement arranged, std::size_t misaligned = 0, std::uint64_t seed = 1) : shape_(shape) {
     auto const tokens = static_cast<std::ptrdiff_t>(shape.tokens), heads = static_cast<std::ptrdiff_t>(shape.heads);
     auto const dim = static_cast<std::ptrdiff_t>(shape.head_dim);
     if (arranged == arrangement::dense) strides_ = {heads * dim, dim};
@@ -28,7 +40,7 @@ class placed_heads {
     if (arranged == arrangement::backwards) strides_ = {-(heads * dim + 1), -dim};
     auto const span = (tokens - 1) * strides_.token + (heads - 1) * strides_.head;
     first_ = 16 + misaligned + static_cast<std::size_t>(span < 0 ? -span : 0);
-    memory = numbers::random<T>(16 + misaligned + static_cast<std::size_t>(span < 0 ? -span : span) + shape.head_dim + 16);
+    memory = numbers::random<T>(16 + misaligned + static_cast<std::size_t>(span < 0 ? -span : span) + shape.head_dim + 16, seed);
   }
 
   posenc::heads_view<T> view() { return {memory.data() + first_, shape_, strides_}; }
@@ -45,3 +57,86 @@ class placed_heads {
   posenc::heads_strides strides_;
   std::size_t first_;
 };
+
+/// Calls `test` for float, double, half and bfloat16 with each layout: where another type with the same bits would tell no more.
+template <class Test>
+void in_every_format_and_layout(Test&& test) {
+  numbers::in_every_format([&]<class T>() {
+    test.template operator()<T, posenc::halves>();
+    test.template operator()<T, posenc::interleaved>();
+  });
+}
+
+/// What is done to heads.
+struct treatment {
+  posenc::frequencies f;
+  posenc::rotary_block block = posenc::rotary_block::first();
+  std::vector<double> weight = {};  ///< empty for 1
+  double eps = 0;                   ///< 0 for no norm
+  double scale = 1;
+};
+
+/// Whether the heads of `target` are those of `source` once treated, each number within its tolerance of the oracle; numbers that were
+/// only to be moved have their bits, or are rounded once; and no other memory of the target has changed since `before`.
+template <class From, class To, class S, class T>
+testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> target, std::vector<T> const& before,
+                                     std::vector<std::int64_t> const& positions, treatment const& t) {
+  auto const pairing = std::same_as<From, posenc::halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
+  auto const shape = target.view().shape();
+  auto const pairs = t.f.pairs(), first_dim = t.block.first_dim(shape.head_dim, 2 * pairs);
+  auto const factor = t.f.attention_factor();
+  bool const moves_only = t.eps == 0 && t.scale == 1;
+  auto unmoved = target.memory;
+  for (std::size_t token = 0; token < shape.tokens; ++token)
+    for (std::size_t head = 0; head < shape.heads; ++head) {
+      std::vector<double> x;
+      long double squares = 0;
+      for (std::size_t dim = 0; dim < shape.head_dim; ++dim) {
+        x.push_back(static_cast<double>(posenc::load(source.memory[source.at(token, head, dim)])));
+        squares += static_cast<long double>(x[dim]) * x[dim];
+      }
+      if (!t.weight.empty())
+        for (std::size_t dim = 0; dim < shape.head_dim; ++dim) x[dim] *= t.weight[dim];
+      auto gain = static_cast<double>(t.scale), gain_error = 0.0;
+      if (t.eps != 0) {
+        gain = static_cast<double>(t.scale / std::sqrt(squares / static_cast<long double>(shape.head_dim) + t.eps));
+        gain_error = tolerance::of_gain<T>(shape.head_dim);
+      }
+      auto turned = x;
+      oracle::rotate(turned, t.f.inv_freq(), static_cast<long double>(positions[token]), pairing, first_dim, factor);
+
+      testing::AssertionResult result = testing::AssertionSuccess();
+      auto const check = [&](std::size_t to, std::size_t from, std::size_t other, bool turns) {
+        auto const at = target.at(token, head, to);
+        auto const got = static_cast<double>(posenc::load(target.memory[at]));
+        unmoved[at] = before[at];
+        if (moves_only && !turns) {
+          T expected{};
+          if constexpr (std::same_as<S, T>) {
+            expected = source.memory[source.at(token, head, from)];
+          } else {
+            posenc::store(expected, posenc::load(source.memory[source.at(token, head, from)]));
+          }
+          if (std::memcmp(&expected, &target.memory[at], sizeof(T)) == 0) return;
+          result = testing::AssertionFailure() << "not the bits of " << posenc::load(expected) << " but " << got;
+        } else {
+          auto const expected = gain * turned[from];
+          auto const off = moves_only ? tolerance::of_rotated<T>(x[from], x[other], expected, factor)
+                                      : tolerance::of_amplified<T>(x[from], turns ? x[other] : 0, expected, gain, gain_error, factor);
+          if (std::abs(got - expected) <= off) return;
+          result = testing::AssertionFailure() << got << ", not " << expected << " but for " << off;
+        }
+        result << ": token " << token << ", head " << head << ", dim " << to << " of " << shape.head_dim;
+      };
+      for (std::size_t dim = 0; dim < shape.head_dim; ++dim)
+        if (dim < first_dim || dim >= first_dim + 2 * pairs) check(dim, dim, dim, false);
+      for (std::size_t i = 0; i < pairs; ++i) {
+        bool const turns = t.f.inv_freq()[i] != 0 || factor != 1;
+        auto const from_x = first_dim + From::x_index(i, pairs), from_y = first_dim + From::y_index(i, pairs);
+        check(first_dim + To::x_index(i, pairs), from_x, from_y, turns);
+        check(first_dim + To::y_index(i, pairs), from_y, from_x, turns);
+      }
+      if (!result) return result;
+    }
+  return numbers::same_bits(unmoved, before) << ", which should have stayed";
+}

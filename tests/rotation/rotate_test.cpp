@@ -80,10 +80,20 @@ TEST(rotate, turns_whole_heads_wherever_they_lie_and_nothing_else) {
   in_every_type_and_layout([]<class T, class Layout>() {
     for (auto const head_dim : head_dims())
       for (auto const arranged : arrangements) {
-        auto const misaligned = head_dim / 2 % 4;
+        auto const misaligned = head_dim / 2 % 16;
         placed_heads<T> const x({3, 2, head_dim}, arranged, misaligned);
         ASSERT_TRUE((rotates<T, Layout>(x, geometric(head_dim, 1e4), three_positions, rotary_block::first(), 0)));
       }
+  });
+}
+
+// Every number of registers, and of columns of them, before every tail; at each distance from where memory is aligned.
+TEST(rotate, turns_heads_of_every_length) {
+  in_every_type_and_layout([]<class T, class Layout>() {
+    for (std::size_t pairs = 37; pairs <= 260; ++pairs) {
+      placed_heads<T> const x({1, 2, 2 * pairs}, arrangements[pairs % 4], pairs / 4 % 16);
+      ASSERT_TRUE((rotates<T, Layout>(x, geometric(2 * pairs, 1e4), {1'000'003}, rotary_block::first(), 0)));
+    }
   });
 }
 

@@ -64,8 +64,8 @@ class heads_view {
   /// One head vector. Precondition, not checked: token < tokens(), head < heads().
   std::span<T> operator()(std::size_t token, std::size_t head) const noexcept { return {at(token, head), shape_.head_dim}; }
 
-  /// The first head of a token, and how far it is from one head to the next. As paged_heads has them.
-  T* token(std::size_t token) const noexcept { return at(token, 0); }
+  /// The first head of a token, null if there are no heads, and how far it is from one head to the next. As paged_heads has them.
+  T* token(std::size_t token) const noexcept { return heads() == 0 ? nullptr : at(token, 0); }
   std::ptrdiff_t head_stride() const noexcept { return strides_.head; }
 
   /// From its lowest byte to beyond its highest, whatever lies between.
@@ -75,7 +75,8 @@ class heads_view {
       auto const towards = [&](std::size_t steps, std::ptrdiff_t stride) {
         return (stride < 0) == (sign < 0) ? static_cast<std::ptrdiff_t>(steps - 1) * stride : 0;
       };
-      return reinterpret_cast<std::uintptr_t>(data_ + (towards(tokens(), strides_.token) + towards(heads(), strides_.head)));
+      auto const steps = towards(tokens(), strides_.token) + towards(heads(), strides_.head);
+      return reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(steps) * sizeof(T);  // of any address, real or not
     };
     return {corner(-1), corner(1) + head_dim() * sizeof(T)};
   }
@@ -153,7 +154,10 @@ namespace detail {
 template <class S, class T>
 bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
   if (!overlap(a.memory(), b.memory())) return false;
-  auto const bytes = []<class U>(heads_view<U> const&, std::ptrdiff_t stride) { return stride * static_cast<std::ptrdiff_t>(sizeof(U)); };
+  // A stride that is never taken may be anything, and any period tells the truth of it.
+  auto const bytes = []<class U>(heads_view<U> const&, std::ptrdiff_t stride) {
+    return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(stride) * sizeof(U));
+  };
   // Windows into memory that repeats with a period: x, of a, and y, of b.
   auto const apart = [](std::ptrdiff_t period, memory_range x, memory_range y) {
     if (period <= 0) return false;

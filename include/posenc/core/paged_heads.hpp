@@ -64,9 +64,9 @@ class paged_heads {
   std::size_t heads() const noexcept { return page_.heads(); }
   std::size_t head_dim() const noexcept { return page_.head_dim(); }
 
-  /// The first head of a token, null where it has no slot, and how far it is from one head to the next.
+  /// The first head of a token, null where it has no slot or there are no heads, and how far it is from one head to the next.
   T* token(std::size_t token) const noexcept {
-    if (slots_[token] < 0) return nullptr;
+    if (slots_[token] < 0 || heads() == 0) return nullptr;
     auto const slot = static_cast<std::size_t>(slots_[token]);
     return page_.token(slot % page_.tokens()) + static_cast<std::ptrdiff_t>(slot / page_.tokens()) * page_stride_;
   }
@@ -77,8 +77,9 @@ class paged_heads {
 
  private:
   static pages_strides dense(pages_shape const& shape) noexcept {
-    auto const head = static_cast<std::ptrdiff_t>(shape.head_dim), token = static_cast<std::ptrdiff_t>(shape.heads) * head;
-    return {static_cast<std::ptrdiff_t>(shape.page_tokens) * token, token, head};
+    auto const token = shape.heads * shape.head_dim;
+    return {static_cast<std::ptrdiff_t>(shape.page_tokens * token), static_cast<std::ptrdiff_t>(token),
+            static_cast<std::ptrdiff_t>(shape.head_dim)};
   }
 
   heads_view<T> page_;  // the first one

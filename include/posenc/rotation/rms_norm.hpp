@@ -14,7 +14,8 @@
 namespace posenc {
 
 /// x_i w_i / sqrt(sum x^2 / n + eps) of a head x of n numbers. [Zhang 2019]  Qwen 3 and Gemma 3 have one before the rotation (Gemma's w
-/// is 1 + its stored weight). weight: [head_dim], or empty for 1; it must live as long as the rotation.
+/// is 1 + its stored weight). weight: [head_dim], or empty for 1; it must live as long as the rotation. Squares are summed in
+/// the arithmetic of the heads: |x| above 1e19 in float overflows.
 template <std::floating_point Real>
 struct rms_norm {
   std::span<Real const> weight;

@@ -27,7 +27,7 @@ namespace posenc {
 /// are not touched; elsewhere they are copied. Arithmetic is in the type of the rows, rounded once to the type of the target.
 /// Splitting the work by tokens or heads gives the same bits. Undo with rows.inverse(). Allocates nothing.
 /// Throws std::invalid_argument, before anything is changed, unless there is one row a token, the shapes agree, the block lies within
-/// the head, and what is written lies apart from all else that is read or written.
+/// the head, and the heads that are written lie apart from all others that are read or written. Rows, weights and slots must too.
 template <class First, class... More>
 void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows, First const& first, More const&... more) {
   [&](auto const&... checked) {

@@ -82,7 +82,7 @@ class rotation {
                       from.head_dim(), " and ", to.tokens(), " x ", to.heads(), " of ", to.head_dim());
       first_dim_ = r.block_.first_dim(from.head_dim(), rows.rotary_dim());
       bool const in_place = r.in_place();
-      detail::require(in_place ? std::same_as<From, To> : !detail::may_overlap(from, to),
+      detail::require((in_place && std::same_as<From, To>) || !detail::may_overlap(from, to),
                       "rotate: source and target must be the same heads in the same layout, or lie apart");
       carries_ = Fused || !in_place;
       std::size_t turning = 0;

@@ -1,0 +1,309 @@
+#include "posenc/core/paged_heads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/core/half.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using posenc::arithmetic_t;
+using posenc::cos_sin_rows;
+using posenc::geometric;
+using posenc::halves;
+using posenc::heads_view;
+using posenc::interleaved;
+using posenc::paged_heads;
+using posenc::pages_shape;
+using posenc::pages_strides;
+using posenc::rotate;
+using posenc::rotation_of;
+
+using slots = std::vector<std::int64_t>;
+
+constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max();
+constexpr pages_shape five_pages{5, 4, 3, 8};
+
+// Pages of [tokens][heads][head_dim] and of [heads][tokens][head_dim], close together or with something between them; and backwards
+// within a page, which is where numbers of a page come before its first head.
+constexpr pages_strides ways[] = {{96, 24, 8},   {96, 8, 32},  {200, 24, 8}, {97, 8, 32},
+                                  {150, 36, 12}, {120, 9, 37}, {96, -24, 8}, {96, 24, -8}};
+
+constexpr std::size_t before = 100;  // numbers before the first head
+
+// Where the head lies, counted from the first.
+std::ptrdiff_t offset(pages_strides s, std::int64_t slot, std::size_t head) {
+  return slot / 4 * s.page + slot % 4 * s.token + static_cast<std::ptrdiff_t>(head) * s.head;
+}
+
+TEST(paged_heads, finds_each_slot_in_its_page) {
+  std::vector<float> memory(1200);
+  slots const all{19, 0, 3, 4, 7, 8, 16, 5, 5};
+  for (auto const strides : ways) {
+    paged_heads<float> const x(memory.data() + before, five_pages, strides, all);
+    EXPECT_EQ(x.tokens(), all.size());
+    EXPECT_EQ(x.heads(), 3u);
+    EXPECT_EQ(x.head_dim(), 8u);
+    EXPECT_EQ(x.head_stride(), strides.head);
+    for (std::size_t t = 0; t < all.size(); ++t)
+      EXPECT_EQ(x.token(t) - memory.data(), static_cast<std::ptrdiff_t>(before) + offset(strides, all[t], 0));
+  }
+}
+
+TEST(paged_heads, is_dense_where_no_strides_are_given) {
+  std::vector<float> memory(480);
+  slots const some{13};
+  paged_heads const x(memory.data(), five_pages, some);
+  EXPECT_EQ(x.token(0), memory.data() + 13 * 24);
+  EXPECT_EQ(x.head_stride(), 8);
+}
+
+TEST(paged_heads, has_no_token_where_the_slot_is_negative) {
+  std::vector<float> memory(480);
+  slots const some{-1, 3, std::numeric_limits<std::int64_t>::min(), -480};
+  paged_heads const x(memory.data(), five_pages, some);
+  EXPECT_EQ(x.token(0), nullptr);
+  EXPECT_NE(x.token(1), nullptr);
+  EXPECT_EQ(x.token(2), nullptr);
+  EXPECT_EQ(x.token(3), nullptr);
+}
+
+TEST(paged_heads, spans_all_of_its_pages) {
+  std::vector<float> memory(1200);
+  slots const some{9};
+  for (auto const strides : ways) {
+    auto const address = [&](std::ptrdiff_t i) {
+      return reinterpret_cast<std::uintptr_t>(memory.data()) + static_cast<std::size_t>(i) * 4;
+    };
+    auto first = far, last = -far;
+    for (std::int64_t slot = 0; slot < 20; ++slot)
+      for (std::size_t head = 0; head < 3; ++head) {
+        auto const at = static_cast<std::ptrdiff_t>(before) + offset(strides, slot, head);
+        first = std::min(first, at), last = std::max(last, at + 8);
+      }
+    auto const range = paged_heads<float>(memory.data() + before, five_pages, strides, some).memory();
+    EXPECT_EQ(range.first, address(first));
+    EXPECT_EQ(range.last, address(last));
+  }
+}
+
+TEST(paged_heads, refuses_a_slot_beyond_the_last_page) {
+  std::vector<float> memory(480);
+  auto const expect = [&](pages_shape shape, slots const& some, std::string const& message) {
+    EXPECT_EQ(message_of([&] { paged_heads<float>(memory.data(), shape, some); }), message);
+  };
+  expect(five_pages, {3, 20}, "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
+  expect(five_pages, {std::numeric_limits<std::int64_t>::max()},
+         "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 9223372036854775807 for token 0");
+  expect({0, 4, 3, 8}, {-1, 0}, "posenc: paged_heads: a slot must be below 0 (0 pages of 4 tokens), got 0 for token 1");
+  expect({5, 0, 3, 8}, {0}, "posenc: paged_heads: a slot must be below 0 (5 pages of 0 tokens), got 0 for token 0");
+  expect({5, 4, 0, 8}, {-1, 20}, "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
+}
+
+TEST(paged_heads, refuses_pages_that_overlap) {
+  std::vector<float> memory(1200);
+  slots const none;
+  for (std::ptrdiff_t const stride : {95, 0, -96, -1000}) {
+    auto const message = "posenc: paged_heads: pages must not overlap, got pages of 96 numbers every " + std::to_string(stride);
+    EXPECT_EQ(message_of([&] { paged_heads<float>(memory.data(), five_pages, {stride, 24, 8}, none); }), message);
+    EXPECT_EQ(message_of([&] { paged_heads<float const>(memory.data(), five_pages, {stride, 8, 32}, none); }), message);
+    EXPECT_NO_THROW(paged_heads<float>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none)) << "one page";
+  }
+  EXPECT_EQ(
+      message_of([&] {
+        paged_heads<float>(memory.data(), five_pages, {96, 8, 24}, none);
+      }),
+      "posenc: heads_view: heads that are written to must not overlap, got head_dim 8 with 4 tokens of stride 8 and 3 heads of stride 24");
+}
+
+template <class T>
+void expect_limit() {
+  auto const limit = far / static_cast<std::ptrdiff_t>(sizeof(T));
+  T element{};
+  slots const none;
+  EXPECT_NO_THROW(paged_heads<T>(&element, {2, 1, 1, 8}, {limit - 8, 8, 8}, none));
+  EXPECT_NO_THROW(paged_heads<T>(&element, {3, 1, 1, 8}, {(limit - 8) / 2, 8, 8}, none));
+  auto const refused = [&](std::size_t pages, std::ptrdiff_t stride) {
+    EXPECT_EQ(message_of([&] {
+                paged_heads<T>(&element, {pages, 1, 1, 8}, {stride, 8, 8}, none);
+              }),
+              "posenc: paged_heads: the pages must fit into memory, got " + std::to_string(pages) + " of stride " + std::to_string(stride));
+  };
+  refused(2, limit - 7), refused(2, far), refused(3, (limit - 8) / 2 + 1);
+  refused(std::numeric_limits<std::size_t>::max(), 8), refused(std::size_t{1} << 62, 16);
+}
+
+TEST(paged_heads, fit_into_memory_up_to_the_last_byte_that_a_pointer_difference_counts) {
+  expect_limit<double>();
+  expect_limit<float>();
+  expect_limit<posenc::half>();
+}
+
+TEST(paged_heads, refuses_pages_that_no_dense_heads_could_be) {
+  std::vector<float> memory(8);
+  slots const none;
+  auto const many = std::numeric_limits<std::size_t>::max();
+  for (auto const& shape :
+       {pages_shape{1, many, 1, 8}, {1, 1, many, 8}, {2, many, many, many}, {2, std::size_t{1} << 40, std::size_t{1} << 40, 8}})
+    EXPECT_NE(message_of([&] { paged_heads<float>(memory.data(), shape, none); }), "");
+  EXPECT_EQ(message_of([&] {
+              paged_heads<float>(memory.data(), {2, 2, 1, 0}, none);
+            }),
+            "posenc: heads_view: head_dim must be positive, got 0");
+  EXPECT_EQ(message_of([&] {
+              paged_heads<float>(nullptr, {2, 2, 1, 8}, none);
+            }),
+            "posenc: heads_view: data must not be null for 2 tokens x 1 heads");
+}
+
+TEST(paged_heads, of_nothing_needs_no_data) {
+  slots const padding{-1, -1};
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
+  for (auto const& shape : {pages_shape{0, 4, 3, 8}, {5, 0, 3, 8}, {5, 4, 0, 8}}) {
+    paged_heads<float> const dense(nullptr, shape, padding), strided(nullptr, shape, {far, far, -far}, padding);
+    EXPECT_EQ(dense.tokens(), 2u);
+    EXPECT_EQ(dense.memory().first, dense.memory().last);
+    rotate<halves>(dense, rows);
+    rotate<halves, interleaved>(strided, strided, rows);
+  }
+  slots const real{3, 17};  // slots of no heads
+  paged_heads<float> const no_heads(nullptr, {5, 4, 0, 8}, {96, 24, 8}, real);
+  EXPECT_EQ(no_heads.token(1), nullptr);
+  rotate<halves>(no_heads, rows);
+}
+
+// Pages in memory, with something round them.
+template <class T>
+struct cache {
+  std::vector<T> memory = numbers::random<T>(1200, 7);
+  paged_heads<T> at(pages_strides strides, slots const& which) { return {memory.data() + before, five_pages, strides, which}; }
+};
+
+// Where the heads lie is all the same to the kernel: two of its cases.
+void in_types_and_layouts(auto&& test) {
+  test.template operator()<float, halves>();
+  test.template operator()<posenc::bfloat16, interleaved>();
+}
+
+TEST(paged_heads, take_what_rotate_scatters_slot_by_slot) {
+  in_types_and_layouts([]<class T, class Layout>() {
+    slots const which{19, -1, 0, 7, 8, -3, 7, 2};  // 7 twice: the later one stays
+    auto const x = numbers::random<T>(which.size() * 3 * 8);
+    heads_view const heads(x.data(), {which.size(), 3, 8});
+    cos_sin_rows<arithmetic_t<T>> const rows(geometric(6, 1e4), slots{5, 6, 7, 8, 9, 10, 11, 12});
+    std::vector<T> dense(x.size());
+    rotate<Layout>(heads, heads_view(dense.data(), heads.shape()), rows, posenc::rotary_block::last());
+    for (auto const strides : ways) {
+      cache<T> c;
+      auto expected = c.memory;
+      for (std::size_t t = 0; t < which.size(); ++t)
+        for (std::size_t head = 0; which[t] >= 0 && head < 3; ++head)
+          for (std::size_t dim = 0; dim < 8; ++dim)
+            expected[before + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(dim) + offset(strides, which[t], head) + 0)] =
+                dense[(t * 3 + head) * 8 + dim];
+      rotate<Layout>(heads, c.at(strides, which), rows, posenc::rotary_block::last());
+      EXPECT_TRUE(numbers::same_bits(c.memory, expected));
+    }
+  });
+}
+
+TEST(paged_heads, give_what_rotate_gathers_and_passes_over) {
+  in_types_and_layouts([]<class T, class>() {
+    slots const which{19, -1, 0, 7, 7};
+    cos_sin_rows<arithmetic_t<T>> const rows(geometric(8, 1e4), slots{5, 6, 7, 8, 9});
+    for (auto const strides : ways) {
+      cache<T> c;
+      auto const kept = c.memory;
+      std::vector<T> target(5 * 3 * 8), expected = target;
+      rotate<halves, interleaved>(c.at(strides, which), heads_view(target.data(), {5, 3, 8}), rows);
+      for (std::size_t t = 0; t < 5; ++t) {
+        if (which[t] < 0) continue;
+        heads_view<T> const one(c.memory.data() + before + offset(strides, which[t], 0), {1, 3, 8}, {0, strides.head});
+        rotate<halves, interleaved>(one, heads_view(expected.data() + t * 24, {1, 3, 8}), rows.slice_tokens(t, 1));
+      }
+      EXPECT_TRUE(numbers::same_bits(target, expected));
+      EXPECT_TRUE(numbers::same_bits(c.memory, kept));
+    }
+  });
+}
+
+// The shift of cached keys: by one angle each; a slot named twice is turned twice.
+TEST(paged_heads, turn_in_place_slot_by_slot) {
+  in_types_and_layouts([]<class T, class Layout>() {
+    slots const which{4, -1, 11, 4, 0};
+    cos_sin_rows<arithmetic_t<T>> const rows(geometric(6, 1e4), slots{-5, 3, -5, 2, 1});
+    auto const weight = numbers::random<arithmetic_t<T>>(8);
+    for (auto const strides : ways) {
+      cache<T> c, one_by_one, normed, normed_one_by_one;
+      rotate<Layout>(c.at(strides, which), rows);
+      auto const pages = normed.at(strides, which);
+      rotate(rows, rotation_of<Layout>(pages, pages).norm({weight, arithmetic_t<T>(1e-6)}));
+      for (std::size_t t = 0; t < which.size(); ++t) {
+        if (which[t] < 0) continue;
+        auto const at = static_cast<std::ptrdiff_t>(before) + offset(strides, which[t], 0);
+        rotate<Layout>(heads_view<T>(one_by_one.memory.data() + at, {1, 3, 8}, {0, strides.head}), rows.slice_tokens(t, 1));
+        rotate(rows.slice_tokens(t, 1),
+               rotation_of<Layout>(heads_view<T>(normed_one_by_one.memory.data() + at, {1, 3, 8}, {0, strides.head}))
+                   .norm({weight, arithmetic_t<T>(1e-6)}));
+      }
+      EXPECT_TRUE(numbers::same_bits(c.memory, one_by_one.memory));
+      EXPECT_TRUE(numbers::same_bits(normed.memory, normed_one_by_one.memory));
+    }
+  });
+}
+
+TEST(paged_heads, take_queries_in_place_and_keys_to_the_cache_in_one_call) {
+  auto q = numbers::random<float>(2 * 3 * 8), k = numbers::random<float>(2 * 3 * 8, 2), q_alone = q;
+  slots const which{17, 2};
+  cache<posenc::bfloat16> c, c_alone;
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{17, 2});
+  rotate(rows, rotation_of<halves>(numbers::view(q, 2, 8)).scale(0.5f),
+         rotation_of<halves, interleaved>(numbers::view(k, 2, 8), c.at(ways[1], which)));
+  rotate(rows, rotation_of<halves>(numbers::view(q_alone, 2, 8)).scale(0.5f));
+  rotate<halves, interleaved>(numbers::view(k, 2, 8), c_alone.at(ways[1], which), rows);
+  EXPECT_TRUE(numbers::same_bits(q, q_alone));
+  EXPECT_TRUE(numbers::same_bits(c.memory, c_alone.memory));
+}
+
+// As engines pad a batch: whatever else is asked for, there is nothing to do.
+TEST(paged_heads, of_padding_alone_are_left_as_they_are) {
+  cache<float> c, other;
+  auto const kept = c.memory;
+  slots const padding{-1, -1};
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
+  auto const pages = c.at(ways[0], padding);
+  EXPECT_NO_THROW(rotate<halves>(pages, rows));
+  EXPECT_NO_THROW((rotate<halves, interleaved>(pages, other.at(ways[0], padding), rows)));
+  EXPECT_NO_THROW((rotate<interleaved, halves>(other.at(ways[3], padding), pages, rows)));
+  EXPECT_NO_THROW(rotate(rows, rotation_of<halves>(pages).norm({{}, 1}).scale(0)));
+  EXPECT_TRUE(numbers::same_bits(c.memory, kept));
+}
+
+TEST(paged_heads, refuse_other_slots_of_the_pages_that_are_written_to) {
+  cache<float> c;
+  auto const kept = c.memory;
+  slots const from{1, 2}, to{3, 4};
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
+  std::string const message = "posenc: rotate: source and target must be the same heads in the same layout, or lie apart";
+  EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), c.at(ways[0], to), rows); }), message);
+  EXPECT_EQ(message_of([&] { rotate<halves, interleaved>(c.at(ways[0], from), c.at(ways[0], from), rows); }), message);
+  EXPECT_EQ(message_of([&] { rotate<halves>(heads_view<float>(c.memory.data() + before, {2, 3, 8}), c.at(ways[0], to), rows); }), message);
+  EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(c.at(ways[0], from)), rotation_of<halves>(c.at(ways[0], to))); }),
+            "posenc: rotate: what one rotation of a call writes must lie apart from the others");
+  EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), cos_sin_rows(geometric(8, 1e4), std::vector{1})); }),
+            "posenc: rotate: there must be one row a token, got 1 rows for 2 tokens");
+  EXPECT_TRUE(numbers::same_bits(c.memory, kept));
+}
+
+}  // namespace

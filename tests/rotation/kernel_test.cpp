@@ -1,0 +1,319 @@
+// What the kernel has a case for: types, layouts, standing pairs, tails, memory beyond the cache.
+
+#include "posenc/rotation/kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "core/own_storage.hpp"
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "rotation/every_type.hpp"
+#include "rotation/placed_heads.hpp"
+
+namespace {
+
+using posenc::arithmetic_t;
+using posenc::bfloat16;
+using posenc::cos_sin_rows;
+using posenc::frequencies;
+using posenc::geometric;
+using posenc::half;
+using posenc::halves;
+using posenc::interleaved;
+using posenc::rotary_block;
+using posenc::rotate;
+using posenc::rotation_of;
+
+// Calls `test` for each two types that one arithmetic serves.
+template <class Test>
+void in_every_two_types(Test&& test) {
+  auto const from = [&]<class S>(std::type_identity<S>, char const* name) {
+    SCOPED_TRACE(name);
+    test.template operator()<S, float>();
+    test.template operator()<S, half>();
+    test.template operator()<S, bfloat16>();
+    test.template operator()<S, engine::brain_float>();
+  };
+  from(std::type_identity<float>(), "from float");
+  from(std::type_identity<half>(), "from half");
+  from(std::type_identity<bfloat16>(), "from bfloat16");
+  from(std::type_identity<engine::brain_float>(), "from engine::brain_float");
+  SCOPED_TRACE("double");
+  test.template operator()<double, double>();
+}
+
+std::vector<std::int64_t> const two_positions{131'071, -7};
+
+frequencies with_every_third_pair_standing(std::size_t pairs) {
+  auto const all = geometric(2 * pairs, 1e4);
+  std::vector<double> inv_freq(all.inv_freq().begin(), all.inv_freq().end());
+  for (std::size_t i = 1; i < pairs; i += 3) inv_freq[i] = 0;
+  return frequencies(inv_freq);
+}
+
+// Blocks of few and many pairs, all of them turning, or some, or only the first ones; and a factor.
+std::vector<frequencies> rules() {
+  std::vector<frequencies> result{geometric(2, 1e4), geometric(36, 1e4), geometric(130, 1e4), with_every_third_pair_standing(47),
+                                  posenc::truncated(geometric(160, 1e4), 0.25)};
+  auto const f = geometric(42, 1e4);
+  result.emplace_back(std::vector<double>(f.inv_freq().begin(), f.inv_freq().end()), 1.19023807);
+  return result;
+}
+
+template <class From, class To, class S, class T>
+testing::AssertionResult carries_elsewhere(frequencies const& f, std::size_t rest, arrangement from, arrangement to,
+                                           std::size_t misaligned) {
+  auto const head_dim = f.rotary_dim() + rest;
+  placed_heads<S> source({2, 3, head_dim}, from, misaligned, 1);
+  placed_heads<T> target({2, 3, head_dim}, to, 15 - misaligned, 2);
+  for (auto const block : {rotary_block::first(), rotary_block::last(), rotary_block::from(rest / 2)}) {
+    auto const read = source.memory;
+    auto const before = target.memory;
+    rotate<From, To>(source.view(), target.view(), cos_sin_rows<arithmetic_t<T>>(f, two_positions), block);
+    if (auto const same = numbers::same_bits(source.memory, read); !same)
+      return testing::AssertionFailure() << "the source changed: " << same.message();
+    if (auto const right = are_treated<From, To>(source, target, before, two_positions, {f, block}); !right) return right;
+  }
+  return testing::AssertionSuccess();
+}
+
+template <class From, class To, class S, class T>
+void expect_carries_elsewhere() {
+  std::size_t i = 0;
+  for (auto const& f : rules())
+    for (std::size_t const rest : {0u, 5u, 37u}) {
+      auto const from = arrangements[i % 4], to = arrangements[i / 4 % 4];
+      ASSERT_TRUE((carries_elsewhere<From, To, S, T>(f, rest, from, to, i % 16))) << "rule and rest " << i;
+      i += 7;
+    }
+}
+
+TEST(rotate, goes_from_every_type_to_every_other_of_its_arithmetic) {
+  in_every_two_types([]<class S, class T>() {
+    expect_carries_elsewhere<halves, halves, S, T>();
+    expect_carries_elsewhere<interleaved, interleaved, S, T>();
+  });
+}
+
+TEST(rotate, goes_from_either_layout_to_the_other) {
+  auto const both_ways = []<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
+    expect_carries_elsewhere<halves, interleaved, S, T>();
+    expect_carries_elsewhere<interleaved, halves, S, T>();
+  };
+  both_ways(std::type_identity<float>(), std::type_identity<float>());
+  both_ways(std::type_identity<float>(), std::type_identity<bfloat16>());
+  both_ways(std::type_identity<half>(), std::type_identity<half>());
+  both_ways(std::type_identity<bfloat16>(), std::type_identity<half>());
+  both_ways(std::type_identity<engine::brain_float>(), std::type_identity<engine::brain_float>());
+  both_ways(std::type_identity<double>(), std::type_identity<double>());
+}
+
+TEST(rotate, goes_elsewhere_with_the_bits_that_it_has_in_place) {
+  in_every_type_and_layout([]<class T, class Layout>() {
+    for (auto const& f : rules()) {
+      placed_heads<T> in_place({2, 3, f.rotary_dim() + 5}, arrangement::padded, 3), elsewhere = in_place;
+      auto const source = in_place;
+      std::vector<T> copy(2 * 3 * (f.rotary_dim() + 5));
+      posenc::heads_view<T> const target(copy.data(), {2, 3, f.rotary_dim() + 5});
+      cos_sin_rows<arithmetic_t<T>> const rows(f, two_positions);
+      rotate<Layout>(in_place.view(), rows, rotary_block::from(2));
+      rotate<Layout>(elsewhere.view(), elsewhere.view(), rows, rotary_block::from(2));  // onto itself
+      EXPECT_TRUE(numbers::same_bits(elsewhere.memory, in_place.memory));
+      elsewhere = source;
+      rotate<Layout>(posenc::heads_view<T const>(elsewhere.view()), target, rows, rotary_block::from(2));
+      EXPECT_TRUE(numbers::same_bits(elsewhere.memory, source.memory));
+      for (std::size_t token = 0; token < 2; ++token)
+        for (std::size_t head = 0; head < 3; ++head)
+          EXPECT_TRUE(numbers::same_bits(std::vector<T>(target(token, head).begin(), target(token, head).end()),
+                                         std::vector<T>(in_place.view()(token, head).begin(), in_place.view()(token, head).end())));
+    }
+  });
+}
+
+// The same tokens, all at once, where they are more than the cache holds, and one by one.
+template <class From, class To, class S, class T>
+void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::size_t rotary_dim, auto&& treated) {
+  auto const least = std::size_t{1} << 20;  // bytes
+  auto const tokens = least / (heads * rotary_dim * sizeof(S)) + 2;
+  std::vector<std::int64_t> positions(tokens);
+  for (std::size_t t = 0; t < tokens; ++t) positions[t] = static_cast<std::int64_t>(t % 61);
+  cos_sin_rows<arithmetic_t<T>> const rows(geometric(rotary_dim, 1e4), positions);
+  auto const source = numbers::random<S>(tokens * heads * head_dim);
+  std::vector<T> whole(source.size()), by_tokens(source.size()), by_heads(source.size());
+  posenc::heads_shape const shape{tokens, heads, head_dim};
+  auto const go = [&](posenc::heads_view<S const> const& from, posenc::heads_view<T> const& to, auto const& some) {
+    posenc::rotate(some, treated(rotation_of<From, To>(from, to)));
+  };
+  posenc::heads_view const from(source.data(), shape);
+  go(from, {whole.data(), shape}, rows);
+  posenc::heads_view const to(by_tokens.data(), shape);
+  for (std::size_t t = 0; t < tokens; ++t) go(from.slice_tokens(t, 1), to.slice_tokens(t, 1), rows.slice_tokens(t, 1));
+  EXPECT_TRUE(numbers::same_bits(by_tokens, whole));
+  posenc::heads_view const to_heads(by_heads.data(), shape);
+  go(from.slice_heads(0, 2), to_heads.slice_heads(0, 2), rows),
+      go(from.slice_heads(2, heads - 2), to_heads.slice_heads(2, heads - 2), rows);
+  EXPECT_TRUE(numbers::same_bits(by_heads, whole));
+  if constexpr (std::same_as<From, To> && std::same_as<S, T>) {
+    auto in_place = source;
+    posenc::rotate(rows, treated(rotation_of<From>(posenc::heads_view(in_place.data(), shape))));
+    EXPECT_TRUE(numbers::same_bits(in_place, whole));
+  }
+}
+
+// One column of pairs, and several, with a tail.
+TEST(rotate, beyond_the_cache_gives_each_token_the_bits_that_it_has_alone) {
+  auto const plainly = [](auto const& r) { return r; };
+  in_every_format_and_layout([&]<class T, class Layout>() {
+    expect_prefill_equals_decode<Layout, Layout, T, T>(7, 72, 72, plainly);
+    expect_prefill_equals_decode<Layout, Layout, T, T>(9, 617, 614, plainly);
+  });
+  expect_prefill_equals_decode<halves, interleaved, float, bfloat16>(5, 614, 614, plainly);
+  expect_prefill_equals_decode<interleaved, halves, half, float>(5, 614, 614, plainly);
+}
+
+TEST(rotate, beyond_the_cache_norms_and_scales_each_token_as_alone) {
+  numbers::in_every_format([]<class T>() {
+    std::vector<arithmetic_t<T>> const weight = numbers::random<arithmetic_t<T>>(614);
+    auto const fused = [&](auto const& r) { return r.norm({weight, arithmetic_t<T>(1e-6)}).scale(arithmetic_t<T>(0.125)); };
+    expect_prefill_equals_decode<halves, halves, T, T>(67, 614, 600, fused);
+    expect_prefill_equals_decode<interleaved, interleaved, T, T>(3, 614, 614, fused);
+  });
+}
+
+// Numbers of every kind, whole registers of one kind and mixed ones; rotated, all pairs but two standing, or turning by position 0.
+template <class S>
+std::vector<S> of_every_kind(std::size_t count) {
+  std::vector<float> const kinds{1.f,          -1.f,          0.f,          -0.f,          0x1p-126f,    -0x1p-126f,   0x1p-127f,
+                                 -0x1.8p-130f, 0x1p-149f,     0x1.fep-127f, 0x1.01p-126f,  0x1.ffp-127f, 0x1p-133f,    0x1.8p-134f,
+                                 0x1p-134f,    -0x1.02p-134f, 0x1.ffp127f,  -0x1.fefp127f, 65504.f,      65520.f,      0x1p-14f,
+                                 0x1p-24f,     0x1p-25f,      0x1.8p-25f,   1.00390625f,   1.01171875f,  -1.00390637f, 3.f};
+  std::vector<S> result(count);
+  std::uint64_t bits = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    bits = bits * 6364136223846793005u + 1442695040888963407u;
+    auto const any = kinds[(bits >> 40) % kinds.size()];
+    posenc::store(result[i], i / 64 % 3 == 0 ? any : (bits >> 33) % 16 == 0 ? any : 1.5f);
+  }
+  return result;
+}
+
+// Where the CPU rounds to bfloat16 by itself it would make subnormals zeros, were it let to.
+TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
+  auto const from_to = []<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
+    std::size_t const head_dim = 192, heads = 64;
+    auto const source = of_every_kind<S>(head_dim * heads);
+    std::vector<T> expected(source.size());
+    for (std::size_t i = 0; i < source.size(); ++i) posenc::store(expected[i], posenc::load(source[i]));
+    auto const expect = [&]<class From, class To>(From, To, frequencies const& f, auto&& treated) {
+      std::vector<T> target(source.size());
+      posenc::heads_view const to(target.data(), {1, heads, head_dim});
+      posenc::rotate(cos_sin_rows(f, std::vector{0}),
+                     treated(rotation_of<From, To>(posenc::heads_view(source.data(), {1, heads, head_dim}), to)));
+      std::vector<T> as_before(target.size());
+      for (std::size_t head = 0; head < heads; ++head)
+        for (std::size_t i = 0; i < head_dim / 2; ++i) {
+          auto const at = head * head_dim;
+          as_before[at + From::x_index(i, head_dim / 2)] = target[at + To::x_index(i, head_dim / 2)];
+          as_before[at + From::y_index(i, head_dim / 2)] = target[at + To::y_index(i, head_dim / 2)];
+        }
+      EXPECT_TRUE(numbers::same_bits(as_before, expected));
+    };
+    auto const plainly = [](auto const& r) { return r; };
+    auto const times_1 = [](auto const& r) { return r.scale(1); };
+    auto const standing = frequencies(std::vector<double>(head_dim / 2));
+    for (auto const& act : {0, 1}) {
+      auto const in_layouts = [&](auto&& treated) {
+        expect(halves(), halves(), standing, treated), expect(halves(), interleaved(), standing, treated);
+        expect(interleaved(), halves(), standing, treated), expect(interleaved(), interleaved(), standing, treated);
+      };
+      act == 0 ? in_layouts(plainly) : in_layouts(times_1);
+    }
+  };
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math links code that has the CPU flush subnormals";
+#endif
+  from_to(std::type_identity<float>(), std::type_identity<bfloat16>());
+  from_to(std::type_identity<bfloat16>(), std::type_identity<bfloat16>());
+  from_to(std::type_identity<bfloat16>(), std::type_identity<half>());
+  from_to(std::type_identity<float>(), std::type_identity<half>());
+  from_to(std::type_identity<half>(), std::type_identity<engine::brain_float>());
+}
+
+// A pair's bits where it turns, whatever its neighbours hold: the register of a tail, or of a whole column, is rounded in one go.
+TEST(rotate, gives_a_pair_the_same_bits_beside_subnormals_as_beside_others) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math links code that has the CPU flush subnormals";
+#endif
+  in_every_16_bit_type([]<class T>() {
+    for (std::size_t const head_dim : {18u, 66u, 130u, 520u}) {
+      auto mixed = of_every_kind<T>(head_dim * 5);
+      cos_sin_rows const rows(geometric(head_dim, 1e4), std::vector{3});
+      auto const before = mixed;
+      rotate<halves>(posenc::heads_view(mixed.data(), {1, 5, head_dim}), rows);
+      std::vector<T> alone(mixed.size());
+      for (std::size_t head = 0; head < 5; ++head)
+        for (std::size_t i = 0; i < head_dim / 2; ++i) {
+          auto const at = head * head_dim + i;
+          auto const x = posenc::load(before[at]), y = posenc::load(before[at + head_dim / 2]);
+          auto const c = rows.cos(0)[i], s = rows.sin(0)[i];
+          posenc::store(alone[at], posenc::detail::multiply_add(x, c, -(y * s)));
+          posenc::store(alone[at + head_dim / 2], posenc::detail::multiply_add(y, c, x * s));
+        }
+      EXPECT_TRUE(numbers::same_bits(mixed, alone));
+    }
+  });
+}
+
+// Two registers stored at once, each case beside each kind of other.
+TEST(lanes, store_two_registers_as_one_lane_does) {
+  in_every_16_bit_type([]<class T>() {
+    using lanes = posenc::detail::lanes<T>;
+    std::vector<float> cases;
+    for (std::uint32_t high = 0; high < 65536; ++high)
+      for (std::uint32_t const low : {0x0000u, 0x0001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+        cases.push_back(float_of_bits(high << 16 | low));
+    for (std::uint32_t const beside : {0x3f80'0000u, 0u, 0x8000'0001u}) {
+      std::vector<float> const others(lanes::size, float_of_bits(beside));
+      T other{};
+      posenc::detail::one_lane<T>::store(&other, others[0]);
+      for (std::size_t i = 0; i < cases.size(); i += lanes::size) {
+        std::array<T, 2 * lanes::size> apart{}, swapped{}, in_pairs{};
+        auto const x = posenc::detail::lanes<float>::load(&cases[i]), y = posenc::detail::lanes<float>::load(others.data());
+        lanes::store(apart.data(), x, apart.data() + lanes::size, y);
+        lanes::store(swapped.data(), y, swapped.data() + lanes::size, x);
+        lanes::store_pairs(in_pairs.data(), x, y);
+        for (std::size_t j = 0; j < lanes::size; ++j) {
+          T alone{};
+          posenc::detail::one_lane<T>::store(&alone, cases[i + j]);
+          auto const is = [](T const& stored, T const& expected) { return std::memcmp(&stored, &expected, sizeof(T)) == 0; };
+          ASSERT_TRUE(is(apart[j], alone) && is(swapped[lanes::size + j], alone) && is(in_pairs[2 * j], alone)) << cases[i + j];
+          ASSERT_TRUE(is(apart[lanes::size + j], other) && is(swapped[j], other) && is(in_pairs[2 * j + 1], other)) << cases[i + j];
+        }
+      }
+    }
+  });
+}
+
+TEST(rotate, carries_nan_and_infinity_where_nothing_turns) {
+  std::vector<half> source(40), target(40);
+  for (std::size_t i = 0; i < 40; ++i)
+    source[i] = std::bit_cast<half>(static_cast<std::uint16_t>(i % 3 == 0 ? 0xffff : i % 3 == 1 ? 0x7c00 : 0xfc01));  // NaN, infinity, NaN
+  frequencies const f(std::vector<double>{0, 0, 0, 0});
+  rotate<interleaved>(posenc::heads_view<half const>(source.data(), {1, 1, 40}), posenc::heads_view<half>(target.data(), {1, 1, 40}),
+                      cos_sin_rows(f, std::vector{9}), rotary_block::from(7));
+  EXPECT_TRUE(numbers::same_bits(target, source));
+}
+
+}  // namespace
