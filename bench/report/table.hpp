@@ -66,7 +66,8 @@ struct table {
 };
 
 inline void write_table(std::ostream& out, report const& r) {
-  out << "L1, L2 ...: ns a row, one vector of head_dim numbers   limit: time of scaling the same bytes / ours (1 = no faster is possible)\n"
+  out << "L1, L2 ...: ns a row, one vector of head_dim numbers   limit: time of scaling the same bytes / ours (it fetches nothing\n"
+         "                                                       ahead, as we do beyond the cache: more than 1 is possible there)\n"
          "loop: plain loop's time / ours                         Eig.: Eigen expression's time / ours\n"
          "L1: 1 token x 40 heads   L2: 16 x 32   L3: 512 x 32   DRAM: 4096 x 32, the caches that 128 floats a head fit into\n";
   std::vector<std::vector<measured_case const*>> groups;
