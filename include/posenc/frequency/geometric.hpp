@@ -25,7 +25,7 @@ inline frequencies geometric_series(char const* rule, std::size_t dim, double ba
 /// inv_freq_i = base^(-2i / dim), i = 0 .. dim/2 - 1: 1 radian per position for the first pair, almost 1/base for the last.
 /// [Vaswani 2017, 3.5; Su 2021, 3.2.2] dim is head_dim, or rotary_dim where a head is rotated in part (GPT-NeoX).
 /// Accuracy: that of std::pow. Throws std::invalid_argument unless dim is even and positive and base finite and positive.
-inline frequencies geometric(std::size_t dim, double base) {
+[[gnu::noinline]] inline frequencies geometric(std::size_t dim, double base) {
   return detail::geometric_series("geometric", dim, base, static_cast<double>(dim) / 2);
 }
 
