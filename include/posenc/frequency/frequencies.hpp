@@ -38,4 +38,23 @@ class frequencies {
   double attention_factor_;
 };
 
+namespace detail {
+
+/// Pair by pair change(i, inv_freq_i), times the attention factor that there is.
+frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
+  std::vector<double> inv_freq(f.pairs());
+  for (std::size_t i = 0; i < inv_freq.size(); ++i) inv_freq[i] = change(i, f.inv_freq()[i]);
+  return frequencies(std::move(inv_freq), f.attention_factor() * gain);
+}
+
+inline void require_factor(char const* rule, double factor) {
+  require(is_finite(factor) && factor >= 1, rule, ": factor must be finite and at least 1, got ", factor);
+}
+
+inline void require_length(char const* rule, char const* name, double length) {
+  require(is_finite(length) && length > 0, rule, ": ", name, " must be finite and positive, got ", length);
+}
+
+}  // namespace detail
+
 }  // namespace posenc

@@ -1,0 +1,20 @@
+// FoPE's floor: a pair that never completes a turn in training stands still.
+#pragma once
+
+#include <cstddef>
+#include <numbers>
+
+#include "posenc/frequency/frequencies.hpp"
+
+namespace posenc {
+
+/// 0 for each inv_freq below 2 pi / trained_length, in tokens. [Hua 2024, 4.2] The other half of FoPE, a learned Fourier series for each
+/// pair, is not of this library.
+/// Throws std::invalid_argument unless the length is finite and positive.
+inline frequencies fope_floor(frequencies const& f, double trained_length) {
+  detail::require_length("fope_floor", "trained_length", trained_length);
+  auto const floor = 2 * std::numbers::pi / trained_length;
+  return detail::changed(f, [&](std::size_t, double inv_freq) { return inv_freq < floor ? 0 : inv_freq; });
+}
+
+}  // namespace posenc

@@ -1,0 +1,29 @@
+// Llama 3's rule: NTK by parts without a temperature.
+#pragma once
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/ntk_by_parts.hpp"
+
+namespace posenc {
+
+struct llama3_scaling {
+  double factor;            ///< at least 1: 8 of Llama 3.1, 32 of Llama 3.2
+  double low_freq_factor;   ///< pairs with a wavelength above original_length / low_freq_factor are divided by factor
+  double high_freq_factor;  ///< pairs with one below original_length / high_freq_factor are kept
+  double original_length;   ///< in tokens
+};
+
+/// Between the two wavelengths the frequencies are blended, linearly in the turns within the original length. [llama-models, model.py]
+/// Equal factors, as Llama 4 Scout has them, are a step: only pairs with a wavelength above the original length are divided, where other
+/// code divides 0 by 0. No attention factor.
+/// Throws std::invalid_argument unless factor is finite and at least 1, 0 <= low <= high, both finite, the length finite and positive.
+inline frequencies llama3(frequencies const& f, llama3_scaling const& scaling) {
+  auto const [factor, low, high, length] = scaling;
+  detail::require_factor("llama3", factor);
+  detail::require_length("llama3", "original_length", length);
+  detail::require(is_finite(low) && is_finite(high) && 0 <= low && low <= high,
+                  "llama3: low_freq_factor and high_freq_factor must be finite and 0 <= low <= high, got ", low, " and ", high);
+  return ntk_by_parts(f, {.factor = factor, .original_length = length, .alpha = low, .beta = high});
+}
+
+}  // namespace posenc

@@ -1,0 +1,47 @@
+// LongRoPE: each pair divided by a factor that was searched for, one list for short sequences and one for long ones.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/per_pair.hpp"
+
+namespace posenc {
+
+struct longrope_scaling {
+  std::vector<double> short_factor, long_factor;  ///< one a pair
+  double original_length;                         ///< O, in tokens, above 1; a sequence up to it is short
+  double factor = 1;                              ///< the whole context over O, for the attention factor
+  std::optional<double> attention_factor = {};    ///< instead of what factor gives
+};
+
+/// sqrt(1 + ln(factor) / ln(O)) for a factor above 1, on rotated queries and on rotated keys, of short and long sequences alike.
+/// [Ding 2024, 3.4 of the published code; modeling_rope_utils.py]
+inline double attention_factor(longrope_scaling const& scaling) {
+  if (scaling.attention_factor) return *scaling.attention_factor;
+  detail::require(is_finite(scaling.factor) && scaling.factor > 0, "longrope: factor must be finite and positive, got ", scaling.factor);
+  detail::require(is_finite(scaling.original_length) && scaling.original_length > 1,
+                  "longrope: original_length must be finite and above 1, got ", scaling.original_length);
+  return scaling.factor <= 1 ? 1 : std::sqrt(1 + std::log(scaling.factor) / std::log(scaling.original_length));
+}
+
+/// inv_freq_i / factor_i, the long list for sequences of more than original_length tokens; also "su". [Ding 2024, 3.3]
+///
+/// A function of the length alone. Keys that were cached while the sequence was short have other frequencies than those after:
+/// rerotation(longrope(f, s, before), longrope(f, s, now), positions) turns them along, where Hugging Face drops the cache, and
+/// llama.cpp and vLLM take one list for good.
+/// Throws std::invalid_argument unless both lists have a finite factor above 0 for each pair, and the other numbers are as said.
+inline frequencies longrope(frequencies const& f, longrope_scaling const& scaling, double length) {
+  detail::require_length("longrope", "original_length", scaling.original_length);
+  detail::require_length("longrope", "length", length);
+  auto const attention = attention_factor(scaling);
+  detail::require(is_finite(attention) && attention > 0, "longrope: attention_factor must be finite and positive, got ", attention);
+  auto const of_short = detail::divided("longrope: short_factor", f, scaling.short_factor, attention);
+  auto const of_long = detail::divided("longrope: long_factor", f, scaling.long_factor, attention);
+  return length > scaling.original_length ? of_long : of_short;
+}
+
+}  // namespace posenc

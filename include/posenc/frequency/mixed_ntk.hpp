@@ -1,0 +1,22 @@
+// Mixed NTK: an interpolation that grows smoothly from the fastest pair to the slowest.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "posenc/frequency/frequencies.hpp"
+
+namespace posenc {
+
+/// inv_freq_i * exp(-a (i + 1)^b), a = ln(factor) / (d/2)^b: the last pair is divided by factor, each before it by less. b = 1 is the
+/// purely exponential one; 0.625 was found best. [Su 2023, kexue 9706]
+/// Throws std::invalid_argument unless factor is finite and at least 1 and b finite and positive.
+inline frequencies mixed_ntk(frequencies const& f, double factor, double b = 0.625) {
+  detail::require_factor("mixed_ntk", factor);
+  detail::require(is_finite(b) && b > 0, "mixed_ntk: b must be finite and positive, got ", b);
+  auto const pairs = static_cast<double>(f.pairs());
+  return detail::changed(
+      f, [&](std::size_t i, double inv_freq) { return inv_freq * std::pow(factor, -std::pow(static_cast<double>(i + 1) / pairs, b)); });
+}
+
+}  // namespace posenc

@@ -1,0 +1,41 @@
+// NTK-aware scaling: the slow pairs are interpolated, the fast ones are not.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "posenc/frequency/frequencies.hpp"
+
+namespace posenc {
+
+/// inv_freq_i * factor^(-i / (d/2 - 1)): the first pair is kept, the last one divided by factor. [bloc97 2023; Peng 2023, 3.1]
+/// Of a geometric series this is that of another base, base * factor^(d / (d - 2)), as the rule is mostly written.
+/// Throws std::invalid_argument unless factor is finite and at least 1 and there are two pairs.
+inline frequencies ntk(frequencies const& f, double factor) {
+  detail::require_factor("ntk", factor);
+  detail::require(f.pairs() >= 2, "ntk: there must be at least two pairs, got ", f.pairs());
+  auto const last = static_cast<double>(f.pairs() - 1);
+  return detail::changed(f, [&](std::size_t i, double inv_freq) { return inv_freq * std::pow(factor, -static_cast<double>(i) / last); });
+}
+
+struct dynamic_ntk_scaling {
+  double factor;          ///< at least 1
+  double trained_length;  ///< M, in tokens: Hugging Face takes max_position_embeddings
+};
+
+/// ntk by factor * S / M - (factor - 1), where S = max(length, M): nothing is changed up to the trained length M, and at S the last pair
+/// turns that much slower. `length` in tokens. [emozilla 2023; modeling_rope_utils.py]
+///
+/// A function of the length alone. Hugging Face takes the largest length met so far, and leaves the keys in the cache as they are:
+/// rerotation(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now), positions) turns them along.
+/// Throws std::invalid_argument unless factor is finite and at least 1, the lengths finite and positive, and there are two pairs.
+inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling, double length) {
+  detail::require_factor("dynamic_ntk", scaling.factor);
+  detail::require_length("dynamic_ntk", "trained_length", scaling.trained_length);
+  detail::require_length("dynamic_ntk", "length", length);
+  auto const longer = std::max(length, scaling.trained_length) / scaling.trained_length;
+  return ntk(f, std::max(1.0, scaling.factor * longer - (scaling.factor - 1)));
+}
+
+}  // namespace posenc

@@ -1,0 +1,41 @@
+// NTK by parts: pairs that turn often are kept, pairs that never complete a turn are interpolated.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+#include "posenc/frequency/frequencies.hpp"
+
+namespace posenc {
+
+struct ntk_by_parts_scaling {
+  double factor;           ///< at least 1
+  double original_length;  ///< L, the trained context in tokens
+  double alpha = 1;        ///< turns within L up to which a pair is interpolated
+  double beta = 32;        ///< turns within L from which on it is kept
+};
+
+/// (1 - g) inv_freq / factor + g inv_freq, where g rises from 0 at alpha turns within the trained context to 1 at beta:
+///
+///     g_i = clamp((r_i - alpha) / (beta - alpha), 0, 1),   r_i = L inv_freq_i / 2 pi        [Peng 2023, 3.2]
+///
+/// Where alpha equals beta, a step: pairs of that many turns or more are kept. yarn_by_rotations and llama3 stand on it; what the field
+/// calls YaRN ramps over the indices of pairs instead: yarn.
+/// Throws std::invalid_argument unless factor is finite and at least 1, the length finite and positive, 0 <= alpha <= beta, both finite.
+inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const& scaling) {
+  auto const [factor, length, alpha, beta] = scaling;
+  detail::require_factor("ntk_by_parts", factor);
+  detail::require_length("ntk_by_parts", "original_length", length);
+  detail::require(is_finite(alpha) && is_finite(beta) && 0 <= alpha && alpha <= beta,
+                  "ntk_by_parts: alpha and beta must be finite and 0 <= alpha <= beta, got ", alpha, " and ", beta);
+  return detail::changed(f, [&](std::size_t, double inv_freq) {
+    auto const turns = scaling.original_length * inv_freq / (2 * std::numbers::pi);
+    auto const step = turns >= scaling.alpha ? 1.0 : 0.0;
+    auto const kept = scaling.alpha == scaling.beta ? step : std::clamp((turns - scaling.alpha) / (scaling.beta - scaling.alpha), 0.0, 1.0);
+    return (1 - kept) * (inv_freq / scaling.factor) + kept * inv_freq;
+  });
+}
+
+}  // namespace posenc

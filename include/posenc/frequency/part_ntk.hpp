@@ -1,0 +1,41 @@
+// The blend of linear and NTK-aware scaling that came before YaRN.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/ntk.hpp"
+#include "posenc/frequency/yarn.hpp"
+
+namespace posenc {
+
+struct part_ntk_scaling {
+  double factor;           ///< at least 1
+  double original_length;  ///< in tokens
+};
+
+/// From the slow pairs to the fast: linear, then ntk, then unscaled, blended along two of YaRN's ramps: from 0.75 to 1.25 turns within
+/// the original length, and from 2 to 16. [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding, whose constants these are]
+/// Throws std::invalid_argument unless rotary_dim is even and at least 4, base finite and above 1, factor finite and at least 1 and the
+/// length finite and positive.
+inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scaling const& scaling) {
+  auto const [factor, length] = scaling;
+  detail::require_factor("part_ntk", factor);
+  detail::require_length("part_ntk", "original_length", length);
+  auto const series = geometric(rotary_dim, base), slow = linear(series, factor), middle = ntk(series, factor);
+  auto const inner = ramp_of_yarn(rotary_dim, base, {.factor = factor, .original_length = length, .beta_fast = 1.25, .beta_slow = 0.75});
+  auto const outer = ramp_of_yarn(rotary_dim, base, {.factor = factor, .original_length = length, .beta_fast = 16, .beta_slow = 2});
+  auto const along = [](yarn_ramp const& ramp, std::size_t i, double before, double after) {
+    auto const share = std::clamp((static_cast<double>(i) - ramp.first) / (ramp.last - ramp.first), 0.0, 1.0);
+    return before * (1 - share) + after * share;
+  };
+  return detail::changed(series, [&](std::size_t i, double inv_freq) {
+    return along(outer, i, inv_freq, along(inner, i, middle.inv_freq()[i], slow.inv_freq()[i]));
+  });
+}
+
+}  // namespace posenc

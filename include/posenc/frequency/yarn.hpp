@@ -1,0 +1,102 @@
+// YaRN as the field's code has it: the ramp runs over the indices of pairs.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <optional>
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/geometric.hpp"
+
+namespace posenc {
+
+struct yarn_scaling {
+  double factor;                                           ///< s, at least 1
+  double original_length;                                  ///< O, the trained context in tokens
+  double beta_fast = 32;                                   ///< pairs of more turns within O are kept
+  double beta_slow = 1;                                    ///< pairs of fewer turns are divided by factor
+  bool truncate = true;                                    ///< the ramp's ends are rounded outwards to whole indices; gpt-oss does not
+  std::optional<double> mscale = {}, mscale_all_dim = {};  ///< DeepSeek's; 0 is as good as none
+  std::optional<double> attention_factor = {};             ///< instead of what the others give
+};
+
+/// The indices between which YaRN's ramp rises. beta_fast below beta_slow gives last < first: a ramp that falls.
+struct yarn_ramp {
+  double first, last;
+};
+
+namespace detail {
+
+/// 0.1 m ln s + 1 [Peng 2023, 3.4, where m is 1].
+inline double yarn_magnitude(double factor, double mscale = 1) { return 0.1 * mscale * std::log(factor) + 1; }
+
+inline void require_yarn(char const* what, yarn_scaling const& s) {
+  require_factor(what, s.factor);
+  require_length(what, "original_length", s.original_length);
+  require_length(what, "beta_fast", s.beta_fast);
+  require_length(what, "beta_slow", s.beta_slow);
+  for (auto const m : {s.mscale.value_or(0), s.mscale_all_dim.value_or(0)}) {
+    require(is_finite(m) && m >= 0, what, ": mscale and mscale_all_dim must be finite and not negative, got ", m);
+  }
+  auto const a = s.attention_factor.value_or(1);
+  require(is_finite(a) && a > 0, what, ": attention_factor must be finite and positive, got ", a);
+}
+
+}  // namespace detail
+
+/// c(beta_fast) and c(beta_slow), where c(r) = d ln(O / (2 pi r)) / (2 ln base) is the index of the pair that turns r times within O;
+/// rounded outwards if truncate, kept within [0, d - 1] (not d/2 - 1), and 0.001 apart if they meet. Throws as yarn does.
+inline yarn_ramp ramp_of_yarn(std::size_t rotary_dim, double base, yarn_scaling const& scaling) {
+  detail::require_yarn("yarn", scaling);
+  detail::require(is_finite(base) && base > 1, "yarn: base must be finite and above 1, got ", base);
+  auto const dim = static_cast<double>(rotary_dim);
+  auto const index = [&](double turns) {
+    return dim * std::log(scaling.original_length / (turns * 2 * std::numbers::pi)) / (2 * std::log(base));
+  };
+  auto first = index(scaling.beta_fast), last = index(scaling.beta_slow);
+  if (scaling.truncate) first = std::floor(first), last = std::ceil(last);
+  first = std::max(first, 0.0), last = std::min(last, dim - 1);
+  if (first == last) last += 0.001;
+  return {first, last};
+}
+
+/// What YaRN puts on rotated queries and on rotated keys, so twice on scores: attention_factor if it is given, else
+/// g(mscale) / g(mscale_all_dim) if both are, else g(1), where g(m) = 0.1 m ln(factor) + 1. [modeling_rope_utils.py]
+/// vLLM and DeepSeek's own code take g(mscale) where mscale stands alone.
+inline double attention_factor(yarn_scaling const& scaling) {
+  detail::require_yarn("attention_factor", scaling);
+  if (scaling.attention_factor) return *scaling.attention_factor;
+  auto const numerator = scaling.mscale.value_or(0), denominator = scaling.mscale_all_dim.value_or(0);
+  if (numerator == 0 || denominator == 0) return detail::yarn_magnitude(scaling.factor);
+  return detail::yarn_magnitude(scaling.factor, numerator) / detail::yarn_magnitude(scaling.factor, denominator);
+}
+
+/// What DeepSeek V2 and V3 and Kimi K2 put on all scores on top of that, those dims that are not rotated included: g(mscale_all_dim)^2,
+/// 1 without it. No part of the frequencies: multiply the scale of attention by it. [modeling_deepseek_v3.py]
+inline double softmax_factor(yarn_scaling const& scaling) {
+  detail::require_yarn("softmax_factor", scaling);
+  auto const magnitude = detail::yarn_magnitude(scaling.factor, scaling.mscale_all_dim.value_or(0));
+  return magnitude * magnitude;
+}
+
+/// Of the geometric series e_i = base^(-2i / rotary_dim):
+///
+///     inv_freq_i = e_i / factor * ramp_i + e_i (1 - ramp_i),   ramp_i = clamp((i - first) / (last - first), 0, 1)
+///
+/// [jquesnelle/yarn; modeling_rope_utils.py; vLLM; llama.cpp, which always truncates.] The paper's ramp is another one, see
+/// yarn_by_rotations: frequencies differ by up to 3 times. attention_factor(scaling) goes with them.
+/// Throws std::invalid_argument unless rotary_dim is even and positive, base finite and above 1, factor finite and at least 1, and all
+/// else finite and positive (mscale, mscale_all_dim: not negative).
+inline frequencies yarn(std::size_t rotary_dim, double base, yarn_scaling const& scaling) {
+  auto const series = geometric(rotary_dim, base);
+  auto const ramp = ramp_of_yarn(rotary_dim, base, scaling);
+  auto const blended = [&](std::size_t i, double inv_freq) {
+    auto const share = std::clamp((static_cast<double>(i) - ramp.first) / (ramp.last - ramp.first), 0.0, 1.0);
+    return inv_freq / scaling.factor * share + inv_freq * (1 - share);
+  };
+  return detail::changed(series, blended, attention_factor(scaling));
+}
+
+}  // namespace posenc

@@ -1,0 +1,19 @@
+// YaRN as its paper has it: the ramp runs over how often a pair turns.
+#pragma once
+
+#include <cmath>
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/ntk_by_parts.hpp"
+
+namespace posenc {
+
+/// ntk_by_parts with alpha 1 and beta 32, and an attention factor of 0.1 ln(factor) + 1 on rotated queries and on rotated keys: scores
+/// get its square, 1 / t. [Peng 2023, 3.4]
+/// No model is known to be trained so: the authors' code, and all that followed it, is yarn. Throws as ntk_by_parts does.
+inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
+  auto const parts = ntk_by_parts(f, scaling);
+  return frequencies({parts.inv_freq().begin(), parts.inv_freq().end()}, f.attention_factor() * (0.1 * std::log(scaling.factor) + 1));
+}
+
+}  // namespace posenc
