@@ -1,0 +1,79 @@
+#include "posenc/frequency/ntk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "close_to.hpp"
+#include "golden/frequency_rules.hpp"
+#include "non_numbers.hpp"
+#include "oracle/frequency_rules.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+
+TEST(ntk, is_the_geometric_series_of_another_base) {
+  for (auto const& [dim, base, factor, new_base] : golden::ntk_bases) {
+    expect_close(ntk(geometric(dim, base), factor), oracle::default_rule(dim, new_base), tolerance::of_scaled(base, factor));
+  }
+  for (std::size_t const dim : {4u, 6u, 64u, 96u, 128u, 512u}) {
+    for (double const factor : {1.0, 1.5, 2.0, 8.0, 1e3}) {
+      expect_close(ntk(geometric(dim, 1e6), factor), oracle::ntk_rule(dim, 1e6, factor), tolerance::of_scaled(1e6, factor));
+    }
+  }
+}
+
+TEST(ntk, keeps_the_first_pair_and_divides_the_last) {
+  auto const f = geometric(128, 1e4), scaled = ntk(f, 8);
+  EXPECT_EQ(scaled.inv_freq().front(), f.inv_freq().front());
+  EXPECT_EQ(scaled.inv_freq().back(), f.inv_freq().back() / 8);
+}
+
+TEST(ntk, keeps_standing_pairs_and_the_attention_factor) {
+  auto const scaled = ntk(frequencies({1, 0, 0.25}, 1.5), 4);
+  EXPECT_EQ(scaled.inv_freq()[1], 0);
+  EXPECT_EQ(scaled.attention_factor(), 1.5);
+}
+
+TEST(ntk, needs_a_factor_of_1_and_two_pairs) {
+  auto const message = [](double factor, std::size_t dim) { return message_of([&] { ntk(geometric(dim, 1e4), factor); }); };
+  std::string const must = "posenc: ntk: factor must be finite and at least 1, got ";
+  EXPECT_EQ(message(0.5, 8), must + "0.5");
+  EXPECT_EQ(message(not_a_number(), 8), must + "NaN");
+  EXPECT_EQ(message(infinity(), 8), must + "infinity");
+  EXPECT_EQ(message(2, 2), "posenc: ntk: there must be at least two pairs, got 1");
+}
+
+TEST(dynamic_ntk, grows_the_base_with_the_length) {
+  for (auto const& [dim, base, factor, trained, length, new_base, last] : golden::dynamic_ntk_values) {
+    auto const f = dynamic_ntk(geometric(dim, base), {factor, static_cast<double>(trained)}, static_cast<double>(length));
+    expect_close(f, oracle::default_rule(dim, new_base), tolerance::of_scaled(base, new_base));
+    EXPECT_NEAR(f.inv_freq().back(), last, tolerance::of_scaled(base, new_base) * last);
+  }
+  for (double const length : {1.0, 4096.0, 4097.0, 10000.0, 1e6}) {
+    auto const s = 3 * (length > 4096 ? length / 4096 : 1) - 2;
+    expect_close(dynamic_ntk(geometric(64, 1e4), {3, 4096}, length), oracle::dynamic_ntk_rule(64, 1e4, 3, 4096, length),
+                 tolerance::of_scaled(1e4, s));
+  }
+}
+
+TEST(dynamic_ntk, changes_nothing_up_to_the_trained_length) {
+  auto const f = geometric(128, 1e4);
+  for (double const length : {1.0, 2047.0, 2048.0}) {
+    auto const same = dynamic_ntk(f, {2, 2048}, length);
+    for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(same.inv_freq()[i], f.inv_freq()[i]);
+  }
+}
+
+TEST(dynamic_ntk, refuses_what_is_no_length_or_factor) {
+  auto const message = [](dynamic_ntk_scaling s, double length) { return message_of([&] { dynamic_ntk(geometric(8, 1e4), s, length); }); };
+  EXPECT_EQ(message({0.9, 2048}, 1), "posenc: dynamic_ntk: factor must be finite and at least 1, got 0.9");
+  EXPECT_EQ(message({2, 0}, 1), "posenc: dynamic_ntk: trained_length must be finite and positive, got 0");
+  EXPECT_EQ(message({2, 2048}, -1), "posenc: dynamic_ntk: length must be finite and positive, got -1");
+  EXPECT_EQ(message({2, 2048}, not_a_number()), "posenc: dynamic_ntk: length must be finite and positive, got NaN");
+}
+
+}  // namespace
