@@ -90,6 +90,7 @@ TEST(yarn, attention_factor_is_given_or_of_both_mscales_or_of_the_factor) {
        static_cast<double>(oracle::yarn_mscale(40) / oracle::yarn_mscale(40, 0.707L)));
   near(of({.factor = 40, .original_length = 4096, .mscale = 0.707}), static_cast<double>(oracle::yarn_mscale(40)));
   near(of({.factor = 40, .original_length = 4096, .mscale = 0.707, .mscale_all_dim = 0}), static_cast<double>(oracle::yarn_mscale(40)));
+  near(of({.factor = 40, .original_length = 4096, .mscale_all_dim = 1}), static_cast<double>(oracle::yarn_mscale(40)));
   EXPECT_EQ(of({.factor = 40, .original_length = 4096, .mscale = 2, .mscale_all_dim = 1, .attention_factor = 1.25}), 1.25);
 }
 

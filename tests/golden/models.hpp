@@ -1,9 +1,10 @@
 #pragma once
 
-/// What must come of the configurations in examples/inspect_model/models: the settings written a second time, by hand, and what they
-/// give.
+/// What must come of the configurations in examples/inspect_model/models: the settings written a second time, and what they give.
 /// Source: the models' published config.json and their classes in Hugging Face transformers (mistral-4, gemma-4-vision: the class's
 /// defaults; glm-4-9b-chat: converted from its rope_ratio of 500). Values from the formulas with 60 digits, written with 17.
+/// Mistral 4's scores: as Mistral scales them; late versions of transformers multiply them by (0.1 ln(128) + 1)^2.
+/// DeepSeek-V4's window is that of the keys themselves; its s and h layers see compressed ones beyond.
 
 #include <array>
 #include <cstddef>
@@ -93,10 +94,10 @@ inline constexpr layer_kind qwen3_vl_text = {.letter = 'g', .head_dim = 128, .ro
     .values = {{{1, 0.78582998041963461}, {31, 0.00056909714142128439}, {63, 2.5450797880376063e-7}}}}};
 inline constexpr layer_kind deepseek_v4_sparse = {.letter = 's', .head_dim = 512, .rotary = rope{.rule = rope_rule::yarn,
     .rotary_dim = 64, .base = 1.6e5, .interleaved = true, .last = true, .factor = 16, .trained = 65536,
-    .values = {{{12, 0.011180339887498948}, {16, 0.002265625}, {31, 5.6805290369099753e-7}}}}, .sinks = true};
+    .values = {{{12, 0.011180339887498948}, {16, 0.002265625}, {31, 5.6805290369099753e-7}}}}, .window = 128, .sinks = true};
 inline constexpr layer_kind deepseek_v4_heavy = {.letter = 'h', .head_dim = 512, .rotary = rope{.rule = rope_rule::yarn, .rotary_dim = 64,
     .base = 1.6e5, .interleaved = true, .last = true, .factor = 16, .trained = 65536,
-    .values = {{{12, 0.011180339887498948}, {16, 0.002265625}, {31, 5.6805290369099753e-7}}}}, .sinks = true};
+    .values = {{{12, 0.011180339887498948}, {16, 0.002265625}, {31, 5.6805290369099753e-7}}}}, .window = 128, .sinks = true};
 
 inline constexpr std::array<model, 35> models{{
     {"gpt-j-6b", 28, "g", {{{.letter = 'g', .head_dim = 256, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64, .base = 1e4,
@@ -164,12 +165,12 @@ inline constexpr std::array<model, 35> models{{
         .factor = 32, .trained = 4096, .short_factors = phi4_mini_short, .long_factors = phi4_mini_long,
         .attention_factor = 1.1902380714238083,
         .values = {{{1, 0.82540418526801843}, {31, 0.0026101572156825368}, {47, 0.00012115276586285884}}},
-        .long_values = {{{1, 0.73807469175354596}, {31, 8.1491015163363618e-5}, {47, 2.5361684291994732e-6}}}}}}}},
+        .long_values = {{{1, 0.73807469175354596}, {31, 8.1491015163363618e-5}, {47, 2.5361684291994732e-6}}}}, .window = 262144}}}},
     {"phi-3.5-mini", 32, "g", {{{.letter = 'g', .head_dim = 96, .rotary = rope{.rule = rope_rule::longrope, .rotary_dim = 96, .base = 1e4,
         .factor = 32, .trained = 4096, .short_factors = phi35_mini_short, .long_factors = phi35_mini_long,
         .attention_factor = 1.1902380714238083,
         .values = {{{1, 0.80921980461045226}, {31, 0.0012857919009980375}, {47, 4.2659433051390909e-5}}},
-        .long_values = {{{1, 0.74360736453209887}, {31, 4.1682483251328286e-5}, {47, 1.8684881663397112e-6}}}}}}}},
+        .long_values = {{{1, 0.74360736453209887}, {31, 4.1682483251328286e-5}, {47, 1.8684881663397112e-6}}}}, .window = 262144}}}},
     {"ministral-3-8b", 34, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::yarn, .rotary_dim = 128, .base = 1e6,
         .factor = 16, .trained = 16384,
         .values = {{{20, 0.01333521432163324}, {32, 0.00033823529411764706}, {40, 1.1114246312743268e-5}}}},
@@ -177,7 +178,7 @@ inline constexpr std::array<model, 35> models{{
     {"mistral-4", 36, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::yarn, .rotary_dim = 64, .base = 1e4,
         .interleaved = true, .last = true, .factor = 128, .trained = 8192,
         .values = {{{14, 0.015068353174007699}, {20, 0.0012314638965078785}, {31, 1.0418136188775969e-6}}}},
-        .softmax_factor = 2.2058280296038421, .temperature = temperature{0.1, 8192, 0}}}}},
+        .temperature = temperature{0.1, 8192, 0}}}}},
     {"glm-4-9b-chat", 40, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64, .base = 5e6,
         .interleaved = true, .values = {{{1, 0.61752875812632332}, {16, 0.00044721359549995794}, {31, 3.2387155637387736e-7}}}}}}}},
     {"mimo-v2-flash", 48, "gllllglllllglllllglllllglllllglllllglllllglllllg", {{{.letter = 'g', .head_dim = 192,

@@ -24,8 +24,8 @@ struct dynamic_ntk_scaling {
   double trained_length;  ///< M, in tokens: Hugging Face takes max_position_embeddings
 };
 
-/// ntk by factor * S / M - (factor - 1), where S = max(length, M): nothing is changed up to the trained length M, and at S the last pair
-/// turns that much slower. `length` in tokens. [emozilla 2023; modeling_rope_utils.py]
+/// ntk by factor * length / M - (factor - 1), which nothing is changed by up to the trained length M; `length` in tokens. [emozilla 2023;
+/// modeling_rope_utils.py]
 ///
 /// A function of the length alone. Hugging Face takes the largest length met so far, and leaves the keys in the cache as they are:
 /// rerotation(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now), positions) turns them along.
@@ -34,8 +34,7 @@ inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& 
   detail::require_factor("dynamic_ntk", scaling.factor);
   detail::require_length("dynamic_ntk", "trained_length", scaling.trained_length);
   detail::require_length("dynamic_ntk", "length", length);
-  auto const longer = std::max(length, scaling.trained_length) / scaling.trained_length;
-  return ntk(f, std::max(1.0, scaling.factor * longer - (scaling.factor - 1)));
+  return ntk(f, std::max(1.0, scaling.factor * (length / scaling.trained_length) - (scaling.factor - 1)));
 }
 
 }  // namespace posenc

@@ -1,0 +1,105 @@
+// A config.json with what is known of its model: sizes, and a record of what was assumed. (nlohmann-json)
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "posenc/model/hugging_face/families.hpp"
+#include "posenc/model/hugging_face/json_object.hpp"
+#include "posenc/model/model_encoding.hpp"
+
+namespace posenc {
+namespace detail {
+
+/// Most dims, heads, layers that a configuration may name, and most tokens: what a double counts exactly.
+inline constexpr std::size_t most_dims = 65536, most_tokens = std::size_t{1} << 53;
+
+/// The keys of the text model, its family, and the encoding that is being read.
+class hugging_face_config {
+ public:
+  explicit hugging_face_config(json_object const& root) : keys(text_model_of(root)) {
+    found.type = keys.text("model_type").value_or(root.text("model_type").value_or(""));
+    if (found.type.empty()) keys.refuse("model_type", "be given");
+    auto const known = family_of(found.type);
+    is_known = known.has_value();
+    family = known.value_or(model_family{});
+    auto const layers = count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
+    if (!layers) keys.refuse("num_hidden_layers", "be given");
+    found.layers = *layers;
+    heads_ = count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
+    found.context = count({"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}, most_tokens);
+  }
+
+  json_object keys;
+  model_family family;
+  bool is_known;
+  model_encoding found = {};
+
+  bool is(auto... types) const { return ((found.type == types) || ...); }
+
+  /// What one of these keys says, of which models have one or another. Throws if two differ.
+  std::optional<std::size_t> count(std::initializer_list<char const*> names, std::size_t most) const {
+    return keys.agreed(names, [most](json_object const& o, std::string const& key) { return o.count(key, most); });
+  }
+  std::optional<double> number(std::initializer_list<char const*> names) const {
+    return keys.agreed(names, [](json_object const& o, std::string const& key) { return o.number(key); });
+  }
+
+  /// Records a sentence, once.
+  void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
+  void note(std::string sentence) { add(found.notes, std::move(sentence)); }
+  /// Records that `key` is absent and `value` taken.
+  template <class T>
+  T assumed(std::string const& key, T value) {
+    auto const whose = is_known ? found.type : std::string("Llama");
+    assume(key + " is not given: " + shown(value) + ", as " + whose + " has it.");
+    return value;
+  }
+
+  std::size_t heads() const {
+    if (!heads_) keys.refuse("num_attention_heads", "be given");
+    return *heads_;
+  }
+
+  std::size_t head_dim() {
+    if (auto const given = count({"head_dim", "kv_channels", "d_kv"}, most_dims)) return *given;
+    if (family.head_dim != 0) return assumed("head_dim", family.head_dim);
+    for (auto const* name : {"hidden_size", "n_embd", "d_model"}) {
+      auto const hidden = keys.count(name, std::size_t{1} << 24);
+      if (!hidden) continue;
+      keys.require(*hidden % heads() == 0, name, "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
+      return *hidden / heads();
+    }
+    keys.refuse("head_dim", "be given where hidden_size is not");
+  }
+
+  std::optional<std::size_t> window() const { return count({"sliding_window", "sliding_window_size"}, most_tokens); }
+
+  layer_encoding& add_kind_of_all_layers() {
+    layer_encoding kind{.name = "full_attention", .layers = std::vector<std::size_t>(found.layers), .head_dim = head_dim()};
+    std::iota(kind.layers.begin(), kind.layers.end(), std::size_t{0});
+    return found.kinds.emplace_back(std::move(kind));
+  }
+
+ private:
+  static void add(std::vector<std::string>& sentences, std::string sentence) {
+    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
+  }
+  static json_object text_model_of(json_object const& root) {
+    for (auto const* key : {"text_config", "llm_config", "language_config"}) {
+      if (auto const inner = root.object(key)) return *inner;
+    }
+    return root;
+  }
+
+  std::optional<std::size_t> heads_;
+};
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,175 @@
+// An object of a JSON file, read so that each error names the file, the key and the value. (nlohmann-json)
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "posenc/core/require.hpp"
+
+namespace posenc {
+namespace detail {
+
+using json = nlohmann::json;
+
+/// A value in an error: scalars as they stand, shortened; containers by their size, for they may be of any depth.
+inline std::string shown_json(json const& value) {
+  if (value.is_object()) return "an object of " + std::to_string(value.size()) + " keys";
+  if (value.is_array()) return "a list of " + std::to_string(value.size());
+  auto text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() > 60) text.resize(60), text += "...";
+  return value.is_string() ? "the string " + text : text;
+}
+
+/// Throws std::invalid_argument unless `text` is one JSON object, of no key twice and no depth that nobody writes by hand.
+inline json parsed_json(std::string_view text, std::string const& file) {
+  std::vector<std::set<std::string>> keys;
+  auto const watch = [&](int depth, json::parse_event_t event, json& value) {
+    if (event == json::parse_event_t::object_start || event == json::parse_event_t::array_start) {
+      require(depth < 64, file, ": must not nest deeper than 64 levels");
+      if (event == json::parse_event_t::object_start) keys.emplace_back();
+    }
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key) {
+      auto const fresh = keys.back().insert(value.get<std::string>()).second;
+      require(fresh, file, ": each key must stand once in its object, got ", shown_json(value), " twice");
+    }
+    return true;
+  };
+  json result;
+  try {
+    result = json::parse(text, watch);
+  } catch (json::exception const& error) {
+    refuse(file, ": must be JSON: ", std::string_view(error.what()).substr(0, 200));
+  }
+  require(result.is_object(), file, ": must be a JSON object, got ", shown_json(result));
+  return result;
+}
+
+/// An object and where it stands. A key that is null counts as absent. Lives no longer than the JSON it was made of.
+class json_object {
+ public:
+  json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {}
+
+  std::string const& where() const noexcept { return where_; }  ///< "config.json: rope_scaling"
+  bool has(std::string const& key) const { return value(key) != nullptr; }
+
+  /// Throws: what the key must be, and what it is.
+  [[noreturn]] void refuse(std::string const& key, std::string_view must) const {
+    auto const* const found = value(key);
+    detail::refuse(where_, ": ", key, " must ", must, found != nullptr ? ", got " + shown_json(*found) : std::string(", and is absent"));
+  }
+  void require(bool holds, std::string const& key, std::string_view must) const {
+    if (!holds) refuse(key, must);
+  }
+
+  std::optional<double> number(std::string const& key) const {
+    auto const* const found = value(key);
+    if (found == nullptr) return {};
+    require(found->is_number() && is_finite(found->get<double>()), key, "be a finite number");
+    return found->get<double>();
+  }
+  /// A whole number from 1 to most.
+  std::optional<std::size_t> count(std::string const& key, std::size_t most) const {
+    auto const* const found = value(key);
+    if (found == nullptr) return {};
+    bool const fits = found->is_number_unsigned() && found->get<std::uint64_t>() >= 1 && found->get<std::uint64_t>() <= most;
+    require(fits, key, "be a whole number from 1 to " + std::to_string(most));
+    return static_cast<std::size_t>(found->get<std::uint64_t>());
+  }
+  std::optional<bool> flag(std::string const& key) const {
+    auto const* const found = value(key);
+    if (found == nullptr) return {};
+    require(found->is_boolean(), key, "be true or false");
+    return found->get<bool>();
+  }
+  /// A flag that some write as a number.
+  std::optional<bool> truth(std::string const& key) const {
+    auto const* const found = value(key);
+    return found != nullptr && found->is_number() ? std::optional(*number(key) != 0) : flag(key);
+  }
+  std::optional<std::string> text(std::string const& key) const {
+    auto const* const found = value(key);
+    if (found == nullptr) return {};
+    require(found->is_string(), key, "be a string");
+    return found->get<std::string>();
+  }
+  std::optional<std::vector<double>> numbers(std::string const& key) const {
+    return list<double>(key, "be a list of finite numbers", [](json const& x) { return x.is_number() && is_finite(x.get<double>()); });
+  }
+  std::optional<std::vector<std::string>> texts(std::string const& key) const {
+    return list<std::string>(key, "be a list of strings", [](json const& x) { return x.is_string(); });
+  }
+  std::optional<json_object> object(std::string const& key) const {
+    auto const* const found = value(key);
+    if (found == nullptr) return {};
+    require(found->is_object(), key, "be an object");
+    return json_object(*found, where_ + ": " + key);
+  }
+
+  bool is_object(std::string const& key) const { return has(key) && value(key)->is_object(); }
+  json copy() const { return *object_; }
+
+  /// What the one of these keys says that is there; get is one of the functions above. Throws if two are there and differ.
+  template <class Get>
+  auto agreed(std::initializer_list<char const*> keys, Get const& get) const -> decltype(get(*this, "")) {
+    decltype(get(*this, "")) result;
+    std::string first;
+    for (std::string const key : keys) {
+      auto next = get(*this, key);
+      if (!next) continue;
+      if (result) require(*result == *next, key, "agree with " + first + ", which is " + shown_json((*object_)[first]));
+      if (!result) result = std::move(next), first = key;
+    }
+    return result;
+  }
+
+  std::vector<std::string> keys() const {
+    std::vector<std::string> result;
+    for (auto const& item : object_->items()) result.push_back(item.key());
+    return result;
+  }
+  /// Those that were never asked for, of this object or a copy of it.
+  std::vector<std::string> unread() const {
+    auto result = keys();
+    std::erase_if(result, [&](std::string const& key) { return asked_->contains(key); });
+    return result;
+  }
+
+ private:
+  json const* value(std::string const& key) const {
+    asked_->insert(key);
+    auto const found = object_->find(key);
+    return found == object_->end() || found->is_null() ? nullptr : &*found;
+  }
+
+  template <class T>
+  std::optional<std::vector<T>> list(std::string const& key, std::string_view must, auto const& is_good) const {
+    auto const* const found = value(key);
+    if (found == nullptr) return {};
+    require(found->is_array(), key, must);
+    std::vector<T> result;
+    for (auto const& item : *found) {
+      if (!is_good(item)) detail::refuse(where_, ": ", key, " must ", must, ", got ", shown_json(item), " at ", result.size());
+      result.push_back(item.template get<T>());
+    }
+    return result;
+  }
+
+  json const* object_;
+  std::string where_;
+  std::shared_ptr<std::set<std::string>> asked_ = std::make_shared<std::set<std::string>>();
+};
+
+}  // namespace detail
+}  // namespace posenc

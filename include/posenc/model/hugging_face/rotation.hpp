@@ -1,0 +1,186 @@
+// How one kind of layers rotates, by the keys of a config.json. (nlohmann-json)
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/rope_parameters.hpp"
+
+namespace posenc {
+namespace detail {
+
+class hugging_face_rotation {
+ public:
+  /// Of the layers of that type, whose kind is being read.
+  hugging_face_rotation(hugging_face_config& config, std::string type, layer_encoding& kind)
+      : config_(config), type_(std::move(type)), kind_(kind), rope_(keys_of_type()) {}
+
+  void read() {
+    auto const base = this->base();
+    auto const partial = partial_rotary_factor();
+    auto const dim = rotary_dim(partial);
+    if (config_.is("gemma4_vision")) return read_two_axes(base);
+
+    auto rules = rope_rules(rope_, {.head_dim = kind_.head_dim,
+                                    .rotary_dim = dim,
+                                    .base = base,
+                                    .partial_rotary_factor = partial,
+                                    .context = config_.found.context,
+                                    .original_context = config_.keys.count("original_max_position_embeddings", most_tokens)})
+                     .read();
+    for (auto& sentence : rules.assumptions) config_.assume(kind_.name + ": " + sentence);
+    for (auto& sentence : rules.notes) config_.note(kind_.name + ": " + sentence);
+    if (config_.family.mscale_on_scores) kind_.softmax_factor *= rules.mscale_factor;
+    if (config_.is("mistral4") && rules.mscale_factor != 1) {
+      config_.note("transformers since 5.17 multiplies Mistral 4's scores by mscale_all_dim's " + shown(rules.mscale_factor) +
+                   ", earlier ones and Mistral's own settings do not: 1 is taken.");
+    }
+
+    rotary_encoding rotary{.rule = std::move(rules.rule), .frequencies = std::move(rules.frequencies), .layout = halves()};
+    if (config_.keys.flag("rope_interleave").value_or(config_.family.interleaved)) rotary.layout = interleaved();
+    if (config_.family.last_dims || has_dims_without_rope()) rotary.block = rotary_block::last();
+    rotary.axes = axes(dim / 2);
+    kind_.rotary.push_back(std::move(rotary));
+    read_temperature();
+    for (auto const& key : rope_.unread()) {
+      if (key != "max_position_embeddings") config_.note(rope_.where() + " has " + key + ", which is not read.");
+    }
+  }
+
+ private:
+  bool is_sliding() const { return type_ == sliding; }
+  bool is_compressed() const { return config_.is("deepseek_v4") && !is_sliding(); }  // DeepSeek-V4's other kinds of layers
+  bool has_dims_without_rope() const { return config_.keys.has("qk_nope_head_dim"); }
+
+  // rope_parameters, or rope_scaling, which may be nested by type of layer; no keys where it is not for this type.
+  json_object keys_of_type() {
+    auto const parameters = config_.keys.object("rope_parameters"), scaling = config_.keys.object("rope_scaling");
+    if (parameters && scaling) config_.keys.refuse("rope_scaling", "not stand beside rope_parameters");
+    auto const rope = parameters ? parameters : scaling;
+    if (rope && std::ranges::any_of(rope->keys(), [&](std::string const& key) { return rope->is_object(key); })) {
+      auto const label = !config_.is("deepseek_v4") ? type_ : is_compressed() ? "compress" : "main";
+      auto const inner = rope->object(label);
+      if (!inner) rope->refuse(label, "be given, for layers of " + type_);
+      is_nested_ = true;
+      if (rope->has("truncate")) rope->refuse("truncate", "stand within the parameters of a type of layers");
+      return *inner;
+    }
+    bool const for_full_layers_only = config_.keys.has("rope_local_base_freq") || config_.keys.has("swa_rope_theta") ||
+                                      config_.is("gemma3", "gemma3_text", "deepseek_v4");
+    if (is_sliding() && for_full_layers_only) return made(json::object());
+    if (!is_compressed()) return rope ? *rope : made(json::object());
+    auto keys = rope ? rope->copy() : json::object();
+    if (!keys.contains("attention_factor")) keys["attention_factor"] = 1.0;  // DeepSeek's own code has none
+    return made(std::move(keys));
+  }
+  json_object made(json keys) {
+    made_ = std::move(keys);
+    return {made_, config_.keys.where() + ": rope_parameters"};
+  }
+
+  double base() {
+    auto const inside = rope_.number("rope_theta");
+    if (inside) {
+      if (auto const beside = config_.number({"rope_theta", "rotary_emb_base"}); beside && *beside != *inside && !is_nested_) {
+        rope_.refuse("rope_theta", "agree with the one beside it, which is " + shown(*beside));
+      }
+      return *inside;
+    }
+    if (is_compressed()) return given_or("compress_rope_theta", 160000);
+    if (is_sliding()) {
+      if (auto const local = config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"})) return *local;
+      if (config_.is("gemma3", "gemma3_text")) return config_.assumed("rope_local_base_freq", 1e4);
+    }
+    if (auto const given = config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta"})) return *given;
+    if (config_.is("chatglm")) return 1e4 * given_or("rope_ratio", 1);
+    return config_.assumed("rope_theta", config_.family.base);
+  }
+  double given_or(std::string const& key, double value) {
+    auto const given = config_.keys.number(key);
+    return given ? *given : config_.assumed(key, value);
+  }
+
+  std::optional<double> partial_rotary_factor() {
+    auto const in_range = [&](json_object const& keys, std::string const& key) {
+      auto const given = keys.number(key);
+      bool const may_be_zero = rope_rules::rule_of(rope_) == "proportional";
+      if (given) keys.require((may_be_zero ? *given >= 0 : *given > 0) && *given <= 1, key, "be above 0 and at most 1");
+      return given;
+    };
+    if (auto const inside = in_range(rope_, "partial_rotary_factor")) return inside;
+    if (auto const beside = config_.keys.agreed({"partial_rotary_factor", "rotary_pct"}, in_range)) return beside;
+    bool const is_said_otherwise = config_.keys.has("rotary_dim") || config_.keys.has("qk_rope_head_dim");
+    if (config_.family.partial == 1 || is_said_otherwise) return {};
+    return config_.assumed("partial_rotary_factor", config_.family.partial);
+  }
+
+  std::size_t rotary_dim(std::optional<double> partial) const {
+    auto const within_head = [&](std::size_t dim, std::string const& key) {
+      config_.keys.require(dim > 0 && dim % 2 == 0 && dim <= kind_.head_dim, key,
+                           "give an even number of rotated dims within head_dim " + shown(kind_.head_dim) + ", not " + shown(dim));
+      return dim;
+    };
+    for (auto const* key : {"qk_rope_head_dim", "rotary_dim"}) {
+      if (auto const dim = config_.keys.count(key, most_dims)) return within_head(*dim, key);
+    }
+    if (rope_rules::rule_of(rope_) == "proportional") return within_head(kind_.head_dim, "head_dim");
+    return within_head(static_cast<std::size_t>(static_cast<double>(kind_.head_dim) * partial.value_or(1)),
+                       partial ? "partial_rotary_factor" : "head_dim");
+  }
+
+  // A head of Gemma 4's vision model: each half turns by one coordinate of its patch.
+  void read_two_axes(double base) {
+    auto const half = kind_.head_dim / 2;
+    config_.keys.require(kind_.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      std::vector<std::size_t> sections(axis + 1, 0);
+      sections[axis] = half / 2;
+      kind_.rotary.push_back({.rule = "default",
+                              .frequencies = geometric(half, base),
+                              .layout = halves(),
+                              .block = rotary_block::from(axis * half),
+                              .axes = contiguous_axes(sections)});
+    }
+  }
+
+  std::optional<pair_axes> axes(std::size_t pairs) const {
+    auto const given = rope_.numbers("mrope_section");
+    bool const is_interleaved = rope_.flag("mrope_interleaved").value_or(false) || config_.is("qwen3_vl_text", "qwen3_vl_moe_text");
+    if (!given) return {};
+    std::vector<std::size_t> sections;
+    std::size_t sum = 0;
+    for (auto const s : *given) {
+      bool const is_count = s >= 0 && s <= static_cast<double>(most_dims) && s == static_cast<double>(static_cast<std::size_t>(s));
+      rope_.require(is_count, "mrope_section", "be a list of numbers of pairs");
+      sections.push_back(static_cast<std::size_t>(s)), sum += sections.back();
+    }
+    rope_.require(sum == pairs, "mrope_section", "sum to the " + shown(pairs) + " pairs of the rotary block, not " + shown(sum));
+    return is_interleaved ? interleaved_axes(sections) : contiguous_axes(sections);
+  }
+
+  // Ministral 3 and Mistral 4; Mistral Large 3 has an object of its own for it.
+  void read_temperature() {
+    auto const other = config_.keys.object("llama_4_scaling");
+    auto const& keys = other ? *other : rope_;
+    auto const beta = keys.number(other ? "beta" : "llama_4_scaling_beta");
+    if (!beta) return;
+    auto const original = keys.count("original_max_position_embeddings", most_tokens);
+    if (!original) keys.refuse("original_max_position_embeddings", "be given for the temperature");
+    kind_.temperature = position_temperature{*beta, static_cast<double>(*original), 0};
+  }
+
+  hugging_face_config& config_;
+  std::string type_;
+  layer_encoding& kind_;
+  json made_ = {};
+  bool is_nested_ = false;
+  json_object rope_;
+};
+
+}  // namespace detail
+}  // namespace posenc

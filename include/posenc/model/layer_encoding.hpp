@@ -1,0 +1,77 @@
+// What one kind of layer of a model does about position.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/pair_axes.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+
+namespace posenc {
+
+/// Frequencies as a model has them at a length of the sequence, in tokens: dynamic NTK and LongRoPE depend on it, no other rule does.
+class frequencies_by_length {
+ public:
+  frequencies_by_length(frequencies f) : at_([f = std::move(f)](std::size_t) { return f; }), constant_(true) {}
+  explicit frequencies_by_length(std::function<frequencies(std::size_t length)> at) : at_(std::move(at)), constant_(false) {}
+
+  frequencies at(std::size_t length) const { return at_(length); }
+  bool depends_on_length() const noexcept { return !constant_; }
+
+ private:
+  std::function<frequencies(std::size_t)> at_;
+  bool constant_;
+};
+
+/// Site 2: how queries and keys are rotated.
+struct rotary_encoding {
+  std::string rule;  ///< in the field's words: default, linear, dynamic, yarn, longrope, llama3, proportional
+  frequencies_by_length frequencies;
+  std::variant<halves, interleaved> layout;
+  rotary_block block = rotary_block::first();
+  std::optional<pair_axes> axes = {};  ///< several axes of positions (M-RoPE); all pairs take the token's position without
+};
+
+/// 1 + scale * ln(1 + floor((position + offset) / floor_scale)), by the query's position: on scores, or, which is the same, on queries.
+/// Llama 4 has offset 1 [llama-models, model.py], Ministral 3 and Mistral 4 offset 0.
+struct position_temperature {
+  double scale;
+  double floor_scale;
+  double offset;
+};
+
+/// ALiBi [Press 2021]: slopes of `heads` heads, the last of which, where heads are a power of 2, is 2^-max_bias.
+struct alibi_bias {
+  std::size_t heads;
+  double max_bias = 8;
+};
+
+/// T5's relative position buckets, a learned bias each.
+struct bucket_bias {
+  std::size_t buckets, max_distance;
+};
+
+/// A kind of layer, by site. What is absent does not act; without any it is NoPE. Plain data.
+struct layer_encoding {
+  std::string name;                          ///< as the model's configuration has it: full_attention, sliding_attention ...
+  std::vector<std::size_t> layers = {};      ///< which, counted from 0
+  std::size_t head_dim = 0;                  ///< of queries and keys, the dims without rotation included
+  std::vector<rotary_encoding> rotary = {};  ///< mostly one; a vision model rotates a block of each head for each axis
+  std::optional<alibi_bias> alibi = {};
+  std::optional<bucket_bias> buckets = {};
+  std::optional<position_temperature> temperature = {};
+  double softmax_factor = 1;               ///< on all scores, beside 1 / sqrt(head_dim): DeepSeek's mscale squared
+  std::optional<double> score_cap = {};    ///< c tanh(score / c), before the mask
+  bool sinks = false;                      ///< a learned logit a head joins the softmax
+  std::optional<std::size_t> window = {};  ///< keys at distances below it are seen
+  std::optional<std::size_t> chunk = {};   ///< keys of the same chunk of so many positions are seen
+};
+
+}  // namespace posenc

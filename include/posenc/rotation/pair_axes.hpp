@@ -1,0 +1,88 @@
+// Which axis of a position each pair turns by, where positions have several: time, height, width.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+
+namespace posenc {
+
+/// One axis a pair, counted from 0. Nothing else is special about several axes: equal positions on all of them are one position.
+/// Immutable. Throws std::invalid_argument unless there is a pair, and for an axis of 256 or more.
+class pair_axes {
+ public:
+  explicit pair_axes(std::vector<std::size_t> axis_of_pair) : axis_of_pair_(std::move(axis_of_pair)) {
+    detail::require(!axis_of_pair_.empty(), "pair_axes: there must be at least one pair, got none");
+    axes_ = *std::ranges::max_element(axis_of_pair_) + 1;
+    detail::require(axes_ <= 256, "pair_axes: an axis must be below 256, got ", axes_ - 1);
+  }
+
+  std::size_t pairs() const noexcept { return axis_of_pair_.size(); }
+  std::size_t axes() const noexcept { return axes_; }  ///< one more than the last axis that a pair has
+  std::size_t axis(std::size_t pair) const noexcept { return axis_of_pair_[pair]; }
+
+  friend bool operator==(pair_axes const&, pair_axes const&) = default;
+
+ private:
+  std::vector<std::size_t> axis_of_pair_;
+  std::size_t axes_;
+};
+
+/// Sections of neighbouring pairs, one an axis: {16, 24, 24} is ttt...hhh...www..., as Qwen2-VL has it in halves and GLM-4V interleaved.
+inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
+  std::vector<std::size_t> axes;
+  for (std::size_t axis = 0; axis < sections.size(); ++axis) {
+    detail::require(sections[axis] <= std::size_t{1} << 24, "contiguous_axes: a section must be of at most 2^24 pairs, got ",
+                    sections[axis]);
+    axes.insert(axes.end(), sections[axis], axis);
+  }
+  return pair_axes(std::move(axes));
+}
+
+/// Axes in turn, thwthwthw...tt, as Qwen3-VL has them: pair i is of axis i % 3 as long as that axis's section lasts, of axis 0 after.
+/// {24, 20, 20} is thw 20 times, then tttt. [modeling_qwen3_vl.py, apply_interleaved_mrope]
+/// Throws std::invalid_argument unless there are three sections.
+inline pair_axes interleaved_axes(std::span<std::size_t const> sections) {
+  detail::require(sections.size() == 3, "interleaved_axes: there must be three sections, got ", sections.size());
+  std::size_t pairs = 0;
+  for (auto const section : sections) {
+    detail::require(section <= std::size_t{1} << 24, "interleaved_axes: a section must be of at most 2^24 pairs, got ", section);
+    pairs += section;
+  }
+  std::vector<std::size_t> axes(pairs);
+  for (std::size_t i = 0; i < pairs; ++i) axes[i] = i % 3 != 0 && i < 3 * sections[i % 3] ? i % 3 : 0;
+  return pair_axes(std::move(axes));
+}
+
+/// ggml's GGML_ROPE_TYPE_MROPE: sections of four axes, t h w e, that start anew when all are used up. [ggml, ops.cpp]
+/// Throws std::invalid_argument where all sections are 0.
+inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
+  auto const t = sections[0], h = t + sections[1], w = h + sections[2], all = w + sections[3];
+  detail::require(all > 0, "ggml_axes: the sections must not all be 0");
+  std::vector<std::size_t> axes(pairs);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    auto const sector = i % all;
+    axes[i] = sector < t ? 0 : sector < h ? 1 : sector < w ? 2 : 3;
+  }
+  return pair_axes(std::move(axes));
+}
+
+/// ggml's GGML_ROPE_TYPE_IMROPE: axes in turn, and axis 3 where the section of an axis has ended, where interleaved_axes has axis 0. Of
+/// Qwen3-VL's {24, 20, 20} pairs 61 and 62 differ. [ggml, ops.cpp]
+inline pair_axes ggml_interleaved_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
+  auto const all = sections[0] + sections[1] + sections[2] + sections[3];
+  detail::require(all > 0, "ggml_interleaved_axes: the sections must not all be 0");
+  std::vector<std::size_t> axes(pairs);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    auto const sector = i % all;
+    axes[i] = sector < 3 * sections[sector % 3] ? sector % 3 : 3;
+  }
+  return pair_axes(std::move(axes));
+}
+
+}  // namespace posenc

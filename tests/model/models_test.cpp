@@ -1,0 +1,208 @@
+#include "golden/models.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <ostream>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "oracle/frequency_rules.hpp"
+#include "posenc/model/hugging_face.hpp"
+
+namespace golden {
+
+void PrintTo(model const& m, std::ostream* out) { *out << m.name; }
+
+}  // namespace golden
+
+namespace {
+
+using golden::rope_rule;
+
+std::filesystem::path shipped() {
+  auto const tests = std::filesystem::path(__FILE__).parent_path().parent_path();
+  return tests.parent_path() / "examples" / "inspect_model" / "models";
+}
+
+std::string_view name_of(rope_rule rule) {
+  switch (rule) {
+    case rope_rule::plain:
+      return "default";
+    case rope_rule::linear:
+      return "linear";
+    case rope_rule::llama3:
+      return "llama3";
+    case rope_rule::yarn:
+      return "yarn";
+    case rope_rule::longrope:
+      return "longrope";
+    case rope_rule::proportional:
+      return "proportional";
+  }
+  return "";
+}
+
+std::vector<double> frequencies_of(golden::rope const& r, bool beyond_trained) {
+  auto const list = [](std::span<double const> s) { return std::vector<double>(s.begin(), s.end()); };
+  switch (r.rule) {
+    case rope_rule::plain:
+      return oracle::default_rule(r.rotary_dim, r.base);
+    case rope_rule::linear:
+      return oracle::linear_rule(oracle::default_rule(r.rotary_dim, r.base), r.factor);
+    case rope_rule::llama3:
+      return oracle::llama3_rule(oracle::default_rule(r.rotary_dim, r.base), r.factor, r.low_freq_factor, r.high_freq_factor, r.trained);
+    case rope_rule::yarn:
+      return oracle::yarn_rule(r.rotary_dim, r.base, r.factor, r.trained, r.beta_fast, r.beta_slow, r.truncate);
+    case rope_rule::longrope:
+      return oracle::longrope_rule(r.rotary_dim, r.base, list(r.short_factors), list(r.long_factors), r.trained,
+                                   beyond_trained ? r.trained + 1 : r.trained);
+    case rope_rule::proportional:
+      return oracle::proportional_rule(r.rotary_dim, r.base, r.p, r.factor);
+  }
+  return {};
+}
+
+/// The axis of a pair, as Qwen2-VL counts sections off and Qwen3-VL lets axes take turns.
+std::size_t axis_of(golden::rope const& r, std::size_t pair) {
+  if (r.woven) return pair % 3 != 0 && pair < 3 * r.sections[pair % 3] ? pair % 3 : 0;
+  if (pair < r.sections[0]) return 0;
+  return pair < r.sections[0] + r.sections[1] ? 1 : 2;
+}
+
+constexpr double relative = 1e-12;
+
+void expect_near(double actual, double expected, std::string const& what) {
+  EXPECT_NEAR(actual, expected, relative * std::abs(expected)) << what;
+}
+
+class models : public testing::TestWithParam<golden::model> {
+ protected:
+  static posenc::model_encoding read() { return posenc::read_hugging_face(shipped() / (std::string(GetParam().name) + ".json")); }
+
+  /// Calls `check(kind as read, kind as it must be)` for each kind.
+  static void each_kind(auto const& check) {
+    auto const encoding = read();
+    std::set<char> seen;
+    for (std::size_t layer = 0; layer < GetParam().layers; ++layer) {
+      auto const& expected = GetParam().kind_of(layer);
+      if (!seen.insert(expected.letter).second) continue;
+      SCOPED_TRACE("layer " + std::to_string(layer));
+      check(encoding.kind_of(layer), expected);
+    }
+  }
+};
+
+TEST_P(models, have_each_layer_of_its_kind) {
+  auto const encoding = read();
+  ASSERT_EQ(encoding.layers, GetParam().layers);
+  std::map<char, std::string> names;
+  for (std::size_t layer = 0; layer < encoding.layers; ++layer) {
+    auto const [at, is_first] = names.try_emplace(GetParam().kind_of(layer).letter, encoding.kind_of(layer).name);
+    EXPECT_EQ(encoding.kind_of(layer).name, at->second) << "layer " << layer;
+  }
+  EXPECT_EQ(encoding.kinds.size(), names.size());
+}
+
+TEST_P(models, turn_as_far_as_their_settings_say) {
+  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+    ASSERT_EQ(kind.rotary.size(), expected.rotary ? expected.rotary->blocks : 0);
+    for (auto const& rotary : kind.rotary) {
+      auto const trained = static_cast<std::size_t>(expected.rotary->trained);
+      for (bool const beyond : {false, true}) {
+        auto const f = rotary.frequencies.at(trained + (beyond ? 1 : 0));
+        auto const must = frequencies_of(*expected.rotary, beyond);
+        ASSERT_EQ(f.pairs(), must.size());
+        for (std::size_t i = 0; i < must.size(); ++i) expect_near(f.inv_freq()[i], must[i], "pair " + std::to_string(i));
+        auto const is_long = beyond && expected.rotary->rule == rope_rule::longrope;
+        for (auto const& [pair, inv_freq] : is_long ? expected.rotary->long_values : expected.rotary->values) {
+          expect_near(f.inv_freq()[pair], inv_freq, "golden pair " + std::to_string(pair));
+        }
+        expect_near(f.attention_factor(), expected.rotary->attention_factor, "attention factor");
+      }
+      EXPECT_EQ(rotary.frequencies.depends_on_length(), expected.rotary->rule == rope_rule::longrope);
+    }
+  });
+}
+
+TEST_P(models, turn_the_pairs_their_code_turns) {
+  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+    EXPECT_EQ(kind.head_dim, expected.head_dim);
+    for (std::size_t block = 0; block < kind.rotary.size(); ++block) {
+      ASSERT_TRUE(expected.rotary);
+      auto const& must = *expected.rotary;
+      auto const& rotary = kind.rotary[block];
+      EXPECT_EQ(rotary.rule, name_of(must.rule));
+      EXPECT_EQ(std::holds_alternative<posenc::interleaved>(rotary.layout), must.interleaved);
+      auto const first = must.last ? expected.head_dim - must.rotary_dim : block * must.rotary_dim;
+      EXPECT_EQ(rotary.block.first_dim(kind.head_dim, must.rotary_dim), first);
+      bool const has_axes = must.sections[0] != 0 || must.blocks > 1;
+      ASSERT_EQ(rotary.axes.has_value(), has_axes);
+      for (std::size_t pair = 0; has_axes && pair < must.rotary_dim / 2; ++pair) {
+        EXPECT_EQ(rotary.axes->axis(pair), must.blocks > 1 ? block : axis_of(must, pair)) << "pair " << pair;
+      }
+    }
+  });
+}
+
+TEST_P(models, scale_scores_as_their_code_does) {
+  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+    expect_near(kind.softmax_factor, expected.softmax_factor, "softmax factor");
+    ASSERT_EQ(kind.temperature.has_value(), expected.temperature.has_value());
+    if (!kind.temperature) return;
+    EXPECT_EQ(kind.temperature->scale, expected.temperature->scale);
+    EXPECT_EQ(kind.temperature->floor_scale, expected.temperature->floor_scale);
+    EXPECT_EQ(kind.temperature->offset, expected.temperature->offset);
+  });
+}
+
+TEST_P(models, see_the_keys_their_code_sees) {
+  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+    EXPECT_EQ(kind.window.value_or(0), expected.window);
+    EXPECT_EQ(kind.chunk.value_or(0), expected.chunk);
+    EXPECT_EQ(kind.sinks, expected.sinks);
+    EXPECT_FALSE(kind.score_cap.has_value());
+  });
+}
+
+TEST_P(models, add_to_scores_what_their_code_adds) {
+  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+    ASSERT_EQ(kind.alibi.has_value(), expected.alibi_heads != 0);
+    if (kind.alibi) {
+      EXPECT_EQ(kind.alibi->heads, expected.alibi_heads);
+      EXPECT_EQ(kind.alibi->max_bias, 8);
+    }
+    ASSERT_EQ(kind.buckets.has_value(), expected.buckets != 0);
+    if (kind.buckets) {
+      EXPECT_EQ(kind.buckets->buckets, expected.buckets);
+      EXPECT_EQ(kind.buckets->max_distance, expected.bucket_distance);
+    }
+  });
+}
+
+std::string test_name(testing::TestParamInfo<golden::model> const& tested) {
+  std::string name(tested.param.name);
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(shipped, models, testing::ValuesIn(golden::models), test_name);
+
+TEST(shipped_models, are_those_of_which_it_is_known_what_must_come_out) {
+  std::set<std::string> files, known;
+  for (auto const& file : std::filesystem::directory_iterator(shipped())) files.insert(file.path().filename().string());
+  for (auto const& model : golden::models) known.insert(std::string(model.name) + ".json");
+  EXPECT_EQ(files, known);
+}
+
+}  // namespace
