@@ -21,3 +21,6 @@ if(NOT TARGET posenc::xsimd)
   add_library(posenc::xsimd INTERFACE IMPORTED)
   set_target_properties(posenc::xsimd PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${POSENC_XSIMD_INCLUDE_DIR}")
 endif()
+
+# Only posenc::model needs it.
+find_package(nlohmann_json 3.10 QUIET)

@@ -45,7 +45,6 @@ inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) 
     return root * (multiplier ? *multiplier : config.assumed("attention_multiplier", 1.0));
   }
   if (config.is("gemma4", "gemma4_text", "gemma4_vision", "t5", "mt5", "umt5", "gpt_neo")) {
-    config.note("scores are not divided by sqrt(head_dim).");
     return root;
   }
   return 1;

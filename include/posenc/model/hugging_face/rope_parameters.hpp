@@ -125,7 +125,7 @@ class rope_rules {
     scaling.attention_factor = keys_.number("attention_factor");
     if (scaling.beta_fast < scaling.beta_slow) notes_.push_back("beta_fast is below beta_slow: YaRN's ramp falls.");
     auto const ramp = ramp_of_yarn(around_.rotary_dim, around_.base, scaling);
-    notes_.push_back("YaRN's ramp runs from pair " + shown(ramp.first) + " to " + shown(ramp.last) + ".");
+    notes_.push_back("YaRN's ramp runs from pair " + rounded(ramp.first) + " to " + rounded(ramp.last) + ".");
     return {"yarn", yarn(around_.rotary_dim, around_.base, scaling), softmax_factor(scaling)};
   }
 
@@ -142,6 +142,8 @@ class rope_rules {
               return longrope(series, scaling, static_cast<double>(std::max<std::size_t>(length, 1)));
             })};
   }
+
+  static std::string rounded(double index) { return shown(std::round(100 * index) / 100); }
 
   double needed(char const* key) const {
     auto const given = keys_.number(key);

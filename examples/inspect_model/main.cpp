@@ -1,0 +1,46 @@
+// What a model does about position, read from its config.json.
+//
+//     inspect_model config.json
+//     inspect_model models/gpt-oss-20b.json --length 4096 --all-pairs
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "posenc/model/hugging_face.hpp"
+#include "report.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "What a model does about position, layer by layer: how it rotates queries and keys, what it adds to scores, how far it sees.");
+  std::vector<std::string> files;
+  std::optional<std::size_t> length;
+  bool all_pairs = false;
+  app.add_option("FILE", files, "config.json of Hugging Face's format")->required();
+  app.add_option("--length", length, "of the sequence, in tokens (the longest that the model is made for; 4096 where it does not say)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
+  app.add_flag("--all-pairs", all_pairs, "every pair of a head, not only some");
+  CLI11_PARSE(app, argc, argv);
+
+  bool good = true;
+  for (std::size_t i = 0; i < files.size(); ++i) try {
+      auto const model = posenc::read_hugging_face(std::filesystem::path(files[i]));
+      if (i != 0) std::cout << '\n';
+      print(std::cout, std::filesystem::path(files[i]).filename().string(), model,
+            {.length = length.value_or(model.context.value_or(4096)), .all_pairs = all_pairs});
+    } catch (std::invalid_argument const& error) {
+      std::cerr << error.what() << '\n';
+      good = false;
+    }
+  std::cout.flush();
+  if (!std::cout) {
+    std::cerr << "inspect_model: the output could not be written\n";
+    return 1;
+  }
+  return good ? 0 : 1;
+}

@@ -1,0 +1,64 @@
+// What a kind of layer does about position, as an encoding that the reference attention takes.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "posenc/core/sites.hpp"
+#include "posenc/model/layer_encoding.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/score/alibi.hpp"
+
+namespace posenc {
+
+/// The rotation, ALiBi, temperature and softmax factor of a layer at a length of the sequence, each at its site; positions of text, the
+/// same on all axes. Window, chunk and sinks are attention's to keep, not an encoding's.
+///
+///     auto const model = read_hugging_face("config.json");
+///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
+///
+/// Throws std::invalid_argument for a layer with learned buckets, which a configuration does not hold, or a score cap.
+class layer_scheme {
+ public:
+  layer_scheme(layer_encoding const& layer, std::size_t length) : temperature_(layer.temperature), factor_(layer.softmax_factor) {
+    detail::require(!layer.buckets, "layer_scheme: a layer must not have learned buckets, whose numbers are the model's weights");
+    detail::require(!layer.score_cap, "layer_scheme: a layer must not have a score cap, got ", layer.score_cap.value_or(0));
+    for (auto const& rotary : layer.rotary) {
+      auto const f = rotary.frequencies.at(length);
+      std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); }, rotary.layout);
+    }
+    if (layer.alibi) alibi_.emplace(layer.alibi->heads, layer.alibi->max_bias);
+  }
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, positions_view positions) const {
+    for (auto const& one : ropes_) std::visit([&](auto const& r) { r.encode_queries(q, positions); }, one);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, positions_view positions) const {
+    encode_queries(k, positions);
+  }
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    if (alibi_) alibi_->adjust_scores(row);
+  }
+  double inverse_temperature(row_statistics const& row) const {
+    if (!temperature_) return factor_;
+    auto const steps = std::floor((static_cast<double>(row.query_position) + temperature_->offset) / temperature_->floor_scale);
+    return factor_ * (1 + temperature_->scale * std::log1p(std::max(steps, 0.0)));
+  }
+
+ private:
+  std::vector<std::variant<rope<halves>, rope<interleaved>>> ropes_;
+  std::optional<alibi> alibi_;
+  std::optional<position_temperature> temperature_;
+  double factor_;
+};
+
+static_assert(acts_on_queries_and_keys<layer_scheme> && acts_on_scores<layer_scheme> && acts_on_softmax<layer_scheme>);
+
+}  // namespace posenc

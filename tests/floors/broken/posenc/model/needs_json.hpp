@@ -1,0 +1,1 @@
+#include "posenc/model/hugging_face.hpp"
