@@ -76,6 +76,7 @@ std::string shown_axes(posenc::pair_axes const& axes) {
     if (count != 0) runs += ", ";
     (runs += std::to_string(last - first) + ' ') += letters[first];
   }
+  if (count == 1) return "all by axis " + std::to_string(axes.axis(0)) + " of a position";
   return "axes of its pairs: " + (count <= 4 ? runs : letters);
 }
 

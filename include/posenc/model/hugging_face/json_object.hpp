@@ -117,7 +117,8 @@ class json_object {
     return json_object(*found, where_ + ": " + key);
   }
 
-  bool is_object(std::string const& key) const { return has(key) && value(key)->is_object(); }
+  /// Asked of the value alone: the key does not count as read.
+  bool is_object(std::string const& key) const { return object_->contains(key) && (*object_)[key].is_object(); }
   json copy() const { return *object_; }
 
   /// What the one of these keys says that is there; get is one of the functions above. Throws if two are there and differ.

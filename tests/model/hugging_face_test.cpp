@@ -1,0 +1,307 @@
+#include "posenc/model/hugging_face.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "oracle/frequency_rules.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+using nlohmann::json;
+
+json llama() {
+  return json::parse(R"({"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 256,
+                         "max_position_embeddings": 8192, "rope_theta": 500000.0})");
+}
+json with(json config, std::string const& patch) {
+  config.merge_patch(json::parse(patch));
+  return config;
+}
+/// null within `patch` stays a null, where with() erases.
+json with_null(json config, std::string const& key) { return config[key] = nullptr, config; }
+
+model_encoding read(json const& config) { return read_hugging_face(config.dump(), "config.json"); }
+layer_encoding only_kind(json const& config) {
+  auto const model = read(config);
+  EXPECT_EQ(model.kinds.size(), 1u);
+  return model.kinds.front();
+}
+std::vector<double> inv_freq(layer_encoding const& kind, std::size_t length = 1) {
+  auto const f = kind.rotary.at(0).frequencies.at(length);
+  return {f.inv_freq().begin(), f.inv_freq().end()};
+}
+std::vector<double> inv_freq(json const& config, std::size_t length = 1) { return inv_freq(only_kind(config), length); }
+
+std::string refusal(std::string const& text) {
+  return message_of([&] { read_hugging_face(text, "config.json"); });
+}
+std::string refusal(json const& config) { return refusal(config.dump()); }
+
+bool mentions(std::vector<std::string> const& sentences, std::string const& part) {
+  for (auto const& sentence : sentences) {
+    if (sentence.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Schemas that say the same.
+
+TEST(hugging_face, reads_rope_parameters_and_rope_scaling_alike) {
+  std::string const rule = R"({"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 1024,)";
+  auto const old_type = with(llama(), R"({"rope_scaling": )" + rule + R"("type": "llama3"}})");
+  auto const old_rope_type = with(llama(), R"({"rope_scaling": )" + rule + R"("rope_type": "llama3"}})");
+  auto const both_types = with(llama(), R"({"rope_scaling": )" + rule + R"("rope_type": "llama3", "type": "llama3"}})");
+  auto fresh = with(llama(), R"({"rope_parameters": )" + rule + R"("rope_type": "llama3", "rope_theta": 500000.0}})");
+  auto const both_bases = fresh;
+  fresh.erase("rope_theta");
+  for (auto const& config : {old_type, old_rope_type, both_types, fresh, both_bases}) {
+    EXPECT_EQ(only_kind(config).rotary[0].rule, "llama3");
+    EXPECT_EQ(inv_freq(config), inv_freq(old_type));
+    EXPECT_TRUE(read(config).assumptions.empty());
+  }
+  EXPECT_NE(inv_freq(old_type), inv_freq(llama()));
+}
+
+TEST(hugging_face, null_is_absent) {
+  auto config = llama();
+  for (auto const* key : {"rope_scaling", "rope_parameters", "head_dim", "sliding_window", "layer_types", "partial_rotary_factor"}) {
+    config = with_null(config, key);
+  }
+  EXPECT_EQ(inv_freq(config), inv_freq(llama()));
+  EXPECT_EQ(only_kind(config).head_dim, 64u);
+  EXPECT_FALSE(only_kind(config).window);
+}
+
+TEST(hugging_face, reads_a_text_config_within) {
+  json const outer{{"model_type", "mistral3"}, {"text_config", llama()}, {"vision_config", {{"rope_theta", 1}}}};
+  EXPECT_EQ(read(outer).type, "llama");
+  EXPECT_EQ(inv_freq(outer), inv_freq(llama()));
+}
+
+TEST(hugging_face, reads_each_way_to_rotate_a_part) {
+  auto const half = with(llama(), R"({"partial_rotary_factor": 0.5})");
+  EXPECT_EQ(inv_freq(half).size(), 16u);
+  EXPECT_EQ(inv_freq(with(llama(), R"({"rotary_pct": 0.5})")), inv_freq(half));
+  EXPECT_EQ(inv_freq(with(llama(), R"({"rotary_dim": 32})")), inv_freq(half));
+  EXPECT_EQ(inv_freq(with(llama(), R"({"rope_parameters": {"partial_rotary_factor": 0.5}})")), inv_freq(half));
+  EXPECT_EQ(only_kind(with(llama(), R"({"head_dim": 192, "partial_rotary_factor": 0.334})")).rotary[0].frequencies.at(1).pairs(), 32u);
+  auto const last = only_kind(with(llama(), R"({"qk_nope_head_dim": 128, "qk_rope_head_dim": 64})"));
+  EXPECT_EQ(last.head_dim, 192u);
+  EXPECT_EQ(last.rotary[0].block.first_dim(192, 64), 128u);
+}
+
+TEST(hugging_face, reads_each_name_of_the_base) {
+  auto other = llama();
+  other.erase("rope_theta");
+  EXPECT_TRUE(mentions(read(other).assumptions, "rope_theta is not given: 10000, as llama has it."));
+  other["rotary_emb_base"] = 500000;
+  EXPECT_EQ(inv_freq(other), inv_freq(llama()));
+  EXPECT_TRUE(read(other).assumptions.empty());
+}
+
+TEST(hugging_face, reads_old_names_of_rules) {
+  json lists =
+      with(llama(),
+           R"({"original_max_position_embeddings": 4096, "head_dim": 4, "rope_scaling": {"short_factor": [1, 2], "long_factor": [3, 4]}})");
+  lists["rope_scaling"]["type"] = "su";
+  auto const su = only_kind(lists);
+  EXPECT_EQ(su.rotary[0].rule, "longrope");
+  EXPECT_TRUE(su.rotary[0].frequencies.depends_on_length());
+  EXPECT_EQ(inv_freq(su, 4096), (oracle::per_pair_rule(oracle::default_rule(4, 5e5), {1, 2})));
+  EXPECT_EQ(inv_freq(su, 4097), (oracle::per_pair_rule(oracle::default_rule(4, 5e5), {3, 4})));
+  lists["rope_scaling"]["type"] = "yarn";
+  EXPECT_EQ(inv_freq(lists, 4097), inv_freq(su, 4097)) << "Phi 3's first files";
+  auto const sections = with(llama(), R"({"rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]}})");
+  EXPECT_EQ(inv_freq(sections), inv_freq(llama()));
+  EXPECT_EQ(only_kind(sections).rotary[0].axes, contiguous_axes(std::vector<std::size_t>{8, 12, 12}));
+}
+
+TEST(hugging_face, takes_the_original_length_from_either_place) {
+  auto const rule = R"({"rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}})";
+  auto const yarn = with(llama(), rule);
+  auto beside = with(llama(), R"({"rope_scaling": {"type": "yarn", "factor": 4}, "original_max_position_embeddings": 2048})");
+  EXPECT_EQ(inv_freq(beside), inv_freq(yarn));
+  auto const no_factor = with(llama(), R"({"rope_scaling": {"type": "yarn", "original_max_position_embeddings": 2048}})");
+  EXPECT_EQ(inv_freq(no_factor), inv_freq(yarn));
+  EXPECT_TRUE(mentions(read(no_factor).assumptions, "factor is not given: max_position_embeddings / original_max_position_embeddings, 4."));
+  auto const other_factor = with(llama(), R"({"rope_scaling": {"type": "yarn", "factor": 8, "original_max_position_embeddings": 2048}})");
+  EXPECT_TRUE(mentions(read(other_factor).notes, "factor is 8 although max_position_embeddings is 4 times the original."));
+  auto const no_original = with(llama(), R"({"rope_scaling": {"type": "yarn", "factor": 4}})");
+  EXPECT_TRUE(mentions(read(no_original).assumptions, "original_max_position_embeddings is not given: max_position_embeddings, 8192."));
+}
+
+TEST(hugging_face, dynamic_ntk_follows_the_length) {
+  auto const kind = only_kind(with(llama(), R"({"rope_scaling": {"type": "dynamic", "factor": 2}})"));
+  EXPECT_TRUE(kind.rotary[0].frequencies.depends_on_length());
+  EXPECT_EQ(inv_freq(kind, 8192), inv_freq(llama()));
+  auto const longer = inv_freq(kind, 16384), expected = oracle::dynamic_ntk_rule(64, 5e5, 2, 8192, 16384);
+  for (std::size_t i = 0; i < longer.size(); ++i) EXPECT_NEAR(longer[i], expected[i], 1e-12 * expected[i]);
+  auto const alpha = inv_freq(with(llama(), R"({"rope_scaling": {"type": "dynamic", "factor": 1, "alpha": 1000}})"));
+  auto const fixed = oracle::ntk_rule(64, 5e5, 1000);
+  for (std::size_t i = 0; i < alpha.size(); ++i) EXPECT_NEAR(alpha[i], fixed[i], 1e-12 * fixed[i]);
+}
+
+TEST(hugging_face, nested_parameters_are_by_type_of_layer) {
+  auto config = with(llama(), R"({"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 16, "rope_parameters": {
+      "full_attention": {"rope_type": "linear", "factor": 2, "rope_theta": 1e6}, "sliding_attention": {"rope_theta": 1e4}}})");
+  config.erase("rope_theta");
+  auto const model = read(config);
+  ASSERT_EQ(model.kinds.size(), 2u);
+  EXPECT_EQ(inv_freq(model.kind_of(0)), oracle::linear_rule(inv_freq(with(llama(), R"({"rope_theta": 1e6})")), 2));
+  EXPECT_EQ(inv_freq(model.kind_of(1)), inv_freq(with(llama(), R"({"rope_theta": 1e4})")));
+  EXPECT_EQ(model.kind_of(1).window, 16u);
+  EXPECT_FALSE(model.kind_of(0).window);
+  config["rope_parameters"].erase("sliding_attention");
+  EXPECT_EQ(refusal(config),
+            "posenc: config.json: rope_parameters: sliding_attention must be given, for layers of sliding_attention, and is absent");
+}
+
+TEST(hugging_face, local_base_is_of_sliding_layers_and_scaling_of_the_others) {
+  auto config = with(llama(), R"({"model_type": "gemma3_text", "num_hidden_layers": 6, "sliding_window": 16, "rope_local_base_freq": 10000,
+      "query_pre_attn_scalar": 64, "head_dim": 64, "rope_scaling": {"rope_type": "linear", "factor": 8}})");
+  auto const model = read(config);
+  EXPECT_EQ(inv_freq(model.kind_of(4)), inv_freq(with(llama(), R"({"rope_theta": 1e4})")));
+  EXPECT_EQ(inv_freq(model.kind_of(5)), oracle::linear_rule(inv_freq(llama()), 8));
+}
+
+TEST(hugging_face, a_1_in_no_rope_layers_means_rope) {
+  auto const model = read(with(llama(), R"({"model_type": "smollm3", "no_rope_layers": [1, 0]})"));
+  EXPECT_EQ(model.kind_of(0).rotary.size(), 1u);
+  EXPECT_TRUE(model.kind_of(1).rotary.empty());
+}
+
+TEST(hugging_face, windows_are_for_the_layers_that_slide) {
+  auto const window = with(llama(), R"({"model_type": "mistral", "sliding_window": 100})");
+  EXPECT_EQ(only_kind(window).window, 100u);
+  EXPECT_FALSE(only_kind(with(window, R"({"use_sliding_window": false})")).window);
+  auto const some =
+      read(with(llama(), R"({"model_type": "qwen2", "sliding_window": 100, "use_sliding_window": true, "max_window_layers": 1})"));
+  EXPECT_FALSE(some.kind_of(0).window);
+  EXPECT_EQ(some.kind_of(1).window, 100u);
+}
+
+TEST(hugging_face, says_what_it_took_an_unknown_model_for) {
+  EXPECT_TRUE(mentions(read(with(llama(), R"({"model_type": "novel"})")).assumptions, "model_type novel is not known"));
+  EXPECT_TRUE(read(llama()).assumptions.empty());
+  auto bare = with(llama(), R"({"model_type": "novel"})");
+  bare.erase("rope_theta");
+  EXPECT_EQ(refusal(bare), "posenc: config.json: model_type must be known where no key tells of RoPE, got the string \"novel\"");
+}
+
+TEST(hugging_face, says_which_keys_of_a_rule_it_did_not_read) {
+  auto const model = read(with(llama(), R"({"rope_scaling": {"type": "linear", "factor": 2, "finetuned": true}})"));
+  EXPECT_TRUE(mentions(model.notes, "config.json: rope_scaling has finetuned, which is not read."));
+}
+
+TEST(hugging_face, each_layer_has_a_kind) {
+  auto const model = read(llama());
+  EXPECT_EQ(&model.kind_of(1), &model.kinds[0]);
+  EXPECT_EQ(message_of([&] { model.kind_of(2); }), "posenc: model_encoding: a layer must be one of the 2 that the model has, got 2");
+}
+
+// Bad input.
+
+TEST(hugging_face, refuses_what_is_no_json) {
+  auto const text = llama().dump();
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    EXPECT_EQ(refusal(text.substr(0, length)).find("posenc: config.json: must be JSON: "), 0u) << length;
+  }
+  EXPECT_EQ(refusal(std::string("[1, 2]")), "posenc: config.json: must be a JSON object, got a list of 2");
+  EXPECT_EQ(refusal(std::string("17")), "posenc: config.json: must be a JSON object, got 17");
+  EXPECT_EQ(refusal(std::string(R"({"a": 1, "b": {"a": 1}, "a": 2})")),
+            "posenc: config.json: each key must stand once in its object, got the string \"a\" twice");
+  EXPECT_EQ(refusal(std::string(100'000, '[')), "posenc: config.json: must not nest deeper than 64 levels");
+  EXPECT_NE(refusal(std::string(R"({"rope_theta": NaN})")).find("must be JSON"), std::string::npos);
+  EXPECT_NE(refusal(std::string(R"({"rope_theta": 1e999})")).find("must be JSON"), std::string::npos);
+  EXPECT_NE(refusal(std::string("{\"\xff\": 1}")).find("must be JSON"), std::string::npos);
+  std::string garbage(5'000'000, '\0');
+  for (std::size_t i = 0; i < garbage.size(); ++i) garbage[i] = static_cast<char>(i * 2654435761u >> 13);
+  EXPECT_NE(refusal(garbage).find("must be JSON"), std::string::npos);
+}
+
+TEST(hugging_face, refuses_a_file_that_is_not_there_or_too_long) {
+  EXPECT_EQ(message_of([] { read_hugging_face(std::filesystem::path("nowhere/config.json")); }),
+            "posenc: nowhere/config.json: must be a file that can be read");
+  auto const file = std::filesystem::temp_directory_path() / "posenc_hugging_face_test.json";
+  std::ofstream(file) << std::string((std::size_t{16} << 20) + 1, ' ');
+  EXPECT_EQ(message_of([&] { read_hugging_face(file); }), "posenc: " + file.string() + ": must be at most 16 MiB long");
+  std::ofstream(file) << llama();
+  EXPECT_EQ(inv_freq(read_hugging_face(file).kinds[0]), inv_freq(llama()));
+  std::filesystem::remove(file);
+}
+
+TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
+  std::pair<char const*, char const*> const cases[] = {
+      {R"({"model_type": 3})", "model_type must be a string, got 3"},
+      {R"({"num_hidden_layers": 0})", "num_hidden_layers must be a whole number from 1 to 65536, got 0"},
+      {R"({"num_hidden_layers": -1})", "num_hidden_layers must be a whole number from 1 to 65536, got -1"},
+      {R"({"num_hidden_layers": 1e18})", "num_hidden_layers must be a whole number from 1 to 65536, got 1e+18"},
+      {R"({"num_hidden_layers": 1000000000000})", "num_hidden_layers must be a whole number from 1 to 65536, got 1000000000000"},
+      {R"({"n_layer": 3})", "n_layer must agree with num_hidden_layers, which is 2, got 3"},
+      {R"({"head_dim": 70000})", "head_dim must be a whole number from 1 to 65536, got 70000"},
+      {R"({"head_dim": 63})", "head_dim must give an even number of rotated dims within head_dim 63, not 63, got 63"},
+      {R"({"hidden_size": 250})", "hidden_size must be a multiple of the 4 heads where head_dim is not given, got 250"},
+      {R"({"rope_theta": "1e4"})", "rope_theta must be a finite number, got the string \"1e4\""},
+      {R"({"rope_theta": -1})", "geometric: base must be finite and positive, got -1"},
+      {R"({"partial_rotary_factor": 1.5})", "partial_rotary_factor must be above 0 and at most 1, got 1.5"},
+      {R"({"partial_rotary_factor": 0.5, "rotary_pct": 0.25})", "rotary_pct must agree with partial_rotary_factor, which is 0.5, got 0.25"},
+      {R"({"rotary_dim": 66})", "rotary_dim must give an even number of rotated dims within head_dim 64, not 66, got 66"},
+      {R"({"qk_nope_head_dim": 128})", "qk_rope_head_dim must be given where qk_nope_head_dim is, and is absent"},
+      {R"({"rope_scaling": [1]})", "rope_scaling must be an object, got a list of 1"},
+      {R"({"rope_scaling": {}, "rope_parameters": {}})", "rope_scaling must not stand beside rope_parameters, got an object of 0 keys"},
+      {R"({"rope_parameters": {"rope_theta": 1e4}})",
+       "rope_parameters: rope_theta must agree with the one beside it, which is 5e+05, got 10000.0"},
+      {R"({"rope_scaling": {"type": "ntk", "factor": 2}})",
+       "rope_scaling: type must be one of default, linear, dynamic, yarn, longrope (or su), llama3, proportional, mrope, got the string "
+       "\"ntk\""},
+      {R"({"rope_scaling": {"type": "linear", "rope_type": "yarn"}})",
+       "rope_scaling: type must agree with rope_type, which is the string \"yarn\", got the string \"linear\""},
+      {R"({"rope_scaling": {"type": "linear"}})", "rope_scaling: factor must be given for rope_type linear, and is absent"},
+      {R"({"rope_scaling": {"type": "linear", "factor": 0.5}})", "rope_scaling: linear: factor must be finite and at least 1, got 0.5"},
+      {R"({"rope_scaling": {"type": "dynamic", "factor": 0}})", "rope_scaling: dynamic_ntk: factor must be finite and at least 1, got 0"},
+      {R"({"rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 1}})",
+       "rope_scaling: llama3: low_freq_factor and high_freq_factor must be finite and 0 <= low <= high, got 4 and 1"},
+      {R"({"rope_scaling": {"type": "yarn", "factor": 4, "beta_fast": -1}})",
+       "rope_scaling: yarn: beta_fast must be finite and positive, got -1"},
+      {R"({"rope_scaling": {"type": "yarn", "factor": 4, "truncate": "no"}})",
+       "rope_scaling: truncate must be true or false, got the string \"no\""},
+      {R"({"rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}, "original_max_position_embeddings": 4096})",
+       "rope_scaling: original_max_position_embeddings must agree with the one beside it, which is 4096, got 2048"},
+      {R"({"rope_scaling": {"type": "longrope", "long_factor": [1]}})",
+       "rope_scaling: short_factor must be given for rope_type longrope, and is absent"},
+      {R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [1, 2], "factor": 2}})",
+       "rope_scaling: longrope: short_factor must have one factor for each of the 32 pairs, got 2"},
+      {R"({"rope_scaling": {"type": "longrope", "short_factor": [1, "2"], "long_factor": [1], "factor": 2}})",
+       "rope_scaling: short_factor must be a list of finite numbers, got the string \"2\" at 1"},
+      {R"({"rope_scaling": {"type": "mrope", "mrope_section": [8, 8, 8]}})",
+       "rope_scaling: mrope_section must sum to the 32 pairs of the rotary block, not 24, got a list of 3"},
+      {R"({"rope_scaling": {"type": "mrope", "mrope_section": [-8, 20, 20]}})",
+       "rope_scaling: mrope_section must be a list of numbers of pairs, got a list of 3"},
+      {R"({"layer_types": ["full_attention"]})", "layer_types must have one entry for each of the 2 layers, got a list of 1"},
+      {R"({"layer_types": ["full_attention", "sliding_attention"]})",
+       "sliding_window must be given for layers of sliding_attention, and is absent"},
+      {R"({"model_type": "smollm3", "no_rope_layers": [1]})",
+       "no_rope_layers must have one entry for each of the 2 layers, got a list of 1"},
+      {R"({"max_position_embeddings": 9007199254740993})",
+       "max_position_embeddings must be a whole number from 1 to 9007199254740992, got 9007199254740993"},
+  };
+  for (auto const& [patch, message] : cases) {
+    auto const prefix = std::string(message).starts_with("geometric") ? "posenc: config.json: rope_parameters: " : "posenc: config.json: ";
+    EXPECT_EQ(refusal(with(llama(), patch)), prefix + std::string(message)) << patch;
+  }
+  for (auto const* key : {"model_type", "num_hidden_layers", "num_attention_heads"}) {
+    auto config = llama();
+    config.erase(key);
+    EXPECT_EQ(refusal(config), std::string("posenc: config.json: ") + key + " must be given, and is absent");
+  }
+}
+
+}  // namespace
