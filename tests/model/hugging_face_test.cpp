@@ -290,6 +290,7 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
        "sliding_window must be given for layers of sliding_attention, and is absent"},
       {R"({"model_type": "smollm3", "no_rope_layers": [1]})",
        "no_rope_layers must have one entry for each of the 2 layers, got a list of 1"},
+      {R"({"model_type": "smollm3", "no_rope_layers": [1, 2]})", "no_rope_layers must be of 0 (no RoPE) and 1 (RoPE), got 2 at layer 1"},
       {R"({"max_position_embeddings": 9007199254740993})",
        "max_position_embeddings must be a whole number from 1 to 9007199254740992, got 9007199254740993"},
   };

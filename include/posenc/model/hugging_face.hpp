@@ -158,7 +158,7 @@ inline model_encoding read_hugging_face(std::string_view text, std::string const
     config.keys.require(tells_of_rope, "model_type", "be known where no key tells of RoPE");
     config.assume("model_type " + config.found.type + " is not known: pairs are halves, and what is not given is as Llama has it.");
   }
-  detail::read_kinds(config);
+  detail::naming(name, [&] { detail::read_kinds(config); });
   return config.found;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,17 @@ namespace posenc {
 namespace detail {
 
 using json = nlohmann::json;
+
+/// What `read` returns; errors of it that do not say where, such as those of frequency rules, say so.
+auto naming(std::string const& where, auto const& read) {
+  try {
+    return read();
+  } catch (std::invalid_argument const& error) {
+    std::string_view const what = error.what();
+    if (what.find(where) != std::string_view::npos) throw;
+    refuse(where, ": ", what.substr(what.find(' ') + 1));
+  }
+}
 
 /// A value in an error: scalars as they stand, shortened; containers by their size, for they may be of any depth.
 inline std::string shown_json(json const& value) {

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,16 +45,9 @@ class rope_rules {
 
   /// Throws std::invalid_argument for an unknown rope_type, absent or bad keys, and those that contradict each other.
   rope_result read() {
-    auto const rule = this->rule();
-    try {
-      auto result = read(rule);
-      result.assumptions = std::move(assumptions_), result.notes = std::move(notes_);
-      return result;
-    } catch (std::invalid_argument const& error) {  // of a rule: say which file it was for
-      std::string_view const what = error.what();
-      if (what.find(keys_.where()) != std::string_view::npos) throw;
-      refuse(keys_.where(), ": ", what.substr(what.find(' ') + 1));
-    }
+    auto result = naming(keys_.where(), [&] { return read(rule()); });
+    result.assumptions = std::move(assumptions_), result.notes = std::move(notes_);
+    return result;
   }
 
   /// By rope_type or its old name type, of old names the new ones.
