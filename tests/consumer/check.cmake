@@ -12,6 +12,7 @@ foreach(way PACKAGE SUBDIRECTORY)
     "-DCMAKE_PREFIX_PATH=${room}/prefix" "-DCMAKE_CXX_COMPILER=${COMPILER}")
   run("${CMAKE_COMMAND}" --build "${room}/${way}")
   run("${room}/${way}/engine")
+  run("${room}/${way}/reader")
 endforeach()
 
 # The package moves with its folder; pkg-config finds it there.

@@ -23,6 +23,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "rejects.hpp"
+#include "rotation/all_rows.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -105,17 +106,6 @@ TEST(cos_sin_rows, take_fractional_positions) {
   expect_exact<double>(f, positions, more);
   std::vector<float> const floats{0.1f, -3.3f, 1e6f, 0x1p62f, -0x1p63f};
   expect_exact<float>(f, floats, more);
-}
-
-// The bits of every cosine and sine.
-template <class Real>
-std::vector<Real> all(cos_sin_view<Real> rows) {
-  std::vector<Real> result;
-  for (std::size_t token = 0; token < rows.tokens(); ++token) {
-    result.insert(result.end(), rows.cos(token).begin(), rows.cos(token).end());
-    result.insert(result.end(), rows.sin(token).begin(), rows.sin(token).end());
-  }
-  return result;
 }
 
 TEST(cos_sin_rows, are_the_same_from_positions_of_any_type) {

@@ -17,13 +17,13 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "rejects.hpp"
+#include "rotation/all_rows.hpp"
 #include "tolerance.hpp"
 
 namespace {
 
 using posenc::cos_sin_rows;
 using posenc::cos_sin_table;
-using posenc::cos_sin_view;
 using posenc::frequencies;
 using posenc::geometric;
 
@@ -55,16 +55,6 @@ std::vector<std::int64_t> within(std::int64_t range, std::size_t count) {
   std::mt19937_64 random(1);
   std::vector<std::int64_t> result{0, 1, -1, range, -range, range - 1};
   while (result.size() < count) result.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * range + 1)) - range);
-  return result;
-}
-
-template <class Real>
-std::vector<Real> all(cos_sin_view<Real> rows) {
-  std::vector<Real> result;
-  for (std::size_t token = 0; token < rows.tokens(); ++token) {
-    result.insert(result.end(), rows.cos(token).begin(), rows.cos(token).end());
-    result.insert(result.end(), rows.sin(token).begin(), rows.sin(token).end());
-  }
   return result;
 }
 

@@ -148,9 +148,10 @@ class heads_view {
   heads_strides strides_;
 };
 
+namespace detail {
+
 /// False if no number of a and b shares memory. Sees views that lie side by side in every token, as queries and keys in one buffer
 /// do, or side by side in every head; what else is entangled counts as sharing.
-namespace detail {
 template <class S, class T>
 bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
   if (!overlap(a.memory(), b.memory())) return false;
@@ -172,6 +173,7 @@ bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
   return !(same_token && same_head && head > 0 && token % head == 0 && apart(head, head_of(a), head_of(b)));
 }
 bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
+
 }  // namespace detail
 
 template <class T>
