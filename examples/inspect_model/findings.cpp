@@ -1,40 +1,13 @@
 #include "findings.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
 
+#include "posenc/analysis/rope_decay.hpp"
 #include "posenc/frequency/describe.hpp"
-#include "posenc/rotation/phase.hpp"
 #include "report.hpp"
 
 using posenc::frequencies;
 using posenc::layer_encoding;
-
-std::optional<std::size_t> first_negative(frequencies const& f, std::size_t reach) {
-  // From one distance to the next by a rotation, and exactly again every so often, so that nothing drifts.
-  constexpr std::size_t stretch = 4096;
-  auto const n = f.pairs();
-  std::vector<double> cos(n), sin(n), step_cos(n), step_sin(n);
-  for (std::size_t i = 0; i < n; ++i) step_cos[i] = std::cos(f.inv_freq()[i]), step_sin[i] = std::sin(f.inv_freq()[i]);
-  for (std::size_t first = 0; first < reach; first += stretch) {
-    for (std::size_t i = 0; i < n; ++i) {
-      auto const exact = posenc::cos_sin(posenc::phase_step(f.inv_freq()[i]).at(static_cast<std::int64_t>(first)));
-      cos[i] = exact.cos, sin[i] = exact.sin;
-    }
-    for (auto m = first; m < std::min(first + stretch, reach); ++m) {
-      double sum = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        sum += cos[i];
-        auto const next = cos[i] * step_cos[i] - sin[i] * step_sin[i];
-        sin[i] = sin[i] * step_cos[i] + cos[i] * step_sin[i];
-        cos[i] = next;
-      }
-      if (sum < 0) return m;
-    }
-  }
-  return {};
-}
 
 std::size_t reach_of(layer_encoding const& kind, std::size_t context) {
   return std::min({context, kind.window.value_or(context), kind.chunk.value_or(context)});
@@ -58,7 +31,7 @@ std::vector<std::string> findings(layer_encoding const& kind, frequencies const&
                      " pairs never complete a turn " + within + ", the first of them pair " + grouped(first_slow->pair) +
                      ", of wavelength " + rounded(first_slow->wavelength) + ".");
   }
-  if (auto const m = first_negative(f, reach)) {
+  if (auto const m = posenc::first_negative(f, reach)) {
     result.push_back("Base too small for the context: a key like the query begins to score below a random one at distance " + grouped(*m) +
                      ", where the sum of all cos(distance * frequency) turns negative. [Men 2024]");
   }

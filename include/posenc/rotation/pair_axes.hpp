@@ -44,6 +44,17 @@ inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
   return pair_axes(std::move(axes));
 }
 
+/// Of dims rather than pairs, one block an axis, as axial frequencies have them: {16, 56, 56} is 8 pairs of axis 0, then 28 and 28.
+/// Throws std::invalid_argument unless all dims are even.
+inline pair_axes axial_axes(std::span<std::size_t const> dims) {
+  std::vector<std::size_t> sections(dims.begin(), dims.end());
+  for (auto& section : sections) {
+    detail::require(section % 2 == 0, "axial_axes: the dims of an axis must be even, got ", section);
+    section /= 2;
+  }
+  return contiguous_axes(sections);
+}
+
 /// Axes in turn, thwthwthw...tt, as Qwen3-VL has them: pair i is of axis i % 3 as long as that axis's section lasts, of axis 0 after.
 /// {24, 20, 20} is thw 20 times, then tttt. [modeling_qwen3_vl.py, apply_interleaved_mrope]
 /// Throws std::invalid_argument unless there are three sections.

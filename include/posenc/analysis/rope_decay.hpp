@@ -1,0 +1,65 @@
+// What frequencies alone say about attention at a distance.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/phase.hpp"
+
+namespace posenc {
+
+/// a(r) = (1/h) sum_i cos(r inv_freq_i) over the h pairs: the score of two equal constant vectors at distance r over that at 0
+/// [Barbero 2024, figure 2], and by how much a key like the query scores above a random one, over what it does at 0 [Men 2024, theorem 1].
+/// Exact to 3e-16. Attention factors apart.
+inline double mean_cosine(frequencies const& f, std::int64_t distance) {
+  double sum = 0;
+  for (auto const inv_freq : f.inv_freq()) sum += cos_sin(phase_step(inv_freq).at(distance)).cos;
+  return sum / static_cast<double>(f.pairs());
+}
+
+/// RoFormer's "relative upper bound" (1/h) sum_{j=1..h} |S_j|, S_j = sum_{i<j} e^(i r inv_freq_i): it bounds |<q, R_r k>| from above, up to
+/// a constant of q and k. Loose (21 times the score of constant vectors at r = 100), not monotone, and no proof of decay. [Su 2021, 3.4.3]
+inline double roformer_bound(frequencies const& f, std::int64_t distance) {
+  std::complex<double> partial;
+  double sum = 0;
+  for (auto const inv_freq : f.inv_freq()) {
+    auto const [cos, sin] = cos_sin(phase_step(inv_freq).at(distance));
+    sum += std::abs(partial += std::complex(cos, sin));
+  }
+  return sum / static_cast<double>(f.pairs());
+}
+
+/// The first distance below `reach` with a(r) < 0: from there on a key like the query scores below a random one on average, so that the
+/// base bounds the context. [Men 2024, theorem 1] Not monotone in the base. In O(reach * pairs): a second for 10^7 * 64.
+inline std::optional<std::size_t> first_negative(frequencies const& f, std::size_t reach) {
+  // From one distance to the next by a rotation, and exactly again every so often, so that nothing drifts.
+  constexpr std::size_t stretch = 4096;
+  auto const n = f.pairs();
+  std::vector<double> cos(n), sin(n), step_cos(n), step_sin(n);
+  for (std::size_t first = 0; first < reach; first += stretch) {
+    for (std::size_t i = 0; i < n; ++i) {
+      phase_step const step(f.inv_freq()[i]);
+      auto const here = cos_sin(step.at(static_cast<std::int64_t>(first))), by_one = cos_sin(step.at(std::int64_t{1}));
+      cos[i] = here.cos, sin[i] = here.sin, step_cos[i] = by_one.cos, step_sin[i] = by_one.sin;
+    }
+    for (auto r = first; r < std::min(first + stretch, reach); ++r) {
+      double sum = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        sum += cos[i];
+        auto const next = cos[i] * step_cos[i] - sin[i] * step_sin[i];
+        sin[i] = sin[i] * step_cos[i] + cos[i] * step_sin[i];
+        cos[i] = next;
+      }
+      if (sum < 0) return r;
+    }
+  }
+  return {};
+}
+
+}  // namespace posenc

@@ -1,0 +1,87 @@
+#include "posenc/analysis/rope_decay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <optional>
+
+#include "golden/all_ones_kernel.hpp"
+#include "golden/rope_decay.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/ntk.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/frequency/yarn.hpp"
+#include "posenc/frequency/yarn_by_rotations.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using namespace posenc;
+
+// An angle is off by what its frequency is.
+double error_at(std::int64_t distance, double base) {
+  return 1e-15 + std::abs(static_cast<double>(distance)) * tolerance::unit_roundoff<double>() * (8 + 2 * std::log(base));
+}
+
+TEST(rope_decay, mean_cosine_has_the_known_values) {
+  for (auto const& [head_dim, base, distance, value] : golden::kernel_values) {
+    auto const r = static_cast<std::int64_t>(distance);
+    EXPECT_NEAR(mean_cosine(geometric(head_dim, base), r), value, error_at(r, base));
+    EXPECT_EQ(mean_cosine(geometric(head_dim, base), r), mean_cosine(geometric(head_dim, base), -r));
+  }
+}
+
+TEST(rope_decay, roformer_bound_has_the_known_values) {
+  for (auto const& [dim, distance, bound] : golden::roformer_values) {
+    EXPECT_NEAR(roformer_bound(geometric(dim, 1e4), distance), bound, static_cast<double>(dim) * error_at(distance, 1e4)) << distance;
+  }
+}
+
+TEST(rope_decay, roformer_bound_is_a_bound_and_loose) {
+  auto const f = geometric(128, 1e4);
+  for (std::int64_t r = 0; r < 500; ++r) {
+    // For constant vectors h_i = 2 but for the last difference, so that the score is at most 2 |S_h|.
+    EXPECT_LE(std::abs(mean_cosine(f, r)) * 64, 64 * roformer_bound(f, r) + 1e-9);
+  }
+  EXPECT_NEAR(roformer_bound(f, 100) / mean_cosine(f, 100), 21.43, 0.005);
+}
+
+TEST(rope_decay, first_negative_has_the_known_values) {
+  for (auto const& [head_dim, base, distance] : golden::first_negatives) {
+    EXPECT_EQ(first_negative(geometric(head_dim, base), 300'000), distance) << head_dim << " " << base;
+    EXPECT_EQ(first_negative(geometric(head_dim, base), distance + 1), distance);
+    EXPECT_EQ(first_negative(geometric(head_dim, base), distance), std::nullopt);
+  }
+}
+
+TEST(rope_decay, first_negative_of_scaled_frequencies_has_the_known_values) {
+  auto const llama3_1 = llama3(geometric(128, 5e5), {.factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_length = 8192});
+  EXPECT_EQ(first_negative(llama3_1, 131072), golden::first_negative_of_llama31);
+  auto const llama2 = geometric(128, 1e4);
+  EXPECT_EQ(first_negative(linear(llama2, 16), 65536), golden::first_negative_of_llama2_by_16_linear);
+  EXPECT_EQ(first_negative(ntk(llama2, 16), 65536), golden::first_negative_of_llama2_by_16_ntk);
+  EXPECT_EQ(first_negative(yarn(128, 1e4, {.factor = 16, .original_length = 4096}), 65536), golden::first_negative_of_llama2_by_16_yarn);
+  EXPECT_EQ(first_negative(yarn_by_rotations(llama2, {.factor = 16, .original_length = 4096}), 65536),
+            golden::first_negative_of_llama2_by_16_yarn_by_rotations);
+}
+
+TEST(rope_decay, the_smallest_bases_hold_for_their_lengths) {
+  for (auto const& [length, base] : golden::smallest_bases) {
+    EXPECT_EQ(first_negative(geometric(128, base * (1 + golden::error_of_smallest_bases)), length), std::nullopt) << length;
+    EXPECT_NE(first_negative(geometric(128, base * (1 - golden::error_of_smallest_bases)), length), std::nullopt) << length;
+  }
+}
+
+TEST(rope_decay, what_a_base_holds_for_is_no_interval) {
+  EXPECT_EQ(first_negative(geometric(128, 12000), 4096), 1554u);
+  EXPECT_GT(first_negative(geometric(128, 11587.5), 4096), 2048u);
+}
+
+TEST(rope_decay, pairs_that_stand_still_keep_it_positive) {
+  EXPECT_EQ(first_negative(truncated(geometric(512, 1e6), 0.25), 1'000'000), std::nullopt);
+}
+
+}  // namespace
