@@ -1,0 +1,115 @@
+#include "posenc/score/t5_bias.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "non_numbers.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+
+struct known {
+  std::int64_t relative;  ///< key - query
+  std::size_t bucket;
+};
+
+// Of T5: 32 buckets, max_distance 128. Source: modeling_t5.py's formula.
+TEST(relative_buckets, has_the_known_buckets) {
+  relative_buckets const decoder(32, 128, false), encoder(32, 128, true);
+  for (auto const& [relative, bucket] : {known{0, 0}, known{-15, 15}, known{-16, 16}, known{-20, 17}, known{-32, 21}, known{-64, 26},
+                                         known{-127, 31}, known{-128, 31}, known{-100'000, 31}, known{1, 0}, known{100, 0}}) {
+    EXPECT_EQ(decoder(1'000'000, 1'000'000 + relative), bucket) << relative;
+  }
+  for (auto const& [relative, bucket] :
+       {known{0, 0}, known{-1, 1}, known{-8, 8}, known{-64, 14}, known{1, 17}, known{8, 24}, known{128, 31}, known{-128, 15}}) {
+    EXPECT_EQ(encoder(-5, -5 + relative), bucket) << relative;
+  }
+}
+
+// An edge e (max / e)^(k / (n - e)) is reached when r^(n - e) e^k >= e^(n - e) max^k: in logarithms of long double, ties to the edge.
+std::size_t oracle_bucket(std::size_t n, std::size_t max_distance, std::size_t r) {
+  auto const e = n / 2;
+  if (r < e) return r;
+  auto const log = [](std::size_t x) { return std::log(static_cast<long double>(x)); };
+  std::size_t k = 0;
+  while (k + 1 < n - e &&
+         static_cast<long double>(n - e) * (log(r) - log(e)) >= static_cast<long double>(k + 1) * (log(max_distance) - log(e)) - 1e-12L) {
+    ++k;
+  }
+  return e + k;
+}
+
+TEST(relative_buckets, follows_its_formula) {
+  for (std::size_t const buckets : {4u, 8u, 32u, 64u, 320u}) {
+    for (std::size_t const max_distance : {161u, 128u * 8, 800u, 4096u}) {
+      relative_buckets const one(buckets, max_distance, false), two(2 * buckets, max_distance, true);
+      EXPECT_EQ(one.count(), buckets);
+      EXPECT_EQ(two.count(), 2 * buckets);
+      for (std::size_t r = 0; r < max_distance + 10; ++r) {
+        auto const expected = oracle_bucket(buckets, max_distance, r);
+        auto const distance = static_cast<std::int64_t>(r);
+        ASSERT_EQ(one(0, -distance), expected) << r;
+        ASSERT_EQ(two(0, -distance), expected) << r;
+        ASSERT_EQ(two(0, distance), r == 0 ? 0 : expected + buckets) << r;
+      }
+    }
+  }
+}
+
+TEST(relative_buckets, takes_the_farthest_positions) {
+  using limits = std::numeric_limits<std::int64_t>;
+  EXPECT_EQ(relative_buckets(32, 128, false)(limits::max(), limits::min()), 31u);
+  EXPECT_EQ(relative_buckets(32, 128, true)(limits::min(), limits::max()), 31u);
+}
+
+TEST(relative_buckets, refuses_odd_numbers_and_short_distances) {
+  EXPECT_EQ(message_of([] { relative_buckets(0, 128, false); }),
+            "posenc: relative_buckets: buckets must be a multiple of 2, at most 65536 and not 0, got 0");
+  EXPECT_EQ(message_of([] { relative_buckets(30, 128, true); }),
+            "posenc: relative_buckets: buckets must be a multiple of 4, at most 65536 and not 0, got 30");
+  EXPECT_EQ(message_of([] { relative_buckets(32, 16, false); }),
+            "posenc: relative_buckets: max_distance must be above 16 and at most 2^24, got 16");
+}
+
+TEST(t5_bias, adds_the_weight_of_the_bucket_and_head) {
+  relative_buckets const buckets(8, 20, false);
+  std::vector<float> weights(8 * 3);
+  std::iota(weights.begin(), weights.end(), 1.0f);
+  t5_bias const bias(buckets, weights, 3);
+  std::vector<std::int64_t> const keys{40, 39, 38, 10, 41};
+  std::vector<double> scores(5, 0.5);
+  bias.adjust_scores(score_row<double>{scores, 2, 40, keys, {}});
+  for (std::size_t s = 0; s < keys.size(); ++s) EXPECT_EQ(scores[s], 0.5 + weights[buckets(40, keys[s]) * 3 + 2]);
+}
+
+TEST(t5_bias, refuses_other_numbers_of_weights_heads_and_keys) {
+  relative_buckets const buckets(8, 20, false);
+  std::vector<float> weights(24);
+  EXPECT_EQ(message_of([&] { t5_bias(buckets, weights, 2); }),
+            "posenc: t5_bias: there must be one weight for each of 8 buckets and 2 heads, got 24");
+  EXPECT_EQ(message_of([&] { t5_bias(buckets, weights, 0); }),
+            "posenc: t5_bias: there must be one weight for each of 8 buckets and 0 heads, got 24");
+  t5_bias const bias(buckets, weights, 3);
+  std::vector<float> scores(2);
+  std::vector<std::int64_t> const keys{0, 1, 2};
+  EXPECT_EQ(message_of([&] {
+              bias.adjust_scores(score_row<float>{scores, 3, 0, positions_view(keys).first(2), {}});
+            }),
+            "posenc: t5_bias: the head must be below 3, got 3");
+  EXPECT_EQ(message_of([&] {
+              bias.adjust_scores(score_row<float>{scores, 0, 0, keys, {}});
+            }),
+            "posenc: t5_bias: there must be one position a key, got 3 positions for 2 keys");
+  weights[3] = float_of_bits(0x7fc00000);
+  EXPECT_EQ(message_of([&] { t5_bias(buckets, weights, 3); }), "posenc: t5_bias: weights must be finite, got NaN");
+}
+
+}  // namespace
