@@ -16,29 +16,54 @@
 #include "posenc/core/storage.hpp"         // and an engine's own 16-bit types
 
 // frequency: how fast each pair turns
-#include "posenc/frequency/frequencies.hpp"  // radians per position, and the attention factor
-#include "posenc/frequency/geometric.hpp"    // base^(-2i / dim)
-#include "posenc/frequency/truncated.hpp"    // p-RoPE: only the highest fraction p
-#include "posenc/frequency/linear.hpp"       // position interpolation
+#include "posenc/frequency/frequencies.hpp"         // radians per position, and the attention factor
+#include "posenc/frequency/geometric.hpp"           // base^(-2i / dim)
+#include "posenc/frequency/axial.hpp"               // a series for each axis: vision, video
+#include "posenc/frequency/truncated.hpp"           // p-RoPE: only the highest fraction p
+#include "posenc/frequency/proportional.hpp"        // Gemma 4's p-RoPE
+#include "posenc/frequency/linear.hpp"              // position interpolation
+#include "posenc/frequency/ntk.hpp"                 // NTK-aware; dynamic NTK
+#include "posenc/frequency/mixed_ntk.hpp"           // NTK, growing smoothly
+#include "posenc/frequency/part_ntk.hpp"            // linear, NTK and unscaled, blended
+#include "posenc/frequency/ntk_by_parts.hpp"        // by turns within the trained context
+#include "posenc/frequency/yarn_by_rotations.hpp"   // YaRN as published
+#include "posenc/frequency/yarn.hpp"                // YaRN as coded
+#include "posenc/frequency/llama3.hpp"              // Llama 3
+#include "posenc/frequency/longrope.hpp"            // a short and a long list of factors
+#include "posenc/frequency/per_pair.hpp"            // a factor for each pair, as in ggml
+#include "posenc/frequency/resonance.hpp"           // wavelengths of whole tokens
+#include "posenc/frequency/raised_cosine_clip.hpp"  // the slowest pairs fade out
+#include "posenc/frequency/fope_floor.hpp"          // those of no whole turn stand still
+#include "posenc/frequency/describe.hpp"            // wavelengths, turns, last angles
 
 // rotation: from positions to rotated heads (xsimd)
-#include "posenc/rotation/phase.hpp"          // exact angles, in integers
-#include "posenc/rotation/cos_sin_view.hpp"   // rows of cosines and sines that somebody owns
-#include "posenc/rotation/cos_sin_rows.hpp"   // a row of cosines and sines a token
-#include "posenc/rotation/cos_sin_table.hpp"  // rows for the price of reading them
-#include "posenc/rotation/rerotation.hpp"     // rows that move rotated keys: to other positions, or other frequencies
-#include "posenc/rotation/float_angles.hpp"   // rows as Hugging Face computes them
-#include "posenc/rotation/layout.hpp"         // halves, interleaved
-#include "posenc/rotation/rotary_block.hpp"   // which dims of a head are rotated
-#include "posenc/rotation/rms_norm.hpp"       // a norm of the head before it
-#include "posenc/rotation/rotation.hpp"       // one set of heads: from where to where, norm and scale on the way
-#include "posenc/rotation/rotate.hpp"         // the rotation itself
-#include "posenc/rotation/relayout.hpp"       // from one layout to the other: heads, caches, weights
+#include "posenc/rotation/phase.hpp"                  // exact angles, in integers
+#include "posenc/rotation/cos_sin_view.hpp"           // rows of cosines and sines that somebody owns
+#include "posenc/rotation/cos_sin_rows.hpp"           // a row of cosines and sines a token
+#include "posenc/rotation/cos_sin_table.hpp"          // rows for the price of reading them
+#include "posenc/rotation/rerotation.hpp"             // rows that move rotated keys: to other positions, or other frequencies
+#include "posenc/rotation/float_angles.hpp"           // rows as Hugging Face computes them
+#include "posenc/rotation/pair_axes.hpp"              // which axis of a position each pair turns by
+#include "posenc/rotation/axis_positions.hpp"         // positions of several axes
+#include "posenc/rotation/axis_position_builder.hpp"  // of text, images and video
+#include "posenc/rotation/axis_rows.hpp"              // rows for them
+#include "posenc/rotation/xpos_rows.hpp"              // rows that fade
+#include "posenc/rotation/layout.hpp"                 // halves, interleaved
+#include "posenc/rotation/rotary_block.hpp"           // which dims of a head are rotated
+#include "posenc/rotation/rms_norm.hpp"               // a norm of the head before it
+#include "posenc/rotation/rotation.hpp"               // one set of heads: from where to where, norm and scale on the way
+#include "posenc/rotation/rotate.hpp"                 // the rotation itself
+#include "posenc/rotation/relayout.hpp"               // from one layout to the other: heads, caches, weights
 
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
 #include "posenc/query_key/rope.hpp"                // (2) rope, p_rope
+#include "posenc/query_key/m_rope.hpp"              //     several axes: M-RoPE
+#include "posenc/query_key/xpos.hpp"                //     with decay
+#include "posenc/query_key/remapped.hpp"            //     other positions for queries, for keys
+#include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/score/alibi.hpp"                   // (3)
+#include "posenc/score/t5_bias.hpp"                 //     T5's buckets
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4)
 #include "posenc/softmax/softmax.hpp"               // a row of scores to weights
 
@@ -48,3 +73,9 @@
 // analysis: what an encoding does to attention
 #include "posenc/analysis/distance_profile.hpp"
 #include "posenc/analysis/moments.hpp"
+#include "posenc/analysis/rope_decay.hpp"
+
+// model: what a model's files say of it. Not included here, for they parse files:
+//   posenc/model/hugging_face.hpp  config.json (nlohmann-json, target posenc::model)
+//   posenc/model/gguf.hpp          the header of a GGUF file
+//   posenc/model/layer_scheme.hpp  a layer of either, for the reference attention

@@ -4,6 +4,9 @@
 
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/resonance.hpp"
+#include "posenc/frequency/yarn.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 
@@ -30,6 +33,9 @@ void for_every_encoding(Law const& law) {
   obey("rope, a single pair", rope<halves>(geometric(2, 1e4)), 2);
   obey("rope, an attention factor", rope<halves>(scaled(geometric(34, 1e4), 1.2772588722239781)), 34, 1.2772588722239781);
   obey("rope, interpolated", rope<interleaved>(linear(geometric(64, 1e4), 16)), 64);
+  obey("rope, gpt-oss", rope<halves>(yarn(64, 1.5e5, {.factor = 32, .original_length = 4096, .truncate = false})), 64, 1.3465735902799727);
+  obey("rope, Llama 3.1", rope<halves>(llama3(geometric(128, 5e5), {8, 1, 4, 8192})), 128);
+  obey("rope, Resonance", rope<halves>(resonance(geometric(64, 1e4))), 64);
   obey("p-RoPE, Gemma 4", p_rope<halves>(512, 1e6, 0.25), 512);
   obey("p-RoPE, interleaved", p_rope<interleaved>(64, 1e4, 0.75), 64);
   obey("p-RoPE of p 0", p_rope(64, 1e4, 0), 64);

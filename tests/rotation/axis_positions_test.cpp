@@ -48,9 +48,13 @@ TEST(axis_positions, must_be_positions) {
               axis_positions<double>({{1, 2}, {1, not_a_number()}});
             }),
             "posenc: axis_positions: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
-  EXPECT_EQ(message_of([] { axis_positions<double>({{0.5, 0}, {1, infinity()}}); }),
+  EXPECT_EQ(message_of([] {
+              axis_positions<double>({{0.5, 0}, {1, infinity()}});
+            }),
             "posenc: axis_positions: a position must be finite and within [-2^63, 2^63), got infinity at token 1");
-  EXPECT_EQ(message_of([] { axis_positions<std::uint64_t>({{1, std::uint64_t{1} << 63}, {0, 0}}); }),
+  EXPECT_EQ(message_of([] {
+              axis_positions<std::uint64_t>({{1, std::uint64_t{1} << 63}, {0, 0}});
+            }),
             "posenc: axis_positions: a position must fit int64, got 9223372036854775808 at token 1");
 }
 

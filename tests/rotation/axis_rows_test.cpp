@@ -13,6 +13,7 @@
 
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
+#include "oracle/rotary.hpp"
 #include "oracle/turned_pairs.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
@@ -108,8 +109,7 @@ TEST(axis_rows, take_fractional_positions) {
 template <class Real, class P>
 void expect_bits_of_cos_sin_rows(std::vector<P> const& positions) {
   for (std::size_t pairs = 1; pairs <= 70; ++pairs) {
-    frequencies const f(std::vector<double>(geometric(2 * pairs, 1e4).inv_freq().begin(), geometric(2 * pairs, 1e4).inv_freq().end()),
-                        pairs % 2 == 0 ? 1 : 1.25);
+    frequencies const f(oracle::inv_freq(2 * pairs, 1e4), pairs % 2 == 0 ? 1 : 1.25);
     auto const expected = all(cos_sin_rows<Real>(f, positions).view());
     axis_positions<P> const equal({positions, positions, positions, positions});
     auto const third = pairs / 3;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/require.hpp"
@@ -13,8 +14,8 @@ namespace posenc {
 
 /// The frequencies of each axis from its own start: geometric(dims[0], base), then geometric(dims[1], base) ...
 ///
-///     axial({16, 56, 56}, 1e4)               Flux: an index of the image, rows, columns
-///     axial({d / 2, d / 2}, 1e4)             Qwen2-VL's vision model, and ggml's GGML_ROPE_TYPE_VISION: halves of the whole head
+///     dims 16, 56, 56       Flux, interleaved: an index of the image, rows, columns
+///     dims d/2, d/2         Qwen2-VL's vision model, ggml's GGML_ROPE_TYPE_VISION: rows, columns, in halves of a whole head of d
 ///
 /// Which axis a pair turns by is said by axial_axes(dims), and the rows are made by axis_rows. Interleaved layouts, and halves of the
 /// whole block of the sum of dims. Not M-RoPE, where frequencies fall from the first pair to the last across all axes.
@@ -46,3 +47,26 @@ inline std::size_t axial_head_dim(char const* model, std::size_t head_dim, std::
 }
 
 }  // namespace detail
+
+/// The dims of time, height and width in CogVideoX: 1/4, 3/8, 3/8 of a head, interleaved. [diffusers, cogvideox_transformer_3d.py]
+/// Throws std::invalid_argument unless head_dim is a positive multiple of 16.
+inline std::vector<std::size_t> cogvideox_dims(std::size_t head_dim) {
+  auto const unit = detail::axial_head_dim("cogvideox_dims", head_dim, 16) / 8;
+  return {2 * unit, 3 * unit, 3 * unit};
+}
+
+/// Wan: 2 floor(head_dim / 6) for height and for width, the rest for time, interleaved. [diffusers, transformer_wan.py] {44, 42, 42} of
+/// 128. Throws std::invalid_argument unless head_dim is even and at least 6.
+inline std::vector<std::size_t> wan_dims(std::size_t head_dim) {
+  auto const side = detail::axial_head_dim("wan_dims", head_dim, 2) / 6 * 2;
+  detail::require(side > 0, "wan_dims: head_dim must be at least 6, got ", head_dim);
+  return {head_dim - 2 * side, side, side};
+}
+
+/// Allegro: a third each, halves inside each axis's block. [diffusers, apply_rotary_emb_allegro]
+/// Throws std::invalid_argument unless head_dim is a positive multiple of 6.
+inline std::vector<std::size_t> allegro_dims(std::size_t head_dim) {
+  return std::vector<std::size_t>(3, detail::axial_head_dim("allegro_dims", head_dim, 6) / 3);
+}
+
+}  // namespace posenc

@@ -87,8 +87,8 @@ class axis_position_builder {
 
  private:
   void require_room(char const* part, double more) const {
-    detail::require(static_cast<double>(next_) + more < 0x1p53, "axis_position_builder: positions must stay below 2^53, got ", part, " that takes ",
-                    more, " from ", static_cast<double>(next_), " on");
+    detail::require(static_cast<double>(next_) + more < 0x1p53, "axis_position_builder: positions must stay below 2^53, got ", part,
+                    " that takes ", more, " from ", static_cast<double>(next_), " on");
   }
 
   axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height, std::size_t width, double step) {

@@ -1,0 +1,132 @@
+// The bytes of a GGUF file, read so that no length is believed and each error names the file and what was being read.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <istream>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "posenc/core/require.hpp"
+
+namespace posenc {
+namespace detail {
+
+class gguf_bytes {
+ public:
+  gguf_bytes(std::istream& in, std::string file) : in_(&in), origin_(in.tellg()), file_(std::move(file)) {}
+  gguf_bytes(std::span<std::byte const> memory, std::string file) : memory_(memory), file_(std::move(file)) {}
+
+  /// A header is refused beyond so many bytes. Those of large models have some ten millions, most of them a vocabulary.
+  static constexpr std::uint64_t most_header = std::uint64_t{1} << 30;
+
+  std::string const& file() const noexcept { return file_; }
+  std::uint64_t at() const noexcept { return at_; }
+
+  /// What is being read from here on: the subject of errors.
+  void about(std::string what) { about_ = std::move(what); }
+  std::string const& about() const noexcept { return about_; }
+
+  template <class... Parts>
+  [[noreturn]] void refuse(Parts const&... parts) const {
+    detail::refuse(file_, ": ", about_, " must ", parts...);
+  }
+  template <class... Parts>
+  void require(bool holds, Parts const&... parts) const {
+    if (!holds) refuse(parts...);
+  }
+
+  /// A number as GGUF stores it, lowest byte first.
+  template <class T>
+  T number() {
+    std::array<std::byte, sizeof(T)> raw{};
+    take(raw);
+    return decoded<T>(raw.data());
+  }
+
+  template <class T>
+  static T decoded(std::byte const* raw) {
+    if constexpr (std::floating_point<T>) {
+      using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+      return std::bit_cast<T>(decoded<bits>(raw));
+    } else {
+      std::uint64_t bits = 0;
+      for (std::size_t i = 0; i < sizeof(T); ++i) bits |= std::to_integer<std::uint64_t>(raw[i]) << (8 * i);
+      return static_cast<T>(bits);
+    }
+  }
+
+  /// Calls use(piece) for the next `size` bytes, in order, in pieces that a caller may keep as they come: memory grows with what is
+  /// there, not with what a length claims.
+  void pieces(std::uint64_t size, auto const& use) {
+    require(at_ <= most_header && size <= most_header - at_, "lie within the first ", most_header, " bytes of the file, got ", size,
+            " bytes at byte ", at_);
+    std::array<std::byte, 4096> piece;
+    while (size > 0) {
+      auto const part = std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(size, piece.size())));
+      take(part);
+      use(std::span<std::byte const>(part));
+      size -= part.size();
+    }
+  }
+
+  void skip(std::uint64_t size) {
+    pieces(size, [](std::span<std::byte const>) {});
+  }
+
+  /// A string after its length: `most` bytes of it, and the length.
+  std::pair<std::string, std::uint64_t> text(std::uint64_t most) {
+    auto const size = number<std::uint64_t>();
+    std::string result;
+    pieces(size, [&](std::span<std::byte const> piece) {
+      auto const kept = std::min<std::uint64_t>(piece.size(), most - result.size());
+      result.append(reinterpret_cast<char const*>(piece.data()), static_cast<std::size_t>(kept));
+    });
+    return {std::move(result), size};
+  }
+
+  /// Moves on to a byte counted from the file's beginning, not before where it stands.
+  void move_to(std::uint64_t offset) {
+    if (in_ != nullptr && offset != at_) {
+      bool const fits = offset <= static_cast<std::uint64_t>(std::numeric_limits<std::streamoff>::max() / 2);
+      if (!fits) end(offset);
+      if (origin_ == std::istream::pos_type(-1) || !in_->seekg(origin_ + static_cast<std::streamoff>(offset))) {
+        in_->clear();
+        in_->ignore(static_cast<std::streamsize>(offset - at_));
+      }
+    }
+    at_ = offset;
+  }
+
+  void take(std::span<std::byte> to) {
+    if (in_ != nullptr) {
+      in_->read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
+      auto const got = static_cast<std::uint64_t>(in_->gcount());
+      if (got != to.size()) end(at_ + got);
+    } else {
+      if (at_ > memory_.size() || to.size() > memory_.size() - at_) end(memory_.size());
+      std::copy_n(memory_.begin() + static_cast<std::ptrdiff_t>(at_), to.size(), to.begin());
+    }
+    at_ += to.size();
+  }
+
+ private:
+  [[noreturn]] void end(std::uint64_t where) const { refuse("be whole, got a file that ends within it, at byte ", where); }
+
+  std::istream* in_ = nullptr;
+  std::istream::pos_type origin_ = {};
+  std::span<std::byte const> memory_ = {};
+  std::uint64_t at_ = 0;
+  std::string file_, about_ = {};
+};
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,203 @@
+// The header of a GGUF file: its keys and values, and the few tensors that hold factors of rotary frequencies.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <istream>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/model/gguf/bytes.hpp"
+#include "posenc/model/gguf/values.hpp"
+
+namespace posenc {
+
+/// What the file's table says of a tensor.
+struct gguf_tensor {
+  std::vector<std::uint64_t> dims;  ///< the one whose numbers are neighbours first
+  std::uint32_t type;               ///< ggml's number of it: 0 is F32
+  std::uint64_t offset;             ///< in bytes, from where the tensors' data begin
+};
+
+/// GGUF of versions 2 and 3, lowest byte first. [ggml, docs/gguf.md]
+///
+///     gguf_metadata const file(stream, "model.gguf");
+///     file.number("llama.rope.freq_base");            // 500000.0, or nothing where the key is absent
+///     file.values("rope_freqs.weight");               // what llama.cpp divides frequencies by
+///
+/// Reads the header and the tensors that rope_tensors names, no others. No length is believed before its bytes were seen: memory is
+/// proportional to what is in the file, and a header of more than 1 GiB is refused. Immutable.
+/// Throws std::invalid_argument that names file, key and value: another magic or version, numbers stored highest byte first, a file that
+/// ends early, a key or a tensor twice, a type of values that GGUF has not, a list of lists, a bool that is neither 0 nor 1.
+class gguf_metadata {
+ public:
+  /// Where llama.cpp keeps what Llama 3, p-RoPE and LongRoPE divide frequencies by.
+  static constexpr std::array<std::string_view, 3> rope_tensors{"rope_freqs.weight", "rope_factors_long.weight",
+                                                                "rope_factors_short.weight"};
+
+  /// `file` is its name, for errors.
+  gguf_metadata(std::istream& in, std::string file) : gguf_metadata(detail::gguf_bytes(in, std::move(file))) {}
+  gguf_metadata(std::span<std::byte const> memory, std::string file) : gguf_metadata(detail::gguf_bytes(memory, std::move(file))) {}
+
+  std::string const& file() const noexcept { return file_; }
+  std::map<std::string, gguf_value, std::less<>> const& keys() const noexcept { return keys_; }
+  std::map<std::string, gguf_tensor, std::less<>> const& tensors() const noexcept { return tensors_; }
+  bool has(std::string_view key) const { return keys_.contains(key); }
+  bool has_tensor(std::string_view name) const { return tensors_.contains(name); }
+
+  /// The numbers of one of rope_tensors, if the file has it.
+  std::optional<std::vector<double>> values(std::string_view tensor) const {
+    auto const found = values_.find(tensor);
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// Throws: what the key must be, and what it is.
+  [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
+    auto const found = keys_.find(key);
+    auto const got = found == keys_.end() ? std::string(", and is absent") : ", got " + detail::shown_gguf(found->second);
+    detail::refuse(file_, ": ", key, " must ", must, got);
+  }
+  void require(bool holds, std::string_view key, std::string_view must) const {
+    if (!holds) refuse(key, must);
+  }
+
+  /// Nothing where the key is absent; throws where it is something else, as all of these do.
+  std::optional<double> number(std::string_view key) const {
+    auto const* const value = find(key);
+    if (value == nullptr) return {};
+    if (auto const* const n = std::get_if<std::uint64_t>(value)) return static_cast<double>(*n);
+    if (auto const* const n = std::get_if<std::int64_t>(value)) return static_cast<double>(*n);
+    auto const* const n = std::get_if<double>(value);
+    if (n == nullptr || !is_finite(*n)) refuse(key, "be a finite number");
+    return *n;
+  }
+  /// A whole number from least to most.
+  std::optional<std::size_t> count(std::string_view key, std::uint64_t least, std::uint64_t most) const {
+    auto const* const value = find(key);
+    if (value == nullptr) return {};
+    auto const* const n = std::get_if<std::uint64_t>(value);
+    auto const* const m = std::get_if<std::int64_t>(value);
+    auto const whole = n != nullptr ? *n : m != nullptr && *m >= 0 ? static_cast<std::uint64_t>(*m) : most + 1;
+    bool const is_whole = n != nullptr || (m != nullptr && *m >= 0);
+    if (!is_whole || whole < least || whole > most) {
+      refuse(key, "be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    return static_cast<std::size_t>(whole);
+  }
+  std::optional<bool> flag(std::string_view key) const { return read<bool>(key, "be true or false"); }
+  std::optional<std::string> text(std::string_view key) const { return read<std::string>(key, "be a string"); }
+  std::optional<std::vector<double>> numbers(std::string_view key) const {
+    auto const* const value = find(key);
+    if (value == nullptr) return {};
+    auto const* const list = std::get_if<gguf_list>(value);
+    bool const is_kept = list != nullptr && list->numbers.size() == list->size;
+    if (!is_kept || !std::ranges::all_of(list->numbers, is_finite)) {
+      refuse(key, "be a list of at most " + std::to_string(gguf_most_numbers) + " finite numbers");
+    }
+    return list->numbers;
+  }
+  bool is_list(std::string_view key) const { return find(key) != nullptr && std::holds_alternative<gguf_list>(*find(key)); }
+
+ private:
+  static constexpr std::uint64_t most_name = 65'535;
+
+  explicit gguf_metadata(detail::gguf_bytes bytes) : file_(bytes.file()) {
+    bytes.about("the file");
+    auto const magic = bytes.number<std::uint32_t>();
+    bytes.require(magic == 0x46554747, "begin with the letters GGUF, which as a number are 1179993927, got ", magic);
+    bytes.about("version");
+    auto const version = bytes.number<std::uint32_t>();
+    bytes.require(version == 0 || version % 0x10000 != 0, "be stored lowest byte first, got a file of numbers stored highest byte first");
+    bytes.require(version == 2 || version == 3, "be 2 or 3, got ", version);
+    bytes.about("tensor_count");
+    auto const tensors = bytes.number<std::uint64_t>();
+    bytes.about("metadata_kv_count");
+    auto const keys = bytes.number<std::uint64_t>();
+    for (std::uint64_t i = 0; i < keys; ++i) {
+      auto key = name(bytes, "key", i, keys);
+      bytes.require(!keys_.contains(key), "stand once in the file, got it twice");
+      auto value = detail::read_gguf_value(bytes);
+      keys_.emplace(std::move(key), std::move(value));
+    }
+    read_tensors(bytes, tensors);
+  }
+
+  /// A name, which is what errors are about from there on.
+  static std::string name(detail::gguf_bytes& bytes, std::string_view what, std::uint64_t i, std::uint64_t count) {
+    bytes.about(std::string(what) + " " + std::to_string(i + 1) + " of " + std::to_string(count));
+    auto [text, size] = bytes.text(most_name);
+    bytes.require(0 < size && size <= most_name, "have a name of 1 to ", most_name, " bytes, got ", size);
+    bytes.about(detail::printable(text));
+    return std::move(text);
+  }
+
+  void read_tensors(detail::gguf_bytes& bytes, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      auto tensor_name = name(bytes, "tensor", i, count);
+      bytes.require(!tensors_.contains(tensor_name), "stand once among the tensors, got it twice");
+      auto const dims = bytes.number<std::uint32_t>();
+      bytes.require(dims <= 4, "have at most 4 dimensions, got ", dims);
+      gguf_tensor tensor{};
+      for (std::uint32_t d = 0; d < dims; ++d) tensor.dims.push_back(bytes.number<std::uint64_t>());
+      tensor.type = bytes.number<std::uint32_t>();
+      tensor.offset = bytes.number<std::uint64_t>();
+      tensors_.emplace(std::move(tensor_name), std::move(tensor));
+    }
+    read_values(bytes);
+  }
+
+  void read_values(detail::gguf_bytes& bytes) {
+    constexpr std::string_view key = "general.alignment";
+    auto const alignment = count(key, 1, std::uint64_t{1} << 30).value_or(32);
+    require(std::has_single_bit(alignment), key, "be a power of 2");
+    auto const data = (bytes.at() + alignment - 1) / alignment * alignment;
+    std::vector<std::string_view> present;
+    std::ranges::copy_if(rope_tensors, std::back_inserter(present), [&](auto name) { return has_tensor(name); });
+    auto const offset = [&](std::string_view name) { return tensors_.find(name)->second.offset; };
+    std::ranges::sort(present, {}, offset);  // a stream that cannot seek goes forward only
+    for (auto const name : present) {
+      auto const& [dims, type, at] = tensors_.find(name)->second;
+      bytes.about(std::string(name));
+      bool const is_list = dims.size() == 1 && dims[0] >= 1 && dims[0] <= gguf_most_numbers;
+      bytes.require(is_list && type == 0, "be a tensor of 1 dimension, of 1 to ", gguf_most_numbers,
+                    " numbers of type 0, which is F32, got ", dims.size(), " dimensions of type ", type, " and ",
+                    dims.empty() ? 0 : dims[0], " numbers");
+      bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62, "begin at a multiple of ", alignment, " bytes, below 2^62, got ",
+                    at);
+      bytes.move_to(data + at);
+      auto& numbers = values_[std::string(name)];
+      for (std::uint64_t i = 0; i < dims[0]; ++i) numbers.push_back(bytes.number<float>());
+    }
+  }
+
+  gguf_value const* find(std::string_view key) const {
+    auto const found = keys_.find(key);
+    return found == keys_.end() ? nullptr : &found->second;
+  }
+  template <class T>
+  std::optional<T> read(std::string_view key, std::string_view must) const {
+    auto const* const value = find(key);
+    if (value == nullptr) return {};
+    auto const* const found = std::get_if<T>(value);
+    if (found == nullptr) refuse(key, must);
+    return *found;
+  }
+
+  std::string file_;
+  std::map<std::string, gguf_value, std::less<>> keys_;
+  std::map<std::string, gguf_tensor, std::less<>> tensors_;
+  std::map<std::string, std::vector<double>, std::less<>> values_;
+};
+
+}  // namespace posenc

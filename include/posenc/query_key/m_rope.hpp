@@ -1,0 +1,92 @@
+// Multimodal rotary embeddings: tokens stand in time, height and width, and each pair turns by one of them.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/sites.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/axis_position_builder.hpp"
+#include "posenc/rotation/axis_positions.hpp"
+#include "posenc/rotation/axis_rows.hpp"
+#include "posenc/rotation/pair_axes.hpp"
+#include "posenc/rotation/rotate.hpp"
+
+namespace posenc {
+
+/// M-RoPE [Qwen2-VL, 2.1]: pair i of a token turns by its position on axis a(i), times inv_freq_i. Text, whose positions are equal on
+/// all axes, is rotated as rope does. The position that site 2 gives is a token's index in the sequence:
+///
+///     index < positions.tokens()     positions.of(axis)[index]             the prompt, as axis_position_builder has built it
+///     beyond                         index + delta, on every axis          text that is generated; delta is the builder's rope_delta()
+///
+///     m_rope<halves>(geometric(128, 1e6), contiguous_axes(sections), prompt.positions(), prompt.rope_delta())           Qwen2-VL
+///
+/// <q_t, k_s> depends on the differences of their positions on each axis alone, not on t - s.
+/// Makes the rows at every call: an engine makes them once a step, by axis_rows, and calls rotate itself.
+/// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every axis that a pair has, and delta is
+/// finite.
+template <pair_layout Layout = halves, built_position P = std::int64_t>
+class m_rope {
+ public:
+  m_rope(posenc::frequencies f, pair_axes axes, axis_positions<P> positions, P delta, rotary_block block = rotary_block::first())
+      : frequencies_(std::move(f)), axes_(std::move(axes)), positions_(std::move(positions)), delta_(delta), block_(block) {
+    detail::require(axes_.pairs() == frequencies_.pairs(), "m_rope: axes must be given for each of the ", frequencies_.pairs(),
+                    " pairs, got ", axes_.pairs());
+    detail::require(axes_.axes() <= positions_.axes(), "m_rope: positions must have each of the ", axes_.axes(), " axes of the pairs, got ",
+                    positions_.axes());
+    detail::require(is_finite(static_cast<double>(delta)), "m_rope: delta must be finite, got ", delta);
+  }
+
+  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
+  pair_axes const& axes() const noexcept { return axes_; }
+  axis_positions<P> const& positions() const noexcept { return positions_; }
+
+  /// Site 2, in place. x: [tokens][heads][head_dim], one index a token, in any order. Throws as rotate does, and at an index that is
+  /// negative or leaves int64 with delta, before anything is changed.
+  template <class T>
+  void encode_queries(heads_view<T> const& q, positions_view indices) const {
+    rotate<Layout>(q, axis_rows<arithmetic_t<T>>(frequencies_, axes_, at(indices)), block_);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, positions_view indices) const {
+    encode_queries(k, indices);
+  }
+
+ private:
+  axis_positions<P> at(positions_view indices) const {
+    std::vector<std::vector<P>> of_axis(axes_.axes(), std::vector<P>(indices.size()));
+    for (std::size_t token = 0; token < indices.size(); ++token) {
+      auto const index = indices[token];
+      detail::require(index >= 0, "m_rope: an index must not be negative, got ", index, " at token ", token);
+      bool const known = static_cast<std::uint64_t>(index) < positions_.tokens();
+      auto const text = known ? P{} : beyond(index, token);
+      for (std::size_t axis = 0; axis < of_axis.size(); ++axis) {
+        of_axis[axis][token] = known ? positions_.of(axis)[static_cast<std::size_t>(index)] : text;
+      }
+    }
+    return axis_positions<P>(of_axis);
+  }
+
+  P beyond(std::int64_t index, std::size_t token) const {
+    if constexpr (std::same_as<P, std::int64_t>) {
+      detail::require(delta_ <= 0 || index <= std::numeric_limits<P>::max() - delta_, "m_rope: an index plus delta must fit int64, got ",
+                      index, " plus ", delta_, " at token ", token);
+    }
+    return static_cast<P>(index) + delta_;
+  }
+
+  posenc::frequencies frequencies_;
+  pair_axes axes_;
+  axis_positions<P> positions_;
+  P delta_;
+  rotary_block block_;
+};
+
+static_assert(acts_on_queries_and_keys<m_rope<halves>> && acts_on_queries_and_keys<m_rope<interleaved, double>>);
+
+}  // namespace posenc

@@ -1,0 +1,98 @@
+// Rows that rotate and, by the same factor a position, fade: xPos.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/phase_lanes.hpp"
+
+namespace posenc {
+
+/// How fast the pairs of xPos fade: the query at position n by zeta_i^((n - center) / scale_base), where, of d dims,
+///
+///     zeta_i = (2i + gamma d) / ((1 + gamma) d)          0.2857 for the first pair, the fastest; almost 1 for the last
+///
+/// The defaults are the paper's. center cancels in every score: it is a matter of range alone, for the first pair of a query loses, and
+/// that of a key gains, a factor of 2 every 283 positions. The middle of the sequence keeps half in range for twice as long as 0 does.
+struct xpos_decay {
+  double gamma = 0.4;
+  double scale_base = 512;  ///< in positions
+  std::int64_t center = 0;
+};
+
+namespace detail {
+
+inline void require_decay(char const* what, xpos_decay const& decay) {
+  require(is_finite(decay.gamma) && decay.gamma > 0, what, ": gamma must be finite and positive, got ", decay.gamma);
+  require(is_finite(decay.scale_base) && decay.scale_base > 0, what, ": scale_base must be finite and positive, got ", decay.scale_base);
+}
+
+/// log2 zeta_i.
+inline double xpos_log2(xpos_decay const& decay, std::size_t pair, std::size_t pairs) {
+  return std::log2((static_cast<double>(pair) / static_cast<double>(pairs) + decay.gamma) / (1 + decay.gamma));
+}
+
+/// Throws unless the gains of all pairs at all positions are within [2^-most_log2, 2^most_log2].
+void require_gains(char const* what, char const* format, double most_log2, auto const& positions, xpos_decay const& decay,
+                   std::size_t pairs) {
+  auto const fastest = -xpos_log2(decay, 0, pairs) / decay.scale_base;
+  std::size_t token = 0;
+  for (auto const p : positions) {
+    auto const from_center = static_cast<double>(exact(p)) - static_cast<double>(decay.center);
+    require(std::abs(from_center) * fastest <= most_log2, what, ": gains must stay within 2^-", most_log2, " to 2^", most_log2,
+            ", the range of ", format, ", got position ", exact(p), " at token ", token, ", the center being ", decay.center);
+    ++token;
+  }
+}
+
+template <class Real>
+cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const& positions, xpos_decay const& decay, double sign) {
+  require_decay(what, decay);
+  auto const tokens = count_positions(what, positions);
+  constexpr bool is_double = std::same_as<Real, double>;
+  require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay, f.pairs());
+  row_form const form(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
+  auto rows = rows_access::make<Real>(form, tokens);
+  phase_steps const steps(f.inv_freq());
+  std::vector<double> step(form.pairs), pure(2 * form.pairs);
+  for (std::size_t i = 0; i < form.pairs; ++i) step[i] = sign * xpos_log2(decay, i, form.pairs) / decay.scale_base;
+  auto* row = rows_access::data(rows);
+  for (auto const p : positions) {
+    write_row_at(exact(p), steps, pure.data(), form);
+    auto const from_center = static_cast<double>(exact(p)) - static_cast<double>(decay.center);
+    for (std::size_t i = 0; i < form.pairs; ++i) {
+      auto const gain = std::exp2(from_center * step[i]);
+      row[i] = static_cast<Real>(gain * pure[i]);
+      row[form.pairs + i] = static_cast<Real>(gain * pure[form.pairs + i]);
+    }
+    row += 2 * form.pairs;
+  }
+  return rows;
+}
+
+}  // namespace detail
+
+/// Rows for xPos's queries: those of cos_sin_rows, pair i times zeta_i^((n - center) / scale_base). [Sun 2022, 3.2; torchscale, xpos.py]
+/// Every pair changes, those of frequency 0 too. Accuracy, relative to the gain: 6e-8 in float, 2e-15 + 4e-18 |n - center| in double.
+/// The rows' inverse() does not undo them, for it knows of no gain: rotating by xpos_key_rows(...).transpose() does, where the
+/// attention factor is 1.
+/// Throws std::invalid_argument unless gamma and scale_base are finite and positive, at a position that is NaN or does not fit int64, and
+/// where a gain leaves the range of normal floats, 2^-126 to 2^126: beyond 35'000 positions from the center, with the paper's decay.
+template <std::floating_point Real = float, position_range Positions>
+cos_sin_rows<Real> xpos_query_rows(frequencies const& f, Positions const& positions, xpos_decay const& decay = {}) {
+  return detail::xpos_rows<Real>("xpos_query_rows", f, positions, decay, 1);
+}
+
+/// Rows for xPos's keys: the reciprocal gain, zeta_i^(-(n - center) / scale_base), so that a score has zeta_i^((t - s) / scale_base).
+template <std::floating_point Real = float, position_range Positions>
+cos_sin_rows<Real> xpos_key_rows(frequencies const& f, Positions const& positions, xpos_decay const& decay = {}) {
+  return detail::xpos_rows<Real>("xpos_key_rows", f, positions, decay, -1);
+}
+
+}  // namespace posenc

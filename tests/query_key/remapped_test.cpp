@@ -1,0 +1,72 @@
+#include "posenc/query_key/remapped.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/xpos.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+
+auto squashed_and_shifted() {
+  return remapped(
+      xpos<halves>(geometric(8, 1e4)), [](std::int64_t t) { return t / 4; }, [](std::int64_t s) { return s + 100; });
+}
+
+TEST(remapped, queries_and_keys_stand_where_their_maps_put_them) {
+  std::vector<std::int64_t> const positions{0, 7, 1000, -8}, squashed{0, 1, 250, -2}, shifted{100, 107, 1100, 92};
+  auto const encoding = squashed_and_shifted();
+  numbers::in_every_format([&]<class T>() {
+    auto const x = numbers::random<T>(4 * 8);
+    auto q = x, k = x, expected_q = x, expected_k = x;
+    encoding.encode_queries(numbers::view(q, 4, 8), positions);
+    encoding.encode_keys(numbers::view(k, 4, 8), positions);
+    encoding.inner().encode_queries(numbers::view(expected_q, 4, 8), squashed);
+    encoding.inner().encode_keys(numbers::view(expected_k, 4, 8), shifted);
+    EXPECT_TRUE(numbers::same_bits(q, expected_q));
+    EXPECT_TRUE(numbers::same_bits(k, expected_k));
+  });
+}
+
+TEST(remapped, by_the_identity_is_the_inner_encoding) {
+  auto const same = [](std::int64_t p) { return p; };
+  auto x = numbers::random<float>(2 * 8), y = x;
+  std::vector<std::int64_t> const positions{3, -1'000'000'007};
+  remapped(rope<interleaved>(geometric(8, 1e4)), same, same).encode_keys(numbers::view(x, 2, 8), positions);
+  rope<interleaved>(geometric(8, 1e4)).encode_keys(numbers::view(y, 2, 8), positions);
+  EXPECT_TRUE(numbers::same_bits(x, y));
+}
+
+template <class M>
+constexpr bool taken = requires(M map) {
+  remapped(rope<halves>(geometric(8, 1e4)), map, map);
+};
+
+TEST(remapped, acts_where_the_inner_encoding_does_and_takes_integers_alone) {
+  static_assert(acts_on_queries_and_keys<decltype(squashed_and_shifted())> && !acts_on_scores<decltype(squashed_and_shifted())>);
+  static_assert(taken<std::int64_t (*)(std::int64_t)> && taken<int (*)(std::int64_t)>);
+  static_assert(!taken<double (*)(std::int64_t)>, "a fraction would be lost");
+  static_assert(!taken<unsigned (*)(std::int64_t)>, "and a sign");
+}
+
+TEST(remapped, changes_nothing_where_a_map_or_the_inner_encoding_throws) {
+  auto const x = numbers::random<float>(2 * 8);
+  auto y = x;
+  auto const below_ten = [](std::int64_t p) { return p < 10 ? p : throw std::invalid_argument("ten"); };
+  remapped const encoding(rope<halves>(geometric(8, 1e4)), below_ten, below_ten);
+  EXPECT_EQ(message_of([&] { encoding.encode_queries(numbers::view(y, 2, 8), std::vector<std::int64_t>{1, 10}); }), "ten");
+  EXPECT_EQ(message_of([&] { encoding.encode_keys(numbers::view(y, 2, 8), std::vector<std::int64_t>{10, 1}); }), "ten");
+  EXPECT_NE(message_of([&] { encoding.encode_keys(numbers::view(y, 2, 8), std::vector<std::int64_t>{1}); }), "");
+  EXPECT_TRUE(numbers::same_bits(x, y));
+}
+
+}  // namespace
