@@ -115,8 +115,15 @@ TEST(axial, heads_that_cannot_be_split_are_refused) {
 
 TEST(axial, dims_must_be_even_and_base_positive) {
   EXPECT_EQ(message_of([] { axial(dims{}, 1e4); }), "posenc: axial: there must be at least one axis, got none");
-  EXPECT_EQ(message_of([] { axial(dims{4, 0}, 1e4); }), "posenc: axial: the dims of an axis must be even and positive, got 0 on axis 1");
-  EXPECT_EQ(message_of([] { axial(dims{3, 4}, 1e4); }), "posenc: axial: the dims of an axis must be even and positive, got 3 on axis 0");
+  EXPECT_EQ(message_of([] {
+              axial(dims{4, 0}, 1e4);
+            }),
+            "posenc: axial: the dims of an axis must be even, positive and at most 2^24, got 0 on axis 1");
+  EXPECT_EQ(message_of([] {
+              axial(dims{3, 4}, 1e4);
+            }),
+            "posenc: axial: the dims of an axis must be even, positive and at most 2^24, got 3 on axis 0");
+  EXPECT_NE(message_of([] { axial(dims{4, (std::size_t{1} << 24) + 2}, 1e4); }), "");
   EXPECT_EQ(message_of([] { axial(dims{4}, -1); }), "posenc: axial: base must be finite and positive, got -1");
   EXPECT_EQ(message_of([] { axial(dims{4}, not_a_number()); }), "posenc: axial: base must be finite and positive, got NaN");
 }

@@ -118,6 +118,8 @@ TEST(axis_position_builder, refuses_what_no_grid_is_and_stays_as_it_was) {
   EXPECT_EQ(message([](auto& b) { b.video(0, 3, 3); }), "posenc: axis_position_builder: video must have at least one token, got 0 x 3 x 3");
   EXPECT_EQ(message([](auto& b) { b.image(65536, 65537); }),
             "posenc: axis_position_builder: image must have at most 2^32 tokens, got 1 x 65536 x 65537");
+  EXPECT_EQ(message([](auto& b) { b.image(std::size_t{1} << 32, std::size_t{1} << 32); }),
+            "posenc: axis_position_builder: image must have at most 2^32 tokens, got 1 x 4294967296 x 4294967296");
   EXPECT_EQ(message([](auto& b) { b.video(std::numeric_limits<std::size_t>::max(), 65536, 65536); }),
             "posenc: axis_position_builder: video must have at most 2^32 tokens, got 18446744073709551615 x 65536 x 65536");
   EXPECT_EQ(message([](auto& b) { b.video(2, 1, 1, -0.5); }),

@@ -154,7 +154,7 @@ void expect_pairs_of_each_axis(std::vector<std::vector<P>> const& positions) {
 
 TEST(axis_rows, have_for_each_axis_the_bits_of_its_own_rows) {
   numbers::in_float_and_double([]<class Real>() {
-    expect_pairs_of_each_axis<Real, std::int64_t>({{0, 7, -3, 1ll << 40}, {1, 131071, 0, 4}, {2, 5, 1ll << 33, 4}});
+    expect_pairs_of_each_axis<Real, std::int64_t>({{0, 7, -3, 1ll << 40, 6}, {1, 131071, 0, 4, 6}, {2, 5, 1ll << 33, 4, 8}});
     expect_pairs_of_each_axis<Real, double>({{0, 7.5, -3, 2}, {1, 131071, 0.25, 4}, {2, 5, 9, 5}});
   });
 }

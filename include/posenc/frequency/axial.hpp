@@ -26,14 +26,15 @@ namespace posenc {
 ///     rotate<halves>(q, cos_sin_rows(geometric(head_dim / 2, 100), x), rotary_block::from(0));
 ///     rotate<halves>(q, cos_sin_rows(geometric(head_dim / 2, 100), y), rotary_block::from(head_dim / 2));
 ///
-/// Throws std::invalid_argument unless there is an axis, all dims are even and positive, and base is finite and positive.
+/// Throws std::invalid_argument unless there is an axis, all dims are even, positive and at most 2^24, and base is finite and positive.
 inline frequencies axial(std::span<std::size_t const> dims, double base) {
   detail::require(!dims.empty(), "axial: there must be at least one axis, got none");
+  detail::require(is_finite(base) && base > 0, "axial: base must be finite and positive, got ", base);
   std::vector<double> inv_freq;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    detail::require(dims[axis] > 0 && dims[axis] % 2 == 0, "axial: the dims of an axis must be even and positive, got ", dims[axis],
-                    " on axis ", axis);
-    auto const one = detail::geometric_series("axial", dims[axis], base, static_cast<double>(dims[axis]) / 2);
+    detail::require(dims[axis] > 0 && dims[axis] % 2 == 0 && dims[axis] <= std::size_t{1} << 24,
+                    "axial: the dims of an axis must be even, positive and at most 2^24, got ", dims[axis], " on axis ", axis);
+    auto const one = geometric(dims[axis], base);
     inv_freq.insert(inv_freq.end(), one.inv_freq().begin(), one.inv_freq().end());
   }
   return frequencies(std::move(inv_freq));

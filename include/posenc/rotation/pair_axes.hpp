@@ -33,14 +33,25 @@ class pair_axes {
   std::size_t axes_;
 };
 
+namespace detail {
+
+/// Throws unless each section has at most 2^24 pairs.
+inline std::size_t sum_of_sections(char const* what, std::span<std::size_t const> sections) {
+  std::size_t sum = 0;
+  for (auto const section : sections) {
+    require(section <= std::size_t{1} << 24, what, ": a section must be of at most 2^24 pairs, got ", section);
+    sum += section;
+  }
+  return sum;
+}
+
+}  // namespace detail
+
 /// Sections of neighbouring pairs, one an axis: {16, 24, 24} is ttt...hhh...www..., as Qwen2-VL has it in halves and GLM-4V interleaved.
 inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
   std::vector<std::size_t> axes;
-  for (std::size_t axis = 0; axis < sections.size(); ++axis) {
-    detail::require(sections[axis] <= std::size_t{1} << 24, "contiguous_axes: a section must be of at most 2^24 pairs, got ",
-                    sections[axis]);
-    axes.insert(axes.end(), sections[axis], axis);
-  }
+  axes.reserve(detail::sum_of_sections("contiguous_axes", sections));
+  for (std::size_t axis = 0; axis < sections.size(); ++axis) axes.insert(axes.end(), sections[axis], axis);
   return pair_axes(std::move(axes));
 }
 
@@ -60,12 +71,8 @@ inline pair_axes axial_axes(std::span<std::size_t const> dims) {
 /// Throws std::invalid_argument unless there are three sections.
 inline pair_axes interleaved_axes(std::span<std::size_t const> sections) {
   detail::require(sections.size() == 3, "interleaved_axes: there must be three sections, got ", sections.size());
-  std::size_t pairs = 0;
-  for (auto const section : sections) {
-    detail::require(section <= std::size_t{1} << 24, "interleaved_axes: a section must be of at most 2^24 pairs, got ", section);
-    pairs += section;
-  }
-  std::vector<std::size_t> axes(pairs);
+  std::vector<std::size_t> axes(detail::sum_of_sections("interleaved_axes", sections));
+  auto const pairs = axes.size();
   for (std::size_t i = 0; i < pairs; ++i) axes[i] = i % 3 != 0 && i < 3 * sections[i % 3] ? i % 3 : 0;
   return pair_axes(std::move(axes));
 }
@@ -73,7 +80,8 @@ inline pair_axes interleaved_axes(std::span<std::size_t const> sections) {
 /// ggml's GGML_ROPE_TYPE_MROPE: sections of four axes, t h w e, that start anew when all are used up. [ggml, ops.cpp]
 /// Throws std::invalid_argument where all sections are 0.
 inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
-  auto const t = sections[0], h = t + sections[1], w = h + sections[2], all = w + sections[3];
+  auto const all = detail::sum_of_sections("ggml_axes", sections);
+  auto const t = sections[0], h = t + sections[1], w = h + sections[2];
   detail::require(all > 0, "ggml_axes: the sections must not all be 0");
   std::vector<std::size_t> axes(pairs);
   for (std::size_t i = 0; i < pairs; ++i) {
@@ -86,7 +94,7 @@ inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size
 /// ggml's GGML_ROPE_TYPE_IMROPE: axes in turn, and axis 3 where the section of an axis has ended, where interleaved_axes has axis 0. Of
 /// Qwen3-VL's {24, 20, 20} pairs 61 and 62 differ. [ggml, ops.cpp]
 inline pair_axes ggml_interleaved_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
-  auto const all = sections[0] + sections[1] + sections[2] + sections[3];
+  auto const all = detail::sum_of_sections("ggml_interleaved_axes", sections);
   detail::require(all > 0, "ggml_interleaved_axes: the sections must not all be 0");
   std::vector<std::size_t> axes(pairs);
   for (std::size_t i = 0; i < pairs; ++i) {
