@@ -68,7 +68,8 @@
 #include "posenc/softmax/softmax.hpp"               // a row of scores to weights
 
 // attention: the four sites together (Eigen)
-#include "posenc/attention/attention.hpp"
+#include "posenc/attention/mask.hpp"       // which keys a query sees
+#include "posenc/attention/attention.hpp"  // the reference
 
 // analysis: what an encoding does to attention
 #include "posenc/analysis/distance_profile.hpp"

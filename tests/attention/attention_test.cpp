@@ -94,6 +94,43 @@ TEST(attention, goes_by_positions_with_gaps_in_any_order) {
   expect_textbook({"far", 3, 3, 2, 1, 8, 8, mask::causal, {1'000'002, 1'000'000, 1'000'001}, {1'000'000, 1'000'001, 1'000'002}});
 }
 
+TEST(attention, sees_what_every_mask_shows) {
+  positions const gaps{100, 3, -40, 7, 4095, 8, 0}, three{7, 5000, -40};
+  auto const expect = [&](char const* name, mask const& visible, auto const& sees) {
+    expect_textbook({.name = name,
+                     .queries = 9,
+                     .keys = 9,
+                     .heads = 2,
+                     .kv_heads = 1,
+                     .head_dim = 8,
+                     .value_dim = 8,
+                     .visible = visible,
+                     .sees = sees});
+  };
+  using token = std::size_t;
+  using position = std::int64_t;
+  expect("window", mask::causal & mask::sliding_window(3), [](token, token, position t, position s) { return s <= t && t - s < 3; });
+  expect("window to both sides", mask::sliding_window(2), [](token, token, position t, position s) { return std::abs(t - s) < 2; });
+  expect("chunks", mask::causal & mask::chunked(4), [](token, token, position t, position s) { return s <= t && s / 4 == t / 4; });
+  std::vector<token> const lengths{4, 0, 2, 3};
+  auto const sequence = [](token i) { return i < 4 ? 0 : i < 6 ? 2 : 3; };
+  expect("packed", mask::causal & mask::packed(lengths),
+         [=](token t, token s, position, position) { return sequence(t) == sequence(s) && s <= t; });
+  expect("all of them", mask::causal & mask::packed(lengths) & mask::sliding_window(3) & mask::chunked(2),
+         [=](token t, token s, position, position) { return sequence(t) == sequence(s) && s <= t && t - s < 3 && t / 2 == s / 2; });
+  expect_textbook({.name = "window among gaps",
+                   .queries = 3,
+                   .keys = 7,
+                   .heads = 2,
+                   .kv_heads = 1,
+                   .head_dim = 8,
+                   .value_dim = 8,
+                   .visible = mask::causal & mask::sliding_window(50),
+                   .query_positions = three,
+                   .key_positions = gaps,
+                   .sees = [](token, token, position t, position s) { return s <= t && t - s < 50; }});
+}
+
 TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
   expect_textbook({"one of three", 3, 4, 2, 1, 8, 8, mask::causal, {5, -1, 2}, {0, 1, 2, 3}});
   expect_textbook({"all", 2, 4, 2, 1, 8, 8, mask::causal, {-5, -1}, {0, 1, 2, 3}});

@@ -35,6 +35,8 @@ struct problem {
   positions query_positions = {}, key_positions = {};  ///< as attention_options has them
   std::optional<double> scale = {};
   memory where = memory::dense;
+  /// What the mask means, by tokens and positions of query and key; full and causal need not say it.
+  std::function<bool(std::size_t t, std::size_t s, std::int64_t query, std::int64_t key)> sees = nullptr;
 };
 
 /// What an encoding is to the oracle.
@@ -123,16 +125,19 @@ class comparison {
     q_encoded_ = q_.exact(), k_encoded_ = k_.exact(), values_ = v_.exact();
     encode(q_encoded_, q_at_, given_.heads);
     encode(k_encoded_, k_at_, given_.kv_heads);
-    expected_ = oracle::attention(q_encoded_, k_encoded_, values_, std::vector<double>(q_at_.begin(), q_at_.end()),
-                                  std::vector<double>(k_at_.begin(), k_at_.end()),
-                                  {given_.heads, given_.kv_heads, given_.head_dim, given_.value_dim}, scale_,
-                                  given_.visible == posenc::mask::causal ? oracle::mask::causal : oracle::mask::full, means.bias,
-                                  means.adaptive ? oracle::row_temperature(oracle::adaptive_beta) : nullptr);
+    expected_ = oracle::attention(
+        q_encoded_, k_encoded_, values_, std::vector<double>(q_at_.begin(), q_at_.end()), std::vector<double>(k_at_.begin(), k_at_.end()),
+        {given_.heads, given_.kv_heads, given_.head_dim, given_.value_dim}, scale_,
+        [&](std::size_t t, std::size_t s) { return seen(t, s); }, means.bias,
+        means.adaptive ? oracle::row_temperature(oracle::adaptive_beta) : nullptr);
   }
 
   std::size_t row_of(std::size_t head, std::size_t t) const { return (head * given_.queries + t) * given_.keys; }
   std::size_t kv_head_of(std::size_t head) const { return head / (given_.heads / given_.kv_heads); }
-  bool seen(std::size_t t, std::size_t s) const { return given_.visible == posenc::mask::full || k_at_[s] <= q_at_[t]; }
+  bool seen(std::size_t t, std::size_t s) const {
+    if (given_.sees) return given_.sees(t, s, q_at_[t], k_at_[s]);
+    return given_.visible == posenc::mask::full || k_at_[s] <= q_at_[t];
+  }
 
   /// By how much an encoded number may be off, where inputs and embeddings are within [-1, 1], frequencies are rounded powers, and the
   /// attention factor is up to 1.25: the embedding adds a cosine's error and a rounding of 2; rotating passes that on sqrt 2 fold, and adds

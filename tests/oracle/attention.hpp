@@ -13,8 +13,8 @@
 
 namespace oracle {
 
-/// Which keys a query sees: all of them, or those whose position is at most its own.
-enum class mask { full, causal };
+/// Whether a query sees a key: f(query, key), counted in tokens.
+using visibility = std::function<bool(std::size_t, std::size_t)>;
 
 /// The sizes; kv_heads divides heads, and query head h reads key-value head h / (heads / kv_heads).
 struct attention_shape {
@@ -40,7 +40,7 @@ struct attention_result {
 /// q is [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim]; the positions number the queries and keys.
 inline attention_result attention(std::span<const double> q, std::span<const double> k, std::span<const double> v,
                                   std::span<const double> query_positions, std::span<const double> key_positions,
-                                  attention_shape shape, double scale, mask seen, const score_bias& bias = nullptr,
+                                  attention_shape shape, double scale, const visibility& seen, const score_bias& bias = nullptr,
                                   const row_temperature& inverse_temperature = nullptr) {
   const auto [heads, kv_heads, head_dim, value_dim] = shape;
   const std::size_t queries = query_positions.size();
@@ -62,7 +62,7 @@ inline attention_result attention(std::span<const double> q, std::span<const dou
       // 1. the scores of this row
       std::vector<double> logits(keys, -std::numeric_limits<double>::infinity());
       for (std::size_t s = 0; s < keys; ++s) {
-        if (seen == mask::causal && key_positions[s] > query_positions[t]) continue;
+        if (!seen(t, s)) continue;
         long double dot = 0;
         for (std::size_t i = 0; i < head_dim; ++i)
           dot += static_cast<long double>(q[query_at + i]) * static_cast<long double>(k[kv_row(s) * head_dim + i]);

@@ -22,13 +22,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "posenc/attention/mask.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/softmax/softmax.hpp"
 
 namespace posenc {
-
-/// Which keys a query sees: all of them, or those whose position is not beyond its own.
-enum class mask { full, causal };
 
 struct attention_options {
   mask visible = mask::causal;
@@ -107,7 +105,7 @@ inline std::vector<std::int64_t> positions_or(positions_view given, std::size_t 
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
 /// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections, embed before projecting instead.
-/// Throws std::invalid_argument unless the shapes and positions agree and kv_heads divides heads.
+/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree and kv_heads divides heads.
 /// Memory beside the results: copies of q and k, and 128 rows of scores.
 template <class Q, positional_encoding Encoding, std::floating_point T = std::remove_const_t<Q>>
 attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads_view<T const>> const& k,
@@ -124,6 +122,7 @@ attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads
   detail::require(queries <= keys || !options.query_positions.empty(),
                   "attention: the positions of queries must be given where they outnumber keys, got ", queries, " queries and ", keys,
                   " keys");
+  options.visible.check(queries, keys);
   std::vector<std::int64_t> counted(keys);
   std::iota(counted.begin(), counted.end(), 0);
   auto const key_positions = detail::positions_or(options.key_positions, keys, counted, "keys");
@@ -159,8 +158,11 @@ attention_result<T> attention(heads_view<Q> const& q, std::type_identity_t<heads
 
         // (3) scores
         sites.adjust_scores(score_row<T>{row, head, query_position, key_positions, q_encoded(first + t, head)});
-        for (std::size_t s = 0; options.visible == mask::causal && s < keys; ++s) {
-          if (key_positions[s] > query_position) row[s] = masked_score<T>;
+        auto const [nearest, farthest] = options.visible.positions(query_position);
+        auto const own = options.visible.tokens(first + t, keys);
+        for (std::size_t s = 0; s < keys; ++s) {
+          bool const is_seen = own.first <= s && s < own.last && nearest <= key_positions[s] && key_positions[s] <= farthest;
+          if (!is_seen) row[s] = masked_score<T>;
         }
         auto const offset = static_cast<std::ptrdiff_t>((head * queries + first + t) * keys);
         if (options.keep_scores) std::ranges::copy(row, result.scores.begin() + offset);

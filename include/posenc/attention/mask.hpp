@@ -1,0 +1,136 @@
+// Which keys a query sees.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+
+namespace posenc {
+
+/// From first to last, both included; empty where last < first.
+struct position_interval {
+  std::int64_t first, last;
+  friend bool operator==(position_interval const&, position_interval const&) = default;
+};
+
+/// From first up to but not including last.
+struct token_range {
+  std::size_t first, last;
+  friend bool operator==(token_range const&, token_range const&) = default;
+};
+
+/// An interval of positions around the query's, and within it those of the query's own sequence; `&` is what both of two masks show.
+///
+///     mask::full                                          every key
+///     mask::causal                                        no key after the query
+///     mask::causal & mask::sliding_window(128)            Mistral, Gemma, gpt-oss: the 128 nearest, the query's own among them
+///     mask::causal & mask::chunked(8192)                  Llama 4: the keys of the query's own chunk
+///     mask::causal & mask::packed(lengths)                sequences one after another in one batch see only themselves
+///
+/// Positions decide, not the order of tokens: keys may be cached, evicted, padded, in any order. Packed sequences are of neighbouring
+/// tokens, whose positions may begin anew with each. Immutable.
+class mask {
+ public:
+  static mask const full, causal;
+
+  /// Distances below `size` to either side. Throws std::invalid_argument unless size is positive.
+  static mask sliding_window(std::int64_t size) {
+    detail::require(size > 0, "mask: the size of a sliding window must be positive, got ", size);
+    return mask(size - 1, size - 1);
+  }
+
+  /// Keys whose positions have the same floor(position / size) as the query's. Throws std::invalid_argument unless size is positive.
+  static mask chunked(std::int64_t size) {
+    detail::require(size > 0, "mask: the size of a chunk must be positive, got ", size);
+    mask result = everything();
+    result.chunks_.push_back(size);
+    return result;
+  }
+
+  /// So many tokens a sequence, of queries and of keys.
+  static mask packed(std::span<std::size_t const> query_lengths, std::span<std::size_t const> key_lengths) {
+    detail::require(query_lengths.size() == key_lengths.size(), "mask: there must be as many packed sequences of queries as of keys, got ",
+                    query_lengths.size(), " and ", key_lengths.size());
+    mask result = everything();
+    result.packing_ = std::make_shared<packing const>(packing{ends_of(query_lengths), ends_of(key_lengths)});
+    return result;
+  }
+  static mask packed(std::span<std::size_t const> lengths) { return packed(lengths, lengths); }
+
+  /// Throws std::invalid_argument where both are packed.
+  friend mask operator&(mask const& a, mask const& b) {
+    detail::require(!a.packing_ || !b.packing_, "mask: at most one of two masks may be packed");
+    mask both(std::min(a.behind_, b.behind_), std::min(a.ahead_, b.ahead_));
+    both.chunks_ = a.chunks_;
+    both.chunks_.insert(both.chunks_.end(), b.chunks_.begin(), b.chunks_.end());
+    both.packing_ = a.packing_ ? a.packing_ : b.packing_;
+    return both;
+  }
+
+  friend bool operator==(mask const&, mask const&) = default;
+
+  /// Throws std::invalid_argument unless packed sequences, if there are any, are of so many queries and keys.
+  void check(std::size_t queries, std::size_t keys) const {
+    if (!packing_) return;
+    auto const sum = [](std::vector<std::size_t> const& ends) { return ends.empty() ? 0 : ends.back(); };
+    detail::require(sum(packing_->query_ends) == queries && sum(packing_->key_ends) == keys, "mask: packed sequences must have all ",
+                    queries, " queries and ", keys, " keys, got ", sum(packing_->query_ends), " and ", sum(packing_->key_ends));
+  }
+
+  /// The positions of keys that a query at a position sees.
+  position_interval positions(std::int64_t query) const noexcept {
+    using limits = std::numeric_limits<std::int64_t>;
+    position_interval seen{query < limits::min() + behind_ ? limits::min() : query - behind_,
+                           query > limits::max() - ahead_ ? limits::max() : query + ahead_};
+    for (auto const size : chunks_) {
+      auto const within = query % size < 0 ? query % size + size : query % size;  // of its chunk
+      auto const first = query < limits::min() + within ? limits::min() : query - within;
+      auto const last = query > limits::max() - (size - 1 - within) ? limits::max() : query + (size - 1 - within);
+      seen = {std::max(seen.first, first), std::min(seen.last, last)};
+    }
+    return seen;
+  }
+
+  /// The keys of the query's own sequence, all `keys` of them where nothing is packed.
+  token_range tokens(std::size_t query, std::size_t keys) const noexcept {
+    if (!packing_) return {0, keys};
+    auto const sequence = static_cast<std::size_t>(std::ranges::upper_bound(packing_->query_ends, query) - packing_->query_ends.begin());
+    return {sequence == 0 ? 0 : packing_->key_ends[sequence - 1], packing_->key_ends[sequence]};
+  }
+
+ private:
+  struct packing {
+    std::vector<std::size_t> query_ends, key_ends;  // of each sequence
+  };
+
+  mask(std::int64_t behind, std::int64_t ahead) noexcept : behind_(behind), ahead_(ahead) {}
+  static mask everything() noexcept { return {farthest, farthest}; }
+
+  static std::vector<std::size_t> ends_of(std::span<std::size_t const> lengths) {
+    std::vector<std::size_t> ends;
+    std::size_t end = 0;
+    for (auto const length : lengths) {
+      detail::require(length <= std::numeric_limits<std::size_t>::max() - end,
+                      "mask: packed sequences must have fewer tokens than 2^64, got ", end, " and then ", length);
+      ends.push_back(end += length);
+    }
+    return ends;
+  }
+
+  static constexpr auto farthest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t behind_, ahead_;  // largest distances to keys before the query, and after it
+  std::vector<std::int64_t> chunks_;
+  std::shared_ptr<packing const> packing_;
+};
+
+inline mask const mask::full = mask::everything();
+inline mask const mask::causal = mask(mask::farthest, 0);
+
+}  // namespace posenc
