@@ -91,22 +91,33 @@ double of_dot_product(std::size_t n, double magnitude) {
 /// e^exponent, computed in double from an exponent that is right but for its last two roundings: by 4 ULP (vectors under -ffast-math).
 inline double of_exponential(double value, double exponent) { return value * unit_roundoff<double>() * (8 + 2 * std::abs(exponent)); }
 
-/// A softmax weight e^exponent / Z over `keys` keys: exponential, its sum and the quotient each stored as T; the sum in double, whose
-/// terms' exponents average at most ln(keys). Subnormal weights may be flushed to 0.
+/// e^x of x <= 0 and a sum of such over `keys` keys in the arithmetic of T, relative: the exponent is off by three roundings of itself, the
+/// exponential by (2 + |x|), and up to 16 terms and the registers are summed in T, the rest in double.
+template <std::floating_point T>
+double of_exponentials(double exponent, std::size_t keys) {
+  return (20 + 4 * std::abs(exponent)) * unit_roundoff<T>() + static_cast<double>(keys) * unit_roundoff<double>();
+}
+
+/// A softmax weight e^exponent / Z over `keys` keys: exponential, the sum, whose terms' exponents average at most ln(keys), and the
+/// product with its reciprocal. Weights below one and a half of the smallest normal number are 0.
 template <std::floating_point T>
 double of_weight(double weight, double exponent, std::size_t keys) {
-  auto const n = static_cast<double>(keys);
-  auto const sum = weight * unit_roundoff<double>() * (n + 8 + 2 * std::log(n + 1));
-  return 3 * weight * unit_roundoff<T>() + of_exponential(weight, exponent) + sum + std::numeric_limits<T>::min();
+  auto const average = std::log(static_cast<double>(keys) + 1);
+  auto const relative = of_exponentials<T>(exponent, 1) + of_exponentials<T>(average, keys) + 3 * unit_roundoff<T>();
+  return weight * relative + 2 * std::numeric_limits<T>::min();
 }
 
 /// A softmax weight where every score may be off by `score_error`: numerator and denominator by e^score_error each, in opposite ways.
 inline double of_weight_by_scores(double weight, double score_error) { return weight * std::expm1(2 * score_error); }
 
-/// An entropy from running sums in double, n terms with an exponential and a rescaling each: Z and W are off by 12 n roundings of
-/// themselves, and W / Z is at most H.
-inline double of_entropy(double entropy, std::size_t keys) {
-  return 24 * (static_cast<double>(keys) + 1) * unit_roundoff<double>() * (1 + entropy);
+/// An entropy ln Z - W / Z from sums over `keys` keys in the arithmetic of T: Z and W / Z are off as exponentials are at the exponents met,
+/// whose average under the weights is at most L = ln(keys), and that of their squares at most (L + 1)^2 + 1; W is at most L times Z.
+template <std::floating_point T = double>
+double of_entropy(double entropy, std::size_t keys) {
+  auto const average = std::log(static_cast<double>(keys) + 1);
+  auto const of_z = of_exponentials<T>(average, keys);
+  auto const of_w = average * of_exponentials<T>(0, keys) + 4 * ((average + 1) * (average + 1) + 1) * unit_roundoff<T>();
+  return (of_z + of_w) * 2 + entropy * (2 * of_z + 4 * unit_roundoff<double>()) + 1e-300;
 }
 
 }  // namespace tolerance

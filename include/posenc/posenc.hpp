@@ -70,6 +70,7 @@
 // attention: the four sites together (Eigen)
 #include "posenc/attention/mask.hpp"       // which keys a query sees
 #include "posenc/attention/attention.hpp"  // the reference
+#include "posenc/attention/merge.hpp"      // of keys that were split
 
 // analysis: what an encoding does to attention
 #include "posenc/analysis/distance_profile.hpp"

@@ -190,7 +190,7 @@ class comparison {
       max = keys++ == 0 ? expected_.logits[row + s] : std::max(max, expected_.logits[row + s]);
     }
     auto const n = static_cast<double>(keys), evenest = keys == 0 ? 0 : std::log(n), beta = adaptive ? 2.43 : 1;
-    auto const of_entropy = 2 * evenest * std::expm1(2 * of_scores) + tolerance::of_entropy(evenest, keys) + 1e-9 * n;
+    auto const of_entropy = 2 * evenest * std::expm1(2 * of_scores) + tolerance::of_entropy<T>(evenest, keys) + 1e-9 * n;
     auto const of_beta = adaptive ? 2.53 * of_entropy : 0;
 
     std::vector<double> of_weights(given_.keys);

@@ -84,11 +84,11 @@ TEST(softmax, statistics_of_one_pass_are_the_textbooks) {
       auto const best = std::ranges::max_element(scores);
       EXPECT_EQ(row.keys, static_cast<std::size_t>(std::ranges::count_if(scores, [](T x) { return !is_masked(x); })));
       EXPECT_EQ(row.max, static_cast<double>(*best));
-      EXPECT_NEAR(row.entropy, entropy, tolerance::of_entropy(entropy, row.keys));
+      EXPECT_NEAR(row.entropy, entropy, tolerance::of_entropy<T>(entropy, row.keys));
       // max - ln p of the best key; a relative error of Z is an absolute one of its logarithm.
       auto const log_sum_exp = row.max - std::log(weights[static_cast<std::size_t>(best - scores.begin())]);
       EXPECT_NEAR(row.log_sum_exp, log_sum_exp,
-                  tolerance::of_entropy(0, row.keys) + 4 * tolerance::unit_roundoff<double>() * std::abs(row.log_sum_exp));
+                  tolerance::of_entropy<T>(0, row.keys) + 4 * tolerance::unit_roundoff<double>() * std::abs(row.log_sum_exp));
     });
   });
 }
@@ -156,7 +156,7 @@ TEST(softmax, a_masked_key_weighs_nothing_and_takes_no_part) {
     near(weights[2], others[1]);
     near(weights[4], others[2]);
     EXPECT_EQ(seen(scores).keys, 3u);
-    EXPECT_NEAR(seen(scores).entropy, seen(std::vector<T>{T(0.5), 2, -1}).entropy, 2 * tolerance::of_entropy(1, 3));
+    EXPECT_NEAR(seen(scores).entropy, seen(std::vector<T>{T(0.5), 2, -1}).entropy, 2 * tolerance::of_entropy<T>(1, 3));
   });
 }
 
@@ -196,7 +196,7 @@ TEST(softmax, huge_scores_neither_overflow_nor_count_as_masked) {
     auto const row = seen(scores);
     EXPECT_EQ(row.keys, 5u);
     EXPECT_EQ(row.max, static_cast<double>(T(1e30)));
-    EXPECT_NEAR(row.entropy, std::log(2), tolerance::of_entropy(std::log(2), 5));
+    EXPECT_NEAR(row.entropy, std::log(2), tolerance::of_entropy<T>(std::log(2), 5));
     EXPECT_EQ(row.log_sum_exp, row.max);
     for (auto& x : scores) x = T(-1e30);
     EXPECT_EQ(weights_of(scores), std::vector<T>(5, T(1) / 5));
@@ -208,8 +208,8 @@ TEST(softmax, a_long_row_of_equal_scores_is_even) {
     constexpr std::size_t keys = 300'000;
     std::vector<T> const scores(keys, T(-12.5));
     for (auto const w : weights_of(scores)) ASSERT_EQ(w, static_cast<T>(1.0 / keys));
-    EXPECT_NEAR(seen(scores).entropy, std::log(keys), tolerance::of_entropy(std::log(keys), keys));
-    EXPECT_NEAR(seen(scores).log_sum_exp, std::log(keys) - 12.5, tolerance::of_entropy(std::log(keys), keys));
+    EXPECT_NEAR(seen(scores).entropy, std::log(keys), tolerance::of_entropy<T>(std::log(keys), keys));
+    EXPECT_NEAR(seen(scores).log_sum_exp, std::log(keys) - 12.5, tolerance::of_entropy<T>(std::log(keys), keys));
   });
 }
 

@@ -54,6 +54,22 @@ class scheme {
   [[no_unique_address]] std::tuple<Encodings...> encodings_;
 };
 
+namespace detail {
+
+/// At which sites an encoding really acts: a scheme has the functions of all four.
+template <class E>
+struct acts {
+  static constexpr bool on_embeddings = acts_on_embeddings<E>, on_queries_and_keys = acts_on_queries_and_keys<E>,
+                        on_scores = acts_on_scores<E>, on_softmax = acts_on_softmax<E>;
+};
+template <class... Es>
+struct acts<scheme<Es...>> {
+  static constexpr bool on_embeddings = (acts<Es>::on_embeddings || ...), on_queries_and_keys = (acts<Es>::on_queries_and_keys || ...),
+                        on_scores = (acts<Es>::on_scores || ...), on_softmax = (acts<Es>::on_softmax || ...);
+};
+
+}  // namespace detail
+
 /// No positional encoding: acts nowhere. [Kazemnejad 2023; Haviv 2022]
 using nope = scheme<>;
 

@@ -1,14 +1,18 @@
 // A row of scores to attention weights, at any temperature.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 
 #include "posenc/core/row_statistics.hpp"
+#include "posenc/softmax/exponential.hpp"
 
 namespace posenc {
 
@@ -22,27 +26,122 @@ constexpr bool is_masked(T score) noexcept {
   return score < std::numeric_limits<T>::lowest() / 2;
 }
 
-/// The statistics of a row of scores, [keys], masked ones being -infinity. One pass, sums in double:
-/// with Z = sum e^(x - max) and W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z and H = ln Z - W / Z.
+namespace detail {
+
+/// Calls what(register, where it came from, how many of it) for all of a row, the last register filled up with masked scores.
+template <std::floating_point T>
+[[gnu::always_inline]] inline void for_registers(T const* row, std::size_t count, auto&& what) noexcept {
+  constexpr auto size = lanes<T>::size;
+  std::size_t s = 0;
+  for (; s + size <= count; s += size) what(lanes<T>::load(row + s), s, size);
+  if (s == count) return;
+  std::array<T, size> rest;
+  std::fill(std::copy(row + s, row + count, rest.begin()), rest.end(), masked_score<T>);
+  what(lanes<T>::load(rest.data()), s, count - s);
+}
+
+/// A sum over a row: in registers of T for a few, in double beyond.
+template <std::floating_point T>
+class row_sum {
+ public:
+  void add(typename lanes<T>::number const& x) noexcept { few_ = few_ + x; }
+  void flush() noexcept {
+    std::array<T, lanes<T>::size> numbers;
+    lanes<T>::store(numbers.data(), few_);
+    for (std::size_t i = 0; i < numbers.size(); ++i) all_[i] += static_cast<double>(numbers[i]);
+    few_ = typename lanes<T>::number(T{0});
+  }
+  double total() noexcept {
+    flush();
+    double sum = 0;
+    for (auto const x : all_) sum += x;
+    return sum;
+  }
+
+ private:
+  typename lanes<T>::number few_ = typename lanes<T>::number(T{0});
+  std::array<double, lanes<T>::size> all_{};
+};
+
+/// The largest score of a row; the masked one where there is no other.
+template <std::floating_point T>
+T largest(T const* row, std::size_t count) noexcept {
+  using number = typename lanes<T>::number;
+  auto most = number(masked_score<T>);
+  for_registers(row, count, [&](number const& x, std::size_t, std::size_t) { most = lanes<T>::larger(most, x); });
+  std::array<T, lanes<T>::size> numbers;
+  lanes<T>::store(numbers.data(), most);
+  return *std::ranges::max_element(numbers);
+}
+
+/// What a row of e_s = e^(beta (x_s - max)) sums to.
+struct exponential_sums {
+  double keys = 0;          ///< how many are not masked
+  double exponentials = 0;  ///< sum e_s
+  double exponents = 0;     ///< sum beta (x_s - max) e_s
+};
+
+/// Writes them, 0 where masked, to `weights`, which may be the row itself, or nothing. keys and exponents only if so wished.
+template <bool Statistics, std::floating_point T>
+exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max, T beta = 1) noexcept {
+  using number = typename lanes<T>::number;
+  row_sum<T> keys, sum, exponents;
+  std::size_t calls = 0;
+  auto const top = number(is_masked(max) ? T{0} : max);  // of a row that is masked throughout, any number
+  for_registers(row, count, [&](number const& x, std::size_t at, std::size_t size) {
+    auto const exponent = (x - top) * number(beta);
+    auto const e = exponential(lanes<T>(), exponent);
+    if (weights != nullptr) {
+      if (size == lanes<T>::size) {
+        lanes<T>::store(weights + at, e);
+      } else {
+        std::array<T, lanes<T>::size> numbers;
+        lanes<T>::store(numbers.data(), e);
+        std::copy_n(numbers.begin(), size, weights + at);
+      }
+    }
+    sum.add(e);
+    if constexpr (Statistics) {
+      exponents.add(lanes<T>::larger(exponent, number(lowest_exponent<T>)) * e);
+      keys.add(lanes<T>::one_if_above(x, number(std::numeric_limits<T>::lowest() / 2)));
+    }
+    if (++calls % 16 == 0) {
+      sum.flush();
+      if constexpr (Statistics) exponents.flush(), keys.flush();
+    }
+  });
+  return {keys.total(), sum.total(), exponents.total()};
+}
+
+/// The same for any beta: of none, -infinity times which is no number, all that is seen weighs the same.
+template <std::floating_point T>
+double weigh(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
+  if (beta != 0) return exponentials<false>(row, weights, count, max, static_cast<T>(beta)).exponentials;
+  double sum = 0;
+  for (std::size_t s = 0; s < count; ++s) sum += static_cast<double>(weights[s] = is_masked(row[s]) ? T{0} : T{1});
+  return sum;
+}
+
+/// Statistics of a row whose exponentials were summed.
+inline row_statistics statistics_of(exponential_sums const& sums, double max, std::size_t head, std::int64_t query_position) noexcept {
+  row_statistics row{.head = head, .query_position = query_position};
+  if (sums.keys == 0) return row;
+  row.keys = static_cast<std::size_t>(sums.keys);
+  row.max = max;
+  row.log_sum_exp = max + std::log(sums.exponentials);
+  row.entropy = std::log(sums.exponentials) - sums.exponents / sums.exponentials;
+  return row;
+}
+
+}  // namespace detail
+
+/// The statistics of a row of scores, [keys], masked ones being -infinity: with Z = sum e^(x - max) and W = sum (x - max) e^(x - max),
+/// ln sum e^x = max + ln Z and H = ln Z - W / Z. Exponentials in T, sums in double.
 template <std::floating_point T>
 row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::int64_t query_position = 0) noexcept {
-  row_statistics row{.head = head, .query_position = query_position};
-  double z = 0, w = 0;
-  for (double const x : scores) {
-    if (is_masked(static_cast<T>(x))) continue;
-    if (row.keys++ == 0) row.max = x;
-    if (x > row.max) {
-      auto const shift = row.max - x, factor = std::exp(shift);
-      w = (w + shift * z) * factor, z *= factor;
-      row.max = x;
-    }
-    auto const below = x - row.max, e = std::exp(below);
-    z += e, w += below * e;
-  }
-  if (row.keys == 0) return row;
-  row.log_sum_exp = row.max + std::log(z);
-  row.entropy = std::log(z) - w / z;
-  return row;
+  auto const max = detail::largest(scores.data(), scores.size());
+  auto const sums = detail::exponentials<true>(scores.data(), static_cast<T*>(nullptr), scores.size(), max);
+  return detail::statistics_of(sums, static_cast<double>(max), head, query_position);
 }
 
 /// scores -> softmax(inverse_temperature * scores) in place: weights that sum to 1, 0 where masked; all 0 if every key is masked.
@@ -50,13 +149,10 @@ row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::
 /// makes every weight NaN.
 template <std::floating_point T>
 void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1) noexcept {
-  double sum = 0;
-  for (auto& x : scores) {
-    x = is_masked(x) ? T{0} : static_cast<T>(std::exp(inverse_temperature * (static_cast<double>(x) - row.max)));
-    sum += static_cast<double>(x);
-  }
+  auto const sum = detail::weigh(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
   if (row.keys == 0) return;
-  for (auto& x : scores) x = static_cast<T>(static_cast<double>(x) / sum);
+  auto const share = static_cast<T>(1 / sum);
+  for (auto& x : scores) x *= share;
 }
 
 /// The same where nothing depends on the statistics.

@@ -1,0 +1,71 @@
+// e^x of a register of numbers that are not positive: what a softmax is made of.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <type_traits>
+
+#include "posenc/rotation/lanes.hpp"
+
+namespace posenc::detail {
+
+/// Below it a float, or double, has no normal e^x, and 0 is taken.
+template <std::floating_point T>
+inline constexpr T lowest_exponent = std::same_as<T, float> ? T(-87) : T(-708);
+
+template <std::floating_point T>
+T exponential(one_lane<T>, T x) noexcept {
+  return x < lowest_exponent<T> ? T{0} : std::exp(x);
+}
+
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+
+/// 1 / k!, from the highest k down to 0.
+template <std::floating_point T, std::size_t Highest>
+inline constexpr auto taylor_of_exponential = [] {
+  std::array<T, Highest + 1> coefficients{};
+  double factor = 1;
+  for (std::size_t k = 0; k <= Highest; factor /= static_cast<double>(++k)) coefficients[Highest - k] = static_cast<T>(factor);
+  return coefficients;
+}();
+
+/// n = round(x / ln 2), r = x - n ln 2, and 2^n times the Taylor series of e^r, |r| <= ln 2 / 2: to 7 places in float, 13 in double, where
+/// what is cut off is below an eighth of the last bit. Off by (2 + |x|) roundings at most. NaN stays NaN; under -ffast-math too.
+template <std::floating_point T>
+[[gnu::always_inline]] inline typename lanes<T>::number exponential(lanes<T>, typename lanes<T>::number const& x) noexcept {
+  using number = typename lanes<T>::number;
+  using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
+  using bits = decltype(bits_as<whole>(x));
+  constexpr int places = std::numeric_limits<T>::digits - 1;
+  constexpr std::size_t terms = std::same_as<T, float> ? 7 : 13;
+  constexpr auto const& taylor = taylor_of_exponential<T, terms>;
+  constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));  // added to a number, it leaves that rounded in the last bits
+  // ln 2 in two parts, the first of which times any n is exact.
+  constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
+  constexpr auto ln2_rest = static_cast<T>(std::numbers::ln2_v<long double> - static_cast<long double>(ln2_first));
+
+  auto shifted = lanes<T>::multiply_add(x, number(std::numbers::log2e_v<T>), number(to_integer));
+#if defined(__x86_64__) || defined(__i386__)
+  asm("" : "+x"(shifted.data));  // -ffast-math would take off again what was just added
+#endif
+  auto const n = shifted - number(to_integer);
+  auto const r = lanes<T>::multiply_add(n, number(-ln2_rest), lanes<T>::multiply_add(n, number(-ln2_first), x));
+  auto series = number(taylor[0]);
+  for (std::size_t k = 1; k < taylor.size(); ++k) series = lanes<T>::multiply_add(series, r, number(taylor[k]));
+  auto const scaled = bits_as<whole>(series) + (bits_as<whole>(shifted) << places);
+  // Below the lowest exponent, -infinity included, but no NaN: by the bits, which count away from 0.
+  constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>),
+                 infinity = whole{std::same_as<T, float> ? 0xff80'0000 : 0xfff0'0000'0000'0000};
+  auto const is_low = bits_as<whole>(x) - bits(lowest + 1) < bits(infinity - lowest);
+  return bits_as<T>(select(is_low, bits(whole{0}), scaled));
+}
+
+#endif
+
+}  // namespace posenc::detail

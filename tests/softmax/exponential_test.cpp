@@ -1,0 +1,60 @@
+#include "posenc/softmax/exponential.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using namespace posenc::detail;
+
+template <class T>
+T exponential_of(T x) {
+  std::array<T, lanes<T>::size> numbers;
+  numbers.fill(x);
+  lanes<T>::store(numbers.data(), exponential(lanes<T>(), lanes<T>::load(numbers.data())));
+  for (auto const e : numbers) EXPECT_EQ(std::memcmp(&e, &numbers[0], sizeof(T)), 0) << "every lane alike";
+  return numbers[0];
+}
+
+TEST(exponential, is_within_two_roundings_and_one_more_for_each_of_its_exponent) {
+  numbers::in_float_and_double([]<class T>() {
+    auto const lowest = static_cast<double>(lowest_exponent<T>);
+    for (int i = 0; i <= 200'000; ++i) {
+      // Densely near 0, where weights are large, and all the way down.
+      auto const x = static_cast<T>((i % 2 == 0 ? lowest : -2.0) * i / 200'000);
+      auto const expected = std::exp(static_cast<long double>(x));
+      auto const bound = (2 + std::abs(static_cast<double>(x))) * tolerance::unit_roundoff<T>() * static_cast<double>(expected);
+      ASSERT_LE(std::abs(static_cast<double>(static_cast<long double>(exponential_of(x)) - expected)), bound) << x;
+    }
+  });
+}
+
+TEST(exponential, of_0_is_1_and_below_its_lowest_exponent_it_is_0) {
+  numbers::in_float_and_double([]<class T>() {
+    EXPECT_EQ(exponential_of(T{0}), 1);
+    EXPECT_EQ(exponential_of(-T{0}), 1);
+    EXPECT_GE(exponential_of(lowest_exponent<T>), std::numeric_limits<T>::min());
+    for (T const x : {std::nextafter(lowest_exponent<T>, T(-1e9)), T(-1e4), T(-1e30), static_cast<T>(minus_infinity())}) {
+      EXPECT_EQ(exponential_of(x), 0) << x;
+    }
+  });
+}
+
+TEST(exponential, of_what_is_no_number_is_none) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math promises nothing for NaN";
+#endif
+  EXPECT_FALSE(exponential_of(float_of_bits(0x7fc0'0000)) <= 1);
+  EXPECT_FALSE(exponential_of(not_a_number()) <= 1);
+}
+
+}  // namespace
