@@ -1,19 +1,32 @@
-// What a model does about position, read from its config.json.
+// What a model does about position, read from its config.json or GGUF file.
 //
 //     inspect_model config.json
+//     inspect_model Llama-3.1-8B-Q4_K_M.gguf
 //     inspect_model models/gpt-oss-20b.json --length 4096 --all-pairs
 #include <CLI/CLI.hpp>
 
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "posenc/model/gguf.hpp"
 #include "posenc/model/hugging_face.hpp"
 #include "report.hpp"
+
+namespace {
+
+posenc::model_encoding read(std::filesystem::path const& file) {
+  std::string magic(4, '\0');
+  std::ifstream(file, std::ios::binary).read(magic.data(), 4);
+  return magic == "GGUF" ? posenc::read_gguf(file) : posenc::read_hugging_face(file);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app(
@@ -21,7 +34,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> files;
   std::optional<std::size_t> length;
   bool all_pairs = false;
-  app.add_option("FILE", files, "config.json of Hugging Face's format")->required();
+  app.add_option("FILE", files, "config.json of Hugging Face's format, or GGUF")->required();
   app.add_option("--length", length, "of the sequence, in tokens (the longest that the model is made for; 4096 where it does not say)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
   app.add_flag("--all-pairs", all_pairs, "every pair of a head, not only some");
@@ -29,7 +42,7 @@ int main(int argc, char** argv) {
 
   bool good = true;
   for (std::size_t i = 0; i < files.size(); ++i) try {
-      auto const model = posenc::read_hugging_face(std::filesystem::path(files[i]));
+      auto const model = read(files[i]);
       if (i != 0) std::cout << '\n';
       print(std::cout, std::filesystem::path(files[i]).filename().string(), model,
             {.length = length.value_or(model.context.value_or(4096)), .all_pairs = all_pairs});

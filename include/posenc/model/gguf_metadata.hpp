@@ -88,8 +88,8 @@ class gguf_metadata {
     if (value == nullptr) return {};
     auto const* const n = std::get_if<std::uint64_t>(value);
     auto const* const m = std::get_if<std::int64_t>(value);
-    auto const whole = n != nullptr ? *n : m != nullptr && *m >= 0 ? static_cast<std::uint64_t>(*m) : most + 1;
     bool const is_whole = n != nullptr || (m != nullptr && *m >= 0);
+    auto const whole = n != nullptr ? *n : is_whole ? static_cast<std::uint64_t>(*m) : 0;
     if (!is_whole || whole < least || whole > most) {
       refuse(key, "be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     }

@@ -13,6 +13,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/pair_axes.hpp"
 #include "posenc/rotation/rotary_block.hpp"
+#include "posenc/softmax/position_temperature.hpp"
 
 namespace posenc {
 
@@ -37,14 +38,6 @@ struct rotary_encoding {
   std::variant<halves, interleaved> layout;
   rotary_block block = rotary_block::first();
   std::optional<pair_axes> axes = {};  ///< several axes of positions (M-RoPE); all pairs take the token's position without
-};
-
-/// 1 + scale * ln(1 + floor((position + offset) / floor_scale)), by the query's position: on scores, or, which is the same, on queries.
-/// Llama 4 has offset 1 [llama-models, model.py], Ministral 3 and Mistral 4 offset 0.
-struct position_temperature {
-  double scale;
-  double floor_scale;
-  double offset;
 };
 
 /// ALiBi [Press 2021]: slopes of `heads` heads, the last of which, where heads are a power of 2, is 2^-max_bias.

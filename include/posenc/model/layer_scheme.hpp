@@ -1,8 +1,6 @@
 // What a kind of layer does about position, as an encoding that the reference attention takes.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <variant>
@@ -47,9 +45,7 @@ class layer_scheme {
     if (alibi_) alibi_->adjust_scores(row);
   }
   double inverse_temperature(row_statistics const& row) const {
-    if (!temperature_) return factor_;
-    auto const steps = std::floor((static_cast<double>(row.query_position) + temperature_->offset) / temperature_->floor_scale);
-    return factor_ * (1 + temperature_->scale * std::log1p(std::max(steps, 0.0)));
+    return temperature_ ? factor_ * temperature_->inverse_temperature(row) : factor_;
   }
 
  private:

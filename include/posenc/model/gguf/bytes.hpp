@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <istream>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -93,17 +92,22 @@ class gguf_bytes {
     return {std::move(result), size};
   }
 
-  /// Moves on to a byte counted from the file's beginning, not before where it stands.
+  /// Moves to a byte counted from the file's beginning, not before where it stands.
   void move_to(std::uint64_t offset) {
-    if (in_ != nullptr && offset != at_) {
-      bool const fits = offset <= static_cast<std::uint64_t>(std::numeric_limits<std::streamoff>::max() / 2);
-      if (!fits) end(offset);
-      if (origin_ == std::istream::pos_type(-1) || !in_->seekg(origin_ + static_cast<std::streamoff>(offset))) {
-        in_->clear();
-        in_->ignore(static_cast<std::streamsize>(offset - at_));
+    if (in_ == nullptr) return void(at_ = offset);
+    if (origin_ != std::istream::pos_type(-1) && in_->seekg(0, std::ios::end)) {
+      auto const size = static_cast<std::uint64_t>(in_->tellg() - origin_);
+      if (offset > size) end(size);
+      in_->seekg(origin_ + static_cast<std::streamoff>(offset));
+      at_ = offset;
+    } else {
+      in_->clear();
+      while (at_ < offset) {
+        in_->ignore(static_cast<std::streamsize>(std::min(offset - at_, most_header)));
+        at_ += static_cast<std::uint64_t>(in_->gcount());
+        if (!in_->good() && at_ < offset) end(at_);
       }
     }
-    at_ = offset;
   }
 
   void take(std::span<std::byte> to) {

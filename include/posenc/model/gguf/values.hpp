@@ -41,7 +41,7 @@ enum class gguf_type : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean,
 
 /// In an error: of letters that can be printed, and not too long.
 inline std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 60));
+  std::string result(text.substr(0, 64));
   std::ranges::replace_if(
       result, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text.size() > result.size() ? result + "..." : result;

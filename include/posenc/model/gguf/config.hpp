@@ -1,0 +1,170 @@
+// The keys of a GGUF file under its architecture, with what is known of that, and a record of what was assumed.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "posenc/model/gguf/architectures.hpp"
+#include "posenc/model/gguf_metadata.hpp"
+#include "posenc/model/model_encoding.hpp"
+#include "posenc/rotation/layout.hpp"
+
+namespace posenc {
+
+/// What a GGUF file does not say.
+struct gguf_options {
+  /// The pairs of an architecture that is not known, instead of an error.
+  std::optional<std::variant<halves, interleaved>> layout = {};
+};
+
+namespace detail {
+
+/// Most dims, heads, layers that a file may name, and most tokens: what a double counts exactly.
+inline constexpr std::uint64_t gguf_most_dims = 65'536, gguf_most_tokens = std::uint64_t{1} << 53;
+
+class gguf_config {
+ public:
+  gguf_config(gguf_metadata const& metadata, gguf_options const& options) : file(metadata) {
+    auto const name = file.text("general.architecture");
+    if (!name) file.refuse("general.architecture", "be given");
+    bool const is_name = !name->empty() && name->size() <= 64 && printable(*name).starts_with(*name);
+    file.require(is_name, "general.architecture", "be a name of 1 to 64 printable letters");
+    found.type = *name;
+    auto const known = gguf_architecture_of(*name);
+    is_known = known.has_value();
+    if (!is_known && !options.layout) {
+      file.refuse("general.architecture",
+                  "be one whose layout of pairs is known (" + known_gguf_architectures() + "), or options.layout set");
+    }
+    if (known) architecture = *known;
+    if (!known) {
+      bool const is_halves = std::holds_alternative<halves>(*options.layout);
+      architecture.turns = is_halves ? gguf_turns::halves : gguf_turns::interleaved;
+      assume("general.architecture " + printable(*name) + " is not known: pairs are as options.layout says, and all layers alike.");
+    }
+    auto const blocks = count("block_count", 1, gguf_most_dims);
+    if (!blocks) file.refuse(key("block_count"), "be given");
+    auto const predicting = count("nextn_predict_layers", 0, *blocks - 1).value_or(0);
+    if (predicting != 0) note(shown(predicting) + " layers after the others predict further tokens (nextn_predict_layers): left out.");
+    found.layers = *blocks - predicting;
+    found.context = count("context_length", 1, gguf_most_tokens);
+  }
+
+  gguf_metadata const& file;
+  gguf_architecture architecture = {.name = "", .turns = gguf_turns::none};
+  bool is_known;
+  model_encoding found = {};
+
+  bool is(auto... names) const { return ((found.type == names) || ...); }
+
+  /// The full name of a key, which counts as read from there on.
+  std::string key(std::string_view name) {
+    auto full = found.type + "." + std::string(name);
+    asked_.insert(full);
+    return full;
+  }
+  bool has(std::string_view name) { return file.has(key(name)); }
+  std::optional<double> number(std::string_view name) { return file.number(key(name)); }
+  std::optional<std::string> text(std::string_view name) { return file.text(key(name)); }
+  std::optional<std::size_t> count(std::string_view name, std::uint64_t least, std::uint64_t most) {
+    return file.count(key(name), least, most);
+  }
+  std::optional<double> positive(std::string_view name) {
+    auto const given = number(name);
+    if (given) file.require(*given > 0, key(name), "be above 0");
+    return given;
+  }
+  /// As positive, but 0 is as good as absent: llama.cpp's way to say so.
+  std::optional<double> positive_or_none(std::string_view name) {
+    auto const given = number(name);
+    if (given) file.require(*given >= 0, key(name), "be 0 or above");
+    return given == 0.0 ? std::nullopt : given;
+  }
+
+  /// A number of each layer: one for all of them, or a list.
+  std::optional<std::vector<std::size_t>> counts(std::string_view name, std::uint64_t most) {
+    if (!file.is_list(key(name))) {
+      auto const one = count(name, 0, most);
+      return one ? std::optional(std::vector<std::size_t>(found.layers, *one)) : std::nullopt;
+    }
+    auto const list = *file.numbers(key(name));
+    file.require(list.size() >= found.layers, key(name), "have one entry for each of the " + shown(found.layers) + " layers");
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < found.layers; ++i) {
+      bool const fits =
+          list[i] >= 0 && list[i] <= static_cast<double>(most) && list[i] == static_cast<double>(static_cast<std::size_t>(list[i]));
+      if (!fits) refuse(file.file(), ": ", key(name), " must be of whole numbers from 0 to ", most, ", got ", list[i], " for layer ", i);
+      result.push_back(static_cast<std::size_t>(list[i]));
+    }
+    return result;
+  }
+
+  /// Records a sentence, once.
+  void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
+  void note(std::string sentence) { add(found.notes, std::move(sentence)); }
+  /// Records that a key is absent and `value` taken.
+  template <class T>
+  T assumed(std::string_view name, T value) {
+    assume(key(name) + " is not given: " + shown(value) +
+           (is_known ? ", as llama.cpp has it for " + found.type + "." : ", as llama.cpp has it."));
+    return value;
+  }
+
+  /// Heads of queries: of each layer, 0 where it has no attention.
+  std::vector<std::size_t> heads() {
+    auto given = counts("attention.head_count", gguf_most_dims);
+    if (!given) file.refuse(key("attention.head_count"), "be given");
+    return *std::move(given);
+  }
+  std::size_t heads_of_all_layers() {
+    auto const all = heads();
+    bool const is_one = all.front() != 0 && std::ranges::all_of(all, [&](auto n) { return n == all.front(); });
+    file.require(is_one, key("attention.head_count"), "be above 0 and the same for all layers, for ALiBi");
+    return all.front();
+  }
+  /// Where not given otherwise, a head has embedding_length / head_count dims.
+  std::size_t embedding_per_head() {
+    auto const embedding = count("embedding_length", 1, std::uint64_t{1} << 24);
+    if (!embedding) file.refuse(key("embedding_length"), "be given where attention.key_length is not");
+    auto const heads = this->heads().front();
+    file.require(heads != 0 && *embedding % heads == 0, key("embedding_length"),
+                 "be a multiple of the " + shown(heads) + " heads of layer 0");
+    return *embedding / heads;
+  }
+  std::size_t head_dim(bool slides) {
+    auto const first_of = [&](auto... names) {
+      std::optional<std::size_t> dim;
+      ((dim = dim ? dim : count(names, 1, gguf_most_dims)), ...);
+      return dim;
+    };
+    auto const all = first_of("attention.key_length_mla", "attention.key_length");
+    auto const local = slides ? count("attention.key_length_swa", 1, gguf_most_dims) : std::nullopt;
+    return local ? *local : all ? *all : embedding_per_head();
+  }
+
+  /// Notes each key about positions that nothing asked for.
+  void note_unread() {
+    for (auto const& [name, value] : file.keys()) {
+      bool const tells = name.starts_with(found.type + ".rope.") || name.starts_with(found.type + ".attention.temperature_");
+      if (tells && !asked_.contains(name)) note(printable(name) + " is not read.");
+    }
+  }
+
+ private:
+  static void add(std::vector<std::string>& sentences, std::string sentence) {
+    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
+  }
+
+  std::set<std::string> asked_;
+};
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,76 @@
+// Any bytes as a GGUF file: it is read, or refused with std::invalid_argument; nothing else may happen, and a stream is read as memory is.
+// Seeds are the headers that tests/model/gguf_models.hpp writes for real models: this program writes them where the first folder among
+// its arguments holds no file yet.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "model/gguf_models.hpp"
+#include "posenc/model/gguf.hpp"
+
+namespace {
+
+void must(bool holds) {
+  if (!holds) std::abort();
+}
+
+// What a reader promises of its result.
+void check(posenc::model_encoding const& model) {
+  std::size_t layers = 0;
+  for (auto const& kind : model.kinds) {
+    layers += kind.layers.size();
+    must(!kind.layers.empty());
+    must(posenc::is_finite(kind.softmax_factor));
+    for (auto const& rotary : kind.rotary) {
+      for (std::size_t const length : {std::size_t{1}, std::size_t{1} << 20}) {
+        auto const f = rotary.frequencies.at(length);
+        must(rotary.block.first_dim(kind.head_dim, f.rotary_dim()) + f.rotary_dim() <= kind.head_dim);
+        must(!rotary.axes || rotary.axes->pairs() == f.pairs());
+      }
+    }
+  }
+  must(layers == model.layers);
+}
+
+// The error, or nothing.
+std::string outcome(auto const& read) {
+  try {
+    check(read());
+  } catch (std::invalid_argument const& error) {
+    must(std::string_view(error.what()).starts_with("posenc: m.gguf: "));
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  namespace fs = std::filesystem;
+  for (int i = 1; i < *argc; ++i) {
+    fs::path const folder((*argv)[i]);
+    if (!fs::is_directory(folder)) continue;
+    if (!fs::is_empty(folder)) return 0;
+    for (auto const& model : gguf_models::all) std::ofstream(folder / std::string(model.name), std::ios::binary) << model.file().str();
+    return 0;
+  }
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  // An unknown architecture is read too, if the first byte of the input says so: a file has a G there.
+  std::string file(reinterpret_cast<char const*>(data), size);
+  posenc::gguf_options options;
+  if (!file.empty() && file[0] == 'g') file[0] = 'G', options.layout = posenc::halves();
+  auto const of_memory = outcome([&] { return posenc::read_gguf(posenc::gguf_metadata(bytes_of(file), "m.gguf"), options); });
+  std::istringstream stream(file);
+  must(outcome([&] { return posenc::read_gguf(stream, "m.gguf", options); }) == of_memory);
+  return 0;
+}
