@@ -57,6 +57,10 @@
 
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
+#include "posenc/embedding/sinusoidal_forms.hpp"    //     as tensor2tensor, fairseq and others order it
+#include "posenc/embedding/timestep.hpp"            //     of a diffusion model's timestep
+#include "posenc/embedding/sin_cos_2d.hpp"          //     of patches of images and videos
+#include "posenc/embedding/learned.hpp"             //     a learned table
 #include "posenc/query_key/rope.hpp"                // (2) rope, p_rope
 #include "posenc/query_key/m_rope.hpp"              //     several axes: M-RoPE
 #include "posenc/query_key/xpos.hpp"                //     with decay
@@ -64,7 +68,12 @@
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/score/alibi.hpp"                   // (3)
 #include "posenc/score/t5_bias.hpp"                 //     T5's buckets
-#include "posenc/softmax/adaptive_temperature.hpp"  // (4)
+#include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
+#include "posenc/softmax/ssmax.hpp"                 //     by the number of keys, learned
+#include "posenc/softmax/log_n.hpp"                 //     by the number of keys, or by position
+#include "posenc/softmax/position_temperature.hpp"  //     Llama 4, Mistral
+#include "posenc/softmax/yarn_temperature.hpp"      //     YaRN's, on scores
+#include "posenc/softmax/constant_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"               // a row of scores to weights
 
 // attention: the four sites together (Eigen)

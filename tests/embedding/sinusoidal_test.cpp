@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "golden/sinusoidal.hpp"
+#include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -101,6 +102,74 @@ TEST(sinusoidal, the_inner_product_of_two_rows_is_the_sum_of_the_cosines_of_thei
   }
 }
 
+TEST(sinusoidal, the_cosines_first_are_the_same_numbers_in_the_other_order) {
+  auto const f = geometric(16, 1e4);
+  sinusoidal<halves> const sines_first(f), cosines_first(f, {.cosine_first = true});
+  sinusoidal<interleaved> const in_turn(f, {.cosine_first = true});
+  for (std::int64_t const position : {0, 1, -7, 1'000'003}) {
+    auto const a = written<double>(sines_first, position), b = written<double>(cosines_first, position),
+               c = written<double>(in_turn, position);
+    for (std::size_t j = 0; j < 8; ++j) {
+      EXPECT_EQ(b[j], a[8 + j]);
+      EXPECT_EQ(b[8 + j], a[j]);
+      EXPECT_EQ(c[2 * j], a[8 + j]);
+      EXPECT_EQ(c[2 * j + 1], a[j]);
+    }
+  }
+}
+
+TEST(sinusoidal, a_scale_multiplies_every_number) {
+  numbers::in_float_and_double([]<class T>() {
+    auto const f = geometric(32, 1e4);
+    for (double const scale : {1.0, 0.125, -2.0}) {  // of whole powers of 2, which round nothing
+      auto const plain = written<T>(sinusoidal<halves>(f), 12'345), scaled = written<T>(sinusoidal<halves>(f, {.scale = scale}), 12'345);
+      for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(scaled[i], static_cast<T>(scale) * plain[i]);
+    }
+  });
+}
+
+TEST(sinusoidal, zeros_stand_behind_the_pairs) {
+  sinusoidal<interleaved> const plain(geometric(6, 1e4)), longer(geometric(6, 1e4), {.zeros = 3});
+  EXPECT_EQ(longer.dim(), 9u);
+  std::vector<float> row(9, 7.0F), first = written<float>(plain, 5);
+  longer.write(5, std::span(row));
+  first.resize(9);
+  EXPECT_TRUE(numbers::same_bits(row, first));
+}
+
+TEST(sinusoidal, the_silent_position_is_the_one_given_and_has_nothing_but_zeros) {
+  sinusoidal<halves> const encoding(geometric(8, 1e4), {.start = 10, .silent = 3}), plain(geometric(8, 1e4), 10);
+  EXPECT_TRUE(numbers::same_bits(written<float>(encoding, 3), std::vector<float>(8)));
+  for (std::int64_t const position : {2, 4, 13, -7, 0})
+    EXPECT_TRUE(numbers::same_bits(written<float>(encoding, position), written<float>(plain, position))) << position;
+}
+
+TEST(sinusoidal, without_options_it_is_what_it_is_with_their_defaults) {
+  for (std::int64_t const start : {0, 5})
+    EXPECT_TRUE(numbers::same_bits(written<float>(sinusoidal<halves>(geometric(8, 1e4), start), 9),
+                                   written<float>(sinusoidal<halves>(geometric(8, 1e4), {.start = start}), 9)));
+}
+
+TEST(sinusoidal, fractional_positions_lie_between_whole_ones_and_follow_the_definition) {
+  auto const f = geometric(32, 1e4);
+  for (std::int64_t const start : {0, 3, -100}) {
+    sinusoidal<interleaved> const encoding(f, start);
+    for (double const position : {0.0, 0.5, 0.1, -0.25, 981.5, -3.75, 1'000'000.125, 4.0, -7.0}) {
+      std::vector<double> row(32);
+      encoding.write(position, std::span(row));
+      auto const from_start = static_cast<long double>(position) + start;
+      auto const expected = oracle::sinusoidal_row(from_start, 32, sinusoid_order::interleaved, sinusoid_divisor::half);
+      for (std::size_t i = 0; i < 32; ++i) {
+        auto const turned = tolerance::of_angle(static_cast<double>(from_start), f.inv_freq()[i / 2]) + f.inv_freq()[i / 2] * 0x1p-51;
+        EXPECT_NEAR(row[i], expected[i], turned + tolerance::of_cosine<double>()) << position << " from " << start << ", at " << i;
+      }
+      auto const whole = static_cast<std::int64_t>(position);
+      if (static_cast<double>(whole) != position) continue;
+      EXPECT_TRUE(numbers::same_bits(row, written<double>(encoding, whole))) << position;
+    }
+  }
+}
+
 TEST(sinusoidal, dim_is_twice_the_pairs) { EXPECT_EQ(sinusoidal<halves>(geometric(48, 1e4)).dim(), 48u); }
 
 TEST(sinusoidal, every_head_of_a_strided_view_gets_the_row_and_nothing_between_them) {
@@ -132,6 +201,26 @@ TEST(sinusoidal, a_frequency_set_with_an_attention_factor_is_rejected) {
               sinusoidal<halves>(frequencies({1.0, 0.5}, 1.25));
             }),
             "posenc: sinusoidal: the attention factor must be 1, got 1.25");
+}
+
+TEST(sinusoidal, a_scale_that_is_not_finite_and_zeros_without_end_are_rejected) {
+  auto const message = [](sinusoidal_form const& form) { return message_of([&] { sinusoidal<halves>(geometric(8, 1e4), form); }); };
+  EXPECT_EQ(message({.scale = not_a_number()}), "posenc: sinusoidal: the scale must be finite, got NaN");
+  EXPECT_EQ(message({.scale = infinity()}), "posenc: sinusoidal: the scale must be finite, got infinity");
+  EXPECT_EQ(message({.zeros = (1 << 24) + 1}), "posenc: sinusoidal: zeros must be at most 2^24, got 16777217");
+}
+
+TEST(sinusoidal, a_fractional_position_must_be_finite_and_fit) {
+  sinusoidal<halves> const encoding(geometric(8, 1e4));
+  auto const before = numbers::random<float>(8);
+  auto row = before;
+  auto const message = [&](double position) { return message_of([&] { encoding.write(position, std::span(row)); }); };
+  std::string const must = "posenc: sinusoidal: a position must be finite and within [-2^63, 2^63), got ";
+  EXPECT_EQ(message(not_a_number()), must + "NaN");
+  EXPECT_EQ(message(minus_infinity()), must + "-infinity");
+  EXPECT_EQ(message(0x1p63), must + "9223372036854775808");
+  EXPECT_EQ(message_of([&] { encoding.write(0.5, std::span(row).first(7)); }), "posenc: sinusoidal: a row must have 8 numbers, got 7");
+  EXPECT_TRUE(numbers::same_bits(row, before));
 }
 
 TEST(sinusoidal, a_row_of_another_size_is_rejected_and_left_alone) {

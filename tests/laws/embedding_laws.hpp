@@ -46,9 +46,9 @@ void inner_products_depend_on_distance_alone(E const& encoding, std::size_t dim)
 
 /// In any order, and whatever the other tokens are.
 template <posenc::acts_on_embeddings E>
-void each_token_gets_what_its_position_says(E const& encoding, std::size_t dim) {
+void each_token_gets_what_its_position_says(E const& encoding, std::size_t dim,
+                                            std::vector<std::int64_t> const& positions = {7, -2, 1'000'003, 7, 0, 5}) {
   numbers::in_every_format([&]<class T>() {
-    std::vector<std::int64_t> const positions{7, -2, 1'000'003, 7, 0, 5};
     auto const together = added<T>(encoding, dim, positions);
     for (std::size_t token = 0; token < positions.size(); ++token) {
       auto const from = together.begin() + static_cast<std::ptrdiff_t>(token * dim);
@@ -60,10 +60,9 @@ void each_token_gets_what_its_position_says(E const& encoding, std::size_t dim) 
 
 /// And the same to every head.
 template <posenc::acts_on_embeddings E>
-void adds_to_what_is_there(E const& encoding, std::size_t dim) {
+void adds_to_what_is_there(E const& encoding, std::size_t dim, std::vector<std::int64_t> const& positions = {3, -8, 4095, 1'000'000}) {
   numbers::in_every_format([&]<class T>() {
     constexpr std::size_t heads = 3;
-    std::vector<std::int64_t> const positions{3, -8, 4095, 1'000'000};
     auto x = numbers::random<T>(positions.size() * heads * dim);
     auto const before = numbers::exact(x);
     encoding.embed(numbers::view(x, positions.size(), dim), positions);

@@ -126,9 +126,44 @@ TEST(adaptive_temperature, the_entropy_is_the_published_one_with_its_epsilon) {
     EXPECT_NEAR(beta_of(entropy, 10'000'000), oracle::adaptive_beta(entropy - 0.01), tolerance_of_beta(entropy, 0x1p-50)) << entropy;
 }
 
+TEST(adaptive_temperature, held_is_the_published_one_up_to_the_maximum_bit_for_bit_and_the_maximum_beyond) {
+  constexpr adaptive_temperature held{adaptive_temperature::held_at_maximum};
+  auto const held_beta = [&](double entropy) { return held.inverse_temperature({.entropy = entropy}); };
+  auto const peak = golden::adaptive_peak_entropy;
+  for (double entropy = 0; entropy < 4.4124; entropy += 0x1p-8) EXPECT_EQ(held_beta(entropy), beta_of(entropy)) << entropy;
+  for (double const entropy : {peak, 4.5, 5.0, golden::adaptive_upper_root, 6.0, golden::adaptive_dispersed_entropy, 20.0, 1e6})
+    EXPECT_NEAR(held_beta(entropy), golden::adaptive_peak_beta, tolerance_of_beta(peak)) << entropy;
+  for (double entropy = 1; entropy < 30; entropy += 0x1p-8)
+    EXPECT_GE(held_beta(entropy + 0x1p-8) + tolerance_of_beta(peak), held_beta(entropy)) << entropy;
+}
+
+TEST(adaptive_temperature, held_helps_the_rows_that_the_published_one_leaves_alone) {
+  adaptive_temperature const held{adaptive_temperature::held_at_maximum};
+  std::vector<double> scores(1024);
+  scores[5] = 3;
+  auto const row = statistics(std::span<double const>(scores));
+  EXPECT_EQ(adaptive_temperature{}.inverse_temperature(row), 1);
+  softmax(std::span(scores), row, held.inverse_temperature(row));
+  auto const expected = 1 / (1 + 1023 * std::exp(-3 * golden::adaptive_peak_beta));  // 0.58, and 0.019 without
+  EXPECT_NEAR(scores[5], expected,
+              tolerance::of_weight<double>(expected, 8, 1024) +
+                  tolerance::of_weight_by_scores(expected, 3 * tolerance_of_beta(golden::adaptive_peak_entropy)));
+}
+
+TEST(adaptive_temperature, a_fit_of_ones_own_counts_where_it_exceeds_1_and_the_entropy_its_gate) {
+  adaptive_temperature const own{[](double entropy) noexcept { return entropy / 2; }};
+  auto const beta = [&](double entropy) { return own.inverse_temperature({.entropy = entropy}); };
+  EXPECT_EQ(beta(5), 2.5);
+  EXPECT_EQ(beta(1), 1);
+  adaptive_temperature const always{[](double) noexcept { return 3.0; }};
+  EXPECT_EQ(always.inverse_temperature({.entropy = 0.5}), 1);
+  EXPECT_EQ(always.inverse_temperature({.entropy = 0.51}), 3);
+}
+
 TEST(adaptive_temperature, can_be_known_at_compile_time) {
   static_assert(adaptive_temperature{}.inverse_temperature({.entropy = 2.0}) > 2.0);
   static_assert(adaptive_temperature{}.inverse_temperature({}) == 1);
+  static_assert(adaptive_temperature{adaptive_temperature::held_at_maximum}.inverse_temperature({.entropy = 9.0}) > 2.4);
 }
 
 }  // namespace

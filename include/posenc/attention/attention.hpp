@@ -166,8 +166,8 @@ attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K
   scheme<Encoding> const sites(encoding);
   using acts = detail::acts<Encoding>;
   auto const group = heads / kv_heads, block = std::max<std::size_t>(64 / group, 1);  // of heads, of queries
-  std::vector<T> q_numbers, k_numbers, v_numbers;
-  detail::matrix<T> scores, weights, outputs;
+  std::vector<T> q_numbers, k_numbers, v_numbers, score_numbers(std::min(block, queries) * group * keys),
+      weight_numbers(score_numbers.size()), output_numbers;
   std::vector<double> sums;
   for (std::size_t kv_head = 0; kv_head < kv_heads; ++kv_head) {
     auto const k_rows = detail::encoded_rows < T,
@@ -190,14 +190,14 @@ attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K
       // (2) queries and keys
       sites.encode_queries(q_block, positions);
 
+      auto const scores = detail::block(score_numbers, rows, seen), weights = detail::block(weight_numbers, rows, seen);
       detail::multiply_scores<T>(scores, static_cast<T>(scale), detail::dense_rows<T>(q_numbers, rows),
                                  detail::middle_rows<T>(k_rows, from, seen));
-      weights.resizeLike(scores);
       sums.assign(rows, 0);
       for (std::size_t row = 0; row < rows; ++row) {
         auto const t = first + row / group, head = kv_head * group + row % group;
-        auto* const x = scores.data() + row * seen;
-        auto* const e = weights.data() + row * seen;
+        auto* const x = score_numbers.data() + row * seen;
+        auto* const e = weight_numbers.data() + row * seen;
 
         // (3) scores
         if constexpr (acts::on_scores) {
@@ -218,6 +218,7 @@ attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K
         if (!is_masked(max)) result.log_sum_exp[t * heads + head] = beta * static_cast<double>(max) + std::log(sums[row]);
       }
 
+      auto const outputs = detail::block(output_numbers, rows, value_dim);
       detail::multiply_outputs<T>(outputs, weights, detail::middle_rows<T>(v_rows, from, seen));
       for (std::size_t row = 0; row < rows; ++row) {
         auto const t = first + row / group, head = kv_head * group + row % group;

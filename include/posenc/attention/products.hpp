@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/attention/few_rows.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 
@@ -27,6 +28,16 @@ using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>
 /// Rows that lie somewhere, a stride apart: a head of a view, one row a token.
 template <class T>
 using rows_of = Eigen::Map<matrix<T> const, Eigen::Unaligned, Eigen::OuterStride<>>;
+
+/// Dense rows in memory that is made once for the largest of them: another size each time would be other memory each time.
+template <class T>
+using block_of = Eigen::Map<matrix<T>>;
+
+template <class T>
+block_of<T> block(std::vector<T>& numbers, std::size_t rows, std::size_t columns) {
+  if (numbers.size() < rows * columns) numbers.resize(rows * columns);
+  return {numbers.data(), static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
+}
 
 /// The one head of a view.
 template <class T>
@@ -49,36 +60,37 @@ rows_of<T> middle_rows(rows_of<T> const& rows, std::size_t first, std::size_t co
           Eigen::OuterStride<>(rows.outerStride())};
 }
 
-/// So few rows of queries are multiplied one by one with a few keys at a time, which are then read once from memory: a decode step. More
-/// rows are worth a product that first packs the keys.
-inline constexpr Eigen::Index few_rows = 8, keys_at_a_time = 256;
+/// So few rows of queries read the keys as they lie. More are worth a product that first packs them.
+inline constexpr Eigen::Index few_rows = 8;
+
+template <class T>
+strided_rows<T const> strided(rows_of<T> const& rows) {
+  return {rows.data(), rows.outerStride()};
+}
 
 /// scores = scale * q k^T
 template <class T>
-void multiply_scores(matrix<T>& scores, T scale, rows_of<T> const& q, rows_of<T> const& k) {
-  scores.resize(q.rows(), k.rows());
+void multiply_scores(block_of<T> scores, T scale, rows_of<T> const& q, rows_of<T> const& k) {
   if (q.rows() > few_rows) return void(scores.noalias() = scale * q * k.transpose());
-  for (Eigen::Index s = 0; s < k.rows(); s += keys_at_a_time) {
-    auto const count = std::min(keys_at_a_time, k.rows() - s);
-    for (Eigen::Index t = 0; t < q.rows(); ++t) {
-      scores.row(t).segment(s, count).transpose().noalias() = scale * (k.middleRows(s, count) * q.row(t).transpose());
-    }
-  }
+  auto const keys = static_cast<std::size_t>(k.rows()), dims = static_cast<std::size_t>(k.cols());
+  in_fours(static_cast<std::size_t>(q.rows()), [&](auto few, std::size_t row) {
+    auto const stride = static_cast<std::ptrdiff_t>(keys);
+    few_scores<few, T>({scores.data() + static_cast<std::ptrdiff_t>(row) * stride, stride}, scale, {strided(q)[row], q.outerStride()},
+                       strided(k), keys, dims);
+  });
 }
 
 /// outputs = weights v. A value that is not seen may be anything, NaN included: a row that shows it is summed anew over what is seen.
 template <class T>
-void multiply_outputs(matrix<T>& outputs, matrix<T> const& weights, rows_of<T> const& v) {
+void multiply_outputs(block_of<T> outputs, block_of<T> const& weights, rows_of<T> const& v) {
   if (weights.rows() > few_rows) {
     outputs.noalias() = weights * v;
   } else {
-    outputs.setZero(weights.rows(), v.cols());
-    for (Eigen::Index s = 0; s < v.rows(); s += keys_at_a_time) {
-      auto const count = std::min(keys_at_a_time, v.rows() - s);
-      for (Eigen::Index t = 0; t < weights.rows(); ++t) {
-        outputs.row(t).noalias() += weights.row(t).segment(s, count) * v.middleRows(s, count);
-      }
-    }
+    auto const keys = static_cast<std::size_t>(v.rows()), dims = static_cast<std::size_t>(v.cols());
+    in_fours(static_cast<std::size_t>(weights.rows()), [&](auto few, std::size_t row) {
+      few_outputs<few, T>({outputs.data() + row * dims, outputs.cols()}, {weights.data() + row * keys, weights.cols()}, strided(v), keys,
+                          dims);
+    });
   }
   for (Eigen::Index t = 0; t < outputs.rows(); ++t) {
     std::span<T const> const row(outputs.data() + t * outputs.cols(), static_cast<std::size_t>(outputs.cols()));

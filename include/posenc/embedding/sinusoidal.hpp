@@ -1,74 +1,112 @@
 // Sinusoidal embeddings: the positional vector p_t that is added to an embedding.
 #pragma once
 
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/embedding/add_rows.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/phase.hpp"
 
 namespace posenc {
 
+/// Where the field's sinusoidal embeddings differ beyond their frequencies and the order of their pairs.
+struct sinusoidal_form {
+  std::int64_t start = 0;                   ///< position of the first token, added to every position (CTranslate2: 1)
+  bool cosine_first = false;                ///< cosines stand where sines would, and the other way round
+  double scale = 1;                         ///< on every number (x-transformers: learned, dim^(-1/2) at first)
+  std::size_t zeros = 0;                    ///< behind the pairs: 1 where a dim is odd
+  std::optional<std::int64_t> silent = {};  ///< a position, as given, whose p_t is 0 (fairseq's padding_idx)
+};
+
 /// p_t holds sin(t f_i) and cos(t f_i) of every frequency f_i; <p_t, p_s> depends on t - s alone. [Vaswani 2017, 3.5]
 ///
-///     sinusoidal<interleaved>(geometric(dim, 1e4))             sin cos sin cos ...   "Attention is all you need"
-///     sinusoidal<halves>(geometric(dim, 1e4))                  sin sin .. cos cos    concatenated: RoFormer, XLM
-///     sinusoidal<halves>(geometric_inclusive(dim, 1e4))        sin sin .. cos cos    tensor2tensor, fairseq, Whisper
+///     sinusoidal<interleaved>(geometric(dim, 1e4))                          sin cos sin cos ...   "Attention is all you need"
+///     sinusoidal<halves>(geometric(dim, 1e4))                               sin sin .. cos cos    concatenated: RoFormer, XLM
+///     sinusoidal<halves>(geometric_inclusive(dim, 1e4))                     sin sin .. cos cos    tensor2tensor, Whisper
+///     sinusoidal<halves>(geometric(dim, 1e4), {.cosine_first = true})       cos cos .. sin sin    ggml's and Stable Diffusion's timesteps
 ///
-/// start: the position of the first token, added to every position given (CTranslate2 1, fairseq padding_idx + 1).
-/// Accuracy: double 3e-16, float 3e-8, before the rounding of the sum.
+/// sinusoidal_forms.hpp has fairseq's and others by name, timestep.hpp those of diffusion models.
+/// Accuracy: double 3e-16, float 3e-8, times the scale, before the rounding of the sum; the part of the angle that a fraction of a position
+/// makes is right to 2^-51 of itself.
+/// Throws std::invalid_argument unless the attention factor is 1, the scale finite, and zeros at most 2^24.
 template <pair_layout Layout = interleaved>
 class sinusoidal {
  public:
-  explicit sinusoidal(frequencies const& f, std::int64_t start = 0) : start_(static_cast<std::uint64_t>(start)) {
+  explicit sinusoidal(frequencies const& f, std::int64_t start = 0) : sinusoidal(f, sinusoidal_form{.start = start}) {}
+
+  sinusoidal(frequencies const& f, sinusoidal_form const& form) : form_(form) {
     for (auto const inv_freq : f.inv_freq()) steps_.emplace_back(inv_freq);
     detail::require(f.attention_factor() == 1, "sinusoidal: the attention factor must be 1, got ", f.attention_factor());
+    detail::require(is_finite(form.scale), "sinusoidal: the scale must be finite, got ", form.scale);
+    detail::require(form.zeros <= std::size_t{1} << 24, "sinusoidal: zeros must be at most 2^24, got ", form.zeros);
   }
 
-  std::size_t dim() const noexcept { return 2 * steps_.size(); }
+  std::size_t dim() const noexcept { return 2 * steps_.size() + form_.zeros; }
 
   /// p_t itself, into `row` of dim() numbers. Throws std::invalid_argument if it has another size.
   template <class T>
   void write(std::int64_t position, std::span<T> row) const {
-    detail::require(row.size() == dim(), "sinusoidal: a row must have ", dim(), " numbers, got ", row.size());
-    each(position, [&](std::size_t i, double number) { store(row[i], static_cast<arithmetic_t<T>>(number)); });
+    require_size(row.size());
+    if (position == form_.silent) return fill(row, 0);
+    write_pairs(row, [whole = from_start(position)](phase_step const& step) { return step.at(whole); });
+  }
+
+  /// The same at a fraction of a position, counted from `start` too; none is silent.
+  /// Throws std::invalid_argument if `row` has another size, and unless the position is finite and within [-2^63, 2^63).
+  template <std::floating_point P, class T>
+  void write(P position, std::span<T> row) const {
+    auto const t = static_cast<double>(position);
+    require_size(row.size());
+    detail::require(is_finite(t) && t >= -0x1p63 && t < 0x1p63, "sinusoidal: a position must be finite and within [-2^63, 2^63), got ", t);
+    auto const below = std::floor(t), fraction = t - below;
+    auto const whole = from_start(static_cast<std::int64_t>(below));
+    write_pairs(row, [=](phase_step const& step) { return step.at(whole) + step.at(fraction); });
   }
 
   /// Site 1: x[t] += p_t. x: [tokens][1][dim]; several heads get the same p_t each.
   /// Throws std::invalid_argument, before anything is changed, unless x has dim() numbers a head and one position a token.
   template <class T>
   void embed(heads_view<T> const& x, positions_view positions) const {
-    detail::require(x.head_dim() == dim(), "sinusoidal: embeddings must have ", dim(), " numbers, got ", x.head_dim());
-    detail::require(x.tokens() == positions.size(), "sinusoidal: there must be one position a token, got ", positions.size(),
-                    " positions for ", x.tokens(), " tokens");
-    std::vector<arithmetic_t<T>> row(dim());
-    for (std::size_t token = 0; token < x.tokens(); ++token) {
-      write(positions[token], std::span(row));
-      for (std::size_t head = 0; head < x.heads(); ++head) {
-        auto const numbers = x(token, head);
-        for (std::size_t i = 0; i < row.size(); ++i) store(numbers[i], load(numbers[i]) + row[i]);
-      }
-    }
+    detail::require_embeddings("sinusoidal", x, dim(), positions);
+    detail::add_rows(x, [&](std::size_t token, auto row) { write(positions[token], row); });
   }
 
  private:
-  void each(std::int64_t position, auto&& put) const {
+  std::int64_t from_start(std::int64_t position) const noexcept {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(position) + static_cast<std::uint64_t>(form_.start));
+  }
+
+  void require_size(std::size_t size) const {
+    detail::require(size == dim(), "sinusoidal: a row must have ", dim(), " numbers, got ", size);
+  }
+
+  template <class T>
+  static void fill(std::span<T> numbers, arithmetic_t<T> value) noexcept {
+    for (auto& number : numbers) store(number, value);
+  }
+
+  template <class T>
+  void write_pairs(std::span<T> row, auto&& phase_of) const noexcept {
     auto const pairs = steps_.size();
-    auto const from_start = static_cast<std::int64_t>(static_cast<std::uint64_t>(position) + start_);
     for (std::size_t i = 0; i < pairs; ++i) {
-      auto const [cos, sin] = cos_sin(steps_[i].at(from_start));
-      put(Layout::x_index(i, pairs), sin);
-      put(Layout::y_index(i, pairs), cos);
+      auto const values = cos_sin(phase_of(steps_[i]));
+      auto const first = form_.cosine_first ? values.cos : values.sin, second = form_.cosine_first ? values.sin : values.cos;
+      store(row[Layout::x_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * first));
+      store(row[Layout::y_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * second));
     }
+    fill(row.subspan(2 * pairs), 0);
   }
 
   std::vector<phase_step> steps_;
-  std::uint64_t start_;
+  sinusoidal_form form_;
 };
 
 static_assert(acts_on_embeddings<sinusoidal<interleaved>>);

@@ -1,0 +1,35 @@
+// Adds one vector a token to embeddings.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/positions.hpp"
+#include "posenc/core/require.hpp"
+
+namespace posenc::detail {
+
+/// Throws std::invalid_argument unless x has `dim` numbers a head and one position a token.
+template <class T>
+void require_embeddings(char const* what, heads_view<T> const& x, std::size_t dim, positions_view positions) {
+  require(x.head_dim() == dim, what, ": embeddings must have ", dim, " numbers, got ", x.head_dim());
+  require(x.tokens() == positions.size(), what, ": there must be one position a token, got ", positions.size(), " positions for ",
+          x.tokens(), " tokens");
+}
+
+/// x[token][head] += row for every head, the row being what write(token, row) makes of it in the arithmetic of T.
+template <class T>
+void add_rows(heads_view<T> const& x, auto const& write) {
+  std::vector<arithmetic_t<T>> row(x.head_dim());
+  for (std::size_t token = 0; token < x.tokens(); ++token) {
+    write(token, std::span(row));
+    for (std::size_t head = 0; head < x.heads(); ++head) {
+      auto const numbers = x(token, head);
+      for (std::size_t i = 0; i < row.size(); ++i) store(numbers[i], load(numbers[i]) + row[i]);
+    }
+  }
+}
+
+}  // namespace posenc::detail

@@ -1,0 +1,27 @@
+// The same inverse temperature on every row.
+#pragma once
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/sites.hpp"
+
+namespace posenc {
+
+/// softmax(beta * row), whatever the row: above 1 it sharpens, below 1 it flattens, 1 changes nothing.
+/// Order is kept; the entropy H falls as beta grows, dH/dbeta = -beta Var_p(row). [Velickovic 2024, Proposition 3.2]
+/// Throws std::invalid_argument unless beta is finite and positive.
+class constant_temperature {
+ public:
+  explicit constexpr constant_temperature(double beta) : beta_(beta) {
+    detail::require(is_finite(beta) && beta > 0, "constant_temperature: beta must be finite and positive, got ", beta);
+  }
+
+  /// Site 4.
+  constexpr double inverse_temperature(row_statistics const&) const noexcept { return beta_; }
+
+ private:
+  double beta_;
+};
+
+static_assert(acts_on_softmax<constant_temperature>);
+
+}  // namespace posenc

@@ -1,0 +1,58 @@
+// log n: queries that see more keys than the model was trained with are sharpened.
+#pragma once
+
+#include <cmath>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/sites.hpp"
+
+namespace posenc {
+namespace detail {
+
+/// max(1, ln n / ln L), and 1 for n below 1, which no logarithm is taken of.
+class log_of_length {
+ public:
+  constexpr log_of_length(char const* rule, double trained_length) : trained_length_(trained_length) {
+    require(is_finite(trained_length) && trained_length > 1, rule, ": trained_length must be finite and above 1, got ", trained_length);
+  }
+  double at(double n) const noexcept { return n > trained_length_ ? std::log(n) / std::log(trained_length_) : 1; }
+
+ private:
+  double trained_length_;
+};
+
+}  // namespace detail
+
+/// beta = max(1, ln n / ln L), n being the keys that the row sees, L = trained_length in tokens: for use after training, which had n up to
+/// L. [Su 2021, kexue 8823; Su 2023, kexue 9708] Meant to keep the entropy of a row about what it was at L.
+/// Where all keys up to the query are seen it is log_n_by_position; a window or a mask makes it see fewer.
+/// Throws std::invalid_argument unless trained_length is finite and above 1.
+class log_n {
+ public:
+  explicit constexpr log_n(double trained_length) : rule_("log_n", trained_length) {}
+
+  /// Site 4.
+  double inverse_temperature(row_statistics const& row) const noexcept { return rule_.at(static_cast<double>(row.keys)); }
+
+ private:
+  detail::log_of_length rule_;
+};
+
+/// beta = max(1, ln(p + 1) / ln L) by the query's position p, counted from 0, whatever it sees: Qwen-1's use_logn_attn, where L is
+/// seq_length and p + 1 the number whose logarithm it lists, and ReRoPE's code. [modeling_qwen.py, logn_tensor] Above 1 from p = L on.
+/// Negative positions, and those of the trained context, have 1.
+/// Throws std::invalid_argument unless trained_length is finite and above 1.
+class log_n_by_position {
+ public:
+  explicit constexpr log_n_by_position(double trained_length) : rule_("log_n_by_position", trained_length) {}
+
+  /// Site 4.
+  double inverse_temperature(row_statistics const& row) const noexcept { return rule_.at(static_cast<double>(row.query_position) + 1); }
+
+ private:
+  detail::log_of_length rule_;
+};
+
+static_assert(acts_on_softmax<log_n> && acts_on_softmax<log_n_by_position>);
+
+}  // namespace posenc

@@ -1,0 +1,36 @@
+// YaRN's attention factor as a temperature of the scores, instead of a factor on queries and keys.
+#pragma once
+
+#include "posenc/frequency/yarn.hpp"
+#include "posenc/softmax/constant_temperature.hpp"
+
+namespace posenc {
+
+/// beta = attention_factor(scaling)^2, which is (0.1 ln s + 1)^2 unless mscale or an attention factor is given: the factor that YaRN has
+/// on queries and on keys, so twice on scores. [Peng 2023, 3.4, where it is 1/t; modeling_rope_utils.py]
+///
+///     rope<halves>(yarn(dim, base, scaling))                                         on queries and keys, as models' code has it
+///
+///     auto plain = scaling;
+///     plain.attention_factor = 1;
+///     scheme(rope<halves>(yarn(dim, base, plain)), yarn_temperature(scaling))        on scores: the same, of whole heads
+///
+/// One or the other: both together would sharpen twice. They differ where a head is rotated in part, as the paper's is not: on queries
+/// and keys the factor reaches the rotated dims alone, here every score.
+/// Throws std::invalid_argument as attention_factor does.
+inline constant_temperature yarn_temperature(yarn_scaling const& scaling) {
+  auto const magnitude = attention_factor(scaling);
+  return constant_temperature(magnitude * magnitude);
+}
+
+/// beta = (0.1 ln s + 1)^2, s being the factor by which the context was extended.
+/// Throws std::invalid_argument unless factor is finite and at least 1.
+inline constant_temperature yarn_temperature(double factor) {
+  detail::require_factor("yarn_temperature", factor);
+  auto const magnitude = detail::yarn_magnitude(factor);
+  return constant_temperature(magnitude * magnitude);
+}
+
+static_assert(acts_on_softmax<decltype(yarn_temperature(1.0))>);
+
+}  // namespace posenc

@@ -1,0 +1,101 @@
+#include "posenc/embedding/learned.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using namespace posenc;
+
+TEST(learned, adds_the_vector_of_the_position_to_every_head) {
+  numbers::in_every_format([]<class T>() {
+    constexpr std::size_t dim = 6, heads = 2;
+    auto const table = numbers::random<T>(5 * dim, 3);
+    for (std::int64_t const offset : {0, 2, -4}) {
+      learned<T> const encoding(table, dim, offset);
+      std::vector<std::int64_t> const vectors{4, 0, 0, 3};
+      std::vector<std::int64_t> positions;
+      for (auto const v : vectors) positions.push_back(v - offset);
+      auto x = numbers::random<T>(4 * heads * dim);
+      auto const before = x;
+      encoding.embed(numbers::view(x, 4, dim), positions);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        auto expected = before[i];
+        store(expected, load(before[i]) + load(table[static_cast<std::size_t>(vectors[i / (heads * dim)]) * dim + i % dim]));
+        EXPECT_EQ(load(x[i]), load(expected)) << i;
+      }
+    }
+  });
+}
+
+TEST(learned, a_table_of_any_format_goes_with_embeddings_of_any) {
+  auto const table = numbers::random<bfloat16>(8);
+  learned<bfloat16> const encoding(table, 4);
+  std::vector<double> x(4, 1);
+  encoding.embed(numbers::view(x, 1, 4), std::vector<std::int64_t>{1});
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(x[i], 1 + static_cast<double>(load(table[4 + i])));
+}
+
+TEST(learned, keeps_a_copy) {
+  std::vector<float> table(4, 0.5F);
+  learned<float> const encoding(table, 4);
+  table.assign(4, 9);
+  std::vector<float> x(4);
+  encoding.embed(numbers::view(x, 1, 4), std::vector<std::int64_t>{0});
+  EXPECT_EQ(x, std::vector<float>(4, 0.5F));
+  EXPECT_EQ(encoding.dim(), 4u);
+  EXPECT_EQ(encoding.vectors(), 1u);
+}
+
+TEST(learned, a_position_beyond_the_table_is_rejected_before_anything_is_changed) {
+  auto const table = numbers::random<float>(5 * 4);
+  auto const before = numbers::random<float>(3 * 4);
+  auto x = before;
+  auto const message = [&](std::int64_t offset, std::int64_t position) {
+    learned<float> const encoding(table, 4, offset);
+    std::vector<std::int64_t> const positions{1, 1 - offset, position};
+    return message_of([&] { encoding.embed(numbers::view(x, 3, 4), positions); });
+  };
+  EXPECT_EQ(message(0, 5), "posenc: learned: positions must be within [0, 5), got 5 at token 2");
+  EXPECT_EQ(message(0, -1), "posenc: learned: positions must be within [0, 5), got -1 at token 2");
+  EXPECT_EQ(message(2, 3), "posenc: learned: positions must be within [-2, 3), got 3 at token 2");
+  EXPECT_EQ(message(2, -3), "posenc: learned: positions must be within [-2, 3), got -3 at token 2");
+  EXPECT_EQ(message(-1, 0), "posenc: learned: positions must be within [1, 6), got 0 at token 2");
+  for (auto const far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+    for (std::int64_t const offset : {0, 2, -1})
+      EXPECT_NE(message(offset, far).find("got " + std::to_string(far) + " at token 2"), std::string::npos);
+  EXPECT_TRUE(numbers::same_bits(x, before));
+}
+
+TEST(learned, embeddings_of_another_shape_are_rejected_and_left_alone) {
+  learned<float> const encoding(numbers::random<float>(5 * 4), 4);
+  auto const before = numbers::random<float>(24);
+  auto x = before;
+  std::vector<std::int64_t> const two{0, 1}, three{0, 1, 2}, four{0, 1, 2, 3};
+  EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 8), three); }), "posenc: learned: embeddings must have 4 numbers, got 8");
+  for (auto const& positions : {two, four})
+    EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 4), positions); }),
+              "posenc: learned: there must be one position a token, got " + std::to_string(positions.size()) + " positions for 3 tokens");
+  EXPECT_TRUE(numbers::same_bits(x, before));
+}
+
+TEST(learned, a_table_must_be_whole_vectors_of_finite_numbers) {
+  auto const message = [](std::vector<double> const& table, std::size_t dim) { return message_of([&] { learned<double>(table, dim); }); };
+  EXPECT_EQ(message({1, 2}, 0), "posenc: learned: dim must be positive, got 0");
+  EXPECT_EQ(message({}, 2), "posenc: learned: the table must be vectors of 2 numbers, got 0 numbers");
+  EXPECT_EQ(message({1, 2, 3}, 2), "posenc: learned: the table must be vectors of 2 numbers, got 3 numbers");
+  EXPECT_EQ(message({1, 2, 3, not_a_number()}, 2), "posenc: learned: the table must be finite, got NaN in vector 1");
+  EXPECT_EQ(message({minus_infinity(), 2, 3, 4}, 2), "posenc: learned: the table must be finite, got -infinity in vector 0");
+}
+
+}  // namespace

@@ -1,0 +1,70 @@
+#pragma once
+
+/// Sinusoidal rows as libraries compute them, written from their formulas in long double: one function a library.
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "angle.hpp"
+
+namespace oracle {
+
+/// How much the angle of number i of a row may be off by: what position * frequency a library's frequency stands for.
+struct sinusoidal_forms_row {
+  std::vector<double> numbers;
+  std::vector<double> angles;  ///< of each number, 0 for a zero
+};
+
+namespace forms {
+
+inline void put(sinusoidal_forms_row& row, std::size_t at, long double number, long double angle) {
+  row.numbers[at] = static_cast<double>(number);
+  row.angles[at] = static_cast<double>(angle);
+}
+
+inline sinusoidal_forms_row zeros(std::size_t dim) { return {std::vector<double>(dim), std::vector<double>(dim)}; }
+
+}  // namespace forms
+
+/// diffusers get_timestep_embedding; DDPM's and Stable Diffusion's are of it.
+inline sinusoidal_forms_row diffusers_timestep(long double t, std::size_t dim, bool flip_sin_to_cos, long double shift, long double scale,
+                                               long double max_period) {
+  auto row = forms::zeros(dim);
+  const std::size_t half = dim / 2;
+  for (std::size_t j = 0; j < half; ++j) {
+    const long double frequency = std::exp(-std::log(max_period) * static_cast<long double>(j) / (static_cast<long double>(half) - shift));
+    const auto [c, s] = direction_at(t, scale * frequency);
+    forms::put(row, flip_sin_to_cos ? half + j : j, s, scale * frequency * t);
+    forms::put(row, flip_sin_to_cos ? j : half + j, c, scale * frequency * t);
+  }
+  return row;
+}
+
+/// tensor2tensor get_timing_signal_1d; fairseq's SinusoidalPositionalEmbedding is that of time scales 1 and 10000.
+inline sinusoidal_forms_row timing_signal(long double position, std::size_t dim, long double shortest, long double longest) {
+  auto row = forms::zeros(dim);
+  const std::size_t half = dim / 2;
+  const long double increment = std::log(longest / shortest) / (half > 1 ? static_cast<long double>(half - 1) : 1.0L);
+  for (std::size_t j = 0; j < half; ++j) {
+    const long double frequency = shortest * std::exp(-increment * static_cast<long double>(j));
+    const auto [c, s] = direction_at(position, frequency);
+    forms::put(row, j, s, frequency * position);
+    forms::put(row, half + j, c, frequency * position);
+  }
+  return row;
+}
+
+/// One axis of a grid of patches: `dim` numbers of coordinate x, from `at` on. in_turn: DETR's order, else MAE's.
+inline void put_axis(sinusoidal_forms_row& row, std::size_t at, std::size_t dim, long double x, bool in_turn, long double divisor,
+                     long double temperature = 10000.0L) {
+  const std::size_t half = dim / 2;
+  for (std::size_t j = 0; j < half; ++j) {
+    const long double frequency = std::pow(temperature, -static_cast<long double>(j) / divisor);
+    const auto [c, s] = direction_at(x, frequency);
+    forms::put(row, at + (in_turn ? 2 * j : j), s, frequency * x);
+    forms::put(row, at + (in_turn ? 2 * j + 1 : half + j), c, frequency * x);
+  }
+}
+
+}  // namespace oracle
