@@ -31,20 +31,21 @@ std::vector<std::string> findings(layer_encoding const& kind, frequencies const&
                      " pairs never complete a turn " + within + ", the first of them pair " + grouped(first_slow->pair) +
                      ", of wavelength " + rounded(first_slow->wavelength) + ".");
   }
+  bool const is_whole = f.rotary_dim() == kind.head_dim;
   if (auto const m = posenc::first_negative(f, reach)) {
-    result.push_back("Base too small for the context: a key like the query begins to score below a random one at distance " + grouped(*m) +
-                     ", where the sum of all cos(distance * frequency) turns negative. [Men 2024]");
+    result.push_back(
+        (is_whole ? "Base too small for the context: a" : "Among rotated dims alone the base is too small for the context: a") +
+        std::string(" key like the query begins to score below a random one at distance ") + grouped(*m) +
+        ", where the sum of all cos(distance * frequency) turns negative. [Men 2024]");
   }
   if (auto const a = f.attention_factor(); a != 1) {
-    bool const all = f.rotary_dim() == kind.head_dim;
     result.push_back("Attention factor " + rounded(a) + " multiplies rotated queries and rotated keys, hence " +
-                     (all ? "scores by " : "the part of scores that comes from rotated dims by ") + rounded(a * a) + ".");
-  }
-  auto const fastest = *std::ranges::max_element(f.inv_freq());
-  auto const in_float = static_cast<double>(context) * fastest * 0x1p-24;
-  if (in_float > 1e-3) {
-    result.push_back("Formed in float32, the angle at the last of " + grouped(context) + " positions is off by up to " + rounded(in_float) +
-                     " radians.");
+                     (is_whole ? "scores by " : "the part of scores that comes from rotated dims by ") + rounded(a * a) + ".");
   }
   return result;
+}
+
+std::string float_error(frequencies const& f, std::size_t context) {
+  auto const error = static_cast<double>(context) * *std::ranges::max_element(f.inv_freq()) * 0x1p-24;
+  return "Formed in float32, the angle at the last of " + grouped(context) + " positions is off by up to " + rounded(error) + " radians.";
 }

@@ -129,8 +129,7 @@ void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach, bool
   }
 }
 
-// What is already told is not told again.
-void print_kind(std::ostream& os, layer_encoding const& kind, report_options const& options, std::set<std::string>& told) {
+void print_kind(std::ostream& os, layer_encoding const& kind, report_options const& options) {
   os << '\n';
   print_wrapped(
       os, "  ",
@@ -162,9 +161,7 @@ void print_kind(std::ostream& os, layer_encoding const& kind, report_options con
     auto const f = rotary.frequencies.at(options.length);
     line(shown_rotation(kind, rotary, f));
     print_pairs(os, f, reach_of(kind, options.length), options.all_pairs);
-    for (auto const& finding : findings(kind, f, options.length)) {
-      if (told.insert(finding).second) print_wrapped(os, "    * ", finding);
-    }
+    for (auto const& finding : findings(kind, f, options.length)) print_wrapped(os, "    * ", finding);
   }
 }
 
@@ -176,10 +173,14 @@ void print(std::ostream& os, std::string const& file, model_encoding const& mode
   if (!model.context || *model.context != options.length) os << ", shown at " << grouped(options.length);
   os << '\n';
   if (!model.embedding.empty()) os << "\n  Positions are " << model.embedding << " embeddings, added to those of tokens.\n";
-  std::set<std::string> told;
-  for (auto const& kind : model.kinds) print_kind(os, kind, options, told);
+  std::string lost;  // the most that float angles are off by
+  for (auto const& kind : model.kinds) {
+    print_kind(os, kind, options);
+    for (auto const& rotary : kind.rotary) lost = float_error(rotary.frequencies.at(options.length), options.length);
+  }
   if (!model.assumptions.empty()) os << "\n  Assumed:\n";
   for (auto const& sentence : model.assumptions) print_wrapped(os, "    - ", sentence);
-  if (!model.notes.empty()) os << "\n  Notes:\n";
+  if (!model.notes.empty() || !lost.empty()) os << "\n  Notes:\n";
+  if (!lost.empty()) print_wrapped(os, "    - ", lost);
   for (auto const& sentence : model.notes) print_wrapped(os, "    - ", sentence);
 }
