@@ -68,6 +68,13 @@
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/score/alibi.hpp"                   // (3)
 #include "posenc/score/t5_bias.hpp"                 //     T5's buckets
+#include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
+#include "posenc/score/fire.hpp"                    //     a small network of the interpolated distance
+#include "posenc/score/sandwich.hpp"                //     what sinusoids have in common
+#include "posenc/score/learned_relative.hpp"        //     a learned table of clipped distances
+#include "posenc/score/cope.hpp"                    //     positions that the query counts
+#include "posenc/score/forgetting.hpp"              //     learned gates between key and query
+#include "posenc/score/soft_cap.hpp"                //     not beyond a cap
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
 #include "posenc/softmax/ssmax.hpp"                 //     by the number of keys, learned
 #include "posenc/softmax/log_n.hpp"                 //     by the number of keys, or by position

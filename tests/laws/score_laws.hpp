@@ -18,15 +18,19 @@
 
 namespace laws {
 
+/// How many numbers the queries of these rows have.
+inline constexpr std::size_t head_dim = 16;
+
 /// A row of scores, adjusted.
 template <class T, posenc::acts_on_scores E>
 std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head, std::int64_t query_position,
                         std::vector<std::int64_t> const& key_positions) {
-  encoding.adjust_scores(posenc::score_row<T>{scores, head, query_position, key_positions, {}});
+  auto const query = numbers::random<T>(head_dim, 5);
+  encoding.adjust_scores(posenc::score_row<T>{scores, head, query_position, key_positions, query});
   return scores;
 }
 
-inline constexpr std::array<std::int64_t, 12> distances{0, 1, 2, 3, 7, 64, 1000, 65'535, -1, -2, -500, 4};
+inline constexpr std::array<std::int64_t, 13> distances{0, 1, 2, 3, 7, 64, 1000, 65'535, -1, -2, -500, 4, 33};
 
 /// Keys at those distances behind the query.
 inline std::vector<std::int64_t> keys_behind(std::int64_t query_position) {
@@ -97,9 +101,10 @@ template <posenc::acts_on_scores E>
 void the_order_of_keys_does_not_matter(E const& encoding, std::size_t heads) {
   numbers::in_float_and_double([&]<class T>() {
     auto keys = keys_behind(40);
-    std::vector<T> const scores(keys.size());
+    auto scores = numbers::random<T>(keys.size());
     auto there = adjusted(encoding, scores, heads - 1, 40, keys);
     std::ranges::reverse(keys);
+    std::ranges::reverse(scores);
     std::ranges::reverse(there);
     EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, heads - 1, 40, keys), there));
   });

@@ -1,7 +1,6 @@
 // Attention with linear biases: every key is penalised in proportion to its distance.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/score/add_bias.hpp"
 
 namespace posenc {
 
@@ -40,15 +40,10 @@ class alibi {
   /// Site 3. Throws std::invalid_argument unless the row's head has a slope and each key a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    detail::require(row.head < slopes_.size(), "alibi: the head must be below ", slopes_.size(), ", got ", row.head);
-    detail::require(row.scores.size() == row.key_positions.size(), "alibi: there must be one position a key, got ",
-                    row.key_positions.size(), " positions for ", row.scores.size(), " keys");
+    detail::require_row("alibi", row, slopes_.size());
     auto const slope = slopes_[row.head];
-    for (std::size_t s = 0; s < row.scores.size(); ++s) {
-      auto const [near, far] = std::minmax(row.query_position, row.key_positions[s]);
-      auto const distance = static_cast<double>(static_cast<std::uint64_t>(far) - static_cast<std::uint64_t>(near));
-      row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) - slope * distance);
-    }
+    detail::add_bias(
+        row, [&](std::int64_t key_position) { return -slope * static_cast<double>(detail::distance(row.query_position, key_position)); });
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/score/add_bias.hpp"
 
 namespace posenc {
 
@@ -46,8 +47,7 @@ class relative_buckets {
   std::size_t operator()(std::int64_t query_position, std::int64_t key_position) const noexcept {
     bool const is_before = key_position > query_position;
     if (is_before && sides_ == 1) return 0;
-    auto const [near, far] = std::minmax(query_position, key_position);
-    auto const distance = static_cast<std::uint64_t>(far) - static_cast<std::uint64_t>(near);
+    auto const distance = detail::distance(query_position, key_position);
     auto const bucket = distance < bucket_of_.size() ? bucket_of_[distance] : last_ - 1;
     return bucket + (is_before ? last_ : 0);
   }
@@ -72,12 +72,10 @@ class t5_bias {
   /// Site 3. Throws std::invalid_argument unless the row's head has weights and each key a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    detail::require(row.head < heads_, "t5_bias: the head must be below ", heads_, ", got ", row.head);
-    detail::require(row.scores.size() == row.key_positions.size(), "t5_bias: there must be one position a key, got ",
-                    row.key_positions.size(), " positions for ", row.scores.size(), " keys");
-    for (std::size_t s = 0; s < row.scores.size(); ++s) {
-      row.scores[s] += static_cast<T>(weights_[buckets_(row.query_position, row.key_positions[s]) * heads_ + row.head]);
-    }
+    detail::require_row("t5_bias", row, heads_);
+    detail::add_bias(row, [&](std::int64_t key_position) {
+      return static_cast<double>(weights_[buckets_(row.query_position, key_position) * heads_ + row.head]);
+    });
   }
 
  private:

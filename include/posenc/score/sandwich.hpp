@@ -1,0 +1,59 @@
+// Sandwich: what sinusoidal embeddings of query and key have in common, as a bias without anything learned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "posenc/core/sites.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/rotation/phase.hpp"
+#include "posenc/score/add_bias.hpp"
+
+namespace posenc {
+
+/// score(t, s) += (<p_t, p_s> - dims / 2) / (8 (h + 1) / heads), on scores that are scaled already, p being sinusoidal embeddings:
+///
+///     <p_t, p_s> = sum of cos((t - s) / 10000^(2i / dims)) over i = 0 .. dims / 2 - 1
+///
+/// [Chi 2023, 4 and the code of its appendix E] dims is a number of its own, not the model's: 128 in the paper. Divided by the compression
+/// ratio 8 (h + 1) / heads, so head 0 has the strongest bias. The code leaves dims / 2 out, which softmax cannot tell; with it, the bias
+/// is 0 at distance 0 and never above. It falls with distance in the main, with ripples.
+/// Angles are exact at any distance, and each cosine within 2.5e-16; a key costs dims / 2 of them.
+/// Throws std::invalid_argument unless heads is in [1, 65536] and dims even, positive and at most 2^24.
+class sandwich {
+ public:
+  explicit sandwich(std::size_t heads, std::size_t dims = 128) : heads_(heads) {
+    detail::require(heads > 0 && heads <= 65'536, "sandwich: heads must be in [1, 65536], got ", heads);
+    detail::require(dims > 0 && dims % 2 == 0 && dims <= std::size_t{1} << 24,
+                    "sandwich: dims must be even, positive and at most 2^24, got ", dims);
+    auto const f = geometric(dims, 10'000);
+    for (auto const inv_freq : f.inv_freq()) steps_.emplace_back(inv_freq);
+  }
+
+  std::size_t heads() const noexcept { return heads_; }
+  std::size_t dims() const noexcept { return 2 * steps_.size(); }
+
+  /// Site 3. Throws std::invalid_argument unless the row's head is below heads() and each key has a position.
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    detail::require_row("sandwich", row, heads_);
+    auto const compression = 8 * static_cast<double>(row.head + 1) / static_cast<double>(heads_);
+    detail::add_bias(row, [&](std::int64_t key_position) {
+      auto const distance = detail::distance(row.query_position, key_position);
+      // A phase is made of a signed number: of twice the half, and of what is odd.
+      auto const half = static_cast<std::int64_t>(distance / 2), odd = static_cast<std::int64_t>(distance % 2);
+      double sum = 0;
+      for (auto const& step : steps_) sum += cos_sin(2 * step.at(half) + step.at(odd)).cos - 1;
+      return sum / compression;
+    });
+  }
+
+ private:
+  std::vector<phase_step> steps_;
+  std::size_t heads_;
+};
+
+static_assert(acts_on_scores<sandwich>);
+
+}  // namespace posenc
