@@ -70,7 +70,17 @@ TEST(layer_scheme, adds_alibi) {
   EXPECT_NE(scores[0], 0);
 }
 
-// encodings.md: Llama 4, then Ministral 3.
+TEST(layer_scheme, caps_scores) {
+  layer_encoding const layer{.name = "x", .head_dim = 64, .score_cap = 50};
+  std::vector<float> scores{100, -3}, expected = scores;
+  std::vector<std::int64_t> const positions{0, 1};
+  layer_scheme(layer, 1).adjust_scores(score_row<float>{scores, 0, 1, positions, {}});
+  soft_cap(50).adjust_scores(score_row<float>{expected, 0, 1, positions, {}});
+  EXPECT_EQ(scores, expected);
+  EXPECT_LT(scores[0], 50);
+}
+
+// [llama-models, model.py], then [transformers, modeling_ministral3.py].
 TEST(layer_scheme, has_the_known_temperatures) {
   struct value {
     double floor_scale, offset;
@@ -95,8 +105,6 @@ TEST(layer_scheme, refuses_what_a_configuration_cannot_tell) {
   layer_encoding const buckets{.name = "x", .head_dim = 64, .buckets = bucket_bias{32, 128}};
   EXPECT_EQ(message_of([&] { layer_scheme(buckets, 1); }),
             "posenc: layer_scheme: a layer must not have learned buckets, whose numbers are the model's weights");
-  layer_encoding const capped{.name = "x", .head_dim = 64, .score_cap = 50};
-  EXPECT_EQ(message_of([&] { layer_scheme(capped, 1); }), "posenc: layer_scheme: a layer must not have a score cap, got 50");
 }
 
 }  // namespace

@@ -10,25 +10,26 @@
 #include "posenc/model/layer_encoding.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/soft_cap.hpp"
 
 namespace posenc {
 
-/// The rotation, ALiBi, temperature and softmax factor of a layer at a length of the sequence, each at its site; positions of text, the
+/// The rotation, ALiBi, score cap, temperature and softmax factor of a layer at a length of the sequence, each at its site; positions of text, the
 /// same on all axes. Window, chunk and sinks are attention's to keep, not an encoding's.
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
 ///
-/// Throws std::invalid_argument for a layer with learned buckets, which a configuration does not hold, or a score cap.
+/// Throws std::invalid_argument for a layer with learned buckets, which a configuration does not hold.
 class layer_scheme {
  public:
   layer_scheme(layer_encoding const& layer, std::size_t length) : temperature_(layer.temperature), factor_(layer.softmax_factor) {
     detail::require(!layer.buckets, "layer_scheme: a layer must not have learned buckets, whose numbers are the model's weights");
-    detail::require(!layer.score_cap, "layer_scheme: a layer must not have a score cap, got ", layer.score_cap.value_or(0));
     for (auto const& rotary : layer.rotary) {
       auto const f = rotary.frequencies.at(length);
       std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); }, rotary.layout);
     }
+    if (layer.score_cap) cap_.emplace(*layer.score_cap);
     if (layer.alibi) alibi_.emplace(layer.alibi->heads, layer.alibi->max_bias);
   }
 
@@ -43,6 +44,7 @@ class layer_scheme {
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     if (alibi_) alibi_->adjust_scores(row);
+    if (cap_) cap_->adjust_scores(row);
   }
   double inverse_temperature(row_statistics const& row) const {
     return temperature_ ? factor_ * temperature_->inverse_temperature(row) : factor_;
@@ -51,6 +53,7 @@ class layer_scheme {
  private:
   std::vector<std::variant<rope<halves>, rope<interleaved>>> ropes_;
   std::optional<alibi> alibi_;
+  std::optional<soft_cap> cap_;
   std::optional<position_temperature> temperature_;
   double factor_;
 };
