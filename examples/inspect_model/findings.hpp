@@ -14,5 +14,5 @@ std::size_t reach_of(posenc::layer_encoding const& kind, std::size_t context);
 /// One sentence each.
 std::vector<std::string> findings(posenc::layer_encoding const& kind, posenc::frequencies const& f, std::size_t context);
 
-/// What is lost where angles are formed in float, as most code does. One sentence.
-std::string float_error(posenc::frequencies const& f, std::size_t context);
+/// By how many radians the angle at the last position may be off, where angles are formed in float, as most code does.
+double float_error(posenc::frequencies const& f, std::size_t context);

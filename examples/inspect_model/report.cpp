@@ -147,7 +147,7 @@ void print_kind(std::ostream& os, layer_encoding const& kind, report_options con
   if (kind.temperature) {
     auto const& t = *kind.temperature;
     line("Temperature: scores times 1 + " + rounded(t.scale) + " ln(1 + floor((position" +
-         (t.offset == 0 ? "" : " + " + rounded(t.offset)) + ") / " + grouped(static_cast<std::size_t>(t.floor_scale)) + ")).");
+         (t.offset == 0 ? "" : " + " + rounded(t.offset)) + ") / " + rounded(t.floor_scale) + ")).");
   }
   if (kind.softmax_factor == std::sqrt(static_cast<double>(kind.head_dim))) {
     line("Scores are not divided by sqrt(head_dim).");
@@ -173,14 +173,18 @@ void print(std::ostream& os, std::string const& file, model_encoding const& mode
   if (!model.context || *model.context != options.length) os << ", shown at " << grouped(options.length);
   os << '\n';
   if (!model.embedding.empty()) os << "\n  Positions are " << model.embedding << " embeddings, added to those of tokens.\n";
-  std::string lost;  // the most that float angles are off by
+  double lost = 0;  // by angles formed in float
   for (auto const& kind : model.kinds) {
     print_kind(os, kind, options);
-    for (auto const& rotary : kind.rotary) lost = float_error(rotary.frequencies.at(options.length), options.length);
+    for (auto const& rotary : kind.rotary) lost = std::max(lost, float_error(rotary.frequencies.at(options.length), options.length));
   }
   if (!model.assumptions.empty()) os << "\n  Assumed:\n";
   for (auto const& sentence : model.assumptions) print_wrapped(os, "    - ", sentence);
-  if (!model.notes.empty() || !lost.empty()) os << "\n  Notes:\n";
-  if (!lost.empty()) print_wrapped(os, "    - ", lost);
+  if (!model.notes.empty() || lost > 0) os << "\n  Notes:\n";
+  if (lost > 0) {
+    print_wrapped(os, "    - ",
+                  "Formed in float32, angles are off by up to " + rounded(lost) + " radians at the last of " + grouped(options.length) +
+                      " positions.");
+  }
   for (auto const& sentence : model.notes) print_wrapped(os, "    - ", sentence);
 }

@@ -58,14 +58,25 @@ TEST(rope_decay, first_negative_has_the_known_values) {
 }
 
 TEST(rope_decay, first_negative_of_scaled_frequencies_has_the_known_values) {
-  auto const llama3_1 = llama3(geometric(128, 5e5), {.factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_length = 8192});
-  EXPECT_EQ(first_negative(llama3_1, 131072), golden::first_negative_of_llama31);
+  auto const of_llama3 = [](std::size_t dim, double factor) {
+    return llama3(geometric(dim, 5e5), {.factor = factor, .low_freq_factor = 1, .high_freq_factor = 4, .original_length = 8192});
+  };
+  EXPECT_EQ(first_negative(of_llama3(128, 8), 131072), golden::first_negative_llama_3_1);
+  EXPECT_EQ(first_negative(of_llama3(128, 32), 262144), golden::first_negative_llama_3_2);
+  EXPECT_EQ(first_negative(of_llama3(64, 32), 131072), golden::first_negative_llama_3_2_1b);
   auto const llama2 = geometric(128, 1e4);
-  EXPECT_EQ(first_negative(linear(llama2, 16), 65536), golden::first_negative_of_llama2_by_16_linear);
-  EXPECT_EQ(first_negative(ntk(llama2, 16), 65536), golden::first_negative_of_llama2_by_16_ntk);
-  EXPECT_EQ(first_negative(yarn(128, 1e4, {.factor = 16, .original_length = 4096}), 65536), golden::first_negative_of_llama2_by_16_yarn);
-  EXPECT_EQ(first_negative(yarn_by_rotations(llama2, {.factor = 16, .original_length = 4096}), 65536),
-            golden::first_negative_of_llama2_by_16_yarn_by_rotations);
+  EXPECT_EQ(first_negative(linear(llama2, 16), 65536), golden::first_negative_interpolated);
+  EXPECT_EQ(first_negative(ntk(llama2, 16), 65536), golden::first_negative_ntk_aware);
+  EXPECT_EQ(first_negative(yarn(128, 1e4, {.factor = 16, .original_length = 4096}), 65536), golden::first_negative_yarn_code);
+  EXPECT_EQ(first_negative(yarn_by_rotations(llama2, {.factor = 16, .original_length = 4096}), 65536), golden::first_negative_yarn_paper);
+}
+
+TEST(rope_decay, mean_cosine_falls_below_a_half_at_the_known_distances) {
+  for (auto const& [head_dim, base, distance] : golden::half_values) {
+    auto const f = geometric(head_dim, base);
+    for (std::size_t r = 0; r < distance; ++r) EXPECT_GE(mean_cosine(f, static_cast<std::int64_t>(r)), 0.5) << head_dim << " " << r;
+    EXPECT_LT(mean_cosine(f, static_cast<std::int64_t>(distance)), 0.5) << head_dim;
+  }
 }
 
 TEST(rope_decay, the_smallest_bases_hold_for_their_lengths) {
@@ -81,7 +92,9 @@ TEST(rope_decay, what_a_base_holds_for_is_no_interval) {
 }
 
 TEST(rope_decay, pairs_that_stand_still_keep_it_positive) {
-  EXPECT_EQ(first_negative(truncated(geometric(512, 1e6), 0.25), 1'000'000), std::nullopt);
+  EXPECT_EQ(first_negative(truncated(geometric(512, 1e6), 0.25), std::size_t{1} << 60), std::nullopt) << "and nothing is searched";
+  EXPECT_EQ(first_negative(frequencies({3.0, 0.0}), 10), std::nullopt);
+  EXPECT_EQ(first_negative(frequencies({3.0, 3.0, 0.0}), 10), 1u);
 }
 
 }  // namespace

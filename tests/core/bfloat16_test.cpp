@@ -10,6 +10,13 @@ namespace {
 
 using posenc::bfloat16;
 
+/// What positions kept in bfloat16 come to: 4095 is 4096, an angle further.
+TEST(bfloat16, does_not_tell_positions_apart_beyond_256) {
+  EXPECT_EQ(static_cast<float>(posenc::bfloat16(257.0f)), 256.0f);
+  EXPECT_EQ(static_cast<float>(posenc::bfloat16(255.0f)), 255.0f);
+  EXPECT_EQ(static_cast<float>(posenc::bfloat16(4095.0f)), 4096.0f);
+}
+
 TEST(bfloat16, is_two_plain_bytes) {
   static_assert(sizeof(bfloat16) == 2 && alignof(bfloat16) == 2 && std::is_trivial_v<bfloat16> && std::is_standard_layout_v<bfloat16>);
 }

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <string>
 
+#include "golden/frequency_rules.hpp"
 #include "golden/wavelengths.hpp"
 #include "non_numbers.hpp"
 #include "oracle/rotary.hpp"
@@ -22,6 +23,12 @@ using posenc::geometric_inclusive;
 constexpr double bases[] = {1e4, 5e5, 1e6, 1.5e5, 2, 1, 0.5};
 
 void expect_relative(double got, double expected, double tolerance) { EXPECT_NEAR(got, expected, tolerance * expected); }
+
+TEST(geometric, has_the_known_values) {
+  for (auto const& [dim, base, pair, inv_freq] : golden::default_values) {
+    EXPECT_NEAR(geometric(dim, base).inv_freq()[pair], inv_freq, tolerance::of_power(base) * inv_freq) << base << ", pair " << pair;
+  }
+}
 
 TEST(geometric, agrees_with_the_definition) {
   for (auto const base : bases) {

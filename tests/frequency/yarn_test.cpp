@@ -100,6 +100,8 @@ TEST(yarn, softmax_factor_is_mscale_all_dim_squared) {
        golden::deepseek_v3_softmax_factor);
   near(softmax_factor(yarn_scaling{.factor = 16, .original_length = 4096, .mscale_all_dim = 1}), golden::llama2_by_16_softmax_factor);
   EXPECT_EQ(softmax_factor(yarn_scaling{.factor = 40, .original_length = 4096}), 1);
+  near(softmax_factor(yarn_scaling{.factor = 40, .original_length = 4096, .mscale = 1, .mscale_all_dim = 1}) / std::sqrt(192.0),
+       golden::deepseek_v3_scale);
 }
 
 TEST(yarn, by_1_changes_nothing) {

@@ -207,15 +207,25 @@ struct slowest_angle {
   double base, factor;  ///< the frequency is divided by factor: Llama 3.1
   std::size_t position;
   double angle;
+  double turns;  ///< to five digits
 };
 
 inline constexpr std::array<slowest_angle, 6> slowest_angles{{
-    {128, 1e4, 1, 8192, 0.94599740185760414},
-    {128, 1e4, 1, 131072, 15.135958429721666},
-    {256, 1e4, 1, 131072, 14.085099727373173},
-    {128, 5e5, 1, 131072, 0.32180021377520224},
-    {128, 1e6, 1, 131072, 0.16265219417724939},
-    {128, 5e5, 8, 131072, 0.04022502672190028},
+    {128, 1e4, 1, 8192, 0.94599740185760414, 0.15056},
+    {128, 1e4, 1, 131072, 15.135958429721666, 2.40896},
+    {256, 1e4, 1, 131072, 14.085099727373173, 2.24171},
+    {128, 5e5, 1, 131072, 0.32180021377520224, 0.051216},
+    {128, 1e6, 1, 131072, 0.16265219417724939, 0.025887},
+    {128, 5e5, 8, 131072, 0.04022502672190028, 0.0064020},
 }};
+
+/// Wavelengths in tokens of 128 dims and base 5e5, around where Llama 3.1 begins and ends to blend.
+struct wavelength_of_pair {
+  std::size_t pair;
+  double wavelength;
+};
+
+inline constexpr std::array<wavelength_of_pair, 5> llama3_wavelengths{
+    {{28, 1956.49726555}, {29, 2401.73812219}, {31, 3619.24900943}, {34, 6695.10948108}, {35, 8218.71819405}}};
 
 }  // namespace golden

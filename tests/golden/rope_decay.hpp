@@ -1,7 +1,7 @@
 #pragma once
 
 /// What frequencies alone say about distances. Source: the formulas of [Su 2021, section 3.4.3] and [Men 2024, theorem 1], evaluated in
-/// arbitrary precision; distances of sign changes for the settings of Llama 2 and 3.1.
+/// arbitrary precision.
 
 #include <array>
 #include <cstddef>
@@ -34,11 +34,6 @@ inline constexpr std::array<roformer_value, 16> roformer_values{{
     {256, 100, 18.616112934348708},
     {128, -100, 10.227329948505143},
 }};
-
-/// The first whole distance r with a(r) < 0 of frequencies that a rule has changed.
-inline constexpr std::size_t first_negative_of_llama31 = 85133;
-inline constexpr std::size_t first_negative_of_llama2_by_16_linear = 27297, first_negative_of_llama2_by_16_ntk = 7920,
-                             first_negative_of_llama2_by_16_yarn = 11671, first_negative_of_llama2_by_16_yarn_by_rotations = 15037;
 
 /// The smallest base of 128 dims with a(r) >= 0 for all r below a length, by a fine search: what it holds for is no interval of bases.
 struct smallest_base {

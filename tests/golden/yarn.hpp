@@ -110,6 +110,7 @@ inline constexpr std::array<yarn_attention_factor, 7> yarn_attention_factors{{
 
 /// On scores, beside 1 / sqrt(head_dim): DeepSeek-V3's (0.1 ln(40) + 1)^2 and Llama-2's (0.1 ln(16) + 1)^2.
 inline constexpr double deepseek_v3_softmax_factor = 1.8738542070926266;
+inline constexpr double deepseek_v3_scale = 0.1352337788608801;  ///< that, times 1 / sqrt(192)
 inline constexpr double llama2_by_16_softmax_factor = 1.6313902266748685;
 
 }  // namespace golden

@@ -101,7 +101,7 @@ TEST(hugging_face, reads_each_way_to_rotate_a_part) {
 TEST(hugging_face, reads_each_name_of_the_base) {
   auto other = llama();
   other.erase("rope_theta");
-  EXPECT_TRUE(mentions(read(other).assumptions, "rope_theta is not given: 10000, as llama has it."));
+  EXPECT_TRUE(mentions(read(other).assumptions, "rope_theta is not given: 10000, as transformers has it"));
   other["rotary_emb_base"] = 500000;
   EXPECT_EQ(inv_freq(other), inv_freq(llama()));
   EXPECT_TRUE(read(other).assumptions.empty());
@@ -182,10 +182,84 @@ TEST(hugging_face, windows_are_for_the_layers_that_slide) {
   auto const window = with(llama(), R"({"model_type": "mistral", "sliding_window": 100})");
   EXPECT_EQ(only_kind(window).window, 100u);
   EXPECT_FALSE(only_kind(with(window, R"({"use_sliding_window": false})")).window);
-  auto const some =
-      read(with(llama(), R"({"model_type": "qwen2", "sliding_window": 100, "use_sliding_window": true, "max_window_layers": 1})"));
-  EXPECT_FALSE(some.kind_of(0).window);
-  EXPECT_EQ(some.kind_of(1).window, 100u);
+  EXPECT_FALSE(only_kind(with_null(window, "sliding_window")).window) << "null is none";
+  auto absent = window;
+  absent.erase("sliding_window");
+  EXPECT_EQ(only_kind(absent).window, 4096u) << "absent is what the class has";
+  EXPECT_TRUE(mentions(read(absent).assumptions, "sliding_window is not given: 4096, as mistral has it."));
+  auto const ignored = with(llama(), R"({"sliding_window": 100})");
+  EXPECT_FALSE(only_kind(ignored).window);
+  EXPECT_TRUE(mentions(read(ignored).notes, "sliding_window is not read: llama has full attention."));
+}
+
+TEST(hugging_face, qwens_windows_begin_at_a_layer_where_they_are_switched_on) {
+  auto const qwen = with(llama(), R"({"model_type": "qwen2", "sliding_window": 100, "max_window_layers": 1})");
+  EXPECT_FALSE(only_kind(qwen).window);
+  EXPECT_TRUE(mentions(read(qwen).assumptions, "use_sliding_window is not given: false, as qwen2 has it."));
+  auto const on = read(with(qwen, R"({"use_sliding_window": true})"));
+  EXPECT_FALSE(on.kind_of(0).window);
+  EXPECT_EQ(on.kind_of(1).window, 100u);
+  auto vl = with(qwen, R"({"model_type": "qwen2_5_vl_text", "use_sliding_window": true, "num_hidden_layers": 81,
+                           "rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]}})");
+  vl.erase("max_window_layers");
+  EXPECT_FALSE(read(vl).kind_of(79).window);
+  EXPECT_EQ(read(vl).kind_of(80).window, 100u);
+  EXPECT_TRUE(mentions(read(vl).assumptions, "max_window_layers is not given: 80"));
+}
+
+TEST(hugging_face, patterns_of_windows_are_numbers_or_letters) {
+  auto const cohere = with(llama(), R"({"model_type": "cohere2", "num_hidden_layers": 4})");
+  auto const by_class = read(cohere);
+  EXPECT_EQ(by_class.kind_of(2).window, 4096u);
+  EXPECT_TRUE(by_class.kind_of(3).rotary.empty());
+  EXPECT_TRUE(mentions(by_class.assumptions, "every 4th layer full_attention"));
+  auto const letters = read(with(cohere, R"({"model_type": "exaone4", "sliding_window_pattern": "LG"})"));
+  EXPECT_EQ(letters.kind_of(2).window, 4096u);
+  EXPECT_TRUE(letters.kind_of(1).rotary.empty());
+  auto const every_other = read(with(cohere, R"({"sliding_window_pattern": 2, "sliding_window": 7})"));
+  EXPECT_EQ(every_other.kind_of(2).window, 7u);
+  EXPECT_FALSE(every_other.kind_of(1).window);
+}
+
+TEST(hugging_face, layers_without_attention_have_no_encoding) {
+  auto const model = read(with(llama(), R"({"layer_types": ["conv", "attention"]})"));
+  EXPECT_TRUE(model.kind_of(0).rotary.empty());
+  EXPECT_EQ(model.kind_of(1).name, "full_attention");
+  EXPECT_EQ(model.kind_of(1).rotary.size(), 1u);
+  EXPECT_TRUE(mentions(model.notes, "conv layers have no attention"));
+  EXPECT_TRUE(only_kind(with(llama(), R"({"position_embedding_type": "nope"})")).rotary.empty());
+}
+
+TEST(hugging_face, llama_4_has_chunks_where_it_has_rope) {
+  auto const model = read(with(llama(), R"({"model_type": "llama4_text", "num_hidden_layers": 4, "no_rope_layers": [1, 0, 1, 1],
+                                            "attention_chunk_size": 16, "rope_scaling": {"rope_type": "linear", "factor": 2}})"));
+  for (std::size_t const layer : {0u, 2u, 3u}) EXPECT_EQ(model.kind_of(layer).chunk, 16u);
+  EXPECT_FALSE(model.kind_of(1).chunk);
+  EXPECT_TRUE(model.kind_of(1).rotary.empty());
+  EXPECT_TRUE(model.kind_of(1).temperature);
+}
+
+TEST(hugging_face, axes_are_those_of_the_class_where_the_file_does_not_say) {
+  auto const qwen3 = with(llama(), R"({"model_type": "qwen3_vl_text", "head_dim": 128})");
+  EXPECT_EQ(only_kind(qwen3).rotary[0].axes, interleaved_axes(std::vector<std::size_t>{24, 20, 20}));
+  EXPECT_TRUE(mentions(read(qwen3).assumptions, "mrope_section is not given: 24, 20, 20"));
+  auto const sections = with(qwen3, R"({"rope_scaling": {"rope_type": "default", "mrope_section": [32, 16, 16]}})");
+  EXPECT_EQ(only_kind(sections).rotary[0].axes, interleaved_axes(std::vector<std::size_t>{32, 16, 16})) << "its axes take turns";
+}
+
+TEST(hugging_face, phi_moe_has_a_factor_for_each_list) {
+  auto const kind = only_kind(with(llama(), R"({"model_type": "phimoe", "head_dim": 4, "original_max_position_embeddings": 4096,
+      "rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4], "short_mscale": 1.25, "long_mscale": 1.5}})"));
+  EXPECT_EQ(kind.rotary[0].frequencies.at(4096).attention_factor(), 1.25);
+  EXPECT_EQ(kind.rotary[0].frequencies.at(4097).attention_factor(), 1.5);
+}
+
+TEST(hugging_face, notes_keys_about_positions_that_it_does_not_read) {
+  auto const notes = read(with(llama(), R"({"use_logn_attn": true, "rotary_emb_fraction": 0.5, "vocab_size": 3})")).notes;
+  EXPECT_TRUE(mentions(notes, "use_logn_attn is not read."));
+  EXPECT_TRUE(mentions(notes, "rotary_emb_fraction is not read."));
+  EXPECT_FALSE(mentions(notes, "vocab_size"));
+  EXPECT_TRUE(mentions(read(with(llama(), R"({"seq_length": 7})")).notes, "seq_length is 7, which is not taken for the context."));
 }
 
 TEST(hugging_face, says_what_it_took_an_unknown_model_for) {
@@ -247,16 +321,33 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
       {R"({"num_hidden_layers": 1000000000000})", "num_hidden_layers must be a whole number from 1 to 65536, got 1000000000000"},
       {R"({"n_layer": 3})", "n_layer must agree with num_hidden_layers, which is 2, got 3"},
       {R"({"head_dim": 70000})", "head_dim must be a whole number from 1 to 65536, got 70000"},
-      {R"({"head_dim": 63})", "head_dim must give an even number of rotated dims within head_dim 63, not 63, got 63"},
+      {R"({"head_dim": 63})", "head_dim must give an even number of rotated dims within head_dim 63, got 63"},
       {R"({"hidden_size": 250})", "hidden_size must be a multiple of the 4 heads where head_dim is not given, got 250"},
       {R"({"rope_theta": "1e4"})", "rope_theta must be a finite number, got the string \"1e4\""},
       {R"({"rope_theta": -1})", "geometric: base must be finite and positive, got -1"},
       {R"({"partial_rotary_factor": 1.5})", "partial_rotary_factor must be above 0 and at most 1, got 1.5"},
       {R"({"partial_rotary_factor": 0.5, "rotary_pct": 0.25})", "rotary_pct must agree with partial_rotary_factor, which is 0.5, got 0.25"},
-      {R"({"rotary_dim": 66})", "rotary_dim must give an even number of rotated dims within head_dim 64, not 66, got 66"},
+      {R"({"rotary_dim": 66})", "rotary_dim must give an even number of rotated dims within head_dim 64, got 66"},
       {R"({"qk_nope_head_dim": 128})", "qk_rope_head_dim must be given where qk_nope_head_dim is, and is absent"},
       {R"({"rope_scaling": [1]})", "rope_scaling must be an object, got a list of 1"},
-      {R"({"rope_scaling": {}, "rope_parameters": {}})", "rope_scaling must not stand beside rope_parameters, got an object of 0 keys"},
+      {R"({"rope_scaling": {}, "rope_parameters": {"rope_theta": 500000}})",
+       "rope_scaling must not stand beside a rope_parameters that says something else, got an object of 0 keys"},
+      {R"({"rope_scaling": {"factor": 8}})", "rope_scaling: factor must not be given without a rope_type that takes it, got 8"},
+      {R"({"layer_types": ["full_attention", "Sliding_attention"]})",
+       "layer_types must be of full_attention, attention, sliding_attention, chunked_attention, compressed_sparse_attention, "
+       "heavily_compressed_attention, hybrid, linear_attention, conv, mamba, recurrent, got the string \"Sliding_attention\""},
+      {R"({"alibi": true})", "alibi must be false for llama, got true"},
+      {R"({"model_type": "novel", "qk_rope_head_dim": 64})",
+       "qk_rope_head_dim must stand in a known model_type, for scores may be scaled by mscale, got 64"},
+      {R"({"model_type": "deepseek_v3"})", "qk_rope_head_dim must be given for deepseek_v3, and is absent"},
+      {R"({"model_type": "gpt_oss", "head_dim": 64})", "rope_parameters must be given for gpt_oss, and is absent"},
+      {R"({"model_type": "qwen2_vl"})", "mrope_section must be given for qwen2_vl, and is absent"},
+      {R"({"model_type": "mpt", "attn_config": {"rope": true}})", "attn_config: rope must be false: MPT's RoPE is not read, got true"},
+      {R"({"model_type": "bert", "position_embedding_type": "relative_key"})",
+       "position_embedding_type must be absolute: relative keys and queries are not read, got the string \"relative_key\""},
+      {R"({"hybrid_layer_pattern": [0, 2], "sliding_window": 4})", "hybrid_layer_pattern must be of known numbers, got 2 for layer 1"},
+      {R"({"model_type": "exaone4", "sliding_window": 4, "sliding_window_pattern": "LXG"})",
+       "sliding_window_pattern must be a number, or letters L and G, got the string \"LXG\""},
       {R"({"rope_parameters": {"rope_theta": 1e4}})",
        "rope_parameters: rope_theta must agree with the one beside it, which is 5e+05, got 10000.0"},
       {R"({"rope_scaling": {"type": "ntk", "factor": 2}})",
@@ -295,7 +386,8 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
        "max_position_embeddings must be a whole number from 1 to 9007199254740992, got 9007199254740993"},
   };
   for (auto const& [patch, message] : cases) {
-    auto const prefix = std::string(message).starts_with("geometric") ? "posenc: config.json: rope_parameters: " : "posenc: config.json: ";
+    bool const is_of_rope = std::string(message).starts_with("geometric") || std::string(message).starts_with("mrope_section");
+    auto const prefix = is_of_rope ? "posenc: config.json: rope_parameters: " : "posenc: config.json: ";
     EXPECT_EQ(refusal(with(llama(), patch)), prefix + std::string(message)) << patch;
   }
   for (auto const* key : {"model_type", "num_hidden_layers", "num_attention_heads"}) {

@@ -41,6 +41,8 @@ inline std::optional<std::size_t> first_negative(frequencies const& f, std::size
   // From one distance to the next by a rotation, and exactly again every so often, so that nothing drifts.
   constexpr std::size_t stretch = 4096;
   auto const n = f.pairs();
+  auto const standing = static_cast<std::size_t>(std::ranges::count(f.inv_freq(), 0.0));
+  if (2 * standing >= n) return {};  // the others cannot outweigh them
   std::vector<double> cos(n), sin(n), step_cos(n), step_sin(n);
   for (std::size_t first = 0; first < reach; first += stretch) {
     for (std::size_t i = 0; i < n; ++i) {

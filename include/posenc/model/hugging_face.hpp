@@ -52,9 +52,10 @@ inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) 
 
 inline void read_kind(hugging_face_config& config, layer_encoding& kind, std::string const& type, bool rotates) {
   auto const& keys = config.keys;
-  if (type == linear_layers) return void(config.note("linear_attention layers are recurrent: no encoding acts there."));
+  if (!has_attention(type)) return config.note(type + " layers have no attention: no encoding acts there.");
   auto const nope_dim = keys.count("qk_nope_head_dim", most_dims), rope_dim = keys.count("qk_rope_head_dim", most_dims);
   if (nope_dim && !rope_dim) keys.refuse("qk_rope_head_dim", "be given where qk_nope_head_dim is");
+  if (rope_dim && !config.is_known) keys.refuse("qk_rope_head_dim", "stand in a known model_type, for scores may be scaled by mscale");
   kind.head_dim = nope_dim ? *nope_dim + *rope_dim : config.head_dim();
   if (type == "full_attention" && config.is("gemma4", "gemma4_text")) {
     auto const global = keys.count("global_head_dim", most_dims);
@@ -70,6 +71,8 @@ inline void read_kind(hugging_face_config& config, layer_encoding& kind, std::st
     kind.chunk = chunk ? *chunk : config.assumed("attention_chunk_size", std::size_t{8192});
   }
   kind.score_cap = keys.number("attn_logit_softcapping");
+  bool const is_absent = !kind.score_cap && !keys.is_null("attn_logit_softcapping");
+  if (is_absent && config.family.score_cap != 0) kind.score_cap = config.assumed("attn_logit_softcapping", config.family.score_cap);
   if (kind.score_cap) keys.require(*kind.score_cap > 0, "attn_logit_softcapping", "be positive");
   auto const sinks = keys.flag(type == sliding ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias");
   kind.sinks = sinks.value_or(config.family.sinks);
@@ -78,11 +81,15 @@ inline void read_kind(hugging_face_config& config, layer_encoding& kind, std::st
 }
 
 inline void read_kinds(hugging_face_config& config) {
-  auto const types = layer_types(config);
-  auto const rotated = layers_with_rope(config, types);
+  auto types = layer_types(config);
+  auto const rotated = rotated_layers(config, types);
+  if (config.is("llama4_text") && !config.keys.has("layer_types")) {
+    for (std::size_t i = 0; i < types.size(); ++i) types[i] = rotated[i] ? chunked : full;
+    config.assumed("layer_types", std::string("chunked_attention where there is RoPE, full_attention elsewhere"));
+  }
   auto& kinds = config.found.kinds;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    auto const name = types[i] + (rotated[i] || types[i] == linear_layers ? "" : ", NoPE");
+    auto const name = types[i] + (rotated[i] || !has_attention(types[i]) ? "" : ", NoPE");
     auto kind = std::ranges::find(kinds, name, &layer_encoding::name);
     if (kind == kinds.end()) {
       layer_encoding fresh{.name = name};
@@ -118,6 +125,7 @@ inline bool reads_other_than_rope(hugging_face_config& config) {
   }
   if (config.is("mpt")) {
     auto const attention = keys.object("attn_config");
+    if (attention && attention->flag("rope").value_or(false)) attention->refuse("rope", "be false: MPT's RoPE is not read");
     if (!attention || !attention->flag("alibi").value_or(false)) return learned();
     auto const max_bias = attention->number("alibi_bias_max");
     if (max_bias) attention->require(*max_bias > 0, "alibi_bias_max", "be positive");
@@ -136,6 +144,10 @@ inline bool reads_other_than_rope(hugging_face_config& config) {
     add_kind().buckets = bias;
     return true;
   }
+  if (config.is("bert", "roberta", "electra")) {
+    auto const type = keys.text("position_embedding_type").value_or("absolute");
+    keys.require(type == "absolute", "position_embedding_type", "be absolute: relative keys and queries are not read");
+  }
   return config.is("gpt2", "gpt_neo", "gpt_bigcode", "opt", "bert", "roberta", "electra", "distilbert") && learned();
 }
 
@@ -149,16 +161,18 @@ inline bool reads_other_than_rope(hugging_face_config& config) {
 inline model_encoding read_hugging_face(std::string_view text, std::string const& name) {
   auto const json = detail::parsed_json(text, name);
   detail::hugging_face_config config(detail::json_object(json, name));
-  if (detail::reads_other_than_rope(config)) return config.found;
+  if (detail::naming(name, [&] { return detail::reads_other_than_rope(config); })) return config.found;
+  config.keys.require(!config.keys.truth("alibi").value_or(false), "alibi", "be false for " + config.found.type);
   if (!config.is_known) {
     auto const keys = config.keys.keys();
     bool const tells_of_rope = std::ranges::any_of(keys, [](std::string const& key) {
-      return key.starts_with("rope_") || key.starts_with("rotary_") || key == "partial_rotary_factor";
+      return key.find("rope_") != std::string::npos || key.starts_with("rotary_") || key == "partial_rotary_factor";
     });
     config.keys.require(tells_of_rope, "model_type", "be known where no key tells of RoPE");
     config.assume("model_type " + config.found.type + " is not known: pairs are halves, and what is not given is as Llama has it.");
   }
   detail::naming(name, [&] { detail::read_kinds(config); });
+  config.note_unread();
   return config.found;
 }
 

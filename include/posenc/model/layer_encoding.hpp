@@ -60,7 +60,7 @@ struct layer_encoding {
   std::optional<alibi_bias> alibi = {};
   std::optional<bucket_bias> buckets = {};
   std::optional<position_temperature> temperature = {};
-  double softmax_factor = 1;               ///< on all scores, beside 1 / sqrt(head_dim): DeepSeek's mscale squared
+  double softmax_factor = 1;  ///< on all scores, beside 1 / sqrt(head_dim): DeepSeek's mscale squared, Gemma's and Granite's own scales
   std::optional<double> score_cap = {};    ///< c tanh(score / c), before the mask
   bool sinks = false;                      ///< a learned logit a head joins the softmax
   std::optional<std::size_t> window = {};  ///< keys at distances below it are seen

@@ -33,7 +33,13 @@ class hugging_face_config {
     if (!layers) keys.refuse("num_hidden_layers", "be given");
     found.layers = *layers;
     heads_ = count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
-    found.context = count({"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}, most_tokens);
+    for (auto const* key : {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
+      auto const given = keys.count(key, most_tokens);
+      if (given && found.context && *given != *found.context)
+        note(std::string(key) + " is " + shown(*given) + ", which is not taken for the context.");
+      if (given && !found.context) found.context = given;
+    }
+    if (!found.context && family.context != 0) found.context = assumed("max_position_embeddings", family.context);
   }
 
   json_object keys;
@@ -57,8 +63,7 @@ class hugging_face_config {
   /// Records that `key` is absent and `value` taken.
   template <class T>
   T assumed(std::string const& key, T value) {
-    auto const whose = is_known ? found.type : std::string("Llama");
-    assume(key + " is not given: " + shown(value) + ", as " + whose + " has it.");
+    assume(key + " is not given: " + shown(value) + ", as " + (is_known ? found.type : std::string("Llama")) + " has it.");
     return value;
   }
 
@@ -79,7 +84,22 @@ class hugging_face_config {
     keys.refuse("head_dim", "be given where hidden_size is not");
   }
 
-  std::optional<std::size_t> window() const { return count({"sliding_window", "sliding_window_size"}, most_tokens); }
+  /// null is none; absent is what the family has.
+  std::optional<std::size_t> window() {
+    if (auto const given = count({"sliding_window", "sliding_window_size"}, most_tokens)) return given;
+    if (family.window == 0 || keys.is_null("sliding_window")) return {};
+    return assumed("sliding_window", family.window);
+  }
+
+  /// Notes each key that tells of positions and that nothing asked for.
+  void note_unread() {
+    for (auto const& key : keys.unread()) {
+      bool const tells =
+          std::ranges::any_of(std::initializer_list<char const*>{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"},
+                              [&](char const* part) { return key.find(part) != std::string::npos; });
+      if (tells && !keys.is_null(key)) note(key + " is not read.");
+    }
+  }
 
   layer_encoding& add_kind_of_all_layers() {
     layer_encoding kind{.name = "full_attention", .layers = std::vector<std::size_t>(found.layers), .head_dim = head_dim()};

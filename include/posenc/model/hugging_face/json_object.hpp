@@ -131,7 +131,10 @@ class json_object {
 
   /// Asked of the value alone: the key does not count as read.
   bool is_object(std::string const& key) const { return object_->contains(key) && (*object_)[key].is_object(); }
-  json copy() const { return *object_; }
+  bool is_text(std::string const& key) const { return object_->contains(key) && (*object_)[key].is_string(); }
+  /// Written, as null.
+  bool is_null(std::string const& key) const { return object_->contains(key) && (*object_)[key].is_null(); }
+  json const& whole() const noexcept { return *object_; }
 
   /// What the one of these keys says that is there; get is one of the functions above. Throws if two are there and differ.
   template <class Get>

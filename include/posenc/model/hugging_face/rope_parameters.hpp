@@ -75,7 +75,11 @@ class rope_rules {
       return {rule, proportional(around_.head_dim, around_.base, p, factor_or(1))};
     }
     auto const series = geometric(around_.rotary_dim, around_.base);
-    if (rule == "default") return {rule, series};
+    if (rule == "default") {
+      auto const factor = keys_.number("factor");
+      if (factor && *factor != 1) keys_.refuse("factor", "not be given without a rope_type that takes it");
+      return {rule, series};
+    }
     if (rule == "linear") return {rule, linear(series, needed("factor"))};
     if (rule == "dynamic") return read_dynamic(series);
     if (rule == "llama3") {
@@ -127,11 +131,18 @@ class rope_rules {
                              .original_length = original,
                              .factor = factor_by_context(original),
                              .attention_factor = keys_.number("attention_factor")};
-    longrope(series, scaling, 1);  // throws now if ever
+    // Phi MoE has a factor of its own for either list, which then is all.
+    auto const of_short = keys_.number("short_mscale"), of_long = keys_.number("long_mscale");
+    if (of_short.has_value() != of_long.has_value()) keys_.refuse(of_short ? "long_mscale" : "short_mscale", "be given where the other is");
+    auto const at = [=](std::size_t length) {
+      auto with = scaling;
+      auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
+      if (of_short) with.attention_factor = tokens > original ? of_long : of_short;
+      return longrope(series, with, tokens);
+    };
+    at(1), at(static_cast<std::size_t>(original) + 1);  // throws now if ever
     notes_.push_back("LongRoPE: the short list up to " + shown(original) + " tokens, the long one beyond.");
-    return {"longrope", frequencies_by_length([=](std::size_t length) {
-              return longrope(series, scaling, static_cast<double>(std::max<std::size_t>(length, 1)));
-            })};
+    return {"longrope", frequencies_by_length(at)};
   }
 
   static std::string rounded(double index) { return shown(std::round(100 * index) / 100); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,6 +37,10 @@ class hugging_face_rotation {
     for (auto& sentence : rules.assumptions) config_.assume(kind_.name + ": " + sentence);
     for (auto& sentence : rules.notes) config_.note(kind_.name + ": " + sentence);
     if (config_.family.mscale_on_scores) kind_.softmax_factor *= rules.mscale_factor;
+    if (config_.is("deepseek_v2") && rules.mscale_factor != 1) {
+      config_.note("Scores are multiplied by " + shown(rules.mscale_factor) +
+                   ", as DeepSeek's own code does; transformers' class for V2 does not.");
+    }
     if (config_.is("mistral4") && rules.mscale_factor != 1) {
       config_.note("transformers since 5.17 multiplies Mistral 4's scores by mscale_all_dim's " + shown(rules.mscale_factor) +
                    ", earlier ones and Mistral's own settings do not: 1 is taken.");
@@ -60,21 +65,26 @@ class hugging_face_rotation {
   // rope_parameters, or rope_scaling, which may be nested by type of layer; no keys where it is not for this type.
   json_object keys_of_type() {
     auto const parameters = config_.keys.object("rope_parameters"), scaling = config_.keys.object("rope_scaling");
-    if (parameters && scaling) config_.keys.refuse("rope_scaling", "not stand beside rope_parameters");
+    if (parameters && scaling && parameters->whole() != scaling->whole()) {
+      config_.keys.refuse("rope_scaling", "not stand beside a rope_parameters that says something else");
+    }
     auto const rope = parameters ? parameters : scaling;
+    if (!rope && config_.family.needs_rope) config_.keys.refuse("rope_parameters", "be given for " + config_.found.type);
     if (rope && std::ranges::any_of(rope->keys(), [&](std::string const& key) { return rope->is_object(key); })) {
       auto const label = !config_.is("deepseek_v4") ? type_ : is_compressed() ? "compress" : "main";
       auto const inner = rope->object(label);
       if (!inner) rope->refuse(label, "be given, for layers of " + type_);
       is_nested_ = true;
-      if (rope->has("truncate")) rope->refuse("truncate", "stand within the parameters of a type of layers");
+      for (auto const& key : rope->keys()) {
+        if (!rope->is_object(key)) config_.note(rope->where() + ": " + key + " stands beside nested parameters and is not read.");
+      }
       return *inner;
     }
     bool const for_full_layers_only = config_.keys.has("rope_local_base_freq") || config_.keys.has("swa_rope_theta") ||
                                       config_.is("gemma3", "gemma3_text", "deepseek_v4");
     if (is_sliding() && for_full_layers_only) return made(json::object());
     if (!is_compressed()) return rope ? *rope : made(json::object());
-    auto keys = rope ? rope->copy() : json::object();
+    auto keys = rope ? rope->whole() : json::object();
     if (!keys.contains("attention_factor")) keys["attention_factor"] = 1.0;  // DeepSeek's own code has none
     return made(std::move(keys));
   }
@@ -98,7 +108,9 @@ class hugging_face_rotation {
     }
     if (auto const given = config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta"})) return *given;
     if (config_.is("chatglm")) return 1e4 * given_or("rope_ratio", 1);
-    return config_.assumed("rope_theta", config_.family.base);
+    if (config_.family.base != 1e4) return config_.assumed("rope_theta", config_.family.base);
+    config_.assume("rope_theta is not given: 10000, as transformers has it where a model's class says nothing else.");
+    return 1e4;
   }
   double given_or(std::string const& key, double value) {
     auto const given = config_.keys.number(key);
@@ -114,20 +126,25 @@ class hugging_face_rotation {
     };
     if (auto const inside = in_range(rope_, "partial_rotary_factor")) return inside;
     if (auto const beside = config_.keys.agreed({"partial_rotary_factor", "rotary_pct"}, in_range)) return beside;
-    bool const is_said_otherwise = config_.keys.has("rotary_dim") || config_.keys.has("qk_rope_head_dim");
+    bool const is_said_otherwise = config_.keys.has("rotary_dim") || config_.keys.has("qk_rope_head_dim") || config_.family.rotary_dim != 0;
     if (config_.family.partial == 1 || is_said_otherwise) return {};
     return config_.assumed("partial_rotary_factor", config_.family.partial);
   }
 
-  std::size_t rotary_dim(std::optional<double> partial) const {
+  std::size_t rotary_dim(std::optional<double> partial) {
     auto const within_head = [&](std::size_t dim, std::string const& key) {
       config_.keys.require(dim > 0 && dim % 2 == 0 && dim <= kind_.head_dim, key,
-                           "give an even number of rotated dims within head_dim " + shown(kind_.head_dim) + ", not " + shown(dim));
+                           "give an even number of rotated dims within head_dim " + shown(kind_.head_dim) +
+                               (key == "partial_rotary_factor" ? ", not " + shown(dim) : std::string()));
       return dim;
     };
     for (auto const* key : {"qk_rope_head_dim", "rotary_dim"}) {
       if (auto const dim = config_.keys.count(key, most_dims)) return within_head(*dim, key);
     }
+    if (config_.family.last_dims && !config_.is("deepseek_v4"))
+      config_.keys.refuse("qk_rope_head_dim", "be given for " + config_.found.type);
+    if (config_.family.rotary_dim != 0 && !partial)
+      return within_head(config_.assumed("rotary_dim", config_.family.rotary_dim), "head_dim");
     if (rope_rules::rule_of(rope_) == "proportional") return within_head(kind_.head_dim, "head_dim");
     return within_head(static_cast<std::size_t>(static_cast<double>(kind_.head_dim) * partial.value_or(1)),
                        partial ? "partial_rotary_factor" : "head_dim");
@@ -148,19 +165,28 @@ class hugging_face_rotation {
     }
   }
 
-  std::optional<pair_axes> axes(std::size_t pairs) const {
+  std::optional<pair_axes> axes(std::size_t pairs) {
     auto const given = rope_.numbers("mrope_section");
-    bool const is_interleaved = rope_.flag("mrope_interleaved").value_or(false) || config_.is("qwen3_vl_text", "qwen3_vl_moe_text");
-    if (!given) return {};
-    std::vector<std::size_t> sections;
-    std::size_t sum = 0;
-    for (auto const s : *given) {
-      bool const is_count = s >= 0 && s <= static_cast<double>(most_dims) && s == static_cast<double>(static_cast<std::size_t>(s));
-      rope_.require(is_count, "mrope_section", "be a list of numbers of pairs");
-      sections.push_back(static_cast<std::size_t>(s)), sum += sections.back();
+    auto const said = rope_.flag("mrope_interleaved");
+    auto const& family = config_.family;
+    if (!given && !family.has_axes) return {};
+    if (!given && family.sections[0] == 0) rope_.refuse("mrope_section", "be given for " + config_.found.type);
+    std::vector<std::size_t> sections(family.sections.begin(), family.sections.end());
+    if (given) {
+      sections.clear();
+      for (auto const s : *given) {
+        bool const is_count = s >= 0 && s <= static_cast<double>(most_dims) && s == static_cast<double>(static_cast<std::size_t>(s));
+        rope_.require(is_count, "mrope_section", "be a list of numbers of pairs");
+        sections.push_back(static_cast<std::size_t>(s));
+      }
+    } else {
+      config_.assumed("mrope_section", shown(sections[0]) + ", " + shown(sections[1]) + ", " + shown(sections[2]));
     }
+    auto const sum = std::accumulate(sections.begin(), sections.end(), std::size_t{0});
     rope_.require(sum == pairs, "mrope_section", "sum to the " + shown(pairs) + " pairs of the rotary block, not " + shown(sum));
-    return is_interleaved ? interleaved_axes(sections) : contiguous_axes(sections);
+    bool const is_woven = said.value_or(family.woven);
+    rope_.require(!is_woven || sections.size() == 3, "mrope_section", "be of three sections where axes take turns");
+    return is_woven ? interleaved_axes(sections) : contiguous_axes(sections);
   }
 
   // Ministral 3 and Mistral 4; Mistral Large 3 has an object of its own for it.
