@@ -32,14 +32,13 @@ std::vector<std::string> findings(layer_encoding const& kind, frequencies const&
                      ", of wavelength " + rounded(first_slow->wavelength) + ".");
   }
   bool const is_whole = f.rotary_dim() == kind.head_dim;
-  constexpr std::size_t farthest = 1 << 23;  // a second's work
-  if (auto const m = posenc::first_negative(f, std::min(reach, farthest))) {
+  auto const farthest = std::min(reach, (std::size_t{1} << 29) / pairs.size());  // a second's work
+  if (auto const m = posenc::first_negative(f, farthest)) {
     result.push_back(
         (is_whole ? "Base too small for the context: a" : "Among rotated dims alone the base is too small for the context: a") +
         std::string(" key like the query begins to score below a random one at distance ") + grouped(*m) +
         ", where the sum of all cos(distance * frequency) turns negative. [Men 2024]");
   }
-  if (reach > farthest) result.push_back("Whether the base is large enough was looked for up to distance " + grouped(farthest) + " alone.");
   if (auto const a = f.attention_factor(); a != 1) {
     result.push_back("Attention factor " + rounded(a) + " multiplies rotated queries and rotated keys, hence " +
                      (is_whole ? "scores by " : "the part of scores that comes from rotated dims by ") + rounded(a * a) + ".");

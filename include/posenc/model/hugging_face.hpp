@@ -161,6 +161,7 @@ inline bool reads_other_than_rope(hugging_face_config& config) {
 inline model_encoding read_hugging_face(std::string_view text, std::string const& name) {
   auto const json = detail::parsed_json(text, name);
   detail::hugging_face_config config(detail::json_object(json, name));
+  if (config.is("gptj", "codegen")) config.keys.has("rotary");  // always true
   if (detail::naming(name, [&] { return detail::reads_other_than_rope(config); })) return config.found;
   config.keys.require(!config.keys.truth("alibi").value_or(false), "alibi", "be false for " + config.found.type);
   if (!config.is_known) {
