@@ -72,6 +72,8 @@ TEST(attention, has_values_of_another_size_than_its_keys) {
 TEST(attention, of_one_query_sees_every_key_before_it) {
   expect_textbook({"decode", 1, 300, 4, 2, 16, 16});
   expect_textbook({"one of each", 1, 1, 1, 1, 4, 4});
+  expect_textbook({"a group of six, and odd sizes", 1, 40, 6, 1, 19, 37});
+  expect_textbook({"two queries of a group of four", 2, 70, 4, 1, 64, 66});
 }
 
 TEST(attention, of_more_than_a_block_of_queries_is_that_of_each) {

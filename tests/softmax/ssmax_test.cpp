@@ -51,7 +51,7 @@ TEST(ssmax, a_row_of_one_key_or_none_is_left_alone) {
   }
 }
 
-/// [Nakanishi 2025, figure 1]: one score above n - 1 equal ones; the weights evaluated in papers.md, to four digits.
+/// [Nakanishi 2025, figure 1]: one score above n - 1 equal ones; its formula evaluated, to four digits.
 TEST(ssmax, keeps_the_weight_of_a_key_that_stands_out) {
   struct known {
     std::size_t keys;

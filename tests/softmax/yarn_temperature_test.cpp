@@ -24,7 +24,7 @@ using namespace posenc;
 double tolerance_of(double beta) { return 16 * tolerance::unit_roundoff<double>() * beta; }
 
 TEST(yarn_temperature, is_the_square_of_the_published_factor) {
-  // papers.md: YaRN for Llama 2 7B, factor 16, magnitude 1.2772588722239781 on queries and on keys.
+  // [Peng 2023, 3.4] YaRN for Llama 2 7B, factor 16, magnitude 1.2772588722239781 on queries and on keys.
   EXPECT_NEAR(yarn_temperature(16).inverse_temperature({}), 1.6313902266748685, tolerance_of(1.7));
   for (double const factor : {1.0, 1.5, 2.0, 4.0, 40.0, 256.0})
     EXPECT_NEAR(yarn_temperature(factor).inverse_temperature({}), oracle::yarn_beta(factor), tolerance_of(3)) << factor;
