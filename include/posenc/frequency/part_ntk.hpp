@@ -1,8 +1,6 @@
 // The blend of linear and NTK-aware scaling that came before YaRN.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "posenc/frequency/frequencies.hpp"
@@ -30,7 +28,7 @@ inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scalin
   auto const inner = ramp_of_yarn(rotary_dim, base, {.factor = factor, .original_length = length, .beta_fast = 1.25, .beta_slow = 0.75});
   auto const outer = ramp_of_yarn(rotary_dim, base, {.factor = factor, .original_length = length, .beta_fast = 16, .beta_slow = 2});
   auto const along = [](yarn_ramp const& ramp, std::size_t i, double before, double after) {
-    auto const share = std::clamp((static_cast<double>(i) - ramp.first) / (ramp.last - ramp.first), 0.0, 1.0);
+    auto const share = ramp.at(i);
     return before * (1 - share) + after * share;
   };
   return detail::changed(series, [&](std::size_t i, double inv_freq) {

@@ -25,6 +25,8 @@ struct yarn_scaling {
 /// The indices between which YaRN's ramp rises. beta_fast below beta_slow gives last < first: a ramp that falls.
 struct yarn_ramp {
   double first, last;
+  /// How far it has risen at pair i: from 0 to 1.
+  double at(std::size_t i) const noexcept { return std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0); }
 };
 
 namespace detail {
@@ -93,7 +95,7 @@ inline frequencies yarn(std::size_t rotary_dim, double base, yarn_scaling const&
   auto const series = geometric(rotary_dim, base);
   auto const ramp = ramp_of_yarn(rotary_dim, base, scaling);
   auto const blended = [&](std::size_t i, double inv_freq) {
-    auto const share = std::clamp((static_cast<double>(i) - ramp.first) / (ramp.last - ramp.first), 0.0, 1.0);
+    auto const share = ramp.at(i);
     return inv_freq / scaling.factor * share + inv_freq * (1 - share);
   };
   return detail::changed(series, blended, attention_factor(scaling));

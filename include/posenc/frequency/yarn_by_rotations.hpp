@@ -1,10 +1,9 @@
 // YaRN as its paper has it: the ramp runs over how often a pair turns.
 #pragma once
 
-#include <cmath>
-
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/ntk_by_parts.hpp"
+#include "posenc/frequency/yarn.hpp"
 
 namespace posenc {
 
@@ -13,7 +12,7 @@ namespace posenc {
 /// No model is known to be trained so: the authors' code, and all that followed it, is yarn. Throws as ntk_by_parts does.
 inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
   auto const parts = ntk_by_parts(f, scaling);
-  return frequencies({parts.inv_freq().begin(), parts.inv_freq().end()}, f.attention_factor() * (0.1 * std::log(scaling.factor) + 1));
+  return frequencies({parts.inv_freq().begin(), parts.inv_freq().end()}, f.attention_factor() * detail::yarn_magnitude(scaling.factor));
 }
 
 }  // namespace posenc
