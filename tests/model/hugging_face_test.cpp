@@ -336,6 +336,7 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
       {R"({"layer_types": ["full_attention", "Sliding_attention"]})",
        "layer_types must be of full_attention, attention, sliding_attention, chunked_attention, compressed_sparse_attention, "
        "heavily_compressed_attention, hybrid, linear_attention, conv, mamba, recurrent, got the string \"Sliding_attention\""},
+      {R"({"model_type": "granite", "attention_multiplier": 1e308})", "the factor on scores must be finite, got infinity"},
       {R"({"alibi": true})", "alibi must be false for llama, got true"},
       {R"({"model_type": "novel", "qk_rope_head_dim": 64})",
        "qk_rope_head_dim must stand in a known model_type, for scores may be scaled by mscale, got 64"},

@@ -77,6 +77,7 @@ inline void read_kind(hugging_face_config& config, layer_encoding& kind, std::st
   auto const sinks = keys.flag(type == sliding ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias");
   kind.sinks = sinks.value_or(config.family.sinks);
   if (rotates) hugging_face_rotation(config, type, kind).read();
+  require(is_finite(kind.softmax_factor), keys.where(), ": the factor on scores must be finite, got ", kind.softmax_factor);
   if (!rotates && config.is("llama4_text")) read_llama4_temperature(config, kind);
 }
 
