@@ -63,7 +63,7 @@ expect(1 err "cannot write no/such/folder/x.svg: No such file" ${small} --svg no
 expect(1 err "stray" stray)
 expect(1 err "excludes" --all-ones --rho 0.5)
 expect(1 err "requires" --samples 5)
-expect(1 err "two files" ${small} --csv check.out --svg check.out)
+expect(1 err "different files, got check.out twice" ${small} --csv check.out --svg check.out)
 
 # An error leaves alone what is there.
 file(WRITE check.csv "precious")

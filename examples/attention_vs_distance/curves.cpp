@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "posenc/posenc.hpp"
-#include "scale.hpp"
+#include "reporting/scale.hpp"
 
 std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings, std::vector<double> const& fractions,
                            posenc::profile_settings const& settings, std::function<void(double)> const& progress) {

@@ -3,21 +3,18 @@
 //     attention_vs_distance                                    Llama 2 7B and Gemma 4 31B, five encodings
 //     attention_vs_distance --model gpt-j-6b --rho 0.5         random keys, correlated with the query
 //     attention_vs_distance --encodings rope,p-rope --p 0.25 0.75 --base 500000 --range 65536 --svg curves.svg
-#include <fcntl.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
 
 #include "report.hpp"
-#include "scale.hpp"
+#include "reporting/files.hpp"
+#include "reporting/progress_line.hpp"
+#include "reporting/scale.hpp"
 
 namespace {
 
@@ -77,19 +74,6 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")->check(CLI::Range(62, 400))->option_text("N");
 }
 
-// Before the work begins, so that a file that cannot be written costs no time; and leaves alone what is there.
-void check_writable(std::string const& name) {
-  if (!name.empty() && !std::ofstream(name, std::ios::app)) throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno));
-}
-
-void write(std::string const& name, auto&& put) {
-  if (name.empty()) return;
-  std::ofstream file(name);
-  put(file);
-  file.close();
-  if (!file) throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno));
-}
-
 void drop_repeats(auto& list) {
   for (auto at = list.begin(); at != list.end();) at = std::find(list.begin(), at, *at) != at ? list.erase(at) : at + 1;
 }
@@ -100,23 +84,6 @@ std::string grouped(std::size_t number) {
   return digits;
 }
 
-class progress_line {
- public:
-  ~progress_line() {
-    if (shown_ >= 0) std::fputs("\r\033[K", stderr);
-  }
-  void show(std::string const& what, double part) {
-    auto const percent = static_cast<int>(100 * part);
-    if (!on_terminal_ || percent == shown_) return;
-    shown_ = percent;
-    std::fprintf(stderr, "\r%s: %d %%\033[K", what.c_str(), percent);
-  }
-
- private:
-  bool const on_terminal_ = isatty(STDERR_FILENO) != 0;
-  int shown_ = -1;
-};
-
 measured_model measure(options const& o, std::string const& name) {
   auto m = *std::ranges::find(models, name, &model::name);
   if (o.head_dim) m.head_dim = m.rotary_dim = *o.head_dim;
@@ -124,16 +91,15 @@ measured_model measure(options const& o, std::string const& name) {
   m.heads = o.heads.value_or(m.heads);
   posenc::profile_settings settings{.head_dim = m.head_dim, .heads = m.heads, .range = o.range.value_or(m.context)};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
-  progress_line progress;
+  reporting::progress_line progress;
   auto title = name + ": " + (o.head_dim ? "" : std::string(m.says) + "; ") + "head_dim " + std::to_string(m.head_dim) + ", " +
                std::to_string(m.heads) + " heads, base " + charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
   return {std::move(title), compute(m, o.encodings, o.fractions, settings, [&](double part) { progress.show(name, part); })};
 }
 
 void run(options const& o) {
-  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) throw std::runtime_error("the standard output is closed");
-  if (!o.csv.empty() && o.csv == o.svg) throw std::runtime_error("--csv and --svg must name two files, got " + o.csv + " twice");
-  check_writable(o.csv), check_writable(o.svg);
+  reporting::check_standard_output();
+  reporting::check_writable({o.csv, o.svg});
   auto style = charts::detect(stdout);
   if (o.columns > 0) style.columns = o.columns;
   auto const inputs = o.rho ? "queries and keys: Gaussian, correlation " + charts::compact(*o.rho) + ", " + std::to_string(o.samples) +
@@ -146,8 +112,8 @@ void run(options const& o) {
     print(std::cout, measured.back(), style, o.rho.has_value());
   }
   std::cout.flush();
-  write(o.csv, [&](std::ostream& file) { write_csv(file, measured); });
-  write(o.svg, [&](std::ostream& file) { file << to_svg(measured, inputs); });
+  reporting::write_file(o.csv, [&](std::ostream& file) { write_csv(file, measured); });
+  reporting::write_file(o.svg, [&](std::ostream& file) { file << to_svg(measured, inputs); });
   if (!std::cout) throw std::runtime_error("cannot write to the standard output");
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "scale.hpp"
+#include "reporting/scale.hpp"
 
 namespace {
 

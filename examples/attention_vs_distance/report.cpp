@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "reading.hpp"
-#include "scale.hpp"
+#include "reporting/scale.hpp"
 
 namespace {
 

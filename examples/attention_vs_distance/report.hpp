@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "curves.hpp"
-#include "svg_chart.hpp"
-#include "terminal_chart.hpp"
+#include "reporting/svg_chart.hpp"
+#include "reporting/terminal_chart.hpp"
 
 struct measured_model {
   std::string title;  ///< name and settings

@@ -1,4 +1,4 @@
-#include "text.hpp"
+#include "reporting/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "scale.hpp"
+#include "reporting/scale.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "terminal_chart.hpp"
+#include "reporting/terminal_chart.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "scale.hpp"
+#include "reporting/scale.hpp"
 
 namespace charts {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "terminal_chart.hpp"
+#include "reporting/terminal_chart.hpp"
 
 namespace charts {
 namespace {

@@ -1,4 +1,4 @@
-#include "svg_chart.hpp"
+#include "reporting/svg_chart.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "scale.hpp"
-#include "text.hpp"
+#include "reporting/scale.hpp"
+#include "reporting/text.hpp"
 
 namespace charts {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "chart.hpp"
+#include "reporting/chart.hpp"
 
 namespace charts {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "chart.hpp"
-#include "text.hpp"
+#include "reporting/chart.hpp"
+#include "reporting/text.hpp"
 
 namespace charts {
 

@@ -1,0 +1,39 @@
+#include "reporting/files.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+namespace reporting {
+namespace {
+
+[[noreturn]] void cannot_write(std::string const& name) { throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno)); }
+
+}  // namespace
+
+void check_writable(std::vector<std::string> const& names) {
+  for (auto const& name : names) {
+    if (name.empty()) continue;
+    if (std::ranges::count(names, name) > 1) throw std::runtime_error("options must name different files, got " + name + " twice");
+    if (!std::ofstream(name, std::ios::app)) cannot_write(name);
+  }
+}
+
+void write_file(std::string const& name, std::function<void(std::ostream&)> const& put) {
+  if (name.empty()) return;
+  std::ofstream file(name);
+  put(file);
+  file.close();
+  if (!file) cannot_write(name);
+}
+
+void check_standard_output() {
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) throw std::runtime_error("the standard output is closed");
+}
+
+}  // namespace reporting
