@@ -81,6 +81,7 @@
 #include "posenc/softmax/position_temperature.hpp"  //     Llama 4, Mistral
 #include "posenc/softmax/yarn_temperature.hpp"      //     YaRN's, on scores
 #include "posenc/softmax/constant_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"       //     a learned logit of no value; softmax-off-by-one
 #include "posenc/softmax/softmax.hpp"               // a row of scores to weights
 
 // attention: the four sites together (Eigen)

@@ -7,45 +7,58 @@
 #include <vector>
 
 #include "numbers.hpp"
+#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/half.hpp"
 #include "tolerance.hpp"
 
 namespace {
 
-using namespace posenc::detail;
+using namespace posenc;
 
-// Rows of odd sizes, apart from each other, with one number more between them.
-TEST(few_rows, are_the_products_of_their_definition) {
-  numbers::in_float_and_double([]<class T>() {
-    for (std::size_t const dims : {1u, 7u, 16u, 19u, 66u, 128u}) {
-      for (std::size_t const keys : {1u, 5u, 40u}) {
-        SCOPED_TRACE(testing::Message() << dims << " dims, " << keys << " keys");
-        auto const stride = static_cast<std::ptrdiff_t>(dims + 1), across = static_cast<std::ptrdiff_t>(keys + 1);
-        auto const q = numbers::random<T>(4 * (dims + 1), 1), k = numbers::random<T>(keys * (dims + 1), 2),
-                   w = numbers::random<T>(4 * (keys + 1), 3);
-        std::vector<T> scores(4 * (keys + 1), T{9}), outputs(4 * (dims + 1), T{9});
-        few_scores<4, T>({scores.data(), across}, T(0.5), {q.data(), stride}, {k.data(), stride}, keys, dims);
-        few_outputs<4, T>({outputs.data(), stride}, {w.data(), across}, {k.data(), stride}, keys, dims);
-        for (std::size_t r = 0; r < 4; ++r) {
-          for (std::size_t s = 0; s < keys; ++s) {
-            long double sum = 0;
-            for (std::size_t i = 0; i < dims; ++i)
-              sum += static_cast<long double>(q[r * (dims + 1) + i]) * static_cast<long double>(k[s * (dims + 1) + i]);
-            EXPECT_NEAR(static_cast<double>(scores[r * (keys + 1) + s]), static_cast<double>(sum / 2),
-                        tolerance::of_dot_product<T>(dims, static_cast<double>(dims)));
-          }
-          for (std::size_t i = 0; i < dims; ++i) {
-            long double sum = 0;
-            for (std::size_t s = 0; s < keys; ++s)
-              sum += static_cast<long double>(w[r * (keys + 1) + s]) * static_cast<long double>(k[s * (dims + 1) + i]);
-            EXPECT_NEAR(static_cast<double>(outputs[r * (dims + 1) + i]), static_cast<double>(sum),
-                        tolerance::of_dot_product<T>(keys, static_cast<double>(keys)));
-          }
-          EXPECT_EQ(scores[r * (keys + 1) + keys], 9) << "what lies between rows is left alone";
-          EXPECT_EQ(outputs[r * (dims + 1) + dims], 9);
-        }
-      }
+/// Heads whose numbers have gaps between them, stored as S and computed with as T.
+template <class T, class S>
+void expect_products(std::size_t heads, std::size_t rows, std::size_t keys, std::size_t dims) {
+  SCOPED_TRACE(testing::Message() << heads << " heads, " << rows << " rows, " << keys << " keys, " << dims << " dims");
+  auto const q = numbers::random<T>(heads * rows * dims, 1), w = numbers::random<T>(heads * rows * keys, 2);
+  std::vector<S> stored;
+  for (auto const x : numbers::random<T>(keys * heads * (dims + 1), 3)) stored.push_back(S(x));
+  auto const across = static_cast<std::ptrdiff_t>(dims + 1);
+  heads_view<S const> const cache(stored.data(), {keys, heads, dims}, {static_cast<std::ptrdiff_t>(heads) * across, across});
+  auto const number = [&](std::size_t s, std::size_t head, std::size_t i) { return static_cast<long double>(load(cache(s, head)[i])); };
+
+  std::vector<T> scores(heads * rows * keys + 1, T{9}), outputs(heads * rows * dims + 1, T{1});
+  detail::few_scores<T, S>(scores.data(), T(0.5), q.data(), rows, cache);
+  detail::few_outputs<T, S>(outputs.data(), w.data(), rows, cache);
+  for (std::size_t row = 0; row < heads * rows; ++row) {
+    for (std::size_t s = 0; s < keys; ++s) {
+      long double sum = 0;
+      for (std::size_t i = 0; i < dims; ++i) sum += static_cast<long double>(q[row * dims + i]) * number(s, row / rows, i);
+      EXPECT_NEAR(static_cast<double>(scores[row * keys + s]), static_cast<double>(sum / 2),
+                  tolerance::of_dot_product<T>(dims, static_cast<double>(dims)));
     }
-  });
+    for (std::size_t i = 0; i < dims; ++i) {
+      long double sum = 1;  // what was there is added to
+      for (std::size_t s = 0; s < keys; ++s) sum += static_cast<long double>(w[row * keys + s]) * number(s, row / rows, i);
+      EXPECT_NEAR(static_cast<double>(outputs[row * dims + i]), static_cast<double>(sum),
+                  tolerance::of_dot_product<T>(keys + 1, static_cast<double>(keys + 1)));
+    }
+  }
+  EXPECT_EQ(scores.back(), 9) << "nothing is written beyond";
+  EXPECT_EQ(outputs.back(), 1);
+}
+
+TEST(few_rows, are_the_products_of_their_definition) {
+  for (std::size_t const dims : {1u, 7u, 16u, 19u, 66u, 128u}) {
+    for (std::size_t const keys : {1u, 5u, 40u}) {
+      expect_products<float, float>(1, 4, keys, dims);
+      expect_products<double, double>(2, 1, keys, dims);
+    }
+  }
+  for (std::size_t const rows : {1u, 2u, 4u, 5u, 8u}) {
+    expect_products<float, float>(3, rows, 33, 19);
+    expect_products<float, half>(3, rows, 33, 35);
+    expect_products<float, bfloat16>(3, rows, 33, 35);
+  }
 }
 
 }  // namespace

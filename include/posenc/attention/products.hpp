@@ -1,4 +1,4 @@
-// The two matrix products of attention, of one key-value head. (Eigen)
+// The two matrix products of attention. (Eigen)
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -12,11 +12,12 @@
 #endif
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "posenc/attention/few_rows.hpp"
+#include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 
@@ -25,79 +26,89 @@ namespace posenc::detail {
 template <class T>
 using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Rows that lie somewhere, a stride apart: a head of a view, one row a token.
+/// Rows that lie somewhere, a stride apart.
 template <class T>
-using rows_of = Eigen::Map<matrix<T> const, Eigen::Unaligned, Eigen::OuterStride<>>;
-
-/// Dense rows in memory that is made once for the largest of them: another size each time would be other memory each time.
-template <class T>
-using block_of = Eigen::Map<matrix<T>>;
+using rows_of = Eigen::Map<std::conditional_t<std::is_const_v<T>, matrix<std::remove_const_t<T>> const, matrix<T>>, Eigen::Unaligned,
+                           Eigen::OuterStride<>>;
 
 template <class T>
-block_of<T> block(std::vector<T>& numbers, std::size_t rows, std::size_t columns) {
-  if (numbers.size() < rows * columns) numbers.resize(rows * columns);
-  return {numbers.data(), static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns)};
+rows_of<T> dense_rows(T* numbers, std::size_t rows, std::size_t columns) {
+  return {numbers, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns),
+          Eigen::OuterStride<>(static_cast<Eigen::Index>(columns))};
 }
 
-/// The one head of a view.
+/// Some tokens of the one head of a view, one row a token.
 template <class T>
-rows_of<T> head_rows(heads_view<T const> const& head) {
-  return {head.tokens() == 0 ? nullptr : head(0, 0).data(), static_cast<Eigen::Index>(head.tokens()),
-          static_cast<Eigen::Index>(head.head_dim()), Eigen::OuterStride<>(head.strides().token)};
+rows_of<T const> token_rows(heads_view<T const> const& head, token_range tokens) {
+  return {head(tokens.first, 0).data(), static_cast<Eigen::Index>(tokens.last - tokens.first), static_cast<Eigen::Index>(head.head_dim()),
+          Eigen::OuterStride<>(head.strides().token)};
 }
 
-/// So many rows of dense numbers.
-template <class T>
-rows_of<T> dense_rows(std::vector<T> const& numbers, std::size_t rows) {
-  auto const dims = static_cast<Eigen::Index>(numbers.size() / rows);
-  return {numbers.data(), static_cast<Eigen::Index>(rows), dims, Eigen::OuterStride<>(dims)};
+/// Queries of some neighbouring kv heads: rows are [kv heads][queries][group], each over the keys of the hull of what its query sees.
+struct block_shape {
+  std::span<token_range const> ranges;  ///< of each query
+  token_range keys;                     ///< their hull
+  std::size_t kv_heads, group;
+
+  std::size_t queries() const noexcept { return ranges.size(); }
+  std::size_t rows_of_head() const noexcept { return queries() * group; }
+  std::size_t rows() const noexcept { return kv_heads * rows_of_head(); }
+  std::size_t seen() const noexcept { return keys.last - keys.first; }
+};
+
+/// So few rows a kv head read keys and values as they lie, of all kv heads at once. More are worth a product that first packs them.
+inline constexpr std::size_t few_rows = 8;
+
+/// So many rows share a rectangle's end.
+inline constexpr std::size_t rows_of_edge = 32;
+
+/// Calls product(rows as Eigen counts them: the first, how many; keys: the first within the block's, how many; and as tokens) for what
+/// queries see.
+void for_rectangles(block_shape const& b, auto const& product) {
+  in_rectangles(
+      b.ranges, std::max<std::size_t>(rows_of_edge / b.group, 1), [&](std::size_t query, std::size_t queries, token_range const& keys) {
+        auto const index = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
+        product(index(query * b.group), index(queries * b.group), index(keys.first - b.keys.first), index(keys.last - keys.first), keys);
+      });
 }
 
-/// Some of the rows.
-template <class T>
-rows_of<T> middle_rows(rows_of<T> const& rows, std::size_t first, std::size_t count) {
-  return {rows.data() + static_cast<Eigen::Index>(first) * rows.outerStride(), static_cast<Eigen::Index>(count), rows.cols(),
-          Eigen::OuterStride<>(rows.outerStride())};
-}
-
-/// So few rows of queries read the keys as they lie. More are worth a product that first packs them.
-inline constexpr Eigen::Index few_rows = 8;
-
-template <class T>
-strided_rows<T const> strided(rows_of<T> const& rows) {
-  return {rows.data(), rows.outerStride()};
-}
-
-/// scores = scale * q k^T
-template <class T>
-void multiply_scores(block_of<T> scores, T scale, rows_of<T> const& q, rows_of<T> const& k) {
-  if (q.rows() > few_rows) return void(scores.noalias() = scale * q * k.transpose());
-  auto const keys = static_cast<std::size_t>(k.rows()), dims = static_cast<std::size_t>(k.cols());
-  in_fours(static_cast<std::size_t>(q.rows()), [&](auto few, std::size_t row) {
-    auto const stride = static_cast<std::ptrdiff_t>(keys);
-    few_scores<few, T>({scores.data() + static_cast<std::ptrdiff_t>(row) * stride, stride}, scale, {strided(q)[row], q.outerStride()},
-                       strided(k), keys, dims);
-  });
+/// scores = scale * q k^T, where queries see something: elsewhere anything. q: [rows][head_dim] dense; k: all tokens of the kv heads.
+template <std::floating_point T, class S>
+void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& k, block_shape const& b) {
+  if (b.rows_of_head() <= few_rows) return few_scores<T, S>(scores, scale, q, b.rows_of_head(), k.slice_tokens(b.keys.first, b.seen()));
+  if constexpr (std::same_as<S, T>) {  // one kv head
+    auto all = dense_rows(scores, b.rows(), b.seen());
+    auto const queries = dense_rows(q, b.rows(), k.head_dim());
+    for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
+      all.block(row, column, rows, columns).noalias() = scale * queries.middleRows(row, rows) * token_rows(k, keys).transpose();
+    });
+  }
 }
 
 /// outputs = weights v. A value that is not seen may be anything, NaN included: a row that shows it is summed anew over what is seen.
-template <class T>
-void multiply_outputs(block_of<T> outputs, block_of<T> const& weights, rows_of<T> const& v) {
-  if (weights.rows() > few_rows) {
-    outputs.noalias() = weights * v;
-  } else {
-    auto const keys = static_cast<std::size_t>(v.rows()), dims = static_cast<std::size_t>(v.cols());
-    in_fours(static_cast<std::size_t>(weights.rows()), [&](auto few, std::size_t row) {
-      few_outputs<few, T>({outputs.data() + row * dims, outputs.cols()}, {weights.data() + row * keys, weights.cols()}, strided(v), keys,
-                          dims);
+template <std::floating_point T, class S>
+void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v, block_shape const& b) {
+  auto const dims = v.head_dim();
+  std::fill_n(outputs, b.rows() * dims, T{0});
+  if (b.rows_of_head() <= few_rows) {
+    few_outputs<T, S>(outputs, weights, b.rows_of_head(), v.slice_tokens(b.keys.first, b.seen()));
+  } else if constexpr (std::same_as<S, T>) {
+    auto all = dense_rows(outputs, b.rows(), dims);
+    auto const of_keys = dense_rows(weights, b.rows(), b.seen());
+    for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
+      all.middleRows(row, rows).noalias() += of_keys.block(row, column, rows, columns) * token_rows(v, keys);
     });
   }
-  for (Eigen::Index t = 0; t < outputs.rows(); ++t) {
-    std::span<T const> const row(outputs.data() + t * outputs.cols(), static_cast<std::size_t>(outputs.cols()));
-    if (std::ranges::all_of(row, [](T x) { return is_finite(static_cast<double>(x)); })) continue;
-    outputs.row(t).setZero();
-    for (Eigen::Index s = 0; s < weights.cols(); ++s) {
-      if (weights(t, s) != 0) outputs.row(t) += weights(t, s) * v.row(s);
+  for (std::size_t row = 0; row < b.rows(); ++row) {
+    std::span<T> const output(outputs + row * dims, dims);
+    if (std::ranges::all_of(output, [](T x) { return is_finite(static_cast<double>(x)); })) continue;
+    std::ranges::fill(output, T{0});
+    auto const [first, last] = b.ranges[row % b.rows_of_head() / b.group];
+    for (auto s = first; s < last; ++s) {
+      auto const weight = weights[row * b.seen() + s - b.keys.first];
+      if (weight == 0) continue;
+      auto const value = v(s, row / b.rows_of_head());
+      for (std::size_t i = 0; i < dims; ++i) output[i] += weight * load(value[i]);
     }
   }
 }

@@ -1,9 +1,12 @@
 // The encodings that are used together, each at its own site.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <tuple>
 #include <utility>
 
+#include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/sites.hpp"
 
 namespace posenc {
@@ -46,6 +49,14 @@ class scheme {
     });
     return beta;
   }
+  /// Of several sinks: what one would be that takes as much as all. Of none, a logit that takes nothing.
+  double sink(std::size_t head) const {
+    double all = std::numeric_limits<double>::lowest();
+    for_each([&]<class E>(E const& e) {
+      if constexpr (adds_sink<E>) all = detail::log_add_exp(all, e.sink(head));
+    });
+    return all;
+  }
 
  private:
   void for_each(auto&& act) const {
@@ -60,12 +71,13 @@ namespace detail {
 template <class E>
 struct acts {
   static constexpr bool on_embeddings = acts_on_embeddings<E>, on_queries_and_keys = acts_on_queries_and_keys<E>,
-                        on_scores = acts_on_scores<E>, on_softmax = acts_on_softmax<E>;
+                        on_scores = acts_on_scores<E>, on_softmax = acts_on_softmax<E>, sinks = adds_sink<E>;
 };
 template <class... Es>
 struct acts<scheme<Es...>> {
   static constexpr bool on_embeddings = (acts<Es>::on_embeddings || ...), on_queries_and_keys = (acts<Es>::on_queries_and_keys || ...),
-                        on_scores = (acts<Es>::on_scores || ...), on_softmax = (acts<Es>::on_softmax || ...);
+                        on_scores = (acts<Es>::on_scores || ...), on_softmax = (acts<Es>::on_softmax || ...),
+                        sinks = (acts<Es>::sinks || ...);
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
@@ -45,10 +46,17 @@ concept acts_on_softmax = requires(E const& e, row_statistics const& row) {
   { e.inverse_temperature(row) } -> std::convertible_to<double>;
 };
 
+/// (4) Answers a head with a logit that joins the denominator of its rows, beside exp(beta * row), and has no value.
+template <class E>
+concept adds_sink = requires(E const& e, std::size_t head) {
+  { e.sink(head) } -> std::convertible_to<double>;
+};
+
 // clang-format on
 
 /// Acts at one site or at several. What matches none is a compile error wherever an encoding is asked for.
 template <class E>
-concept positional_encoding = acts_on_embeddings<E> || acts_on_queries_and_keys<E> || acts_on_scores<E> || acts_on_softmax<E>;
+concept positional_encoding =
+    acts_on_embeddings<E> || acts_on_queries_and_keys<E> || acts_on_scores<E> || acts_on_softmax<E> || adds_sink<E>;
 
 }  // namespace posenc

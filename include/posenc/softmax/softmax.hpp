@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 
+#include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/row_statistics.hpp"
 #include "posenc/softmax/exponential.hpp"
 
@@ -25,6 +26,9 @@ template <std::floating_point T>
 constexpr bool is_masked(T score) noexcept {
   return score < std::numeric_limits<T>::lowest() / 2;
 }
+
+/// A logit that takes nothing.
+inline constexpr double no_sink = std::numeric_limits<double>::lowest();
 
 namespace detail {
 
@@ -122,6 +126,24 @@ double weigh(T const* row, T* weights, std::size_t count, T max, double beta) no
   return sum;
 }
 
+/// e^largest times the sum of the exponentials of a row.
+struct scaled_sum {
+  double largest, sum;
+};
+
+struct row_share {
+  double log_sum_exp;  ///< ln(e^largest sum + e^sink)
+  double share;        ///< what makes weights of the exponentials: 1 / sum without a sink; 0 where there are none
+};
+
+inline row_share share_of(scaled_sum const& row, double sink) noexcept {
+  if (row.sum == 0) return {is_masked(sink) ? masked_score<double> : sink, 0};
+  auto const log_sum_exp = row.largest + std::log(row.sum);
+  if (is_masked(sink)) return {log_sum_exp, 1 / row.sum};
+  auto const all = log_add_exp(log_sum_exp, sink);
+  return {all, std::exp(row.largest - all)};
+}
+
 /// Statistics of a row whose exponentials were summed.
 inline row_statistics statistics_of(exponential_sums const& sums, double max, std::size_t head, std::int64_t query_position) noexcept {
   row_statistics row{.head = head, .query_position = query_position};
@@ -146,12 +168,12 @@ row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::
 
 /// scores -> softmax(inverse_temperature * scores) in place: weights that sum to 1, 0 where masked; all 0 if every key is masked.
 /// `row`: the statistics of these very scores; inverse_temperature finite and at least 0, not checked. NaN, or +infinity, among the scores
-/// makes every weight NaN.
+/// makes every weight NaN. `sink`: a logit that takes its share too, so that weights sum to less than 1; it is not multiplied.
 template <std::floating_point T>
-void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1) noexcept {
+void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1, double sink = no_sink) noexcept {
   auto const sum = detail::weigh(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
   if (row.keys == 0) return;
-  auto const share = static_cast<T>(1 / sum);
+  auto const share = static_cast<T>(detail::share_of({inverse_temperature * row.max, sum}, sink).share);
   for (auto& x : scores) x *= share;
 }
 

@@ -1,0 +1,157 @@
+// Sites 1 to 3: the masked scores of all queries, a block of them at a time.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/products.hpp"
+#include "posenc/attention/visible_keys.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/core/storage.hpp"
+
+namespace posenc::detail {
+
+/// Some tokens and heads of a view as dense numbers, [tokens][heads][head_dim], to be computed with.
+template <class T, class S>
+heads_view<T> copied(T* to, heads_view<S> const& x) {
+  heads_view<T> const copy(to, x.shape());
+  for (std::size_t token = 0; token < x.tokens(); ++token) {
+    for (std::size_t head = 0; head < x.heads(); ++head) {
+      for (auto const& number : x(token, head)) *to++ = load(number);
+    }
+  }
+  return copy;
+}
+template <class T, class S>
+heads_view<T> copied(std::vector<T>& numbers, heads_view<S> const& x) {
+  numbers.resize(x.tokens() * x.heads() * x.head_dim());
+  return copied(numbers.data(), x);
+}
+
+/// What is computed with, T, of heads that are not changed: themselves if they are stored so.
+template <class T, class S>
+heads_view<T const> as_computed(std::vector<T>& numbers, heads_view<S> const& x) {
+  if constexpr (std::same_as<std::remove_const_t<S>, T>) {
+    return x;
+  } else {
+    return copied<T>(numbers, x);
+  }
+}
+
+/// One row of a block.
+template <class T>
+struct block_row {
+  std::size_t query, head;  ///< of all queries, of all heads
+  token_range keys;         ///< what it may see
+  std::span<T> scores;      ///< of those keys
+};
+
+template <std::floating_point T, positional_encoding Encoding>
+class score_blocks {
+ public:
+  using acts = detail::acts<Encoding>;
+  static constexpr bool changes_keys = acts::on_embeddings || acts::on_queries_and_keys;
+
+  score_blocks(Encoding const& encoding, attention_arguments const& given)
+      : sites_(encoding), given_(given), visible_(given.visible, given.query_positions, given.key_positions), ranges_(given.queries) {
+    for (std::size_t t = 0; t < given.queries; ++t) ranges_[t] = visible_.around(t);
+  }
+
+  scheme<Encoding> const& sites() const noexcept { return sites_; }
+
+  /// Whether queries are so few that keys and values are read where they lie, all kv heads at once.
+  bool few() const noexcept { return given_.queries * given_.group <= few_rows; }
+
+  /// How many queries make a block.
+  std::size_t queries() const noexcept { return std::max<std::size_t>(rows_of_block / given_.group, 1); }
+
+  /// Keys of one kv head, [keys][1][head_dim], with their positions in them.
+  template <class K>
+  heads_view<T const> encoded_keys(std::vector<T>& numbers, heads_view<K> const& k) const {
+    if constexpr (!changes_keys) {
+      return as_computed<T>(numbers, k);
+    } else {
+      auto const copy = copied<T>(numbers, k);
+      sites_.embed(copy, given_.key_positions);        // (1) embeddings
+      sites_.encode_keys(copy, given_.key_positions);  // (2) queries and keys
+      return copy;
+    }
+  }
+
+  /// The block of queries from `first` on, of the heads of k, which are kv heads from `kv_head` on. q: all queries, all heads.
+  /// False if they see no key.
+  template <class Q, class K>
+  bool compute(heads_view<Q> const& q, std::size_t first, heads_view<K const> const& k, std::size_t kv_head) {
+    auto const count = std::min(queries(), given_.queries - first);
+    first_ = first, kv_head_ = kv_head;
+    auto const ranges = std::span<token_range const>(ranges_).subspan(first, count);
+    shape_ = {ranges, hull(ranges), k.heads(), given_.group};
+    if (shape_.seen() == 0) return false;
+    auto const positions = positions_view(given_.query_positions).subspan(first, count);
+    q_numbers_.resize(shape_.rows() * given_.head_dim);
+    for (std::size_t i = 0; i < k.heads(); ++i) {
+      auto const part = q.slice_tokens(first, count).slice_heads((kv_head + i) * given_.group, given_.group);
+      auto const copy = copied<T>(q_numbers_.data() + i * shape_.rows_of_head() * given_.head_dim, part);
+      sites_.embed(copy, positions);           // (1) embeddings
+      sites_.encode_queries(copy, positions);  // (2) queries and keys
+    }
+    if (!numbers_) numbers_ = std::make_unique_for_overwrite<T[]>(largest_block(k.heads()));
+    multiply_scores<T, K>(numbers_.get(), static_cast<T>(given_.scale), q_numbers_.data(), k, shape_);
+    for (std::size_t i = 0; i < shape_.rows(); ++i) {
+      auto const row = (*this)[i];
+      if constexpr (acts::on_scores) adjust(row, i);  // (3) scores
+      visible_.hide(row.query, row.keys, row.scores);
+    }
+    return true;
+  }
+
+  block_shape const& shape() const noexcept { return shape_; }
+  T* data() noexcept { return numbers_.get(); }                                  ///< [rows][seen]; beside what a row may see it is not set
+  std::vector<T> const& encoded_queries() const noexcept { return q_numbers_; }  ///< [rows][head_dim]
+
+  block_row<T> operator[](std::size_t row) noexcept {
+    auto const of_head = row % shape_.rows_of_head(), query = of_head / shape_.group;
+    auto const [first, last] = shape_.ranges[query];
+    auto* const scores = numbers_.get() + row * shape_.seen() + (first == last ? 0 : first - shape_.keys.first);
+    return {first_ + query,
+            (kv_head_ + row / shape_.rows_of_head()) * shape_.group + of_head % shape_.group,
+            {first, last},
+            {scores, last - first}};
+  }
+
+ private:
+  static constexpr std::size_t rows_of_block = 128;
+
+  void adjust(block_row<T> const& row, std::size_t i) const {
+    sites_.adjust_scores(score_row<T>{row.scores, row.head, given_.query_positions[row.query],
+                                      positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
+                                      std::span<T const>(q_numbers_).subspan(i * given_.head_dim, given_.head_dim)});
+  }
+
+  std::size_t largest_block(std::size_t kv_heads) const {
+    std::size_t most = 0;
+    for (std::size_t first = 0; first < given_.queries; first += queries()) {
+      auto const ranges = std::span<token_range const>(ranges_).subspan(first, std::min(queries(), given_.queries - first));
+      auto const [from, to] = hull(ranges);
+      most = std::max(most, ranges.size() * (to - from));
+    }
+    return most * kv_heads * given_.group;
+  }
+
+  scheme<Encoding> sites_;
+  attention_arguments const& given_;
+  visible_keys visible_;
+  std::vector<token_range> ranges_;
+  std::size_t first_ = 0, kv_head_ = 0;
+  block_shape shape_ = {};
+  std::vector<T> q_numbers_;
+  std::unique_ptr<T[]> numbers_;
+};
+
+}  // namespace posenc::detail

@@ -1,0 +1,46 @@
+// Attention sinks: a logit that takes its share of every row and gives nothing.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/sites.hpp"
+
+namespace posenc {
+
+/// p_s = e^(beta x_s) / (e^sink_h + sum_j e^(beta x_j)): weights of a row sum to less than 1, so that a head may attend to nothing much.
+/// The sink is learned, one a head, and no temperature multiplies it. [gpt-oss; Xiao 2023]
+/// Throws std::invalid_argument unless there is a head and each logit is finite.
+class attention_sinks {
+ public:
+  /// logits: [heads], of one layer.
+  explicit attention_sinks(std::vector<double> logits) : logits_(std::move(logits)) {
+    detail::require(!logits_.empty(), "attention_sinks: there must be a logit for at least one head, got none");
+    for (std::size_t head = 0; head < logits_.size(); ++head) {
+      detail::require(is_finite(logits_[head]), "attention_sinks: logits must be finite, got ", logits_[head], " for head ", head);
+    }
+  }
+
+  std::size_t heads() const noexcept { return logits_.size(); }
+
+  /// Site 4. Throws std::invalid_argument unless the head has a logit.
+  double sink(std::size_t head) const {
+    detail::require(head < heads(), "attention_sinks: the head must be below ", heads(), ", got ", head);
+    return logits_[head];
+  }
+
+ private:
+  std::vector<double> logits_;
+};
+
+/// Sinks of 0: p_s = e^x_s / (1 + sum_j e^x_j), "softmax1". [Miller 2023]
+struct softmax_off_by_one {
+  /// Site 4.
+  static constexpr double sink(std::size_t) noexcept { return 0; }
+};
+
+static_assert(adds_sink<attention_sinks> && adds_sink<softmax_off_by_one>);
+
+}  // namespace posenc
