@@ -5,7 +5,8 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <type_traits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
@@ -27,6 +28,39 @@ struct attention_result {
   std::vector<T> weights;  ///< [heads][queries][keys]
 };
 
+/// Results and all memory of calls one after another, for those who count each: of one thread at a time.
+///
+///     attention_workspace<float> workspace;
+///     auto const& result = attention(q, k, v, encoding, options, workspace);    // good until the next call
+template <std::floating_point T>
+struct attention_workspace {
+  attention_result<T> result;
+  detail::score_memory<T> blocks;
+  std::vector<T> keys, values, exponentials, outputs;
+  std::vector<double> shares;
+};
+
+namespace detail {
+
+/// Scores to e^(beta (x - max)) in place; their sum with what was taken out. beta is temperature(statistics, max), or 1 without.
+template <bool Temperature, std::floating_point T>
+scaled_sum exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]] auto const& temperature) {
+  auto const max = largest(x.data(), x.size());
+  auto const top = static_cast<double>(max);
+  if constexpr (!Temperature) {
+    return {top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials};
+  } else {
+    if (memory.size() < x.size()) memory.resize(x.size() + x.size() / 2);
+    auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
+    auto const beta = temperature(plain, top);
+    if (beta != 1) return {beta * top, weigh(x.data(), x.data(), x.size(), max, beta)};
+    std::copy_n(memory.data(), x.size(), x.data());
+    return {top, plain.exponentials};
+  }
+}
+
+}  // namespace detail
+
 /// softmax(scale * q k^T under the encoding) v. T is float, or double where q is; half and bfloat16 are computed with as float.
 ///
 ///     q [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim], any strides
@@ -38,24 +72,29 @@ struct attention_result {
 /// Throws std::invalid_argument unless the shapes, positions and packed sequences agree and kv_heads divides heads.
 /// Memory beside the results: 128 rows of scores; a head of keys and of values, unless they are read as they are stored.
 template <class Q, class K, class V, positional_encoding Encoding>
-attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-                                            Encoding const& encoding, attention_options const& options = {}) {
+attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+                                                   Encoding const& encoding, attention_options const& options,
+                                                   attention_workspace<arithmetic_t<Q>>& workspace) {
   using T = arithmetic_t<Q>;
   static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>, "q, k and v are doubles, or none of them");
   auto const given = detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), options);
   auto const queries = given.queries, keys = given.keys, heads = given.heads, value_dim = given.value_dim;
-  attention_result<T> result;
-  result.outputs.resize(queries * heads * value_dim);
-  result.log_sum_exp.assign(queries * heads, masked_score<double>);
-  if (options.keep_scores) result.scores.assign(heads * queries * keys, masked_score<T>);
-  if (options.keep_weights) result.weights.resize(heads * queries * keys);
+  auto& result = workspace.result;
+  result.outputs.assign(queries * heads * value_dim, T{0});
+  result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
+  result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
+  scheme<Encoding> const sites(encoding);
+  using acts = detail::acts<Encoding>;
+  auto const sink_of = [&]([[maybe_unused]] std::size_t head) {
+    if constexpr (acts::sinks) return sites.sink(head);
+    return no_sink;
+  };
+  result.log_sum_exp.resize(queries * heads);
+  for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = detail::share_of({0, 0}, sink_of(i % heads)).log_sum_exp;
   if (queries == 0 || heads == 0 || keys == 0) return result;
 
   // (1) embeddings, (2) queries and keys, (3) scores
-  detail::score_blocks<T, Encoding> scores(encoding, given);
-  using acts = detail::acts<Encoding>;
-  std::vector<T> exponentials, outputs;
-  std::vector<double> shares;
+  detail::score_blocks<T, Encoding> scores(sites, given, workspace.blocks);
   auto const at_keys = [&](auto const& row) { return (row.head * queries + row.query) * keys + row.keys.first; };
   auto const attend = [&](auto const& k_heads, auto const& v_heads, std::size_t kv_head) {
     for (std::size_t first = 0; first < queries; first += scores.queries()) {
@@ -65,43 +104,26 @@ attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K
       auto* const weights = scores.data();
 
       // (4) softmax
-      shares.assign(block.rows(), 0);
+      workspace.shares.assign(block.rows(), 0);
       for (std::size_t i = 0; i < block.rows(); ++i) {
         auto const row = scores[i];
-        auto* const x = row.scores.data();
-        auto const count = row.scores.size();
         if (options.keep_scores) std::ranges::copy(row.scores, result.scores.data() + at_keys(row));
-        auto const max = detail::largest(x, count);
-        detail::scaled_sum sum{static_cast<double>(max), 0};
-        if constexpr (acts::on_softmax) {
-          exponentials.resize(std::max(exponentials.size(), count));
-          auto const plain = detail::exponentials<true>(x, exponentials.data(), count, max);
-          auto const beta =
-              scores.sites().inverse_temperature(detail::statistics_of(plain, sum.largest, row.head, given.query_positions[row.query]));
-          if (beta == 1) {
-            sum.sum = plain.exponentials;
-            std::copy_n(exponentials.data(), count, x);
-          } else {
-            sum = {beta * sum.largest, detail::weigh(x, x, count, max, beta)};
-          }
-        } else {
-          sum.sum = detail::exponentials<false>(x, x, count, max).exponentials;
-        }
-        auto sink = no_sink;
-        if constexpr (acts::sinks) sink = scores.sites().sink(row.head);
-        auto const [log_sum_exp, share] = detail::share_of(sum, sink);
+        auto const sum = detail::exponentiate<acts::on_softmax>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
+          return sites.inverse_temperature(detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
+        });
+        auto const [log_sum_exp, share] = detail::share_of(sum, sink_of(row.head));
         result.log_sum_exp[row.query * heads + row.head] = log_sum_exp;
-        shares[i] = share;
-        std::fill(weights + i * seen, x, T{0});
-        std::fill(x + count, weights + (i + 1) * seen, T{0});
+        workspace.shares[i] = share;
+        std::fill(weights + i * seen, row.scores.data(), T{0});
+        std::fill(row.scores.data() + row.scores.size(), weights + (i + 1) * seen, T{0});
       }
 
-      outputs.resize(block.rows() * value_dim);
-      detail::multiply_outputs<T>(outputs.data(), weights, v_heads, block);
+      workspace.outputs.resize(block.rows() * value_dim);
+      detail::multiply_outputs<T>(workspace.outputs.data(), weights, v_heads, block);
       for (std::size_t i = 0; i < block.rows(); ++i) {
         auto const row = scores[i];
-        auto const scaled = [share = static_cast<T>(shares[i])](T number) { return number * share; };
-        auto const* const output = outputs.data() + i * value_dim;
+        auto const scaled = [share = static_cast<T>(workspace.shares[i])](T number) { return number * share; };
+        auto const* const output = workspace.outputs.data() + i * value_dim;
         std::transform(output, output + value_dim, result.outputs.data() + (row.query * heads + row.head) * value_dim, scaled);
         if (options.keep_weights) std::ranges::transform(row.scores, result.weights.data() + at_keys(row), scaled);
       }
@@ -113,12 +135,20 @@ attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K
       return result;
     }
   }
-  std::vector<T> k_numbers, v_numbers;
   for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-    attend(scores.encoded_keys(k_numbers, k.slice_heads(kv_head, 1)), detail::as_computed<T>(v_numbers, v.slice_heads(kv_head, 1)),
-           kv_head);
+    attend(scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1)),
+           detail::as_computed<T>(workspace.values, v.slice_heads(kv_head, 1)), kv_head);
   }
   return result;
+}
+
+/// The same, once.
+template <class Q, class K, class V, positional_encoding Encoding>
+attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+                                            Encoding const& encoding, attention_options const& options = {}) {
+  attention_workspace<arithmetic_t<Q>> workspace;
+  attention(q, k, v, encoding, options, workspace);
+  return std::move(workspace.result);
 }
 
 }  // namespace posenc

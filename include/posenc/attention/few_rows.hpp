@@ -19,62 +19,86 @@ struct strided_rows {
   std::ptrdiff_t stride;
   T* operator[](std::size_t row) const noexcept { return numbers + static_cast<std::ptrdiff_t>(row) * stride; }
   strided_rows from(std::size_t row) const noexcept { return {(*this)[row], stride}; }
+  strided_rows beside(std::size_t column) const noexcept { return {numbers + column, stride}; }
 };
 
-/// So many tokens of a cache are read head by head before the next ones: their pages stay known to the CPU. Meanwhile the next but so many
-/// are fetched, for where heads lie apart it foresees nothing.
-inline constexpr std::size_t tokens_at_once = 16;
+/// A cache is read so many tokens at once, head by head: nearly in the order in which it lies, whatever a head's own numbers are apart.
+/// Meanwhile the same head of the next ones is fetched. Not of later ones: heads of equal index may share a few sets of the cache.
+inline constexpr std::size_t tokens_at_once = 4;
 
-/// scores[r][s] = scale * <q[r], k[s]> for Rows queries.
-template <std::size_t Rows, std::floating_point T, class S>
-void few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, strided_rows<S const> k, std::size_t keys,
-                std::size_t dims) noexcept {
+/// scores[r][s] = scale * <q[r], k[s]> for Rows queries and Keys keys.
+template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
+[[gnu::always_inline]] inline void few_by_few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, strided_rows<S const> k,
+                                                     std::size_t dims) noexcept {
   using number = typename lanes<T>::number;
   constexpr auto size = lanes<T>::size;
-  for (std::size_t s = 0; s < keys; ++s) {
-    number sums[Rows];
-    T rest[Rows] = {};
-    std::fill_n(sums, Rows, number(T{0}));
-    auto const* const key = k[s];
-    std::size_t i = 0;
-    for (; i + size <= dims; i += size) {
-      auto const of_key = lanes<S>::load(key + i);
-      for (std::size_t r = 0; r < Rows; ++r) sums[r] = lanes<T>::multiply_add(lanes<T>::load(q[r] + i), of_key, sums[r]);
+  number products[Rows * Keys];
+  std::array<T, Rows * Keys> sums;
+  std::fill_n(products, Rows * Keys, number(T{0}));
+  std::size_t i = 0;
+  for (; i + size <= dims; i += size) {
+    number queries[Rows];
+    for (std::size_t r = 0; r < Rows; ++r) queries[r] = lanes<T>::load(q[r] + i);
+    for (std::size_t s = 0; s < Keys; ++s) {
+      auto const key = lanes<S>::load(k[s] + i);
+      for (std::size_t r = 0; r < Rows; ++r) products[r * Keys + s] = lanes<T>::multiply_add(queries[r], key, products[r * Keys + s]);
     }
-    for (; i < dims; ++i) {
-      for (std::size_t r = 0; r < Rows; ++r) rest[r] += q[r][i] * load(key[i]);
+  }
+  if constexpr (Rows * Keys == size) {
+    lanes<T>::store(sums.data(), lanes<T>::sums(products));
+  } else {
+    for (std::size_t n = 0; n < sums.size(); ++n) sums[n] = lanes<T>::sum(products[n]);
+  }
+  for (; i < dims; ++i) {
+    for (std::size_t s = 0; s < Keys; ++s) {
+      for (std::size_t r = 0; r < Rows; ++r) sums[r * Keys + s] += q[r][i] * load(k[s][i]);
     }
-    for (std::size_t r = 0; r < Rows; ++r) scores[r][s] = scale * (lanes<T>::sum(sums[r]) + rest[r]);
+  }
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t s = 0; s < Keys; ++s) scores[r][s] = scale * sums[r * Keys + s];
   }
 }
 
-/// outputs[r] += sum_s weights[r][s] v[s] for Rows queries; a few registers of every value at a time.
+/// The same for any number of keys: as many at a time as make registers that are summed together.
+template <std::size_t Rows, std::floating_point T, class S>
+void few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, strided_rows<S const> k, std::size_t keys,
+                std::size_t dims) noexcept {
+  constexpr std::size_t together = lanes<T>::size % Rows == 0 ? lanes<T>::size / Rows : 1;
+  std::size_t s = 0;
+  for (; s + together <= keys; s += together) few_by_few_scores<Rows, together, T, S>(scores.beside(s), scale, q, k.from(s), dims);
+  for (; s < keys; ++s) few_by_few_scores<Rows, 1, T, S>(scores.beside(s), scale, q, k.from(s), dims);
+}
+
+/// outputs[r] += sum_s weights[r][s] v[s] for Rows queries, and Width registers of each value.
+template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
+[[gnu::always_inline]] inline void few_by_few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, strided_rows<S const> v,
+                                                      std::size_t keys) noexcept {
+  constexpr std::size_t size = lanes<T>::size;
+  typename lanes<T>::number sums[Rows][Width];
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t j = 0; j < Width; ++j) sums[r][j] = lanes<T>::load(outputs[r] + j * size);
+  }
+  for (std::size_t s = 0; s < keys; ++s) {
+    for (std::size_t j = 0; j < Width; ++j) {
+      auto const value = lanes<S>::load(v[s] + j * size);
+      for (std::size_t r = 0; r < Rows; ++r) {
+        sums[r][j] = lanes<T>::multiply_add(typename lanes<T>::number(weights[r][s]), value, sums[r][j]);
+      }
+    }
+  }
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t j = 0; j < Width; ++j) lanes<T>::store(outputs[r] + j * size, sums[r][j]);
+  }
+}
+
+/// The same for whole values.
 template <std::size_t Rows, std::floating_point T, class S>
 void few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, strided_rows<S const> v, std::size_t keys,
                  std::size_t dims) noexcept {
-  using number = typename lanes<T>::number;
   constexpr std::size_t size = lanes<T>::size, wide = many_registers ? 4 : 2;
   std::size_t i = 0;
-  auto const columns = [&]<std::size_t Width>(std::integral_constant<std::size_t, Width>) {
-    for (; i + Width * size <= dims; i += Width * size) {
-      number sums[Rows][Width];
-      for (std::size_t r = 0; r < Rows; ++r) {
-        for (std::size_t j = 0; j < Width; ++j) sums[r][j] = lanes<T>::load(outputs[r] + i + j * size);
-      }
-      for (std::size_t s = 0; s < keys; ++s) {
-        auto const* const value = v[s] + i;
-        for (std::size_t j = 0; j < Width; ++j) {
-          auto const of_value = lanes<S>::load(value + j * size);
-          for (std::size_t r = 0; r < Rows; ++r) sums[r][j] = lanes<T>::multiply_add(number(weights[r][s]), of_value, sums[r][j]);
-        }
-      }
-      for (std::size_t r = 0; r < Rows; ++r) {
-        for (std::size_t j = 0; j < Width; ++j) lanes<T>::store(outputs[r] + i + j * size, sums[r][j]);
-      }
-    }
-  };
-  columns(std::integral_constant<std::size_t, wide>());
-  columns(std::integral_constant<std::size_t, 1>());
+  for (; i + wide * size <= dims; i += wide * size) few_by_few_outputs<Rows, wide, T, S>(outputs.beside(i), weights, v.beside(i), keys);
+  for (; i + size <= dims; i += size) few_by_few_outputs<Rows, 1, T, S>(outputs.beside(i), weights, v.beside(i), keys);
   for (; i < dims; ++i) {
     for (std::size_t r = 0; r < Rows; ++r) {
       for (std::size_t s = 0; s < keys; ++s) outputs[r][i] += weights[r][s] * load(v[s][i]);
@@ -89,16 +113,16 @@ void in_fours(std::size_t rows, auto const& few) {
   for (; row < rows; ++row) few(std::integral_constant<std::size_t, 1>(), row);
 }
 
-/// Calls some(head, first token, tokens) for all of a cache, in the order in which it is read, and fetches what comes next.
+/// Calls some(head, first token, tokens) for all of a cache, in the order in which it is read.
 template <class S>
 void for_tokens_at_once(heads_view<S> const& cache, auto const& some) {
   constexpr std::size_t line = 64 / sizeof(S);
   for (std::size_t first = 0; first < cache.tokens(); first += tokens_at_once) {
-    auto const tokens = std::min(tokens_at_once, cache.tokens() - first), next = first + tokens_at_once;
+    auto const tokens = std::min(tokens_at_once, cache.tokens() - first), next = first + tokens;
     for (std::size_t head = 0; head < cache.heads(); ++head) {
       for (std::size_t token = next; token < std::min(next + tokens_at_once, cache.tokens()); ++token) {
-        auto const row = cache(token, head);
-        for (std::size_t i = 0; i < row.size(); i += line) __builtin_prefetch(row.data() + i);
+        auto const* const numbers = cache(token, head).data();
+        for (std::size_t i = 0; i < cache.head_dim(); i += line) __builtin_prefetch(numbers + i);
       }
       some(head, first, tokens);
     }

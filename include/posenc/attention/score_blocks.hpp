@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -52,18 +51,24 @@ struct block_row {
   std::span<T> scores;      ///< of those keys
 };
 
+/// What blocks are computed in, kept from one call to the next.
+template <std::floating_point T>
+struct score_memory {
+  std::vector<token_range> ranges;  ///< of each query
+  std::vector<T> queries, scores;
+};
+
 template <std::floating_point T, positional_encoding Encoding>
 class score_blocks {
  public:
   using acts = detail::acts<Encoding>;
   static constexpr bool changes_keys = acts::on_embeddings || acts::on_queries_and_keys;
 
-  score_blocks(Encoding const& encoding, attention_arguments const& given)
-      : sites_(encoding), given_(given), visible_(given.visible, given.query_positions, given.key_positions), ranges_(given.queries) {
-    for (std::size_t t = 0; t < given.queries; ++t) ranges_[t] = visible_.around(t);
+  score_blocks(scheme<Encoding> const& sites, attention_arguments const& given, score_memory<T>& memory)
+      : sites_(sites), given_(given), visible_(given.visible, given.query_positions, given.key_positions), memory_(memory) {
+    memory_.ranges.resize(given.queries);
+    for (std::size_t t = 0; t < given.queries; ++t) memory_.ranges[t] = visible_.around(t);
   }
-
-  scheme<Encoding> const& sites() const noexcept { return sites_; }
 
   /// Whether queries are so few that keys and values are read where they lie, all kv heads at once.
   bool few() const noexcept { return given_.queries * given_.group <= few_rows; }
@@ -90,19 +95,19 @@ class score_blocks {
   bool compute(heads_view<Q> const& q, std::size_t first, heads_view<K const> const& k, std::size_t kv_head) {
     auto const count = std::min(queries(), given_.queries - first);
     first_ = first, kv_head_ = kv_head;
-    auto const ranges = std::span<token_range const>(ranges_).subspan(first, count);
+    auto const ranges = std::span<token_range const>(memory_.ranges).subspan(first, count);
     shape_ = {ranges, hull(ranges), k.heads(), given_.group};
     if (shape_.seen() == 0) return false;
     auto const positions = positions_view(given_.query_positions).subspan(first, count);
-    q_numbers_.resize(shape_.rows() * given_.head_dim);
+    memory_.queries.resize(shape_.rows() * given_.head_dim);
     for (std::size_t i = 0; i < k.heads(); ++i) {
       auto const part = q.slice_tokens(first, count).slice_heads((kv_head + i) * given_.group, given_.group);
-      auto const copy = copied<T>(q_numbers_.data() + i * shape_.rows_of_head() * given_.head_dim, part);
+      auto const copy = copied<T>(memory_.queries.data() + i * shape_.rows_of_head() * given_.head_dim, part);
       sites_.embed(copy, positions);           // (1) embeddings
       sites_.encode_queries(copy, positions);  // (2) queries and keys
     }
-    if (!numbers_) numbers_ = std::make_unique_for_overwrite<T[]>(largest_block(k.heads()));
-    multiply_scores<T, K>(numbers_.get(), static_cast<T>(given_.scale), q_numbers_.data(), k, shape_);
+    if (memory_.scores.empty() || memory_.scores.size() < shape_.rows() * shape_.seen()) memory_.scores.resize(largest_block(k.heads()));
+    multiply_scores<T, K>(memory_.scores.data(), static_cast<T>(given_.scale), memory_.queries.data(), k, shape_);
     for (std::size_t i = 0; i < shape_.rows(); ++i) {
       auto const row = (*this)[i];
       if constexpr (acts::on_scores) adjust(row, i);  // (3) scores
@@ -112,13 +117,13 @@ class score_blocks {
   }
 
   block_shape const& shape() const noexcept { return shape_; }
-  T* data() noexcept { return numbers_.get(); }                                  ///< [rows][seen]; beside what a row may see it is not set
-  std::vector<T> const& encoded_queries() const noexcept { return q_numbers_; }  ///< [rows][head_dim]
+  T* data() noexcept { return memory_.scores.data(); }  ///< [rows][seen]; beside what a row may see it is not set
+  std::vector<T> const& encoded_queries() const noexcept { return memory_.queries; }  ///< [rows][head_dim]
 
   block_row<T> operator[](std::size_t row) noexcept {
     auto const of_head = row % shape_.rows_of_head(), query = of_head / shape_.group;
     auto const [first, last] = shape_.ranges[query];
-    auto* const scores = numbers_.get() + row * shape_.seen() + (first == last ? 0 : first - shape_.keys.first);
+    auto* const scores = memory_.scores.data() + row * shape_.seen() + (first == last ? 0 : first - shape_.keys.first);
     return {first_ + query,
             (kv_head_ + row / shape_.rows_of_head()) * shape_.group + of_head % shape_.group,
             {first, last},
@@ -131,27 +136,25 @@ class score_blocks {
   void adjust(block_row<T> const& row, std::size_t i) const {
     sites_.adjust_scores(score_row<T>{row.scores, row.head, given_.query_positions[row.query],
                                       positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
-                                      std::span<T const>(q_numbers_).subspan(i * given_.head_dim, given_.head_dim)});
+                                      std::span<T const>(memory_.queries).subspan(i * given_.head_dim, given_.head_dim)});
   }
 
   std::size_t largest_block(std::size_t kv_heads) const {
     std::size_t most = 0;
     for (std::size_t first = 0; first < given_.queries; first += queries()) {
-      auto const ranges = std::span<token_range const>(ranges_).subspan(first, std::min(queries(), given_.queries - first));
+      auto const ranges = std::span<token_range const>(memory_.ranges).subspan(first, std::min(queries(), given_.queries - first));
       auto const [from, to] = hull(ranges);
       most = std::max(most, ranges.size() * (to - from));
     }
     return most * kv_heads * given_.group;
   }
 
-  scheme<Encoding> sites_;
+  scheme<Encoding> const& sites_;
   attention_arguments const& given_;
   visible_keys visible_;
-  std::vector<token_range> ranges_;
+  score_memory<T>& memory_;
   std::size_t first_ = 0, kv_head_ = 0;
   block_shape shape_ = {};
-  std::vector<T> q_numbers_;
-  std::unique_ptr<T[]> numbers_;
 };
 
 }  // namespace posenc::detail

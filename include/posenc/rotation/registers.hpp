@@ -75,6 +75,23 @@ struct register_arithmetic {
     }
   }
 
+  /// The sum of each of `size` registers.
+  static number sums(number const* x) noexcept {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(Number) == 4) {  // xsimd 8.1 mixes up their order
+      __m512 fours[4];                    // per quarter of a register: a partial sum of each of four registers
+      for (std::size_t i = 0; i < 4; ++i) {
+        auto const two = [](__m512 a, __m512 b) { return _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b)); };
+        auto const first = two(x[4 * i].data, x[4 * i + 1].data), second = two(x[4 * i + 2].data, x[4 * i + 3].data);
+        fours[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(first, second)) + _mm512_castpd_ps(_mm512_unpackhi_pd(first, second));
+      }
+      auto const quarters = [](__m512 a, __m512 b) { return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd); };
+      return number(quarters(quarters(fours[0], fours[1]), quarters(fours[2], fours[3])));
+    }
+#endif
+    return xsimd::haddp(x);
+  }
+
   /// x1 x0 x3 x2 ... of x0 x1 x2 x3 ...
   static number neighbours_swapped(number const& x) noexcept {
     struct neighbour {

@@ -35,6 +35,13 @@ inline constexpr auto taylor_of_exponential = [] {
   return coefficients;
 }();
 
+/// The number as it stands, whatever -ffast-math makes of what follows.
+[[gnu::always_inline]] inline void as_written([[maybe_unused]] auto& number) noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  asm("" : "+x"(number.data));
+#endif
+}
+
 /// n = round(x / ln 2), r = x - n ln 2, and 2^n times the Taylor series of e^r, |r| <= ln 2 / 2: to 7 places in float, 13 in double, where
 /// what is cut off is below an eighth of the last bit. Off by (2 + |x|) roundings at most. NaN stays NaN; under -ffast-math too.
 template <std::floating_point T>
@@ -51,11 +58,12 @@ template <std::floating_point T>
   constexpr auto ln2_rest = static_cast<T>(std::numbers::ln2_v<long double> - static_cast<long double>(ln2_first));
 
   auto shifted = lanes<T>::multiply_add(x, number(std::numbers::log2e_v<T>), number(to_integer));
-#if defined(__x86_64__) || defined(__i386__)
-  asm("" : "+x"(shifted.data));  // -ffast-math would take off again what was just added
-#endif
-  auto const n = shifted - number(to_integer);
-  auto const r = lanes<T>::multiply_add(n, number(-ln2_rest), lanes<T>::multiply_add(n, number(-ln2_first), x));
+  as_written(shifted);  // else -ffast-math would take off again what was just added
+  auto n = shifted - number(to_integer);
+  as_written(n);  // or multiply both by ln 2
+  auto most = lanes<T>::multiply_add(n, number(-ln2_first), x);
+  as_written(most);  // or make one of the two parts
+  auto const r = lanes<T>::multiply_add(n, number(-ln2_rest), most);
   auto series = number(taylor[0]);
   for (std::size_t k = 1; k < taylor.size(); ++k) series = lanes<T>::multiply_add(series, r, number(taylor[k]));
   auto const scaled = bits_as<whole>(series) + (bits_as<whole>(shifted) << places);
