@@ -92,10 +92,10 @@ double of_dot_product(std::size_t n, double magnitude) {
 inline double of_exponential(double value, double exponent) { return value * unit_roundoff<double>() * (8 + 2 * std::abs(exponent)); }
 
 /// e^x of x <= 0 and a sum of such over `keys` keys in the arithmetic of T, relative: the exponent is off by three roundings of itself, the
-/// exponential by (2 + |x|), and up to 16 terms and the registers are summed in T, the rest in double.
+/// exponential by (2 + |x|), and up to 16 registers of 16 numbers are summed in T, the rest in double.
 template <std::floating_point T>
 double of_exponentials(double exponent, std::size_t keys) {
-  return (20 + 4 * std::abs(exponent)) * unit_roundoff<T>() + static_cast<double>(keys) * unit_roundoff<double>();
+  return (24 + 4 * std::abs(exponent)) * unit_roundoff<T>() + static_cast<double>(keys) * unit_roundoff<double>();
 }
 
 /// A softmax weight e^exponent / Z over `keys` keys: exponential, the sum, whose terms' exponents average at most ln(keys), and the

@@ -70,7 +70,7 @@ scaled_sum exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]]
 /// Products and exponentials in T, sums of exponentials in double. Keys that no query of a block sees are skipped. Infinities and NaN stay
 /// in the rows that see them.
 /// Throws std::invalid_argument unless the shapes, positions and packed sequences agree and kv_heads divides heads.
-/// Memory beside the results: 128 rows of scores; a head of keys and of values, unless they are read as they are stored.
+/// Memory beside the results: 256 rows of scores; a head of keys and of values, unless they are read as they are stored.
 template <class Q, class K, class V, positional_encoding Encoding>
 attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
                                                    Encoding const& encoding, attention_options const& options,
@@ -80,7 +80,7 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
   auto const given = detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), options);
   auto const queries = given.queries, keys = given.keys, heads = given.heads, value_dim = given.value_dim;
   auto& result = workspace.result;
-  result.outputs.assign(queries * heads * value_dim, T{0});
+  result.outputs.resize(queries * heads * value_dim);
   result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
   result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
   scheme<Encoding> const sites(encoding);
@@ -91,15 +91,20 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
   };
   result.log_sum_exp.resize(queries * heads);
   for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = detail::share_of({0, 0}, sink_of(i % heads)).log_sum_exp;
-  if (queries == 0 || heads == 0 || keys == 0) return result;
+  if (queries == 0 || heads == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
 
   // (1) embeddings, (2) queries and keys, (3) scores
   detail::score_blocks<T, Encoding> scores(sites, given, workspace.blocks);
   auto const at_keys = [&](auto const& row) { return (row.head * queries + row.query) * keys + row.keys.first; };
   auto const attend = [&](auto const& k_heads, auto const& v_heads, std::size_t kv_head) {
     for (std::size_t first = 0; first < queries; first += scores.queries()) {
-      if (!scores.compute(q, first, k_heads, kv_head)) continue;
+      bool const sees = scores.compute(q, first, k_heads, kv_head);
       auto const& block = scores.shape();
+      auto const output_of = [&](auto const& row) { return result.outputs.data() + (row.query * heads + row.head) * value_dim; };
+      if (!sees) {
+        for (std::size_t i = 0; i < block.rows(); ++i) std::fill_n(output_of(scores[i]), value_dim, T{0});
+        continue;
+      }
       auto const seen = block.seen();
       auto* const weights = scores.data();
 
@@ -124,7 +129,7 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
         auto const row = scores[i];
         auto const scaled = [share = static_cast<T>(workspace.shares[i])](T number) { return number * share; };
         auto const* const output = workspace.outputs.data() + i * value_dim;
-        std::transform(output, output + value_dim, result.outputs.data() + (row.query * heads + row.head) * value_dim, scaled);
+        std::transform(output, output + value_dim, output_of(row), scaled);
         if (options.keep_weights) std::ranges::transform(row.scores, result.weights.data() + at_keys(row), scaled);
       }
     }

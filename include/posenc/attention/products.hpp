@@ -12,14 +12,17 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "posenc/attention/few_rows.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/require.hpp"
+#include "posenc/softmax/softmax.hpp"
 
 namespace posenc::detail {
 
@@ -85,6 +88,16 @@ void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& 
   }
 }
 
+/// By their bits, for -ffast-math knows of nothing else; without an exit, for registers.
+template <std::floating_point T>
+bool all_finite(std::span<T const> numbers) noexcept {
+  using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr auto infinity = static_cast<word>(std::bit_cast<word>(masked_score<T>) << 1);
+  word highest = 0;
+  for (auto const x : numbers) highest = std::max(highest, static_cast<word>(std::bit_cast<word>(x) << 1));
+  return highest < infinity;
+}
+
 /// outputs = weights v. A value that is not seen may be anything, NaN included: a row that shows it is summed anew over what is seen.
 template <std::floating_point T, class S>
 void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v, block_shape const& b) {
@@ -99,9 +112,10 @@ void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v
       all.middleRows(row, rows).noalias() += of_keys.block(row, column, rows, columns) * token_rows(v, keys);
     });
   }
+  if (all_finite(std::span<T const>(outputs, b.rows() * dims))) return;
   for (std::size_t row = 0; row < b.rows(); ++row) {
     std::span<T> const output(outputs + row * dims, dims);
-    if (std::ranges::all_of(output, [](T x) { return is_finite(static_cast<double>(x)); })) continue;
+    if (all_finite(std::span<T const>(output))) continue;
     std::ranges::fill(output, T{0});
     auto const [first, last] = b.ranges[row % b.rows_of_head() / b.group];
     for (auto s = first; s < last; ++s) {

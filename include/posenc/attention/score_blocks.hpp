@@ -22,7 +22,12 @@ heads_view<T> copied(T* to, heads_view<S> const& x) {
   heads_view<T> const copy(to, x.shape());
   for (std::size_t token = 0; token < x.tokens(); ++token) {
     for (std::size_t head = 0; head < x.heads(); ++head) {
-      for (auto const& number : x(token, head)) *to++ = load(number);
+      auto const numbers = x(token, head);
+      if constexpr (std::same_as<std::remove_const_t<S>, T>) {
+        to = std::ranges::copy(numbers, to).out;
+      } else {
+        to = std::ranges::transform(numbers, to, [](S const& number) { return load(number); }).out;
+      }
     }
   }
   return copy;
@@ -131,7 +136,7 @@ class score_blocks {
   }
 
  private:
-  static constexpr std::size_t rows_of_block = 128;
+  static constexpr std::size_t rows_of_block = 256;
 
   void adjust(block_row<T> const& row, std::size_t i) const {
     sites_.adjust_scores(score_row<T>{row.scores, row.head, given_.query_positions[row.query],

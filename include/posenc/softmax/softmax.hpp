@@ -50,21 +50,17 @@ class row_sum {
  public:
   void add(typename lanes<T>::number const& x) noexcept { few_ = few_ + x; }
   void flush() noexcept {
-    std::array<T, lanes<T>::size> numbers;
-    lanes<T>::store(numbers.data(), few_);
-    for (std::size_t i = 0; i < numbers.size(); ++i) all_[i] += static_cast<double>(numbers[i]);
+    all_ += static_cast<double>(lanes<T>::sum(few_));
     few_ = typename lanes<T>::number(T{0});
   }
   double total() noexcept {
     flush();
-    double sum = 0;
-    for (auto const x : all_) sum += x;
-    return sum;
+    return all_;
   }
 
  private:
   typename lanes<T>::number few_ = typename lanes<T>::number(T{0});
-  std::array<double, lanes<T>::size> all_{};
+  double all_ = 0;
 };
 
 /// The largest score of a row; the masked one where there is no other.
