@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   bench::add_rotation(report);
   bench::add_around(report);
   bench::add_rows(report);
+  bench::add_attention(report);
   quiet display;
   benchmark::RunSpecifiedBenchmarks(&display);
   benchmark::Shutdown();

@@ -8,5 +8,6 @@ namespace bench {
 void add_rotation(report&);
 void add_around(report&);
 void add_rows(report&);
+void add_attention(report&);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// The report for the screen, 122 columns wide: a group a suite, type and layout, a line a case and head_dim, four numbers a place.
+// The report for the screen, 130 columns wide: a group a suite, type and layout, a line a case and head_dim, four numbers a place.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +24,14 @@ inline std::string shown(number x, std::size_t width) {
 }
 
 struct table {
-  static constexpr std::size_t label = 21, time = 7, ratio = 5, cell = time + 1 + 3 * ratio, error_width = 9;
+  static constexpr std::size_t label = 25, time = 9, ratio = 5, cell = time + 1 + 3 * ratio, error_width = 9;
 
   static std::string group_name(measured_case const& c) { return c.suite + ", " + c.type + (c.layout.empty() ? "" : ", " + c.layout); }
   static std::string line_name(measured_case const& c) { return c.name + ' ' + std::to_string(c.head_dim); }
 
   static void write_group(std::ostream& out, report const& r, std::vector<measured_case const*> const& group) {
     std::vector<std::string> places;
-    for (auto const* const place : {"L1", "L2", "L3", "DRAM", ""}) {
+    for (auto const* const place : {"L1", "L2", "L3", "DRAM", "n = 1024", "n = 4096", "decode", ""}) {
       if (std::ranges::any_of(group, [&](auto const* c) { return c->where == place; })) places.emplace_back(place);
     }
     auto const row = [](std::string text) { return text + std::string(text.size() < label ? label - text.size() : 0, ' '); };
@@ -69,7 +69,9 @@ inline void write_table(std::ostream& out, report const& r) {
   out << "L1, L2 ...: ns a row, one vector of head_dim numbers   limit: time of scaling the same bytes / ours (it fetches nothing\n"
          "                                                       ahead, as we do beyond the cache: more than 1 is possible there)\n"
          "loop: plain loop's time / ours                         Eig.: Eigen expression's time / ours\n"
-         "L1: 1 token x 40 heads   L2: 16 x 32   L3: 512 x 32   DRAM: 4096 x 32, the caches that 128 floats a head fit into\n";
+         "L1: 1 token x 40 heads   L2: 16 x 32   L3: 512 x 32   DRAM: 4096 x 32, the caches that 128 floats a head fit into\n"
+         "attention: a row is a query and a key that it sees; limit is Eigen's rate at products of all queries and keys, or, of a\n"
+         "step of decoding, reading the cache once; loop: three naive loops; Eig.: two matrix products and a softmax between\n";
   std::vector<std::vector<measured_case const*>> groups;
   for (auto const& c : r.cases()) {
     if (!c.in_table || !report::has_run(c)) continue;
@@ -81,8 +83,8 @@ inline void write_table(std::ostream& out, report const& r) {
   for (auto const& c : r.cases()) {
     auto const times = r.times_beside(c);
     if (!times) continue;
-    out << c.name << ' ' << c.head_dim << " (" << table::group_name(c) << "): " << shown(times, 0) << " times as fast as " << c.beside->name
-        << '\n';
+    out << c.name << ' ' << c.head_dim << " (" << table::group_name(c) << (c.where.empty() ? "" : ", " + c.where)
+        << "): " << shown(times, 0) << " times as fast as " << c.beside->name << '\n';
   }
 }
 

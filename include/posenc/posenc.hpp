@@ -74,6 +74,7 @@
 #include "posenc/score/learned_relative.hpp"        //     a learned table of clipped distances
 #include "posenc/score/cope.hpp"                    //     positions that the query counts
 #include "posenc/score/forgetting.hpp"              //     learned gates between key and query
+#include "posenc/score/bias_table.hpp"              //     any of these by distance, worked out once
 #include "posenc/score/soft_cap.hpp"                //     not beyond a cap
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
 #include "posenc/softmax/ssmax.hpp"                 //     by the number of keys, learned

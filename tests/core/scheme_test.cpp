@@ -4,7 +4,9 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace {
@@ -119,6 +121,93 @@ TEST(scheme, adjusts_scores_of_any_type) {
   double score = 0.1;
   scheme{at_scores{1, 1}}.adjust_scores(score_row<double>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
   EXPECT_EQ(score, 1.1);
+}
+
+// Gradients that write down who pulled them back; those of scores are multiplied by the score before, as a square's are.
+struct pulling {
+  diary* to;
+  std::string name;
+  void encode_queries(heads_view<float>, positions_view) const {}
+  void encode_keys(heads_view<float>, positions_view) const {}
+  void pull_back_queries(heads_view<float> d, positions_view positions) const { to->write(name + ".queries " + seen(d, positions)); }
+  void pull_back_keys(heads_view<float> d, positions_view positions) const { to->write(name + ".keys " + seen(d, positions)); }
+};
+struct squared {
+  diary* to;
+  template <class T>
+  void adjust_scores(score_row<T> row) const {
+    to->write("adjusted");
+    for (auto& score : row.scores) score *= score;
+  }
+  template <class T>
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const {
+    for (std::size_t s = 0; s < d_scores.size(); ++s) d_scores[s] *= 2 * before.scores[s];
+    d_query[0] += before.query[0];
+  }
+};
+struct bias_of {
+  static constexpr bool is_bias = true;
+  double plus;
+  template <class T>
+  void adjust_scores(score_row<T> row) const {
+    at_scores{1, plus}.adjust_scores(row);
+  }
+};
+
+TEST(scheme, pulls_gradients_back_from_the_last_to_the_first) {
+  diary acts;
+  one_head x;
+  scheme const encoding{pulling{&acts, "a"}, at_softmax{3}, scheme{pulling{&acts, "b"}, pulling{&acts, "c"}}, pulling{&acts, "d"}};
+  encoding.pull_back_queries(x.view(), x.positions);
+  encoding.pull_back_keys(x.view(), x.positions);
+  EXPECT_EQ(acts.entries,
+            "d.queries 2@7; c.queries 2@7; b.queries 2@7; a.queries 2@7; "
+            "d.keys 2@7; c.keys 2@7; b.keys 2@7; a.keys 2@7; ");
+}
+
+/// The gradient of a score of 3, and what was added to that of a query of 5.
+std::array<double, 2> gradients_of(auto const& encoding, double d_score) {
+  double const score = 3, query = 5;
+  double d_query = 0;
+  encoding.pull_back_scores(score_row<double const>{.scores = {&score, 1}, .key_positions = {}, .query = {&query, 1}},
+                            std::span(&d_score, 1), std::span(&d_query, 1));
+  EXPECT_EQ(score, 3);
+  return {d_score, d_query};
+}
+
+TEST(scheme, pulls_gradients_back_through_the_scores_that_each_encoding_saw) {
+  using both = std::array<double, 2>;
+  diary acts;
+  squared const square{&acts};
+  bias_of const plus_1{1};
+  EXPECT_EQ(gradients_of(scheme{plus_1, square}, 10), (both{10 * 2 * 4, 5}));                               // (x + 1)^2
+  EXPECT_EQ(gradients_of(scheme{square, plus_1}, 10), (both{10 * 2 * 3, 5}));                               // x^2 + 1
+  EXPECT_EQ(gradients_of(scheme{square, at_softmax{2}, plus_1, square}, 10), (both{10 * 2 * 10 * 6, 10}));  // (x^2 + 1)^2
+  EXPECT_EQ(gradients_of(scheme{plus_1, scheme{nope{}, scheme{plus_1, square}}, square}, 10), (both{10 * 2 * 25 * 2 * 5, 10}));
+  EXPECT_EQ(gradients_of(scheme{plus_1}, 10), (both{10, 0}));
+  EXPECT_EQ(gradients_of(nope{}, 10), (both{10, 0}));
+}
+
+TEST(scheme, adjusts_scores_for_gradients_only_where_a_later_encoding_is_no_bias) {
+  diary acts;
+  bias_of const plus_1{1};
+  gradients_of(scheme{squared{&acts}, plus_1, scheme{plus_1, nope{}}}, 1);
+  EXPECT_EQ(acts.entries, "");
+  gradients_of(scheme{squared{&acts}, squared{&acts}}, 1);
+  EXPECT_EQ(acts.entries, "adjusted; ");
+}
+
+TEST(scheme, lets_gradients_through_where_all_its_encodings_do) {
+  using posenc::detail::lets_through;
+  static_assert(posenc::adds_bias<bias_of> && !posenc::adds_bias<squared> && !posenc::adds_bias<at_scores>);
+  static_assert(posenc::pulls_back_scores<squared> && !posenc::pulls_back_scores<bias_of>);
+  static_assert(posenc::pulls_back_queries_and_keys<pulling> && !posenc::pulls_back_queries_and_keys<at_queries_and_keys>);
+  static_assert(lets_through<nope>::queries_and_keys && lets_through<nope>::scores && lets_through<nope>::as_biases);
+  static_assert(lets_through<at_softmax>::scores && lets_through<at_embeddings>::queries_and_keys);
+  static_assert(!lets_through<at_scores>::scores && !lets_through<scheme<nope, scheme<squared, at_scores>>>::scores);
+  static_assert(lets_through<scheme<squared, bias_of>>::scores && !lets_through<scheme<squared, bias_of>>::as_biases);
+  static_assert(lets_through<scheme<bias_of, pulling, at_softmax>>::as_biases);
+  static_assert(!lets_through<scheme<pulling, scheme<at_queries_and_keys>>>::queries_and_keys && !lets_through<at_all>::scores);
 }
 
 TEST(nope, acts_nowhere) {

@@ -14,6 +14,7 @@
 #include "oracle/turned_pairs.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/axis_position_builder.hpp"
+#include "query_key/transposed.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -161,6 +162,16 @@ TEST(m_rope, refuses_indices_that_no_token_has_and_changes_nothing) {
   EXPECT_NE(message({1}), "") << "one index a token";
   EXPECT_TRUE(numbers::same_bits(x, y));
   EXPECT_NO_THROW(encoding.encode_queries(numbers::view(y, 2, 4), std::vector{farthest - 3, farthest - 4}));
+}
+
+TEST(m_rope, gradients_are_pulled_back_by_the_transpose) {
+  auto const built = prompt();
+  std::vector<std::int64_t> const indices{0, 7, 15, 29, 1'000'000};
+  frequencies const f(oracle::inv_freq(6, 1e4)), louder(oracle::inv_freq(6, 1e4), 1.25);
+  auto const axes = contiguous_axes(sections{1, 1, 1});
+  transposed::pulls_back_by_the_transpose(m_rope<halves>(f, axes, built.positions(), built.rope_delta()), 6, indices);
+  transposed::pulls_back_by_the_transpose(m_rope<interleaved>(louder, axes, built.positions(), built.rope_delta(), rotary_block::from(1)),
+                                          9, indices);
 }
 
 }  // namespace

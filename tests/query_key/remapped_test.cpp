@@ -11,6 +11,7 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/xpos.hpp"
+#include "query_key/transposed.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -67,6 +68,12 @@ TEST(remapped, changes_nothing_where_a_map_or_the_inner_encoding_throws) {
   EXPECT_EQ(message_of([&] { encoding.encode_keys(numbers::view(y, 2, 8), std::vector<std::int64_t>{10, 1}); }), "ten");
   EXPECT_NE(message_of([&] { encoding.encode_keys(numbers::view(y, 2, 8), std::vector<std::int64_t>{1}); }), "");
   EXPECT_TRUE(numbers::same_bits(x, y));
+}
+
+TEST(remapped, gradients_are_pulled_back_by_the_transpose_where_the_inner_encoding_can) {
+  transposed::pulls_back_by_the_transpose(squashed_and_shifted(), 8, {0, 7, 1000, -8});
+  using map = std::int64_t (*)(std::int64_t);
+  static_assert(!pulls_back_queries_and_keys<remapped<detail::acting_on_queries_and_keys, map, map>>);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
+#include "query_key/transposed.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -250,6 +251,15 @@ TEST(p_rope, bad_settings_are_rejected) {
   EXPECT_EQ(message_of([] { p_rope(128, 0.5, 0.5); }), "posenc: truncated: the frequencies must not rise, as those of a base below 1 do");
   EXPECT_EQ(message_of([] { p_rope(128, 0, 0.5); }), "posenc: geometric: base must be finite and positive, got 0");
   EXPECT_EQ(message_of([] { p_rope(128, infinity(), 0.5); }), "posenc: geometric: base must be finite and positive, got infinity");
+}
+
+TEST(rope, gradients_are_pulled_back_by_the_transpose) {
+  std::vector<std::int64_t> const positions{0, 3, -7, 1'000'003};
+  frequencies const f(oracle::inv_freq(6, 1e4)), louder(oracle::inv_freq(6, 1e4), 1.25), slow(oracle::p_rope_inv_freq(6, 1e4, 0.5));
+  transposed::pulls_back_by_the_transpose(rope<halves>(f), 6, positions);
+  transposed::pulls_back_by_the_transpose(rope<interleaved>(louder), 6, positions);
+  transposed::pulls_back_by_the_transpose(rope<halves>(louder, rotary_block::last()), 9, positions);
+  transposed::pulls_back_by_the_transpose(rope<interleaved>(slow, rotary_block::from(2)), 9, positions);
 }
 
 }  // namespace

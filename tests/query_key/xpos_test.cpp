@@ -16,6 +16,7 @@
 #include "oracle/turned_pairs.hpp"
 #include "oracle/xpos.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "query_key/transposed.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -149,6 +150,24 @@ TEST(xpos, refuses_what_leaves_the_range_of_the_numbers_and_changes_nothing) {
   EXPECT_EQ(message_of([] { xpos<halves>(geometric(4, 1e4), {.gamma = -1}); }), "posenc: xpos: gamma must be finite and positive, got -1");
   EXPECT_EQ(message_of([] { xpos<halves>(geometric(4, 1e4), {.scale_base = 0}); }),
             "posenc: xpos: scale_base must be finite and positive, got 0");
+}
+
+TEST(xpos, gradients_are_pulled_back_by_the_transpose) {
+  std::vector<std::int64_t> const positions{100, 3, -7, 400};
+  transposed::pulls_back_by_the_transpose(xpos<halves>(geometric(6, 1e4), {.center = 100}), 6, positions);
+  transposed::pulls_back_by_the_transpose(xpos<interleaved>(frequencies(oracle::inv_freq(6, 1e4), 1.25), {}, rotary_block::last()), 9,
+                                          positions);
+}
+
+TEST(xpos, gradients_at_positions_beyond_the_range_are_refused_and_left_alone) {
+  xpos<halves> const encoding(geometric(8, 1e4));
+  auto const before = numbers::random<half>(8);
+  auto x = before;
+  std::vector<std::int64_t> const far{5000};
+  auto const message = message_of([&] { encoding.encode_queries(numbers::view(x, 1, 8), far); });
+  EXPECT_EQ(message_of([&] { encoding.pull_back_queries(numbers::view(x, 1, 8), far); }), message);
+  EXPECT_EQ(message_of([&] { encoding.pull_back_keys(numbers::view(x, 1, 8), far); }), message);
+  EXPECT_TRUE(numbers::same_bits(x, before));
 }
 
 }  // namespace

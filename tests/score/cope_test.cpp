@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "non_numbers.hpp"
@@ -115,6 +116,93 @@ TEST(cope, scores_that_are_no_numbers_count_nothing_and_stay) {
   EXPECT_EQ(actual[0], 2.5);
   EXPECT_TRUE(numbers::same_bits(std::vector<double>{actual[1]}, std::vector<double>{scores[1]}));
   EXPECT_FALSE(is_finite(actual[3]));
+}
+
+/// The chain rule key by key: d score(s) reaches the score of every key u from s to the query by the slope of the product at p_s and that
+/// of u's gate, 1/4 at most, and the query by e[p_s]. What it takes is rounded as tolerance_of says; sums are of all keys and all
+/// positions.
+TEST(cope, pulls_gradients_back_to_the_scores_of_all_keys_from_key_to_query_and_to_the_query) {
+  auto const e = numbers::random<float>(5 * head_dim, 5);
+  cope const encoding(e, head_dim, -0.7);
+  std::vector<std::int64_t> rising, scattered, twice;
+  for (std::int64_t s = 0; s < 24; ++s) rising.push_back(s), scattered.push_back((s * 7) % 24 - 5), twice.push_back(s / 2);
+  for (auto const& at : {rising, scattered, twice}) {
+    for (std::int64_t const query_position : {23, 11, -9}) {
+      numbers::in_float_and_double([&]<class T>() {
+        auto scores = numbers::random<T>(24, 6);
+        for (auto& x : scores) x *= 3;
+        auto const query = numbers::random<T>(head_dim, 7), d_before = numbers::random<T>(24, 8),
+                   d_query_before = numbers::random<T>(head_dim, 9);
+        auto d = d_before, d_query = d_query_before;
+        encoding.pull_back_scores(score_row<T const>{scores, 0, query_position, at, query}, std::span<T>(d), std::span<T>(d_query));
+
+        auto const x = numbers::exact(scores), q = numbers::exact(query), d_scores = numbers::exact(d_before);
+        std::vector<long double> expected(d_scores.begin(), d_scores.end()), of_query;
+        for (auto const number : numbers::exact(d_query_before)) of_query.push_back(static_cast<long double>(number));
+        double magnitude = 0;
+        for (std::size_t s = 0; s < at.size(); ++s) {
+          if (at[s] > query_position) continue;
+          auto const p = oracle::cope_position(x, at, query_position, at[s]), below = std::floor(p);
+          auto const d_bias = -0.7L * static_cast<long double>(d_scores[s]);
+          magnitude += std::abs(d_scores[s]);
+          for (std::size_t i = 0; i < head_dim; ++i) {
+            std::vector<double> unit(head_dim);
+            unit[i] = 1;
+            of_query[i] += d_bias * oracle::cope_product(e, unit, p);
+          }
+          if (p >= 4) continue;
+          auto const slope = oracle::cope_product(e, q, below + 1) - oracle::cope_product(e, q, below);
+          for (std::size_t u = 0; u < at.size(); ++u) {
+            if (at[u] < at[s] || at[u] > query_position) continue;
+            auto const gate = 1 / (1 + std::exp(-static_cast<long double>(x[u])));
+            expected[u] += d_bias * slope * gate * (1 - gate);
+          }
+        }
+        auto const of_bias = 0.7 * magnitude * tolerance_of(e, q, 24, 24, 1);
+        for (std::size_t s = 0; s < at.size(); ++s) {
+          auto const exact = static_cast<double>(expected[s]);
+          EXPECT_NEAR(static_cast<double>(d[s]), exact, of_bias + tolerance::of_storing<T>(std::abs(exact) + of_bias))
+              << "key at " << at[s];
+        }
+        for (std::size_t i = 0; i < head_dim; ++i) {
+          auto const exact = static_cast<double>(of_query[i]);
+          EXPECT_NEAR(static_cast<double>(d_query[i]), exact, of_bias + tolerance::of_storing<T>(std::abs(exact) + of_bias)) << i;
+        }
+      });
+    }
+  }
+}
+
+TEST(cope, gradients_of_0_stay_0_whatever_the_score_and_nothing_reaches_scores_that_are_no_numbers) {
+  cope const encoding(squares(9), head_dim);
+  std::vector<double> const scores{not_a_number(), minus_infinity(), 0, 0};
+  std::vector<std::int64_t> const at{0, 1, 2, 3};
+  std::vector<double> d{0, 0, 0, 1}, d_query(head_dim);
+  encoding.pull_back_scores(score_row<double const>{scores, 0, 3, at, ones}, std::span(d), std::span(d_query));
+  EXPECT_EQ(d,
+            (std::vector<double>{0, 0, 0, 1 + 0.25}));  // the gate of the last key itself: p = 1/2, the product of slope 1, the gate's 1/4
+  EXPECT_EQ(d_query, (std::vector<double>{0, 0.5, 0, 0, 0, 0, 0, 0}));
+  d = {1, 0, 0, 0};
+  encoding.pull_back_scores(score_row<double const>{scores, 0, 3, at, ones}, std::span(d), std::span(d_query));
+  EXPECT_EQ(d, (std::vector<double>{1, 0, 0.75, 0.75}));  // p = 1, where the slope is that of the line above, 4 - 1
+}
+
+TEST(cope, refuses_gradients_that_are_not_one_a_score_and_a_number_of_the_query) {
+  cope const encoding(squares(3), head_dim);
+  std::vector<double> const scores{1, 2};
+  std::vector<std::int64_t> const at{0, 1};
+  std::vector<double> d{3, 4}, d_query(head_dim);
+  auto const rejected = [&](std::size_t keys, std::size_t numbers, std::size_t of_query) {
+    return message_of([&] {
+      encoding.pull_back_scores(score_row<double const>{scores, 0, 5, at, std::span(ones).first(of_query)}, std::span(d).first(keys),
+                                std::span(d_query).first(numbers));
+    });
+  };
+  EXPECT_EQ(rejected(1, 8, 8), "posenc: cope: there must be one gradient for each of 2 scores and 8 numbers of the query, got 1 and 8");
+  EXPECT_EQ(rejected(2, 7, 8), "posenc: cope: there must be one gradient for each of 2 scores and 8 numbers of the query, got 2 and 7");
+  EXPECT_EQ(rejected(2, 8, 7), "posenc: cope: the query must have 8 numbers, got 7");
+  EXPECT_EQ(d, (std::vector<double>{3, 4}));
+  EXPECT_EQ(d_query, std::vector<double>(head_dim));
 }
 
 TEST(cope, bad_settings_are_rejected) {

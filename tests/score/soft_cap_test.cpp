@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "non_numbers.hpp"
@@ -67,6 +70,41 @@ TEST(soft_cap, keeps_the_order_of_scores_and_no_score_gets_beyond_the_cap) {
 TEST(soft_cap, leaves_what_is_no_number_as_it_is) {
   std::vector<double> const scores{minus_infinity(), not_a_number(), infinity(), 0};
   EXPECT_TRUE(numbers::same_bits(capped(50, scores), scores));
+}
+
+/// The slope 1 / cosh^2(x / cap), by a quotient of two roundings that tells 2 |x| / cap times, an exponential and a few products.
+TEST(soft_cap, pulls_gradients_back_by_its_slope) {
+  numbers::in_float_and_double([&]<class T>() {
+    for (double const cap : {50.0, 0.3}) {
+      std::vector<T> scores{0, 1, -1, 50, -50, 100, -1000, T(1e-30)};
+      for (auto const x : numbers::random<T>(50)) scores.push_back(x * T(cap) * 3);
+      auto const before = numbers::random<T>(scores.size(), 2);
+      auto d = before;
+      std::vector<std::int64_t> const at(scores.size());
+      soft_cap(cap).pull_back_scores(score_row<T const>{scores, 0, 0, at, {}}, std::span<T>(d), {});
+      for (std::size_t s = 0; s < scores.size(); ++s) {
+        auto const x = static_cast<long double>(scores[s]) / static_cast<long double>(cap);
+        auto const expected = static_cast<double>(static_cast<long double>(before[s]) / (std::cosh(x) * std::cosh(x)));
+        auto const relative = (20 + 8 * static_cast<double>(std::abs(x))) * tolerance::unit_roundoff<double>();
+        EXPECT_NEAR(static_cast<double>(d[s]), expected,
+                    std::abs(expected) * relative + tolerance::of_storing<T>(expected * (1 + relative)))
+            << cap << " of " << scores[s];
+      }
+    }
+  });
+}
+
+TEST(soft_cap, pulls_gradients_back_as_they_are_where_it_leaves_scores_as_they_are) {
+  std::vector<double> const scores{minus_infinity(), not_a_number(), infinity()}, at_all{1, 2, 3};
+  std::vector<std::int64_t> const at(3);
+  auto d = at_all;
+  soft_cap(50).pull_back_scores(score_row<double const>{scores, 0, 0, at, {}}, std::span(d), {});
+  EXPECT_EQ(d, at_all);
+  EXPECT_EQ(message_of([&] {
+              soft_cap(50).pull_back_scores(score_row<double const>{scores, 0, 0, at, {}}, std::span(d).first(2), {});
+            }),
+            "posenc: soft_cap: there must be one gradient for each of 3 scores, got 2");
+  EXPECT_EQ(d, at_all);
 }
 
 TEST(soft_cap, a_cap_that_is_none_is_refused) {

@@ -13,6 +13,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/softmax.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -232,6 +233,24 @@ TEST(softmax, ssmax_as_a_shift_does_nothing_and_as_a_factor_sharpens) {
   auto const plain = std::ranges::max(weights_of(scores));
   EXPECT_NEAR(std::ranges::max(weights_of(shifted)), plain, 2 * tolerance::of_weight<double>(plain, 6, 64) + 20 * 0x1p-53);
   EXPECT_GT(std::ranges::max(weights_of(scores, s_ln_n)), 1.5 * plain);
+}
+
+TEST(softmax, at_the_temperature_of_a_rule_is_softmax_at_that_temperature) {
+  numbers::in_float_and_double([]<class T>() {
+    std::vector<T> memory;
+    for (std::size_t const keys : {1u, 7u, 40u, 600u}) {
+      for (double const scale : {0.5, 6.0}) {  // some are sharpened, some are not
+        for (bool const masked : {false, true}) {
+          auto const scores = some_scores<T>(keys, scale, masked);
+          auto of_rule = scores, of_beta = scores;
+          auto const row = statistics(std::span<T const>(scores), 1, 2);
+          softmax(std::span(of_rule), adaptive_temperature{}, memory, 1, 2);
+          softmax(std::span(of_beta), row, adaptive_temperature{}.inverse_temperature(row));
+          EXPECT_TRUE(numbers::same_bits(of_rule, of_beta)) << keys << " keys";
+        }
+      }
+    }
+  });
 }
 
 TEST(softmax, not_a_number_or_infinity_among_the_scores_makes_every_weight_not_a_number) {

@@ -40,27 +40,6 @@ struct attention_workspace {
   std::vector<double> shares;
 };
 
-namespace detail {
-
-/// Scores to e^(beta (x - max)) in place; their sum with what was taken out. beta is temperature(statistics, max), or 1 without.
-template <bool Temperature, std::floating_point T>
-scaled_sum exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]] auto const& temperature) {
-  auto const max = largest(x.data(), x.size());
-  auto const top = static_cast<double>(max);
-  if constexpr (!Temperature) {
-    return {top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials};
-  } else {
-    if (memory.size() < x.size()) memory.resize(x.size() + x.size() / 2);
-    auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
-    auto const beta = temperature(plain, top);
-    if (beta != 1) return {beta * top, weigh(x.data(), x.data(), x.size(), max, beta)};
-    std::copy_n(memory.data(), x.size(), x.data());
-    return {top, plain.exponentials};
-  }
-}
-
-}  // namespace detail
-
 /// softmax(scale * q k^T under the encoding) v. T is float, or double where q is; half and bfloat16 are computed with as float.
 ///
 ///     q [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim], any strides

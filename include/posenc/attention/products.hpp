@@ -91,10 +91,10 @@ void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& 
 /// By their bits, for -ffast-math knows of nothing else; without an exit, for registers.
 template <std::floating_point T>
 bool all_finite(std::span<T const> numbers) noexcept {
-  using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr auto infinity = static_cast<word>(std::bit_cast<word>(masked_score<T>) << 1);
-  word highest = 0;
-  for (auto const x : numbers) highest = std::max(highest, static_cast<word>(std::bit_cast<word>(x) << 1));
+  using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr auto infinity = static_cast<bits>(std::bit_cast<bits>(masked_score<T>) << 1);
+  bits highest = 0;
+  for (auto const x : numbers) highest = std::max(highest, static_cast<bits>(std::bit_cast<bits>(x) << 1));
   return highest < infinity;
 }
 

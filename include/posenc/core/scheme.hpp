@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/sites.hpp"
 
@@ -58,7 +60,29 @@ class scheme {
     return all;
   }
 
+  /// Gradients, back through the encodings of a site from the last to the first.
+  template <class T>
+  void pull_back_queries(heads_view<T> d, positions_view positions) const {
+    for_each_reversed([&]<class E>(E const& e) {
+      if constexpr (acts_on_queries_and_keys<E>) e.pull_back_queries(d, positions);
+    });
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> d, positions_view positions) const {
+    for_each_reversed([&]<class E>(E const& e) {
+      if constexpr (acts_on_queries_and_keys<E>) e.pull_back_keys(d, positions);
+    });
+  }
+  template <class T>
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const {
+    std::apply([&](auto const&... e) { detail::pull_back_through(before, d_scores, d_query, e...); }, encodings_);
+  }
+
  private:
+  void for_each_reversed(auto&& act) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (act(std::get<sizeof...(I) - 1 - I>(encodings_)), ...); }
+    (std::index_sequence_for<Encodings...>());
+  }
   void for_each(auto&& act) const {
     std::apply([&](auto const&... e) { (act(e), ...); }, encodings_);
   }
@@ -78,6 +102,12 @@ struct acts<scheme<Es...>> {
   static constexpr bool on_embeddings = (acts<Es>::on_embeddings || ...), on_queries_and_keys = (acts<Es>::on_queries_and_keys || ...),
                         on_scores = (acts<Es>::on_scores || ...), on_softmax = (acts<Es>::on_softmax || ...),
                         sinks = (acts<Es>::sinks || ...);
+};
+
+template <class... Es>
+struct lets_through<scheme<Es...>> {
+  static constexpr bool queries_and_keys = (lets_through<Es>::queries_and_keys && ...), as_biases = (lets_through<Es>::as_biases && ...),
+                        scores = (lets_through<Es>::scores && ...);
 };
 
 }  // namespace detail

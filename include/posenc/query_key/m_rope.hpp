@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/axis_position_builder.hpp"
@@ -57,6 +58,16 @@ class m_rope {
     encode_queries(k, indices);
   }
 
+  /// Gradients with respect to what was encoded to those of what it was made of; throws as above.
+  template <class T>
+  void pull_back_queries(heads_view<T> const& d, positions_view indices) const {
+    rotate<Layout>(d, axis_rows<arithmetic_t<T>>(frequencies_, axes_, at(indices)).transpose(), block_);
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> const& d, positions_view indices) const {
+    pull_back_queries(d, indices);
+  }
+
  private:
   axis_positions<P> at(positions_view indices) const {
     std::vector<std::vector<P>> of_axis(axes_.axes(), std::vector<P>(indices.size()));
@@ -88,5 +99,6 @@ class m_rope {
 };
 
 static_assert(acts_on_queries_and_keys<m_rope<halves>> && acts_on_queries_and_keys<m_rope<interleaved, double>>);
+static_assert(pulls_back_queries_and_keys<m_rope<halves>>);
 
 }  // namespace posenc

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 
@@ -41,6 +42,16 @@ class remapped {
   template <class T>
   void encode_keys(heads_view<T> const& k, positions_view positions) const {
     inner_.encode_keys(k, positions_view(mapped(key_map_, positions)));
+  }
+
+  /// Gradients with respect to what was encoded to those of what it was made of, where inner can.
+  template <class T, pulls_back_queries_and_keys = Inner>
+  void pull_back_queries(heads_view<T> const& d, positions_view positions) const {
+    inner_.pull_back_queries(d, positions_view(mapped(query_map_, positions)));
+  }
+  template <class T, pulls_back_queries_and_keys = Inner>
+  void pull_back_keys(heads_view<T> const& d, positions_view positions) const {
+    inner_.pull_back_keys(d, positions_view(mapped(key_map_, positions)));
   }
 
  private:

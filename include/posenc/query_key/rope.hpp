@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -38,12 +39,22 @@ class rope {
     encode_queries(k, positions);
   }
 
+  /// Gradients with respect to what was encoded to those of what it was made of: turned back, times the attention factor once more.
+  template <class T>
+  void pull_back_queries(heads_view<T> const& d, positions_view positions) const {
+    rotate<Layout>(d, cos_sin_rows<arithmetic_t<T>>(frequencies_, positions).transpose(), block_);
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> const& d, positions_view positions) const {
+    pull_back_queries(d, positions);
+  }
+
  private:
   posenc::frequencies frequencies_;
   rotary_block block_;
 };
 
-static_assert(acts_on_queries_and_keys<rope<halves>>);
+static_assert(acts_on_queries_and_keys<rope<halves>> && pulls_back_queries_and_keys<rope<halves>>);
 
 /// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero 2024, 6.1]
 /// Throws std::invalid_argument unless head_dim is even and positive, base finite and positive, and p in [0, 1].

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <utility>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/half.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -45,6 +46,18 @@ class xpos {
     rotate<Layout>(k, xpos_key_rows<arithmetic_t<T>>(frequencies_, positions, decay_), block_);
   }
 
+  /// Gradients with respect to what was encoded to those of what it was made of: turned back, and of the same gain; throws as above.
+  template <class T>
+  void pull_back_queries(heads_view<T> const& d, positions_view positions) const {
+    require_stored_gains<T>(positions);
+    rotate<Layout>(d, xpos_query_rows<arithmetic_t<T>>(frequencies_, positions, decay_).transpose(), block_);
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> const& d, positions_view positions) const {
+    require_stored_gains<T>(positions);
+    rotate<Layout>(d, xpos_key_rows<arithmetic_t<T>>(frequencies_, positions, decay_).transpose(), block_);
+  }
+
  private:
   template <class T>
   void require_stored_gains(positions_view positions) const {
@@ -58,6 +71,6 @@ class xpos {
   rotary_block block_;
 };
 
-static_assert(acts_on_queries_and_keys<xpos<halves>>);
+static_assert(acts_on_queries_and_keys<xpos<halves>> && pulls_back_queries_and_keys<xpos<halves>>);
 
 }  // namespace posenc

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/score/add_bias.hpp"
 
@@ -24,6 +25,9 @@ namespace posenc {
 /// Throws std::invalid_argument unless heads is positive and max_bias finite and positive.
 class alibi {
  public:
+  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
+  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
+
   explicit alibi(std::size_t heads, double max_bias = 8) {
     detail::require(heads > 0, "alibi: heads must be positive, got 0");
     detail::require(is_finite(max_bias) && max_bias > 0, "alibi: max_bias must be finite and positive, got ", max_bias);
@@ -50,6 +54,6 @@ class alibi {
   std::vector<double> slopes_;
 };
 
-static_assert(acts_on_scores<alibi>);
+static_assert(acts_on_scores<alibi> && adds_bias<alibi>);
 
 }  // namespace posenc

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/score/add_bias.hpp"
 
@@ -50,8 +51,64 @@ class cope {
   /// the query has head_dim() numbers and each key a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
+    require_row(row);
+    along<T> query{*this, row.query};
+    for_positions(row, [&](double position, auto const& each_key) {
+      auto const bias = scale_ * query(position);
+      each_key([&](std::size_t s) { row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias); });
+    });
+  }
+
+  /// Gradients of scores to those of the scores before, which made the gates too, and of the query; embeddings get none. Between two
+  /// whole positions the slope is that of the line, on one that of the line above it, and beyond the last 0. Allocates.
+  /// Throws std::invalid_argument, before anything is changed, as adjust_scores does and unless there is a gradient for each score and
+  /// each number of the query.
+  template <class T>
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const {
+    require_row(before);
+    detail::require(d_scores.size() == before.scores.size() && d_query.size() == head_dim_, "cope: there must be one gradient for each of ",
+                    before.scores.size(), " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(), " and ",
+                    d_query.size());
+    along<T> query{*this, before.query};
+    std::vector<double> d_positions, d_products(positions());  // of the position of each group of keys, nearest first; of <q, e[p]>
+    for_positions(before, [&](double position, auto const& each_key) {
+      double d_bias = 0;
+      each_key([&](std::size_t s) { d_bias += static_cast<double>(d_scores[s]); });
+      d_positions.push_back(0);
+      if (d_bias == 0) return;
+      query(position);
+      d_positions.back() = scale_ * d_bias * (query.at_ceil - query.at_floor);
+      auto const floor = static_cast<std::size_t>(query.floor);
+      d_products[floor] += scale_ * d_bias * (1 - query.above);
+      if (query.above > 0) d_products[floor + 1] += scale_ * d_bias * query.above;
+    });
+    // A gate counts for the keys of its own position and for all farther ones.
+    std::partial_sum(d_positions.rbegin(), d_positions.rend(), d_positions.rbegin());
+    auto d_gate = d_positions.begin();
+    for_positions(before, [&](double, auto const& each_key) {
+      each_key([&](std::size_t s) {
+        auto const score = static_cast<double>(before.scores[s]);
+        if (is_finite(score)) d_scores[s] = static_cast<T>(static_cast<double>(d_scores[s]) + *d_gate * gate_slope(score));
+      });
+      ++d_gate;
+    });
+    for (std::size_t i = 0; i < head_dim_; ++i) {
+      double sum = 0;
+      for (std::size_t p = 0; p < positions(); ++p) sum += d_products[p] * static_cast<double>(embeddings_[p * head_dim_ + i]);
+      d_query[i] = static_cast<T>(static_cast<double>(d_query[i]) + sum);
+    }
+  }
+
+ private:
+  template <class T>
+  void require_row(score_row<T> const& row) const {
     detail::require(row.query.size() == head_dim_, "cope: the query must have ", head_dim_, " numbers, got ", row.query.size());
     detail::require_keys("cope", row);
+  }
+
+  // Calls group(p, each_key) for the keys that are not after the query, those of one position together, the nearest first; p counts them.
+  template <class T>
+  static void for_positions(score_row<T> const& row, auto const& group) {
     auto const at = row.key_positions;
     std::vector<std::size_t> order;
     if (!std::is_sorted(at.begin(), at.end())) {
@@ -62,24 +119,27 @@ class cope {
     auto const key = [&](std::size_t i) { return order.empty() ? i : order[i]; };
     auto end = at.size();
     while (end > 0 && at[key(end - 1)] > row.query_position) --end;
-    along<T> query{*this, row.query};
     double position = 0;
     while (end > 0) {
       auto const here = at[key(end - 1)];
       auto first = end;
       while (first > 0 && at[key(first - 1)] == here) position += gate(static_cast<double>(row.scores[key(--first)]));
-      auto const bias = scale_ * query(position);
-      for (auto i = first; i < end; ++i) row.scores[key(i)] = static_cast<T>(static_cast<double>(row.scores[key(i)]) + bias);
+      group(position, [&](auto const& what) {
+        for (auto i = first; i < end; ++i) what(key(i));
+      });
       end = first;
     }
   }
 
- private:
   // Of a magnitude's exponential, which cannot overflow.
   static double gate(double score) noexcept {
     if (!is_finite(score)) return 0;
     auto const e = std::exp(-std::abs(score));
     return (score < 0 ? e : 1) / (1 + e);
+  }
+  static double gate_slope(double score) noexcept {
+    auto const e = std::exp(-std::abs(score));
+    return e / ((1 + e) * (1 + e));
   }
 
   // <q, e[p]> of a p that only grows, so that each product is made once.
@@ -93,7 +153,8 @@ class cope {
         at_ceil = whole < last ? product(static_cast<std::size_t>(whole) + 1) : at_floor;
         floor = whole;
       }
-      return at_floor + (p - floor) * (at_ceil - at_floor);
+      above = p - floor;
+      return at_floor + above * (at_ceil - at_floor);
     }
 
     double product(std::size_t position) const noexcept {
@@ -106,7 +167,7 @@ class cope {
 
     cope const& of;
     std::span<T const> query;
-    double floor = -2, at_floor = 0, at_ceil = 0;  // of no position yet, nor next to one
+    double floor = -2, above = 0, at_floor = 0, at_ceil = 0;  // of no position yet, nor next to one
   };
 
   std::vector<float> embeddings_;
@@ -114,6 +175,6 @@ class cope {
   double scale_;
 };
 
-static_assert(acts_on_scores<cope>);
+static_assert(acts_on_scores<cope> && pulls_back_scores<cope>);
 
 }  // namespace posenc

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/score/add_bias.hpp"
 
@@ -36,6 +37,8 @@ struct fire_interpolation {
 /// finite and not negative, and one of them positive.
 class fire {
  public:
+  static constexpr bool is_bias = true;  ///< gradients of scores pass as they are
+
   fire(fire_network network, fire_interpolation const& interpolation) : network_(std::move(network)), with_(interpolation) {
     auto const hidden = network_.hidden_weights.size(), heads = network_.output_biases.size();
     detail::require(hidden > 0 && network_.hidden_biases.size() == hidden,
@@ -90,6 +93,6 @@ class fire {
   fire_interpolation with_;
 };
 
-static_assert(acts_on_scores<fire>);
+static_assert(acts_on_scores<fire> && adds_bias<fire>);
 
 }  // namespace posenc

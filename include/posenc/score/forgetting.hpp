@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/score/add_bias.hpp"
 
@@ -19,6 +20,8 @@ namespace posenc {
 /// Throws std::invalid_argument unless there are as many gates as heads for each token, and their logarithms are finite and at most 0.
 class forgetting {
  public:
+  static constexpr bool is_bias = true;  ///< gradients of scores pass as they are
+
   /// log_gates: ln f, [tokens][heads], of the tokens at first_position, first_position + 1, ...
   forgetting(std::span<float const> log_gates, std::size_t heads, std::int64_t first_position = 0)
       : heads_(heads), first_position_(first_position) {
@@ -78,6 +81,6 @@ class forgetting {
   std::int64_t first_position_;
 };
 
-static_assert(acts_on_scores<forgetting>);
+static_assert(acts_on_scores<forgetting> && adds_bias<forgetting>);
 
 }  // namespace posenc

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/score/add_bias.hpp"
 
@@ -42,6 +43,9 @@ inline std::vector<kerple_head> clamped(char const* encoding, std::vector<kerple
 /// p and a below 0.01 count as 0.01, as there. Throws std::invalid_argument unless there is a head and all are finite.
 class kerple_log {
  public:
+  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
+  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
+
   explicit kerple_log(std::vector<kerple_head> heads)
       : heads_(detail::clamped("kerple_log", std::move(heads), std::numeric_limits<double>::max())) {}
 
@@ -70,6 +74,9 @@ class kerple_log {
 /// p and a below 0.01 count as 0.01, and p above 2 as 2. Throws std::invalid_argument unless there is a head and all are finite.
 class kerple_power {
  public:
+  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
+  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
+
   explicit kerple_power(std::vector<kerple_head> heads) : heads_(detail::clamped("kerple_power", std::move(heads), 2)) {}
 
   /// One a head, clamped.
@@ -92,6 +99,6 @@ class kerple_power {
   std::vector<kerple_head> heads_;
 };
 
-static_assert(acts_on_scores<kerple_log> && acts_on_scores<kerple_power>);
+static_assert(acts_on_scores<kerple_log> && acts_on_scores<kerple_power> && adds_bias<kerple_log> && adds_bias<kerple_power>);
 
 }  // namespace posenc

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/score/add_bias.hpp"
 
@@ -22,6 +23,9 @@ namespace posenc {
 /// weights: [2 k + 1][heads]. Throws std::invalid_argument unless there are that many, and all are finite.
 class learned_relative {
  public:
+  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
+  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
+
   learned_relative(std::span<float const> weights, std::size_t heads, std::size_t max_distance)
       : weights_(weights.begin(), weights.end()), heads_(heads), max_distance_(max_distance) {
     detail::require(max_distance <= std::size_t{1} << 24, "learned_relative: max_distance must be at most 2^24, got ", max_distance);
@@ -55,6 +59,6 @@ class learned_relative {
   std::size_t heads_, max_distance_;
 };
 
-static_assert(acts_on_scores<learned_relative>);
+static_assert(acts_on_scores<learned_relative> && adds_bias<learned_relative>);
 
 }  // namespace posenc

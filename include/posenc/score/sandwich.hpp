@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/phase.hpp"
@@ -23,6 +24,9 @@ namespace posenc {
 /// Throws std::invalid_argument unless heads is in [1, 65536] and dims even, positive and at most 2^24.
 class sandwich {
  public:
+  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
+  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
+
   explicit sandwich(std::size_t heads, std::size_t dims = 128) : heads_(heads) {
     detail::require(heads > 0 && heads <= 65'536, "sandwich: heads must be in [1, 65536], got ", heads);
     detail::require(dims > 0 && dims % 2 == 0 && dims <= std::size_t{1} << 24,
@@ -54,6 +58,6 @@ class sandwich {
   std::size_t heads_;
 };
 
-static_assert(acts_on_scores<sandwich>);
+static_assert(acts_on_scores<sandwich> && adds_bias<sandwich>);
 
 }  // namespace posenc

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 
@@ -30,10 +33,24 @@ class soft_cap {
     }
   }
 
+  /// Gradients times the slope at the score before, 1 / cosh^2(score / cap); where a score is not finite, as they are.
+  /// Throws std::invalid_argument, before anything is changed, unless there is a gradient for each score.
+  template <class T>
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T>) const {
+    detail::require(d_scores.size() == before.scores.size(), "soft_cap: there must be one gradient for each of ", before.scores.size(),
+                    " scores, got ", d_scores.size());
+    for (std::size_t s = 0; s < d_scores.size(); ++s) {
+      auto const x = static_cast<double>(before.scores[s]);
+      if (!is_finite(x)) continue;
+      auto const e = std::exp(-2 * std::abs(x / cap_));  // 1 - tanh^2 would lose what little there is of a score far beyond the cap
+      d_scores[s] = static_cast<T>(static_cast<double>(d_scores[s]) * (4 * e / ((1 + e) * (1 + e))));
+    }
+  }
+
  private:
   double cap_;
 };
 
-static_assert(acts_on_scores<soft_cap>);
+static_assert(acts_on_scores<soft_cap> && pulls_back_scores<soft_cap>);
 
 }  // namespace posenc

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/score/add_bias.hpp"
 
@@ -61,6 +62,9 @@ class relative_buckets {
 /// weights: [buckets][heads], as the models store them. Throws std::invalid_argument unless they are that many, and finite.
 class t5_bias {
  public:
+  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
+  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
+
   t5_bias(relative_buckets buckets, std::span<float const> weights, std::size_t heads)
       : buckets_(std::move(buckets)), weights_(weights.begin(), weights.end()), heads_(heads) {
     detail::require(heads > 0 && weights.size() / heads == buckets_.count() && weights.size() % heads == 0,
@@ -84,6 +88,6 @@ class t5_bias {
   std::size_t heads_;
 };
 
-static_assert(acts_on_scores<t5_bias>);
+static_assert(acts_on_scores<t5_bias> && adds_bias<t5_bias>);
 
 }  // namespace posenc

@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/row_statistics.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/softmax/exponential.hpp"
 
 namespace posenc {
@@ -151,6 +153,23 @@ inline row_statistics statistics_of(exponential_sums const& sums, double max, st
   return row;
 }
 
+/// Scores to e^(beta (x - max)) in place; their sum with what was taken out. beta is temperature(statistics, max), or 1 without.
+template <bool Temperature, std::floating_point T>
+scaled_sum exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]] auto const& temperature) {
+  auto const max = largest(x.data(), x.size());
+  auto const top = static_cast<double>(max);
+  if constexpr (!Temperature) {
+    return {top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials};
+  } else {
+    if (memory.size() < x.size()) memory.resize(x.size() + x.size() / 2);
+    auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
+    auto const beta = temperature(plain, top);
+    if (beta != 1) return {beta * top, weigh(x.data(), x.data(), x.size(), max, beta)};
+    std::copy_n(memory.data(), x.size(), x.data());
+    return {top, plain.exponentials};
+  }
+}
+
 }  // namespace detail
 
 /// The statistics of a row of scores, [keys], masked ones being -infinity: with Z = sum e^(x - max) and W = sum (x - max) e^(x - max),
@@ -176,7 +195,19 @@ void softmax(std::span<T> scores, row_statistics const& row, double inverse_temp
 /// The same where nothing depends on the statistics.
 template <std::floating_point T>
 void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
-  softmax(scores, statistics(std::span<T const>(scores)), inverse_temperature);
+  auto const max = detail::largest(scores.data(), scores.size());
+  softmax(scores, row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)}, inverse_temperature);
+}
+
+/// The same at the temperature that a rule of site 4 has for the row: in one pass over its exponentials where that is 1, in two elsewhere.
+/// `memory` is for as many numbers, and grows if it must; kept, it costs nothing the next time. Throws as the rule does.
+template <std::floating_point T, acts_on_softmax Rule>
+void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0, std::int64_t query_position = 0) {
+  auto const sum = detail::exponentiate<true>(scores, memory, [&](auto const& plain, double max) {
+    return static_cast<double>(rule.inverse_temperature(detail::statistics_of(plain, max, head, query_position)));
+  });
+  auto const share = static_cast<T>(detail::share_of(sum, no_sink).share);
+  for (auto& x : scores) x *= share;
 }
 
 }  // namespace posenc

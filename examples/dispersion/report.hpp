@@ -1,0 +1,21 @@
+// The curves for people to look at and for programs to read.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "experiment.hpp"
+#include "reporting/terminal_chart.hpp"
+
+/// Pictures and numbers, as wide as style.columns.
+void print(std::ostream& out, std::vector<curve> const& curves, charts::terminal_style style);
+
+/// A sentence in lines of so many columns.
+void print_folded(std::ostream& out, std::string const& sentence, int columns);
+
+/// One line a rule and number of keys.
+void write_csv(std::ostream& out, std::vector<curve> const& curves);
+
+/// A chart a rule with its bounds; then largest weight, entropy and beta of all.
+std::string to_svg(std::vector<curve> const& curves, std::string const& subtitle);

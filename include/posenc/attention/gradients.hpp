@@ -1,0 +1,197 @@
+// The reference attention in reverse: from the gradients of its outputs to those of queries, keys and values.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/attention/products.hpp"
+#include "posenc/attention/score_blocks.hpp"
+#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/softmax/softmax.hpp"
+#include "posenc/softmax/softmax_gradient.hpp"
+
+namespace posenc {
+
+/// Dense.
+template <std::floating_point T>
+struct attention_gradients {
+  std::vector<T> q;  ///< [queries][heads][head_dim]
+  std::vector<T> k;  ///< [keys][kv_heads][head_dim]
+  std::vector<T> v;  ///< [keys][kv_heads][value_dim]
+};
+
+namespace detail {
+
+/// sums[s] += factors[row][s] rows[row], for keys s of one kv head that the row sees with a factor other than 0.
+template <std::floating_point T>
+void add_row(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b, std::size_t row) {
+  auto const [first, last] = b.ranges[row / b.group];
+  auto const* const numbers = rows + row * sums.head_dim();
+  for (auto s = first; s < last; ++s) {
+    auto const factor = factors[row * b.seen() + s - b.keys.first];
+    if (factor == 0) continue;
+    auto* const sum = sums(s, 0).data();
+    for (std::size_t i = 0; i < sums.head_dim(); ++i) sum[i] += factor * numbers[i];
+  }
+}
+
+/// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key, and there the row may be anything, NaN included.
+template <std::floating_point T>
+void add_transposed_product(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b) {
+  if (b.rows() <= few_rows) {
+    for (std::size_t row = 0; row < b.rows(); ++row) add_row(sums, factors, rows, b, row);
+    return;
+  }
+  auto const dims = sums.head_dim();
+  std::vector<T> finite;
+  for (std::size_t row = 0; row < b.rows(); ++row) {
+    if (all_finite(std::span(rows + row * dims, dims))) continue;
+    add_row(sums, factors, rows, b, row);
+    if (finite.empty()) finite.assign(rows, rows + b.rows() * dims);
+    std::fill_n(finite.data() + row * dims, dims, T{0});
+  }
+  auto const of_keys = dense_rows(factors, b.rows(), b.seen());
+  auto const all = dense_rows(finite.empty() ? rows : std::as_const(finite).data(), b.rows(), dims);
+  for_rectangles(b, [&](auto row, auto count, auto column, auto columns, token_range const& keys) {
+    rows_of<T> some(sums(keys.first, 0).data(), columns, all.cols(), Eigen::OuterStride<>(sums.strides().token));
+    some.noalias() += of_keys.block(row, column, count, columns).transpose() * all.middleRows(row, count);
+  });
+}
+
+}  // namespace detail
+
+/// The gradients of a loss with respect to q, k and v, from those with respect to attention's outputs:
+///
+///     auto const forward = attention(q, k, v, encoding, options);
+///     auto const d = attention_backward(q, k, v, encoding, forward, d_outputs, options);
+///
+///     P = e^(beta x - log_sum_exp)    dV = P^T dO    dP = dO V^T    dx = beta P o (dP - rowsum(dO o O))    [Dao 2022, appendix B.4]
+///     dS = dx through site 3          dQ = scale dS K and dK = scale dS^T Q, each through the transpose of site 2
+///
+/// Scores and weights are computed again; of `forward`, outputs and log_sum_exp alone are read. Inputs, encoding and options must be those
+/// that it came from, but for this: where keys were attended to in parts and the results merged, so may gradients be taken, of each part
+/// against the merged result; those of q add up. Gradients of the heads of a group add up in their kv head.
+/// Site 4 counts as constant: beta is computed again from each row and held, so these are not the gradients of an adaptive temperature
+/// itself, and sinks take their share, but get no gradient. Embeddings (site 1) let gradients pass; what encodings learn gets none.
+/// d_outputs: [queries][heads][value_dim], any strides. Arithmetic as in attention; memory beside the results: two or three times what
+/// attention takes.
+/// A query that sees no key has and gives gradients of 0. What a query does not see may be anything; infinities and NaN stay in the rows
+/// that see them and the keys that are seen by these.
+/// Throws std::invalid_argument as attention does, and unless d_outputs and forward are of these queries, heads and values, before any
+/// work. An encoding that gradients do not get through is a compile error.
+template <class Q, class K, class V, positional_encoding Encoding, class D>
+attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+                                                        Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
+                                                        heads_view<D> const& d_outputs, attention_options const& options = {}) {
+  using T = arithmetic_t<Q>;
+  using acts = detail::acts<Encoding>;
+  using through = detail::lets_through<Encoding>;
+  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>> && std::same_as<T, arithmetic_t<D>>,
+                "q, k, v and d_outputs are doubles, or none of them");
+  static_assert(through::queries_and_keys,
+                "gradients need pull_back_queries and pull_back_keys of an encoding that changes queries and keys: see "
+                "pulls_back_queries_and_keys in core/gradient_sites.hpp");
+  static_assert(through::scores,
+                "gradients need is_bias or pull_back_scores of an encoding that changes scores: see adds_bias and pulls_back_scores in "
+                "core/gradient_sites.hpp");
+  auto const given = detail::checked_arguments<T>("attention_backward", q.shape(), k.shape(), v.shape(), options);
+  auto const queries = given.queries, heads = given.heads, head_dim = given.head_dim, value_dim = given.value_dim;
+  auto const& d = d_outputs.shape();
+  detail::require(d == heads_shape{queries, heads, value_dim}, "attention_backward: d_outputs must be [", queries, "][", heads, "][",
+                  value_dim, "], got [", d.tokens, "][", d.heads, "][", d.head_dim, "]");
+  detail::require(forward.outputs.size() == queries * heads * value_dim && forward.log_sum_exp.size() == queries * heads,
+                  "attention_backward: forward must have ", queries * heads * value_dim, " outputs and ", queries * heads,
+                  " log_sum_exp, got ", forward.outputs.size(), " and ", forward.log_sum_exp.size());
+  attention_gradients<T> result;
+  result.q.resize(queries * heads * head_dim);
+  result.k.resize(given.keys * given.kv_heads * head_dim);
+  result.v.resize(given.keys * given.kv_heads * value_dim);
+  if (queries == 0 || heads == 0 || given.keys == 0) return result;
+  heads_view<T> const d_q(result.q.data(), q.shape()), d_k(result.k.data(), k.shape()), d_v(result.v.data(), v.shape());
+
+  scheme<Encoding> const sites(encoding);
+  detail::score_memory<T> memory;
+  detail::score_blocks<T, Encoding> scores(sites, given, memory);
+  std::vector<T> k_numbers, v_numbers, d_rows, gradients, exponentials, before, d_queries, of_queries;
+  for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
+    auto const k_head = scores.encoded_keys(k_numbers, k.slice_heads(kv_head, 1));
+    auto const v_head = detail::as_computed<T>(v_numbers, v.slice_heads(kv_head, 1));
+    for (std::size_t first = 0; first < queries; first += scores.queries()) {
+      if (!scores.compute(q, first, k_head, kv_head)) continue;
+      auto const& block = scores.shape();
+      auto const rows = block.rows(), seen = block.seen();
+      auto* const weights = scores.data();
+      detail::copied<T>(d_rows, d_outputs.slice_tokens(first, block.queries()).slice_heads(kv_head * given.group, given.group));
+      gradients.resize(std::max(gradients.size(), rows * seen));
+      detail::multiply_scores<T>(gradients.data(), T{1}, d_rows.data(), v_head, block);
+
+      // (4) softmax
+      for (std::size_t i = 0; i < rows; ++i) {
+        auto const row = scores[i];
+        auto const at = row.query * heads + row.head;
+        double beta = 1, mean = 0;
+        auto const sum = detail::exponentiate<acts::on_softmax>(row.scores, exponentials, [&](auto const& plain, auto max) {
+          return beta = sites.inverse_temperature(detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
+        });
+        auto const share = sum.sum == 0 ? T{0} : static_cast<T>(std::exp(sum.largest - forward.log_sum_exp[at]));
+        for (auto& weight : row.scores) weight *= share;
+        for (std::size_t j = 0; j < value_dim; ++j) {
+          mean += static_cast<double>(d_rows[i * value_dim + j]) * static_cast<double>(forward.outputs[at * value_dim + j]);
+        }
+        auto const from = static_cast<std::size_t>(row.scores.data() - weights), to = from + row.scores.size();
+        auto const factor = static_cast<T>(through::as_biases ? beta * given.scale : beta);
+        detail::softmax_gradients(weights + from, gradients.data() + from, to - from, static_cast<T>(mean), factor);
+        for (auto* const numbers : {weights, gradients.data()}) {
+          std::fill(numbers + i * seen, numbers + from, T{0});
+          std::fill(numbers + to, numbers + (i + 1) * seen, T{0});
+        }
+      }
+      detail::add_transposed_product<T>(d_v.slice_heads(kv_head, 1), weights, d_rows.data(), block);
+
+      // (3) scores
+      auto const& encoded = scores.encoded_queries();
+      if constexpr (!through::as_biases) {
+        before.resize(std::max(before.size(), rows * seen));
+        d_queries.assign(rows * head_dim, T{0});
+        detail::multiply_scores<T>(before.data(), static_cast<T>(given.scale), encoded.data(), k_head, block);
+        for (std::size_t i = 0; i < rows; ++i) {
+          auto const row = scores[i];
+          auto const from = static_cast<std::size_t>(row.scores.data() - weights), count = row.scores.size();
+          score_row<T const> const was{std::span<T const>(before).subspan(from, count), row.head, given.query_positions[row.query],
+                                       positions_view(given.key_positions).subspan(row.keys.first, count),
+                                       std::span<T const>(encoded).subspan(i * head_dim, head_dim)};
+          auto const d_row = std::span<T>(gradients).subspan(from, count);
+          sites.pull_back_scores(was, d_row, std::span<T>(d_queries).subspan(i * head_dim, head_dim));
+          for (auto& x : d_row) x *= static_cast<T>(given.scale);
+        }
+      }
+
+      detail::add_transposed_product<T>(d_k.slice_heads(kv_head, 1), gradients.data(), encoded.data(), block);
+      of_queries.resize(rows * head_dim);
+      detail::multiply_outputs<T>(of_queries.data(), gradients.data(), k_head, block);
+      for (std::size_t i = 0; i < rows; ++i) {
+        auto const row = scores[i];
+        auto const to = d_q(row.query, row.head);
+        std::copy_n(of_queries.data() + i * head_dim, head_dim, to.data());
+        if constexpr (!through::as_biases) {
+          for (std::size_t j = 0; j < head_dim; ++j) to[j] += d_queries[i * head_dim + j];
+        }
+      }
+    }
+  }
+
+  // (2) queries and keys
+  sites.pull_back_queries(d_q, given.query_positions);
+  sites.pull_back_keys(d_k, given.key_positions);
+  return result;
+}
+
+}  // namespace posenc

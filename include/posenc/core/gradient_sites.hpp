@@ -1,0 +1,75 @@
+// The sites of attention in reverse: what an encoding does to gradients. Training needs it, attention itself does not.
+//
+//   d x_t <--(1) as it is-- d W x_t <--(2) R_t^T-- d q_t, d k_t <-- d score <--(3) by the rule-- d score' <--(4) * beta-- d weights
+//
+//   (1) embeddings         a constant is added: gradients pass as they are
+//   (2) queries and keys   the transpose of what was done to them
+//   (3) scores             a bias lets gradients pass; any other rule has a derivative
+//   (4) softmax            beta and sinks count as constants
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "posenc/core/sites.hpp"
+
+namespace posenc {
+
+// clang-format off
+
+/// (2) Turns gradients with respect to the encoded vectors into those with respect to the vectors before, in place, [tokens][heads][head_dim],
+/// by the same positions: d -> J^T d, J being the Jacobian of encode_queries and of encode_keys. Encodings here are linear, J is the
+/// matrix itself.
+template <class E>
+concept pulls_back_queries_and_keys =
+    acts_on_queries_and_keys<E> && requires(E const& e, heads_view<float> d, positions_view positions) {
+      e.pull_back_queries(d, positions);
+      e.pull_back_keys(d, positions);
+    };
+
+/// (3) Only adds to scores, and what depends on neither queries nor scores: `static constexpr bool is_bias = true`.
+template <class E>
+concept adds_bias = acts_on_scores<E> && requires { requires E::is_bias; };
+
+/// (3) Turns gradients with respect to the adjusted scores, [keys], into those with respect to the scores before, in place, and adds to
+/// the gradient of the query as encoded, [head_dim], where the rule reads it. A gradient of 0 of a key that no other depends on stays 0,
+/// whatever the key's score is, NaN included.
+template <class E>
+concept pulls_back_scores =
+    acts_on_scores<E> && requires(E const& e, score_row<float const> before, std::span<float> d_scores, std::span<float> d_query) {
+      e.pull_back_scores(before, d_scores, d_query);
+    };
+
+// clang-format on
+
+namespace detail {
+
+/// Which of the sites where an encoding acts gradients get through.
+template <class E>
+struct lets_through {
+  static constexpr bool queries_and_keys = !acts_on_queries_and_keys<E> || pulls_back_queries_and_keys<E>,
+                        as_biases = !acts_on_scores<E> || adds_bias<E>, scores = as_biases || pulls_back_scores<E>;
+};
+
+/// Of encodings one after the other: each sees the scores that those before it made, and gradients come from the last to the first.
+/// Where only biases follow, nobody asks for the scores in between.
+template <class T>
+void pull_back_through(score_row<T const> const&, std::span<T>, std::span<T>) {}
+template <class T, class E, class... Es>
+void pull_back_through(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query, E const& e, Es const&... then) {
+  if constexpr (!acts_on_scores<E>) {
+    pull_back_through(before, d_scores, d_query, then...);
+  } else {
+    if constexpr (!(lets_through<Es>::as_biases && ...)) {
+      std::vector<T> scores(before.scores.begin(), before.scores.end());
+      e.adjust_scores(score_row<T>{scores, before.head, before.query_position, before.key_positions, before.query});
+      auto after = before;
+      after.scores = scores;
+      pull_back_through(after, d_scores, d_query, then...);
+    }
+    if constexpr (!lets_through<E>::as_biases) e.pull_back_scores(before, d_scores, d_query);
+  }
+}
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,42 @@
+// From the gradients of a row's weights to those of its scores.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include "posenc/core/require.hpp"
+
+namespace posenc {
+namespace detail {
+
+/// d_s -> factor * p_s (d_s - mean).
+template <class T>
+void softmax_gradients(T const* weights, T* gradients, std::size_t count, T mean, T factor) noexcept {
+  for (std::size_t s = 0; s < count; ++s) {
+    gradients[s] = weights[s] == 0 ? T{0} : factor * weights[s] * (gradients[s] - mean);
+  }
+}
+
+}  // namespace detail
+
+/// Of p = softmax(beta x), in place: dp -> dx, dx_s = beta p_s (dp_s - sum_j p_j dp_j), the sum in double.
+///
+///     softmax(row, beta);  ...  softmax_backward<float>(row, d_row, beta);
+///
+/// inverse_temperature, beta, counts as a constant, whatever rule it came from. Right too where a sink took its share, so that weights sum
+/// to less than 1. A key of weight 0, as every masked one is, gets 0, and may have any dp, NaN included.
+/// weights, gradients: [keys]. Throws std::invalid_argument, before anything is changed, unless they are as many.
+template <std::floating_point T>
+void softmax_backward(std::type_identity_t<std::span<T const>> weights, std::span<T> gradients, double inverse_temperature = 1) {
+  detail::require(weights.size() == gradients.size(), "softmax_backward: there must be one gradient for each of ", weights.size(),
+                  " weights, got ", gradients.size());
+  double mean = 0;
+  for (std::size_t s = 0; s < weights.size(); ++s) {
+    if (weights[s] != 0) mean += static_cast<double>(weights[s]) * static_cast<double>(gradients[s]);
+  }
+  detail::softmax_gradients(weights.data(), gradients.data(), weights.size(), static_cast<T>(mean), static_cast<T>(inverse_temperature));
+}
+
+}  // namespace posenc

@@ -1,0 +1,407 @@
+#include "posenc/attention/gradients.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "posenc/attention/merge.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/query_key/m_rope.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/xpos.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/cope.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
+#include "posenc/softmax/constant_temperature.hpp"
+#include "rejects.hpp"
+#include "tolerance.hpp"
+
+namespace {
+
+using namespace posenc;
+using positions = std::vector<std::int64_t>;
+
+/// Any encoding, in double: so that attention is compiled once for all of them.
+class any_encoding {
+ public:
+  template <positional_encoding E>
+  any_encoding(E encoding) : of_(std::make_shared<some<E>>(scheme<E>(std::move(encoding)))) {}
+
+  template <class T>
+  void encode_queries(heads_view<T> const& x, positions_view at) const {
+    if constexpr (std::same_as<T, double>) of_->encode_queries(x, at);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& x, positions_view at) const {
+    if constexpr (std::same_as<T, double>) of_->encode_keys(x, at);
+  }
+  template <class T>
+  void pull_back_queries(heads_view<T> const& d, positions_view at) const {
+    if constexpr (std::same_as<T, double>) of_->pull_back_queries(d, at);
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> const& d, positions_view at) const {
+    if constexpr (std::same_as<T, double>) of_->pull_back_keys(d, at);
+  }
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    if constexpr (std::same_as<T, double>) of_->adjust_scores(row);
+  }
+  template <class T>
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const {
+    if constexpr (std::same_as<T, double>) of_->pull_back_scores(before, d_scores, d_query);
+  }
+  double inverse_temperature(row_statistics const& row) const { return of_->inverse_temperature(row); }
+  double sink(std::size_t head) const { return of_->sink(head); }
+
+ private:
+  struct sites {
+    virtual ~sites() = default;
+    virtual void encode_queries(heads_view<double> x, positions_view at) const = 0;
+    virtual void encode_keys(heads_view<double> x, positions_view at) const = 0;
+    virtual void pull_back_queries(heads_view<double> d, positions_view at) const = 0;
+    virtual void pull_back_keys(heads_view<double> d, positions_view at) const = 0;
+    virtual void adjust_scores(score_row<double> const& row) const = 0;
+    virtual void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores, std::span<double> d_query) const = 0;
+    virtual double inverse_temperature(row_statistics const& row) const = 0;
+    virtual double sink(std::size_t head) const = 0;
+  };
+  template <class E>
+  struct some final : sites {
+    explicit some(scheme<E> encoding) : e(std::move(encoding)) {}
+    void encode_queries(heads_view<double> x, positions_view at) const override { e.encode_queries(x, at); }
+    void encode_keys(heads_view<double> x, positions_view at) const override { e.encode_keys(x, at); }
+    void pull_back_queries(heads_view<double> d, positions_view at) const override { e.pull_back_queries(d, at); }
+    void pull_back_keys(heads_view<double> d, positions_view at) const override { e.pull_back_keys(d, at); }
+    void adjust_scores(score_row<double> const& row) const override { e.adjust_scores(row); }
+    void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores, std::span<double> d_query) const override {
+      e.pull_back_scores(row, d_scores, d_query);
+    }
+    double inverse_temperature(row_statistics const& row) const override { return e.inverse_temperature(row); }
+    double sink(std::size_t head) const override { return e.sink(head); }
+    scheme<E> e;
+  };
+  std::shared_ptr<sites const> of_;
+};
+
+struct sizes {
+  std::size_t queries = 5, keys = 7, heads = 4, kv_heads = 2, head_dim = 8, value_dim = 6;
+};
+
+/// Inputs of attention, and the gradient of a loss that is linear in its outputs.
+struct inputs {
+  explicit inputs(sizes const& given)
+      : n(given),
+        q(numbers::random<double>(n.queries * n.heads * n.head_dim, 1)),
+        k(numbers::random<double>(n.keys * n.kv_heads * n.head_dim, 2)),
+        v(numbers::random<double>(n.keys * n.kv_heads * n.value_dim, 3)),
+        d(numbers::random<double>(n.queries * n.heads * n.value_dim, 4)) {}
+
+  heads_view<double const> q_view() const { return {q.data(), {n.queries, n.heads, n.head_dim}}; }
+  heads_view<double const> k_view() const { return {k.data(), {n.keys, n.kv_heads, n.head_dim}}; }
+  heads_view<double const> v_view() const { return {v.data(), {n.keys, n.kv_heads, n.value_dim}}; }
+  heads_view<double const> d_view() const { return {d.data(), {n.queries, n.heads, n.value_dim}}; }
+
+  auto attended(auto const& encoding, attention_options const& options = {}) const {
+    return attention(q_view(), k_view(), v_view(), encoding, options);
+  }
+  auto gradients(auto const& encoding, attention_options const& options = {}) const {
+    return attention_backward(q_view(), k_view(), v_view(), encoding, attended(encoding, options), d_view(), options);
+  }
+  long double loss(auto const& encoding, attention_options const& options = {}) const {
+    auto const outputs = attended(encoding, options).outputs;
+    return std::inner_product(d.begin(), d.end(), outputs.begin(), 0.0L, std::plus<>(),
+                              [](double a, double b) { return static_cast<long double>(a) * static_cast<long double>(b); });
+  }
+
+  sizes n;
+  std::vector<double> q, k, v, d;
+};
+
+/// Gradients against D(h) = (loss(x + h) - loss(x - h)) / 2h for each number x. D(h) is off by h^2 / 6 times a third derivative, and
+/// D(2h) - D(h) is three times that. And by what the losses are off by, which h divides: numbers and scores within 20 and right but for
+/// (head_dim + 20) roundings, so weights, values within [-1, 1] summed with them, outputs summed with d.
+void expect_differences(std::string const& name, sizes const& n, any_encoding const& encoding, attention_options const& options = {},
+                        any_encoding const* frozen = nullptr) {
+  SCOPED_TRACE(name);
+  auto const& held = frozen != nullptr ? *frozen : encoding;
+  inputs x(n);
+  auto const actual = x.gradients(encoding, options);
+  constexpr double h = 1e-4;
+  auto const of_output = tolerance::of_weight_by_scores(1, tolerance::of_dot_product<double>(n.head_dim + 18, 20)) +
+                         tolerance::of_weight<double>(1, 40, n.keys) + tolerance::of_dot_product<double>(n.keys, 1);
+  double magnitude = 0;
+  for (auto const d : x.d) magnitude += std::abs(d);
+  auto const expect = [&](char const* of, std::vector<double>& moved, std::vector<double> const& gradients) {
+    ASSERT_EQ(gradients.size(), moved.size());
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+      auto const here = moved[i];
+      auto const at = [&](double step) {
+        moved[i] = here + step;
+        return x.loss(held, options);
+      };
+      auto const near = static_cast<double>((at(h) - at(-h)) / (2 * h)), far = static_cast<double>((at(2 * h) - at(-2 * h)) / (4 * h));
+      moved[i] = here;
+      auto const tolerance = std::abs(far - near) + magnitude * of_output / h;
+      EXPECT_LT(tolerance, 1e-5) << "says nothing";
+      EXPECT_NEAR(gradients[i], near, tolerance) << "gradient " << i << " of " << of;
+    }
+  };
+  expect("q", x.q, actual.q);
+  expect("k", x.k, actual.k);
+  expect("v", x.v, actual.v);
+}
+
+rope<halves> turning(std::size_t dim = 8) { return rope<halves>(geometric(dim, 100)); }
+cope counting() { return cope(numbers::random<float>(5 * 8, 9), 8, 0.7); }
+
+TEST(attention_backward, is_what_a_change_of_a_number_does_under_every_encoding) {
+  sizes const n;
+  expect_differences("nope", n, nope());
+  expect_differences("rope", n, turning());
+  expect_differences("rope of a block, interleaved, with a factor", n,
+                     rope<interleaved>(frequencies({1, 0.1}, 1.25), rotary_block::from(3)));
+  expect_differences("xpos", n, xpos<halves>(geometric(8, 100), {.scale_base = 8}));
+  auto const prompt = axis_position_builder<>().text(1).image(2, 2).text(2);
+  expect_differences(
+      "m_rope", n,
+      m_rope<halves>(geometric(8, 100), contiguous_axes(std::vector<std::size_t>{2, 1, 1}), prompt.positions(), prompt.rope_delta()));
+  expect_differences("alibi", n, alibi(4));
+  expect_differences("soft cap", n, soft_cap(0.7));
+  expect_differences("soft cap, then alibi", n, scheme(soft_cap(0.7), alibi(4)));
+  expect_differences("alibi, then soft cap", n, scheme(alibi(4), soft_cap(0.7)));
+  expect_differences("cope", n, counting());
+  expect_differences("rope, cope, soft cap", n, scheme(turning(), counting(), soft_cap(0.7)));
+  expect_differences("constant temperature", n, constant_temperature(2.5));
+  expect_differences("sinks", n, attention_sinks({0.5, -1, 2, 0}));
+  expect_differences(
+      "all", n,
+      scheme(alibi(4), turning(), constant_temperature(1.7), soft_cap(2), softmax_off_by_one{}, counting(), constant_temperature(0.8)));
+}
+
+TEST(attention_backward, is_what_a_change_of_a_number_does_whatever_is_seen) {
+  any_encoding const encoding = scheme(turning(), counting(), constant_temperature(1.3));
+  positions const scattered{4, 0, 6, 2, 5, 1, 3}, repeats{2, 2, 2, 1, 1, 0, 3}, three{3, 0, 5};
+  std::vector<std::size_t> const q_lengths{2, 0, 3}, k_lengths{4, 1, 2};
+  expect_differences("full", {}, encoding, {.visible = mask::full});
+  expect_differences("window", {}, encoding, {.visible = mask::causal & mask::sliding_window(3)});
+  expect_differences("chunks", {}, encoding, {.visible = mask::causal & mask::chunked(3)});
+  expect_differences("packed", {}, encoding, {.visible = mask::packed(q_lengths, k_lengths)});
+  expect_differences("in no order", {.queries = 3}, encoding, {.query_positions = three, .key_positions = scattered});
+  expect_differences("window in no order", {.queries = 3}, encoding,
+                     {.visible = mask::sliding_window(2), .query_positions = three, .key_positions = scattered});
+  expect_differences("repeats", {.queries = 3}, encoding, {.query_positions = three, .key_positions = repeats});
+  expect_differences("more queries than keys", {.queries = 7, .keys = 3}, encoding, {.query_positions = repeats, .key_positions = three});
+  expect_differences("one query", {.queries = 1, .keys = 5, .heads = 1, .kv_heads = 1}, encoding);
+  expect_differences("many rows", {.queries = 12, .keys = 12, .heads = 2, .kv_heads = 1}, encoding);
+  expect_differences("scaled", {.queries = 3}, encoding, {.scale = -0.6});
+  expect_differences("not scored", {.queries = 3}, encoding, {.scale = 0.0});
+}
+
+/// Of each row, what another rule said when it was asked first.
+struct remembered {
+  any_encoding rule;
+  std::shared_ptr<std::map<std::pair<std::size_t, std::int64_t>, double>> betas = std::make_shared<decltype(betas)::element_type>();
+  double inverse_temperature(row_statistics const& row) const {
+    return betas->try_emplace({row.head, row.query_position}, rule.inverse_temperature(row)).first->second;
+  }
+};
+
+TEST(attention_backward, holds_the_inverse_temperature_of_each_row) {
+  sizes const n{.queries = 6, .keys = 12, .heads = 2, .kv_heads = 1};
+  any_encoding const adaptive = scheme(alibi(2), adaptive_temperature{});
+  remembered const memory{adaptive_temperature{}};
+  any_encoding const frozen = scheme(alibi(2), memory);
+  inputs(n).attended(frozen);
+  EXPECT_TRUE(std::ranges::any_of(*memory.betas, [](auto const& row) { return row.second > 1.1; }));
+  expect_differences("adaptive", n, adaptive, {}, &frozen);
+}
+
+// ---- laws
+
+bool all_zero(std::vector<double> const& numbers) {
+  return std::ranges::all_of(numbers, [](double x) { return x == 0; });
+}
+
+/// By how much gradients of these inputs, within [-1, 1] and weights of one sum, may differ where the products are summed in other orders:
+/// by the tolerances of the finite differences' losses, through a difference of two, times numbers and summed over all rows and keys.
+double of_gradients(sizes const& n) {
+  auto const of_weight = tolerance::of_weight_by_scores(1, tolerance::of_dot_product<double>(n.head_dim + 18, 20)) +
+                         tolerance::of_weight<double>(1, 40, n.keys) + tolerance::of_dot_product<double>(n.keys, 1);
+  return 4 * static_cast<double>(n.value_dim * (n.queries * n.heads + n.keys)) * of_weight;
+}
+
+TEST(attention_backward, of_parts_of_the_keys_against_the_merged_result_is_that_of_the_whole) {
+  sizes const n{.queries = 6, .keys = 20};
+  inputs const x(n);
+  positions at(n.keys), last(n.queries);
+  std::iota(at.begin(), at.end(), 0), std::iota(last.begin(), last.end(), 14);
+  for (any_encoding const& encoding : {any_encoding(scheme(turning(), alibi(4), constant_temperature(1.5))), any_encoding(soft_cap(0.7))}) {
+    auto const whole = x.gradients(encoding);
+    for (std::size_t const split : {1u, 13u, 17u, 19u}) {
+      auto const of_part = [&](std::size_t first, std::size_t count, auto const& what) {
+        return what(x.k_view().slice_tokens(first, count), x.v_view().slice_tokens(first, count),
+                    attention_options{.query_positions = last, .key_positions = positions_view(at).subspan(first, count)});
+      };
+      auto const attended = [&](auto const& k, auto const& v, auto const& options) {
+        return attention(x.q_view(), k, v, encoding, options);
+      };
+      auto const merged = merge(of_part(0, split, attended), of_part(split, n.keys - split, attended));
+      auto const gradients = [&](auto const& k, auto const& v, auto const& options) {
+        return attention_backward(x.q_view(), k, v, encoding, merged, x.d_view(), options);
+      };
+      auto const a = of_part(0, split, gradients), b = of_part(split, n.keys - split, gradients);
+      for (std::size_t i = 0; i < whole.q.size(); ++i) EXPECT_NEAR(a.q[i] + b.q[i], whole.q[i], of_gradients(n)) << split << ", q " << i;
+      for (std::size_t i = 0; i < whole.k.size(); ++i)
+        EXPECT_NEAR(i < a.k.size() ? a.k[i] : b.k[i - a.k.size()], whole.k[i], of_gradients(n)) << split << ", k " << i;
+      for (std::size_t i = 0; i < whole.v.size(); ++i)
+        EXPECT_NEAR(i < a.v.size() ? a.v[i] : b.v[i - a.v.size()], whole.v[i], of_gradients(n)) << split << ", v " << i;
+    }
+  }
+}
+
+/// The same added to every key moves all scores of a row alike, which softmax does not see, unless a sink stands beside them.
+TEST(attention_backward, of_all_keys_sums_to_0_without_a_sink) {
+  sizes const n;
+  auto const sums = [&](any_encoding const& encoding) {
+    auto const d = inputs(n).gradients(encoding).k;
+    std::vector<double> result(n.kv_heads * n.head_dim);
+    for (std::size_t i = 0; i < d.size(); ++i) result[i % result.size()] += d[i];
+    return result;
+  };
+  for (auto const sum : sums(scheme(alibi(4), constant_temperature(3)))) EXPECT_NEAR(sum, 0, of_gradients(n));
+  EXPECT_TRUE(std::ranges::any_of(sums(softmax_off_by_one{}), [&](double sum) { return std::abs(sum) > 1e3 * of_gradients(n); }));
+}
+
+TEST(attention_backward, points_where_the_loss_grows) {
+  for (any_encoding const& encoding :
+       {any_encoding(nope()), any_encoding(scheme(turning(), counting(), soft_cap(2), softmax_off_by_one{}))}) {
+    inputs x(sizes{});
+    auto loss = x.loss(encoding);
+    for (int step = 0; step < 20; ++step) {
+      auto const d = x.gradients(encoding);
+      for (auto const& [numbers, gradients] : {std::pair{&x.q, &d.q}, {&x.k, &d.k}, {&x.v, &d.v}})
+        for (std::size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] -= 0.05 * (*gradients)[i];
+      auto const next = x.loss(encoding);
+      EXPECT_LT(next, loss) << step;
+      loss = next;
+    }
+  }
+}
+
+// ---- rows that see nothing, and what is not seen
+
+TEST(attention_backward, of_queries_that_see_no_key_is_0_and_gives_none) {
+  sizes const n{.queries = 12, .keys = 10, .heads = 2, .kv_heads = 1};  // more rows than are few, and so for each of two queries alone
+  positions at(12, -5);
+  for (auto const& encoding : {any_encoding(nope()), any_encoding(scheme(turning(), counting(), attention_sinks({1, 2})))}) {
+    auto const none = inputs(n).gradients(encoding, {.query_positions = at});
+    EXPECT_TRUE(all_zero(none.q) && all_zero(none.k) && all_zero(none.v));
+  }
+  at[4] = 9;
+  auto const some = inputs(n).gradients(nope(), {.query_positions = at});
+  for (std::size_t i = 0; i < some.q.size(); ++i) EXPECT_EQ(some.q[i] != 0, i / (2 * 8) == 4) << i;
+  EXPECT_TRUE(std::ranges::none_of(some.k, [](double x) { return x == 0; }));
+  EXPECT_TRUE(std::ranges::none_of(some.v, [](double x) { return x == 0; }));
+}
+
+/// Which tokens have a gradient that is not finite.
+std::vector<std::size_t> spoilt(std::vector<double> const& d, std::size_t tokens) {
+  std::vector<std::size_t> result;
+  auto const size = d.size() / tokens;
+  for (std::size_t token = 0; token < tokens; ++token) {
+    auto const numbers = std::span(d).subspan(token * size, size);
+    if (!std::ranges::all_of(numbers, is_finite)) result.push_back(token);
+  }
+  return result;
+}
+
+/// Few rows a kv head and many, where products are made in different ways; position and mask are such that query t sees keys t - 2 to t.
+TEST(attention_backward, what_is_not_seen_may_be_anything) {
+  attention_options const options{.visible = mask::causal & mask::sliding_window(3)};
+  for (std::size_t const tokens : {6u, 40u}) {
+    for (double const anything : {not_a_number(), infinity()}) {
+      inputs x({tokens, tokens, 1, 1, 4, 4});
+      auto const spoil_last = [&](std::vector<double>& numbers) { std::ranges::fill(std::span(numbers).last(4), anything); };
+      auto const clean = x.gradients(nope(), options);
+      spoil_last(x.q), spoil_last(x.k), spoil_last(x.v), spoil_last(x.d);
+      auto const d = x.gradients(nope(), options);
+      for (std::size_t i = 0; i < (tokens - 3) * 4; ++i) {
+        EXPECT_NEAR(d.k[i], clean.k[i], of_gradients(x.n)) << "key " << i / 4;
+        EXPECT_NEAR(d.v[i], clean.v[i], of_gradients(x.n)) << "value " << i / 4;
+      }
+      for (std::size_t i = 0; i < (tokens - 1) * 4; ++i) EXPECT_NEAR(d.q[i], clean.q[i], of_gradients(x.n)) << "query " << i / 4;
+    }
+  }
+}
+
+TEST(attention_backward, what_is_no_number_stays_with_the_rows_that_see_it_and_their_keys) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math promises nothing for NaN";
+#endif
+  using tokens = std::vector<std::size_t>;
+  attention_options const options{.visible = mask::causal & mask::sliding_window(2)};  // t - 1 and t
+  auto const nan = not_a_number();
+  for (std::size_t const count : {8u, 30u}) {
+    inputs const clean({count, count, 1, 1, 4, 3});
+    auto const spoil = [&](std::vector<double> inputs::*of, std::size_t number) {
+      auto x = clean;
+      (x.*of)[number] = nan;
+      auto const d = x.gradients(nope(), options);
+      return std::vector<tokens>{spoilt(d.q, count), spoilt(d.k, count), spoilt(d.v, count)};
+    };
+    EXPECT_EQ(spoil(&inputs::q, 5 * 4 + 1), (std::vector<tokens>{{5}, {4, 5}, {4, 5}}));
+    EXPECT_EQ(spoil(&inputs::d, 5 * 3 + 1), (std::vector<tokens>{{5}, {4, 5}, {4, 5}}));
+    EXPECT_EQ(spoil(&inputs::v, 5 * 3 + 1), (std::vector<tokens>{{5, 6}, {4, 5, 6}, {}}));
+    EXPECT_EQ(spoil(&inputs::k, 5 * 4 + 1), (std::vector<tokens>{{5, 6}, {4, 5, 6}, {4, 5, 6}}));
+  }
+}
+
+TEST(attention_backward, of_nothing_is_empty_and_of_no_keys_or_no_queries_0) {
+  for (auto const& n : {sizes{.queries = 0}, sizes{.heads = 0, .kv_heads = 0}, sizes{.keys = 0}}) {
+    positions const at(n.queries);
+    auto const d = inputs(n).gradients(nope(), {.query_positions = at});
+    EXPECT_EQ(d.q.size(), n.queries * n.heads * n.head_dim);
+    EXPECT_EQ(d.k.size(), n.keys * n.kv_heads * n.head_dim);
+    EXPECT_EQ(d.v.size(), n.keys * n.kv_heads * n.value_dim);
+    EXPECT_TRUE(all_zero(d.q) && all_zero(d.k) && all_zero(d.v));
+  }
+}
+
+// ---- bad input
+
+TEST(attention_backward, rejects_what_attention_does_and_gradients_or_results_of_other_shapes) {
+  inputs const x(sizes{});
+  auto const forward = x.attended(nope());
+  auto const rejected = [&](heads_view<double const> const& k, attention_result<double> const& result, heads_shape const& d) {
+    return message_of([&] { attention_backward(x.q_view(), k, x.v_view(), nope(), result, heads_view<double const>(x.d.data(), d)); });
+  };
+  heads_shape const right{5, 4, 6};
+  EXPECT_EQ(rejected({x.k.data(), {7, 2, 6}}, forward, right), "posenc: attention_backward: keys must have the queries' head_dim 8, got 6");
+  for (auto const& [shape, got] : {std::pair{heads_shape{4, 4, 6}, "[4][4][6]"}, {{5, 3, 6}, "[5][3][6]"}, {{5, 4, 5}, "[5][4][5]"}}) {
+    EXPECT_EQ(rejected(x.k_view(), forward, shape), std::string("posenc: attention_backward: d_outputs must be [5][4][6], got ") + got);
+  }
+  auto shorter = forward, fewer = forward;
+  shorter.outputs.pop_back(), fewer.log_sum_exp.pop_back();
+  EXPECT_EQ(rejected(x.k_view(), shorter, right),
+            "posenc: attention_backward: forward must have 120 outputs and 20 log_sum_exp, got 119 and 20");
+  EXPECT_EQ(rejected(x.k_view(), fewer, right),
+            "posenc: attention_backward: forward must have 120 outputs and 20 log_sum_exp, got 120 and 19");
+  EXPECT_EQ(message_of([&] { inputs(sizes{}).gradients(any_encoding(alibi(3))); }), "posenc: alibi: the head must be below 3, got 3");
+}
+
+}  // namespace

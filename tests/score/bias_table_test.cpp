@@ -1,0 +1,81 @@
+#include "posenc/score/bias_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/fire.hpp"
+#include "posenc/score/kerple.hpp"
+#include "posenc/score/learned_relative.hpp"
+#include "posenc/score/sandwich.hpp"
+#include "posenc/score/t5_bias.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+
+constexpr std::size_t heads = 3;
+
+template <class T>
+std::vector<T> adjusted(auto const& rule, std::size_t head, std::int64_t query, std::vector<std::int64_t> const& keys) {
+  auto scores = numbers::random<T>(keys.size(), 7);
+  rule.adjust_scores(score_row<T>{scores, head, query, keys, {}});
+  return scores;
+}
+
+/// The bits of the rule itself, whatever the positions.
+template <class Rule>
+void expect_same_bits(Rule const& rule) {
+  std::vector<std::vector<std::int64_t>> const rows{
+      {0, 1, 2, 3, 4, 5}, {-7, -6, -5}, {5}, {9, 3, 3, -20, 4}, {90, 91, 92, 93}, {-500, -499, 499, 500, 0}, {100'000'000'000, 2}, {}};
+  for (std::int64_t const longest : {0, 4, 50, 600}) {
+    bias_table const table(rule, heads, longest);
+    EXPECT_EQ(table.longest(), longest);
+    numbers::in_float_and_double([&]<class T>() {
+      for (std::size_t head = 0; head < heads; ++head) {
+        for (std::int64_t const query : {0, 5, -3, 95}) {
+          for (auto const& keys : rows)
+            EXPECT_TRUE(numbers::same_bits(adjusted<T>(table, head, query, keys), adjusted<T>(rule, head, query, keys)));
+        }
+      }
+    });
+  }
+}
+
+TEST(bias_table, adds_the_bits_that_its_rule_adds) {
+  std::vector<kerple_head> const learned{{1, 0.5}, {0.3, 2}, {0.02, 0.7}};
+  expect_same_bits(alibi(heads));
+  expect_same_bits(kerple_log(learned));
+  expect_same_bits(kerple_power(learned));
+  expect_same_bits(sandwich(heads, 16));
+  expect_same_bits(t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
+  expect_same_bits(bias_table(alibi(heads), heads, 10));
+}
+
+TEST(bias_table, stands_for_rules_of_the_distance_alone) {
+  static_assert(biases_by_distance<learned_relative>);
+  static_assert(!biases_by_distance<fire>, "the query's position enters");
+}
+
+TEST(bias_table, what_makes_no_table_is_rejected) {
+  EXPECT_EQ(message_of([] { bias_table(alibi(3), 0, 10); }), "posenc: bias_table: there must be a head, got 0");
+  EXPECT_EQ(message_of([] { bias_table(alibi(3), 3, -1); }), "posenc: bias_table: longest must be in [0, 2^31], got -1");
+  EXPECT_EQ(message_of([] { bias_table(alibi(3), 4, 1); }), "posenc: alibi: the head must be below 3, got 3");
+  bias_table const table(alibi(3), 2, 10);
+  std::vector<float> scores(2);
+  std::vector<std::int64_t> const one{0}, two{0, 1};
+  EXPECT_EQ(message_of([&] {
+              table.adjust_scores(score_row<float>{scores, 2, 0, two, {}});
+            }),
+            "posenc: bias_table: the head must be below 2, got 2");
+  EXPECT_EQ(message_of([&] {
+              table.adjust_scores(score_row<float>{scores, 0, 0, one, {}});
+            }),
+            "posenc: bias_table: there must be one position a key, got 1 positions for 2 keys");
+}
+
+}  // namespace
