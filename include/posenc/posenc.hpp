@@ -6,6 +6,7 @@
 // core: the vocabulary
 #include "posenc/core/sites.hpp"           // where an encoding acts: the four sites. Read this first
 #include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
+#include "posenc/core/gradient_sites.hpp"  // the sites in reverse, for training
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
 #include "posenc/core/paged_heads.hpp"     // and of a paged cache
 #include "posenc/core/positions.hpp"       // where the tokens stand
@@ -84,11 +85,13 @@
 #include "posenc/softmax/constant_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"       //     a learned logit of no value; softmax-off-by-one
 #include "posenc/softmax/softmax.hpp"               // a row of scores to weights
+#include "posenc/softmax/softmax_gradient.hpp"      // and back
 
 // attention: the four sites together (Eigen)
 #include "posenc/attention/mask.hpp"       // which keys a query sees
 #include "posenc/attention/attention.hpp"  // the reference
 #include "posenc/attention/merge.hpp"      // of keys that were split
+#include "posenc/attention/gradients.hpp"  // of q, k and v
 
 // analysis: what an encoding does to attention
 #include "posenc/analysis/distance_profile.hpp"

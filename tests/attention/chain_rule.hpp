@@ -45,32 +45,20 @@ struct bounded {
   std::vector<double> numbers, errors;
 };
 
-template <class T>
-class comparison {
+/// What gradients should be, and by how much they may be off, where arithmetic is in A.
+template <class A>
+class expectation {
  public:
-  using A = posenc::arithmetic_t<T>;
-
-  explicit comparison(textbook::problem const& given)
+  /// Of these numbers, as attention is given them.
+  expectation(textbook::problem const& given, meaning const& means, std::vector<double> q, std::vector<double> k,
+              std::vector<double> const& v, std::vector<double> const& d)
       : given_(given),
-        q_({given.queries, given.heads, given.head_dim}, given.where, 1),
-        k_({given.keys, given.kv_heads, given.head_dim}, given.where, 2),
-        v_({given.keys, given.kv_heads, given.value_dim}, given.where, 3),
-        d_({given.queries, given.heads, given.value_dim}, given.where, 4),
         scale_(given.scale.value_or(1 / std::sqrt(static_cast<double>(given.head_dim)))),
         q_at_(given.query_positions),
         k_at_(given.key_positions) {
     while (k_at_.size() < given.keys) k_at_.push_back(static_cast<std::int64_t>(k_at_.size()));
     while (q_at_.size() < given.queries) q_at_.push_back(k_at_[given.keys - given.queries + q_at_.size()]);
-  }
-
-  template <class Encoding>
-  void expect(Encoding const& encoding, meaning const& means) {
-    posenc::attention_options const options{
-        .visible = given_.visible, .scale = given_.scale, .query_positions = given_.query_positions, .key_positions = given_.key_positions};
-    auto const forward = posenc::attention(q_.view(), k_.view(), v_.view(), encoding, options);
-    auto const actual = posenc::attention_backward(q_.view(), k_.view(), v_.view(), encoding, forward, d_.view(), options);
-    auto const q = encoded(exact(q_.view()), q_at_, given_.heads, means), k = encoded(exact(k_.view()), k_at_, given_.kv_heads, means);
-    auto const v = exact(v_.view()), d = exact(d_.view());
+    encode(q, q_at_, given_.heads, means), encode(k, k_at_, given_.kv_heads, means);
     oracle::attention_shape const shape{given_.heads, given_.kv_heads, given_.head_dim, given_.value_dim};
     auto const biases = [&](std::size_t head, double t, double s) { return means.biased ? oracle::bias(head, given_.heads, t, s) : 0; };
     auto const expected = oracle::attention(
@@ -78,10 +66,15 @@ class comparison {
         [&](std::size_t t, std::size_t s) { return seen(t, s); }, biases);
     auto const gradients = oracle::differentiate(q, k, v, expected.weights, d, shape, scale_);
     of_number_ = means.inv_freq.empty() ? 0 : tolerance::of_rotated<A>(1, 1, 2) + 2 * tolerance::of_angle(farthest(), 1);
+    q_.numbers = rounded(gradients.q), k_.numbers = rounded(gradients.k), v_.numbers = rounded(gradients.v);
     bound(q, k, v, d, expected, gradients);
-    expect_near("v", actual.v, {rounded(gradients.v), of_v_});
-    expect_near("q", actual.q, turned_back({rounded(gradients.q), of_q_}, q_at_, given_.heads, means));
-    expect_near("k", actual.k, turned_back({rounded(gradients.k), of_k_}, k_at_, given_.kv_heads, means));
+    turn_back(q_, q_at_, given_.heads, means), turn_back(k_, k_at_, given_.kv_heads, means);
+  }
+
+  void expect(posenc::attention_gradients<A> const& actual) const {
+    expect_near("q", actual.q, q_);
+    expect_near("k", actual.k, k_);
+    expect_near("v", actual.v, v_);
   }
 
  private:
@@ -98,15 +91,14 @@ class comparison {
     return static_cast<double>(most);
   }
 
-  std::vector<double> encoded(std::vector<double> x, textbook::positions const& at, std::size_t heads, meaning const& means) const {
+  void encode(std::vector<double>& x, textbook::positions const& at, std::size_t heads, meaning const& means) const {
     for (std::size_t i = 0; i < at.size() * heads && !means.inv_freq.empty(); ++i)
       oracle::rotate(std::span(x).subspan(i * given_.head_dim, given_.head_dim), means.inv_freq, static_cast<long double>(at[i / heads]),
                      oracle::pairing::halves);
-    return x;
   }
 
   /// Errors of both numbers of a pair reach either, and turning adds its own.
-  bounded turned_back(bounded d, textbook::positions const& at, std::size_t heads, meaning const& means) const {
+  void turn_back(bounded& d, textbook::positions const& at, std::size_t heads, meaning const& means) const {
     auto const pairs = means.inv_freq.size();
     for (std::size_t i = 0; i < at.size() * heads && pairs > 0; ++i) {
       auto const head = std::span(d.numbers).subspan(i * given_.head_dim, given_.head_dim);
@@ -120,7 +112,6 @@ class comparison {
         errors[pair + pairs] = errors[pair];
       }
     }
-    return d;
   }
 
   static std::vector<double> rounded(std::vector<oracle::sum_and_magnitude> const& sums) {
@@ -129,17 +120,17 @@ class comparison {
     return result;
   }
 
-  /// Fills of_q_, of_k_ and of_v_.
+  /// The errors of q_, k_ and v_, of encoded queries and keys.
   void bound(std::vector<double> const& q, std::vector<double> const& k, std::vector<double> const& v, std::vector<double> const& d,
              oracle::attention_result const& expected, oracle::attention_gradients const& gradients) {
     auto const dim = given_.head_dim, value_dim = given_.value_dim, keys = given_.keys;
     auto const rows_of_key = given_.queries * given_.heads / given_.kv_heads;
-    of_q_.assign(q.size(), 0), of_k_.assign(k.size(), 0), of_v_.assign(v.size(), 0);
+    q_.errors.assign(q.size(), 0), k_.errors.assign(k.size(), 0), v_.errors.assign(v.size(), 0);
     auto const sums = [](std::vector<double>& errors, std::vector<oracle::sum_and_magnitude> const& of, std::size_t terms) {
       for (std::size_t i = 0; i < of.size(); ++i)
         errors[i] = tolerance::of_dot_product<A>(terms + 4, static_cast<double>(of[i].magnitude)) + std::numeric_limits<A>::min();
     };
-    sums(of_q_, gradients.q, keys), sums(of_k_, gradients.k, rows_of_key), sums(of_v_, gradients.v, rows_of_key);
+    sums(q_.errors, gradients.q, keys), sums(k_.errors, gradients.k, rows_of_key), sums(v_.errors, gradients.v, rows_of_key);
     for (std::size_t head = 0; head < given_.heads; ++head) {
       for (std::size_t t = 0; t < given_.queries; ++t) {
         auto const row = (head * given_.queries + t) * keys, of_row = t * given_.heads + head;
@@ -165,7 +156,7 @@ class comparison {
           for (std::size_t i = 0; i < value_dim; ++i) {
             auto const value = std::abs(v[kv(s) * value_dim + i]);
             of_outputs[i] += of_weights[s] * value + tolerance::of_dot_product<A>(keys, p * value);
-            of_v_[kv(s) * value_dim + i] += of_weights[s] * std::abs(d[of_row * value_dim + i]);
+            v_.errors[kv(s) * value_dim + i] += of_weights[s] * std::abs(d[of_row * value_dim + i]);
           }
         }
         double mean = 0, of_mean = 0;  // rowsum(dO o O), in double, rounded to A
@@ -183,8 +174,8 @@ class comparison {
               std::abs(scale_) * (of_weights[s] * (d_weight + mean + of_difference) + p * (of_difference + 4 * u * (d_weight + mean)));
           auto const d_score = std::abs(scale_) * static_cast<double>(std::abs(gradients.logits[row + s]));
           for (std::size_t i = 0; i < dim; ++i) {
-            of_q_[of_row * dim + i] += of_score * (std::abs(k[kv(s) * dim + i]) + of_number_) + d_score * of_number_;
-            of_k_[kv(s) * dim + i] += of_score * (std::abs(q[of_row * dim + i]) + of_number_) + d_score * of_number_;
+            q_.errors[of_row * dim + i] += of_score * (std::abs(k[kv(s) * dim + i]) + of_number_) + d_score * of_number_;
+            k_.errors[kv(s) * dim + i] += of_score * (std::abs(q[of_row * dim + i]) + of_number_) + d_score * of_number_;
           }
         }
       }
@@ -198,11 +189,42 @@ class comparison {
   }
 
   textbook::problem given_;
-  tensor<T> q_, k_, v_, d_;
   double scale_;
   textbook::positions q_at_, k_at_;
   double of_number_ = 0;
-  std::vector<double> of_q_, of_k_, of_v_;
+  bounded q_, k_, v_;
 };
+
+/// The gradients of the library, numbers being stored as T, against that.
+template <class T, class Encoding>
+void expect(textbook::problem const& given, Encoding const& encoding, meaning const& means) {
+  SCOPED_TRACE(given.name);
+  tensor<T> const q({given.queries, given.heads, given.head_dim}, given.where, 1),
+      k({given.keys, given.kv_heads, given.head_dim}, given.where, 2), v({given.keys, given.kv_heads, given.value_dim}, given.where, 3),
+      d({given.queries, given.heads, given.value_dim}, given.where, 4);
+  posenc::attention_options const options{
+      .visible = given.visible, .scale = given.scale, .query_positions = given.query_positions, .key_positions = given.key_positions};
+  auto const forward = posenc::attention(q.view(), k.view(), v.view(), encoding, options);
+  auto const actual = posenc::attention_backward(q.view(), k.view(), v.view(), encoding, forward, d.view(), options);
+  expectation<posenc::arithmetic_t<T>>(given, means, exact(q.view()), exact(k.view()), exact(v.view()), exact(d.view())).expect(actual);
+}
+
+/// One query, a few, more than a block; groups; other value sizes; masks; in and out of order; any strides.
+inline std::vector<textbook::problem> every_shape() {
+  using posenc::mask, textbook::positions;
+  positions shuffled(20);
+  for (std::size_t s = 0; s < 20; ++s) shuffled[s] = static_cast<std::int64_t>(7 * s % 20);
+  auto const near = [](std::size_t, std::size_t, std::int64_t t, std::int64_t s) { return s <= t && t - s < 20; };
+  return {{"one query", 1, 20, 4, 2, 6, 5},
+          {"causal", 9, 9, 2, 2, 8, 8},
+          {"groups", 12, 15, 6, 2, 7, 3},
+          {"more than a block", 257, 257, 1, 1, 4, 4},
+          {"more than a block of groups", 150, 60, 4, 2, 2, 3, mask::full, positions(150)},
+          {"more than a block in no order", 300, 20, 1, 1, 2, 2, mask::causal, positions(300, 7), shuffled},
+          {"window", 260, 260, 1, 1, 3, 2, mask::causal & mask::sliding_window(20), {}, {}, {}, memory::dense, near},
+          {"few, padded", 5, 7, 4, 2, 8, 6, mask::causal, {}, {}, {}, memory::padded},
+          {"many, heads first", 12, 14, 4, 2, 8, 6, mask::full, {}, {}, {}, memory::heads_first},
+          {"many, backwards", 12, 14, 4, 2, 8, 6, mask::full, {}, {}, {}, memory::backwards}};
+}
 
 }  // namespace chain_rule

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/chain_rule.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/merge.hpp"
@@ -97,6 +98,15 @@ class any_encoding {
   };
   std::shared_ptr<sites const> of_;
 };
+
+/// One after the other: a scheme of two, again and again, so that each is compiled once.
+any_encoding together(any_encoding first, auto... then) {
+  if constexpr (sizeof...(then) == 0) {
+    return first;
+  } else {
+    return scheme(first, together(any_encoding(then)...));
+  }
+}
 
 struct sizes {
   std::size_t queries = 5, keys = 7, heads = 4, kv_heads = 2, head_dim = 8, value_dim = 6;
@@ -182,19 +192,19 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_under_every_encoding)
       m_rope<halves>(geometric(8, 100), contiguous_axes(std::vector<std::size_t>{2, 1, 1}), prompt.positions(), prompt.rope_delta()));
   expect_differences("alibi", n, alibi(4));
   expect_differences("soft cap", n, soft_cap(0.7));
-  expect_differences("soft cap, then alibi", n, scheme(soft_cap(0.7), alibi(4)));
-  expect_differences("alibi, then soft cap", n, scheme(alibi(4), soft_cap(0.7)));
+  expect_differences("soft cap, then alibi", n, together(soft_cap(0.7), alibi(4)));
+  expect_differences("alibi, then soft cap", n, together(alibi(4), soft_cap(0.7)));
   expect_differences("cope", n, counting());
-  expect_differences("rope, cope, soft cap", n, scheme(turning(), counting(), soft_cap(0.7)));
+  expect_differences("rope, cope, soft cap", n, together(turning(), counting(), soft_cap(0.7)));
   expect_differences("constant temperature", n, constant_temperature(2.5));
   expect_differences("sinks", n, attention_sinks({0.5, -1, 2, 0}));
   expect_differences(
       "all", n,
-      scheme(alibi(4), turning(), constant_temperature(1.7), soft_cap(2), softmax_off_by_one{}, counting(), constant_temperature(0.8)));
+      together(alibi(4), turning(), constant_temperature(1.7), soft_cap(2), softmax_off_by_one{}, counting(), constant_temperature(0.8)));
 }
 
 TEST(attention_backward, is_what_a_change_of_a_number_does_whatever_is_seen) {
-  any_encoding const encoding = scheme(turning(), counting(), constant_temperature(1.3));
+  any_encoding const encoding = together(turning(), counting(), constant_temperature(1.3));
   positions const scattered{4, 0, 6, 2, 5, 1, 3}, repeats{2, 2, 2, 1, 1, 0, 3}, three{3, 0, 5};
   std::vector<std::size_t> const q_lengths{2, 0, 3}, k_lengths{4, 1, 2};
   expect_differences("full", {}, encoding, {.visible = mask::full});
@@ -223,12 +233,16 @@ struct remembered {
 
 TEST(attention_backward, holds_the_inverse_temperature_of_each_row) {
   sizes const n{.queries = 6, .keys = 12, .heads = 2, .kv_heads = 1};
-  any_encoding const adaptive = scheme(alibi(2), adaptive_temperature{});
+  any_encoding const adaptive = together(alibi(2), adaptive_temperature{});
   remembered const memory{adaptive_temperature{}};
-  any_encoding const frozen = scheme(alibi(2), memory);
+  any_encoding const frozen = together(alibi(2), memory);
   inputs(n).attended(frozen);
   EXPECT_TRUE(std::ranges::any_of(*memory.betas, [](auto const& row) { return row.second > 1.1; }));
   expect_differences("adaptive", n, adaptive, {}, &frozen);
+}
+
+TEST(attention_backward, is_the_chain_rule) {
+  for (auto const& given : chain_rule::every_shape()) chain_rule::expect<double>(given, nope(), {});
 }
 
 // ---- laws
@@ -250,7 +264,7 @@ TEST(attention_backward, of_parts_of_the_keys_against_the_merged_result_is_that_
   inputs const x(n);
   positions at(n.keys), last(n.queries);
   std::iota(at.begin(), at.end(), 0), std::iota(last.begin(), last.end(), 14);
-  for (any_encoding const& encoding : {any_encoding(scheme(turning(), alibi(4), constant_temperature(1.5))), any_encoding(soft_cap(0.7))}) {
+  for (any_encoding const& encoding : {together(turning(), alibi(4), constant_temperature(1.5)), any_encoding(soft_cap(0.7))}) {
     auto const whole = x.gradients(encoding);
     for (std::size_t const split : {1u, 13u, 17u, 19u}) {
       auto const of_part = [&](std::size_t first, std::size_t count, auto const& what) {
@@ -283,13 +297,12 @@ TEST(attention_backward, of_all_keys_sums_to_0_without_a_sink) {
     for (std::size_t i = 0; i < d.size(); ++i) result[i % result.size()] += d[i];
     return result;
   };
-  for (auto const sum : sums(scheme(alibi(4), constant_temperature(3)))) EXPECT_NEAR(sum, 0, of_gradients(n));
+  for (auto const sum : sums(together(alibi(4), constant_temperature(3)))) EXPECT_NEAR(sum, 0, of_gradients(n));
   EXPECT_TRUE(std::ranges::any_of(sums(softmax_off_by_one{}), [&](double sum) { return std::abs(sum) > 1e3 * of_gradients(n); }));
 }
 
 TEST(attention_backward, points_where_the_loss_grows) {
-  for (any_encoding const& encoding :
-       {any_encoding(nope()), any_encoding(scheme(turning(), counting(), soft_cap(2), softmax_off_by_one{}))}) {
+  for (any_encoding const& encoding : {any_encoding(nope()), together(turning(), counting(), soft_cap(2), softmax_off_by_one{})}) {
     inputs x(sizes{});
     auto loss = x.loss(encoding);
     for (int step = 0; step < 20; ++step) {
@@ -308,7 +321,7 @@ TEST(attention_backward, points_where_the_loss_grows) {
 TEST(attention_backward, of_queries_that_see_no_key_is_0_and_gives_none) {
   sizes const n{.queries = 12, .keys = 10, .heads = 2, .kv_heads = 1};  // more rows than are few, and so for each of two queries alone
   positions at(12, -5);
-  for (auto const& encoding : {any_encoding(nope()), any_encoding(scheme(turning(), counting(), attention_sinks({1, 2})))}) {
+  for (auto const& encoding : {any_encoding(nope()), together(turning(), counting(), attention_sinks({1, 2}))}) {
     auto const none = inputs(n).gradients(encoding, {.query_positions = at});
     EXPECT_TRUE(all_zero(none.q) && all_zero(none.k) && all_zero(none.v));
   }

@@ -22,9 +22,18 @@ TEST(mask, shows_an_interval_around_the_query) {
     EXPECT_EQ((mask::sliding_window(9) & mask::sliding_window(5)).positions(query), (position_interval{query - 4, query + 4}));
     EXPECT_EQ(mask::causal.positions(query).last, query);
   }
-  EXPECT_EQ(mask::full.positions(0).last, limits::max());
-  EXPECT_LE(mask::full.positions(0).first, -limits::max());
 }
+
+TEST(mask, full_shows_keys_at_any_distance_and_causal_any_before) {
+  for (auto const query : {limits::min(), std::int64_t{-1}, std::int64_t{0}, limits::max()}) {
+    EXPECT_EQ(mask::full.positions(query), (position_interval{limits::min(), limits::max()}));
+    EXPECT_EQ(mask::causal.positions(query), (position_interval{limits::min(), query}));
+  }
+}
+
+// Made before main, by whatever order the compiler has for globals.
+mask const early = mask::full;
+TEST(mask, full_and_causal_are_there_before_any_other_global_is) { EXPECT_EQ(early, mask::full); }
 
 TEST(mask, chunks_begin_at_multiples_of_their_size) {
   EXPECT_EQ(mask::chunked(4).positions(0), (position_interval{0, 3}));

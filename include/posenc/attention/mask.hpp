@@ -87,8 +87,8 @@ class mask {
   /// The positions of keys that a query at a position sees.
   position_interval positions(std::int64_t query) const noexcept {
     using limits = std::numeric_limits<std::int64_t>;
-    position_interval seen{query < limits::min() + behind_ ? limits::min() : query - behind_,
-                           query > limits::max() - ahead_ ? limits::max() : query + ahead_};
+    position_interval seen{behind_ == farthest || query < limits::min() + behind_ ? limits::min() : query - behind_,
+                           ahead_ == farthest || query > limits::max() - ahead_ ? limits::max() : query + ahead_};
     for (auto const size : chunks_) {
       auto const within = query % size < 0 ? query % size + size : query % size;  // of its chunk
       auto const first = query < limits::min() + within ? limits::min() : query - within;
@@ -110,7 +110,7 @@ class mask {
     std::vector<std::size_t> query_ends, key_ends;  // of each sequence
   };
 
-  mask(std::int64_t behind, std::int64_t ahead) noexcept : behind_(behind), ahead_(ahead) {}
+  constexpr mask(std::int64_t behind, std::int64_t ahead) noexcept : behind_(behind), ahead_(ahead) {}
   static mask everything() noexcept { return {farthest, farthest}; }
 
   static std::vector<std::size_t> ends_of(std::span<std::size_t const> lengths) {
@@ -130,7 +130,7 @@ class mask {
   std::shared_ptr<packing const> packing_;
 };
 
-inline mask const mask::full = mask::everything();
-inline mask const mask::causal = mask(mask::farthest, 0);
+inline constinit mask const mask::full = mask(mask::farthest, mask::farthest);  // at hand before any other global is made
+inline constinit mask const mask::causal = mask(mask::farthest, 0);
 
 }  // namespace posenc

@@ -13,7 +13,8 @@ namespace posenc {
 /// What attention to the keys of both would have given: with weights w = e^(log_sum_exp - the larger), outputs (w_a a + w_b b) / (w_a +
 /// w_b) and log_sum_exp ln(e^a + e^b). Associative but for rounding, so that any number of shards may be merged in any order: on several
 /// machines (ring or context-parallel attention), or piece by piece along a cache. Scores and weights are not kept.
-/// Right for rules of site 4 that do not depend on the other keys (a constant, by position), for each part has its own statistics.
+/// Right for rules of site 4 that do not depend on the other keys (a constant, by position), for each part has its own statistics; and
+/// with sinks, if one of the parts alone has them, no matter which, even one of no keys.
 /// Throws std::invalid_argument unless both are of the same queries and heads, and values as long.
 template <std::floating_point T>
 attention_result<T> merge(attention_result<T> const& a, attention_result<T> const& b) {

@@ -1,0 +1,19 @@
+// What came out, in sentences that are computed from the numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "summary.hpp"
+
+namespace max_retrieval {
+
+std::vector<std::string> readings(std::vector<size_summary> const& summary, bool utf8);
+
+/// "98.6 +- 0.3"
+std::string with_interval(interval const& x, bool utf8);
+
+/// With so many places behind the point.
+std::string fixed(double x, int places);
+
+}  // namespace max_retrieval

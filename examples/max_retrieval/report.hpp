@@ -1,0 +1,28 @@
+// The experiment for people to look at and for programs to read.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "reporting/terminal_chart.hpp"
+#include "summary.hpp"
+
+namespace max_retrieval {
+
+/// "10 networks, trained for 10000 steps ..."
+std::string description(settings const& s);
+
+/// Tables, a chart and readings, as wide as style.columns.
+void print(std::ostream& out, std::vector<size_summary> const& summary, charts::terminal_style style);
+
+/// One line a seed, size and rule.
+void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes, std::vector<seed_result> const& results);
+
+/// Accuracy, largest weight and entropy against the size.
+std::string to_svg(std::vector<size_summary> const& summary, std::string const& subtitle);
+
+/// Words on lines that are no wider.
+void print_folded(std::ostream& out, std::string const& sentence, int columns);
+
+}  // namespace max_retrieval

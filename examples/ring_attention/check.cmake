@@ -1,0 +1,57 @@
+# Runs the program as people would, rightly and wrongly. Run with cmake -P, PROGRAM, and MPIEXEC: a list to which a number of ranks is added.
+set(ENV{LC_ALL} C)
+set(ENV{COLUMNS} 80)
+set(ENV{NO_COLOR} 1)
+function(expect ranks code where pattern)
+  set(command ${MPIEXEC} ${ranks} "${PROGRAM}")
+  if(ranks EQUAL 1)
+    set(command "${PROGRAM}")  # by itself
+  endif()
+  execute_process(COMMAND ${command} ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT 20)
+  string(REGEX REPLACE "[ \r\n]+" " " unfolded "${${where}}")
+  if(NOT result STREQUAL code OR NOT unfolded MATCHES "${pattern}")
+    message(FATAL_ERROR "${ranks} ranks, ${ARGN}: expected exit ${code} and /${pattern}/ in ${where}, got exit ${result}\n--- out\n${out}\n--- err\n${err}")
+  endif()
+  # mpiexec adds lines of its own, but no other rank does.
+  string(REGEX MATCHALL "ring_attention: " said "${err}")
+  list(LENGTH said lines)
+  if((code EQUAL 0 AND NOT err STREQUAL "") OR (code EQUAL 1 AND NOT (lines EQUAL 1 AND err MATCHES "^ring_attention: [^\n]+\n")))
+    message(FATAL_ERROR "${ranks} ranks, ${ARGN}: expected one line by one rank if there is an error, got\n${err}")
+  endif()
+endfunction()
+
+# Splits, encodings, ranks without a token, tokens that ranks do not divide.
+set(small --heads 4 --head-dim 16)
+expect(3 0 out "contiguous 0 33 .*striped 0 34 .*zig-zag 0 33 .*of what rounding may cost" --tokens 100 ${small})
+expect(3 0 out "alibi with position temperature.*of what rounding may cost" --tokens 100 ${small} --encoding alibi --temperature position)
+expect(3 0 out "nope with constant temperature.*of what rounding may cost" --tokens 100 ${small} --encoding nope --temperature constant)
+expect(4 0 out "3 tokens on 4 ranks.*1 of 4 ranks have nothing to do" --tokens 3 ${small})
+expect(1 0 out "on 1 rank.*bit for bit" --tokens 100 ${small} --split striped)
+
+# Contiguous shards of a causal sequence share work badly: one of 4 ranks sees 25 % of the mean, another 175 %.
+expect(4 0 out "contiguous 0 [0-9]+ [0-9,]+ 0.25 .* 3 [0-9]+ [0-9,]+ 1.75 " --tokens 400 ${small} --split contiguous)
+expect(4 0 out "zig-zag: all ranks see as many pairs; if all keep step, 100 %" --tokens 400 ${small} --split zig-zag)
+# 2 x 2 kv heads x 16 dims x 4 bytes of each of 100 tokens.
+expect(4 0 out "sends at most 25 KiB a step, 3 times, and holds two such parts, 50 KiB.*it would hold 100 KiB" --tokens 400 ${small})
+
+# Files.
+expect(2 0 out "Ring" --tokens 100 ${small} --csv check_ring.csv --svg check_ring.svg)
+file(STRINGS check_ring.csv csv)
+list(LENGTH csv lines)
+file(READ check_ring.svg svg)
+if(NOT lines EQUAL 13 OR NOT svg MATCHES "^<svg.*</svg>\n?$")  # a header, 3 splits x 2 ranks x 2 steps
+  message(FATAL_ERROR "check_ring.csv has ${lines} lines; check_ring.svg is ${svg}")
+endif()
+file(REMOVE check_ring.csv check_ring.svg)
+
+# Wrongly: no rank waits for another, and one of them says why.
+expect(3 1 err "adaptive depends on the entropy of a whole row.*cannot be merged" --temperature adaptive)
+expect(2 1 err "cannot write no/such/folder/x.csv: No such file" --csv no/such/folder/x.csv)
+expect(1 1 err "no-such-option" --no-such-option)
+expect(1 1 err "ssmax depends on the number of keys of a whole row.*cannot be merged" --temperature ssmax)
+expect(1 1 err "kv_heads must divide heads, got 3 kv heads for 8 heads" --kv-heads 3)
+expect(1 1 err "even and positive, got 7" --head-dim 7)
+expect(1 1 err "--split.*braided" --split braided)
+expect(1 1 err "--tokens.*0" --tokens 0)
+expect(1 1 err "MPI counts at most 2147483647 numbers" --tokens 1048576 --heads 1024)
+expect(1 1 err "different files, got check.out twice" --csv check.out --svg check.out)
