@@ -316,6 +316,20 @@ TEST(attention_backward, points_where_the_loss_grows) {
   }
 }
 
+TEST(attention_backward, in_memory_that_is_kept_has_the_same_bits) {
+  any_encoding const encoding = together(turning(), counting(), alibi(4));
+  gradients_workspace<double> workspace;
+  for (sizes const& n : {sizes{}, sizes{.queries = 20, .keys = 30}, sizes{.queries = 1, .keys = 3}, sizes{.queries = 20, .keys = 30}}) {
+    inputs const x(n);
+    auto const expected = x.gradients(encoding);
+    auto const& actual = attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding, x.attended(encoding), x.d_view(), {}, workspace);
+    EXPECT_EQ(&actual, &workspace.result);
+    EXPECT_TRUE(numbers::same_bits(actual.q, expected.q));
+    EXPECT_TRUE(numbers::same_bits(actual.k, expected.k));
+    EXPECT_TRUE(numbers::same_bits(actual.v, expected.v));
+  }
+}
+
 // ---- rows that see nothing, and what is not seen
 
 TEST(attention_backward, of_queries_that_see_no_key_is_0_and_gives_none) {
@@ -325,6 +339,9 @@ TEST(attention_backward, of_queries_that_see_no_key_is_0_and_gives_none) {
     auto const none = inputs(n).gradients(encoding, {.query_positions = at});
     EXPECT_TRUE(all_zero(none.q) && all_zero(none.k) && all_zero(none.v));
   }
+  positions const scattered{3, 1, 4, 0, 9, 2, 6, 5, 8, 7};
+  auto const none = inputs(n).gradients(nope(), {.query_positions = at, .key_positions = scattered});
+  EXPECT_TRUE(all_zero(none.q) && all_zero(none.k) && all_zero(none.v));
   at[4] = 9;
   auto const some = inputs(n).gradients(nope(), {.query_positions = at});
   for (std::size_t i = 0; i < some.q.size(); ++i) EXPECT_EQ(some.q[i] != 0, i / (2 * 8) == 4) << i;
@@ -343,21 +360,31 @@ std::vector<std::size_t> spoilt(std::vector<double> const& d, std::size_t tokens
   return result;
 }
 
-/// Few rows a kv head and many, where products are made in different ways; position and mask are such that query t sees keys t - 2 to t.
+/// Few rows a kv head and many, in order and not, where keys that are not seen lie between those that are: each is made in another way.
 TEST(attention_backward, what_is_not_seen_may_be_anything) {
-  attention_options const options{.visible = mask::causal & mask::sliding_window(3)};
   for (std::size_t const tokens : {6u, 40u}) {
-    for (double const anything : {not_a_number(), infinity()}) {
-      inputs x({tokens, tokens, 1, 1, 4, 4});
-      auto const spoil_last = [&](std::vector<double>& numbers) { std::ranges::fill(std::span(numbers).last(4), anything); };
-      auto const clean = x.gradients(nope(), options);
-      spoil_last(x.q), spoil_last(x.k), spoil_last(x.v), spoil_last(x.d);
-      auto const d = x.gradients(nope(), options);
-      for (std::size_t i = 0; i < (tokens - 3) * 4; ++i) {
-        EXPECT_NEAR(d.k[i], clean.k[i], of_gradients(x.n)) << "key " << i / 4;
-        EXPECT_NEAR(d.v[i], clean.v[i], of_gradients(x.n)) << "value " << i / 4;
+    for (std::size_t const step : {1u, 7u}) {
+      positions at(tokens);
+      for (std::size_t i = 0; i < tokens; ++i) at[i] = static_cast<std::int64_t>(i * step % tokens);
+      attention_options const options{
+          .visible = mask::causal & mask::sliding_window(3), .query_positions = at, .key_positions = at};  // t - 2 to t
+      auto const last = static_cast<std::size_t>(std::ranges::max_element(at) - at.begin());
+      for (double const anything : {not_a_number(), infinity()}) {
+        inputs x({tokens, tokens, 1, 1, 4, 4});
+        auto const clean = x.gradients(nope(), options);
+        for (auto* const numbers : {&x.q, &x.k, &x.v, &x.d}) std::ranges::fill(std::span(*numbers).subspan(last * 4, 4), anything);
+        auto const d = x.gradients(nope(), options);
+        for (std::size_t i = 0; i < tokens * 4; ++i) {
+          auto const from_last = at[last] - at[i / 4];
+          if (from_last > 2) {
+            EXPECT_NEAR(d.k[i], clean.k[i], of_gradients(x.n)) << "key " << i / 4;
+            EXPECT_NEAR(d.v[i], clean.v[i], of_gradients(x.n)) << "value " << i / 4;
+          }
+          if (from_last > 0) {
+            EXPECT_NEAR(d.q[i], clean.q[i], of_gradients(x.n)) << "query " << i / 4;
+          }
+        }
       }
-      for (std::size_t i = 0; i < (tokens - 1) * 4; ++i) EXPECT_NEAR(d.q[i], clean.q[i], of_gradients(x.n)) << "query " << i / 4;
     }
   }
 }

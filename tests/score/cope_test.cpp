@@ -187,6 +187,16 @@ TEST(cope, gradients_of_0_stay_0_whatever_the_score_and_nothing_reaches_scores_t
   EXPECT_EQ(d, (std::vector<double>{1, 0, 0.75, 0.75}));  // p = 1, where the slope is that of the line above, 4 - 1
 }
 
+TEST(cope, gradients_of_0_reach_nothing_whatever_the_query) {
+  cope const encoding(squares(9), head_dim);
+  std::vector<double> const scores{0, 1, 2}, query(head_dim, not_a_number());
+  std::vector<std::int64_t> const at{0, 1, 2};
+  std::vector<double> d(3), d_query(head_dim);
+  encoding.pull_back_scores(score_row<double const>{scores, 0, 2, at, query}, std::span(d), std::span(d_query));
+  EXPECT_EQ(d, std::vector<double>(3));
+  EXPECT_EQ(d_query, std::vector<double>(head_dim));
+}
+
 TEST(cope, refuses_gradients_that_are_not_one_a_score_and_a_number_of_the_query) {
   cope const encoding(squares(3), head_dim);
   std::vector<double> const scores{1, 2};

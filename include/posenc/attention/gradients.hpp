@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
+#include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/softmax/softmax.hpp"
@@ -28,18 +30,27 @@ struct attention_gradients {
   std::vector<T> v;  ///< [keys][kv_heads][value_dim]
 };
 
+/// Gradients and all memory of calls one after another, as attention_workspace is for attention: of one thread at a time.
+///
+///     gradients_workspace<float> workspace;
+///     auto const& d = attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);    // good until the next call
+template <std::floating_point T>
+struct gradients_workspace {
+  attention_gradients<T> result;
+  detail::score_memory<T> blocks;
+  std::vector<T> keys, values, exponentials, scores_before;
+  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;
+};
+
 namespace detail {
 
-/// sums[s] += factors[row][s] rows[row], for keys s of one kv head that the row sees with a factor other than 0.
+/// sums[s] += factors[row][s] rows[row], for keys s of one kv head, where the factor is not 0.
 template <std::floating_point T>
 void add_row(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b, std::size_t row) {
-  auto const [first, last] = b.ranges[row / b.group];
-  auto const* const numbers = rows + row * sums.head_dim();
-  for (auto s = first; s < last; ++s) {
-    auto const factor = factors[row * b.seen() + s - b.keys.first];
-    if (factor == 0) continue;
-    auto* const sum = sums(s, 0).data();
-    for (std::size_t i = 0; i < sums.head_dim(); ++i) sum[i] += factor * numbers[i];
+  auto const numbers = dense_rows(rows + row * sums.head_dim(), 1, sums.head_dim());
+  for (std::size_t s = 0; s < b.seen(); ++s) {
+    auto const factor = factors[row * b.seen() + s];
+    if (factor != 0) dense_rows(sums(b.keys.first + s, 0).data(), 1, sums.head_dim()) += factor * numbers;
   }
 }
 
@@ -88,9 +99,10 @@ void add_transposed_product(heads_view<T> const& sums, T const* factors, T const
 /// Throws std::invalid_argument as attention does, and unless d_outputs and forward are of these queries, heads and values, before any
 /// work. An encoding that gradients do not get through is a compile error.
 template <class Q, class K, class V, positional_encoding Encoding, class D>
-attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-                                                        Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
-                                                        heads_view<D> const& d_outputs, attention_options const& options = {}) {
+attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+                                                               Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
+                                                               heads_view<D> const& d_outputs, attention_options const& options,
+                                                               gradients_workspace<arithmetic_t<Q>>& workspace) {
   using T = arithmetic_t<Q>;
   using acts = detail::acts<Encoding>;
   using through = detail::lets_through<Encoding>;
@@ -110,20 +122,21 @@ attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, 
   detail::require(forward.outputs.size() == queries * heads * value_dim && forward.log_sum_exp.size() == queries * heads,
                   "attention_backward: forward must have ", queries * heads * value_dim, " outputs and ", queries * heads,
                   " log_sum_exp, got ", forward.outputs.size(), " and ", forward.log_sum_exp.size());
-  attention_gradients<T> result;
-  result.q.resize(queries * heads * head_dim);
-  result.k.resize(given.keys * given.kv_heads * head_dim);
-  result.v.resize(given.keys * given.kv_heads * value_dim);
+  auto& result = workspace.result;
+  result.q.assign(queries * heads * head_dim, T{0});
+  result.k.assign(given.keys * given.kv_heads * head_dim, T{0});
+  result.v.assign(given.keys * given.kv_heads * value_dim, T{0});
   if (queries == 0 || heads == 0 || given.keys == 0) return result;
   heads_view<T> const d_q(result.q.data(), q.shape()), d_k(result.k.data(), k.shape()), d_v(result.v.data(), v.shape());
 
   scheme<Encoding> const sites(encoding);
-  detail::score_memory<T> memory;
-  detail::score_blocks<T, Encoding> scores(sites, given, memory);
-  std::vector<T> k_numbers, v_numbers, d_rows, gradients, exponentials, before, d_queries, of_queries;
+  detail::visible_keys const visible(given.visible, given.query_positions, given.key_positions);
+  detail::score_blocks<T, Encoding> scores(sites, given, workspace.blocks);
+  auto& d_rows = workspace.d_outputs;
+  auto& gradients = workspace.d_scores;
   for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-    auto const k_head = scores.encoded_keys(k_numbers, k.slice_heads(kv_head, 1));
-    auto const v_head = detail::as_computed<T>(v_numbers, v.slice_heads(kv_head, 1));
+    auto const k_head = scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1));
+    auto const v_head = detail::as_computed<T>(workspace.values, v.slice_heads(kv_head, 1));
     for (std::size_t first = 0; first < queries; first += scores.queries()) {
       if (!scores.compute(q, first, k_head, kv_head)) continue;
       auto const& block = scores.shape();
@@ -138,11 +151,15 @@ attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, 
         auto const row = scores[i];
         auto const at = row.query * heads + row.head;
         double beta = 1, mean = 0;
-        auto const sum = detail::exponentiate<acts::on_softmax>(row.scores, exponentials, [&](auto const& plain, auto max) {
+        auto const sum = detail::exponentiate<acts::on_softmax>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
           return beta = sites.inverse_temperature(detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
         });
         auto const share = sum.sum == 0 ? T{0} : static_cast<T>(std::exp(sum.largest - forward.log_sum_exp[at]));
         for (auto& weight : row.scores) weight *= share;
+        if (!is_finite(sum.sum)) {  // so that what the row does not see has a weight of NaN too
+          visible.hide(row.query, row.keys, row.scores);
+          std::ranges::replace_if(row.scores, is_masked<T>, T{0});
+        }
         for (std::size_t j = 0; j < value_dim; ++j) {
           mean += static_cast<double>(d_rows[i * value_dim + j]) * static_cast<double>(forward.outputs[at * value_dim + j]);
         }
@@ -159,8 +176,9 @@ attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, 
       // (3) scores
       auto const& encoded = scores.encoded_queries();
       if constexpr (!through::as_biases) {
+        auto& before = workspace.scores_before;
         before.resize(std::max(before.size(), rows * seen));
-        d_queries.assign(rows * head_dim, T{0});
+        workspace.d_encoded_queries.assign(rows * head_dim, T{0});
         detail::multiply_scores<T>(before.data(), static_cast<T>(given.scale), encoded.data(), k_head, block);
         for (std::size_t i = 0; i < rows; ++i) {
           auto const row = scores[i];
@@ -169,20 +187,20 @@ attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, 
                                        positions_view(given.key_positions).subspan(row.keys.first, count),
                                        std::span<T const>(encoded).subspan(i * head_dim, head_dim)};
           auto const d_row = std::span<T>(gradients).subspan(from, count);
-          sites.pull_back_scores(was, d_row, std::span<T>(d_queries).subspan(i * head_dim, head_dim));
+          sites.pull_back_scores(was, d_row, std::span<T>(workspace.d_encoded_queries).subspan(i * head_dim, head_dim));
           for (auto& x : d_row) x *= static_cast<T>(given.scale);
         }
       }
 
       detail::add_transposed_product<T>(d_k.slice_heads(kv_head, 1), gradients.data(), encoded.data(), block);
-      of_queries.resize(rows * head_dim);
-      detail::multiply_outputs<T>(of_queries.data(), gradients.data(), k_head, block);
+      workspace.d_queries.resize(rows * head_dim);
+      detail::multiply_outputs<T>(workspace.d_queries.data(), gradients.data(), k_head, block);
       for (std::size_t i = 0; i < rows; ++i) {
         auto const row = scores[i];
         auto const to = d_q(row.query, row.head);
-        std::copy_n(of_queries.data() + i * head_dim, head_dim, to.data());
+        std::copy_n(workspace.d_queries.data() + i * head_dim, head_dim, to.data());
         if constexpr (!through::as_biases) {
-          for (std::size_t j = 0; j < head_dim; ++j) to[j] += d_queries[i * head_dim + j];
+          for (std::size_t j = 0; j < head_dim; ++j) to[j] += workspace.d_encoded_queries[i * head_dim + j];
         }
       }
     }
@@ -192,6 +210,16 @@ attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, 
   sites.pull_back_queries(d_q, given.query_positions);
   sites.pull_back_keys(d_k, given.key_positions);
   return result;
+}
+
+/// The same, once.
+template <class Q, class K, class V, positional_encoding Encoding, class D>
+attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+                                                        Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
+                                                        heads_view<D> const& d_outputs, attention_options const& options = {}) {
+  gradients_workspace<arithmetic_t<Q>> workspace;
+  attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
+  return std::move(workspace.result);
 }
 
 }  // namespace posenc

@@ -15,7 +15,8 @@
 namespace posenc {
 
 /// The rotation, ALiBi, score cap, temperature and softmax factor of a layer at a length of the sequence, each at its site; positions of
-/// text, the same on all axes. Window, chunk and sinks are attention's to keep, not an encoding's.
+/// text, the same on all axes. Window and chunk are the mask's to keep; sinks, which a model learns, are attention_sinks beside this in
+/// a scheme.
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
