@@ -44,9 +44,9 @@ expect(0 out "weight of 0.99 among 1024 keys takes beta . delta of 11.53 at leas
 expect(0 out "weight of 0.99 among 131072 keys takes beta . delta of 16.38 at least; there is 5.69 .softmax.*28.83 .SSMax 0.43" --draws 1)
 
 # Uniform rows: as published, adaptive temperature leaves those over 382 keys or more alone, at an entropy above 5.9445; held it does not.
-expect(0 out "adaptive: beta is above 1 from 4 to 256 keys, [0-9.]+ at most, at [0-9]+; it switches itself off at 382 keys, where the \
+expect(0 out "adaptive: of the rows measured, beta is above 1 from 4 to 256 keys, [0-9.]+ at most, at [0-9]+; it switches itself off at 382 keys, where the \
 entropy is 5.945 nats" --scores gap --delta 0 --csv check.csv)
-expect(0 out "adaptive held: beta is above 1 from 4 to 131072 keys, 2.421 at most, at [0-9]+; its bound" --scores gap --delta 0)
+expect(0 out "adaptive held: of the rows measured, beta is above 1 from 4 to 131072 keys, 2.421 at most, at [0-9]+; its bound" --scores gap --delta 0)
 expect_number("adaptive" 131072 largest_mean 7.62939453e-06)
 expect_number("SSMax ln n" 131072 entropy_mean 11.78350)
 
@@ -73,7 +73,7 @@ endif()
 file(REMOVE check.csv check.svg)
 
 # A length that is no power of two comes last; a rule by what it is told.
-expect(0 out "At 1000 keys.*log-n 64: beta is above 1 from 128 to 1000 keys, 1.661 at most, at 1000.*SSMax 0.5" --largest 1000 --trained 64 --scale 0.5)
+expect(0 out "At 1000 keys.*log-n 64: of the rows measured, beta is above 1 from 128 to 1000 keys, 1.661 at most, at 1000.*SSMax 0.5" --largest 1000 --trained 64 --scale 0.5)
 
 # Braille where the terminal knows UTF-8, ASCII elsewhere; no wider than told.
 execute_process(COMMAND "${PROGRAM}" --columns 62 OUTPUT_VARIABLE ascii)

@@ -38,7 +38,9 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--delta", s.delta, "largest score less smallest (5.69)")->check(CLI::Range(0.0, 100.0))->option_text("D");
   app.add_option("--largest", s.largest, "number of keys to go up to, from 2 (131072)")->check(CLI::Range(2, 1 << 22))->option_text("N");
   app.add_option("--draws", o.draws, "of random scores (8)")->check(CLI::Range(1, 10000))->option_text("N");
-  app.add_option("--seed", o.seed, "of random scores (1)")->option_text("N");
+  app.add_option("--seed", o.seed, "of random scores (1)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
+      ->option_text("N");
   app.add_option("--eps", o.eps, "the weight that is too small to be sharp (0.01)")->option_text("E");
   app.add_option("--scale", s.scale, "of SSMax (0.43)")->option_text("S");
   app.add_option("--trained", s.trained, "number of keys that log-n takes for trained (8192)")->option_text("L");

@@ -58,8 +58,10 @@ std::string of_beta(curve const& c) {
   if (first == lengths.end()) return "beta is never above 1";
   auto const strongest = std::ranges::max_element(lengths, {}, [](rows_of_length const& rows) { return rows.beta.high(); });
   auto const last = std::find_if(lengths.rbegin(), lengths.rend(), sharpens);
-  return "beta is above 1 from " + std::to_string(first->keys) + " to " + std::to_string(last->keys) + " keys, " +
-         compact(strongest->beta.high(), 4) + " at most, at " + std::to_string(strongest->keys);
+  auto const range = first->keys == last->keys ? "at " + std::to_string(first->keys) + " keys alone"
+                                               : "from " + std::to_string(first->keys) + " to " + std::to_string(last->keys) + " keys";
+  return "of the rows measured, beta is above 1 " + range + ", " + compact(strongest->beta.high(), 4) + " at most, at " +
+         std::to_string(strongest->keys);
 }
 
 std::string of_switch(curve const& c, std::size_t draws) {
@@ -75,8 +77,11 @@ std::string of_bound(curve const& c) {
   auto const& least = *std::ranges::min_element(c.lengths, {}, [](rows_of_length const& rows) { return rows.most.mean(); });
   auto const at = [](rows_of_length const& rows) { return compact(rows.most.mean(), 4) + " at " + std::to_string(rows.keys); };
   if (&first == &last) return "its bound is " + at(last);
+  if (compact(least.most.mean(), 4) == compact(last.most.mean(), 4) && compact(first.most.mean(), 4) == compact(last.most.mean(), 4)) {
+    return "its bound stays at " + compact(last.most.mean(), 4);
+  }
   if (&least == &last) return "its bound falls to " + at(last);
-  if (&least == &first) return "its bound is least, " + at(first) + ", and " + at(last);
+  if (&least == &first) return "its bound rises from " + at(first) + " to " + at(last);
   return "its bound falls to " + at(least) + " and is " + at(last);
 }
 

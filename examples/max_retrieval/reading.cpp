@@ -39,7 +39,9 @@ std::string of_rule(std::vector<size_summary> const& summary, rule which, std::s
   auto text = name + (worse.empty() ? " does no worse than plain softmax at any size, within the interval"
                                     : " does worse than plain softmax at " + listed(worse));
   if (better.empty()) return text + ", and better at none.";
-  auto const most = std::ranges::max_element(summary, {}, [&](size_summary const& s) { return s.gain[which].mean; });
+  auto const most = std::ranges::max_element(summary, {}, [&](size_summary const& s) {
+    return s.gain[which].low() > 0 ? s.gain[which].mean : -1000.0;  // points: below any gain
+  });
   return text + "; it does better at " + listed(better) + ", at most by " + with_interval(most->gain[which], utf8) + " points, at " +
          std::to_string(most->size) + ".";
 }

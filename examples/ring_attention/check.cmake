@@ -32,7 +32,7 @@ expect(1 0 out "on 1 rank.*bit for bit" --tokens 100 ${small} --split striped)
 expect(4 0 out "contiguous 0 [0-9]+ [0-9,]+ 0.25 .* 3 [0-9]+ [0-9,]+ 1.75 " --tokens 400 ${small} --split contiguous)
 expect(4 0 out "zig-zag: all ranks see as many pairs; if all keep step, 100 %" --tokens 400 ${small} --split zig-zag)
 # 2 x 2 kv heads x 16 dims x 4 bytes of each of 100 tokens.
-expect(4 0 out "sends at most 25 KiB a step, 3 times, and holds two such parts, 50 KiB.*it would hold 100 KiB" --tokens 400 ${small})
+expect(4 0 out "sends at most 25 KiB a step, 3 times, and holds three such parts, 75 KiB.*it would hold 100 KiB" --tokens 400 ${small})
 
 # Files.
 expect(2 0 out "Ring" --tokens 100 ${small} --csv check_ring.csv --svg check_ring.svg)

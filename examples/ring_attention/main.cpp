@@ -45,7 +45,9 @@ void declare(CLI::App& app, options& o) {
                  "on the whole row cannot be had: adaptive, log-n, ssmax")
       ->check(one_of(all_temperatures))
       ->option_text("NAME");
-  app.add_option("--seed", o.of.seed, "of the random numbers (1)")->option_text("N");
+  app.add_option("--seed", o.of.seed, "of the random numbers (1)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
+      ->option_text("N");
   app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
   app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
   app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")->check(CLI::Range(62, 400))->option_text("N");

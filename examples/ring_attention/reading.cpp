@@ -21,11 +21,12 @@ std::string of_work(outcome const& o, std::size_t ranks) {
   std::vector<std::uint64_t> pairs;
   for (std::size_t rank = 0; rank < ranks; ++rank) pairs.push_back(o.counted.of_rank(rank));
   auto const [least, most] = std::ranges::minmax_element(pairs);
+  auto const times = *least == 0 ? std::string() : compact(static_cast<double>(*most) / static_cast<double>(*least));
   auto const share = *least == 0
                          ? std::to_string(std::ranges::count(pairs, 0u)) + " of " + std::to_string(ranks) + " ranks have nothing to do"
                      : *least == *most ? std::string("all ranks see as many pairs")
-                                       : "the busiest rank sees " + compact(static_cast<double>(*most) / static_cast<double>(*least)) +
-                                             " times the pairs of the least busy";
+                     : times == "1"    ? std::string("all ranks see nearly as many pairs")
+                                       : "the busiest rank sees " + times + " times the pairs of the least busy";
   return share + "; if all keep step, " + compact(100 * o.counted.efficiency()) + " % of the ranks' time is work";
 }
 
@@ -47,10 +48,10 @@ std::string of_memory(measurement const& m) {
   auto const part = tokens * m.of.key_value_size() * sizeof(float), all = m.of.tokens * m.of.key_value_size() * sizeof(float);
   auto const queries = tokens * m.of.query_size() * sizeof(float), results = queries + tokens * m.of.heads * sizeof(double);
   return "Keys and values: a rank sends at most " + in_bytes(part) + " a step, " + std::to_string(m.ranks - 1) +
-         (m.ranks == 2 ? " time" : " times") + ", and holds two such parts, " + in_bytes(2 * part) +
-         ", one in hand and one arriving; to gather everything it would hold " + in_bytes(all) +
-         ". With its queries, its results so far and those of the step it holds " + in_bytes(2 * part + queries + 2 * results) +
-         ", against " + in_bytes(all + queries + results) + ".";
+         (m.ranks == 2 ? " time" : " times") + ", and holds three such parts, " + in_bytes(3 * part) +
+         ", its own, one in hand and one arriving; to gather everything it would hold " + in_bytes(all) +
+         ". With its queries, its results so far, those of the step and both merged it holds " +
+         in_bytes(3 * part + queries + 3 * results) + ", against " + in_bytes(all + queries + results) + ".";
 }
 
 std::string of_time(measurement const& m) {

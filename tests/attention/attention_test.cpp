@@ -14,6 +14,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/constant_temperature.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -98,6 +99,7 @@ TEST(attention, goes_by_positions_with_gaps_in_any_order) {
 
 TEST(attention, sees_what_every_mask_shows) {
   positions const gaps{100, 3, -40, 7, 4095, 8, 0}, three{7, 5000, -40};
+  positions const counted{0, 1, 2, 3, 4, 5, 6, 7, 8};
   auto const expect = [&](char const* name, mask const& visible, auto const& sees) {
     expect_textbook({.name = name,
                      .queries = 9,
@@ -107,6 +109,8 @@ TEST(attention, sees_what_every_mask_shows) {
                      .head_dim = 8,
                      .value_dim = 8,
                      .visible = visible,
+                     .query_positions = counted,
+                     .key_positions = counted,
                      .sees = sees});
   };
   using token = std::size_t;
@@ -131,6 +135,55 @@ TEST(attention, sees_what_every_mask_shows) {
                    .query_positions = three,
                    .key_positions = gaps,
                    .sees = [](token, token, position t, position s) { return s <= t && t - s < 50; }});
+}
+
+/// A sequence alone, and as one of several in a batch.
+template <class Encoding>
+void expect_packed_as_alone(Encoding const& encoding, mask const& visible) {
+  std::vector<std::size_t> const query_lengths{2, 0, 1, 3}, key_lengths{3, 4, 9, 3};
+  constexpr std::size_t heads = 2, dim = 8;
+  auto const q = numbers::random<double>(6 * heads * dim, 1), k = numbers::random<double>(19 * dim, 2),
+             v = numbers::random<double>(19 * dim, 3);
+  heads_view const queries(q.data(), {6, heads, dim}), keys(k.data(), {19, 1, dim}), values(v.data(), {19, 1, dim});
+  auto const packed = attention(queries, keys, values, encoding, {.visible = visible & mask::packed(query_lengths, key_lengths)});
+  for (std::size_t i = 0, t = 0, s = 0; i < query_lengths.size(); t += query_lengths[i], s += key_lengths[i], ++i) {
+    auto const alone = attention(queries.slice_tokens(t, query_lengths[i]), keys.slice_tokens(s, key_lengths[i]),
+                                 values.slice_tokens(s, key_lengths[i]), encoding, {.visible = visible});
+    for (std::size_t j = 0; j < alone.outputs.size(); ++j) {
+      EXPECT_NEAR(packed.outputs[t * heads * dim + j], alone.outputs[j], 16 * tolerance::of_dot_product<double>(19, 1)) << "sequence " << i;
+    }
+  }
+}
+
+TEST(attention, of_packed_sequences_is_that_of_each_with_positions_of_its_own) {
+  expect_packed_as_alone(nope(), mask::causal);
+  expect_packed_as_alone(rope<halves>(geometric(8, 1e4)), mask::causal & mask::sliding_window(3));
+  expect_packed_as_alone(sinusoidal<interleaved>(geometric(8, 1e4)), mask::causal & mask::chunked(2));
+}
+
+TEST(attention, of_values_and_temperatures_at_the_ends_of_float_is_right) {
+  std::vector<float> const zeros(16 * 8), large(16 * 8, 1e38f);
+  heads_view const q(zeros.data(), {16, 1, 8}), v(large.data(), {16, 1, 8});
+  for (auto const& x : {attention(q, q, v, nope()), attention(q.slice_tokens(15, 1), q, v, nope())}) {
+    for (auto const output : x.outputs) EXPECT_NEAR(static_cast<double>(output), 1e38, 1e32) << "not their sum, which is beyond float";
+  }
+  auto const x = numbers::random<float>(16 * 8);
+  heads_view const some(x.data(), {16, 1, 8});
+  auto const even = attention(some, some, v, constant_temperature(1e-46)), one = attention(some, some, some, constant_temperature(1e39));
+  for (auto const output : even.outputs) EXPECT_NEAR(static_cast<double>(output), 1e38, 1e32);
+  for (auto const output : one.outputs) EXPECT_TRUE(is_finite(static_cast<double>(output)));
+}
+
+TEST(attention, not_a_number_weighs_nothing_where_a_query_does_not_see) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math promises nothing for NaN";
+#endif
+  std::vector<float> const q{float_of_bits(0x7fc0'0000u), 0}, k(6);
+  positions const down{2, 1, 0}, at{1};
+  auto const result = attention(heads_view(q.data(), {1, 1, 2}), heads_view(k.data(), {3, 1, 2}), heads_view(k.data(), {3, 1, 2}), nope(),
+                                {.query_positions = at, .key_positions = down, .keep_weights = true});
+  EXPECT_EQ(result.weights[0], 0) << "the key after the query";
+  EXPECT_FALSE(is_finite(static_cast<double>(result.weights[1])));
 }
 
 TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
@@ -221,16 +274,13 @@ TEST(attention, shows_the_rules_whose_row_it_is_and_the_query_as_it_was_encoded)
   }
 }
 
-TEST(attention, of_no_queries_or_no_heads_is_empty) {
+TEST(attention, of_no_queries_is_empty) {
   auto const x = numbers::random<float>(3 * 2 * 8);
-  heads_view const view(x.data(), {3, 2, 8}), no_heads(x.data(), {3, 0, 8});
-  for (auto const& result : {attention(view.slice_tokens(0, 0), view, view, nope(), {.keep_scores = true, .keep_weights = true}),
-                             attention(no_heads, view, view, nope(), {.keep_scores = true, .keep_weights = true}),
-                             attention(no_heads, no_heads, no_heads, nope(), {.keep_scores = true, .keep_weights = true})}) {
-    EXPECT_TRUE(result.outputs.empty());
-    EXPECT_TRUE(result.scores.empty());
-    EXPECT_TRUE(result.weights.empty());
-  }
+  heads_view const view(x.data(), {3, 2, 8});
+  auto const result = attention(view.slice_tokens(0, 0), view, view, nope(), {.keep_scores = true, .keep_weights = true});
+  EXPECT_TRUE(result.outputs.empty());
+  EXPECT_TRUE(result.scores.empty());
+  EXPECT_TRUE(result.weights.empty());
 }
 
 TEST(attention, of_no_keys_is_0) {
@@ -299,6 +349,8 @@ TEST(attention, shapes_that_disagree_are_rejected) {
   EXPECT_EQ(rejected({.k = {5, 2, 10}}), "posenc: attention: keys must have the queries' head_dim 8, got 10");
   EXPECT_EQ(rejected({.v = {4, 2, 6}}), "posenc: attention: there must be one value a key, [5][2], got [4][2]");
   EXPECT_EQ(rejected({.v = {5, 1, 6}}), "posenc: attention: there must be one value a key, [5][2], got [5][1]");
+  EXPECT_EQ(rejected({.q = {3, 0, 8}}), "posenc: attention: there must be a head, got 0");
+  EXPECT_EQ(rejected({.k = {5, 0, 8}, .v = {5, 0, 6}}), "posenc: attention: kv_heads must divide heads, got 0 kv heads for 4 heads");
   EXPECT_EQ(rejected({.k = {5, 3, 8}, .v = {5, 3, 6}}), "posenc: attention: kv_heads must divide heads, got 3 kv heads for 4 heads");
   EXPECT_EQ(rejected({.k = {5, 8, 8}, .v = {5, 8, 6}}), "posenc: attention: kv_heads must divide heads, got 8 kv heads for 4 heads");
   EXPECT_EQ(rejected({.k = {5, 0, 8}, .v = {5, 0, 6}}), "posenc: attention: kv_heads must divide heads, got 0 kv heads for 4 heads");
@@ -329,7 +381,7 @@ TEST(attention, more_queries_than_keys_without_positions_are_rejected) {
 }
 
 TEST(attention, what_the_encoding_rejects_is_rejected) {
-  EXPECT_EQ(rejected({}, {}, alibi(3)), "posenc: alibi: the head must be below 3, got 3");
+  EXPECT_EQ(rejected({}, {}, alibi(3)), "posenc: attention: an encoding must be of all 4 heads, got one of 3");
   EXPECT_EQ(rejected({}, {}, sinusoidal<halves>(geometric(16, 1e4))), "posenc: sinusoidal: embeddings must have 16 numbers, got 8");
   EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, rope<halves>(geometric(16, 1e4)))),
             "posenc: rotary_block: the rotary block must lie within the head, got dims 0 to 16 of head_dim 8");

@@ -61,4 +61,14 @@ TEST(few_rows, are_the_products_of_their_definition) {
   }
 }
 
+TEST(few_rows, sums_of_a_long_cache_stay_exact) {
+  constexpr std::size_t keys = 131'072;
+  std::vector<float> const values(keys, 0.1f), weights(keys, 1.0f);
+  float output = 0;
+  detail::few_outputs<float, float>(&output, weights.data(), 1, heads_view<float const>(values.data(), {keys, 1, 1}));
+  auto const exact = static_cast<double>(keys) * static_cast<double>(0.1f);
+  // Up to 512 values, then up to 256 sums of them, are added one after another.
+  EXPECT_NEAR(static_cast<double>(output), exact, (512 + 256) * tolerance::unit_roundoff<float>() * exact);
+}
+
 }  // namespace

@@ -17,9 +17,11 @@
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "posenc/attention/attention.hpp"
+#include "posenc/attention/gradients.hpp"
 #include "posenc/attention/merge.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
@@ -358,6 +360,35 @@ struct problem {
     }
   }
 
+  /// What is not seen gets none, and what is seen by rows of finite numbers alone gets finite ones. (Their values: gradients_test.)
+  void check_gradients(posenc::attention_gradients<T> const& d) const {
+    auto const group = q.shape.heads / k.shape.heads;
+    std::vector<bool> seen(k.shape.tokens * k.shape.heads), wild(seen.size());
+    auto const all = [](T const* numbers, std::size_t count, auto const& is) { return std::all_of(numbers, numbers + count, is); };
+    auto const is_zero = [](T x) { return x == 0; };
+    auto const is_finite = [](T x) { return posenc::is_finite(static_cast<double>(x)); };
+    for (std::size_t t = 0; t < q.shape.tokens; ++t) {
+      for (std::size_t head = 0; head < q.shape.heads; ++head) {
+        auto const r = expected(t, head);
+        auto const* const d_query = d.q.data() + (t * q.shape.heads + head) * q.shape.head_dim;
+        if (r.seen.empty()) must(all(d_query, q.shape.head_dim, is_zero), "the gradient of a query that sees nothing is not 0");
+        if (r.is_plain && std::abs(scale) <= 1) must(all(d_query, q.shape.head_dim, is_finite), "the gradient of a finite row is not");
+        for (auto const s : r.seen) {
+          auto const key = s * k.shape.heads + head / group;
+          seen[key] = true, wild[key] = wild[key] || !r.is_plain || std::abs(scale) > 1;
+        }
+      }
+    }
+    for (std::size_t key = 0; key < seen.size(); ++key) {
+      auto const *const d_key = d.k.data() + key * k.shape.head_dim, *const d_value = d.v.data() + key * v.shape.head_dim;
+      if (!seen[key])
+        must(all(d_key, k.shape.head_dim, is_zero) && all(d_value, v.shape.head_dim, is_zero), "a key that is not seen has a gradient");
+      if (!wild[key])
+        must(all(d_key, k.shape.head_dim, is_finite) && all(d_value, v.shape.head_dim, is_finite),
+             "finite rows make a gradient that is not");
+    }
+  }
+
   bool is_unchanged() const { return q.is_unchanged() && k.is_unchanged() && v.is_unchanged(); }
 };
 
@@ -408,9 +439,16 @@ bool sums_to(std::vector<std::size_t> const& lengths, std::size_t tokens) {
   return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0}) == tokens;
 }
 
-template <class T>
-bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+/// How many queries and keys each sequence has.
+std::vector<std::pair<std::size_t, std::size_t>> sequences_of(mask_plan const& mask, std::size_t queries, std::size_t keys) {
+  if (!mask.packed) return {{queries, keys}};
+  std::vector<std::pair<std::size_t, std::size_t>> all;
+  for (std::size_t i = 0; i < mask.query_lengths.size(); ++i) all.emplace_back(mask.query_lengths[i], mask.key_lengths[i]);
+  return all;
+}
+
+bool queries_outnumber_keys(mask_plan const& mask, std::size_t queries, std::size_t keys) {
+  return std::ranges::any_of(sequences_of(mask, queries, keys), [](auto const& lengths) { return lengths.first > lengths.second; });
 }
 
 template <class Q, class K, class V, class Encoding>
@@ -430,10 +468,14 @@ void check(FuzzedDataProvider& data, problem<Q, K, V>& p, posenc::attention_opti
                                     .keep_scores = true,
                                     .keep_weights = true};
     if (!other.query_positions.empty()) posenc::attention(q.slice_tokens(0, p.q.shape.tokens / 2), k, v, encoding, other, workspace);
-    auto const& again = posenc::attention(q, k, v, encoding, options, workspace);
-    must(same_bits(again.outputs, whole.outputs) && same_bits(again.log_sum_exp, whole.log_sum_exp) &&
-             same_bits(again.scores, whole.scores) && same_bits(again.weights, whole.weights),
-         "memory that was used before gives another result");
+    p.compare(posenc::attention(q, k, v, encoding, options, workspace), options, 1);
+
+    using through = posenc::detail::lets_through<Encoding>;
+    if constexpr (through::queries_and_keys && through::scores) {
+      posenc::heads_view const d_outputs(whole.outputs.data(), {p.q.shape.tokens, p.q.shape.heads, p.v.shape.head_dim});
+      p.check_gradients(posenc::attention_backward(q, k, v, encoding, whole, d_outputs, options));
+      must(p.is_unchanged(), "changed what it reads, backwards");
+    }
   } catch (std::invalid_argument const& error) {
     must(p.is_unchanged(), "refused, and changed something");
     must(std::string_view(error.what()).starts_with("posenc: "), "refused without its name");
@@ -507,16 +549,23 @@ void run(FuzzedDataProvider& data) {
   if (data.ConsumeIntegralInRange(0, 3) == 0) std::ranges::sort(key_positions);
   options.query_positions = query_positions, options.key_positions = key_positions;
 
-  bool const must_refuse = k_shape.head_dim != head_dim || v_shape.tokens != keys || v_shape.heads != kv_heads ||
-                           (heads > 0 && (kv_heads == 0 || heads % kv_heads != 0)) || !finite(p.scale) ||
-                           (queries > keys && query_positions.empty()) || (!query_positions.empty() && query_positions.size() != queries) ||
-                           (!key_positions.empty() && key_positions.size() != keys) ||
-                           (p.mask.packed && (!sums_to(p.mask.query_lengths, queries) || !sums_to(p.mask.key_lengths, keys)));
+  bool const must_refuse =
+      k_shape.head_dim != head_dim || v_shape.tokens != keys || v_shape.heads != kv_heads || heads == 0 || kv_heads == 0 ||
+      heads % kv_heads != 0 || !finite(p.scale) || (query_positions.empty() && queries_outnumber_keys(p.mask, queries, keys)) ||
+      (!query_positions.empty() && query_positions.size() != queries) || (!key_positions.empty() && key_positions.size() != keys) ||
+      (p.mask.packed && (!sums_to(p.mask.query_lengths, queries) || !sums_to(p.mask.key_lengths, keys)));
   if (!must_refuse) {
     p.key_positions = key_positions, p.query_positions = query_positions;
-    if (key_positions.empty()) p.key_positions.resize(keys), std::iota(p.key_positions.begin(), p.key_positions.end(), 0);
-    if (query_positions.empty())
-      p.query_positions.assign(p.key_positions.end() - static_cast<std::ptrdiff_t>(queries), p.key_positions.end());
+    std::size_t first_key = 0;  // beyond those of a sequence
+    for (auto const& [of_queries, of_keys] : sequences_of(p.mask, queries, keys)) {
+      if (key_positions.empty()) {
+        for (std::size_t s = 0; s < of_keys; ++s) p.key_positions.push_back(static_cast<std::int64_t>(s));
+      }
+      first_key += of_keys;
+      if (query_positions.empty()) {
+        for (std::size_t t = 0; t < of_queries; ++t) p.query_positions.push_back(p.key_positions[first_key - of_queries + t]);
+      }
+    }
   }
 
   tempers const softmax{std::array{tempers::constant, tempers::position, tempers::whole_row}[few(2)]};

@@ -70,15 +70,15 @@ TEST(kerple, what_is_learned_is_clamped_as_published) {
   kerple_log const log({{.p = -1, .a = 0}, {.p = 0.0099, .a = 1e-300}, {.p = 7, .a = 9}});
   kerple_power const power({{.p = -1, .a = 0}, {.p = 0.0099, .a = 1e-300}, {.p = 7, .a = 9}});
   for (std::size_t const head : {0u, 1u}) {
-    EXPECT_EQ(log.heads()[head].p, 0.01);
-    EXPECT_EQ(log.heads()[head].a, 0.01);
-    EXPECT_EQ(power.heads()[head].p, 0.01);
-    EXPECT_EQ(power.heads()[head].a, 0.01);
+    EXPECT_EQ(log.learned()[head].p, 0.01);
+    EXPECT_EQ(log.learned()[head].a, 0.01);
+    EXPECT_EQ(power.learned()[head].p, 0.01);
+    EXPECT_EQ(power.learned()[head].a, 0.01);
   }
-  EXPECT_EQ(log.heads()[2].p, 7);
-  EXPECT_EQ(log.heads()[2].a, 9);
-  EXPECT_EQ(power.heads()[2].p, 2);
-  EXPECT_EQ(power.heads()[2].a, 9);
+  EXPECT_EQ(log.learned()[2].p, 7);
+  EXPECT_EQ(log.learned()[2].a, 9);
+  EXPECT_EQ(power.learned()[2].p, 2);
+  EXPECT_EQ(power.learned()[2].a, 9);
   EXPECT_NEAR(rows::bias(power, 2, 0, -10), -900, tolerance_of(900));
 }
 

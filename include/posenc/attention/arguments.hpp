@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -20,8 +19,8 @@ namespace posenc {
 struct attention_options {
   mask visible = mask::causal;
   std::optional<double> scale = {};     ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
-  positions_view query_positions = {};  ///< those of the last keys if none are given
-  positions_view key_positions = {};    ///< 0, 1, ... if none are given
+  positions_view query_positions = {};  ///< those of the last keys, of its own sequence where they are packed, if none are given
+  positions_view key_positions = {};    ///< 0, 1, ... if none are given, anew in each packed sequence
   bool keep_scores = false;
   bool keep_weights = false;
 };
@@ -37,16 +36,16 @@ struct attention_arguments {
   std::vector<std::int64_t> query_positions, key_positions;
 };
 
-inline std::vector<std::int64_t> positions_or(char const* function, positions_view given, std::size_t tokens, positions_view otherwise,
-                                              char const* what) {
+std::vector<std::int64_t> positions_or(char const* function, positions_view given, std::size_t tokens, char const* what,
+                                       auto const& otherwise) {
   require(given.empty() || given.size() == tokens, function, ": there must be one position for each of the ", tokens, " ", what, ", got ",
           given.size());
-  auto const taken = given.empty() ? otherwise : given;
-  return {taken.begin(), taken.end()};
+  if (given.empty()) return otherwise();
+  return {given.begin(), given.end()};
 }
 
-/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree, kv_heads divides heads, and the scale is finite
-/// in T, which scores are computed in.
+/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree, heads are a multiple of kv_heads, and the scale is
+/// finite in T, which scores are computed in.
 template <std::floating_point T>
 attention_arguments checked_arguments(char const* function, heads_shape const& q, heads_shape const& k, heads_shape const& v,
                                       attention_options const& options) {
@@ -54,25 +53,25 @@ attention_arguments checked_arguments(char const* function, heads_shape const& q
   require(k.head_dim == q.head_dim, function, ": keys must have the queries' head_dim ", q.head_dim, ", got ", k.head_dim);
   require(v.tokens == keys && v.heads == k.heads, function, ": there must be one value a key, [", keys, "][", k.heads, "], got [", v.tokens,
           "][", v.heads, "]");
-  require(q.heads == 0 || (k.heads > 0 && q.heads % k.heads == 0), function, ": kv_heads must divide heads, got ", k.heads,
-          " kv heads for ", q.heads, " heads");
+  require(q.heads > 0, function, ": there must be a head, got 0");
+  require(k.heads > 0 && q.heads % k.heads == 0, function, ": kv_heads must divide heads, got ", k.heads, " kv heads for ", q.heads,
+          " heads");
   auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)));
   require(is_finite(static_cast<double>(static_cast<T>(scale))), function, ": scale must be finite, got ", scale);
-  require(queries <= keys || !options.query_positions.empty(), function,
-          ": the positions of queries must be given where they outnumber keys, got ", queries, " queries and ", keys, " keys");
   options.visible.check(queries, keys);
-  std::vector<std::int64_t> counted(keys);
-  std::iota(counted.begin(), counted.end(), 0);
-  auto key_positions = positions_or(function, options.key_positions, keys, counted, "keys");
-  auto query_positions =
-      positions_or(function, options.query_positions, queries, positions_view(key_positions).last(std::min(queries, keys)), "queries");
+  auto const [outnumbering, outnumbered] = options.visible.most_queries_for_keys(queries, keys);
+  require(outnumbering <= outnumbered || !options.query_positions.empty(), function,
+          ": the positions of queries must be given where they outnumber keys, got ", outnumbering, " queries and ", outnumbered, " keys");
+  auto key_positions = positions_or(function, options.key_positions, keys, "keys", [&] { return options.visible.counted(keys); });
+  auto query_positions = positions_or(function, options.query_positions, queries, "queries",
+                                      [&] { return options.visible.last_positions(queries, key_positions); });
   return {.queries = queries,
           .keys = keys,
           .heads = q.heads,
           .kv_heads = k.heads,
           .head_dim = q.head_dim,
           .value_dim = v.head_dim,
-          .group = k.heads == 0 ? 0 : q.heads / k.heads,
+          .group = q.heads / k.heads,
           .scale = scale,
           .visible = options.visible,
           .query_positions = std::move(query_positions),

@@ -48,8 +48,9 @@ struct attention_workspace {
 /// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections, embed before projecting instead.
 /// Products and exponentials in T, sums of exponentials in double. Keys that no query of a block sees are skipped. Infinities and NaN stay
 /// in the rows that see them.
-/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree and kv_heads divides heads.
-/// Memory beside the results: 256 rows of scores; a head of keys and of values, unless they are read as they are stored.
+/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree there is a head, kv_heads divides heads, and an
+/// encoding that knows its heads has as many. Memory beside the results: 256 rows of scores, or where queries are few up to 8 of each kv
+/// head; a head of keys and of values, unless they are read as they are stored.
 template <class Q, class K, class V, positional_encoding Encoding>
 attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
                                                    Encoding const& encoding, attention_options const& options,
@@ -58,11 +59,12 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
   static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>, "q, k and v are doubles, or none of them");
   auto const given = detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), options);
   auto const queries = given.queries, keys = given.keys, heads = given.heads, value_dim = given.value_dim;
+  scheme<Encoding> const sites(encoding);
+  sites.require_heads("attention", heads);
   auto& result = workspace.result;
   result.outputs.resize(queries * heads * value_dim);
   result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
   result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
-  scheme<Encoding> const sites(encoding);
   using acts = detail::acts<Encoding>;
   auto const sink_of = [&]([[maybe_unused]] std::size_t head) {
     if constexpr (acts::sinks) return sites.sink(head);
@@ -70,7 +72,7 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
   };
   result.log_sum_exp.resize(queries * heads);
   for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = detail::share_of({0, 0}, sink_of(i % heads)).log_sum_exp;
-  if (queries == 0 || heads == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
+  if (queries == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
 
   // (1) embeddings, (2) queries and keys, (3) scores
   detail::score_blocks<T, Encoding> scores(sites, given, workspace.blocks);
@@ -92,10 +94,12 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
       for (std::size_t i = 0; i < block.rows(); ++i) {
         auto const row = scores[i];
         if (options.keep_scores) std::ranges::copy(row.scores, result.scores.data() + at_keys(row));
-        auto const sum = detail::exponentiate<acts::on_softmax>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
+        auto const e = detail::exponentiate<acts::on_softmax>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
           return sites.inverse_temperature(detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
         });
-        auto const [log_sum_exp, share] = detail::share_of(sum, sink_of(row.head));
+        auto const [log_sum_exp, share] = detail::share_of(e.sum, sink_of(row.head));
+        if (e.numbers != row.scores.data()) std::copy_n(e.numbers, row.scores.size(), row.scores.data());
+        if (!is_finite(e.sum.sum)) scores.clear_hidden(row);
         result.log_sum_exp[row.query * heads + row.head] = log_sum_exp;
         workspace.shares[i] = share;
         std::fill(weights + i * seen, row.scores.data(), T{0});
@@ -103,13 +107,13 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
       }
 
       workspace.outputs.resize(block.rows() * value_dim);
-      detail::multiply_outputs<T>(workspace.outputs.data(), weights, v_heads, block);
+      detail::multiply_outputs<T>(workspace.outputs.data(), weights, v_heads, block, workspace.shares.data());
       for (std::size_t i = 0; i < block.rows(); ++i) {
         auto const row = scores[i];
-        auto const scaled = [share = static_cast<T>(workspace.shares[i])](T number) { return number * share; };
-        auto const* const output = workspace.outputs.data() + i * value_dim;
-        std::transform(output, output + value_dim, output_of(row), scaled);
-        if (options.keep_weights) std::ranges::transform(row.scores, result.weights.data() + at_keys(row), scaled);
+        std::copy_n(workspace.outputs.data() + i * value_dim, value_dim, output_of(row));
+        if (!options.keep_weights) continue;
+        std::ranges::transform(row.scores, result.weights.data() + at_keys(row),
+                               [share = static_cast<T>(workspace.shares[i])](T weight) { return weight == 0 ? T{0} : weight * share; });
       }
     }
   };

@@ -5,7 +5,9 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <type_traits>
+#include <vector>
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/rotation/lanes.hpp"
@@ -149,18 +151,32 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, heads_view<S c
   });
 }
 
-/// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense.
+/// So many values are summed one by one, and then their sums, so that rounding errors do not grow with the length of the cache.
+inline constexpr std::size_t summed_at_once = 512;
+
+/// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense, of which these are the keys from `first_key` on.
 template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S const> const& v) {
-  auto const keys = v.tokens(), dims = v.head_dim();
+void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S const> const& v, std::size_t keys, std::size_t first_key) {
+  auto const dims = v.head_dim();
   auto const stride = static_cast<std::ptrdiff_t>(keys), dim_stride = static_cast<std::ptrdiff_t>(dims);
   for_tokens_at_once(v, [&](std::size_t head, std::size_t first, std::size_t tokens) {
     in_fours(rows, [&](auto few, std::size_t row) {
       auto const at = head * rows + row;
-      few_outputs<few, T, S>({outputs + at * dims, dim_stride}, {weights + at * keys + first, stride}, rows_from(v, head, first), tokens,
-                             dims);
+      few_outputs<few, T, S>({outputs + at * dims, dim_stride}, {weights + at * keys + first_key + first, stride},
+                             rows_from(v, head, first), tokens, dims);
     });
   });
+}
+
+template <std::floating_point T, class S>
+void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S const> const& v) {
+  if (v.tokens() <= summed_at_once) return few_outputs<T, S>(outputs, weights, rows, v, v.tokens(), 0);
+  std::vector<T> sums(v.heads() * rows * v.head_dim());
+  for (std::size_t first = 0; first < v.tokens(); first += summed_at_once) {
+    std::ranges::fill(sums, T{0});
+    few_outputs<T, S>(sums.data(), weights, rows, v.slice_tokens(first, std::min(summed_at_once, v.tokens() - first)), v.tokens(), first);
+    std::transform(sums.begin(), sums.end(), outputs, outputs, std::plus<T>());
+  }
 }
 
 }  // namespace posenc::detail

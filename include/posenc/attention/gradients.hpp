@@ -122,15 +122,15 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
   detail::require(forward.outputs.size() == queries * heads * value_dim && forward.log_sum_exp.size() == queries * heads,
                   "attention_backward: forward must have ", queries * heads * value_dim, " outputs and ", queries * heads,
                   " log_sum_exp, got ", forward.outputs.size(), " and ", forward.log_sum_exp.size());
+  scheme<Encoding> const sites(encoding);
+  sites.require_heads("attention_backward", heads);
   auto& result = workspace.result;
   result.q.assign(queries * heads * head_dim, T{0});
   result.k.assign(given.keys * given.kv_heads * head_dim, T{0});
   result.v.assign(given.keys * given.kv_heads * value_dim, T{0});
-  if (queries == 0 || heads == 0 || given.keys == 0) return result;
+  if (queries == 0 || given.keys == 0) return result;
   heads_view<T> const d_q(result.q.data(), q.shape()), d_k(result.k.data(), k.shape()), d_v(result.v.data(), v.shape());
 
-  scheme<Encoding> const sites(encoding);
-  detail::visible_keys const visible(given.visible, given.query_positions, given.key_positions);
   detail::score_blocks<T, Encoding> scores(sites, given, workspace.blocks);
   auto& d_rows = workspace.d_outputs;
   auto& gradients = workspace.d_scores;
@@ -151,15 +151,12 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
         auto const row = scores[i];
         auto const at = row.query * heads + row.head;
         double beta = 1, mean = 0;
-        auto const sum = detail::exponentiate<acts::on_softmax>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
+        auto const [e, sum] = detail::exponentiate<acts::on_softmax>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
           return beta = sites.inverse_temperature(detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
         });
         auto const share = sum.sum == 0 ? T{0} : static_cast<T>(std::exp(sum.largest - forward.log_sum_exp[at]));
-        for (auto& weight : row.scores) weight *= share;
-        if (!is_finite(sum.sum)) {  // so that what the row does not see has a weight of NaN too
-          visible.hide(row.query, row.keys, row.scores);
-          std::ranges::replace_if(row.scores, is_masked<T>, T{0});
-        }
+        std::transform(e, e + row.scores.size(), row.scores.data(), [share](T weight) { return weight * share; });
+        if (!is_finite(sum.sum)) scores.clear_hidden(row);
         for (std::size_t j = 0; j < value_dim; ++j) {
           mean += static_cast<double>(d_rows[i * value_dim + j]) * static_cast<double>(forward.outputs[at * value_dim + j]);
         }

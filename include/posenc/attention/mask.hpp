@@ -74,7 +74,11 @@ class mask {
     return both;
   }
 
-  friend bool operator==(mask const&, mask const&) = default;
+  /// Made of the same parts in the same order.
+  friend bool operator==(mask const& a, mask const& b) {
+    bool const same_packing = a.packing_ == b.packing_ || (a.packing_ && b.packing_ && *a.packing_ == *b.packing_);
+    return same_packing && a.behind_ == b.behind_ && a.ahead_ == b.ahead_ && a.chunks_ == b.chunks_;
+  }
 
   /// Throws std::invalid_argument unless packed sequences, if there are any, are of so many queries and keys.
   void check(std::size_t queries, std::size_t keys) const {
@@ -105,9 +109,56 @@ class mask {
     return {sequence == 0 ? 0 : packing_->key_ends[sequence - 1], packing_->key_ends[sequence]};
   }
 
+  /// Positions of so many keys unless others are given: 0, 1, ... in each sequence.
+  std::vector<std::int64_t> counted(std::size_t keys) const {
+    std::vector<std::int64_t> positions(keys);
+    for_sequences(0, keys, [&](token_range, token_range of_keys) {
+      for (auto s = of_keys.first; s < of_keys.last; ++s) positions[s] = static_cast<std::int64_t>(s - of_keys.first);
+    });
+    return positions;
+  }
+
+  /// Positions of so many queries unless others are given: those of the last keys, in each sequence.
+  std::vector<std::int64_t> last_positions(std::size_t queries, std::span<std::int64_t const> key_positions) const {
+    std::vector<std::int64_t> positions(queries);
+    for_sequences(queries, key_positions.size(), [&](token_range of_queries, token_range of_keys) {
+      for (auto t = of_queries.first; t < of_queries.last; ++t) positions[t] = key_positions[of_keys.last - (of_queries.last - t)];
+    });
+    return positions;
+  }
+
+  /// How many queries and keys a sequence has: of the first one where queries outnumber keys, else of the last.
+  std::pair<std::size_t, std::size_t> most_queries_for_keys(std::size_t queries, std::size_t keys) const {
+    std::pair<std::size_t, std::size_t> found{0, 0};
+    for_sequences(queries, keys, [&](token_range of_queries, token_range of_keys) {
+      if (found.first <= found.second) found = {of_queries.last - of_queries.first, of_keys.last - of_keys.first};
+    });
+    return found;
+  }
+
+  /// Whether no key of a sequence stands before the one that precedes it.
+  bool sequences_rise(std::span<std::int64_t const> key_positions) const {
+    bool rise = true;
+    for_sequences(0, key_positions.size(), [&](token_range, token_range of_keys) {
+      rise = rise && std::ranges::is_sorted(key_positions.subspan(of_keys.first, of_keys.last - of_keys.first));
+    });
+    return rise;
+  }
+
  private:
+  /// Calls what(queries, keys) for each sequence, which is one of all where nothing is packed.
+  void for_sequences(std::size_t queries, std::size_t keys, auto const& what) const {
+    if (!packing_) return what(token_range{0, queries}, token_range{0, keys});
+    std::size_t query = 0, key = 0;
+    for (std::size_t i = 0; i < packing_->key_ends.size(); ++i) {
+      what(token_range{query, packing_->query_ends[i]}, token_range{key, packing_->key_ends[i]});
+      query = packing_->query_ends[i], key = packing_->key_ends[i];
+    }
+  }
+
   struct packing {
     std::vector<std::size_t> query_ends, key_ends;  // of each sequence
+    friend bool operator==(packing const&, packing const&) = default;
   };
 
   constexpr mask(std::int64_t behind, std::int64_t ahead) noexcept : behind_(behind), ahead_(ahead) {}

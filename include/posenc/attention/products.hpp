@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "posenc/attention/few_rows.hpp"
 #include "posenc/attention/visible_keys.hpp"
@@ -98,9 +99,10 @@ bool all_finite(std::span<T const> numbers) noexcept {
   return highest < infinity;
 }
 
-/// outputs = weights v. A value that is not seen may be anything, NaN included: a row that shows it is summed anew over what is seen.
+/// outputs[row] = shares[row] weights[row] v, or without the shares. A row of what is not finite is summed anew in double, over what it
+/// sees alone: values that are not seen may be anything, NaN included, and the sum before its share may be too large for T.
 template <std::floating_point T, class S>
-void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v, block_shape const& b) {
+void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v, block_shape const& b, double const* shares = nullptr) {
   auto const dims = v.head_dim();
   std::fill_n(outputs, b.rows() * dims, T{0});
   if (b.rows_of_head() <= few_rows) {
@@ -112,18 +114,23 @@ void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v
       all.middleRows(row, rows).noalias() += of_keys.block(row, column, rows, columns) * token_rows(v, keys);
     });
   }
+  for (std::size_t row = 0; shares != nullptr && row < b.rows(); ++row) {
+    for (auto& x : std::span(outputs + row * dims, dims)) x *= static_cast<T>(shares[row]);
+  }
   if (all_finite(std::span<T const>(outputs, b.rows() * dims))) return;
+  std::vector<double> sums(dims);
   for (std::size_t row = 0; row < b.rows(); ++row) {
     std::span<T> const output(outputs + row * dims, dims);
     if (all_finite(std::span<T const>(output))) continue;
-    std::ranges::fill(output, T{0});
+    std::ranges::fill(sums, 0);
     auto const [first, last] = b.ranges[row % b.rows_of_head() / b.group];
     for (auto s = first; s < last; ++s) {
-      auto const weight = weights[row * b.seen() + s - b.keys.first];
+      auto const weight = static_cast<double>(weights[row * b.seen() + s - b.keys.first]) * (shares == nullptr ? 1 : shares[row]);
       if (weight == 0) continue;
       auto const value = v(s, row / b.rows_of_head());
-      for (std::size_t i = 0; i < dims; ++i) output[i] += weight * load(value[i]);
+      for (std::size_t i = 0; i < dims; ++i) sums[i] += weight * static_cast<double>(load(value[i]));
     }
+    std::ranges::transform(sums, output.begin(), [](double x) { return static_cast<T>(x); });
   }
 }
 

@@ -121,6 +121,9 @@ class score_blocks {
     return true;
   }
 
+  /// The weights of a row that stand in the place of its scores: 0 where it does not see, whatever NaN elsewhere in the row made of them.
+  void clear_hidden(block_row<T> const& row) const noexcept { visible_.hide(row.query, row.keys, row.scores, T{0}); }
+
   block_shape const& shape() const noexcept { return shape_; }
   T* data() noexcept { return memory_.scores.data(); }  ///< [rows][seen]; beside what a row may see it is not set
   std::vector<T> const& encoded_queries() const noexcept { return memory_.queries; }  ///< [rows][head_dim]

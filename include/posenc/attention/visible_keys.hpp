@@ -15,7 +15,7 @@ namespace posenc::detail {
 class visible_keys {
  public:
   visible_keys(mask const& visible, positions_view query_positions, positions_view key_positions)
-      : visible_(visible), queries_(query_positions), keys_(key_positions), rising_(std::ranges::is_sorted(key_positions)) {}
+      : visible_(visible), queries_(query_positions), keys_(key_positions), rising_(visible.sequences_rise(key_positions)) {}
 
   /// A range of tokens outside of which query t sees none; where it sees none at all, {0, 0}.
   token_range around(std::size_t t) const noexcept {
@@ -29,13 +29,13 @@ class visible_keys {
     return first < last ? token_range{first, last} : token_range{0, 0};
   }
 
-  /// Masks what query t does not see among the keys of its range, [row].
+  /// Puts a number, -infinity unless told, where query t does not see among the keys of its range, [row].
   template <class T>
-  void hide(std::size_t t, token_range range, std::span<T> row) const noexcept {
+  void hide(std::size_t t, token_range range, std::span<T> row, T hidden = masked_score<T>) const noexcept {
     if (rising_) return;
     auto const [nearest, farthest] = visible_.positions(queries_[t]);
     for (auto s = range.first; s < range.last; ++s) {
-      if (keys_[s] < nearest || keys_[s] > farthest) row[s - range.first] = masked_score<T>;
+      if (keys_[s] < nearest || keys_[s] > farthest) row[s - range.first] = hidden;
     }
   }
 

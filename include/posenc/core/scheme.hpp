@@ -9,6 +9,7 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/log_add_exp.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 
 namespace posenc {
@@ -58,6 +59,18 @@ class scheme {
       if constexpr (adds_sink<E>) all = detail::log_add_exp(all, e.sink(head));
     });
     return all;
+  }
+
+  /// Throws std::invalid_argument, in the name of a function, unless each encoding that says of how many heads it is, by heads(), has
+  /// so many.
+  void require_heads(char const* function, std::size_t count) const {
+    for_each([&]<class E>(E const& e) {
+      if constexpr (knows_heads<E>) {
+        detail::require(count <= e.heads(), function, ": an encoding must be of all ", count, " heads, got one of ", e.heads());
+      } else if constexpr (requires { e.require_heads(function, count); }) {
+        e.require_heads(function, count);
+      }
+    });
   }
 
   /// Gradients, back through the encodings of a site from the last to the first.

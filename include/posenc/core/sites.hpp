@@ -52,6 +52,12 @@ concept adds_sink = requires(E const& e, std::size_t head) {
   { e.sink(head) } -> std::convertible_to<double>;
 };
 
+/// Says of how many heads it is, where it is not of any number.
+template <class E>
+concept knows_heads = requires(E const& e) {
+  { e.heads() } -> std::same_as<std::size_t>;
+};
+
 // clang-format on
 
 /// Acts at one site or at several. What matches none is a compile error wherever an encoding is asked for.

@@ -40,6 +40,7 @@ class alibi {
   }
 
   std::span<double const> slopes() const noexcept { return slopes_; }
+  std::size_t heads() const noexcept { return slopes_.size(); }
 
   /// Site 3. Throws std::invalid_argument unless the row's head has a slope and each key a position.
   template <class T>

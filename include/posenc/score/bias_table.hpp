@@ -32,6 +32,7 @@ class bias_table {
   bias_table(Rule rule, std::size_t heads, std::int64_t longest) : rule_(std::move(rule)), heads_(heads), longest_(longest) {
     detail::require(heads > 0, "bias_table: there must be a head, got 0");
     detail::require(longest >= 0 && longest <= std::int64_t{1} << 31, "bias_table: longest must be in [0, 2^31], got ", longest);
+    rule_.adjust_scores(score_row<double>{{}, heads - 1, 0, {}, {}});  // it has so many heads
     std::vector<std::int64_t> offsets;
     for (auto offset = -longest; offset <= longest; ++offset) offsets.push_back(offset);
     biases_.resize(heads * offsets.size());

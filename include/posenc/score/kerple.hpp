@@ -50,7 +50,8 @@ class kerple_log {
       : heads_(detail::clamped("kerple_log", std::move(heads), std::numeric_limits<double>::max())) {}
 
   /// One a head, clamped.
-  std::span<kerple_head const> heads() const noexcept { return heads_; }
+  std::span<kerple_head const> learned() const noexcept { return heads_; }
+  std::size_t heads() const noexcept { return heads_.size(); }
 
   /// Site 3. Throws std::invalid_argument unless the row's head has learned numbers and each key a position.
   template <class T>
@@ -80,7 +81,8 @@ class kerple_power {
   explicit kerple_power(std::vector<kerple_head> heads) : heads_(detail::clamped("kerple_power", std::move(heads), 2)) {}
 
   /// One a head, clamped.
-  std::span<kerple_head const> heads() const noexcept { return heads_; }
+  std::span<kerple_head const> learned() const noexcept { return heads_; }
+  std::size_t heads() const noexcept { return heads_.size(); }
 
   /// Site 3. Throws std::invalid_argument unless the row's head has learned numbers and each key a position.
   template <class T>

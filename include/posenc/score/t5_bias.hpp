@@ -73,6 +73,8 @@ class t5_bias {
     for (auto const w : weights) detail::require(is_finite(static_cast<double>(w)), "t5_bias: weights must be finite, got ", w);
   }
 
+  std::size_t heads() const noexcept { return heads_; }
+
   /// Site 3. Throws std::invalid_argument unless the row's head has weights and each key a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {

@@ -43,7 +43,7 @@ inline constexpr auto taylor_of_exponential = [] {
 }
 
 /// n = round(x / ln 2), r = x - n ln 2, and 2^n times the Taylor series of e^r, |r| <= ln 2 / 2: to 7 places in float, 13 in double, where
-/// what is cut off is below an eighth of the last bit. Off by (2 + |x|) roundings at most. NaN stays NaN; under -ffast-math too.
+/// what is cut off is below an eighth of the last bit. Off by (2 + |x|) roundings at most. NaN stays NaN.
 template <std::floating_point T>
 [[gnu::always_inline]] inline typename lanes<T>::number exponential(lanes<T>, typename lanes<T>::number const& x) noexcept {
   using number = typename lanes<T>::number;

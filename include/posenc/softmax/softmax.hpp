@@ -115,10 +115,15 @@ exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max
   return {keys.total(), sum.total(), exponents.total()};
 }
 
-/// The same for any beta: of none, -infinity times which is no number, all that is seen weighs the same.
+/// The same for any beta: of none, -infinity times which is no number, all that is seen weighs the same. So it does for one too small for
+/// T; one too large for it is the largest.
 template <std::floating_point T>
 double weigh(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
-  if (beta != 0) return exponentials<false>(row, weights, count, max, static_cast<T>(beta)).exponentials;
+  using limits = std::numeric_limits<T>;
+  if (!(beta < static_cast<double>(limits::min()))) {  // NaN stays
+    auto const factor = static_cast<T>(std::min(beta, static_cast<double>(limits::max())));
+    return exponentials<false>(row, weights, count, max, factor).exponentials;
+  }
   double sum = 0;
   for (std::size_t s = 0; s < count; ++s) sum += static_cast<double>(weights[s] = is_masked(row[s]) ? T{0} : T{1});
   return sum;
@@ -153,20 +158,27 @@ inline row_statistics statistics_of(exponential_sums const& sums, double max, st
   return row;
 }
 
-/// Scores to e^(beta (x - max)) in place; their sum with what was taken out. beta is temperature(statistics, max), or 1 without.
+/// Where the exponentials of a row are, e^(beta (x - max)), and their sum with what was taken out.
+template <std::floating_point T>
+struct row_exponentials {
+  T const* numbers;
+  scaled_sum sum;
+};
+
+/// Of scores that are not needed any more: in their place, or, where a temperature was asked for and is 1, in `memory`. beta is
+/// temperature(statistics, max), or 1 without.
 template <bool Temperature, std::floating_point T>
-scaled_sum exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]] auto const& temperature) {
+row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]] auto const& temperature) {
   auto const max = largest(x.data(), x.size());
   auto const top = static_cast<double>(max);
   if constexpr (!Temperature) {
-    return {top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials};
+    return {x.data(), {top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials}};
   } else {
     if (memory.size() < x.size()) memory.resize(x.size() + x.size() / 2);
     auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
-    auto const beta = temperature(plain, top);
-    if (beta != 1) return {beta * top, weigh(x.data(), x.data(), x.size(), max, beta)};
-    std::copy_n(memory.data(), x.size(), x.data());
-    return {top, plain.exponentials};
+    double const beta = temperature(plain, top);
+    if (beta == 1) return {memory.data(), {top, plain.exponentials}};
+    return {x.data(), {beta * top, weigh(x.data(), x.data(), x.size(), max, beta)}};
   }
 }
 
@@ -203,11 +215,11 @@ void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
 /// `memory` is for as many numbers, and grows if it must; kept, it costs nothing the next time. Throws as the rule does.
 template <std::floating_point T, acts_on_softmax Rule>
 void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0, std::int64_t query_position = 0) {
-  auto const sum = detail::exponentiate<true>(scores, memory, [&](auto const& plain, double max) {
-    return static_cast<double>(rule.inverse_temperature(detail::statistics_of(plain, max, head, query_position)));
+  auto const e = detail::exponentiate<true>(scores, memory, [&](auto const& plain, double max) {
+    return rule.inverse_temperature(detail::statistics_of(plain, max, head, query_position));
   });
-  auto const share = static_cast<T>(detail::share_of(sum, no_sink).share);
-  for (auto& x : scores) x *= share;
+  auto const share = static_cast<T>(detail::share_of(e.sum, no_sink).share);
+  std::transform(e.numbers, e.numbers + scores.size(), scores.data(), [share](T x) { return x * share; });
 }
 
 }  // namespace posenc
