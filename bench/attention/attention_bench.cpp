@@ -109,12 +109,17 @@ void add_prompt(report& r, std::size_t n) {
   auto const* const plain = add("plain", posenc::nope(), nullptr);
   add("adaptive", posenc::adaptive_temperature{}, plain);
   add("alibi", posenc::alibi(1), plain);
-  add("kerple_log", posenc::bias_table(posenc::kerple_log({{1, 1}}), 1, longest), plain);
-  add("kerple_power", posenc::bias_table(posenc::kerple_power({{1, 0.5}}), 1, longest), plain);
-  add("sandwich", posenc::bias_table(posenc::sandwich(1), 1, longest), plain);
-  add("t5", posenc::bias_table(posenc::t5_bias(posenc::relative_buckets(32, 128, false), std::vector<float>(32, 0.5f), 1), 1, longest),
-      plain);
+  add("kerple_log, table", posenc::bias_table(posenc::kerple_log({{1, 1}}), 1, longest), plain);
+  add("kerple_power, table", posenc::bias_table(posenc::kerple_power({{1, 0.5}}), 1, longest), plain);
+  add("sandwich, table", posenc::bias_table(posenc::sandwich(1), 1, longest), plain);
+  add("t5, table",
+      posenc::bias_table(posenc::t5_bias(posenc::relative_buckets(32, 128, false), std::vector<float>(32, 0.5f), 1), 1, longest), plain);
   add("soft_cap", posenc::soft_cap(50), plain);
+  if (n > 2000) return;  // what a table is for, and what has none
+  add("kerple_log", posenc::kerple_log({{1, 1}}), plain);
+  add("kerple_power", posenc::kerple_power({{1, 0.5}}), plain);
+  std::vector<float> const hidden(32, 0.1f);
+  add("fire, 32 hidden", posenc::fire({hidden, hidden, hidden, {0.1f}}, {.c = 1, .threshold = 512}), plain);
 }
 
 // A query of 32 heads against a cache of 4096 keys of 8 heads: limit is reading the cache once.
