@@ -1,4 +1,4 @@
-// The reference attention: four paragraphs, one a site, that name no encoding.
+// The reference attention, which names no encoding: sites 1 to 3 are in score_blocks.hpp, a paragraph each; site 4 and the outputs here.
 #pragma once
 
 #include <algorithm>
@@ -18,20 +18,20 @@
 
 namespace posenc {
 
-/// Dense; scores and weights are empty unless they were asked for.
+/// Dense; scores and weights are empty unless they were asked for. A query that sees no key has outputs of 0 and, without a sink, a
+/// log_sum_exp of -infinity.
 template <std::floating_point T>
 struct attention_result {
-  std::vector<T> outputs;  ///< [queries][heads][value_dim]; 0 for a query that sees no key
-  std::vector<double>
-      log_sum_exp;         ///< [queries][heads]: ln (e^sink + sum_s e^(beta score)); without a sink, -infinity for a query that sees no key
-  std::vector<T> scores;   ///< [heads][queries][keys], what site 4 sees: -infinity where masked
-  std::vector<T> weights;  ///< [heads][queries][keys]
+  std::vector<T> outputs;           ///< [queries][heads][value_dim]
+  std::vector<double> log_sum_exp;  ///< [queries][heads]: ln(e^sink + sum_s e^(beta score))
+  std::vector<T> scores;            ///< [heads][queries][keys], what site 4 sees: -infinity where masked
+  std::vector<T> weights;           ///< [heads][queries][keys]
 };
 
 /// Results and all memory of calls one after another, for those who count each: of one thread at a time.
 ///
 ///     attention_workspace<float> workspace;
-///     auto const& result = attention(q, k, v, encoding, options, workspace);    // good until the next call
+///     auto const& result = attention(q, k, v, encoding, options, workspace);    // good until the next call, or one that throws
 template <std::floating_point T>
 struct attention_workspace {
   attention_result<T> result;
@@ -48,9 +48,10 @@ struct attention_workspace {
 /// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections, embed before projecting instead.
 /// Products and exponentials in T, sums of exponentials in double. Keys that no query of a block sees are skipped. Infinities and NaN stay
 /// in the rows that see them.
-/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree there is a head, kv_heads divides heads, and an
-/// encoding that knows its heads has as many. Memory beside the results: 256 rows of scores, or where queries are few up to 8 of each kv
-/// head; a head of keys and of values, unless they are read as they are stored.
+/// Memory beside the results: 256 rows of scores, or where queries are few up to 8 of each kv head; a head of keys and of values, unless
+/// they are read as they are stored.
+/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree, there is a head, kv_heads divides heads, and an
+/// encoding that knows its heads has as many; and, then amid the work, where an encoding throws for another reason.
 template <class Q, class K, class V, positional_encoding Encoding>
 attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
                                                    Encoding const& encoding, attention_options const& options,

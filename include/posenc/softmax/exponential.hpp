@@ -66,12 +66,13 @@ template <std::floating_point T>
   auto const r = lanes<T>::multiply_add(n, number(-ln2_rest), most);
   auto series = number(taylor[0]);
   for (std::size_t k = 1; k < taylor.size(); ++k) series = lanes<T>::multiply_add(series, r, number(taylor[k]));
-  auto const scaled = bits_as<whole>(series) + (bits_as<whole>(shifted) << places);
+  // 2^n by its bits; a product, and not a sum of bits, leaves NaN what it is, whatever bits that has.
+  auto const power = bits_as<T>((bits_as<whole>(shifted) << places) + bits(std::bit_cast<whole>(T{1})));
   // Below the lowest exponent, -infinity included, but no NaN: by the bits, which count away from 0.
   constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>),
                  infinity = whole{std::same_as<T, float> ? 0xff80'0000 : 0xfff0'0000'0000'0000};
   auto const is_low = bits_as<whole>(x) - bits(lowest + 1) < bits(infinity - lowest);
-  return bits_as<T>(select(is_low, bits(whole{0}), scaled));
+  return bits_as<T>(select(is_low, bits(whole{0}), bits_as<whole>(series * power)));
 }
 
 #endif
