@@ -55,7 +55,7 @@ TEST(exponential, of_what_is_no_number_is_none) {
 #endif
   for (std::uint32_t const bits : {0u, 1u, 2u, 127u, 128u, 255u, 256u, 511u, 0x3f'ffffu}) {
     for (std::uint32_t const sign : {0u, 0x8000'0000u})
-      EXPECT_FALSE(is_finite(static_cast<double>(exponential_of(float_of_bits(sign | 0x7fc0'0000 | bits)))));
+      EXPECT_FALSE(posenc::is_finite(static_cast<double>(exponential_of(float_of_bits(sign | 0x7fc0'0000 | bits)))));
   }
   EXPECT_FALSE(exponential_of(not_a_number()) <= 1);
 }
