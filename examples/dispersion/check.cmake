@@ -1,20 +1,5 @@
 # Runs the program as people would, rightly and wrongly. Run with cmake -P and PROGRAM.
-set(ENV{LC_ALL} C)
-set(ENV{COLUMNS} 80)
-function(expect code where pattern)
-  execute_process(COMMAND "${PROGRAM}" ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
-  string(REGEX REPLACE "[ \n]+" " " unfolded "${${where}}")
-  if(NOT result STREQUAL code OR NOT unfolded MATCHES "${pattern}")
-    message(FATAL_ERROR "${ARGN}: expected exit ${code} and /${pattern}/ in ${where}, got exit ${result}\n--- out\n${out}\n--- err\n${err}")
-  endif()
-  if(code EQUAL 0)
-    if(NOT err STREQUAL "")
-      message(FATAL_ERROR "${ARGN}: wrote to a standard error that is no terminal: ${err}")
-    endif()
-  elseif(NOT err MATCHES "^dispersion: [^\n]+\n$" OR NOT out STREQUAL "")
-    message(FATAL_ERROR "${ARGN}: an error must be one line, got\n${out}${err}")
-  endif()
-endfunction()
+include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
 
 # Of check.csv, the number in a column of the line of a rule and a number of keys must begin so.
 function(expect_number rule keys column begins)
