@@ -7,6 +7,7 @@
 
 #include "reading.hpp"
 #include "reporting/scale.hpp"
+#include "reporting/text.hpp"
 
 namespace {
 
@@ -44,15 +45,13 @@ std::vector<std::size_t> landmarks(std::size_t range) {
   return result;
 }
 
-std::string cell(std::string const& text, std::size_t width) { return std::string(width - std::min(width, text.size()), ' ') + text; }
-
 void print_numbers(std::ostream& out, std::vector<curve> const& curves) {
   auto const range = curves.front().plain.logit.size();
   std::size_t names = 8;
   for (auto const& c : curves) names = std::max(names, c.encoding.size());
   auto const row = [&](std::string const& name, std::string const& what, auto&& number) {
     out << name << std::string(names + 2 - name.size(), ' ') << what << std::string(17 - what.size(), ' ');
-    for (auto const r : landmarks(range)) out << cell(number(r), 9);
+    for (auto const r : landmarks(range)) out << charts::cell(number(r), 9);
     out << '\n';
   };
   row("distance", "", [](std::size_t r) { return std::to_string(r); });
@@ -63,26 +62,11 @@ void print_numbers(std::ostream& out, std::vector<curve> const& curves) {
   }
 }
 
-void print_folded(std::ostream& out, std::string const& sentence, int columns) {
-  std::size_t const width = static_cast<std::size_t>(std::max(40, columns));
-  std::size_t used = 0;
-  for (std::size_t at = 0; at < sentence.size();) {
-    auto const end = std::min(sentence.find(' ', at), sentence.size());
-    auto const word = sentence.substr(at, end - at);
-    if (used > 0 && used + 1 + word.size() > width)
-      out << "\n    ", used = 4;
-    else if (used > 0)
-      out << ' ', ++used;
-    out << word, used += word.size(), at = end + 1;
-  }
-  out << '\n';
-}
-
 }  // namespace
 
 void print(std::ostream& out, measured_model const& m, charts::terminal_style style, bool random_inputs) {
   out << '\n';
-  print_folded(out, m.title, style.columns);
+  charts::print_folded(out, m.title, style.columns);
   out << std::string(std::min(m.title.size(), static_cast<std::size_t>(style.columns)), '=') << "\n\n";
   auto half = style;
   half.columns = std::max(30, (style.columns - 2) / 2);
@@ -98,7 +82,7 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
   }
   print_numbers(out, m.curves);
   out << '\n';
-  for (auto const& c : m.curves) print_folded(out, reading(c, random_inputs), style.columns);
+  for (auto const& c : m.curves) charts::print_folded(out, reading(c, random_inputs), style.columns);
 }
 
 void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {

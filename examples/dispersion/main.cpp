@@ -17,6 +17,7 @@
 #include "reporting/files.hpp"
 #include "reporting/progress_line.hpp"
 #include "reporting/scale.hpp"
+#include "reporting/text.hpp"
 
 namespace {
 
@@ -79,11 +80,11 @@ void run(options const& o) {
     reporting::progress_line progress;
     curves = measure(s, [&](double part) { progress.show("softmax", part); });
   }
-  print_folded(std::cout, "Largest attention weight against the number of keys n; " + described(s) + ".", style.columns);
+  charts::print_folded(std::cout, "Largest attention weight against the number of keys n; " + described(s) + ".", style.columns);
   std::cout << '\n';
   print(std::cout, curves, style);
   std::cout << '\n';
-  for (auto const& sentence : readings(curves, s, o.eps)) print_folded(std::cout, sentence, style.columns);
+  for (auto const& sentence : readings(curves, s, o.eps)) charts::print_folded(std::cout, sentence, style.columns);
   std::cout.flush();
   reporting::write_file(o.csv, [&](std::ostream& file) { write_csv(file, curves); });
   reporting::write_file(o.svg, [&](std::ostream& file) { file << to_svg(curves, described(s)); });

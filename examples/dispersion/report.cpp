@@ -8,6 +8,7 @@
 
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
+#include "reporting/text.hpp"
 
 namespace {
 
@@ -62,8 +63,6 @@ std::vector<std::size_t> landmarks(std::size_t lengths, std::size_t at_most) {
   return result;
 }
 
-std::string cell(std::string const& text, std::size_t width) { return std::string(width - std::min(width, text.size()), ' ') + text; }
-
 void print_numbers(std::ostream& out, std::vector<curve> const& curves, int columns) {
   constexpr std::size_t number_width = 9, what_width = 16;
   std::size_t names = 4;
@@ -72,7 +71,7 @@ void print_numbers(std::ostream& out, std::vector<curve> const& curves, int colu
   auto const at = landmarks(curves.front().lengths.size(), std::max<std::size_t>(room / number_width, 2));
   auto const print_row = [&](std::string const& name, std::string const& what, auto&& number) {
     out << name << std::string(names + 2 - name.size(), ' ') << what << std::string(what_width - what.size(), ' ');
-    for (auto const i : at) out << cell(number(i), number_width);
+    for (auto const i : at) out << charts::cell(number(i), number_width);
     out << '\n';
   };
   print_row("keys", "", [&](std::size_t i) { return std::to_string(curves.front().lengths[i].keys); });
@@ -92,21 +91,6 @@ void print_numbers(std::ostream& out, std::vector<curve> const& curves, int colu
 }
 
 }  // namespace
-
-void print_folded(std::ostream& out, std::string const& sentence, int columns) {
-  auto const width = static_cast<std::size_t>(std::max(40, columns));
-  std::string indent;
-  for (std::size_t at = 0; at < sentence.size();) {
-    auto end = at + width - indent.size();
-    if (end >= sentence.size()) {
-      end = sentence.size();
-    } else if (auto const blank = sentence.rfind(' ', end); blank != std::string::npos && blank > at) {
-      end = blank;
-    }
-    out << indent << sentence.substr(at, end - at) << '\n';
-    at = end + 1, indent = "    ";
-  }
-}
 
 void print(std::ostream& out, std::vector<curve> const& curves, charts::terminal_style style) {
   auto half = style;

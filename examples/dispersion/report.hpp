@@ -11,9 +11,6 @@
 /// Pictures and numbers, as wide as style.columns.
 void print(std::ostream& out, std::vector<curve> const& curves, charts::terminal_style style);
 
-/// A sentence in lines of so many columns.
-void print_folded(std::ostream& out, std::string const& sentence, int columns);
-
 /// One line a rule and number of keys.
 void write_csv(std::ostream& out, std::vector<curve> const& curves);
 

@@ -17,6 +17,7 @@
 #include "report.hpp"
 #include "reporting/files.hpp"
 #include "reporting/progress_line.hpp"
+#include "reporting/text.hpp"
 
 namespace {
 
@@ -73,7 +74,7 @@ void run(options const& o) {
   auto const summary = summarise(e.sizes(), results);
   auto const took = std::chrono::steady_clock::now() - start;
 
-  print_folded(std::cout, "Max retrieval: " + description(e) + ".", style.columns);
+  charts::print_folded(std::cout, "Max retrieval: " + description(e) + ".", style.columns);
   std::cout << '\n';
   print(std::cout, summary, style);
   std::cout << "It took " << duration(took) << " on " << std::min(e.threads, e.seeds)

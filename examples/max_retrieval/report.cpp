@@ -8,6 +8,7 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reading.hpp"
 #include "reporting/svg_chart.hpp"
+#include "reporting/text.hpp"
 
 namespace max_retrieval {
 namespace {
@@ -87,12 +88,13 @@ std::string description(settings const& s) {
 }
 
 void print(std::ostream& out, std::vector<size_summary> const& summary, charts::terminal_style style) {
-  print_folded(out,
-               "plain: softmax as in training. adaptive: at test time alone, every row at an inverse temperature beta by its entropy, as "
-               "published. held: the same, but beta stays at its maximum, " +
-                   fixed(adaptive_temperature::held_at_maximum(1e9), 2) + ", from " + fixed(adaptive_temperature::entropy_of_maximum, 2) +
-                   " nats on.",
-               style.columns);
+  charts::print_folded(
+      out,
+      "plain: softmax as in training. adaptive: at test time alone, every row at an inverse temperature beta by its entropy, as "
+      "published. held: the same, but beta stays at its maximum, " +
+          fixed(adaptive_temperature::held_at_maximum(1e9), 2) + ", from " + fixed(adaptive_temperature::entropy_of_maximum, 2) +
+          " nats on.",
+      style.columns);
   out << '\n';
   print_table(
       out, "Accuracy, %: the mean over seeds, and its 95 % interval",
@@ -108,7 +110,7 @@ void print(std::ostream& out, std::vector<size_summary> const& summary, charts::
     for (auto const& line : charts::draw(accuracy_chart(summary), style)) out << line << '\n';
     out << '\n';
   }
-  for (auto const& sentence : readings(summary, style.utf8)) print_folded(out, sentence, style.columns);
+  for (auto const& sentence : readings(summary, style.utf8)) charts::print_folded(out, sentence, style.columns);
 }
 
 void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes, std::vector<seed_result> const& results) {
@@ -148,21 +150,6 @@ std::string to_svg(std::vector<size_summary> const& summary, std::string const& 
   }
   return charts::svg({all, weight, entropy},
                      {.title = "Max retrieval under three rules of softmax", .subtitle = subtitle, .charts_per_row = 3});
-}
-
-void print_folded(std::ostream& out, std::string const& sentence, int columns) {
-  auto const width = static_cast<std::size_t>(std::max(40, columns));
-  std::size_t used = 0;
-  for (std::size_t at = 0; at < sentence.size();) {
-    auto const end = std::min(sentence.find(' ', at), sentence.size());
-    if (used > 0 && used + 1 + (end - at) > width)
-      out << "\n    ", used = 4;
-    else if (used > 0)
-      out << ' ', ++used;
-    out << sentence.substr(at, end - at);
-    used += end - at, at = end + 1;
-  }
-  out << '\n';
 }
 
 }  // namespace max_retrieval

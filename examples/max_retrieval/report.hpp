@@ -22,7 +22,4 @@ void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes, std::ve
 /// Accuracy, largest weight and entropy against the size.
 std::string to_svg(std::vector<size_summary> const& summary, std::string const& subtitle);
 
-/// Words on lines that are no wider.
-void print_folded(std::ostream& out, std::string const& sentence, int columns);
-
 }  // namespace max_retrieval

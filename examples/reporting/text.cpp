@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <ostream>
 #include <vector>
 
 namespace charts {
@@ -57,6 +58,23 @@ std::string fitted(std::string_view text, int columns, bool utf8) {
   std::string result;
   for (std::string_view const character : shown) result += character;
   return result;
+}
+
+std::string cell(std::string const& text, std::size_t width) { return std::string(width - std::min(width, text.size()), ' ') + text; }
+
+void print_folded(std::ostream& out, std::string const& sentence, int columns) {
+  auto const width = static_cast<std::size_t>(std::max(40, columns));
+  std::size_t used = 0;
+  for (std::size_t at = 0; at < sentence.size();) {
+    auto const end = std::min(sentence.find(' ', at), sentence.size());
+    if (used > 0 && used + 1 + (end - at) > width)
+      out << "\n    ", used = 4;
+    else if (used > 0)
+      out << ' ', ++used;
+    out << std::string_view(sentence).substr(at, end - at);
+    used += end - at, at = end + 1;
+  }
+  out << '\n';
 }
 
 }  // namespace charts

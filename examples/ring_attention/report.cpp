@@ -8,6 +8,7 @@
 
 #include "reading.hpp"
 #include "reporting/svg_chart.hpp"
+#include "reporting/text.hpp"
 
 namespace {
 
@@ -90,24 +91,10 @@ void print_table(std::ostream& out, measurement const& m) {
   }
 }
 
-void print_folded(std::ostream& out, std::string const& sentence, int columns) {
-  std::istringstream words(sentence);
-  auto const width = static_cast<std::size_t>(std::max(40, columns));
-  std::size_t used = 0;
-  for (std::string word; words >> word;) {
-    if (used > 0 && used + 1 + word.size() > width) {
-      out << "\n    " << word, used = 4 + word.size();
-    } else {
-      out << (used > 0 ? " " : "") << word, used += word.size() + (used > 0 ? 1 : 0);
-    }
-  }
-  out << '\n';
-}
-
 }  // namespace
 
 void print(std::ostream& out, measurement const& m, charts::terminal_style style) {
-  print_folded(out, title_of(m), style.columns);
+  charts::print_folded(out, title_of(m), style.columns);
   out << '\n';
   print_table(out, m);
   out << '\n';
@@ -118,7 +105,7 @@ void print(std::ostream& out, measurement const& m, charts::terminal_style style
     for (auto const& text : charts::beside(draw(busiest_ranks(m), half), draw(efficiencies(m), half), 2)) out << text << '\n';
     out << '\n';
   }
-  for (auto const& sentence : reading(m)) print_folded(out, sentence, style.columns);
+  for (auto const& sentence : reading(m)) charts::print_folded(out, sentence, style.columns);
 }
 
 void write_csv(std::ostream& out, measurement const& m) {
