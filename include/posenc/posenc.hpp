@@ -15,6 +15,7 @@
 #include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
 #include "posenc/core/bfloat16.hpp"        // bfloat16 in two bytes
 #include "posenc/core/storage.hpp"         // and an engine's own 16-bit types
+#include "posenc/core/target.hpp"          // the inline namespace, named by the target: one program for several instruction sets
 
 // frequency: how fast each pair turns
 #include "posenc/frequency/frequencies.hpp"         // radians per position, and the attention factor

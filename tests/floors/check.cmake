@@ -1,5 +1,5 @@
 # The include floors: a header includes its own floor and those before it, Eigen only from attention on, xsimd only in
-# rotation, nlohmann-json only in model/hugging_face.
+# rotation, nlohmann-json only in model/hugging_face. And all of it lives in the namespace of its target.
 # Run with cmake -P and INCLUDE, the directory that holds posenc/.
 set(floor_core 0)
 set(floor_frequency 1)
@@ -24,6 +24,17 @@ foreach(header IN LISTS headers)
     continue()
   endif()
   file(STRINGS "${INCLUDE}/posenc/${header}" includes REGEX "^ *# *include")
+  file(STRINGS "${INCLUDE}/posenc/${header}" namespaces REGEX "^namespace ")
+  if(NOT header STREQUAL core/target.hpp)
+    if(NOT includes MATCHES "posenc/core/target.hpp")
+      string(APPEND wrong "\n  ${header} does not include posenc/core/target.hpp")
+    endif()
+    foreach(line IN LISTS namespaces)
+      if(NOT line MATCHES "^namespace posenc::inline POSENC_TARGET(::detail)? {$|^namespace detail {$")
+        string(APPEND wrong "\n  ${header} leaves the namespace of its target: ${line}")
+      endif()
+    endforeach()
+  endif()
   foreach(line IN LISTS includes)
     if(line MATCHES "posenc/([a-z_]+)/")
       set(there "${CMAKE_MATCH_1}")
@@ -40,6 +51,8 @@ foreach(header IN LISTS headers)
       string(APPEND wrong "\n  ${header} includes Eigen below attention: ${line}")
     elseif(line MATCHES "<nlohmann" AND NOT header MATCHES "^model/hugging_face/")
       string(APPEND wrong "\n  ${header} includes nlohmann-json, which model/hugging_face/ is for: ${line}")
+    elseif(header STREQUAL "core/target.hpp" AND line MATCHES "<xsimd/config/xsimd_config.hpp>")
+      # macros only
     elseif(line MATCHES "<xsimd" AND NOT header STREQUAL "rotation/registers.hpp")
       string(APPEND wrong "\n  ${header} includes xsimd, which rotation/registers.hpp is for: ${line}")
     endif()

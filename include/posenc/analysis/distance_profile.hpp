@@ -12,8 +12,9 @@
 
 #include "posenc/analysis/moments.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// q = k = (1, ..., 1): shows the encoding alone. RoPE gives the curve sum_i 2 cos(r f_i) at distance r. [Barbero 2024, fig. 2a]
 struct all_ones {};

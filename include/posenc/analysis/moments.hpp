@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstddef>
 
-namespace posenc {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
 
 /// Welford's recurrence: numbers far from 0 lose nothing. Of no numbers at all, everything is 0.
 class moments {

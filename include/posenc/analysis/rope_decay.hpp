@@ -9,10 +9,11 @@
 #include <optional>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/phase.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// a(r) = (1/h) sum_i cos(r inv_freq_i) over the h pairs: the score of two equal constant vectors at distance r over that at 0
 /// [Barbero 2024, figure 2], and by how much a key like the query scores above a random one, over what it does at 0 [Men 2024, theorem 1].

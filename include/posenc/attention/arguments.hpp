@@ -13,8 +13,9 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 struct attention_options {
   mask visible = mask::causal;

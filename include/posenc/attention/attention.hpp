@@ -14,9 +14,10 @@
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Dense; scores and weights are empty unless they were asked for. A query that sees no key has outputs of 0 and, without a sink, a
 /// log_sum_exp of -infinity.

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/lanes.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// Rows of numbers, a stride apart.
 template <class T>

@@ -17,10 +17,11 @@
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/scheme.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "posenc/softmax/softmax_gradient.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Dense.
 template <std::floating_point T>

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// From first to last, both included; empty where last < first.
 struct position_interval {

@@ -7,8 +7,9 @@
 #include <cstddef>
 
 #include "posenc/attention/attention.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// What attention to the keys of both would have given: with weights w = e^(log_sum_exp - the larger), outputs (w_a a + w_b b) / (w_a +
 /// w_b) and log_sum_exp ln(e^a + e^b). Associative but for rounding, so that any number of shards may be merged in any order: on several

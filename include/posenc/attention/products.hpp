@@ -23,9 +23,10 @@
 #include "posenc/attention/few_rows.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 template <class T>
 using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;

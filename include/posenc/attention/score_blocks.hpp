@@ -13,8 +13,9 @@
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// Some tokens and heads of a view as dense numbers, [tokens][heads][head_dim], to be computed with.
 template <class T, class S>

@@ -7,9 +7,10 @@
 
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/positions.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// A mask over the positions of all queries and keys.
 class visible_keys {

@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
+#include "posenc/core/target.hpp"
 #include "posenc/core/word.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// A bfloat16 number by its bits; bit-compatible with __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t.
 /// From float: rounded once, to nearest even; subnormals kept; NaN stays a (quiet) NaN. To float: exact.

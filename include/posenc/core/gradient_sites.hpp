@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 // clang-format off
 

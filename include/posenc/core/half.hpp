@@ -3,9 +3,10 @@
 
 #include <cstdint>
 
+#include "posenc/core/target.hpp"
 #include "posenc/core/word.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// A binary16 number by its bits; bit-compatible with _Float16, CUDA's __half and ggml_fp16_t.
 /// From float: rounded once, to nearest even; from 65520 on infinity; subnormals exact; NaN stays a (quiet) NaN.

@@ -10,8 +10,9 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// How many tokens, heads a token, and numbers a head.
 struct heads_shape {

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
-namespace posenc::detail {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// ln(e^a + e^b), either of which may be nothing: -infinity, or as low as no logarithm is, for -ffast-math knows no infinity.
 inline double log_add_exp(double a, double b) noexcept {

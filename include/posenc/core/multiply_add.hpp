@@ -5,7 +5,9 @@
 #include <concepts>
 #include <type_traits>
 
-namespace posenc::detail {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// One rounding where the CPU has it, as its vector registers do, else two. Written a * b + c, a compiler would choose between the two
 /// from place to place, and the bits of a result would depend on what is computed beside it.

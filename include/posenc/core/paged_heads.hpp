@@ -10,8 +10,9 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// How many pages, tokens a page, heads a token, and numbers a head.
 struct pages_shape {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <span>
 
-namespace posenc {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
 
 /// One position a token, counted in tokens, in any order; gaps, repeats and negative positions are welcome.
 using positions_view = std::span<std::int64_t const>;

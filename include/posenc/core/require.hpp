@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace posenc {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
 
 /// True unless x is infinite or NaN. Reads the bits, so that it holds under -ffast-math too, where std::isfinite does not.
 constexpr bool is_finite(double x) noexcept {

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace posenc {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
 
 /// Statistics of one row of masked scores x at temperature 1, with p = softmax(x), taken in one pass over it.
 struct row_statistics {

@@ -11,8 +11,9 @@
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// scheme{rope<halves>(...), adaptive_temperature{}}: at every site those act that can, in the order given; inverse temperatures
 /// multiply. A scheme is itself an encoding at all four sites, so schemes nest.

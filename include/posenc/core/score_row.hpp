@@ -6,8 +6,9 @@
 #include <span>
 
 #include "posenc/core/positions.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The scores of one query of one head against its keys, with all that a rule may depend on.
 template <class T>

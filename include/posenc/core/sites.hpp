@@ -16,8 +16,9 @@
 #include "posenc/core/positions.hpp"
 #include "posenc/core/row_statistics.hpp"
 #include "posenc/core/score_row.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 // clang-format off
 

@@ -8,8 +8,9 @@
 
 #include "posenc/core/bfloat16.hpp"
 #include "posenc/core/half.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The base of a storage_format: "T stores numbers bit by bit as Format does".
 template <class Format>

@@ -4,7 +4,9 @@
 #include <bit>
 #include <cstdint>
 
-namespace posenc::detail {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// One word; rotation/lanes.hpp has a register of them.
 struct word {

@@ -8,8 +8,9 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// Throws std::invalid_argument unless x has `dim` numbers a head and one position a token.
 template <class T>

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/embedding/add_rows.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// p_t = table[t + offset]: GPT-2, BERT, ViT (offset 0), OPT and BART (2), RoBERTa (padding_idx + 1). [Devlin 2018; Radford 2019]
 /// Keeps a copy of the table in the format T that it is stored in.

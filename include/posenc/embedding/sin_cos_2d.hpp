@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/embedding/add_rows.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// An axis of a grid: how many places it has, its frequencies, and the coordinate of its place i, first + i * step.
 struct grid_axis {

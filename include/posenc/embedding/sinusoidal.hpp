@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/embedding/add_rows.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/phase.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Where the field's sinusoidal embeddings differ beyond their frequencies and the order of their pairs.
 struct sinusoidal_form {

@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// tensor2tensor, get_timing_signal_1d: sines, then cosines, a zero where dim is odd, over min_timescale (max / min)^(-j / (h - 1)), where
 /// h = floor(dim / 2), min and max the time scales, and a single frequency is min_timescale.

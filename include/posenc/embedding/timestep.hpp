@@ -3,10 +3,11 @@
 
 #include <cstddef>
 
+#include "posenc/core/target.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The options of diffusers' get_timestep_embedding, under its names and with its defaults.
 struct timestep_form {

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The frequencies of each axis from its own start: geometric(dims[0], base), then geometric(dims[1], base) ...
 ///

@@ -9,9 +9,10 @@
 #include <sstream>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// One pair within a context of so many tokens.
 struct pair_description {

@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <numbers>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// 0 for each inv_freq below 2 pi / trained_length, in tokens. [Hua 2024, 4.2] The other half of FoPE, a learned Fourier series for each
 /// pair, is not of this library.

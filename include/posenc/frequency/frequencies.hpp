@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// One frequency a pair, in radians per position, and the factor on rotated queries and keys that a context-extension rule may ask
 /// for. A rule makes frequencies (geometric) or turns frequencies into others (truncated = p-RoPE, linear).

@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 inline frequencies geometric_series(char const* rule, std::size_t dim, double base, double steps_to_base) {

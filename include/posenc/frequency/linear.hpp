@@ -3,9 +3,10 @@
 
 #include <cstddef>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// inv_freq_i / factor: a context `factor` times longer is squeezed into the angles of the trained one. [Chen 2023, 3.2]
 /// Throws std::invalid_argument unless factor is finite and at least 1.

@@ -1,10 +1,11 @@
 // Llama 3's rule: NTK by parts without a temperature.
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/ntk_by_parts.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 struct llama3_scaling {
   double factor;            ///< at least 1: 8 of Llama 3.1, 32 of Llama 3.2

@@ -6,10 +6,11 @@
 #include <optional>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/per_pair.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 struct longrope_scaling {
   std::vector<double> short_factor, long_factor;  ///< one a pair

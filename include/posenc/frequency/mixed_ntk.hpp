@@ -4,9 +4,10 @@
 #include <cmath>
 #include <cstddef>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// inv_freq_i * exp(-a (i + 1)^b), a = ln(factor) / (d/2)^b: the last pair is divided by factor, each before it by less. b = 1 is the
 /// purely exponential one; 0.625 was found best. [Su 2023, kexue 9706]

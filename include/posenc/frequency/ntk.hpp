@@ -5,9 +5,10 @@
 #include <cmath>
 #include <cstddef>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// inv_freq_i * factor^(-i / (d/2 - 1)): the first pair is kept, the last one divided by factor. [bloc97 2023; Peng 2023, 3.1]
 /// Of a geometric series this is that of another base, base * factor^(d / (d - 2)), as the rule is mostly written.

@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <numbers>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 struct ntk_by_parts_scaling {
   double factor;           ///< at least 1

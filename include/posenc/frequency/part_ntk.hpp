@@ -3,13 +3,14 @@
 
 #include <cstddef>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/yarn.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 struct part_ntk_scaling {
   double factor;           ///< at least 1

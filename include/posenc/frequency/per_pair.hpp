@@ -4,9 +4,10 @@
 #include <cstddef>
 #include <span>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 inline frequencies divided(char const* what, frequencies const& f, std::span<double const> factors, double gain) {

@@ -3,12 +3,13 @@
 
 #include <cstddef>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/truncated.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// base^(-2i / head_dim) / factor for the first floor(p * head_dim / 2) pairs, 0 for the others. [modeling_rope_utils.py, where p is
 /// partial_rotary_factor and head_dim is the whole head's: nothing of it is rotated in part]

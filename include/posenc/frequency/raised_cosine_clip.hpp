@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <numbers>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The last n pairs, j = 0 .. n - 1, times (1 + cos(pi j / (n - 1))) / 2: the first of them is kept, the last stands still.
 /// [hrlics/CoPE 2026, soft clipping; 20 of 64 there]. truncated is the hard clip. n = 1 changes nothing.

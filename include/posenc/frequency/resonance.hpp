@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <numbers>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// 2 pi / round(2 pi / inv_freq_i): each pair comes back to the very same angles after a whole number of tokens, at least one, so that no
 /// angle of it is new beyond the trained length. [Wang 2024, 4.1] Pairs that stand still, and those of more than 2^53 tokens, stay.

@@ -8,9 +8,10 @@
 #include <limits>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// How many of `pairs` pairs p-RoPE keeps: floor(p * pairs).
 using kept_pairs_rule = std::size_t (*)(double p, std::size_t pairs);

@@ -7,10 +7,11 @@
 #include <numbers>
 #include <optional>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 struct yarn_scaling {
   double factor;                                           ///< s, at least 1

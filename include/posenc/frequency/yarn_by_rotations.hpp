@@ -1,11 +1,12 @@
 // YaRN as its paper has it: the ramp runs over how often a pair turns.
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/ntk_by_parts.hpp"
 #include "posenc/frequency/yarn.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// ntk_by_parts with alpha 1 and beta 32, and an attention factor of 0.1 ln(factor) + 1 on rotated queries and on rotated keys: scores
 /// get its square, 1 / t. [Peng 2023, 3.4]

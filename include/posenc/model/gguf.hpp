@@ -12,13 +12,14 @@
 #include <string_view>
 #include <utility>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
 #include "posenc/model/gguf_metadata.hpp"
 #include "posenc/model/model_encoding.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// What multiplies scores beside 1 / sqrt(head_dim).

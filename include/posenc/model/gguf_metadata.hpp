@@ -18,10 +18,11 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/bytes.hpp"
 #include "posenc/model/gguf/values.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// What the file's table says of a tensor.
 struct gguf_tensor {

@@ -10,12 +10,13 @@
 #include <string_view>
 #include <utility>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
 #include "posenc/model/model_encoding.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 inline void read_llama4_temperature(hugging_face_config& config, layer_encoding& kind) {

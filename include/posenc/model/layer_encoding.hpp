@@ -9,13 +9,14 @@
 #include <variant>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/pair_axes.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/softmax/position_temperature.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Frequencies as a model has them at a length of the sequence, in tokens: dynamic NTK and LongRoPE depend on it, no other rule does.
 class frequencies_by_length {

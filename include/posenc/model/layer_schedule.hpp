@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The names of all layers, counted from 0: `nth` where (layer + 1) % n is 0, `others` elsewhere.
 ///

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/model/layer_encoding.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The rotation, ALiBi, score cap, temperature and softmax factor of a layer at a length of the sequence, each at its site; positions of
 /// text, the same on all axes. Window and chunk are the mask's to keep; sinks, which a model learns, are attention_sinks beside this in

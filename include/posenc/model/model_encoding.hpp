@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/model/layer_encoding.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// What a reader of configurations found. Plain data.
 struct model_encoding {

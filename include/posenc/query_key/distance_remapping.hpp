@@ -10,10 +10,11 @@
 
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Scores by two matrices: the near one of q and k rotated at their own positions, as ever, and a far one of the same q and k rotated at
 /// far_query(t) and far_key(s). A score is taken from the near one where t - s < window, from the far one elsewhere:

@@ -10,6 +10,7 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/axis_position_builder.hpp"
 #include "posenc/rotation/axis_positions.hpp"
@@ -17,7 +18,7 @@
 #include "posenc/rotation/pair_axes.hpp"
 #include "posenc/rotation/rotate.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// M-RoPE [Qwen2-VL, 2.1]: pair i of a token turns by its position on axis a(i), times inv_freq_i. Text, whose positions are equal on
 /// all axes, is rotated as rope does. The position that site 2 gives is a token's index in the sequence:

@@ -10,8 +10,9 @@
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// From a position to the one that takes its place.
 template <class M>

@@ -6,13 +6,14 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/rotate.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// RoPE with any frequencies: q_t -> R_t q_t, k_s -> R_s k_s, where R_t rotates pair i by t * inv_freq_i. [Su 2021, 3.2]
 ///

@@ -7,11 +7,12 @@
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/half.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rotation/xpos_rows.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// xPos [Sun 2022, 3.2]: q_t -> zeta^((t - c) / b) R_t q_t, k_s -> zeta^(-(s - c) / b) R_s k_s, pair by pair; zeta, b and c are those of
 /// xpos_decay. The score of pair i is RoPE's times zeta_i^((t - s) / b): it depends on t - s alone, and grows where s is after t.

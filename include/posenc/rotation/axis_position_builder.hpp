@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/axis_positions.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// What positions are built of: int64, or double for fractional ones.
 template <class P>

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/row_writer.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// One position a token on each axis, [axes][tokens]; fractional ones where P is double. Which pair turns by which axis is said by
 /// pair_axes. Immutable.

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/axis_positions.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/pair_axes.hpp"
 #include "posenc/rotation/phase_lanes.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// Whose pairs are whose, as registers read it: all bits of [axis][pair] are set where the pair is of that axis, none elsewhere.

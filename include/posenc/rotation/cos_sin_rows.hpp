@@ -8,11 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/row_writer.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 

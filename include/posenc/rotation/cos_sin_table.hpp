@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/phase_lanes.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The rows of cos_sin_rows, but for a rounding, at positions in [-range, range], by angle addition: with |p| = c F + f, |f| <= F / 2,
 ///

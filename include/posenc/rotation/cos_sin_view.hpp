@@ -6,8 +6,9 @@
 #include <span>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Neighbouring pairs [first, last).
 struct pair_range {

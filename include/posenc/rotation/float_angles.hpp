@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/phase.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// The product as a float, where -ffast-math or wide registers would keep more of it.

@@ -13,10 +13,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/turn.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// From head to head, and which dims of them are rotary. Fused: with weights or gains. Ahead: beyond the cache.
 template <class S, class T, bool Fused, bool Ahead>

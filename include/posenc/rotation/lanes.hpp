@@ -13,9 +13,10 @@
 
 #include "posenc/core/multiply_add.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/registers.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// One number at a time: tails, and everything where xsimd knows no architecture.
 template <storable T>

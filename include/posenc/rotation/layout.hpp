@@ -4,7 +4,9 @@
 #include <concepts>
 #include <cstddef>
 
-namespace posenc {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
 
 /// Pairs (i, i + n/2) of a block of n numbers: x0 x1 x2 x3 y0 y1 y2 y3.
 /// Also "half-split", "rotate_half", NeoX; Llama in Hugging Face's form, Gemma, Qwen, and the code of the p-RoPE paper.

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// One axis a pair, counted from 0. Nothing else is special about several axes: equal positions on all of them are one position.
 /// Immutable. Throws std::invalid_argument unless there is a pair, and for an axis of 256 or more.

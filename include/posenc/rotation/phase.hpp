@@ -8,8 +8,9 @@
 #include <cstdint>
 
 #include "posenc/core/multiply_add.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// An angle as a fraction of a turn: 2^64 is 2 pi. It wraps as an angle does, so that multiplying by a position reduces modulo
 /// 2 pi for nothing, without error, and under -ffast-math too.

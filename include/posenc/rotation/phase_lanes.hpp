@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/lanes.hpp"
 #include "posenc/rotation/phase.hpp"
 
@@ -19,7 +20,7 @@
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)

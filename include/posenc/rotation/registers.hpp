@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace posenc::detail {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// Whether there are 32 vector registers, not 16 or none.
 #if defined(__AVX512F__) || defined(__aarch64__)

@@ -14,10 +14,11 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// result[d]: which dim of a head laid out as From is dim d of that head laid out as To. What every function here does, and what a
 /// gather over tensors of another kind needs.

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/phase_lanes.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Rows that move rotated keys by delta positions, one delta a token: the pure rotation R(delta), for the keys have the attention factor
 /// already. Accuracy and errors are those of cos_sin_rows.

@@ -8,10 +8,11 @@
 #include <span>
 
 #include "posenc/core/multiply_add.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/lanes.hpp"
 #include "posenc/rotation/layout.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// x_i w_i / sqrt(sum x^2 / n + eps) of a head x of n numbers. [Zhang 2019]  Qwen 3 and Gemma 3 have one before the rotation (Gemma's w
 /// is 1 + its stored weight). weight: [head_dim], or empty for 1; it must live as long as the rotation. Squares are summed in

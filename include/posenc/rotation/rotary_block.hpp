@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The rotary block of a head of n dims, of which r are rotated and the others left alone:
 ///

@@ -5,12 +5,13 @@
 #include <type_traits>
 
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotation.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Rotates the pairs of each head vector x[t][h] by the angles of token t:
 ///

@@ -10,13 +10,14 @@
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/paged_heads.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rms_norm.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// heads_view or paged_heads.
 template <class V>

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/phase_lanes.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// A position: an integer that fits int64, or a finite fractional number below 2^63 in magnitude.
 template <class P>

@@ -4,10 +4,11 @@
 #include <cstddef>
 
 #include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/lanes.hpp"
 #include "posenc/rotation/layout.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// A place within a head, where its numbers come from and go to.
 template <class S, class T, bool Fused>

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/phase_lanes.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// How fast the pairs of xPos fade: the query at position n by zeta_i^((n - center) / scale_base), where, of d dims,
 ///

@@ -7,8 +7,9 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/score_row.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// |a - b|, below 2^64.
 inline std::uint64_t distance(std::int64_t a, std::int64_t b) noexcept {

@@ -10,9 +10,10 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// score(t, s) -= slope_h * |t - s|, on scores that are scaled already. [Press 2021, 3]
 ///

@@ -8,9 +8,10 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// An encoding of site 3 that adds what depends on nothing but the head and query position - key position.
 template <class E>

@@ -11,9 +11,10 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Contextual position encoding: [Golovneva 2024, 4; github.com/facebookresearch/RAM, projects/cope]
 ///

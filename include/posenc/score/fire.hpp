@@ -10,9 +10,10 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// One hidden layer of ReLUs on one number, as torch stores Linear(1, hidden), ReLU, Linear(hidden, heads). FIRE has 32 hidden.
 struct fire_network {

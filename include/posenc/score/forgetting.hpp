@@ -8,9 +8,10 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// score(t, s) += ln f_(s+1) + ... + ln f_t, on scores that are scaled already; f_l in (0, 1] is the forget gate of the token at l,
 /// sigmoid(<w_h, x_l> + b_h) in the model. [Lin 2025, 3: D_ts]

@@ -12,9 +12,10 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// What one head has learned; bias_p and bias_a in the authors' code. The kernels use them in different roles.
 struct kerple_head {

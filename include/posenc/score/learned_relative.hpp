@@ -9,9 +9,10 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// score(t, s) += weights[k + clip(t - s, -k, k)][head], k = max_distance, on scores that are scaled already.
 /// [clipping: Shaw 2018, 3.2; a number instead of a vector for each distance: Swin, Liu 2021, 3.2]

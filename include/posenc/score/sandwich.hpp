@@ -7,11 +7,12 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/phase.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// score(t, s) += (<p_t, p_s> - dims / 2) / (8 (h + 1) / heads), on scores that are scaled already, p being sinusoidal embeddings:
 ///

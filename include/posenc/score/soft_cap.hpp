@@ -8,8 +8,9 @@
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// score = cap tanh(score / cap), on scores that are scaled already, before the mask. [Gemma 2, 2; Grok-1]
 /// Gemma 2 has 50, Grok-1 30. Looks at no position; of several encodings at this site, the order is theirs in the scheme.

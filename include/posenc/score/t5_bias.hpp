@@ -11,9 +11,10 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Distances in buckets: the first half of them one distance each, the others growing in logarithmic steps up to max_distance; what is
 /// farther shares the last one. [Raffel 2020, 2.1; modeling_t5.py, _relative_position_bucket]

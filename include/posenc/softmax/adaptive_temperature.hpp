@@ -5,8 +5,9 @@
 #include <array>
 
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// beta = max(P(H), 1) where the entropy H of the row, in nats, exceeds 0.5; otherwise 1.
 ///

@@ -7,8 +7,9 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// p_s = e^(beta x_s) / (e^sink_h + sum_j e^(beta x_j)): weights of a row sum to less than 1, so that a head may attend to nothing much.
 /// The sink is learned, one a head, and no temperature multiplies it. [gpt-oss; Xiao 2023]

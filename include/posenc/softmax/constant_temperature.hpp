@@ -3,8 +3,9 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// softmax(beta * row), whatever the row: above 1 it sharpens, below 1 it flattens, 1 changes nothing.
 /// Order is kept; the entropy H falls as beta grows, dH/dbeta = -beta Var_p(row). [Velickovic 2024, Proposition 3.2]

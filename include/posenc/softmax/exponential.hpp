@@ -11,9 +11,10 @@
 #include <numbers>
 #include <type_traits>
 
+#include "posenc/core/target.hpp"
 #include "posenc/rotation/lanes.hpp"
 
-namespace posenc::detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// Below it a float, or double, has no normal e^x, and 0 is taken.
 template <std::floating_point T>

@@ -5,8 +5,9 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// max(1, ln n / ln L), and 1 for n below 1, which no logarithm is taken of.

@@ -6,8 +6,9 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// beta = 1 + scale * ln(1 + floor((position + offset) / floor_scale)), by the query's position: on scores, or, which is the same, on
 /// queries. 1 within the first floor_scale positions and at negative ones.

@@ -15,9 +15,10 @@
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/row_statistics.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/softmax/exponential.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// The score of a key that is not seen: -infinity, by its bits, for -ffast-math knows none.
 template <std::floating_point T>

@@ -7,8 +7,9 @@
 #include <type_traits>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// d_s -> factor * p_s (d_s - mean).

@@ -8,8 +8,9 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Scalable softmax without learning: beta = ln n, n being the keys that the row sees, so that n^x stands where e^x did.
 /// [Nakanishi 2025, "without scaling parameter"]

@@ -1,10 +1,11 @@
 // YaRN's attention factor as a temperature of the scores, instead of a factor on queries and keys.
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// beta = attention_factor(scaling)^2, which is (0.1 ln s + 1)^2 unless mscale or an attention factor is given: the factor that YaRN has
 /// on queries and on keys, so twice on scores. [Peng 2023, 3.4, where it is 1/t; modeling_rope_utils.py]

@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace posenc {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// How heads turn: not at all, in pairs (2i, 2i + 1), in pairs (i, i + n/2), or so by several axes, in sections or in turn.

@@ -15,8 +15,9 @@
 #include <utility>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 class gguf_bytes {

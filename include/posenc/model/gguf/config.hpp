@@ -12,12 +12,13 @@
 #include <variant>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architectures.hpp"
 #include "posenc/model/gguf_metadata.hpp"
 #include "posenc/model/model_encoding.hpp"
 #include "posenc/rotation/layout.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// What a GGUF file does not say.
 struct gguf_options {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/longrope.hpp"
@@ -15,7 +16,7 @@
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/model/gguf/config.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 class gguf_rotation {

@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 inline constexpr std::string_view gguf_full = "full_attention", gguf_sliding = "sliding_attention", gguf_chunked = "chunked_attention",

@@ -14,9 +14,10 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/bytes.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 
 /// Longer strings, and lists of more numbers, are read past: no key about positions has such.
 inline constexpr std::uint64_t gguf_most_text = std::uint64_t{1} << 20, gguf_most_numbers = 65'536;

@@ -10,11 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/model_encoding.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// Most dims, heads, layers that a configuration may name, and most tokens: what a double counts exactly.

@@ -7,7 +7,9 @@
 #include <optional>
 #include <string_view>
 
-namespace posenc {
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// Which layers a sliding_window is for, where layer_types does not say.

@@ -17,8 +17,9 @@
 #include <nlohmann/json.hpp>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 using json = nlohmann::json;

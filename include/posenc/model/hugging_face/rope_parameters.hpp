@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
@@ -19,7 +20,7 @@
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/layer_encoding.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// What a rule takes from outside its own keys.

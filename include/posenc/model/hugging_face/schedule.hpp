@@ -9,10 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
-namespace posenc {
+namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 inline constexpr std::array<std::string_view, 7> types_with_attention{

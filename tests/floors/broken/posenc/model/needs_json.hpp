@@ -1,1 +1,2 @@
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face.hpp"

@@ -1,1 +1,2 @@
+#include "posenc/core/target.hpp"
 #include <nlohmann/json.hpp>

@@ -1,1 +1,2 @@
+#include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"

@@ -1,1 +1,2 @@
+#include "posenc/core/target.hpp"
 #  include <xsimd/xsimd.hpp>
