@@ -65,4 +65,17 @@ TEST(require, shows_what_is_no_number) {
   EXPECT_EQ(shown(minus_infinity()), "posenc: x must hold, got -infinity");
 }
 
+TEST(error_context, says_where_an_error_is_unless_that_is_said) {
+  auto const refused = [](std::string const& sentence) { return message_of([&] { posenc::detail::refuse(sentence); }); };
+  {
+    posenc::detail::error_context const file("config.json");
+    EXPECT_EQ(refused("x must hold"), "posenc: config.json: x must hold");
+    EXPECT_EQ(refused("config.json: key must hold"), "posenc: config.json: key must hold");
+    posenc::detail::error_context const object("config.json: rope_scaling");
+    EXPECT_EQ(refused("x must hold"), "posenc: config.json: rope_scaling: x must hold");
+    EXPECT_EQ(refused("config.json: key must hold"), "posenc: config.json: key must hold");
+  }
+  EXPECT_EQ(refused("x must hold"), "posenc: x must hold");
+}
+
 }  // namespace

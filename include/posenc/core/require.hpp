@@ -1,15 +1,25 @@
-// Bad input gets one clear error: what must hold, and what was given.
+// Bad input gets one clear error: what must hold, and what was given. As an exception; without exceptions, as the end of the program.
 #pragma once
 
 #include <bit>
 #include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "posenc/core/target.hpp"
+
+#if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))
+/// Where an error ends in a program without exceptions (-fno-exceptions). `sentence` is what std::invalid_argument would say. A program may
+/// define it, in one of its files, to log or to end in its own way; it must not return. Without a definition, and on systems that have no
+/// weak symbols (macOS, Windows), the sentence is printed on stderr and the program aborts.
+extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
+#endif
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -34,9 +44,42 @@ inline std::string shown(double number) {
   return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
 }
 
+/// While it lives, errors of this thread that name none of the places where they may be (a file, an object in it) begin with this one.
+class error_context {
+ public:
+  explicit error_context(std::string where) : where_(std::move(where)), outer_(innermost) { innermost = this; }
+  error_context(error_context const&) = delete;
+  error_context& operator=(error_context const&) = delete;
+  ~error_context() { innermost = outer_; }
+
+  static std::string placed(std::string const& sentence) {
+    for (auto const* context = innermost; context != nullptr; context = context->outer_) {
+      if (sentence.find(context->where_) != std::string::npos) return sentence;
+    }
+    return innermost == nullptr ? sentence : innermost->where_ + ": " + sentence;
+  }
+
+ private:
+  static inline constinit thread_local error_context const* innermost = nullptr;
+  std::string where_;
+  error_context const* outer_;
+};
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void raise(std::string const& sentence) {
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+  throw std::invalid_argument(sentence);
+#else
+#if defined(__ELF__) || defined(__wasm__)
+  if (posenc_on_error != nullptr) posenc_on_error(sentence.c_str());
+#endif
+  std::fputs((sentence + "\n").c_str(), stderr);
+  std::abort();
+#endif
+}
+
 template <class... Parts>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse(Parts const&... parts) {
-  throw std::invalid_argument(("posenc: " + ... + shown(parts)));
+  raise("posenc: " + error_context::placed((std::string() + ... + shown(parts))));
 }
 
 /// Throws std::invalid_argument with the parts joined, numbers in their shortest exact form, unless `holds`.

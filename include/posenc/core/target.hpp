@@ -1,6 +1,10 @@
 // The inline namespace of the library, named by the target that a file is compiled for.
 #pragma once
 
+#if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#error posenc needs C++20
+#endif
+
 #include <xsimd/config/xsimd_config.hpp>  // macros only
 
 /// POSENC_TARGET, as in posenc::x86_64_v3_xsimd8_1::rotate: the instruction set that the compiler was told (-march, -m...), xsimd's

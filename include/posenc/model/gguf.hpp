@@ -135,13 +135,8 @@ inline model_encoding read_gguf_kinds(gguf_config config) {
 /// Throws std::invalid_argument that names file, key and value: what gguf_metadata refuses; an architecture that is not known, unless
 /// options.layout is set; an unknown rope.scaling.type; keys that are absent, of another type, or out of range.
 inline model_encoding read_gguf(gguf_metadata const& metadata, gguf_options const& options = {}) {
-  try {
-    return detail::read_gguf_kinds(detail::gguf_config(metadata, options));
-  } catch (std::invalid_argument const& error) {
-    std::string_view const what = error.what();
-    if (what.starts_with("posenc: " + metadata.file() + ": ")) throw;
-    detail::refuse(metadata.file(), ": ", what.substr(what.find(' ') + 1));
-  }
+  detail::error_context const file(metadata.file());
+  return detail::read_gguf_kinds(detail::gguf_config(metadata, options));
 }
 
 /// The same of a stream that stands at the beginning of a file; `name` is the file's, for errors.

@@ -162,9 +162,10 @@ inline bool reads_other_than_rope(hugging_face_config& config) {
 /// contradict each other, lists of the wrong length.
 inline model_encoding read_hugging_face(std::string_view text, std::string const& name) {
   auto const json = detail::parsed_json(text, name);
+  detail::error_context const context(name);
   detail::hugging_face_config config(detail::json_object(json, name));
   if (config.is("gptj", "codegen")) config.keys.has("rotary");  // always true
-  if (detail::naming(name, [&] { return detail::reads_other_than_rope(config); })) return config.found;
+  if (detail::reads_other_than_rope(config)) return config.found;
   config.keys.require(!config.keys.truth("alibi").value_or(false), "alibi", "be false for " + config.found.type);
   if (!config.is_known) {
     auto const keys = config.keys.keys();
@@ -174,7 +175,7 @@ inline model_encoding read_hugging_face(std::string_view text, std::string const
     config.keys.require(tells_of_rope, "model_type", "be known where no key tells of RoPE");
     config.assume("model_type " + config.found.type + " is not known: pairs are halves, and what is not given is as Llama has it.");
   }
-  detail::naming(name, [&] { detail::read_kinds(config); });
+  detail::read_kinds(config);
   config.note_unread();
   return config.found;
 }

@@ -24,16 +24,32 @@ namespace detail {
 
 using json = nlohmann::json;
 
-/// What `read` returns; errors of it that do not say where, such as those of frequency rules, say so.
-auto naming(std::string const& where, auto const& read) {
-  try {
-    return read();
-  } catch (std::invalid_argument const& error) {
-    std::string_view const what = error.what();
-    if (what.find(where) != std::string_view::npos) throw;
-    refuse(where, ": ", what.substr(what.find(' ') + 1));
+/// What is wrong with a text that is no JSON, in the parser's words. It needs no exceptions.
+class json_error : public nlohmann::json_sax<json> {
+ public:
+  explicit json_error(std::string_view text) { json::sax_parse(text, this); }
+  std::string const& sentence() const noexcept { return sentence_; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, string_t const&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, std::string const&, json::exception const& error) override {
+    sentence_ = error.what();
+    return false;
   }
-}
+
+ private:
+  std::string sentence_;
+};
 
 /// A value in an error: scalars as they stand, shortened; containers by their size, for they may be of any depth.
 inline std::string shown_json(json const& value) {
@@ -59,12 +75,8 @@ inline json parsed_json(std::string_view text, std::string const& file) {
     }
     return true;
   };
-  json result;
-  try {
-    result = json::parse(text, watch);
-  } catch (json::exception const& error) {
-    refuse(file, ": must be JSON: ", std::string_view(error.what()).substr(0, 200));
-  }
+  auto const result = json::parse(text, watch, false);
+  if (result.is_discarded()) refuse(file, ": must be JSON: ", json_error(text).sentence().substr(0, 200));
   require(result.is_object(), file, ": must be a JSON object, got ", shown_json(result));
   return result;
 }

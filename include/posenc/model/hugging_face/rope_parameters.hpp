@@ -46,7 +46,8 @@ class rope_rules {
 
   /// Throws std::invalid_argument for an unknown rope_type, absent or bad keys, and those that contradict each other.
   rope_result read() {
-    auto result = naming(keys_.where(), [&] { return read(rule()); });
+    error_context const context(keys_.where());
+    auto result = read(rule());
     result.assumptions = std::move(assumptions_), result.notes = std::move(notes_);
     return result;
   }
