@@ -1,0 +1,72 @@
+// One program of several instruction sets: runs every one that the CPU has, and compares what they compute.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+#include <vector>
+
+using entry = double*(double* to, char const** target);
+#if defined(WITH_SCALAR)
+extern "C" entry run_base, run_scalar, run_v3, run_v3_fast, run_v4, run_native;
+#else
+extern "C" entry run_base, run_v3, run_v4;
+#endif
+
+namespace {
+
+bool has_v3() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"); }
+bool has_v4() {
+  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+struct instruction_set {
+  char const* name;
+  entry* run;
+  bool can_run;
+};
+
+std::vector<double> results_of(instruction_set const& set, char const** target) {
+  std::vector<double> results(1 << 16, -12345);
+  auto* const end = set.run(results.data(), target);
+  results.resize(static_cast<std::size_t>(end - results.data()));
+  return results;
+}
+
+}  // namespace
+
+// Arguments: `native` also runs what was compiled for the very machine that compiled it.
+int main(int count, char** arguments) {
+  [[maybe_unused]] bool const native = count > 1 && std::string_view(arguments[1]) == "native";
+  instruction_set const sets[] = {
+    {"base", run_base, true},
+#if defined(WITH_SCALAR)
+    {"scalar", run_scalar, true},
+#endif
+    {"v3", run_v3, has_v3()},
+#if defined(WITH_SCALAR)
+    {"v3_fast", run_v3_fast, has_v3()},
+#endif
+    {"v4", run_v4, has_v4()},
+#if defined(WITH_SCALAR)
+    {"native", run_native, native},
+#endif
+  };
+  std::vector<double> expected;
+  for (auto const& set : sets) {
+    if (!set.can_run) continue;
+    char const* target = nullptr;
+    auto const results = results_of(set, &target);
+    if (expected.empty()) expected = results;
+    if (results.size() != expected.size()) return std::printf("%s: %zu results\n", set.name, results.size()), 1;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      // Roundings differ by target: by those of bfloat16, where a number is stored so.
+      auto const bound = 0x1p-7 * std::abs(expected[i]) + 0x1p-7;
+      if (!(std::abs(results[i] - expected[i]) <= bound)) {
+        return std::printf("%s: result %zu is %g, base has %g\n", set.name, i, results[i], expected[i]), 1;
+      }
+    }
+    std::printf("ran %s %s\n", set.name, target);
+  }
+}
