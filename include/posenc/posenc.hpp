@@ -7,6 +7,7 @@
 #include "posenc/core/sites.hpp"           // where an encoding acts: the four sites. Read this first
 #include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
 #include "posenc/core/gradient_sites.hpp"  // the sites in reverse, for training
+#include "posenc/core/encoding_check.hpp"  // a function that its site cannot call is an error of one sentence
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
 #include "posenc/core/paged_heads.hpp"     // and of a paged cache
 #include "posenc/core/positions.hpp"       // where the tokens stand

@@ -81,19 +81,36 @@ class any_encoding {
     virtual double inverse_temperature(row_statistics const& row) const = 0;
     virtual double sink(std::size_t head) const = 0;
   };
+  // A scheme of it, which lets gradients through biases too.
   template <class E>
   struct some final : sites {
     explicit some(scheme<E> encoding) : e(std::move(encoding)) {}
-    void encode_queries(heads_view<double> x, positions_view at) const override { e.encode_queries(x, at); }
-    void encode_keys(heads_view<double> x, positions_view at) const override { e.encode_keys(x, at); }
-    void pull_back_queries(heads_view<double> d, positions_view at) const override { e.pull_back_queries(d, at); }
-    void pull_back_keys(heads_view<double> d, positions_view at) const override { e.pull_back_keys(d, at); }
-    void adjust_scores(score_row<double> const& row) const override { e.adjust_scores(row); }
-    void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores, std::span<double> d_query) const override {
-      e.pull_back_scores(row, d_scores, d_query);
+    void encode_queries(heads_view<double> x, positions_view at) const override {
+      if constexpr (acts_on_queries_and_keys<E>) e.encode_queries(x, at);
     }
-    double inverse_temperature(row_statistics const& row) const override { return e.inverse_temperature(row); }
-    double sink(std::size_t head) const override { return e.sink(head); }
+    void encode_keys(heads_view<double> x, positions_view at) const override {
+      if constexpr (acts_on_queries_and_keys<E>) e.encode_keys(x, at);
+    }
+    void pull_back_queries(heads_view<double> d, positions_view at) const override {
+      if constexpr (acts_on_queries_and_keys<E>) e.pull_back_queries(d, at);
+    }
+    void pull_back_keys(heads_view<double> d, positions_view at) const override {
+      if constexpr (acts_on_queries_and_keys<E>) e.pull_back_keys(d, at);
+    }
+    void adjust_scores(score_row<double> const& row) const override {
+      if constexpr (acts_on_scores<E>) e.adjust_scores(row);
+    }
+    void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores, std::span<double> d_query) const override {
+      if constexpr (acts_on_scores<E>) e.pull_back_scores(row, d_scores, d_query);
+    }
+    double inverse_temperature(row_statistics const& row) const override {
+      if constexpr (acts_on_softmax<E>) return e.inverse_temperature(row);
+      return 1;
+    }
+    double sink(std::size_t head) const override {
+      if constexpr (adds_sink<E>) return e.sink(head);
+      return no_sink;
+    }
     scheme<E> e;
   };
   std::shared_ptr<sites const> of_;

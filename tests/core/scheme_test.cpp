@@ -24,20 +24,18 @@ struct diary {
   void write(std::string const& entry) { entries += entry + "; "; }
 };
 
-std::string seen(heads_view<float> x, positions_view positions) {
-  return std::to_string(x.head_dim()) + "@" + std::to_string(positions[0]);
-}
+std::string seen(auto const& x, positions_view positions) { return std::to_string(x.head_dim()) + "@" + std::to_string(positions[0]); }
 
 struct at_embeddings {
   diary* to;
   std::string name;
-  void embed(heads_view<float> x, positions_view positions) const { to->write(name + ".embed " + seen(x, positions)); }
+  void embed(auto const& x, positions_view positions) const { to->write(name + ".embed " + seen(x, positions)); }
 };
 struct at_queries_and_keys {
   diary* to;
   std::string name;
-  void encode_queries(heads_view<float> q, positions_view positions) const { to->write(name + ".queries " + seen(q, positions)); }
-  void encode_keys(heads_view<float> k, positions_view positions) const { to->write(name + ".keys " + seen(k, positions)); }
+  void encode_queries(auto const& q, positions_view positions) const { to->write(name + ".queries " + seen(q, positions)); }
+  void encode_keys(auto const& k, positions_view positions) const { to->write(name + ".keys " + seen(k, positions)); }
 };
 struct at_scores {
   double times, plus;
@@ -56,10 +54,10 @@ struct per_key {
 struct at_all {
   diary* to;
   std::string name;
-  void embed(heads_view<float> x, positions_view p) const { at_embeddings{to, name}.embed(x, p); }
-  void encode_queries(heads_view<float> x, positions_view p) const { at_queries_and_keys{to, name}.encode_queries(x, p); }
-  void encode_keys(heads_view<float> x, positions_view p) const { at_queries_and_keys{to, name}.encode_keys(x, p); }
-  void adjust_scores(score_row<float> row) const { row.scores[0] += 1; }
+  void embed(auto const& x, positions_view p) const { at_embeddings{to, name}.embed(x, p); }
+  void encode_queries(auto const& x, positions_view p) const { at_queries_and_keys{to, name}.encode_queries(x, p); }
+  void encode_keys(auto const& x, positions_view p) const { at_queries_and_keys{to, name}.encode_keys(x, p); }
+  void adjust_scores(auto const& row) const { row.scores[0] += 1; }
   double inverse_temperature(row_statistics const&) const { return 2; }
 };
 
@@ -78,9 +76,11 @@ float score_of(auto const& encoding, float score) {
 }
 
 void run_all_of_sites_1_and_2(auto const& encoding, one_head& x) {
-  encoding.embed(x.view(), x.positions);
-  encoding.encode_queries(x.view(), x.positions);
-  encoding.encode_keys(x.view(), x.positions);
+  if constexpr (requires { encoding.embed(x.view(), x.positions); }) encoding.embed(x.view(), x.positions);
+  if constexpr (requires { encoding.encode_queries(x.view(), x.positions); }) {
+    encoding.encode_queries(x.view(), x.positions);
+    encoding.encode_keys(x.view(), x.positions);
+  }
 }
 
 TEST(scheme, acts_at_each_site_with_those_that_can_in_the_order_given) {
@@ -102,7 +102,6 @@ TEST(scheme, adjusts_scores_in_the_order_given) {
 
 TEST(scheme, multiplies_inverse_temperatures) {
   EXPECT_EQ(beta_of(scheme{at_softmax{1.5}, at_scores{1, 0}, at_softmax{4}, per_key{}}), 30);
-  EXPECT_EQ(beta_of(scheme{at_scores{1, 0}}), 1);
 }
 
 TEST(scheme, is_an_encoding_and_nests) {
@@ -127,10 +126,10 @@ TEST(scheme, adjusts_scores_of_any_type) {
 struct pulling {
   diary* to;
   std::string name;
-  void encode_queries(heads_view<float>, positions_view) const {}
-  void encode_keys(heads_view<float>, positions_view) const {}
-  void pull_back_queries(heads_view<float> d, positions_view positions) const { to->write(name + ".queries " + seen(d, positions)); }
-  void pull_back_keys(heads_view<float> d, positions_view positions) const { to->write(name + ".keys " + seen(d, positions)); }
+  void encode_queries(auto const&, positions_view) const {}
+  void encode_keys(auto const&, positions_view) const {}
+  void pull_back_queries(auto const& d, positions_view positions) const { to->write(name + ".queries " + seen(d, positions)); }
+  void pull_back_keys(auto const& d, positions_view positions) const { to->write(name + ".keys " + seen(d, positions)); }
 };
 struct squared {
   diary* to;
@@ -185,7 +184,7 @@ TEST(scheme, pulls_gradients_back_through_the_scores_that_each_encoding_saw) {
   EXPECT_EQ(gradients_of(scheme{square, at_softmax{2}, plus_1, square}, 10), (both{10 * 2 * 10 * 6, 10}));  // (x^2 + 1)^2
   EXPECT_EQ(gradients_of(scheme{plus_1, scheme{nope{}, scheme{plus_1, square}}, square}, 10), (both{10 * 2 * 25 * 2 * 5, 10}));
   EXPECT_EQ(gradients_of(scheme{plus_1}, 10), (both{10, 0}));
-  EXPECT_EQ(gradients_of(nope{}, 10), (both{10, 0}));
+  EXPECT_EQ(gradients_of(scheme{nope{}, plus_1, nope{}}, 10), (both{10, 0}));
 }
 
 TEST(scheme, adjusts_scores_for_gradients_only_where_a_later_encoding_is_no_bias) {
@@ -210,25 +209,45 @@ TEST(scheme, lets_gradients_through_where_all_its_encodings_do) {
   static_assert(!lets_through<scheme<pulling, scheme<at_queries_and_keys>>>::queries_and_keys && !lets_through<at_all>::scores);
 }
 
-TEST(nope, acts_nowhere) {
-  one_head x;
-  auto const before = x.numbers;
-  run_all_of_sites_1_and_2(nope{}, x);
-  EXPECT_EQ(x.numbers, before);
-  EXPECT_EQ(score_of(nope{}, 0.1f), 0.1f);
-  EXPECT_EQ(beta_of(nope{}), 1);
+// ---- at which sites a scheme acts
+
+template <class E>
+constexpr bool acts_at(bool embeddings, bool queries_and_keys, bool scores, bool softmax, bool sink) {
+  using namespace posenc;
+  return acts_on_embeddings<E> == embeddings && acts_on_queries_and_keys<E> == queries_and_keys && acts_on_scores<E> == scores &&
+         acts_on_softmax<E> == softmax && adds_sink<E> == sink;
 }
 
-// clang-format off
-template <class E>
-concept goes_into_a_scheme = requires { typename scheme<at_scores, E>; };
-// clang-format on
+struct sinking {
+  double sink(std::size_t) const { return 0; }
+};
 
-struct nowhere {};
+TEST(scheme, acts_where_those_in_it_do_and_nowhere_else) {
+  static_assert(acts_at<scheme<at_embeddings>>(true, false, false, false, false));
+  static_assert(acts_at<scheme<at_queries_and_keys>>(false, true, false, false, false));
+  static_assert(acts_at<scheme<at_scores>>(false, false, true, false, false));
+  static_assert(acts_at<scheme<at_softmax>>(false, false, false, true, false));
+  static_assert(acts_at<scheme<sinking>>(false, false, false, false, true));
+  static_assert(acts_at<scheme<nope, scheme<at_embeddings, nope>, scheme<scheme<sinking>>>>(true, false, false, false, true));
+  static_assert(acts_at<scheme<at_all, sinking>>(true, true, true, true, true));
+}
 
-TEST(scheme, refuses_at_compile_time_what_acts_nowhere) {
-  static_assert(goes_into_a_scheme<at_softmax> && goes_into_a_scheme<nope>);
-  static_assert(!goes_into_a_scheme<nowhere> && !goes_into_a_scheme<int>);
+TEST(scheme, pulls_back_where_all_that_act_in_it_do) {
+  using namespace posenc;
+  static_assert(pulls_back_queries_and_keys<scheme<pulling, at_softmax, scheme<pulling>>> && !pulls_back_queries_and_keys<scheme<squared>>);
+  static_assert(!pulls_back_queries_and_keys<scheme<pulling, scheme<at_queries_and_keys>>>);
+  static_assert(adds_bias<scheme<bias_of, pulling, scheme<bias_of>>> && !adds_bias<scheme<bias_of, squared>> &&
+                !adds_bias<scheme<pulling>>);
+  static_assert(pulls_back_scores<scheme<bias_of, squared>> && !pulls_back_scores<scheme<squared, at_scores>>);
+  static_assert(!pulls_back_scores<scheme<at_softmax>>);
+}
+
+TEST(nope, acts_nowhere_and_is_an_encoding) {
+  using posenc::positional_encoding;
+  static_assert(acts_at<nope>(false, false, false, false, false) && positional_encoding<nope> && posenc::acts_nowhere<nope>);
+  static_assert(acts_at<scheme<nope, nope>>(false, false, false, false, false) && positional_encoding<scheme<nope, scheme<nope, nope>>>);
+  static_assert(!posenc::acts_nowhere<scheme<nope, at_softmax>> && !posenc::acts_nowhere<at_softmax>);
+  static_assert(!posenc::adds_bias<nope> && !posenc::pulls_back_scores<nope> && !posenc::pulls_back_queries_and_keys<nope>);
 }
 
 }  // namespace

@@ -18,14 +18,15 @@ using posenc::row_statistics;
 using posenc::score_row;
 
 struct at_embeddings {
-  void embed(heads_view<float>, positions_view) const {}
+  void embed(auto const&, positions_view) const {}
 };
 struct at_queries_and_keys {
-  void encode_queries(heads_view<float>, positions_view) const {}
-  void encode_keys(heads_view<float>, positions_view) const {}
+  void encode_queries(auto const&, positions_view) const {}
+  void encode_keys(auto const&, positions_view) const {}
 };
 struct at_scores {
   void adjust_scores(score_row<float>) const {}
+  void adjust_scores(score_row<double>) const {}
 };
 struct at_softmax {
   float inverse_temperature(row_statistics const&) const { return 1; }
@@ -52,10 +53,24 @@ struct misspelt {
   void adjust_score(score_row<float>) const {}
 };
 struct queries_only {
-  void encode_queries(heads_view<float>, positions_view) const {}
+  void encode_queries(auto const&, positions_view) const {}
 };
 struct changes_itself {
-  void embed(heads_view<float>, positions_view) {}
+  void embed(auto const&, positions_view) {}
+};
+struct embeds_floats {
+  void embed(heads_view<float>, positions_view) const {}
+};
+struct turns_floats {
+  void encode_queries(heads_view<float>, positions_view) const {}
+  void encode_keys(heads_view<float>, positions_view) const {}
+};
+struct adjusts_floats {
+  void adjust_scores(score_row<float>) const {}
+};
+struct adjusts_what_it_may_keep {
+  void adjust_scores(auto&) const {}
+  void adjust_scores(auto const&) const = delete;
 };
 struct takes_other_arguments {
   void adjust_scores(float*, int) const {}
@@ -73,6 +88,25 @@ TEST(sites, what_matches_none_is_no_positional_encoding) {
   static_assert(!positional_encoding<nowhere> && !positional_encoding<int> && !positional_encoding<misspelt>);
   static_assert(!positional_encoding<queries_only> && !positional_encoding<changes_itself> && !positional_encoding<takes_other_arguments>);
   static_assert(!positional_encoding<answers_nothing> && !positional_encoding<answers_text>);
+  static_assert(!positional_encoding<adjusts_what_it_may_keep>);
+}
+
+TEST(sites, call_in_float_and_in_double) {
+  static_assert(!positional_encoding<embeds_floats> && !positional_encoding<turns_floats> && !positional_encoding<adjusts_floats>);
+}
+
+struct at_home {
+  static constexpr bool is_nowhere = true;
+};
+struct astray {
+  static constexpr bool is_nowhere = false;
+};
+struct unsure {
+  bool is_nowhere = true;
+};
+
+TEST(sites, know_an_encoding_that_acts_nowhere_on_purpose) {
+  static_assert(positional_encoding<at_home> && !positional_encoding<astray> && !positional_encoding<unsure>);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ TEST(remapped, gradients_are_pulled_back_by_the_transpose_where_the_inner_encodi
   transposed::pulls_back_by_the_transpose(squashed_and_shifted(), 8, {0, 7, 1000, -8});
   using map = std::int64_t (*)(std::int64_t);
   static_assert(!pulls_back_queries_and_keys<remapped<detail::acting_on_queries_and_keys, map, map>>);
+  static_assert(detail::encoding_check<remapped<detail::acting_on_queries_and_keys, map, map>>::passed);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 
 #include "posenc/analysis/moments.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/core/encoding_check.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -43,8 +45,9 @@ struct distance_profile {
 /// The reference attention of one query to the keys at every distance behind it.
 /// progress(done, total) is called after every 128 keys. Memory: 80 + 8 heads bytes a distance, and 128 keys.
 /// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho in [-1, 1], and what the encoding throws.
-template <positional_encoding Encoding, class Progress>
+template <class Encoding, class Progress>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings, Progress&& progress) {
+  static_assert(detail::encoding_check<Encoding>::passed);
   auto const [head_dim, heads, range, inputs] = settings;
   auto const* const random = std::get_if<gaussian>(&inputs);
   auto const samples = random == nullptr ? 1 : random->samples;
@@ -56,7 +59,6 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
                   range);
   detail::require(is_finite(rho) && rho >= -1 && rho <= 1, "profile_distances: rho must be in [-1, 1], got ", rho);
 
-  scheme<Encoding> const sites(encoding);
   std::mt19937_64 bits(random == nullptr ? 0 : random->seed);
   std::normal_distribution<double> normal;
   constexpr std::size_t chunk = 128;
@@ -91,7 +93,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
       std::span<double> const row(rows.data() + head * range, range);
       for (std::size_t r = 0; r < range; ++r) profile.logit[r].add(row[r]);
       auto const plain = statistics(std::span<double const>(row), head, query_position);
-      auto const beta = sites.inverse_temperature(plain);
+      auto const beta = detail::inverse_temperature_of(encoding, plain);
       softmax(row, plain, beta);
       double entropy = 0;
       for (std::size_t r = 0; r < range; ++r) {
@@ -105,7 +107,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
   return profile;
 }
 
-template <positional_encoding Encoding>
+template <class Encoding>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings) {
   return profile_distances(encoding, settings, [](std::size_t, std::size_t) {});
 }

@@ -12,6 +12,7 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
+#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
@@ -52,24 +53,25 @@ struct attention_workspace {
 /// Memory beside the results: 256 rows of scores, or where queries are few up to 8 of each kv head; a head of keys and of values, unless
 /// they are read as they are stored.
 /// Throws std::invalid_argument unless the shapes, positions and packed sequences agree, there is a head, kv_heads divides heads, and an
-/// encoding that knows its heads has as many; and, then amid the work, where an encoding throws for another reason.
-template <class Q, class K, class V, positional_encoding Encoding>
+/// encoding that knows its heads has as many; and, then amid the work, where an encoding
+/// throws for another reason. The encoding is not copied.
+template <class Q, class K, class V, class Encoding>
 attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
                                                    Encoding const& encoding, attention_options const& options,
                                                    attention_workspace<arithmetic_t<Q>>& workspace) {
   using T = arithmetic_t<Q>;
+  static_assert(detail::encoding_check<Encoding>::passed);
   static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>, "q, k and v are doubles, or none of them");
   auto const given = detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), options);
   auto const queries = given.queries, keys = given.keys, heads = given.heads, value_dim = given.value_dim;
-  scheme<Encoding> const sites(encoding);
-  sites.require_heads("attention", heads);
+  detail::require_heads("attention", encoding, heads);
   auto& result = workspace.result;
   result.outputs.resize(queries * heads * value_dim);
   result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
   result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
-  using acts = detail::acts<Encoding>;
-  auto const sink_of = [&]([[maybe_unused]] std::size_t head) {
-    if constexpr (acts::sinks) return sites.sink(head);
+  constexpr bool tempers = acts_on_softmax<Encoding>;
+  auto const sink_of = [&]([[maybe_unused]] std::size_t head) -> double {
+    if constexpr (adds_sink<Encoding>) return encoding.sink(head);
     return no_sink;
   };
   result.log_sum_exp.resize(queries * heads);
@@ -77,7 +79,7 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
   if (queries == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
 
   // (1) embeddings, (2) queries and keys, (3) scores
-  detail::score_blocks<T, Encoding> scores(sites, given, workspace.blocks);
+  detail::score_blocks<T, Encoding> scores(encoding, given, workspace.blocks);
   auto const at_keys = [&](auto const& row) { return (row.head * queries + row.query) * keys + row.keys.first; };
   auto const attend = [&](auto const& k_heads, auto const& v_heads, std::size_t kv_head) {
     for (std::size_t first = 0; first < queries; first += scores.queries()) {
@@ -96,8 +98,8 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
       for (std::size_t i = 0; i < block.rows(); ++i) {
         auto const row = scores[i];
         if (options.keep_scores) std::ranges::copy(row.scores, result.scores.data() + at_keys(row));
-        auto const e = detail::exponentiate<acts::on_softmax>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
-          return sites.inverse_temperature(detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
+        auto const e = detail::exponentiate<tempers>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
+          return detail::inverse_temperature_of(encoding, detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
         });
         auto const [log_sum_exp, share] = detail::share_of(e.sum, sink_of(row.head));
         if (e.numbers != row.scores.data()) std::copy_n(e.numbers, row.scores.size(), row.scores.data());
@@ -133,7 +135,7 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
 }
 
 /// The same, once.
-template <class Q, class K, class V, positional_encoding Encoding>
+template <class Q, class K, class V, class Encoding>
 attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
                                             Encoding const& encoding, attention_options const& options = {}) {
   attention_workspace<arithmetic_t<Q>> workspace;

@@ -15,6 +15,7 @@
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/attention/visible_keys.hpp"
+#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
@@ -99,14 +100,14 @@ void add_transposed_product(heads_view<T> const& sums, T const* factors, T const
 /// that see them and the keys that are seen by these.
 /// Throws std::invalid_argument as attention does, and unless d_outputs and forward are of these queries, heads and values, before any
 /// work. An encoding that gradients do not get through is a compile error.
-template <class Q, class K, class V, positional_encoding Encoding, class D>
+template <class Q, class K, class V, class Encoding, class D>
 attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
                                                                Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
                                                                heads_view<D> const& d_outputs, attention_options const& options,
                                                                gradients_workspace<arithmetic_t<Q>>& workspace) {
   using T = arithmetic_t<Q>;
-  using acts = detail::acts<Encoding>;
   using through = detail::lets_through<Encoding>;
+  static_assert(detail::encoding_check<Encoding>::passed);
   static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>> && std::same_as<T, arithmetic_t<D>>,
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
@@ -123,8 +124,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
   detail::require(forward.outputs.size() == queries * heads * value_dim && forward.log_sum_exp.size() == queries * heads,
                   "attention_backward: forward must have ", queries * heads * value_dim, " outputs and ", queries * heads,
                   " log_sum_exp, got ", forward.outputs.size(), " and ", forward.log_sum_exp.size());
-  scheme<Encoding> const sites(encoding);
-  sites.require_heads("attention_backward", heads);
+  detail::require_heads("attention_backward", encoding, heads);
   auto& result = workspace.result;
   result.q.assign(queries * heads * head_dim, T{0});
   result.k.assign(given.keys * given.kv_heads * head_dim, T{0});
@@ -132,7 +132,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
   if (queries == 0 || given.keys == 0) return result;
   heads_view<T> const d_q(result.q.data(), q.shape()), d_k(result.k.data(), k.shape()), d_v(result.v.data(), v.shape());
 
-  detail::score_blocks<T, Encoding> scores(sites, given, workspace.blocks);
+  constexpr bool tempers = acts_on_softmax<Encoding>;
+  detail::score_blocks<T, Encoding> scores(encoding, given, workspace.blocks);
   auto& d_rows = workspace.d_outputs;
   auto& gradients = workspace.d_scores;
   for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
@@ -152,8 +153,9 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
         auto const row = scores[i];
         auto const at = row.query * heads + row.head;
         double beta = 1, mean = 0;
-        auto const [e, sum] = detail::exponentiate<acts::on_softmax>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
-          return beta = sites.inverse_temperature(detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
+        auto const [e, sum] = detail::exponentiate<tempers>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
+          return beta = detail::inverse_temperature_of(encoding,
+                                                       detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
         });
         auto const share = sum.sum == 0 ? T{0} : static_cast<T>(std::exp(sum.largest - forward.log_sum_exp[at]));
         std::transform(e, e + row.scores.size(), row.scores.data(), [share](T weight) { return weight * share; });
@@ -185,7 +187,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
                                        positions_view(given.key_positions).subspan(row.keys.first, count),
                                        std::span<T const>(encoded).subspan(i * head_dim, head_dim)};
           auto const d_row = std::span<T>(gradients).subspan(from, count);
-          sites.pull_back_scores(was, d_row, std::span<T>(workspace.d_encoded_queries).subspan(i * head_dim, head_dim));
+          encoding.pull_back_scores(was, d_row, std::span<T>(workspace.d_encoded_queries).subspan(i * head_dim, head_dim));
           for (auto& x : d_row) x *= static_cast<T>(given.scale);
         }
       }
@@ -205,13 +207,15 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
   }
 
   // (2) queries and keys
-  sites.pull_back_queries(d_q, given.query_positions);
-  sites.pull_back_keys(d_k, given.key_positions);
+  if constexpr (acts_on_queries_and_keys<Encoding>) {
+    encoding.pull_back_queries(d_q, positions_view(given.query_positions));
+    encoding.pull_back_keys(d_k, positions_view(given.key_positions));
+  }
   return result;
 }
 
 /// The same, once.
-template <class Q, class K, class V, positional_encoding Encoding, class D>
+template <class Q, class K, class V, class Encoding, class D>
 attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
                                                         Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
                                                         heads_view<D> const& d_outputs, attention_options const& options = {}) {

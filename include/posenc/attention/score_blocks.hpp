@@ -11,7 +11,7 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/visible_keys.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
@@ -64,14 +64,13 @@ struct score_memory {
   std::vector<T> queries, scores;
 };
 
-template <std::floating_point T, positional_encoding Encoding>
+template <std::floating_point T, class Encoding>
 class score_blocks {
  public:
-  using acts = detail::acts<Encoding>;
-  static constexpr bool changes_keys = acts::on_embeddings || acts::on_queries_and_keys;
+  static constexpr bool changes_keys = acts_on_embeddings<Encoding> || acts_on_queries_and_keys<Encoding>;
 
-  score_blocks(scheme<Encoding> const& sites, attention_arguments const& given, score_memory<T>& memory)
-      : sites_(sites), given_(given), visible_(given.visible, given.query_positions, given.key_positions), memory_(memory) {
+  score_blocks(Encoding const& encoding, attention_arguments const& given, score_memory<T>& memory)
+      : encoding_(encoding), given_(given), visible_(given.visible, given.query_positions, given.key_positions), memory_(memory) {
     memory_.ranges.resize(given.queries);
     for (std::size_t t = 0; t < given.queries; ++t) memory_.ranges[t] = visible_.around(t);
   }
@@ -89,8 +88,9 @@ class score_blocks {
       return as_computed<T>(numbers, k);
     } else {
       auto const copy = copied<T>(numbers, k);
-      sites_.embed(copy, given_.key_positions);        // (1) embeddings
-      sites_.encode_keys(copy, given_.key_positions);  // (2) queries and keys
+      positions_view const positions(given_.key_positions);
+      if constexpr (acts_on_embeddings<Encoding>) encoding_.embed(copy, positions);              // (1) embeddings
+      if constexpr (acts_on_queries_and_keys<Encoding>) encoding_.encode_keys(copy, positions);  // (2) queries and keys
       return copy;
     }
   }
@@ -109,14 +109,14 @@ class score_blocks {
     for (std::size_t i = 0; i < k.heads(); ++i) {
       auto const part = q.slice_tokens(first, count).slice_heads((kv_head + i) * given_.group, given_.group);
       auto const copy = copied<T>(memory_.queries.data() + i * shape_.rows_of_head() * given_.head_dim, part);
-      sites_.embed(copy, positions);           // (1) embeddings
-      sites_.encode_queries(copy, positions);  // (2) queries and keys
+      if constexpr (acts_on_embeddings<Encoding>) encoding_.embed(copy, positions);                 // (1) embeddings
+      if constexpr (acts_on_queries_and_keys<Encoding>) encoding_.encode_queries(copy, positions);  // (2) queries and keys
     }
     if (memory_.scores.empty() || memory_.scores.size() < shape_.rows() * shape_.seen()) memory_.scores.resize(largest_block(k.heads()));
     multiply_scores<T, K>(memory_.scores.data(), static_cast<T>(given_.scale), memory_.queries.data(), k, shape_);
     for (std::size_t i = 0; i < shape_.rows(); ++i) {
       auto const row = (*this)[i];
-      if constexpr (acts::on_scores) adjust(row, i);  // (3) scores
+      if constexpr (acts_on_scores<Encoding>) adjust(row, i);  // (3) scores
       visible_.hide(row.query, row.keys, row.scores);
     }
     return true;
@@ -143,9 +143,9 @@ class score_blocks {
   static constexpr std::size_t rows_of_block = 256;
 
   void adjust(block_row<T> const& row, std::size_t i) const {
-    sites_.adjust_scores(score_row<T>{row.scores, row.head, given_.query_positions[row.query],
-                                      positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
-                                      std::span<T const>(memory_.queries).subspan(i * given_.head_dim, given_.head_dim)});
+    encoding_.adjust_scores(score_row<T>{row.scores, row.head, given_.query_positions[row.query],
+                                         positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
+                                         std::span<T const>(memory_.queries).subspan(i * given_.head_dim, given_.head_dim)});
   }
 
   std::size_t largest_block(std::size_t kv_heads) const {
@@ -158,7 +158,7 @@ class score_blocks {
     return most * kv_heads * given_.group;
   }
 
-  scheme<Encoding> const& sites_;
+  Encoding const& encoding_;
   attention_arguments const& given_;
   visible_keys visible_;
   score_memory<T>& memory_;

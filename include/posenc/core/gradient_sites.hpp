@@ -9,6 +9,7 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "posenc/core/sites.hpp"
@@ -23,22 +24,28 @@ namespace posenc::inline POSENC_TARGET {
 /// matrix itself.
 template <class E>
 concept pulls_back_queries_and_keys =
-    acts_on_queries_and_keys<E> && requires(E const& e, heads_view<float> d, positions_view positions) {
+    acts_on_queries_and_keys<E> &&
+    requires(E const& e, heads_view<float> const d, heads_view<double> const d_in_double, positions_view const positions) {
       e.pull_back_queries(d, positions);
+      e.pull_back_queries(d_in_double, positions);
       e.pull_back_keys(d, positions);
+      e.pull_back_keys(d_in_double, positions);
     };
 
 /// (3) Only adds to scores, and what depends on neither queries nor scores: `static constexpr bool is_bias = true`.
 template <class E>
-concept adds_bias = acts_on_scores<E> && requires { requires E::is_bias; };
+concept adds_bias = acts_on_scores<E> && std::bool_constant<E::is_bias>::value;
 
 /// (3) Turns gradients with respect to the adjusted scores, [keys], into those with respect to the scores before, in place, and adds to
 /// the gradient of the query as encoded, [head_dim], where the rule reads it. A gradient of 0 of a key that no other depends on stays 0,
 /// whatever the key's score is, NaN included.
 template <class E>
 concept pulls_back_scores =
-    acts_on_scores<E> && requires(E const& e, score_row<float const> before, std::span<float> d_scores, std::span<float> d_query) {
-      e.pull_back_scores(before, d_scores, d_query);
+    acts_on_scores<E> &&
+    requires(E const& e, score_row<float const> const before, std::span<float> const d, score_row<double const> const before_in_double,
+             std::span<double> const d_in_double) {
+      e.pull_back_scores(before, d, d);
+      e.pull_back_scores(before_in_double, d_in_double, d_in_double);
     };
 
 // clang-format on

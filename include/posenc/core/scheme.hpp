@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/require.hpp"
@@ -15,46 +16,76 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+namespace detail {
+
+/// Throws std::invalid_argument, in the name of a function over `count` heads, unless an encoding that says of how many heads it is, by
+/// heads(), has so many. An encoding of several asks each, by a require_heads of its own.
+template <class E>
+void require_heads(char const* function, [[maybe_unused]] E const& e, [[maybe_unused]] std::size_t count) {
+  if constexpr (knows_heads<E>) {
+    require(count <= e.heads(), function, ": an encoding must be of all ", count, " heads, got one of ", e.heads());
+  } else if constexpr (requires { e.require_heads(function, count); }) {
+    e.require_heads(function, count);
+  }
+}
+
+/// beta of a row, 1 of an encoding that does not act on softmax.
+template <class E>
+double inverse_temperature_of([[maybe_unused]] E const& e, [[maybe_unused]] row_statistics const& row) {
+  if constexpr (acts_on_softmax<E>) return e.inverse_temperature(row);
+  return 1;
+}
+
+}  // namespace detail
+
 /// scheme{rope<halves>(...), adaptive_temperature{}}: at every site those act that can, in the order given; inverse temperatures
-/// multiply. A scheme is itself an encoding at all four sites, so schemes nest.
-template <positional_encoding... Encodings>
+/// multiply. A scheme is itself an encoding, at the sites where one of them acts, so schemes nest.
+/// Gradients get through a site if they get through each that acts there.
+template <class... Encodings>
 class scheme {
+  static_assert((detail::encoding_check<Encodings>::passed && ...));
+  static constexpr bool encodes = (acts_on_queries_and_keys<Encodings> || ...), adjusts = (acts_on_scores<Encodings> || ...);
+  static constexpr bool encoding_pulls_back = encodes && (detail::lets_through<Encodings>::queries_and_keys && ...);
+  static constexpr bool adjusting_pulls_back = adjusts && (detail::lets_through<Encodings>::scores && ...);
+
  public:
+  static constexpr bool wraps_encodings = true;                         ///< it has functions where they have
+  static constexpr bool is_nowhere = (acts_nowhere<Encodings> && ...);  ///< it acts where they do
+  static constexpr bool is_bias = adjusts && (detail::lets_through<Encodings>::as_biases && ...);
+
   constexpr explicit scheme(Encodings... encodings) : encodings_(std::move(encodings)...) {}
 
   template <class T>
-  void embed(heads_view<T> x, positions_view positions) const {
+  void embed(heads_view<T> const& x, positions_view positions) const requires(acts_on_embeddings<Encodings> || ...) {
     for_each([&]<class E>(E const& e) {
       if constexpr (acts_on_embeddings<E>) e.embed(x, positions);
     });
   }
   template <class T>
-  void encode_queries(heads_view<T> q, positions_view positions) const {
+  void encode_queries(heads_view<T> const& q, positions_view positions) const requires(encodes) {
     for_each([&]<class E>(E const& e) {
       if constexpr (acts_on_queries_and_keys<E>) e.encode_queries(q, positions);
     });
   }
   template <class T>
-  void encode_keys(heads_view<T> k, positions_view positions) const {
+  void encode_keys(heads_view<T> const& k, positions_view positions) const requires(encodes) {
     for_each([&]<class E>(E const& e) {
       if constexpr (acts_on_queries_and_keys<E>) e.encode_keys(k, positions);
     });
   }
   template <class T>
-  void adjust_scores(score_row<T> row) const {
+  void adjust_scores(score_row<T> const& row) const requires(adjusts) {
     for_each([&]<class E>(E const& e) {
       if constexpr (acts_on_scores<E>) e.adjust_scores(row);
     });
   }
-  double inverse_temperature(row_statistics const& row) const {
+  double inverse_temperature(row_statistics const& row) const requires(acts_on_softmax<Encodings> || ...) {
     double beta = 1;
-    for_each([&]<class E>(E const& e) {
-      if constexpr (acts_on_softmax<E>) beta *= e.inverse_temperature(row);
-    });
+    for_each([&](auto const& e) { beta *= detail::inverse_temperature_of(e, row); });
     return beta;
   }
-  /// Of several sinks: what one would be that takes as much as all. Of none, a logit that takes nothing.
-  double sink(std::size_t head) const {
+  /// Of several sinks: what one would be that takes as much as all.
+  double sink(std::size_t head) const requires(adds_sink<Encodings> || ...) {
     double all = std::numeric_limits<double>::lowest();
     for_each([&]<class E>(E const& e) {
       if constexpr (adds_sink<E>) all = detail::log_add_exp(all, e.sink(head));
@@ -65,30 +96,25 @@ class scheme {
   /// Throws std::invalid_argument, in the name of a function, unless each encoding that says of how many heads it is, by heads(), has
   /// so many.
   void require_heads(char const* function, std::size_t count) const {
-    for_each([&]<class E>(E const& e) {
-      if constexpr (knows_heads<E>) {
-        detail::require(count <= e.heads(), function, ": an encoding must be of all ", count, " heads, got one of ", e.heads());
-      } else if constexpr (requires { e.require_heads(function, count); }) {
-        e.require_heads(function, count);
-      }
-    });
+    for_each([&](auto const& e) { detail::require_heads(function, e, count); });
   }
 
   /// Gradients, back through the encodings of a site from the last to the first.
   template <class T>
-  void pull_back_queries(heads_view<T> d, positions_view positions) const {
+  void pull_back_queries(heads_view<T> const& d, positions_view positions) const requires(encoding_pulls_back) {
     for_each_reversed([&]<class E>(E const& e) {
       if constexpr (acts_on_queries_and_keys<E>) e.pull_back_queries(d, positions);
     });
   }
   template <class T>
-  void pull_back_keys(heads_view<T> d, positions_view positions) const {
+  void pull_back_keys(heads_view<T> const& d, positions_view positions) const requires(encoding_pulls_back) {
     for_each_reversed([&]<class E>(E const& e) {
       if constexpr (acts_on_queries_and_keys<E>) e.pull_back_keys(d, positions);
     });
   }
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const {
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const
+      requires(adjusting_pulls_back) {
     std::apply([&](auto const&... e) { detail::pull_back_through(before, d_scores, d_query, e...); }, encodings_);
   }
 
@@ -102,29 +128,6 @@ class scheme {
   }
   [[no_unique_address]] std::tuple<Encodings...> encodings_;
 };
-
-namespace detail {
-
-/// At which sites an encoding really acts: a scheme has the functions of all four.
-template <class E>
-struct acts {
-  static constexpr bool on_embeddings = acts_on_embeddings<E>, on_queries_and_keys = acts_on_queries_and_keys<E>,
-                        on_scores = acts_on_scores<E>, on_softmax = acts_on_softmax<E>, sinks = adds_sink<E>;
-};
-template <class... Es>
-struct acts<scheme<Es...>> {
-  static constexpr bool on_embeddings = (acts<Es>::on_embeddings || ...), on_queries_and_keys = (acts<Es>::on_queries_and_keys || ...),
-                        on_scores = (acts<Es>::on_scores || ...), on_softmax = (acts<Es>::on_softmax || ...),
-                        sinks = (acts<Es>::sinks || ...);
-};
-
-template <class... Es>
-struct lets_through<scheme<Es...>> {
-  static constexpr bool queries_and_keys = (lets_through<Es>::queries_and_keys && ...), as_biases = (lets_through<Es>::as_biases && ...),
-                        scores = (lets_through<Es>::scores && ...);
-};
-
-}  // namespace detail
 
 /// No positional encoding: acts nowhere. [Kazemnejad 2023; Haviv 2022]
 using nope = scheme<>;

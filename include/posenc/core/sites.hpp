@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
@@ -24,21 +25,27 @@ namespace posenc::inline POSENC_TARGET {
 
 /// (1) Adds p_t to the embeddings x, [tokens][1][dim]; several heads get the same p_t each.
 template <class E>
-concept acts_on_embeddings = requires(E const& e, heads_view<float> x, positions_view positions) {
-  e.embed(x, positions);
-};
+concept acts_on_embeddings =
+    requires(E const& e, heads_view<float> const x, heads_view<double> const x_in_double, positions_view const positions) {
+      e.embed(x, positions);
+      e.embed(x_in_double, positions);
+    };
 
 /// (2) Changes queries and keys in place, [tokens][heads][head_dim], each by the position of its token.
 template <class E>
-concept acts_on_queries_and_keys = requires(E const& e, heads_view<float> x, positions_view positions) {
-  e.encode_queries(x, positions);
-  e.encode_keys(x, positions);
-};
+concept acts_on_queries_and_keys =
+    requires(E const& e, heads_view<float> const x, heads_view<double> const x_in_double, positions_view const positions) {
+      e.encode_queries(x, positions);
+      e.encode_queries(x_in_double, positions);
+      e.encode_keys(x, positions);
+      e.encode_keys(x_in_double, positions);
+    };
 
 /// (3) Changes a row of scores in place, before the mask.
 template <class E>
-concept acts_on_scores = requires(E const& e, score_row<float> row) {
+concept acts_on_scores = requires(E const& e, score_row<float> const row, score_row<double> const row_in_double) {
   e.adjust_scores(row);
+  e.adjust_scores(row_in_double);
 };
 
 /// (4) Answers the statistics of a row of masked scores with the factor beta that multiplies it: softmax(beta * row).
@@ -59,11 +66,16 @@ concept knows_heads = requires(E const& e) {
   { e.heads() } -> std::same_as<std::size_t>;
 };
 
+/// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`. nope is, and a scheme of such encodings.
+template <class E>
+concept acts_nowhere = std::bool_constant<E::is_nowhere>::value;
+
 // clang-format on
 
-/// Acts at one site or at several. What matches none is a compile error wherever an encoding is asked for.
+/// Acts at one site or at several, or nowhere on purpose. What does not, or has a function of a site's name that the site cannot call, is
+/// a compile error of one sentence wherever an encoding is asked for: see core/encoding_check.hpp.
 template <class E>
 concept positional_encoding =
-    acts_on_embeddings<E> || acts_on_queries_and_keys<E> || acts_on_scores<E> || acts_on_softmax<E> || adds_sink<E>;
+    acts_on_embeddings<E> || acts_on_queries_and_keys<E> || acts_on_scores<E> || acts_on_softmax<E> || adds_sink<E> || acts_nowhere<E>;
 
 }  // namespace posenc

@@ -30,6 +30,8 @@ concept position_map = requires(M const& map, std::int64_t position) {
 template <acts_on_queries_and_keys Inner, position_map QueryMap, position_map KeyMap>
 class remapped {
  public:
+  static constexpr bool wraps_encodings = true;  ///< gradients get through where they get through inner
+
   remapped(Inner inner, QueryMap query_map, KeyMap key_map)
       : inner_(std::move(inner)), query_map_(std::move(query_map)), key_map_(std::move(key_map)) {}
 
