@@ -238,7 +238,9 @@ TEST(distance_profile, bad_settings_are_rejected) {
 
 TEST(distance_profile, what_the_encoding_rejects_is_rejected) {
   EXPECT_EQ(message_of([] { profile_distances(alibi(4), {.head_dim = 8, .heads = 5, .range = 10}); }),
-            "posenc: attention: an encoding must be of all 5 heads, got one of 4");
+            "posenc: attention: the heads of the encoding must be 5, got 4");
+  EXPECT_EQ(message_of([] { profile_distances(alibi(4), {.head_dim = 8, .range = 10}); }),
+            "posenc: attention: the heads of the encoding must be 1, got 4");
   EXPECT_EQ(message_of([] { profile_distances(rope<halves>(geometric(16, 1e4)), {.head_dim = 8, .range = 10}); }),
             "posenc: rotary_block: the rotary block must lie within the head, got dims 0 to 16 of head_dim 8");
 }

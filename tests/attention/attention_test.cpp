@@ -380,8 +380,31 @@ TEST(attention, more_queries_than_keys_without_positions_are_rejected) {
   EXPECT_EQ(rejected(more, {.key_positions = five}), must);
 }
 
+/// Biases of eight heads, of which attention may have the first alone.
+struct first_heads_of_eight : alibi {
+  static constexpr bool serves_fewer_heads = true;
+  first_heads_of_eight() : alibi(8) {}
+};
+
+TEST(attention, of_more_or_fewer_heads_than_the_encoding_is_rejected_unless_it_may_serve_fewer) {
+  for (std::size_t const heads : {1u, 2u, 3u, 5u, 8u, 64u}) {
+    auto const must = "posenc: attention: the heads of the encoding must be 4, got " + std::to_string(heads);
+    EXPECT_EQ(rejected({}, {}, alibi(heads)), must);
+    EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, scheme(nope(), alibi(heads)))), must);
+  }
+  auto const x = numbers::random<float>(3 * 9 * 8);
+  heads_view const nine(x.data(), {3, 9, 8}), two = nine.slice_heads(0, 2);
+  auto const scores = [](auto const& view, auto const& encoding) {
+    return attention(view, view, view, encoding, {.keep_scores = true}).scores;
+  };
+  auto of_two = scores(nine.slice_heads(0, 8), alibi(8));
+  of_two.resize(2 * 3 * 3);
+  EXPECT_TRUE(numbers::same_bits(scores(two, first_heads_of_eight()), of_two));
+  EXPECT_EQ(message_of([&] { scores(nine, first_heads_of_eight()); }),
+            "posenc: attention: the heads of the encoding must be at least 9, got 8");
+}
+
 TEST(attention, what_the_encoding_rejects_is_rejected) {
-  EXPECT_EQ(rejected({}, {}, alibi(3)), "posenc: attention: an encoding must be of all 4 heads, got one of 3");
   EXPECT_EQ(rejected({}, {}, sinusoidal<halves>(geometric(16, 1e4))), "posenc: sinusoidal: embeddings must have 16 numbers, got 8");
   EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, rope<halves>(geometric(16, 1e4)))),
             "posenc: rotary_block: the rotary block must lie within the head, got dims 0 to 16 of head_dim 8");

@@ -586,12 +586,12 @@ void run(FuzzedDataProvider& data) {
     }
     case 3: {
       std::vector<double> sinks;
-      for (std::size_t head = 0; head <= heads; ++head) sinks.push_back(data.ConsumeFloatingPointInRange(-20.0, 20.0));
+      for (std::size_t head = 0; head < biases.heads(); ++head) sinks.push_back(data.ConsumeFloatingPointInRange(-20.0, 20.0));
       p.acts = {.sinks = sinks};
       return check(data, p, options, posenc::attention_sinks(sinks), must_refuse);
     }
     default: {
-      std::vector<double> const sinks(heads + 1, 0.5);
+      std::vector<double> const sinks(biases.heads(), 0.5);
       p.acts = {.lifted = true, .doubled = true, .slopes = slopes, .cap = 5, .softmax = softmax, .sinks = {}};
       if (data.ConsumeBool()) return check(data, p, options, posenc::scheme(lifts(), doubles(), biases, cap, softmax), must_refuse);
       p.acts.sinks = sinks;

@@ -53,7 +53,7 @@ struct attention_workspace {
 /// Memory beside the results: 256 rows of scores, or where queries are few up to 8 of each kv head; a head of keys and of values, unless
 /// they are read as they are stored.
 /// Throws std::invalid_argument unless the shapes, positions and packed sequences agree, there is a head, kv_heads divides heads, and an
-/// encoding that knows its heads has as many; and, then amid the work, where an encoding
+/// encoding that knows its heads has as many (or more, where it says that it may serve fewer); and, then amid the work, where an encoding
 /// throws for another reason. The encoding is not copied.
 template <class Q, class K, class V, class Encoding>
 attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,

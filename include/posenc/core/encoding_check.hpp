@@ -19,7 +19,7 @@ namespace detail {
 /// The names that the sites know.
 struct site_names {
   char embed, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink;
-  char heads, pull_back_queries, pull_back_keys, pull_back_scores, is_bias;
+  char heads, serves_fewer_heads, pull_back_queries, pull_back_keys, pull_back_scores, is_bias;
 };
 
 /// A name that E has too is ambiguous here, whatever it stands for: a template, several functions, a number, something private.
@@ -52,6 +52,8 @@ template <class E>
 concept has_sink = !requires { &with_site_names<E>::sink; } || requires { &E::sink; };
 template <class E>
 concept has_heads = !requires { &with_site_names<E>::heads; } || requires { &E::heads; };
+template <class E>
+concept has_serves_fewer_heads = !requires { &with_site_names<E>::serves_fewer_heads; } || requires { &E::serves_fewer_heads; };
 template <class E>
 concept has_pull_back_queries = !requires { &with_site_names<E>::pull_back_queries; } || requires { &E::pull_back_queries; } ||
     requires { &E::template pull_back_queries<float>; };
@@ -103,6 +105,8 @@ struct encoding_check {
                 "posenc: inverse_temperature must be: double inverse_temperature(row_statistics const& row) const");
   static_assert(!has_sink<E> || adds_sink<E> || wraps, "posenc: sink must be: double sink(std::size_t head) const");
   static_assert(!has_heads<E> || knows_heads<E> || wraps, "posenc: heads must be: std::size_t heads() const");
+  static_assert(!has_serves_fewer_heads<E> || (has_heads<E> && requires { typename std::bool_constant<E::serves_fewer_heads>; }) || wraps,
+                "posenc: serves_fewer_heads must be: static constexpr bool serves_fewer_heads, beside heads");
 
   static_assert(!pulls_back || pulls_back_queries<E> || wraps,
                 "posenc: pull_back_queries must be: void pull_back_queries(heads_view<T> d, positions_view positions) const, for T = float "

@@ -19,11 +19,13 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// Throws std::invalid_argument, in the name of a function over `count` heads, unless an encoding that says of how many heads it is, by
-/// heads(), has so many. An encoding of several asks each, by a require_heads of its own.
+/// heads(), is of as many, or of more where it may serve fewer. An encoding of several asks each, by a require_heads of its own.
 template <class E>
 void require_heads(char const* function, [[maybe_unused]] E const& e, [[maybe_unused]] std::size_t count) {
-  if constexpr (knows_heads<E>) {
-    require(count <= e.heads(), function, ": an encoding must be of all ", count, " heads, got one of ", e.heads());
+  if constexpr (may_serve_fewer_heads<E>) {
+    require(count <= e.heads(), function, ": the heads of the encoding must be at least ", count, ", got ", e.heads());
+  } else if constexpr (knows_heads<E>) {
+    require(count == e.heads(), function, ": the heads of the encoding must be ", count, ", got ", e.heads());
   } else if constexpr (requires { e.require_heads(function, count); }) {
     e.require_heads(function, count);
   }
@@ -93,8 +95,8 @@ class scheme {
     return all;
   }
 
-  /// Throws std::invalid_argument, in the name of a function, unless each encoding that says of how many heads it is, by heads(), has
-  /// so many.
+  /// Throws std::invalid_argument, in the name of a function, unless each encoding that says of how many heads it is, by heads(), is of
+  /// so many, or of more where it may serve fewer.
   void require_heads(char const* function, std::size_t count) const {
     for_each([&](auto const& e) { detail::require_heads(function, e, count); });
   }

@@ -60,11 +60,15 @@ concept adds_sink = requires(E const& e, std::size_t head) {
   { e.sink(head) } -> std::convertible_to<double>;
 };
 
-/// Says of how many heads it is, where it is not of any number.
+/// Says of how many heads it is, where it is not of any number. Attention must have as many.
 template <class E>
 concept knows_heads = requires(E const& e) {
   { e.heads() } -> std::same_as<std::size_t>;
 };
+
+/// Of more heads than attention may have, whose head h is its head h too: `static constexpr bool serves_fewer_heads = true`.
+template <class E>
+concept may_serve_fewer_heads = knows_heads<E> && std::bool_constant<E::serves_fewer_heads>::value;
 
 /// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`. nope is, and a scheme of such encodings.
 template <class E>

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/layer_encoding.hpp"
@@ -50,6 +51,11 @@ class layer_scheme {
   }
   double inverse_temperature(row_statistics const& row) const {
     return temperature_ ? factor_ * temperature_->inverse_temperature(row) : factor_;
+  }
+
+  /// Throws std::invalid_argument, in the name of a function, unless ALiBi, if the layer has it, is of so many heads.
+  void require_heads(char const* function, std::size_t count) const {
+    if (alibi_) detail::require_heads(function, *alibi_, count);
   }
 
  private:
