@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention/uncopied.hpp"
 #include "golden/all_ones_kernel.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -220,6 +221,31 @@ TEST(distance_profile, progress_rises_to_the_total) {
     for (auto const& [done, total] : reports) EXPECT_EQ(total, 3 * range);
     EXPECT_EQ(reports.back().first, 3 * range);
   }
+}
+
+TEST(distance_profile, of_one_number_a_head_is_defined) {
+  auto const profile = profile_distances(alibi(1), {.head_dim = 1, .range = 3});  // its slope is 2^-8
+  double const sum = 1 + std::exp(-1 / 256.0) + std::exp(-2 / 256.0);
+  for (std::size_t r = 0; r < 3; ++r) {
+    EXPECT_EQ(profile.logit[r].mean(), 1 - static_cast<double>(r) / 256) << r;
+    EXPECT_NEAR(profile.weight[r].mean(), std::exp(-static_cast<double>(r) / 256) / sum, tolerance::of_weight<double>(1, 1, 3)) << r;
+  }
+}
+
+TEST(distance_profile, of_the_smallest_settings_is_one_key_that_has_all) {
+  for (profile_settings const& smallest : {profile_settings{.head_dim = 1, .heads = 1, .range = 1},
+                                           {.head_dim = 1, .heads = 1, .range = 1, .inputs = gaussian{.samples = 1}}}) {
+    auto const profile = profile_distances(nope(), smallest);
+    ASSERT_EQ(profile.logit.size(), 1u);
+    EXPECT_EQ(profile.logit[0].count(), 1u);
+    EXPECT_EQ(profile.weight[0].mean(), 1);
+    EXPECT_EQ(profile.entropy.mean(), 0);
+    EXPECT_EQ(profile.inverse_temperature.mean(), 1);
+  }
+}
+
+TEST(distance_profile, copies_no_encoding) {
+  expect_no_copy([](auto const& encoding) { profile_distances(encoding, {.head_dim = 2, .range = 3}); });
 }
 
 TEST(distance_profile, bad_settings_are_rejected) {

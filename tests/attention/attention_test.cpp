@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "attention/textbook.hpp"
+#include "attention/uncopied.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "rejects.hpp"
 
@@ -48,6 +50,8 @@ void expect_textbook(textbook::problem const& given) {
   sinusoidal<interleaved> const embedding(geometric(dim, 1e4));
   rope<interleaved> const grown(frequencies(oracle::inv_freq(even, 1e4), 1.25));
   expect("sinusoidal", embedding, embedded(dim));
+  expect("sinusoidal and alibi", scheme(embedding, alibi(heads)), embedded(dim) + biased(heads));
+  expect("sinusoidal and adaptive temperature", scheme(adaptive_temperature{}, embedding), embedded(dim) + sharpened());
   expect("all", scheme(scheme(adaptive_temperature{}, embedding), scheme(grown, alibi(heads))),
          embedded(dim) + rotated(oracle::inv_freq(even, 1e4), oracle::pairing::interleaved, 0, 1.25) + biased(heads) + sharpened());
 }
@@ -326,6 +330,91 @@ TEST(attention, takes_views_that_could_be_written_to_and_leaves_them) {
   scheme const encoding(sinusoidal<interleaved>(geometric(8, 1e4)), rope<halves>(geometric(8, 1e4)));
   EXPECT_EQ(attention(view, view, view, encoding).outputs.size(), x.size());
   EXPECT_TRUE(numbers::same_bits(x, before));
+}
+
+TEST(attention, copies_no_encoding) {
+  auto const x = numbers::random<float>(3 * 8);
+  heads_view const view(x.data(), {3, 1, 8});
+  expect_no_copy([&](auto const& encoding) {
+    attention_workspace<float> workspace;
+    attention(view, view, view, encoding, {}, workspace);
+    attention(view.slice_tokens(2, 1), view, view, encoding);
+  });
+}
+
+// ---- memory that is kept
+
+/// Of `queries` at the ends of `keys`, but for those from `first_blind` to `last_blind`, which are before every key.
+struct call {
+  std::size_t queries, keys, heads, kv_heads, dim, value_dim, first_blind = 0, last_blind = 0;
+  bool keep_scores = false, keep_weights = false;
+};
+
+/// But for the order in which Eigen sums small products, which goes by how memory is aligned. Values are within [-1, 1].
+void expect_same(char const* what, std::vector<double> const& actual, std::vector<double> const& expected) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (!is_finite(expected[i])) {
+      EXPECT_TRUE(numbers::same_bits<double>({actual[i]}, {expected[i]})) << what << " " << i;
+    } else {
+      EXPECT_NEAR(actual[i], expected[i], 1e-12) << what << " " << i;
+    }
+  }
+}
+
+/// Site 2, of any even or odd head_dim.
+struct doubled {
+  void encode_queries(auto const& q, positions_view) const {
+    for (std::size_t token = 0; token < q.tokens(); ++token)
+      for (std::size_t head = 0; head < q.heads(); ++head)
+        for (auto& x : q(token, head)) x *= 2;
+  }
+  void encode_keys(auto const& k, positions_view at) const { encode_queries(k, at); }
+};
+
+void expect_as_in_new_memory(auto const& encoding_of_heads) {
+  attention_workspace<double> kept;
+  for (auto const& c : {call{300, 300, 2, 1, 8, 8},                 // two blocks and more
+                        call{300, 300, 2, 1, 8, 8, 0, 300},         // every block sees nothing
+                        call{300, 300, 2, 1, 8, 8, 0, 128},         // the first does
+                        call{300, 300, 2, 1, 8, 8, 60, 70},         // some rows of a block do
+                        call{5, 7, 4, 2, 16, 3},                    // fewer of all, few rows
+                        call{5, 7, 4, 2, 16, 3, 2, 4, true, true},  //
+                        call{5, 7, 4, 2, 16, 3, 0, 5, true, true},  //
+                        call{40, 50, 4, 2, 16, 9, 0, 0, true},      // more again
+                        call{1, 20, 2, 2, 4, 40},                   // decoding
+                        call{1, 20, 2, 2, 4, 40, 0, 1},             //
+                        call{3, 0, 2, 2, 4, 5},                     // no keys
+                        call{0, 3, 2, 2, 4, 5},                     // no queries
+                        call{70, 400, 8, 2, 6, 5, 64, 70, false, true}}) {
+    SCOPED_TRACE(testing::Message() << c.queries << " queries, of which " << c.last_blind - c.first_blind << " see nothing, and " << c.keys
+                                    << " keys");
+    auto const q = numbers::random<double>(c.queries * c.heads * c.dim, 1), k = numbers::random<double>(c.keys * c.kv_heads * c.dim, 2),
+               v = numbers::random<double>(c.keys * c.kv_heads * c.value_dim, 3);
+    positions at(c.queries);
+    for (std::size_t t = 0; t < c.queries; ++t) {
+      at[t] = c.first_blind <= t && t < c.last_blind ? -1 : static_cast<std::int64_t>(c.keys + t) - static_cast<std::int64_t>(c.queries);
+    }
+    heads_view const q_view(q.data(), {c.queries, c.heads, c.dim}), k_view(k.data(), {c.keys, c.kv_heads, c.dim}),
+        v_view(v.data(), {c.keys, c.kv_heads, c.value_dim});
+    attention_options const options{.query_positions = at, .keep_scores = c.keep_scores, .keep_weights = c.keep_weights};
+    auto const encoding = encoding_of_heads(c.heads);
+    auto const expected = attention(q_view, k_view, v_view, encoding, options);
+    auto const& actual = attention(q_view, k_view, v_view, encoding, options, kept);
+    EXPECT_EQ(&actual, &kept.result);
+    expect_same("output", actual.outputs, expected.outputs);
+    expect_same("log_sum_exp", actual.log_sum_exp, expected.log_sum_exp);
+    expect_same("score", actual.scores, expected.scores);
+    expect_same("weight", actual.weights, expected.weights);
+    for (auto i = c.first_blind * c.heads * c.value_dim; i < c.last_blind * c.heads * c.value_dim; ++i) {
+      EXPECT_EQ(actual.outputs[i], 0) << i;
+    }
+  }
+}
+
+TEST(attention, in_memory_that_is_kept_is_as_in_new_memory) {
+  expect_as_in_new_memory([](std::size_t) { return nope(); });
+  expect_as_in_new_memory([](std::size_t heads) { return scheme(doubled{}, alibi(heads), adaptive_temperature{}, softmax_off_by_one{}); });
 }
 
 // ---- bad input

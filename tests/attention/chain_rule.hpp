@@ -24,10 +24,11 @@
 
 namespace chain_rule {
 
-/// What the encoding is to the oracle: rotated in halves by these frequencies, if there are any, and biased as by ALiBi.
+/// What the encoding is to the oracle: embedded by sinusoids, rotated in halves by these frequencies, if there are any, and biased as by
+/// ALiBi.
 struct meaning {
   std::vector<double> inv_freq = {};
-  bool biased = false;
+  bool biased = false, embedded = false;
 };
 
 /// The numbers that a view shows, one head after another.
@@ -66,6 +67,7 @@ class expectation {
         [&](std::size_t t, std::size_t s) { return seen(t, s); }, biases);
     auto const gradients = oracle::differentiate(q, k, v, expected.weights, d, shape, scale_);
     of_number_ = means.inv_freq.empty() ? 0 : tolerance::of_rotated<A>(1, 1, 2) + 2 * tolerance::of_angle(farthest(), 1);
+    if (means.embedded) of_number_ += tolerance::of_angle(farthest(), 1) + tolerance::of_cosine<A>() + 2 * u;  // of cosines; rounded once
     q_.numbers = rounded(gradients.q), k_.numbers = rounded(gradients.k), v_.numbers = rounded(gradients.v);
     bound(q, k, v, d, expected, gradients);
     turn_back(q_, q_at_, given_.heads, means), turn_back(k_, k_at_, given_.kv_heads, means);
@@ -92,6 +94,8 @@ class expectation {
   }
 
   void encode(std::vector<double>& x, textbook::positions const& at, std::size_t heads, meaning const& means) const {
+    for (std::size_t i = 0; i < at.size() * heads && means.embedded; ++i)
+      textbook::embedded(given_.head_dim).encode(std::span(x).subspan(i * given_.head_dim, given_.head_dim), at[i / heads]);
     for (std::size_t i = 0; i < at.size() * heads && !means.inv_freq.empty(); ++i)
       oracle::rotate(std::span(x).subspan(i * given_.head_dim, given_.head_dim), means.inv_freq, static_cast<long double>(at[i / heads]),
                      oracle::pairing::halves);

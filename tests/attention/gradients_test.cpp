@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "attention/chain_rule.hpp"
+#include "attention/uncopied.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/merge.hpp"
+#include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/rope.hpp"
@@ -263,18 +265,46 @@ TEST(attention_backward, is_the_chain_rule) {
   for (auto const& given : chain_rule::every_shape()) chain_rule::expect<double>(given, nope(), {});
 }
 
-// ---- laws
-
-bool all_zero(std::vector<double> const& numbers) {
-  return std::ranges::all_of(numbers, [](double x) { return x == 0; });
-}
-
 /// By how much gradients of these inputs, within [-1, 1] and weights of one sum, may differ where the products are summed in other orders:
 /// by the tolerances of the finite differences' losses, through a difference of two, times numbers and summed over all rows and keys.
 double of_gradients(sizes const& n) {
   auto const of_weight = tolerance::of_weight_by_scores(1, tolerance::of_dot_product<double>(n.head_dim + 18, 20)) +
                          tolerance::of_weight<double>(1, 40, n.keys) + tolerance::of_dot_product<double>(n.keys, 1);
   return 4 * static_cast<double>(n.value_dim * (n.queries * n.heads + n.keys)) * of_weight;
+}
+
+TEST(attention_backward, lets_gradients_through_embeddings_of_queries_and_of_keys) {
+  for (auto const& given : chain_rule::every_shape()) {
+    if (given.head_dim % 2 != 0) continue;
+    sinusoidal<interleaved> const embedding(geometric(given.head_dim, 1e4));
+    chain_rule::expect<double>(given, embedding, {.embedded = true});
+    chain_rule::expect<double>(given, scheme(embedding, alibi(given.heads)), {.biased = true, .embedded = true});
+  }
+}
+
+TEST(attention_backward, of_embeddings_at_a_temperature_is_that_of_numbers_that_are_embedded_already) {
+  inputs x(sizes{});
+  sinusoidal<interleaved> const embedding(geometric(x.n.head_dim, 1e4));
+  auto const d = x.gradients(scheme(embedding, constant_temperature(1.7)));
+  positions const all{0, 1, 2, 3, 4, 5, 6}, last{2, 3, 4, 5, 6};
+  embedding.embed(heads_view<double>(x.q.data(), x.q_view().shape()), last);
+  embedding.embed(heads_view<double>(x.k.data(), x.k_view().shape()), all);
+  auto const embedded = x.gradients(constant_temperature(1.7));
+  for (std::size_t i = 0; i < d.q.size(); ++i) EXPECT_NEAR(d.q[i], embedded.q[i], of_gradients(x.n)) << i;
+  for (std::size_t i = 0; i < d.k.size(); ++i) EXPECT_NEAR(d.k[i], embedded.k[i], of_gradients(x.n)) << i;
+  for (std::size_t i = 0; i < d.v.size(); ++i) EXPECT_NEAR(d.v[i], embedded.v[i], of_gradients(x.n)) << i;
+}
+
+TEST(attention_backward, copies_no_encoding) {
+  inputs const x(sizes{});
+  auto const forward = x.attended(nope());
+  expect_no_copy([&](auto const& encoding) { attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding, forward, x.d_view()); });
+}
+
+// ---- laws
+
+bool all_zero(std::vector<double> const& numbers) {
+  return std::ranges::all_of(numbers, [](double x) { return x == 0; });
 }
 
 TEST(attention_backward, of_parts_of_the_keys_against_the_merged_result_is_that_of_the_whole) {
@@ -334,19 +364,32 @@ TEST(attention_backward, points_where_the_loss_grows) {
   }
 }
 
-TEST(attention_backward, in_memory_that_is_kept_is_the_same) {
-  any_encoding const encoding = together(turning(), counting(), alibi(4));
+/// One workspace for shapes that shrink and grow, where all queries, those of some blocks, some of a block, or none see nothing.
+TEST(attention_backward, in_memory_that_is_kept_is_as_in_new_memory) {
+  any_encoding const every_site = together(turning(), counting(), alibi(4), softmax_off_by_one{});
   gradients_workspace<double> workspace;
-  for (sizes const& n : {sizes{}, sizes{.queries = 20, .keys = 30}, sizes{.queries = 1, .keys = 3}, sizes{.queries = 20, .keys = 30}}) {
+  auto const expect = [&](sizes const& n, positions const& at, auto const& encoding) {
+    SCOPED_TRACE(testing::Message() << n.queries << " queries, " << n.keys << " keys");
+    attention_options const options{.query_positions = at};
     inputs const x(n);
-    auto const expected = x.gradients(encoding);
-    auto const& actual = attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding, x.attended(encoding), x.d_view(), {}, workspace);
+    auto const expected = x.gradients(encoding, options);
+    auto const& actual =
+        attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding, x.attended(encoding, options), x.d_view(), options, workspace);
     EXPECT_EQ(&actual, &workspace.result);
     for (auto const& [mine, theirs] : {std::pair{&actual.q, &expected.q}, {&actual.k, &expected.k}, {&actual.v, &expected.v}}) {
       ASSERT_EQ(mine->size(), theirs->size());
       // But for the order in which Eigen sums small products, which goes by how memory is aligned.
-      for (std::size_t i = 0; i < mine->size(); ++i) EXPECT_NEAR((*mine)[i], (*theirs)[i], 1e-13) << i;
+      for (std::size_t i = 0; i < mine->size(); ++i) EXPECT_NEAR((*mine)[i], (*theirs)[i], 1e-12) << i;
     }
+  };
+  for (sizes const& n : {sizes{}, sizes{.queries = 150, .keys = 160}, sizes{.queries = 20, .keys = 30}, sizes{.queries = 1, .keys = 3},
+                         sizes{.queries = 0}, sizes{.queries = 20, .keys = 30}}) {
+    positions last(n.queries), none(n.queries, -1);
+    for (std::size_t t = 0; t < n.queries; ++t) last[t] = static_cast<std::int64_t>(n.keys - n.queries + t);
+    auto blocks = last, some = last;
+    std::fill_n(blocks.begin(), std::min<std::size_t>(n.queries, 128), -1);  // 128 queries of a group of two are a block
+    for (std::size_t t = 0; t < n.queries; t += 3) some[t] = -1;
+    for (auto const& at : {last, blocks, none, some, last}) expect(n, at, every_site), expect(n, at, nope());
   }
 }
 
