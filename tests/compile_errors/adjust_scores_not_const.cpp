@@ -1,0 +1,10 @@
+// posenc: adjust_scores must be: void adjust_scores(score_row<T> row) const, for T = float and T = double
+#include "posenc/core/scheme.hpp"
+
+struct wrong {
+  double inverse_temperature(posenc::row_statistics const&) const { return 2; }
+  template <class T>
+  void adjust_scores(posenc::score_row<T> const&) {}
+};
+
+void use() { posenc::scheme{wrong{}}; }

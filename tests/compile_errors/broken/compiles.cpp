@@ -1,0 +1,2 @@
+// posenc: a sentence that nobody says
+int main() {}

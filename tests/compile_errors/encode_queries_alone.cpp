@@ -1,0 +1,9 @@
+// posenc: encode_keys must be: void encode_keys(heads_view<T> k, positions_view positions) const, for T = float and T = double, beside
+// encode_queries
+#include "posenc/core/scheme.hpp"
+
+struct wrong {
+  void encode_queries(auto const&, posenc::positions_view) const {}
+};
+
+void use() { posenc::scheme{wrong{}}; }

@@ -1,0 +1,11 @@
+// posenc: pull_back_keys must be: void pull_back_keys(heads_view<T> d, positions_view positions) const, for T = float and T = double,
+// beside pull_back_queries, encode_queries and encode_keys
+#include "posenc/core/scheme.hpp"
+
+struct wrong {
+  double inverse_temperature(posenc::row_statistics const&) const { return 2; }
+  void pull_back_queries(auto const&, posenc::positions_view) const {}
+  void pull_back_keys(auto const&, posenc::positions_view) const {}
+};
+
+void use() { posenc::scheme{wrong{}}; }

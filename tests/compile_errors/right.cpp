@@ -1,0 +1,36 @@
+// compiles
+#include "posenc/posenc.hpp"
+
+// Every function, in words of their own.
+struct right {
+  static constexpr bool is_bias = false, serves_fewer_heads = true;
+  template <class T>
+  bool embed(posenc::heads_view<T>, posenc::positions_view) const noexcept {
+    return true;
+  }
+  void encode_queries(auto const&, posenc::positions_view const&) const {}
+  static void encode_keys(auto, posenc::positions_view) {}
+  void adjust_scores(posenc::score_row<float>) const {}
+  void adjust_scores(posenc::score_row<double> const&) const {}
+  float inverse_temperature(posenc::row_statistics) const { return 1; }
+  int sink(std::size_t) const { return 0; }
+  std::size_t heads() const { return 1; }
+  void pull_back_queries(auto const&, posenc::positions_view) const {}
+  void pull_back_keys(auto const&, posenc::positions_view) const {}
+  template <class T>
+  void pull_back_scores(posenc::score_row<T const> const&, std::span<T>, std::span<T>) const {}
+};
+
+void use(auto const& encoding) {
+  float x = 1;
+  posenc::heads_view const view(&x, {1, 1, 1});
+  posenc::attention_backward(view, view, view, encoding, posenc::attention(view, view, view, encoding), view);
+  posenc::profile_distances(encoding, {});
+}
+
+void use_all() {
+  posenc::rope<> const rope(posenc::geometric(2, 10));
+  use(right{});
+  use(posenc::nope{});
+  use(posenc::scheme{right{}, posenc::scheme{posenc::nope{}, rope}, posenc::alibi(1), posenc::soft_cap(1), posenc::adaptive_temperature{}});
+}
