@@ -1,5 +1,13 @@
 // compiles
-#include "posenc/posenc.hpp"
+#include "posenc/analysis/distance_profile.hpp"
+#include "posenc/attention/gradients.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/query_key/remapped.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/bias_table.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
 
 // Every function, in words of their own.
 struct right {
@@ -28,9 +36,19 @@ void use(auto const& encoding) {
   posenc::profile_distances(encoding, {});
 }
 
+struct turns {
+  void encode_queries(auto const&, posenc::positions_view) const {}
+  void encode_keys(auto const&, posenc::positions_view) const {}
+};
+
 void use_all() {
   posenc::rope<> const rope(posenc::geometric(2, 10));
   use(right{});
   use(posenc::nope{});
+  auto const same = [](std::int64_t t) { return t; };
+  posenc::scheme{posenc::remapped(turns{}, same, same), posenc::bias_table(posenc::alibi(1), 1, 10)};
+  std::vector<float> memory, row(3);
+  posenc::softmax(std::span(row), right{}, memory);
+  posenc::softmax(std::span(row), posenc::nope{}, memory);
   use(posenc::scheme{right{}, posenc::scheme{posenc::nope{}, rope}, posenc::alibi(1), posenc::soft_cap(1), posenc::adaptive_temperature{}});
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
@@ -27,8 +28,12 @@ concept position_map = requires(M const& map, std::int64_t position) {
 ///
 /// Each key has one position, whatever the query: distances as ReRoPE and Self-Extend clip them are distance_remapping's.
 /// The maps must give the same position for the same one, and throw for themselves; nothing is changed before both are through.
-template <acts_on_queries_and_keys Inner, position_map QueryMap, position_map KeyMap>
+template <class Inner, position_map QueryMap, position_map KeyMap>
 class remapped {
+  static_assert(detail::encoding_check<Inner>::passed);
+  static_assert(acts_on_queries_and_keys<Inner> || detail::encoding_check<Inner>::encodes,
+                "posenc: what is remapped must act on queries and keys (site 2)");
+
  public:
   static constexpr bool wraps_encodings = true;  ///< gradients get through where they get through inner
 

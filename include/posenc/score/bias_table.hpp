@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
@@ -24,8 +25,13 @@ concept biases_by_distance = acts_on_scores<E> && E::is_bias && E::is_by_distanc
 ///
 /// Memory: 16 bytes a head and distance. Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule has so
 /// many heads.
-template <biases_by_distance Rule>
+template <class Rule>
 class bias_table {
+  static_assert(detail::encoding_check<Rule>::passed);
+  static_assert(biases_by_distance<Rule> || (detail::has_adjust_scores<Rule> && !acts_on_scores<Rule>),
+                "posenc: the rule of a bias_table must act on scores (site 3), and say static constexpr bool is_bias = true and "
+                "is_by_distance = true");
+
  public:
   static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
   static constexpr bool is_by_distance = true;  ///< and so a table of tables is one

@@ -12,8 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/row_statistics.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/exponential.hpp"
@@ -214,10 +216,13 @@ void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
 
 /// The same at the temperature that a rule of site 4 has for the row: in one pass over its exponentials where that is 1, in two elsewhere.
 /// `memory` is for as many numbers, and grows if it must; kept, it costs nothing the next time. Throws as the rule does.
-template <std::floating_point T, acts_on_softmax Rule>
+template <std::floating_point T, class Rule>
 void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0, std::int64_t query_position = 0) {
-  auto const e = detail::exponentiate<true>(scores, memory, [&](auto const& plain, double max) {
-    return rule.inverse_temperature(detail::statistics_of(plain, max, head, query_position));
+  static_assert(detail::encoding_check<Rule>::passed);
+  static_assert(acts_on_softmax<Rule> || acts_nowhere<Rule> || detail::has_inverse_temperature<Rule>,
+                "posenc: the rule of softmax must have inverse_temperature: it must act on softmax (site 4), or nowhere");
+  auto const e = detail::exponentiate<acts_on_softmax<Rule>>(scores, memory, [&](auto const& plain, double max) {
+    return detail::inverse_temperature_of(rule, detail::statistics_of(plain, max, head, query_position));
   });
   auto const share = static_cast<T>(detail::share_of(e.sum, no_sink).share);
   std::transform(e.numbers, e.numbers + scores.size(), scores.data(), [share](T x) { return x * share; });
