@@ -12,7 +12,6 @@
 
 #include "posenc/analysis/moments.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
 
@@ -47,7 +46,6 @@ struct distance_profile {
 /// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho in [-1, 1], and what the encoding throws.
 template <class Encoding, class Progress>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings, Progress&& progress) {
-  static_assert(detail::encoding_check<Encoding>::passed);
   auto const [head_dim, heads, range, inputs] = settings;
   auto const* const random = std::get_if<gaussian>(&inputs);
   auto const samples = random == nullptr ? 1 : random->samples;

@@ -26,12 +26,12 @@ struct site_names {
 template <class E>
 struct with_site_names : E, site_names {};
 
+// clang-format off
+
 /// Nothing derives from these.
 template <class E>
-requires(!std::is_class_v<E> || std::is_final_v<E>) struct with_site_names<E> : site_names {
-};
-
-// clang-format off
+  requires(!std::is_class_v<E> || std::is_final_v<E>)
+struct with_site_names<E> : site_names {};
 
 // Whether E has a member of that name. Of a final class, several functions of one name are not seen.
 template <class E>
@@ -79,7 +79,8 @@ concept pulls_back_queries = requires(E const& e, heads_view<float> const d, hea
 
 // clang-format on
 
-/// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the sites can call:
+/// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the sites can call. Stands where an encoding is
+/// asked for, before anything else can fail, for a constraint of a template would be reported in many lines that name no function:
 ///
 ///     static_assert(detail::encoding_check<E>::passed);
 template <class E>
