@@ -1,4 +1,5 @@
 # Wrong encodings do not compile, and the compiler's first error is the sentence that a case begins with; what begins with "compiles" does.
+# As C++20, or as NN where the name of a case begins with cxxNN_.
 # Run with cmake -P and: CASES, a directory of sources; COMPILER, its FLAGS, and the directories that it INCLUDES but for those that it knows, which are IMPLICIT.
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 list(REMOVE_ITEM INCLUDES ${IMPLICIT})
@@ -16,7 +17,12 @@ foreach(case IN LISTS cases)
   string(REGEX MATCH "^(// [^\n]*\n)+" sentence "${source}")
   string(REGEX REPLACE "\n?// " " " sentence "${sentence}")
   string(STRIP "${sentence}" sentence)
-  execute_process(COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" -std=c++20 ${flags} -fsyntax-only "${CASES}/${case}"
+  if(case MATCHES "^cxx([0-9]+)_")
+    set(standard ${CMAKE_MATCH_1})
+  else()
+    set(standard 20)
+  endif()
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" -std=c++${standard} ${flags} -fsyntax-only "${CASES}/${case}"
     RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX MATCH "[^\n]*error: [^\n]*" first "${output}")
   string(FIND "${first}" "${sentence}" found)

@@ -1,0 +1,2 @@
+// posenc needs C++20
+#include "posenc/posenc.hpp"
