@@ -46,6 +46,7 @@ inline constexpr auto taylor_of_exponential = [] {
 /// n = round(x / ln 2), r = x - n ln 2, and 2^n times the Taylor series of e^r, |r| <= ln 2 / 2: to 7 places in float, 13 in double, where
 /// what is cut off is below an eighth of the last bit. Off by (2 + |x|) roundings at most. NaN stays NaN.
 template <std::floating_point T>
+requires has_registers<T>
 [[gnu::always_inline]] inline typename lanes<T>::number exponential(lanes<T>, typename lanes<T>::number const& x) noexcept {
   using number = typename lanes<T>::number;
   using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
@@ -56,7 +57,8 @@ template <std::floating_point T>
   constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));  // added to a number, it leaves that rounded in the last bits
   // ln 2 in two parts, the first of which times any n is exact.
   constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
-  constexpr auto ln2_rest = static_cast<T>(std::numbers::ln2_v<long double> - static_cast<long double>(ln2_first));
+  // Written out: where long double is double, a difference of such would be 0.
+  constexpr auto ln2_rest = std::same_as<T, float> ? T(0x1.7f7d1cp-20) : T(0x1.ef35793c7673p-45);
 
   auto shifted = lanes<T>::multiply_add(x, number(std::numbers::log2e_v<T>), number(to_integer));
   as_written(shifted);  // else -ffast-math would take off again what was just added
