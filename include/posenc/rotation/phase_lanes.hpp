@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "posenc/core/target.hpp"
@@ -23,35 +24,62 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
-
-struct phase_lanes : phase_word, lanes<double> {
-  using phase_word::multiply_add, phase_word::number, lanes<double>::store;
+struct single_phase : phase_word, one_lane<double> {
+  using phase_word::multiply_add, phase_word::number, one_lane<double>::store;
   static bits load_bits(phase const* from) noexcept { return *from; }
   static void store(float* to, number x) noexcept { *to = static_cast<float>(x); }
   static void store(auto* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
 };
 
+#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+
+using phase_lanes = single_phase;
+
 #else
 
-/// As many as doubles fit. The bits of a result are those of phase_word, but under -ffast-math.
-struct phase_lanes : lanes<double> {
-  using bits = xsimd::batch<phase>;
+// Products of the lower halves of each 64 bits; 64-bit integers as doubles, rounded once; doubles as floats. By the width of a register.
+#if defined(__AVX512F__)
+inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
+inline void store_floats(float* to, __m512d x) noexcept { _mm256_storeu_ps(to, _mm512_cvtpd_ps(x)); }
+#endif
+#if defined(__AVX512DQ__)
+inline __m512d to_doubles(__m512i x) noexcept { return _mm512_cvtepi64_pd(x); }
+inline void store_floats(float* to, __m512d x, __m512d y) noexcept {
+  _mm512_storeu_ps(to, _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x)), _mm512_cvtpd_ps(y), 1));
+}
+#endif
+#if defined(__AVX2__)
+inline __m256i halves_product(__m256i a, __m256i b) noexcept { return _mm256_mul_epu32(a, b); }
+#endif
+#if defined(__AVX__)
+inline void store_floats(float* to, __m256d x) noexcept { _mm_storeu_ps(to, _mm256_cvtpd_ps(x)); }
+inline void store_floats(float* to, __m256d x, __m256d y) noexcept {
+  _mm256_storeu_ps(to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x)), _mm256_cvtpd_ps(y), 1));
+}
+#endif
+#if defined(__SSE2__)
+inline __m128i halves_product(__m128i a, __m128i b) noexcept { return _mm_mul_epu32(a, b); }
+inline void store_floats(float* to, __m128d x) noexcept { _mm_storel_pi(reinterpret_cast<__m64*>(to), _mm_cvtpd_ps(x)); }
+inline void store_floats(float* to, __m128d x, __m128d y) noexcept { _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y))); }
+#endif
+
+/// As many as fit a register of Real, double. The bits of a result are those of phase_word, but under -ffast-math.
+template <class Real>
+struct phase_register : lanes<Real> {
+  using typename lanes<Real>::number;
+  using lanes<Real>::size;
+  using bits = xsimd::batch<std::enable_if_t<sizeof(Real) == sizeof(phase), phase>>;
 
   static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
   static bits as_bits(number const& x) noexcept { return bits_as<phase>(x); }
   static number as_number(bits const& x) noexcept { return bits_as<double>(x); }
 
   static bits product_of_lower_halves(bits const& a, bits const& b) noexcept {
-#if defined(__AVX512F__)
-    return bits(_mm512_mul_epu32(a.data, b.data));
-#elif defined(__AVX2__)
-    return bits(_mm256_mul_epu32(a.data, b.data));
-#elif defined(__SSE2__) && !defined(__AVX__)
-    return bits(_mm_mul_epu32(a.data, b.data));
-#else
-    return (a & bits(phase{0xffff'ffff})) * (b & bits(phase{0xffff'ffff}));
-#endif
+    if constexpr (requires { halves_product(a.data, b.data); }) {
+      return bits(halves_product(a.data, b.data));
+    } else {
+      return (a & bits(phase{0xffff'ffff})) * (b & bits(phase{0xffff'ffff}));
+    }
   }
   static bits product(phase n, bits const& x) noexcept {
     auto const crossed = product_of_lower_halves(bits(n), x >> 32) + product_of_lower_halves(bits(n >> 32), x);
@@ -63,47 +91,43 @@ struct phase_lanes : lanes<double> {
 
   /// Rounded once.
   static number signed_number(bits const& x) noexcept {
-#if defined(__AVX512DQ__)
-    return number(_mm512_cvtepi64_pd(x.data));
-#elif defined(__x86_64__) || defined(__i386__)
-    // 2^84 + 2^32 * upper half and 2^52 + lower half, by their bits; all is exact but for the sum.
-    auto const biased = x ^ bits(phase{1} << 63);
-    auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) - number(0x1p84 + 0x1p63 + 0x1p52);
-    asm("" : "+x"(upper.data));  // -ffast-math would sum in another order
-    return upper + as_number((biased & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
+    if constexpr (requires { to_doubles(x.data); }) {
+      return number(to_doubles(x.data));
+    } else {
+#if defined(__x86_64__) || defined(__i386__)
+      // 2^84 + 2^32 * upper half and 2^52 + lower half, by their bits; all is exact but for the sum.
+      auto const biased = x ^ bits(phase{1} << 63);
+      auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) - number(0x1p84 + 0x1p63 + 0x1p52);
+      asm("" : "+x"(upper.data));  // -ffast-math would sum in another order
+      return upper + as_number((biased & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
 #else
-    return xsimd::to_float(bits_as<std::int64_t>(x));
+      return xsimd::to_float(bits_as<std::int64_t>(x));
 #endif
+    }
   }
 
-  using lanes<double>::store;
+  using lanes<Real>::store;
   static void store(float* to, number const& x) noexcept {
-#if defined(__AVX512F__)
-    _mm256_storeu_ps(to, _mm512_cvtpd_ps(x.data));
-#elif defined(__AVX__)
-    _mm_storeu_ps(to, _mm256_cvtpd_ps(x.data));
-#elif defined(__SSE2__)
-    _mm_storel_pi(reinterpret_cast<__m64*>(to), _mm_cvtpd_ps(x.data));
-#else
-    std::array<double, size> wide;
-    x.store_unaligned(wide.data());
-    for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<float>(wide[i]);
-#endif
+    if constexpr (requires { store_floats(to, x.data); }) {
+      store_floats(to, x.data);
+    } else {
+      std::array<double, size> wide;
+      x.store_unaligned(wide.data());
+      for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<float>(wide[i]);
+    }
   }
   /// x, then y: as floats, in one piece, for what reads one register of them soon after would wait for two.
   static void store(double* to, number const& x, number const& y) noexcept { store(to, x), store(to + size, y); }
   static void store(float* to, number const& x, number const& y) noexcept {
-#if defined(__AVX512DQ__)
-    _mm512_storeu_ps(to, _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x.data)), _mm512_cvtpd_ps(y.data), 1));
-#elif defined(__AVX__) && !defined(__AVX512F__)
-    _mm256_storeu_ps(to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x.data)), _mm256_cvtpd_ps(y.data), 1));
-#elif defined(__SSE2__) && !defined(__AVX__)
-    _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x.data), _mm_cvtpd_ps(y.data)));
-#else
-    store(to, x), store(to + size, y);
-#endif
+    if constexpr (requires { store_floats(to, x.data, y.data); }) {
+      store_floats(to, x.data, y.data);
+    } else {
+      store(to, x), store(to + size, y);
+    }
   }
 };
+
+using phase_lanes = std::conditional_t<has_registers<double>, phase_register<double>, single_phase>;
 
 #endif
 

@@ -14,13 +14,22 @@
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// Whether there are 32 vector registers, not 16 or none.
-#if defined(__AVX512F__) || defined(__aarch64__)
+#if defined(__AVX512F__) || defined(__aarch64__) || defined(__VSX__) || defined(__VX__)
 inline constexpr bool many_registers = true;
 #else
 inline constexpr bool many_registers = false;
 #endif
 
-#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+/// Whether xsimd has registers of Number. It may have them of float alone: on 32-bit ARM.
+#if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+template <class Number>
+inline constexpr bool has_registers = false;
+#else
+template <class Number>
+inline constexpr bool has_registers = [] {
+  if constexpr (xsimd::has_simd_register<Number>::value) return sizeof(xsimd::batch<Number>) > sizeof(Number);  // 8.1: of a size, too
+  return false;
+}();
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
@@ -40,28 +49,69 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format on
 }
 
-/// A register of numbers of type Number: float or double.
+// a * b + c in one step. xsimd takes two on AVX-512 (8.1) and where XSIMD_DEFAULT_ARCH names a set without FMA; clang leaves it at that.
+#if defined(__AVX512F__)
+inline __m512 fused(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fmadd_ps(a, b, c); }
+inline __m512d fused(__m512d a, __m512d b, __m512d c) noexcept { return _mm512_fmadd_pd(a, b, c); }
+#endif
+#if defined(__FMA__)
+inline __m256 fused(__m256 a, __m256 b, __m256 c) noexcept { return _mm256_fmadd_ps(a, b, c); }
+inline __m256d fused(__m256d a, __m256d b, __m256d c) noexcept { return _mm256_fmadd_pd(a, b, c); }
+inline __m128 fused(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps(a, b, c); }
+inline __m128d fused(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmadd_pd(a, b, c); }
+#endif
+
+// Halves side by side in memory, where the CPU converts them.
+#if defined(__AVX512F__)
+inline void load_halves(void const* from, __m512& x) noexcept {
+  x = _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
+}
+inline void store_halves(void* to, __m512 x) noexcept { _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtps_ph(x, 0)); }
+#endif
+#if defined(__F16C__)
+inline void load_halves(void const* from, __m256& x) noexcept { x = _mm256_cvtph_ps(_mm_loadu_si128(static_cast<__m128i const*>(from))); }
+inline void load_halves(void const* from, __m128& x) noexcept { x = _mm_cvtph_ps(_mm_loadl_epi64(static_cast<__m128i const*>(from))); }
+inline void store_halves(void* to, __m256 x) noexcept { _mm_storeu_si128(static_cast<__m128i*>(to), _mm256_cvtps_ph(x, 0)); }
+inline void store_halves(void* to, __m128 x) noexcept { _mm_storel_epi64(static_cast<__m128i*>(to), _mm_cvtps_ph(x, 0)); }
+#endif
+
+// bfloat16, where the CPU rounds to it; subnormals it makes zeros.
+#if defined(__AVX512BF16__)
+inline void store_bfloat16(void* to, __m512 x) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
+}
+inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
+  auto const in_turn = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18,
+                                        2, 17, 1, 16, 0);
+  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(in_turn, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
+}
+// Whether there are zeros or subnormals.
+inline bool any_tiny(__m512 x, __m512 y) noexcept {
+  auto const exponent = _mm512_set1_epi32(0x7f80'0000);
+  return (_mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent) | _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent)) != 0;
+}
+#endif
+
+/// A register of numbers of type Number: float or double. How wide it is only its type says: XSIMD_DEFAULT_ARCH may choose narrower ones
+/// than the CPU has.
 template <class Number>
 struct register_arithmetic {
   using number = xsimd::batch<Number>;
-  static constexpr std::size_t size = number::size;
+  static constexpr std::size_t size = number::size, bytes = sizeof(Number) * size;
 
-  // xsimd 8.1 multiplies and adds in two steps on AVX-512, and clang leaves it at that.
   static number multiply_add(number const& a, number const& b, number const& c) noexcept {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(Number) == 4) return number(_mm512_fmadd_ps(a.data, b.data, c.data));
-    if constexpr (sizeof(Number) == 8) return number(_mm512_fmadd_pd(a.data, b.data, c.data));
-#else
-    return xsimd::fma(a, b, c);
-#endif
+    if constexpr (requires { fused(a.data, b.data, c.data); }) {
+      return number(fused(a.data, b.data, c.data));
+    } else {
+      return xsimd::fma(a, b, c);
+    }
   }
   static number multiply_subtract(number const& a, number const& b, number const& c) noexcept {
-#if defined(__AVX512F__)
-    if constexpr (sizeof(Number) == 4) return number(_mm512_fmsub_ps(a.data, b.data, c.data));
-    if constexpr (sizeof(Number) == 8) return number(_mm512_fmsub_pd(a.data, b.data, c.data));
-#else
-    return xsimd::fms(a, b, c);
-#endif
+    if constexpr (requires { fused(a.data, b.data, c.data); }) {
+      return number(fused(a.data, b.data, -c.data));
+    } else {
+      return xsimd::fms(a, b, c);
+    }
   }
 
   static number square_root(number const& x) noexcept { return xsimd::sqrt(x); }
@@ -80,8 +130,8 @@ struct register_arithmetic {
   /// The sum of each of `size` registers.
   static number sums(number const* x) noexcept {
 #if defined(__AVX512F__)
-    if constexpr (sizeof(Number) == 4) {  // xsimd 8.1 mixes up their order
-      __m512 fours[4];                    // per quarter of a register: a partial sum of each of four registers
+    if constexpr (bytes == 64 && sizeof(Number) == 4) {  // xsimd 8.1 mixes up their order
+      __m512 fours[4];                                   // per quarter of a register: a partial sum of each of four registers
       for (std::size_t i = 0; i < 4; ++i) {
         auto const two = [](__m512 a, __m512 b) { return _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b)); };
         auto const first = two(x[4 * i].data, x[4 * i + 1].data), second = two(x[4 * i + 2].data, x[4 * i + 3].data);
