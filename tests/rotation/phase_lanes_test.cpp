@@ -156,4 +156,16 @@ TEST(phase_steps, land_where_each_step_does) {
   }
 }
 
+// What a file for one target makes, a file for another may read: AddressSanitizer sees it, else what lies there.
+TEST(phase_steps, may_be_read_by_registers_of_any_width) {
+  std::vector<double> const inv_freq(1, 0.5);
+  phase_steps const steps(inv_freq);
+  constexpr std::size_t widest = 16;  // doubles in 1024 bits
+  for (std::size_t pair = 1; pair + lanes::size <= widest; ++pair) {
+    EXPECT_EQ(stored(steps.at(std::int64_t{3})(pair)), phases{}) << pair;
+    EXPECT_EQ(stored(steps.at(std::uint32_t{3})(pair)), phases{}) << pair;
+    EXPECT_EQ(stored(steps.at(3.5)(pair)), phases{}) << pair;
+  }
+}
+
 }  // namespace

@@ -23,8 +23,7 @@ namespace detail {
 /// Whose pairs are whose, as registers read it: all bits of [axis][pair] are set where the pair is of that axis, none elsewhere.
 class axis_masks {
  public:
-  explicit axis_masks(pair_axes const& axes)
-      : axes_(axes.axes()), stride_(axes.pairs() + phase_lanes::size - 1), masks_(axes_ * stride_, 0) {
+  explicit axis_masks(pair_axes const& axes) : axes_(axes.axes()), stride_(axes.pairs() + phase_padding), masks_(axes_ * stride_, 0) {
     for (std::size_t pair = 0; pair < axes.pairs(); ++pair) masks_[axes.axis(pair) * stride_ + pair] = ~phase{0};
   }
 

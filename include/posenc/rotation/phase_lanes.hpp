@@ -144,6 +144,11 @@ template <class Real>
   std::copy_n(all.begin(), count, to);
 }
 
+/// Numbers behind the last pair, so that a register of any width may be loaded from there: up to 1024 bits, of doubles. The same for all
+/// targets, and so is the layout of what is padded.
+inline constexpr std::size_t phase_padding = 15;
+static_assert(phase_lanes::size <= phase_padding + 1);
+
 }  // namespace detail
 
 /// One phase_step a pair, as registers load them. Made once a model. Immutable.
@@ -151,14 +156,14 @@ template <class Real>
 class phase_steps {
  public:
   explicit phase_steps(std::span<double const> inv_freq)
-      : high_(inv_freq.size() + detail::phase_lanes::size - 1), low_(high_.size()), turns_(high_.size()) {
+      : high_(inv_freq.size() + detail::phase_padding), low_(high_.size()), turns_(high_.size()) {
     for (std::size_t i = 0; i < inv_freq.size(); ++i) {
       phase_step const step(inv_freq[i]);
       high_[i] = step.high_, low_[i] = step.low_, turns_[i] = step.turns_;
     }
   }
 
-  std::size_t pairs() const noexcept { return high_.size() - (detail::phase_lanes::size - 1); }
+  std::size_t pairs() const noexcept { return high_.size() - detail::phase_padding; }
 
   /// At a position: the phases of a register of pairs from the one given on; 0s after the last one. No longer than the steps live.
   auto at(std::int64_t position) const noexcept {
