@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "oracle/wide.hpp"
 #include "posenc/core/storage.hpp"
 
 namespace tolerance {
@@ -42,11 +43,10 @@ constexpr double of_cosine() {
   return std::same_as<posenc::arithmetic_t<T>, double> ? 3e-16 : 3e-8;
 }
 
-/// The angle of a whole position as a phase, in radians: the frequency cut at 2^-96 turns, the result at 2^-64; and what an oracle in
-/// long double may be off by.
+/// The angle of a whole position as a phase, in radians: the frequency cut at 2^-96 turns, the result at 2^-64; and what an oracle may be
+/// off by.
 inline double of_phase(double position) {
-  return 2 * std::numbers::pi * (std::abs(position) * 0x1p-96 + 0x1p-64) +
-         4 * static_cast<double>(std::numeric_limits<long double>::epsilon());
+  return 2 * std::numbers::pi * (std::abs(position) * 0x1p-96 + 0x1p-64) + 4 * oracle::wide_epsilon;
 }
 
 /// The angle position * base^exponent, where the power was rounded to double: by 4 ULP (vectors under -ffast-math), and by the rounding

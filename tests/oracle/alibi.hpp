@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "wide.hpp"
+
 namespace oracle {
 
 /// The slopes of every head. A power of two takes the geometric sequence that starts at 2^(-max_bias/heads) and has
@@ -15,9 +17,8 @@ namespace oracle {
 inline std::vector<double> alibi_slopes(std::size_t heads, double max_bias = 8) {
   std::vector<double> slopes;
   if (std::has_single_bit(heads)) {
-    const long double exponent = static_cast<long double>(max_bias) / static_cast<long double>(heads);
-    for (std::size_t i = 1; i <= heads; ++i)
-      slopes.push_back(static_cast<double>(std::exp2(-exponent * static_cast<long double>(i))));
+    const wide exponent = static_cast<wide>(max_bias) / static_cast<wide>(heads);
+    for (std::size_t i = 1; i <= heads; ++i) slopes.push_back(static_cast<double>(exp2(-exponent * static_cast<wide>(i))));
     return slopes;
   }
   if (heads == 0) return slopes;
@@ -29,13 +30,10 @@ inline std::vector<double> alibi_slopes(std::size_t heads, double max_bias = 8) 
 }
 
 /// The slope of one head; head < heads.
-inline double slope(std::size_t head, std::size_t heads, double max_bias = 8) {
-  return alibi_slopes(heads, max_bias).at(head);
-}
+inline double slope(std::size_t head, std::size_t heads, double max_bias = 8) { return alibi_slopes(heads, max_bias).at(head); }
 
 /// What ALiBi adds to the scaled score: -slope |q - k|, symmetric so that it also serves attention without a mask.
-inline double bias(std::size_t head, std::size_t heads, double query_position, double key_position,
-                   double max_bias = 8) {
+inline double bias(std::size_t head, std::size_t heads, double query_position, double key_position, double max_bias = 8) {
   return -slope(head, heads, max_bias) * std::abs(query_position - key_position);
 }
 

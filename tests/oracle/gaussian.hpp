@@ -14,26 +14,26 @@ namespace oracle {
 
 /// a(r) = (1/h) sum_k cos(r g_k) over the h frequencies g: the score of two equal, evenly spread vectors at distance r,
 /// divided by its value at distance 0.
-inline double all_ones_kernel(long double distance, std::span<const double> inv_freq) {
-  long double sum = 0;
+inline double all_ones_kernel(wide distance, std::span<const double> inv_freq) {
+  wide sum = 0;
   for (const double frequency : inv_freq) sum += direction_at(distance, frequency).cos;
-  return static_cast<double>(sum / static_cast<long double>(inv_freq.size()));
+  return static_cast<double>(sum / static_cast<wide>(inv_freq.size()));
 }
 
 /// E[q^T R^r k] = rho d a(r), for q ~ N(0, I_d), k = rho q + sqrt(1 - rho^2) z, z ~ N(0, I_d) independent, d = 2h.
-inline double correlated_mean(double rho, long double distance, std::span<const double> inv_freq) {
+inline double correlated_mean(double rho, wide distance, std::span<const double> inv_freq) {
   return rho * 2.0 * static_cast<double>(inv_freq.size()) * all_ones_kernel(distance, inv_freq);
 }
 
 /// Var[q^T R^r k] = 4 rho^2 sum_k cos^2(r g_k) + (1 - rho^2) d, for the same q and k.
-inline double correlated_variance(double rho, long double distance, std::span<const double> inv_freq) {
-  long double squares = 0;
+inline double correlated_variance(double rho, wide distance, std::span<const double> inv_freq) {
+  wide squares = 0;
   for (const double frequency : inv_freq) {
-    const long double c = direction_at(distance, frequency).cos;
+    const wide c = direction_at(distance, frequency).cos;
     squares += c * c;
   }
-  const long double square = static_cast<long double>(rho) * rho;
-  return static_cast<double>(4 * square * squares + (1 - square) * 2 * static_cast<long double>(inv_freq.size()));
+  const wide square = static_cast<wide>(rho) * rho;
+  return static_cast<double>(4 * square * squares + (1 - square) * 2 * static_cast<wide>(inv_freq.size()));
 }
 
 /// The first whole distance below limit at which a(r) < 0, if there is one. The sum is taken in f64, for a scan needs

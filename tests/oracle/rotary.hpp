@@ -16,8 +16,8 @@ namespace oracle {
 inline std::vector<double> inv_freq(std::size_t dim, double base) {
   std::vector<double> frequencies(dim / 2);
   for (std::size_t i = 0; i < frequencies.size(); ++i) {
-    const long double exponent = -2.0L * static_cast<long double>(i) / static_cast<long double>(dim);
-    frequencies[i] = static_cast<double>(std::pow(static_cast<long double>(base), exponent));
+    const wide exponent = -2.0L * static_cast<wide>(i) / static_cast<wide>(dim);
+    frequencies[i] = static_cast<double>(pow(static_cast<wide>(base), exponent));
   }
   return frequencies;
 }
@@ -42,31 +42,31 @@ enum class pairing { halves, interleaved };
 /// Rotates, in place, the block of 2 * inv_freq.size() dims that starts at first_dim; the other dims are untouched.
 /// Forward: (x, y) -> A (x cos a - y sin a, x sin a + y cos a), with a = position * inv_freq[i], A = attention_factor.
 /// inverse undoes that, so it divides by A; where A is not 1 it is not the transpose.
-inline void rotate(std::span<double> head, std::span<const double> inv_freq, long double position, pairing pairs,
-                   std::size_t first_dim = 0, double attention_factor = 1, bool inverse = false) {
+inline void rotate(std::span<double> head, std::span<const double> inv_freq, wide position, pairing pairs, std::size_t first_dim = 0,
+                   double attention_factor = 1, bool inverse = false) {
   const std::size_t n = inv_freq.size();
   if (first_dim + 2 * n > head.size()) throw std::invalid_argument("oracle::rotate: the block must lie in the head");
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t first = first_dim + (pairs == pairing::halves ? i : 2 * i);
     const std::size_t second = first_dim + (pairs == pairing::halves ? i + n : 2 * i + 1);
     const auto [c, s] = direction_at(inverse ? -position : position, inv_freq[i]);
-    const long double gain = inverse ? 1.0L / attention_factor : static_cast<long double>(attention_factor);
-    const long double x = head[first];
-    const long double y = head[second];
+    const wide gain = inverse ? 1.0L / attention_factor : static_cast<wide>(attention_factor);
+    const wide x = head[first];
+    const wide y = head[second];
     head[first] = static_cast<double>(gain * (x * c - y * s));
     head[second] = static_cast<double>(gain * (x * s + y * c));
   }
 }
 
 /// cos(position * inv_freq[i]) for every pair.
-inline std::vector<double> cos_of(long double position, std::span<const double> inv_freq) {
+inline std::vector<double> cos_of(wide position, std::span<const double> inv_freq) {
   std::vector<double> values;
   for (const double frequency : inv_freq) values.push_back(static_cast<double>(direction_at(position, frequency).cos));
   return values;
 }
 
 /// sin(position * inv_freq[i]) for every pair.
-inline std::vector<double> sin_of(long double position, std::span<const double> inv_freq) {
+inline std::vector<double> sin_of(wide position, std::span<const double> inv_freq) {
   std::vector<double> values;
   for (const double frequency : inv_freq) values.push_back(static_cast<double>(direction_at(position, frequency).sin));
   return values;

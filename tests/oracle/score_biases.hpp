@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the biases of site 3 add to a score, by their definitions, in long double and without any thought of speed.
+/// What the biases of site 3 add to a score, by their definitions, in wide numbers and without any thought of speed.
 
 #include <cmath>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace oracle {
 
-using real = long double;
+using real = wide;
 
 inline real distance_between(std::int64_t a, std::int64_t b) {
   const real difference = static_cast<real>(a) - static_cast<real>(b);  // 64 bits of mantissa hold it, but for its sign
@@ -20,10 +20,10 @@ inline real distance_between(std::int64_t a, std::int64_t b) {
 }
 
 /// [Chi 2022]: -p ln(1 + a r).
-inline real kerple_log_bias(double p, double a, real r) { return -static_cast<real>(p) * std::log(1.0L + static_cast<real>(a) * r); }
+inline real kerple_log_bias(double p, double a, real r) { return -static_cast<real>(p) * log(1.0L + static_cast<real>(a) * r); }
 
 /// [Chi 2022]: -a r^p.
-inline real kerple_power_bias(double p, double a, real r) { return r > 0 ? -static_cast<real>(a) * std::pow(r, static_cast<real>(p)) : 0; }
+inline real kerple_power_bias(double p, double a, real r) { return r > 0 ? -static_cast<real>(a) * pow(r, static_cast<real>(p)) : 0; }
 
 /// [Chi 2023]: the inner product of sinusoidal embeddings of so many frequencies, less its largest value, over 8 (h + 1) / H.
 inline real sandwich_bias(std::span<const real> inv_freq, std::size_t head, std::size_t heads, real r) {
@@ -35,14 +35,14 @@ inline real sandwich_bias(std::span<const real> inv_freq, std::size_t head, std:
 /// Its frequencies: 10000^(-2i / dims).
 inline std::vector<real> sandwich_frequencies(std::size_t dims) {
   std::vector<real> inv_freq;
-  for (std::size_t i = 0; 2 * i < dims; ++i) inv_freq.push_back(1 / std::pow(1e4L, 2 * static_cast<real>(i) / static_cast<real>(dims)));
+  for (std::size_t i = 0; 2 * i < dims; ++i) inv_freq.push_back(1 / pow(1e4L, 2 * static_cast<real>(i) / static_cast<real>(dims)));
   return inv_freq;
 }
 
 /// [Li 2023]: the quotient that FIRE's network is asked about, for a key that is not after the query.
 inline real fire_input(double c, double threshold, double epsilon, std::int64_t query, std::int64_t key) {
   const real farthest = static_cast<real>(query) > static_cast<real>(threshold) ? static_cast<real>(query) : static_cast<real>(threshold);
-  const auto psi = [&](real x) { return std::log(static_cast<real>(c) * x + 1.0L); };
+  const auto psi = [&](real x) { return log(static_cast<real>(c) * x + 1.0L); };
   return psi(distance_between(query, key)) / (psi(farthest) + static_cast<real>(epsilon));
 }
 
@@ -57,7 +57,7 @@ inline real forgetting_bias(std::span<const float> log_gates, std::size_t heads,
 inline real cope_position(std::span<const double> scores, std::span<const std::int64_t> at, std::int64_t query, std::int64_t key) {
   real sum = 0;
   for (std::size_t u = 0; u < scores.size(); ++u) {
-    if (at[u] >= key && at[u] <= query) sum += 1.0L / (1.0L + std::exp(-static_cast<real>(scores[u])));
+    if (at[u] >= key && at[u] <= query) sum += 1.0L / (1.0L + exp(-static_cast<real>(scores[u])));
   }
   return sum;
 }

@@ -22,16 +22,16 @@ enum class sinusoid_divisor { half, half_minus_one };
 
 /// The row of a position, which may be negative or fractional. dim is even. The frequencies are not rounded to f64,
 /// so the absolute error is about |position| * 2^-64, plus the final rounding.
-inline std::vector<double> sinusoidal_row(long double position, std::size_t dim, sinusoid_order order,
-                                          sinusoid_divisor divisor, double base = 10000) {
+inline std::vector<double> sinusoidal_row(wide position, std::size_t dim, sinusoid_order order, sinusoid_divisor divisor,
+                                          double base = 10000) {
   if (dim % 2 != 0) throw std::invalid_argument("oracle::sinusoidal_row: dim must be even");
   const std::size_t h = dim / 2;
   // tensor2tensor's guard for a single frequency, where h - 1 would divide by zero
   const std::size_t steps = divisor == sinusoid_divisor::half ? h : std::max<std::size_t>(h, 2) - 1;
   std::vector<double> row(dim);
   for (std::size_t j = 0; j < h; ++j) {
-    const long double exponent = -static_cast<long double>(j) / static_cast<long double>(steps);
-    const auto [c, s] = direction_at(position, std::pow(static_cast<long double>(base), exponent));
+    const wide exponent = -static_cast<wide>(j) / static_cast<wide>(steps);
+    const auto [c, s] = direction_at(position, pow(static_cast<wide>(base), exponent));
     row[order == sinusoid_order::interleaved ? 2 * j : j] = static_cast<double>(s);
     row[order == sinusoid_order::interleaved ? 2 * j + 1 : h + j] = static_cast<double>(c);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Sinusoidal rows as libraries compute them, written from their formulas in long double: one function a library.
+/// Sinusoidal rows as libraries compute them, written from their formulas in wide numbers: one function a library.
 
 #include <cmath>
 #include <cstddef>
@@ -18,7 +18,7 @@ struct sinusoidal_forms_row {
 
 namespace forms {
 
-inline void put(sinusoidal_forms_row& row, std::size_t at, long double number, long double angle) {
+inline void put(sinusoidal_forms_row& row, std::size_t at, wide number, wide angle) {
   row.numbers[at] = static_cast<double>(number);
   row.angles[at] = static_cast<double>(angle);
 }
@@ -28,12 +28,11 @@ inline sinusoidal_forms_row zeros(std::size_t dim) { return {std::vector<double>
 }  // namespace forms
 
 /// diffusers get_timestep_embedding; DDPM's and Stable Diffusion's are of it.
-inline sinusoidal_forms_row diffusers_timestep(long double t, std::size_t dim, bool flip_sin_to_cos, long double shift, long double scale,
-                                               long double max_period) {
+inline sinusoidal_forms_row diffusers_timestep(wide t, std::size_t dim, bool flip_sin_to_cos, wide shift, wide scale, wide max_period) {
   auto row = forms::zeros(dim);
   const std::size_t half = dim / 2;
   for (std::size_t j = 0; j < half; ++j) {
-    const long double frequency = std::exp(-std::log(max_period) * static_cast<long double>(j) / (static_cast<long double>(half) - shift));
+    const wide frequency = exp(-log(max_period) * static_cast<wide>(j) / (static_cast<wide>(half) - shift));
     const auto [c, s] = direction_at(t, scale * frequency);
     forms::put(row, flip_sin_to_cos ? half + j : j, s, scale * frequency * t);
     forms::put(row, flip_sin_to_cos ? j : half + j, c, scale * frequency * t);
@@ -42,12 +41,12 @@ inline sinusoidal_forms_row diffusers_timestep(long double t, std::size_t dim, b
 }
 
 /// tensor2tensor get_timing_signal_1d; fairseq's SinusoidalPositionalEmbedding is that of time scales 1 and 10000.
-inline sinusoidal_forms_row timing_signal(long double position, std::size_t dim, long double shortest, long double longest) {
+inline sinusoidal_forms_row timing_signal(wide position, std::size_t dim, wide shortest, wide longest) {
   auto row = forms::zeros(dim);
   const std::size_t half = dim / 2;
-  const long double increment = std::log(longest / shortest) / (half > 1 ? static_cast<long double>(half - 1) : 1.0L);
+  const wide increment = log(longest / shortest) / (half > 1 ? static_cast<wide>(half - 1) : 1.0L);
   for (std::size_t j = 0; j < half; ++j) {
-    const long double frequency = shortest * std::exp(-increment * static_cast<long double>(j));
+    const wide frequency = shortest * exp(-increment * static_cast<wide>(j));
     const auto [c, s] = direction_at(position, frequency);
     forms::put(row, j, s, frequency * position);
     forms::put(row, half + j, c, frequency * position);
@@ -56,11 +55,11 @@ inline sinusoidal_forms_row timing_signal(long double position, std::size_t dim,
 }
 
 /// One axis of a grid of patches: `dim` numbers of coordinate x, from `at` on. in_turn: DETR's order, else MAE's.
-inline void put_axis(sinusoidal_forms_row& row, std::size_t at, std::size_t dim, long double x, bool in_turn, long double divisor,
-                     long double temperature = 10000.0L) {
+inline void put_axis(sinusoidal_forms_row& row, std::size_t at, std::size_t dim, wide x, bool in_turn, wide divisor,
+                     wide temperature = 10000.0L) {
   const std::size_t half = dim / 2;
   for (std::size_t j = 0; j < half; ++j) {
-    const long double frequency = std::pow(temperature, -static_cast<long double>(j) / divisor);
+    const wide frequency = pow(temperature, -static_cast<wide>(j) / divisor);
     const auto [c, s] = direction_at(x, frequency);
     forms::put(row, at + (in_turn ? 2 * j : j), s, frequency * x);
     forms::put(row, at + (in_turn ? 2 * j + 1 : half + j), c, frequency * x);

@@ -13,9 +13,9 @@ namespace oracle {
 
 /// What happens to one pair: the angle position * inv_freq, and the factor on the rotated pair.
 struct turn {
-  long double position;
+  wide position;
   double inv_freq;
-  long double gain = 1;
+  wide gain = 1;
 };
 
 /// Rotates, in place, the block of 2 * turns.size() dims that starts at first_dim: (x, y) -> gain (x cos a - y sin a, x sin a + y cos a).
@@ -26,8 +26,8 @@ inline void turn_pairs(std::span<double> head, std::span<const turn> turns, pair
     const std::size_t first = first_dim + (pairs == pairing::halves ? i : 2 * i);
     const std::size_t second = first_dim + (pairs == pairing::halves ? i + n : 2 * i + 1);
     const auto [c, s] = direction_at(turns[i].position, turns[i].inv_freq);
-    const long double x = head[first];
-    const long double y = head[second];
+    const wide x = head[first];
+    const wide y = head[second];
     head[first] = static_cast<double>(turns[i].gain * (x * c - y * s));
     head[second] = static_cast<double>(turns[i].gain * (x * s + y * c));
   }

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstddef>
 
+#include "wide.hpp"
+
 namespace oracle {
 
 /// zeta_i = (2i + gamma d) / ((1 + gamma) d).
-inline long double xpos_zeta(std::size_t pair, std::size_t dim, long double gamma) {
-  const long double d = static_cast<long double>(dim);
-  return (2.0L * static_cast<long double>(pair) + gamma * d) / ((1.0L + gamma) * d);
+inline wide xpos_zeta(std::size_t pair, std::size_t dim, wide gamma) {
+  const wide d = static_cast<wide>(dim);
+  return (2.0L * static_cast<wide>(pair) + gamma * d) / ((1.0L + gamma) * d);
 }
 
 }  // namespace oracle

@@ -1,0 +1,77 @@
+#include "oracle/two_doubles.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
+namespace {
+
+using oracle::two_doubles;
+
+// Against long double, where that is wider than a double, and under -ffast-math, where two doubles are none, not at all.
+class two_doubles_test : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__FAST_MATH__) || __LDBL_MANT_DIG__ == 53 || defined(__wasm__)
+    GTEST_SKIP();
+#endif
+  }
+};
+
+constexpr long double of_library = 3 * 0x1p-63L;  // the C library's functions of long double, by its manual
+
+void expect_near(two_doubles x, long double expected, long double given) {
+  auto const off = static_cast<long double>(x.high()) - expected + static_cast<long double>(x.low());
+  EXPECT_LE(std::abs(off), of_library * std::abs(expected)) << static_cast<double>(given);
+}
+
+TEST_F(two_doubles_test, have_functions_of_64_bits) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<long double> any(-40, 40);
+  for (int i = 0; i < 2000; ++i) {
+    auto const x = any(random), y = std::abs(any(random));
+    expect_near(exp(two_doubles(x)), std::exp(static_cast<long double>(x)), x);
+    expect_near(exp2(two_doubles(x)), std::exp2(x), x);
+    expect_near(log(two_doubles(y)), std::log(y), y);
+    expect_near(sqrt(two_doubles(y)), std::sqrt(y), y);
+    expect_near(cosh(two_doubles(x)), std::cosh(x), x);
+    expect_near(pow(two_doubles(y), two_doubles(x / 40)), std::pow(y, x / 40), y);
+    expect_near(two_doubles(x) / y, x / y, x);
+    expect_near(two_doubles(x) * y, x * y, x);
+    for (auto const z : {x, std::floor(x), std::floor(x) + 0x1p-60L, -0x1p-60L, 0x1p60L + 7}) {
+      EXPECT_EQ(static_cast<long double>(floor(two_doubles(z))), std::floor(z));
+      EXPECT_EQ(static_cast<long double>(ceil(two_doubles(z))), std::ceil(z));
+      EXPECT_EQ(static_cast<std::int64_t>(two_doubles(z)), static_cast<std::int64_t>(z));
+    }
+  }
+}
+
+TEST_F(two_doubles_test, hold_every_int64) {
+  for (auto const n : {std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::max(),
+                       std::numeric_limits<std::int64_t>::min(), (std::int64_t{1} << 53) + 1, -(std::int64_t{1} << 32) - 1}) {
+    EXPECT_EQ(static_cast<long double>(two_doubles(n)), static_cast<long double>(n));
+  }
+  EXPECT_EQ(static_cast<long double>(two_doubles(~std::uint64_t{0})), static_cast<long double>(~std::uint64_t{0}));
+  EXPECT_EQ(static_cast<double>(two_doubles(~std::uint32_t{0})), 0x1p32 - 1);
+}
+
+TEST_F(two_doubles_test, turn_by_every_position) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 2000; ++i) {
+    auto const position = static_cast<std::int64_t>(random()) >> (random() % 64);
+    auto const frequency = std::ldexp(static_cast<double>(random() >> 11), -53 - static_cast<int>(random() % 20));
+    auto const angle = static_cast<long double>(position) * frequency,
+               lost = std::fma(static_cast<long double>(position), static_cast<long double>(frequency), -angle);
+    auto const ours = oracle::angle_at(two_doubles(position), two_doubles(frequency)).rounded;
+    auto const off = [](two_doubles x, long double y) { return std::abs(static_cast<double>(x - two_doubles(y))); };
+    EXPECT_LE(off(oracle::cosine(ours), std::cos(angle) * std::cos(lost) - std::sin(angle) * std::sin(lost)), 0x1p-62)
+        << position << " * " << frequency;
+    EXPECT_LE(off(oracle::sine(ours), std::sin(angle) * std::cos(lost) + std::cos(angle) * std::sin(lost)), 0x1p-62)
+        << position << " * " << frequency;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,52 @@
+#pragma once
+
+/// The numbers that oracles compute with: of 64 bits or more, with functions as exact. long double, but where that is a double (32-bit
+/// ARM) or has the functions of double (WebAssembly): there two doubles.
+
+#include <math.h>
+
+#include <cmath>
+#include <limits>
+
+#if defined(__wasm__) || __LDBL_MANT_DIG__ == 53
+#include "two_doubles.hpp"
+
+namespace oracle {
+
+using wide = two_doubles;
+inline constexpr double wide_epsilon = 0x1p-98;
+
+}  // namespace oracle
+
+#else
+
+namespace oracle {
+
+using wide = long double;
+#if __LDBL_MANT_DIG__ == 106  // PowerPC's two doubles, whose epsilon is the smallest double
+inline constexpr double wide_epsilon = 0x1p-98;
+#else
+inline constexpr double wide_epsilon = static_cast<double>(std::numeric_limits<long double>::epsilon());
+#endif
+inline constexpr wide pi = 3.14159265358979323846264338327950288L;
+
+using std::abs, std::ceil, std::cosh, std::exp, std::exp2, std::floor, std::log, std::pow, std::round, std::sqrt;
+
+// The C functions, called where no compiler sees which: under -ffast-math g++ would take the x87's fcos and fsin, which
+// are wrong far from 0, and clang++ a product and a sum for fma.
+inline wide (*volatile const cosine)(wide) = ::cosl;
+inline wide (*volatile const sine)(wide) = ::sinl;
+inline wide (*volatile const fused)(wide, wide, wide) = ::fmal;
+
+/// position * frequency radians, and what rounding it lost: a large position times a 53-bit frequency does not fit long double.
+struct angle_parts {
+  wide rounded, lost;
+};
+inline angle_parts angle_at(wide position, wide frequency) {
+  const wide rounded = position * frequency;
+  return {.rounded = rounded, .lost = fused(position, frequency, -rounded)};
+}
+
+}  // namespace oracle
+
+#endif
