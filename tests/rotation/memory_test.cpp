@@ -1,0 +1,188 @@
+// The kernel touches the bytes of its heads, rows and weights, and no others: it works between pages that nobody may touch, and in heap
+// blocks of exactly its bytes, whose ends AddressSanitizer watches.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/rotation/rotate.hpp"
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace {
+
+using posenc::arithmetic_t;
+using posenc::bfloat16;
+using posenc::half;
+using posenc::halves;
+using posenc::heads_view;
+using posenc::interleaved;
+using posenc::rotary_block;
+using posenc::rotation_of;
+
+// Where a buffer lies: against the guard above it, against the one below, a byte away from either, or in a heap block of its own.
+enum class place { below_guard, above_guard, on_the_heap, a_byte_below_guard, a_byte_above_guard };
+
+// The last two begin at an odd byte: UndefinedBehaviorSanitizer takes that for an error, and other CPUs may refuse it.
+constexpr std::size_t places =
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+    5;
+#else
+    3;
+#endif
+
+// Memory for one buffer at a time.
+class guarded_buffer {
+ public:
+  guarded_buffer() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), size_((least_size + page_ - 1) / page_ * page_) {
+    auto* const all = mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) return;
+    first_ = static_cast<std::byte*>(all) + page_;
+    is_open_ = mprotect(first_, size_, PROT_READ | PROT_WRITE) == 0;
+  }
+  guarded_buffer(guarded_buffer const&) = delete;
+  guarded_buffer& operator=(guarded_buffer const&) = delete;
+  ~guarded_buffer() {
+    if (first_ != nullptr) munmap(first_ - page_, size_ + 2 * page_);
+  }
+
+  bool is_open() const { return is_open_; }
+
+  template <class T>
+  T* put(place at, std::vector<T> const& numbers) {
+    auto const bytes = numbers.size() * sizeof(T);
+    heap_.reset();
+    auto* to = first_;
+    if (at == place::a_byte_above_guard) to = first_ + 1;
+    if (at == place::below_guard) to = first_ + size_ - bytes;
+    if (at == place::a_byte_below_guard) to = first_ + size_ - bytes - 1;
+    if (at == place::on_the_heap) heap_ = std::make_unique<std::byte[]>(bytes), to = heap_.get();
+    std::memcpy(to, numbers.data(), bytes);
+    return reinterpret_cast<T*>(to);
+  }
+
+ private:
+  static constexpr std::size_t least_size = 16 * 1024;
+  std::size_t page_, size_;
+  std::byte* first_ = nullptr;
+  bool is_open_ = false;
+  std::unique_ptr<std::byte[]> heap_;
+};
+
+template <class T>
+std::vector<T> taken(T const* from, std::size_t count) {
+  std::vector<T> result(count);
+  std::memcpy(static_cast<void*>(result.data()), static_cast<void const*>(from), count * sizeof(T));
+  return result;
+}
+
+// Which dims of a head turn.
+struct rotary_case {
+  std::size_t head_dim, pairs;
+  rotary_block block;
+  std::vector<posenc::pair_range> turning;
+};
+
+// Every head_dim with all the pairs that it has room for; two of five again with about half of them, of which some stand.
+std::vector<rotary_case> rotary_cases() {
+  std::vector<rotary_case> result;
+  for (std::size_t head_dim = 2; head_dim <= 140; ++head_dim) {
+    auto const all = head_dim / 2, some = (head_dim + 2) / 4;
+    result.push_back({head_dim, all, head_dim % 4 == 3 ? rotary_block::last() : rotary_block::first(), {{0, all}}});
+    if (head_dim % 5 == 0) result.push_back({head_dim, some, rotary_block::last(), {{0, some / 2}, {some - some / 4, some}}});
+    if (head_dim % 5 == 2) result.push_back({head_dim, some, rotary_block::from(head_dim / 8), {{some / 3, some}}});
+  }
+  return result;
+}
+
+constexpr std::size_t tokens = 2, heads = 2;
+
+/// Source and target are one in place. A weight a dim: the norm's, or null for none.
+template <class From, class To, class S, class T>
+void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* cos_sin, arithmetic_t<T> const* weight) {
+  posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, tokens, c.pairs, c.turning);
+  heads_view<S> const from(source, {tokens, heads, c.head_dim});
+  heads_view<T> const to(target, {tokens, heads, c.head_dim});
+  auto const plain = rotation_of<From, To>(from, to).block(c.block);
+  if (weight == nullptr) return posenc::rotate(rows, plain);
+  posenc::rotate(rows, plain.norm({{weight, c.head_dim}, arithmetic_t<T>(0x1p-20)}));
+}
+
+// Guarded heads get the bits that they get where there is room around everything.
+template <class From, class To, class S, class T>
+void expect_keeps_to_its_bytes(bool in_place, bool normed) {
+  using real = arithmetic_t<T>;
+  static guarded_buffer sources, targets, rows, weights;
+  ASSERT_TRUE(sources.is_open() && targets.is_open() && rows.is_open() && weights.is_open());
+  for (auto const& c : rotary_cases()) {
+    auto const count = tokens * heads * c.head_dim;
+    auto const source = numbers::random<S>(count, 1);
+    auto const cos_sin = numbers::random<real>(tokens * 2 * c.pairs, 2), weight = numbers::random<real>(c.head_dim, 3);
+    std::vector<T> target(count), expected;
+    if constexpr (std::is_same_v<S, T>) target = in_place ? source : target;
+    for (std::size_t at = 0; at <= places; ++at) {
+      bool const is_roomy = at == 0;
+      constexpr std::size_t room = 64;  // numbers
+      auto const put = [&](guarded_buffer& guarded, auto const& numbers, auto& roomy) {
+        if (!is_roomy) return guarded.put(static_cast<place>(at - 1), numbers);
+        roomy.resize(room), roomy.insert(roomy.end(), numbers.begin(), numbers.end()), roomy.resize(roomy.size() + room);
+        return roomy.data() + room;
+      };
+      std::vector<S> roomy_source;
+      std::vector<T> roomy_target;
+      std::vector<real> roomy_cos_sin, roomy_weight;
+      auto* const to = put(targets, target, roomy_target);
+      auto* from = put(sources, source, roomy_source);
+      if constexpr (std::is_same_v<S, T>) from = in_place ? to : from;
+      rotate<From, To>(c, from, to, put(rows, cos_sin, roomy_cos_sin), normed ? put(weights, weight, roomy_weight) : nullptr);
+      if (is_roomy) {
+        expected = taken(to, count);
+        continue;
+      }
+      ASSERT_TRUE(numbers::same_bits(taken(to, count), expected))
+          << "head_dim " << c.head_dim << ", " << c.pairs << " pairs, place " << at - 1;
+      ASSERT_TRUE(in_place || numbers::same_bits(taken(from, count), source)) << "the source changed";
+    }
+  }
+}
+
+TEST(memory, of_others_is_not_touched_in_place_or_elsewhere) {
+  numbers::in_every_format([]<class T>() {
+    for (bool const in_place : {true, false}) {
+      for (bool const normed : {false, true}) {
+        SCOPED_TRACE(testing::Message() << (in_place ? "in place" : "elsewhere") << (normed ? ", normed" : ""));
+        expect_keeps_to_its_bytes<halves, halves, T, T>(in_place, normed);
+        expect_keeps_to_its_bytes<interleaved, interleaved, T, T>(in_place, normed);
+      }
+    }
+  });
+}
+
+TEST(memory, of_others_is_not_touched_in_another_layout) {
+  numbers::in_every_format([]<class T>() {
+    for (bool const normed : {false, true}) {
+      expect_keeps_to_its_bytes<halves, interleaved, T, T>(false, normed);
+      expect_keeps_to_its_bytes<interleaved, halves, T, T>(false, normed);
+    }
+  });
+}
+
+TEST(memory, of_others_is_not_touched_in_another_type) {
+  for (bool const normed : {false, true}) {
+    expect_keeps_to_its_bytes<halves, halves, float, bfloat16>(false, normed);
+    expect_keeps_to_its_bytes<interleaved, interleaved, bfloat16, half>(false, normed);
+    expect_keeps_to_its_bytes<halves, interleaved, half, float>(false, normed);
+  }
+}
+
+}  // namespace
+#endif
