@@ -108,6 +108,16 @@ void for_shapes_of_treatments(Act&& act) {
   for (auto const [pairs, rest] : {std::array<std::size_t, 2>{1, 0}, {5, 3}, {32, 0}, {45, 33}, {64, 64}, {131, 0}}) act(pairs, rest);
 }
 
+TEST(rotation, elsewhere_without_norm_or_scale_copies_the_dims_that_it_does_not_turn) {
+  in_every_format_and_layout([]<class T, class Layout>() {
+    treatment const t{with_some_pairs_standing(9), rotary_block::from(2)};
+    placed_heads<T> source({2, 3, 23}, arrangement::padded, 0, 1), target({2, 3, 23}, arrangement::dense, 0, 2);
+    auto const before = target.memory;
+    rotate(cos_sin_rows<arithmetic_t<T>>(t.f, two_positions), rotation_of<Layout>(source.view(), target.view()).block(t.block));
+    EXPECT_TRUE((are_treated<Layout, Layout>(source, target, before, two_positions, t)));
+  });
+}
+
 TEST(rotation, in_place_norms_and_scales_all_dims_of_heads) {
   in_every_format_and_layout([]<class T, class Layout>() {
     for_shapes_of_treatments([](std::size_t pairs, std::size_t rest) {
