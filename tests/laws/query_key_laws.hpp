@@ -37,23 +37,28 @@ double error_of_a_number(double gain) {
   return tolerance::of_rotated<T>(1, 1, gain * std::numbers::sqrt2, gain);
 }
 
-/// Near, negative, and beyond a million.
+/// Where an encoding is asked: near, negative, and beyond a million, where it does not know fewer positions.
+struct places {
+  std::vector<std::int64_t> starts{0, 1, 17, -5, 1'000'000, -1'000'000, 1'234'567};
+  std::vector<std::int64_t> positions{7, -2, 1'000'003, 7, 0, 5, 1, -7, 4095};
+};
+
 template <posenc::acts_on_queries_and_keys E>
-void inner_products_depend_on_distance_alone(E const& encoding, std::size_t head_dim, double gain) {
+void inner_products_depend_on_distance_alone(E const& encoding, std::size_t head_dim, double gain, places const& at) {
   numbers::in_float_and_double([&]<class T>() {
     auto const q = numbers::random<T>(head_dim, 1), k = numbers::random<T>(head_dim, 2);
     // Two sums of products of two numbers, none beyond sqrt 2, each off by that error.
     auto const n = static_cast<double>(head_dim);
     auto const tolerance = 2 * n * (2 * gain * std::numbers::sqrt2 + error_of_a_number<T>(gain)) * error_of_a_number<T>(gain);
     for (std::int64_t const distance : {0, 1, 2, 63, 5000, -3}) {
-      double at_zero = 0;
-      for (std::int64_t const start : {0, 1, 17, -5, 1'000'000, -1'000'000, 1'234'567}) {
+      double at_first = 0;
+      for (auto const start : at.starts) {
         auto const q_t = numbers::exact(queries_at(encoding, q, {start + distance}));
         auto const k_s = numbers::exact(keys_at(encoding, k, {start}));
         long double product = 0;
         for (std::size_t i = 0; i < head_dim; ++i) product += static_cast<long double>(q_t[i]) * static_cast<long double>(k_s[i]);
-        if (start == 0) at_zero = static_cast<double>(product);
-        EXPECT_NEAR(static_cast<double>(product), at_zero, tolerance) << "distance " << distance << " from " << start;
+        if (start == at.starts.front()) at_first = static_cast<double>(product);
+        EXPECT_NEAR(static_cast<double>(product), at_first, tolerance) << "distance " << distance << " from " << start;
       }
     }
   });
@@ -61,7 +66,7 @@ void inner_products_depend_on_distance_alone(E const& encoding, std::size_t head
 
 /// Up to the attention factor.
 template <posenc::acts_on_queries_and_keys E>
-void position_zero_is_the_identity(E const& encoding, std::size_t head_dim, double gain) {
+void position_zero_is_the_identity(E const& encoding, std::size_t head_dim, double gain, places const&) {
   numbers::in_every_format([&]<class T>() {
     auto const x = numbers::random<T>(head_dim);
     for (auto const& encoded : {queries_at(encoding, x, {0}), keys_at(encoding, x, {0})}) {
@@ -77,7 +82,7 @@ void position_zero_is_the_identity(E const& encoding, std::size_t head_dim, doub
 }
 
 template <posenc::acts_on_queries_and_keys E>
-void norms_are_kept(E const& encoding, std::size_t head_dim, double gain) {
+void norms_are_kept(E const& encoding, std::size_t head_dim, double gain, places const& at) {
   numbers::in_every_format([&]<class T>() {
     auto const norm = [](std::vector<T> const& x) {
       long double squares = 0;
@@ -86,7 +91,7 @@ void norms_are_kept(E const& encoding, std::size_t head_dim, double gain) {
     };
     auto const x = numbers::random<T>(head_dim);
     auto const tolerance = std::sqrt(static_cast<double>(head_dim)) * error_of_a_number<T>(gain);  // the norm of the errors
-    for (std::int64_t const position : {1, -7, 4095, 1'000'003}) {
+    for (auto const position : at.positions) {
       EXPECT_NEAR(norm(queries_at(encoding, x, {position})), gain * norm(x), tolerance) << "at " << position;
       EXPECT_NEAR(norm(keys_at(encoding, x, {position})), gain * norm(x), tolerance) << "at " << position;
     }
@@ -95,9 +100,9 @@ void norms_are_kept(E const& encoding, std::size_t head_dim, double gain) {
 
 /// In any order, and whatever the other tokens and heads are.
 template <posenc::acts_on_queries_and_keys E>
-void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_dim, double) {
+void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_dim, double, places const& at) {
   numbers::in_every_format([&]<class T>() {
-    std::vector<std::int64_t> const positions{7, -2, 1'000'003, 7, 0, 5};
+    auto const& positions = at.positions;
     constexpr std::size_t heads = 2;
     auto const x = numbers::random<T>(positions.size() * heads * head_dim);
     auto q = x, k = x;

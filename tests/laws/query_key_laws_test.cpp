@@ -7,7 +7,10 @@
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/resonance.hpp"
 #include "posenc/frequency/yarn.hpp"
+#include "posenc/query_key/m_rope.hpp"
+#include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/xpos.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 
 namespace {
@@ -18,12 +21,29 @@ frequencies scaled(frequencies const& f, double attention_factor) {
   return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, attention_factor);
 }
 
-/// Every encoding of queries and keys, in some configurations: one line each. The head_dim, and the attention factor if there is one.
+/// What an encoding promises beyond what all do.
+enum promise : unsigned {
+  of_distance = 1,       ///< inner products depend on query - key, not on where they stand
+  identity_at_zero = 2,  ///< position 0 changes nothing but by the attention factor
+  norm_kept = 4,         ///< up to the attention factor
+};
+constexpr unsigned rotation_by_position = of_distance | identity_at_zero | norm_kept;
+
+/// The prompt of a model that sees: a word, an image of 2 x 2 patches, a word; 3 axes, of 8, 4 and 4 pairs.
+m_rope<halves> m_rope_of_a_prompt() {
+  axis_positions<std::int64_t> const prompt(
+      std::vector<std::vector<std::int64_t>>{{0, 1, 1, 1, 1, 3}, {0, 1, 1, 2, 2, 3}, {0, 1, 2, 1, 2, 3}});
+  return {geometric(32, 1e6), contiguous_axes(std::vector<std::size_t>{8, 4, 4}), prompt, -2};
+}
+
+/// Every encoding of queries and keys, in some configurations: one line each. The head_dim, the attention factor or 1, and for those that
+/// are more than rope what they promise and where. The law is seen by those that promise all that it is about.
 template <class Law>
-void for_every_encoding(Law const& law) {
-  auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t head_dim, double gain = 1) {
+void for_every_encoding(unsigned promised, Law const& law) {
+  auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t head_dim, double gain = 1,
+                                 unsigned promises = rotation_by_position, laws::places const& at = {}) {
     SCOPED_TRACE(name);
-    law(encoding, head_dim, gain);
+    if ((promises & promised) == promised) law(encoding, head_dim, gain, at);
   };
   obey("rope, Llama 2", rope<halves>(geometric(128, 1e4)), 128);
   obey("rope, interleaved", rope<interleaved>(geometric(128, 5e5)), 128);
@@ -41,25 +61,32 @@ void for_every_encoding(Law const& law) {
   obey("p-RoPE of p 0", p_rope(64, 1e4, 0), 64);
   obey("one after another", scheme(rope<halves>(geometric(64, 1e4)), rope<halves>(geometric(64, 1e6)), adaptive_temperature{}), 64);
   obey("nope", nope(), 64);
+  obey("m_rope, an image and the text behind it", m_rope_of_a_prompt(), 32, 1, rotation_by_position,
+       {.starts = {9, 10, 17, 1'000'000, 1'234'567}, .positions = {7, 2, 1'000'003, 7, 0, 5, 3}});
+  // A key that comes 3 tokens after its query gains zeta^(-3 / 512) < 1.01 on it.
+  laws::places const near{.starts = {0, 1, 17, -5, 2000, -2000}, .positions = {7, -2, 1003, 7, 0, 5}};
+  obey("xpos", xpos<halves>(geometric(64, 1e4)), 64, 1.01, of_distance, near);
+  obey("xpos, interleaved, at its center", xpos<interleaved>(geometric(64, 1e4)), 64, 1, identity_at_zero, near);
+  auto const by_thousand = [](std::int64_t p) { return p + 1000; };
+  obey("remapped, moved", remapped(rope<halves>(geometric(64, 1e4)), by_thousand, by_thousand), 64, 1, of_distance | norm_kept);
+  auto const by_fours = [](std::int64_t p) { return p / 4; };
+  obey("remapped, squashed", remapped(rope<interleaved>(geometric(64, 1e4)), by_fours, by_fours), 64, 1, identity_at_zero | norm_kept);
 }
 
 TEST(query_key_laws, inner_products_depend_on_distance_alone) {
-  for_every_encoding(
-      []<class E>(E const& e, std::size_t head_dim, double gain) { laws::inner_products_depend_on_distance_alone(e, head_dim, gain); });
+  for_every_encoding(of_distance, [](auto const&... of) { laws::inner_products_depend_on_distance_alone(of...); });
 }
 
 TEST(query_key_laws, position_zero_is_the_identity_up_to_the_attention_factor) {
-  for_every_encoding(
-      []<class E>(E const& e, std::size_t head_dim, double gain) { laws::position_zero_is_the_identity(e, head_dim, gain); });
+  for_every_encoding(identity_at_zero, [](auto const&... of) { laws::position_zero_is_the_identity(of...); });
 }
 
 TEST(query_key_laws, norms_are_kept_up_to_the_attention_factor) {
-  for_every_encoding([]<class E>(E const& e, std::size_t head_dim, double gain) { laws::norms_are_kept(e, head_dim, gain); });
+  for_every_encoding(norm_kept, [](auto const&... of) { laws::norms_are_kept(of...); });
 }
 
 TEST(query_key_laws, each_token_is_encoded_by_its_position_in_any_order) {
-  for_every_encoding(
-      []<class E>(E const& e, std::size_t head_dim, double gain) { laws::each_token_is_encoded_by_its_position(e, head_dim, gain); });
+  for_every_encoding(0, [](auto const&... of) { laws::each_token_is_encoded_by_its_position(of...); });
 }
 
 TEST(query_key_laws, layouts_are_equal_up_to_their_permutation) {
