@@ -16,6 +16,7 @@
 #include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
 #include "posenc/core/bfloat16.hpp"        // bfloat16 in two bytes
 #include "posenc/core/storage.hpp"         // and an engine's own 16-bit types
+#include "posenc/core/require.hpp"         // finite or not, under -ffast-math too; how errors are worded
 #include "posenc/core/target.hpp"          // the inline namespace, named by the target: one program for several instruction sets
 
 // frequency: how fast each pair turns
@@ -41,6 +42,8 @@
 
 // rotation: from positions to rotated heads (xsimd)
 #include "posenc/rotation/phase.hpp"                  // exact angles, in integers
+#include "posenc/rotation/phase_lanes.hpp"            // those of a register of pairs
+#include "posenc/rotation/row_writer.hpp"             // what may be a position
 #include "posenc/rotation/cos_sin_view.hpp"           // rows of cosines and sines that somebody owns
 #include "posenc/rotation/cos_sin_rows.hpp"           // a row of cosines and sines a token
 #include "posenc/rotation/cos_sin_table.hpp"          // rows for the price of reading them
@@ -91,6 +94,7 @@
 
 // attention: the four sites together (Eigen)
 #include "posenc/attention/mask.hpp"       // which keys a query sees
+#include "posenc/attention/arguments.hpp"  // its options
 #include "posenc/attention/attention.hpp"  // the reference
 #include "posenc/attention/merge.hpp"      // of keys that were split
 #include "posenc/attention/gradients.hpp"  // of q, k and v

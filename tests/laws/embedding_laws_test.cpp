@@ -51,6 +51,7 @@ void for_every_table(Law const& law) {
   obey("learned", learned<float>(table, 10), 10);
   obey("learned, in 16 bits, the first two for none", learned<half>(halves_table, 10, 2), 10);
   obey("fairseq's", fairseq_sinusoidal(17, 1), 17);
+  obey("a grid of one's own", sin_cos_grid<interleaved>({{2, geometric(8, 1e4)}, {3, geometric(10, 100), 0.5, 2}}, {1, 0}), 18);
   obey("MAE's", mae_sin_cos(2, 3, 16), 16);
   obey("a ViT's", vit_sin_cos(3, 2, 16), 16);
   obey("CogVideoX's", cogvideox_sin_cos(3, 1, 2, 32), 32);

@@ -33,6 +33,7 @@ void for_every_sharpening_encoding(Law const& law) {
   obey("log n, trained with 1024 tokens", log_n(1024));
   obey("log n by position", log_n_by_position(1024));
   obey("Llama 4", llama4_temperature());
+  obey("a temperature by position", position_temperature{.scale = 0.2, .floor_scale = 3, .offset = 10});
   obey("Mistral", mistral_temperature(0.1, 16'384));
   obey("several", scheme(alibi(2), adaptive_temperature{}, log_n(100)));
   obey("twice", scheme(adaptive_temperature{}, scheme(adaptive_temperature{})));

@@ -1,0 +1,3 @@
+namespace posenc::inline POSENC_TARGET::detail {
+struct hidden {};
+}  // namespace posenc::detail

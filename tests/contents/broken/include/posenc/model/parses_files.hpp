@@ -1,0 +1,3 @@
+namespace posenc::inline POSENC_TARGET {
+struct parser {};
+}  // namespace posenc

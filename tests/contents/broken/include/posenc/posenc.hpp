@@ -1,0 +1,2 @@
+// contents
+#include "posenc/score/listed.hpp"

@@ -1,0 +1,7 @@
+namespace posenc::inline POSENC_TARGET {
+struct lawful {};
+struct lawless {};
+static_assert(acts_on_scores<lawful> && acts_on_scores<lawless>);
+inline lawful made_lawful() { return {}; }
+static_assert(acts_on_softmax<decltype(made_lawful())>);
+}  // namespace posenc

@@ -1,0 +1,2 @@
+  obey("lawful", lawful(), 1);
+  lawless never_obeys;

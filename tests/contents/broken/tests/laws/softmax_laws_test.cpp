@@ -1,0 +1,1 @@
+  obey("unmade_lawful", not_made_lawful());
