@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -199,6 +200,26 @@ TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
       attention(view, view, view, nope(), {.query_positions = positions{3}, .key_positions = positions{4}, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(result.outputs, std::vector<float>(8)));
   EXPECT_TRUE(numbers::same_bits(result.weights, std::vector<float>(1)));
+}
+
+/// Masked is a mask's word, not a magnitude's.
+TEST(attention, a_key_with_a_score_as_low_as_numbers_are_is_seen) {
+  numbers::in_float_and_double([]<class T>() {
+    for (T const score : {T(-2e38), std::numeric_limits<T>::lowest()}) {
+      for (std::size_t const queries : {1u, 12u}) {
+        std::vector<T> const q(queries, T{1}), k{score}, v{7};
+        positions const at(queries, 3);
+        for (auto const& encoding : {scheme(constant_temperature(1)), scheme(constant_temperature(2))}) {
+          auto const result =
+              attention(heads_view<T const>(q.data(), {queries, 1, 1}), heads_view<T const>(k.data(), {1, 1, 1}),
+                        heads_view<T const>(v.data(), {1, 1, 1}), encoding, {.scale = 1, .query_positions = at, .keep_weights = true});
+          EXPECT_EQ(result.outputs, std::vector<T>(queries, T{7}));
+          EXPECT_EQ(result.weights, std::vector<T>(queries, T{1}));
+          for (auto const lse : result.log_sum_exp) EXPECT_TRUE(is_finite(lse));
+        }
+      }
+    }
+  });
 }
 
 TEST(attention, reads_any_strides) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/softmax/constant_temperature.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -88,6 +90,27 @@ TEST(merge, of_rows_that_see_nothing_is_0_and_minus_infinity) {
   auto const some = part(x, 0, keys);
   EXPECT_TRUE(numbers::same_bits(merge(some, none).outputs, some.outputs));
   EXPECT_EQ(merge(none, some).log_sum_exp, some.log_sum_exp);
+}
+
+/// Scores times beta beyond the range of doubles: of the values of 1 and 3 and of 5, each part has seen its own.
+TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
+  constexpr auto lowest = std::numeric_limits<double>::lowest();
+  std::vector<double> const q{1}, v{1, 3, 5};
+  std::vector<std::int64_t> const at{0};
+  constant_temperature const beta(10);
+  auto const attended = [&](std::vector<double> const& k, std::size_t first, std::size_t count) {
+    return attention(heads_view<double const>(q.data(), {1, 1, 1}), heads_view<double const>(k.data() + first, {count, 1, 1}),
+                     heads_view<double const>(v.data() + first, {count, 1, 1}), beta,
+                     {.visible = mask::full, .scale = 1, .query_positions = at});
+  };
+  std::vector<double> const low{lowest, lowest, lowest}, high{-lowest, -lowest, lowest};
+  for (std::size_t const split : {0u, 2u, 3u}) {
+    auto const merged = merge(attended(low, 0, split), attended(low, split, 3 - split));
+    EXPECT_EQ(merged.outputs[0], split == 2 ? 3.5 : 3) << "of log_sum_exp alike each counts as one";
+    EXPECT_EQ(merged.log_sum_exp[0], lowest);
+    EXPECT_EQ(merge(attended(high, 0, split), attended(high, split, 3 - split)).outputs[0], 2);
+    EXPECT_EQ(merge(attended(high, split, 3 - split), attended(high, 0, split)).log_sum_exp[0], -lowest);
+  }
 }
 
 TEST(merge, refuses_other_shapes) {

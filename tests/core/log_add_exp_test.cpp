@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "non_numbers.hpp"
+
 namespace {
 
-using posenc::detail::log_add_exp;
+using posenc::detail::is_negative_infinity, posenc::detail::log_add_exp;
 
 TEST(log_add_exp, is_the_logarithm_of_both) {
   for (double const a : {-40.0, -1.0, 0.0, 0.5, 30.0}) {
@@ -20,10 +22,30 @@ TEST(log_add_exp, is_the_logarithm_of_both) {
 }
 
 TEST(log_add_exp, of_nothing_is_the_other) {
-  constexpr auto nothing = std::numeric_limits<double>::lowest();
+  auto const nothing = minus_infinity();
   EXPECT_EQ(log_add_exp(nothing, 2), 2);
   EXPECT_EQ(log_add_exp(-1e300, nothing), -1e300);
-  EXPECT_EQ(log_add_exp(nothing, nothing), nothing);
+  EXPECT_TRUE(is_negative_infinity(log_add_exp(nothing, nothing)));
+}
+
+TEST(log_add_exp, of_the_lowest_and_the_largest_numbers_is_a_number) {
+  constexpr auto lowest = std::numeric_limits<double>::lowest(), most = std::numeric_limits<double>::max();
+  EXPECT_EQ(log_add_exp(lowest, lowest), lowest);
+  EXPECT_EQ(log_add_exp(lowest, minus_infinity()), lowest);
+  EXPECT_EQ(log_add_exp(lowest, 2), 2);
+  EXPECT_EQ(log_add_exp(most, lowest), most);
+  EXPECT_EQ(log_add_exp(most, most), most);
+}
+
+TEST(is_negative_infinity, is_true_of_it_alone) {
+  EXPECT_TRUE(is_negative_infinity(minus_infinity()));
+  EXPECT_TRUE(is_negative_infinity(static_cast<float>(minus_infinity())));
+  for (double const x : {std::numeric_limits<double>::lowest(), -1e300, -0.0, 0.0, 1.0, infinity(), not_a_number(), -not_a_number()})
+    EXPECT_FALSE(is_negative_infinity(x)) << x;
+  for (float const x : {std::numeric_limits<float>::lowest(), -2e38f, 0.0f, static_cast<float>(infinity())})
+    EXPECT_FALSE(is_negative_infinity(x)) << x;
+  static_assert(is_negative_infinity(posenc::detail::negative_infinity<float>) &&
+                is_negative_infinity(posenc::detail::negative_infinity<double>));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -177,7 +178,7 @@ TEST(softmax, where_every_key_is_masked_every_weight_is_0_and_so_are_the_statist
 
 TEST(softmax, one_key_has_all_the_weight_and_no_entropy) {
   numbers::in_float_and_double([]<class T>() {
-    for (T const score : {T(0), T(-7.5), T(1e30), T(-1e30)}) {
+    for (T const score : {T(0), T(-7.5), T(1e30), T(-1e30), T(-2e38), std::numeric_limits<T>::lowest()}) {
       for (auto const& scores : {std::vector<T>{score}, std::vector<T>{masked_score<T>, score, masked_score<T>}}) {
         auto weights = weights_of(scores);
         EXPECT_EQ(std::ranges::max(weights), 1);
@@ -199,9 +200,37 @@ TEST(softmax, huge_scores_neither_overflow_nor_count_as_masked) {
     EXPECT_EQ(row.max, static_cast<double>(T(1e30)));
     EXPECT_NEAR(row.entropy, std::log(2), tolerance::of_entropy<T>(std::log(2), 5));
     EXPECT_EQ(row.log_sum_exp, row.max);
-    for (auto& x : scores) x = T(-1e30);
-    EXPECT_EQ(weights_of(scores), std::vector<T>(5, T(1) / 5));
+    for (T const low : {T(-1e30), std::numeric_limits<T>::lowest()}) {
+      for (auto& x : scores) x = low;
+      EXPECT_EQ(weights_of(scores), std::vector<T>(5, T(1) / 5));
+      EXPECT_EQ(weights_of(scores, 1e-320), std::vector<T>(5, T(1) / 5));
+      EXPECT_EQ(seen(scores).keys, 5u);
+    }
   });
+}
+
+/// Where a double does not hold the sum's share in log_sum_exp.
+TEST(softmax, huge_scores_beside_a_sink_share_what_there_is) {
+  for (double const score : {1e20, 1e300, std::numeric_limits<double>::max()}) {
+    for (double const sink : {no_sink, std::numeric_limits<double>::lowest(), 0.0, 1e19}) {
+      std::vector<double> scores{score, score, 0};
+      softmax(std::span(scores), seen(scores), 1, sink);
+      EXPECT_EQ(scores, (std::vector<double>{0.5, 0.5, 0})) << score << ' ' << sink;
+    }
+  }
+  std::vector<double> low{-1e20, -1e20};
+  softmax(std::span(low), seen(low), 1, 0);
+  EXPECT_EQ(low, (std::vector<double>{0, 0}));
+}
+
+TEST(softmax, a_sink_as_low_as_numbers_are_is_one) {
+  constexpr auto lowest = std::numeric_limits<double>::lowest();
+  std::vector<double> weights{lowest};
+  softmax(std::span(weights), seen(weights), 1, lowest);
+  EXPECT_EQ(weights[0], 0.5);
+  weights[0] = lowest;
+  softmax(std::span(weights), seen(weights), 1, no_sink);
+  EXPECT_EQ(weights[0], 1);
 }
 
 TEST(softmax, a_long_row_of_equal_scores_is_even) {
@@ -266,13 +295,13 @@ TEST(softmax, not_a_number_or_infinity_among_the_scores_makes_every_weight_not_a
   }
 }
 
-TEST(softmax, the_masked_score_is_minus_infinity_and_only_scores_that_low_are_masked) {
+TEST(softmax, the_masked_score_is_minus_infinity_and_no_other_is_masked) {
   numbers::in_float_and_double([]<class T>() {
     T const minus_infinity = static_cast<T>(-infinity()), masked = masked_score<T>;
     EXPECT_EQ(std::memcmp(&masked, &minus_infinity, sizeof(T)), 0);
     EXPECT_TRUE(is_masked(masked_score<T>));
-    EXPECT_TRUE(is_masked(std::numeric_limits<T>::lowest()));
-    for (T const score : {std::numeric_limits<T>::lowest() / 2, T(-1e30), T(0), T(1e30), std::numeric_limits<T>::max()})
+    EXPECT_TRUE(is_masked(minus_infinity)) << "whoever says so";
+    for (T const score : {std::numeric_limits<T>::lowest(), T(-2e38), T(-1e30), T(0), T(1e30), std::numeric_limits<T>::max()})
       EXPECT_FALSE(is_masked(score)) << score;
   });
 }

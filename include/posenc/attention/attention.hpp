@@ -21,7 +21,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// Dense; scores and weights are empty unless they were asked for. A query that sees no key has outputs of 0 and, without a sink, a
-/// log_sum_exp of -infinity.
+/// log_sum_exp of -infinity; of what was seen it is finite, a logarithm beyond the range of doubles being the largest or lowest of them.
 template <std::floating_point T>
 struct attention_result {
   std::vector<T> outputs;           ///< [queries][heads][value_dim]
@@ -75,7 +75,7 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
     return no_sink;
   };
   result.log_sum_exp.resize(queries * heads);
-  for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = detail::share_of({0, 0}, sink_of(i % heads)).log_sum_exp;
+  for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = sink_of(i % heads);
   if (queries == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
 
   // (1) embeddings, (2) queries and keys, (3) scores

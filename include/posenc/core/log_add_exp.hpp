@@ -2,17 +2,29 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <limits>
+#include <concepts>
+#include <cstdint>
 
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// ln(e^a + e^b), either of which may be nothing: -infinity, or as low as no logarithm is, for -ffast-math knows no infinity.
+/// The logarithm of nothing: by its bits, for -ffast-math knows none.
+template <std::floating_point T>
+inline constexpr T negative_infinity = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
+
+/// By the bits as well: a comparison of numbers would be folded under -ffast-math.
+constexpr bool is_negative_infinity(float x) noexcept { return std::bit_cast<std::uint32_t>(x) == 0xff80'0000; }
+constexpr bool is_negative_infinity(double x) noexcept { return std::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000; }
+
+/// ln(e^a + e^b), either of which may be -infinity, and however far apart they are.
 inline double log_add_exp(double a, double b) noexcept {
+  if (is_negative_infinity(a)) return b;
+  if (is_negative_infinity(b)) return a;
   auto const [less, more] = std::minmax(a, b);
-  return less < std::numeric_limits<double>::lowest() / 2 ? more : more + std::log1p(std::exp(less - more));
+  return more + std::log1p(std::exp(less - more));
 }
 
 }  // namespace posenc::detail

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -88,7 +87,7 @@ class scheme {
   }
   /// Of several sinks: what one would be that takes as much as all.
   double sink(std::size_t head) const requires(adds_sink<Encodings> || ...) {
-    double all = std::numeric_limits<double>::lowest();
+    double all = detail::negative_infinity<double>;
     for_each([&]<class E>(E const& e) {
       if constexpr (adds_sink<E>) all = detail::log_add_exp(all, e.sink(head));
     });

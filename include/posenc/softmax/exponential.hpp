@@ -11,6 +11,7 @@
 #include <numbers>
 #include <type_traits>
 
+#include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/lanes.hpp"
 
@@ -23,6 +24,12 @@ inline constexpr T lowest_exponent = std::same_as<T, float> ? T(-87) : T(-708);
 template <std::floating_point T>
 T exponential(one_lane<T>, T x) noexcept {
   return x < lowest_exponent<T> ? T{0} : std::exp(x);
+}
+
+/// 0 of -infinity, 1 of anything else.
+template <std::floating_point T>
+T one_unless_masked(one_lane<T>, T x) noexcept {
+  return is_negative_infinity(x) ? T{0} : T{1};
 }
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
@@ -76,6 +83,14 @@ requires has_registers<T>
                  infinity = whole{std::same_as<T, float> ? 0xff80'0000 : 0xfff0'0000'0000'0000};
   auto const is_low = bits_as<whole>(x) - bits(lowest + 1) < bits(infinity - lowest);
   return bits_as<T>(select(is_low, bits(whole{0}), bits_as<whole>(series * power)));
+}
+
+template <std::floating_point T>
+[[gnu::always_inline]] inline typename lanes<T>::number one_unless_masked(lanes<T>, typename lanes<T>::number const& x) noexcept {
+  using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
+  using bits = decltype(bits_as<whole>(x));
+  auto const is_masked = bits_as<whole>(x) == bits(std::bit_cast<whole>(negative_infinity<T>));
+  return bits_as<T>(select(is_masked, bits(whole{0}), bits(std::bit_cast<whole>(T{1}))));
 }
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/log_add_exp.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/row_statistics.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
@@ -22,18 +23,19 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The score of a key that is not seen: -infinity, by its bits, for -ffast-math knows none.
+/// The score of a key that is not seen: -infinity.
 template <std::floating_point T>
-inline constexpr T masked_score = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
+inline constexpr T masked_score = detail::negative_infinity<T>;
 
-/// True for -infinity, and for whatever is as low as no score is: a comparison with -infinity would be folded under -ffast-math.
+/// True for -infinity, and for no finite score, however low; under -ffast-math too. A score that is -infinity by itself, by a bias or
+/// because a product left the range of T, counts as masked.
 template <std::floating_point T>
 constexpr bool is_masked(T score) noexcept {
-  return score < std::numeric_limits<T>::lowest() / 2;
+  return detail::is_negative_infinity(score);
 }
 
-/// A logit that takes nothing.
-inline constexpr double no_sink = std::numeric_limits<double>::lowest();
+/// A logit that takes nothing: -infinity. Any finite one, however low, is a sink.
+inline constexpr double no_sink = detail::negative_infinity<double>;
 
 namespace detail {
 
@@ -108,7 +110,7 @@ exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max
     sum.add(e);
     if constexpr (Statistics) {
       exponents.add(lanes<T>::larger(exponent, number(lowest_exponent<T>)) * e);
-      keys.add(lanes<T>::one_if_above(x, number(std::numeric_limits<T>::lowest() / 2)));
+      keys.add(one_unless_masked(lanes<T>(), x));
     }
     if (++calls % 16 == 0) {
       sum.flush();
@@ -135,6 +137,11 @@ double weigh(T const* row, T* weights, std::size_t count, T max, double beta) no
 /// e^largest times the sum of the exponentials of a row.
 struct scaled_sum {
   double largest, sum;
+
+  /// Of exponents beta (x - max). A product beyond the range of doubles is the largest or lowest of them: -infinity would be nothing.
+  scaled_sum(double beta, double max, double its_sum) noexcept : largest(beta * max), sum(its_sum) {
+    if (!is_finite(largest) && is_finite(beta)) largest = std::copysign(std::numeric_limits<double>::max(), max);
+  }
 };
 
 struct row_share {
@@ -143,11 +150,17 @@ struct row_share {
 };
 
 inline row_share share_of(scaled_sum const& row, double sink) noexcept {
-  if (row.sum == 0) return {is_masked(sink) ? masked_score<double> : sink, 0};
+  if (row.sum == 0) return {sink, 0};
   auto const log_sum_exp = row.largest + std::log(row.sum);
   if (is_masked(sink)) return {log_sum_exp, 1 / row.sum};
-  auto const all = log_add_exp(log_sum_exp, sink);
-  return {all, std::exp(row.largest - all)};
+  return {log_add_exp(log_sum_exp, sink), 1 / (row.sum + std::exp(sink - row.largest))};
+}
+
+/// What makes weights of the exponentials of a row that is part of a longer one, or all of it: e^(largest - log_sum_exp), but no more than
+/// 1 / sum. Of large scores a double does not hold what the other keys add to log_sum_exp, and of the largest not even a difference.
+inline double share_within(scaled_sum const& row, double log_sum_exp) noexcept {
+  if (row.sum == 0) return 0;
+  return std::min(std::exp(row.largest - log_sum_exp), 1 / row.sum);
 }
 
 /// Statistics of a row whose exponentials were summed.
@@ -175,13 +188,13 @@ row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe
   auto const max = largest(x.data(), x.size());
   auto const top = static_cast<double>(max);
   if constexpr (!Temperature) {
-    return {x.data(), {top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials}};
+    return {x.data(), {1, top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials}};
   } else {
     if (memory.size() < x.size()) memory.resize(x.size() + x.size() / 2);
     auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
     double const beta = temperature(plain, top);
-    if (beta == 1) return {memory.data(), {top, plain.exponentials}};
-    return {x.data(), {beta * top, weigh(x.data(), x.data(), x.size(), max, beta)}};
+    if (beta == 1) return {memory.data(), {1, top, plain.exponentials}};
+    return {x.data(), {beta, top, weigh(x.data(), x.data(), x.size(), max, beta)}};
   }
 }
 
@@ -203,7 +216,7 @@ template <std::floating_point T>
 void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1, double sink = no_sink) noexcept {
   auto const sum = detail::weigh(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
   if (row.keys == 0) return;
-  auto const share = static_cast<T>(detail::share_of({inverse_temperature * row.max, sum}, sink).share);
+  auto const share = static_cast<T>(detail::share_of({inverse_temperature, row.max, sum}, sink).share);
   for (auto& x : scores) x *= share;
 }
 
