@@ -452,6 +452,29 @@ TEST(attention_backward, what_is_not_seen_may_be_anything) {
   }
 }
 
+/// As tests/fuzz found it: scores times beta beyond the range of doubles, keys that are hidden between those that are seen, and sinks.
+TEST(attention_backward, where_log_sum_exp_leaves_the_range_of_numbers_gradients_are_numbers_and_what_is_not_seen_has_none) {
+  for (std::size_t const tokens : {4u, 40u}) {
+    positions at(tokens);
+    for (std::size_t i = 0; i < tokens; ++i) at[i] = static_cast<std::int64_t>(i % 2 == 0 ? i : 1000 + i);  // every other one is hidden
+    attention_options const options{.query_positions = at, .key_positions = at};
+    for (double const sign : {1.0, -1.0}) {
+      for (auto const& encoding : {any_encoding(constant_temperature(10)), together(constant_temperature(10), attention_sinks({0.5}))}) {
+        inputs x({tokens, tokens, 1, 1, 1, 2});
+        std::ranges::fill(x.k, sign * 1e154);
+        std::ranges::fill(x.q, 0.0), x.q[0] = 1e154, x.q[tokens - 2] = 1e154;  // each of which sees even ones alone
+        auto const d = x.gradients(encoding, options);
+        for (auto const* const numbers : {&d.q, &d.k, &d.v}) EXPECT_TRUE(std::ranges::all_of(*numbers, is_finite));
+        auto of_two = x;
+        for (std::size_t i = 0; i < x.d.size(); ++i) of_two.d[i] = i / 2 == 0 || i / 2 == tokens - 2 ? x.d[i] : 0;
+        auto const of_even = of_two.gradients(encoding, options);
+        for (std::size_t s = 1; s < tokens; s += 2) EXPECT_TRUE(of_even.k[s] == 0 && of_even.v[2 * s] == 0) << "key " << s;
+        if (sign > 0) EXPECT_DOUBLE_EQ(of_even.v[2 * (tokens - 2)], x.d[2 * (tokens - 2)] / static_cast<double>(tokens / 2));
+      }
+    }
+  }
+}
+
 TEST(attention_backward, what_is_no_number_stays_with_the_rows_that_see_it_and_their_keys) {
 #if defined(__FAST_MATH__)
   GTEST_SKIP() << "-ffast-math promises nothing for NaN";

@@ -157,9 +157,9 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
           return beta = detail::inverse_temperature_of(encoding,
                                                        detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
         });
-        auto const share = sum.sum == 0 ? T{0} : static_cast<T>(std::exp(sum.largest - forward.log_sum_exp[at]));
+        auto const share = static_cast<T>(detail::share_within(sum, forward.log_sum_exp[at]));
         std::transform(e, e + row.scores.size(), row.scores.data(), [share](T weight) { return weight * share; });
-        if (!is_finite(sum.sum)) scores.clear_hidden(row);
+        if (!is_finite(sum.sum * static_cast<double>(share))) scores.clear_hidden(row);
         for (std::size_t j = 0; j < value_dim; ++j) {
           mean += static_cast<double>(d_rows[i * value_dim + j]) * static_cast<double>(forward.outputs[at * value_dim + j]);
         }
