@@ -12,6 +12,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/alibi.hpp"
+#include "oracle/fixed_point.hpp"
 #include "oracle/softmax.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "rejects.hpp"
@@ -44,6 +45,43 @@ TEST(alibi, slopes_of_every_head_count_match_the_published_rule) {
             << "head " << h << " of " << heads << ", max_bias " << max_bias;
     }
   }
+}
+
+/// In integers, for a long double holds too few places of an exponent of a thousand. A slope below normal doubles is rounded once more.
+TEST(alibi, slopes_are_within_one_ulp_whatever_max_bias_is) {
+  auto const ln2 = oracle::log(oracle::fixed_point::whole(2));
+  double largest = 0;
+#if defined(__FAST_MATH__)
+  constexpr bool flushes = true;  // subnormal numbers to 0
+#else
+  constexpr bool flushes = false;
+#endif
+  for (double const max_bias : {8.0, 7.3, 5.3, 100.1, 1000.7, 1022.5, 1074.9, 0.1, 1e-9, 1e-300, 3e4, 1e9 / 3}) {
+    for (std::size_t const heads : {1u, 2u, 7u, 12u, 16u, 40u, 71u, 128u}) {
+      alibi const encoding(heads, max_bias);
+      auto const slopes = encoding.slopes();
+      auto const powers = std::bit_floor(heads);
+      for (std::size_t h = 0; h < heads; ++h) {
+        auto const halves = h < powers ? 2 * (h + 1) : 2 * (h - powers) + 1;
+        auto const exponent = oracle::fixed_point(max_bias) * oracle::fixed_point::whole(static_cast<std::int64_t>(halves)) /
+                              static_cast<std::uint32_t>(2 * powers);
+        auto const whole = std::floor(exponent.number());
+        if (flushes && whole >= 1020) continue;
+        if (whole > 1075) {
+          EXPECT_EQ(slopes[h], 0) << "head " << h << " of " << heads << ", max_bias " << max_bias;
+          continue;
+        }
+        auto const expected = oracle::exp((oracle::fixed_point(whole) - exponent) * ln2);  // times 2^-whole: in (0.5, 1]
+        auto const scaled = std::ldexp(slopes[h], static_cast<int>(whole));
+        auto const error = std::abs((oracle::fixed_point(scaled) - expected).number());
+        auto const ulp = expected.number() >= 1 ? 0x1p-52 : 0x1p-53,
+                   of_subnormal = whole >= 1022 ? std::ldexp(1, static_cast<int>(whole) - 1075) : 0;
+        EXPECT_LE(error, ulp + of_subnormal) << "head " << h << " of " << heads << ", max_bias " << max_bias;
+        if (whole < 1022) largest = std::max(largest, error / ulp);
+      }
+    }
+  }
+  EXPECT_LE(largest, 0.8) << "half for the power, and what rounding its exponent costs";
 }
 
 TEST(alibi, max_bias_is_8_unless_said_otherwise_and_the_exponent_of_the_flattest_head) {

@@ -15,6 +15,21 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+namespace detail {
+
+/// 2^(-x share) within 1 ULP, for x >= 0 and a share in [0, 1] of 26 binary places at most. The exponent as one double would be off by more
+/// the larger it is: x is cut in two, each part times the share is exact, and of their sum only the fraction is rounded.
+inline double power_of_half(double x, double share) noexcept {
+  constexpr auto lower_half = (std::uint64_t{1} << 27) - 1;
+  auto const upper = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~lower_half);
+  auto const most = upper * share, rest = (x - upper) * share, whole = std::round(most);
+  if (whole > 1100) return 0;
+  double const volatile fraction = most - whole;  // exact; -ffast-math would sum in another order
+  return std::ldexp(std::exp2(-(fraction + rest)), -static_cast<int>(whole));
+}
+
+}  // namespace detail
+
 /// score(t, s) -= slope_h * |t - s|, on scores that are scaled already. [Press 2021, 3]
 ///
 ///     heads a power of two    slope_h = 2^(-max_bias (h + 1) / heads), h = 0 .. heads - 1
@@ -23,6 +38,7 @@ namespace posenc::inline POSENC_TARGET {
 /// The distance itself makes it right under a causal and under a full mask, and with gaps between positions. (BLOOM adds slope * s
 /// instead, which only a causal softmax over gapless positions cannot tell apart.)
 /// max_bias: the exponent of the flattest head, 8 unless said otherwise (MPT's alibi_bias_max).
+/// Slopes are within 1 ULP whatever max_bias is; one below the range of normal doubles, 2^-1022, is off by half of 2^-1074 more.
 /// Throws std::invalid_argument unless heads is positive and max_bias finite and positive.
 class alibi {
  public:
@@ -36,7 +52,7 @@ class alibi {
     auto const powers = std::bit_floor(heads);
     for (std::size_t h = 0; h < heads; ++h) {
       auto const steps = h < powers ? static_cast<double>(h + 1) : static_cast<double>(h - powers) + 0.5;
-      slopes_.push_back(std::exp2(-max_bias * steps / static_cast<double>(powers)));
+      slopes_.push_back(detail::power_of_half(max_bias, steps / static_cast<double>(powers)));
     }
   }
 
