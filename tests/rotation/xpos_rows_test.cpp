@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -91,6 +92,31 @@ TEST(xpos_rows, of_queries_are_undone_by_the_transpose_of_those_of_keys) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     EXPECT_NEAR(x[i], y[i], 2 * std::sqrt(2.0) * (2 * of_gained<double>(1, 900) + 8 * tolerance::unit_roundoff<double>()) * largest_gain);
   }
+}
+
+/// Up to gains whose squares no double holds.
+TEST(xpos_rows, times_their_inverse_are_one) {
+  frequencies const f({1, 0.3, 0.001, 0}, 1.25);
+  auto const check = [&]<class Real>(std::vector<std::int64_t> const& positions) {
+    for (auto const& rows : {xpos_query_rows<Real>(f, positions), xpos_key_rows<Real>(f, positions)}) {
+      auto const undo = rows.inverse(), twice = undo.inverse();
+      // A rounding of each number, three of doubles, two of the product; smaller ones of what is beyond normal numbers.
+      auto const bound = 4 * tolerance::unit_roundoff<Real>() + 6 * tolerance::unit_roundoff<double>();
+      for (std::size_t token = 0; token < rows.tokens(); ++token) {
+        for (std::size_t i = 0; i < f.pairs(); ++i) {
+          double const c = rows.cos(token)[i], s = rows.sin(token)[i], c_undo = undo.cos(token)[i], s_undo = undo.sin(token)[i];
+          EXPECT_NEAR(c * c_undo - s * s_undo, 1, bound) << positions[token] << ", pair " << i;
+          EXPECT_NEAR(s * c_undo + c * s_undo, 0, bound) << positions[token] << ", pair " << i;
+          auto const gain = std::hypot(c, s);
+          EXPECT_NEAR(static_cast<double>(twice.cos(token)[i]), c, 4 * bound * gain);
+          EXPECT_NEAR(static_cast<double>(twice.sin(token)[i]), s, 4 * bound * gain);
+        }
+      }
+      EXPECT_TRUE(std::ranges::equal(undo.view().turning(), rows.view().turning()));
+    }
+  };
+  check.operator()<float>({0, 1, -1, 700, -900, 30'000, -30'000, 35'000, -35'000});
+  check.operator()<double>({0, 1, -1, 700, -900, 200'000, -200'000, 285'000, -285'000});
 }
 
 TEST(xpos_rows, refuse_decays_that_are_none) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <new>
@@ -18,6 +19,16 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 struct rows_access;
+
+/// cos + i sin -> 1 / (cos + i sin), which is (cos, -sin) / (cos^2 + sin^2), within three roundings of a double and one to Real.
+template <std::floating_point Real>
+void take_reciprocal(Real& cos, Real& sin) noexcept {
+  // Numbers near 1, for the squares of doubles may be beyond their range.
+  auto const exponent = std::ilogb(std::max(std::abs(cos), std::abs(sin)));
+  double const c = std::scalbn(static_cast<double>(cos), -exponent), s = std::scalbn(static_cast<double>(sin), -exponent);
+  auto const norm = c * c + s * s;
+  cos = static_cast<Real>(std::scalbn(c / norm, -exponent)), sin = static_cast<Real>(std::scalbn(-s / norm, -exponent));
+}
 
 /// Rows begin where a line of the cache does, as far as their length allows it.
 template <class Real>
@@ -54,9 +65,10 @@ class cos_sin_rows {
   std::span<Real const> sin(std::size_t token) const noexcept { return view().sin(token); }
   cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const { return view().slice_tokens(first, count); }
 
-  /// Rows that undo these, the attention factor included: (cos, -sin) / attention_factor^2. Rotating by both gives back what was
-  /// there, up to rounding.
+  /// Rows that undo these, the attention factor and xPos's gains included: of each pair (cos, -sin) / gain^2. Rotating by both gives back
+  /// what was there, up to rounding.
   cos_sin_rows inverse() const {
+    if (undo_scale_ == 0) return each_pair(detail::take_reciprocal<Real>);
     auto result = mirrored(undo_scale_);
     result.undo_scale_ = 1 / undo_scale_;
     return result;
@@ -106,12 +118,15 @@ class cos_sin_rows {
   }
 
   cos_sin_rows mirrored(double scale) const {
+    return each_pair([scale](Real& cos, Real& sin) { cos = static_cast<Real>(cos * scale), sin = static_cast<Real>(-sin * scale); });
+  }
+
+  cos_sin_rows each_pair(auto const& change) const {
     auto result = *this;
     for (std::size_t token = 0; token < tokens(); ++token) {
       auto* const row = result.cos_sin_.data() + 2 * pairs_ * token;
       for (auto const [first, last] : turning_) {
-        for (auto i = first; i < last; ++i) row[i] = static_cast<Real>(row[i] * scale);
-        for (auto i = pairs_ + first; i < pairs_ + last; ++i) row[i] = static_cast<Real>(-row[i] * scale);
+        for (auto i = first; i < last; ++i) change(row[i], row[pairs_ + i]);
       }
     }
     return result;
@@ -120,7 +135,7 @@ class cos_sin_rows {
   std::size_t pairs_;
   std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]; of a pair that is not in turning_, always 1 and 0
   std::vector<pair_range> turning_;
-  double undo_scale_ = 1;
+  double undo_scale_ = 1;  // as row_form has it
 };
 
 namespace detail {

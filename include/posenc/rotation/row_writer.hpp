@@ -51,7 +51,7 @@ struct row_form {
   std::size_t pairs;
   std::vector<pair_range> turning;
   double factor;      ///< on cosines and sines
-  double undo_scale;  ///< 1 / factor^2
+  double undo_scale;  ///< 1 / factor^2; 0 where each pair has a gain of its own
 
   /// turns(i): whether pair i does. A factor has to reach those too that do not.
   row_form(std::size_t pair_count, double its_factor, auto const& turns)

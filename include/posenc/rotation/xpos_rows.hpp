@@ -58,7 +58,8 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
   auto const tokens = count_positions(what, positions);
   constexpr bool is_double = std::same_as<Real, double>;
   require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay, f.pairs());
-  row_form const form(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
+  row_form form(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
+  form.undo_scale = 0;
   auto rows = rows_access::make<Real>(form, tokens);
   phase_steps const steps(f.inv_freq());
   std::vector<double> step(form.pairs), pure(2 * form.pairs);
@@ -81,8 +82,7 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
 
 /// Rows for xPos's queries: those of cos_sin_rows, pair i times zeta_i^((n - center) / scale_base). [Sun 2022, 3.2; torchscale, xpos.py]
 /// Every pair changes, those of frequency 0 too. Accuracy, relative to the gain: 6e-8 in float, 2e-15 + 4e-18 |n - center| in double.
-/// The rows' inverse() does not undo them, for it knows of no gain: rotating by xpos_key_rows(...).transpose() does, where the
-/// attention factor is 1.
+/// inverse() undoes them, and has the reciprocal gains; so has xpos_key_rows(...).transpose(), where the attention factor is 1.
 /// Throws std::invalid_argument unless gamma and scale_base are finite and positive, at a position that is NaN or does not fit int64, and
 /// where a gain leaves the range of normal floats, 2^-126 to 2^126: beyond 35'000 positions from the center, with the paper's decay.
 template <std::floating_point Real = float, position_range Positions>
