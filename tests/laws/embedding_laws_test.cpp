@@ -35,8 +35,7 @@ void for_every_encoding(Law const& law) {
   obey("x-transformers'", scaled_sinusoidal(64), 64);
   obey("diffusers' timestep", timestep(33, {.scale = 1000}), 33);
   obey("ggml's timestep", ggml_timestep(320), 320);
-  obey("several", scheme(sinusoidal<interleaved>(geometric(16, 1e4))), 16);
-  obey("nope", nope(), 16);
+  obey("several", scheme(nope(), sinusoidal<interleaved>(geometric(16, 1e4))), 16);
 }
 
 /// And those that know some positions, or treat one apart: with those that they are asked for.

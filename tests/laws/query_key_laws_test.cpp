@@ -60,7 +60,7 @@ void for_every_encoding(unsigned promised, Law const& law) {
   obey("p-RoPE, interleaved", p_rope<interleaved>(64, 1e4, 0.75), 64);
   obey("p-RoPE of p 0", p_rope(64, 1e4, 0), 64);
   obey("one after another", scheme(rope<halves>(geometric(64, 1e4)), rope<halves>(geometric(64, 1e6)), adaptive_temperature{}), 64);
-  obey("nope", nope(), 64);
+  obey("beside nope", scheme(nope(), rope<halves>(geometric(64, 1e4))), 64);
   obey("m_rope, an image and the text behind it", m_rope_of_a_prompt(), 32, 1, rotation_by_position,
        {.starts = {9, 10, 17, 1'000'000, 1'234'567}, .positions = {7, 2, 1'000'003, 7, 0, 5, 3}});
   // A key that comes 3 tokens after its query gains zeta^(-3 / 512) < 1.01 on it.
@@ -116,11 +116,10 @@ TEST(query_key_laws, p_rope_of_p_1_is_rope_bit_for_bit) {
   }
 }
 
-TEST(query_key_laws, nope_and_p_rope_of_p_0_leave_every_bit_alone) {
-  laws::nothing_is_changed(nope(), 64);
+TEST(query_key_laws, p_rope_of_p_0_leaves_every_bit_alone) {
   laws::nothing_is_changed(p_rope<halves>(64, 1e4, 0), 64);
   laws::nothing_is_changed(p_rope<interleaved>(64, 1e4, 0), 64);
-  laws::nothing_is_changed(scheme(nope(), adaptive_temperature{}), 64);
+  laws::nothing_is_changed(scheme(nope(), p_rope<halves>(64, 1e4, 0), adaptive_temperature{}), 64);
 }
 
 }  // namespace

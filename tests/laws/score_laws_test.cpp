@@ -63,10 +63,9 @@ void for_every_encoding(unsigned promised, Law const& law) {
   obey("forgetting", forgetting_of_2_heads(), 2, penalty | added);
   obey("cope", cope(numbers_of(6 * laws::head_dim), laws::head_dim), 2, of_distance);
   obey("soft_cap", soft_cap(0.5), 2, of_distance);
-  obey("several", scheme(adaptive_temperature{}, alibi(5)), 5, distance_penalty);
+  obey("several", scheme(adaptive_temperature{}, alibi(5), nope()), 5, distance_penalty);
   obey("several of scores", scheme(kerple_log({{.p = 1, .a = 1}}), learned_relative(numbers_of(3), 1, 1)), 1,
        of_distance);  // rounded twice
-  obey("nope", nope(), 4, distance_penalty);
 }
 
 TEST(score_laws, adjustment_depends_on_distance_alone) {

@@ -36,8 +36,7 @@ void for_every_sharpening_encoding(Law const& law) {
   obey("a temperature by position", position_temperature{.scale = 0.2, .floor_scale = 3, .offset = 10});
   obey("Mistral", mistral_temperature(0.1, 16'384));
   obey("several", scheme(alibi(2), adaptive_temperature{}, log_n(100)));
-  obey("twice", scheme(adaptive_temperature{}, scheme(adaptive_temperature{})));
-  obey("nope", nope());
+  obey("twice", scheme(adaptive_temperature{}, nope(), scheme(adaptive_temperature{})));
 }
 
 /// And those that may raise it.
