@@ -8,6 +8,7 @@
 
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/score/add_bias.hpp"
@@ -23,8 +24,8 @@ concept biases_by_distance = acts_on_scores<E> && E::is_bias && E::is_by_distanc
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once a model, for every layer, step and thread
 ///
-/// Memory: 16 bytes a head and distance. Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule has so
-/// many heads.
+/// Memory: 16 bytes a head and distance. Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule is
+/// of so many heads, or of more where it may serve fewer.
 template <class Rule>
 class bias_table {
   static_assert(detail::encoding_check<Rule>::passed);
@@ -39,7 +40,7 @@ class bias_table {
   bias_table(Rule rule, std::size_t heads, std::int64_t longest) : rule_(std::move(rule)), heads_(heads), longest_(longest) {
     detail::require(heads > 0, "bias_table: there must be a head, got 0");
     detail::require(longest >= 0 && longest <= std::int64_t{1} << 31, "bias_table: longest must be in [0, 2^31], got ", longest);
-    rule_.adjust_scores(score_row<double>{{}, heads - 1, 0, {}, {}});  // it has so many heads
+    detail::require_heads("bias_table", rule_, heads);
     std::vector<std::int64_t> offsets;
     for (auto offset = -longest; offset <= longest; ++offset) offsets.push_back(offset);
     biases_.resize(heads * offsets.size());
