@@ -1,0 +1,6 @@
+# IBM Z: big endian. With xsimd 14.2 or newer and -march=z14 -mzvector in registers. Debian: g++-s390x-linux-gnu, qemu-user-static.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR s390x)
+set(CMAKE_CXX_COMPILER s390x-linux-gnu-g++)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-s390x-static)
+include("${CMAKE_CURRENT_LIST_DIR}/cross.cmake")
