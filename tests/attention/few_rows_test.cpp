@@ -24,21 +24,21 @@ void expect_products(std::size_t heads, std::size_t rows, std::size_t keys, std:
   for (auto const x : numbers::random<T>(keys * heads * (dims + 1), 3)) stored.push_back(S(x));
   auto const across = static_cast<std::ptrdiff_t>(dims + 1);
   heads_view<S const> const cache(stored.data(), {keys, heads, dims}, {static_cast<std::ptrdiff_t>(heads) * across, across});
-  auto const number = [&](std::size_t s, std::size_t head, std::size_t i) { return static_cast<long double>(load(cache(s, head)[i])); };
+  auto const number = [&](std::size_t s, std::size_t head, std::size_t i) { return static_cast<oracle::wide>(load(cache(s, head)[i])); };
 
   std::vector<T> scores(heads * rows * keys + 1, T{9}), outputs(heads * rows * dims + 1, T{1});
   detail::few_scores<T, S>(scores.data(), T(0.5), q.data(), rows, cache);
   detail::few_outputs<T, S>(outputs.data(), w.data(), rows, cache);
   for (std::size_t row = 0; row < heads * rows; ++row) {
     for (std::size_t s = 0; s < keys; ++s) {
-      long double sum = 0;
-      for (std::size_t i = 0; i < dims; ++i) sum += static_cast<long double>(q[row * dims + i]) * number(s, row / rows, i);
+      oracle::wide sum = 0;
+      for (std::size_t i = 0; i < dims; ++i) sum += static_cast<oracle::wide>(q[row * dims + i]) * number(s, row / rows, i);
       EXPECT_NEAR(static_cast<double>(scores[row * keys + s]), static_cast<double>(sum / 2),
                   tolerance::of_dot_product<T>(dims, static_cast<double>(dims)));
     }
     for (std::size_t i = 0; i < dims; ++i) {
-      long double sum = 1;  // what was there is added to
-      for (std::size_t s = 0; s < keys; ++s) sum += static_cast<long double>(w[row * keys + s]) * number(s, row / rows, i);
+      oracle::wide sum = 1;  // what was there is added to
+      for (std::size_t s = 0; s < keys; ++s) sum += static_cast<oracle::wide>(w[row * keys + s]) * number(s, row / rows, i);
       EXPECT_NEAR(static_cast<double>(outputs[row * dims + i]), static_cast<double>(sum),
                   tolerance::of_dot_product<T>(keys + 1, static_cast<double>(keys + 1)));
     }

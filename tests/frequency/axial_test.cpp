@@ -52,7 +52,7 @@ TEST(axial, of_two_halves_is_ggmls_vision) {
   auto y = x;
   rotate<halves>(numbers::view(y, 1, head_dim), axis_rows(f, axes, axis_positions<>({{7}, {-30}})));
   std::vector<oracle::turn> turns;
-  for (long double const position : {7, -30})
+  for (oracle::wide const position : {7, -30})
     for (auto const inv : inv_freq) turns.push_back({position, inv});
   auto expected = numbers::exact(x);
   oracle::turn_pairs(expected, turns, oracle::pairing::halves);
@@ -79,7 +79,7 @@ TEST(axial, gemma_4s_vision_model_rotates_two_blocks_instead) {
     for (std::size_t pair = 0; pair < half / 2; ++pair) {
       auto const rotated = [&](std::size_t i, std::int64_t position) {
         std::vector<double> one{expected[i], expected[i + half / 2]};
-        oracle::rotate(one, std::vector{inv_freq[pair]}, static_cast<long double>(position), oracle::pairing::halves);
+        oracle::rotate(one, std::vector{inv_freq[pair]}, static_cast<oracle::wide>(position), oracle::pairing::halves);
         expected[i] = one[0], expected[i + half / 2] = one[1];
       };
       rotated(pair, x[token]), rotated(half + pair, y[token]);

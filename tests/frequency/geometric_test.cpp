@@ -70,9 +70,9 @@ TEST(geometric_inclusive, agrees_with_the_definition) {
     for (std::size_t dim = 4; dim <= 520; dim += 2) {
       auto const f = geometric_inclusive(dim, base);
       ASSERT_EQ(f.rotary_dim(), dim);
-      auto const steps = static_cast<long double>(dim) / 2 - 1;
+      auto const steps = static_cast<oracle::wide>(dim) / 2 - 1;
       for (std::size_t i = 0; i < f.pairs(); ++i) {
-        auto const expected = std::pow(static_cast<long double>(base), -static_cast<long double>(i) / steps);
+        auto const expected = oracle::pow(static_cast<oracle::wide>(base), -static_cast<oracle::wide>(i) / steps);
         expect_relative(f.inv_freq()[i], static_cast<double>(expected), tolerance::of_power(base));
       }
     }

@@ -22,7 +22,7 @@ TEST(linear, divides_every_frequency) {
     auto const squeezed = linear(f, factor);
     ASSERT_EQ(squeezed.pairs(), f.pairs());
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      auto const expected = static_cast<double>(static_cast<long double>(f.inv_freq()[i]) / factor);
+      auto const expected = static_cast<double>(static_cast<oracle::wide>(f.inv_freq()[i]) / factor);
       // -ffast-math multiplies by 1 / factor: two roundings.
       EXPECT_NEAR(squeezed.inv_freq()[i], expected, 3 * tolerance::unit_roundoff<double>() * expected);
     }

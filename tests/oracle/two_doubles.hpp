@@ -115,6 +115,12 @@ inline two_doubles log(two_doubles x) {
 inline two_doubles pow(two_doubles x, two_doubles y) { return y == 0 ? two_doubles(1) : x == 0 ? two_doubles(0) : exp(y * log(x)); }
 inline two_doubles exp2(two_doubles x) { return exp(x * ln2); }
 inline two_doubles cosh(two_doubles x) { return (exp(x) + exp(-x)) / 2; }
+inline two_doubles tanh(two_doubles x) {
+  if (abs(x) > 40) return x < 0 ? -1 : 1;
+  const two_doubles e = exp(2 * x);
+  return (e - 1) / (e + 1);
+}
+
 /// position * frequency radians, less whole turns. Exact but for the last rounding: the product is summed without any.
 struct angle_parts {
   two_doubles rounded, lost;

@@ -30,7 +30,7 @@ inline constexpr double wide_epsilon = static_cast<double>(std::numeric_limits<l
 #endif
 inline constexpr wide pi = 3.14159265358979323846264338327950288L;
 
-using std::abs, std::ceil, std::cosh, std::exp, std::exp2, std::floor, std::log, std::pow, std::round, std::sqrt;
+using std::abs, std::ceil, std::cosh, std::exp, std::exp2, std::floor, std::log, std::pow, std::round, std::sqrt, std::tanh;
 
 // The C functions, called where no compiler sees which: under -ffast-math g++ would take the x87's fcos and fsin, which
 // are wrong far from 0, and clang++ a product and a sum for fma.

@@ -42,7 +42,7 @@ std::vector<Real> all(cos_sin_view<Real> rows) {
 pair_axes scattered(std::size_t pairs, std::size_t axes) {
   std::mt19937_64 random(pairs);
   std::vector<std::size_t> axis_of_pair(pairs);
-  for (auto& axis : axis_of_pair) axis = random() % axes;
+  for (auto& axis : axis_of_pair) axis = static_cast<std::size_t>(random() % axes);
   return pair_axes(axis_of_pair);
 }
 
@@ -65,7 +65,7 @@ void expect_exact(frequencies const& f, pair_axes const& axes, std::vector<std::
   for (std::size_t token = 0; token < rows.tokens(); ++token) {
     for (std::size_t i = 0; i < f.pairs(); ++i) {
       auto const position = positions[axes.axis(i)][token];
-      auto const [cos, sin] = oracle::direction_at(static_cast<long double>(position), static_cast<long double>(f.inv_freq()[i]));
+      auto const [cos, sin] = oracle::direction_at(static_cast<oracle::wide>(position), static_cast<oracle::wide>(f.inv_freq()[i]));
       auto const bound =
           f.attention_factor() * (tolerance::of_cosine<Real>() + tolerance::of_phase(static_cast<double>(position)) + fraction_error);
       ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), f.attention_factor() * static_cast<double>(cos), bound) << token << ", " << i;
@@ -207,7 +207,7 @@ void expect_rotated(oracle::pairing pairing) {
   for (std::size_t token = 0; token < 5; ++token) {
     std::vector<oracle::turn> turns;
     for (std::size_t i = 0; i < 35; ++i) {
-      turns.push_back({static_cast<long double>(positions[axes.axis(i)][token]), f.inv_freq()[i]});
+      turns.push_back({static_cast<oracle::wide>(positions[axes.axis(i)][token]), f.inv_freq()[i]});
     }
     auto const first = before.begin() + static_cast<std::ptrdiff_t>(70 * token);
     std::vector<double> expected(first, first + 70);

@@ -54,7 +54,7 @@ void expect_exact(frequencies const& f, auto const& positions, auto const& more)
     ASSERT_EQ(rows.cos(token).size(), f.pairs());
     ASSERT_EQ(rows.sin(token).size(), f.pairs());
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      auto const [cos, sin] = oracle::direction_at(static_cast<long double>(positions[token]), static_cast<long double>(f.inv_freq()[i]));
+      auto const [cos, sin] = oracle::direction_at(static_cast<oracle::wide>(positions[token]), static_cast<oracle::wide>(f.inv_freq()[i]));
       auto const bound = f.attention_factor() * (tolerance::of_cosine<Real>() + more(static_cast<double>(positions[token])));
       ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), f.attention_factor() * static_cast<double>(cos), bound) << positions[token];
       ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), f.attention_factor() * static_cast<double>(sin), bound) << positions[token];

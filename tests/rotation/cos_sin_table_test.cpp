@@ -44,7 +44,7 @@ void expect_exact(cos_sin_rows<Real> const& rows, frequencies const& f, auto con
     auto const p = positions[token];
     auto const bound = f.attention_factor() * (of_table<Real>() + more + tolerance::of_phase(static_cast<double>(p)));
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      auto const [cos, sin] = oracle::direction_at(static_cast<long double>(p), static_cast<long double>(f.inv_freq()[i]));
+      auto const [cos, sin] = oracle::direction_at(static_cast<oracle::wide>(p), static_cast<oracle::wide>(f.inv_freq()[i]));
       ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), f.attention_factor() * static_cast<double>(cos), bound) << p << ", " << i;
       ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), f.attention_factor() * static_cast<double>(sin), bound) << p << ", " << i;
     }

@@ -154,7 +154,7 @@ TEST(lanes, multiply_and_add_with_the_rounding_of_one_lane) {
     for (std::size_t i = 0; i < 1024; ++i) {
       sums_alone[i] = one_lane<T>::multiply_add(a[i], b[i], c[i]);
       differences_alone[i] = one_lane<T>::multiply_subtract(a[i], b[i], c[i]);
-      auto const product = static_cast<long double>(a[i]) * static_cast<long double>(b[i]);
+      auto const product = static_cast<oracle::wide>(a[i]) * static_cast<oracle::wide>(b[i]);
       EXPECT_NEAR(static_cast<double>(sums[i]), static_cast<double>(product + c[i]), 3 * tolerance::unit_roundoff<T>());
       EXPECT_NEAR(static_cast<double>(differences[i]), static_cast<double>(product - c[i]), 3 * tolerance::unit_roundoff<T>());
     }

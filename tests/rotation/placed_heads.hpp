@@ -90,20 +90,20 @@ testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> tar
   for (std::size_t token = 0; token < shape.tokens; ++token)
     for (std::size_t head = 0; head < shape.heads; ++head) {
       std::vector<double> x;
-      long double squares = 0;
+      oracle::wide squares = 0;
       for (std::size_t dim = 0; dim < shape.head_dim; ++dim) {
         x.push_back(static_cast<double>(posenc::load(source.memory[source.at(token, head, dim)])));
-        squares += static_cast<long double>(x[dim]) * x[dim];
+        squares += static_cast<oracle::wide>(x[dim]) * x[dim];
       }
       if (!t.weight.empty())
         for (std::size_t dim = 0; dim < shape.head_dim; ++dim) x[dim] *= t.weight[dim];
       auto gain = static_cast<double>(t.scale), gain_error = 0.0;
       if (t.eps != 0) {
-        gain = static_cast<double>(t.scale / std::sqrt(squares / static_cast<long double>(shape.head_dim) + t.eps));
+        gain = static_cast<double>(t.scale / oracle::sqrt(squares / static_cast<oracle::wide>(shape.head_dim) + t.eps));
         gain_error = tolerance::of_gain<T>(shape.head_dim);
       }
       auto turned = x;
-      oracle::rotate(turned, t.f.inv_freq(), static_cast<long double>(positions[token]), pairing, first_dim, factor);
+      oracle::rotate(turned, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing, first_dim, factor);
 
       testing::AssertionResult result = testing::AssertionSuccess();
       auto const check = [&](std::size_t to, std::size_t from, std::size_t other, bool turns) {

@@ -27,12 +27,12 @@ using posenc::geometric;
 using posenc::repeated_shift;
 using posenc::rerotation;
 using posenc::shift;
-using complex = std::complex<long double>;
+using complex = std::complex<oracle::wide>;
 
 constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
 
-complex turned(long double position, double inv_freq) {
-  auto const [cos, sin] = oracle::direction_at(position, static_cast<long double>(inv_freq));
+complex turned(oracle::wide position, double inv_freq) {
+  auto const [cos, sin] = oracle::direction_at(position, static_cast<oracle::wide>(inv_freq));
   return {cos, sin};
 }
 
@@ -49,8 +49,8 @@ void expect_rerotated(cos_sin_rows<Real> const& rows, frequencies const& from, f
   auto const more = gain == 1 ? 0 : 2 * tolerance::unit_roundoff<Real>();  // the gain is rounded, and the product
   for (std::size_t token = 0; token < p.size(); ++token) {
     for (std::size_t i = 0; i < from.pairs(); ++i) {
-      auto const exact = turned(static_cast<long double>(q[token]), to.inv_freq()[i]) *
-                         std::conj(turned(static_cast<long double>(p[token]), from.inv_freq()[i]));
+      auto const exact = turned(static_cast<oracle::wide>(q[token]), to.inv_freq()[i]) *
+                         std::conj(turned(static_cast<oracle::wide>(p[token]), from.inv_freq()[i]));
       auto const bound =
           gain * (tolerance::of_cosine<Real>() + more + of_difference(static_cast<double>(p[token]), static_cast<double>(q[token])));
       ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), gain * static_cast<double>(exact.real()), bound) << p[token] << ", " << i;
@@ -155,14 +155,14 @@ TEST(rerotation, refuses_what_does_not_match) {
 double drift(std::vector<complex> const& product, frequencies const& f, std::int64_t total) {
   double worst = 0;
   for (std::size_t i = 0; i < product.size(); ++i) {
-    worst = std::max(worst, static_cast<double>(std::abs(product[i] - turned(static_cast<long double>(total), f.inv_freq()[i]))));
+    worst = std::max(worst, static_cast<double>(std::abs(product[i] - turned(static_cast<oracle::wide>(total), f.inv_freq()[i]))));
   }
   return worst;
 }
 
 void multiply(std::vector<complex>& product, cos_sin_rows<float> const& rows) {
   for (std::size_t i = 0; i < product.size(); ++i) {
-    product[i] *= complex(static_cast<long double>(rows.cos(0)[i]), static_cast<long double>(rows.sin(0)[i]));
+    product[i] *= complex(static_cast<oracle::wide>(rows.cos(0)[i]), static_cast<oracle::wide>(rows.sin(0)[i]));
   }
 }
 
@@ -171,7 +171,7 @@ constexpr double of_repeated_shift(double shifts) { return 4.3e-8 + 5e-16 * shif
 TEST(repeated_shift, does_not_drift) {
   auto const f = geometric(128, 1e4);
   repeated_shift shifts(f);
-  std::vector<complex> product(f.pairs(), 1), plain(f.pairs(), 1);
+  std::vector<complex> product(f.pairs(), complex(1)), plain(f.pairs(), complex(1));
   auto const once = shift(f, std::vector{-1});
   for (int n = 1; n <= 100'000; ++n) {
     multiply(product, shifts.next(-1));
@@ -187,7 +187,7 @@ TEST(repeated_shift, does_not_drift) {
 TEST(repeated_shift, holds_for_any_shifts) {
   auto const f = scaled(geometric(128, 5e5), 1.25);
   repeated_shift shifts(f);
-  std::vector<complex> product(f.pairs(), 1);
+  std::vector<complex> product(f.pairs(), complex(1));
   std::mt19937_64 random(2);
   std::int64_t total = 0;
   for (int n = 1; n <= 2000; ++n) {

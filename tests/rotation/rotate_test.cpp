@@ -46,7 +46,7 @@ testing::AssertionResult rotates(placed_heads<T> x, frequencies const& f, std::v
       std::vector<double> expected;
       for (std::size_t dim = 0; dim < view.head_dim(); ++dim)
         expected.push_back(static_cast<double>(posenc::load(before[x.at(token, head, dim)])));
-      oracle::rotate(expected, f.inv_freq(), static_cast<long double>(positions[token]), pairing<Layout>, first_dim, f.attention_factor());
+      oracle::rotate(expected, f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing<Layout>, first_dim, f.attention_factor());
       for (std::size_t i = 0; i < f.pairs(); ++i) {
         if (f.inv_freq()[i] == 0 && f.attention_factor() == 1) continue;
         auto const at_x = first_dim + Layout::x_index(i, f.pairs()), at_y = first_dim + Layout::y_index(i, f.pairs());

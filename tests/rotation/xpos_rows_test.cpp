@@ -37,15 +37,15 @@ void expect_exact(frequencies const& f, std::vector<double> const& positions, xp
   ASSERT_EQ(keys.pairs(), f.pairs());
   for (std::size_t token = 0; token < positions.size(); ++token) {
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      auto const n = static_cast<long double>(positions[token]), from_center = n - static_cast<long double>(decay.center);
-      auto const [c, s] = oracle::direction_at(n, static_cast<long double>(f.inv_freq()[i]));
+      auto const n = static_cast<oracle::wide>(positions[token]), from_center = n - static_cast<oracle::wide>(decay.center);
+      auto const [c, s] = oracle::direction_at(n, static_cast<oracle::wide>(f.inv_freq()[i]));
       auto const zeta = oracle::xpos_zeta(i, f.rotary_dim(), decay.gamma);
       for (bool const is_query : {true, false}) {
         auto const& rows = is_query ? queries : keys;
         auto const gain =
             f.attention_factor() *
-            static_cast<double>(std::pow(zeta, (is_query ? from_center : -from_center) / static_cast<long double>(decay.scale_base)));
-        auto const bound = of_gained<Real>(gain, static_cast<double>(std::abs(from_center)));
+            static_cast<double>(oracle::pow(zeta, (is_query ? from_center : -from_center) / static_cast<oracle::wide>(decay.scale_base)));
+        auto const bound = of_gained<Real>(gain, static_cast<double>(oracle::abs(from_center)));
         ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), gain * static_cast<double>(c), bound) << positions[token] << ", pair " << i;
         ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), gain * static_cast<double>(s), bound) << positions[token] << ", pair " << i;
       }

@@ -137,13 +137,13 @@ TEST(cope, pulls_gradients_back_to_the_scores_of_all_keys_from_key_to_query_and_
         encoding.pull_back_scores(score_row<T const>{scores, 0, query_position, at, query}, std::span<T>(d), std::span<T>(d_query));
 
         auto const x = numbers::exact(scores), q = numbers::exact(query), d_scores = numbers::exact(d_before);
-        std::vector<long double> expected(d_scores.begin(), d_scores.end()), of_query;
-        for (auto const number : numbers::exact(d_query_before)) of_query.push_back(static_cast<long double>(number));
+        std::vector<oracle::wide> expected(d_scores.begin(), d_scores.end()), of_query;
+        for (auto const number : numbers::exact(d_query_before)) of_query.push_back(static_cast<oracle::wide>(number));
         double magnitude = 0;
         for (std::size_t s = 0; s < at.size(); ++s) {
           if (at[s] > query_position) continue;
-          auto const p = oracle::cope_position(x, at, query_position, at[s]), below = std::floor(p);
-          auto const d_bias = -0.7L * static_cast<long double>(d_scores[s]);
+          auto const p = oracle::cope_position(x, at, query_position, at[s]), below = oracle::floor(p);
+          auto const d_bias = -0.7L * static_cast<oracle::wide>(d_scores[s]);
           magnitude += std::abs(d_scores[s]);
           for (std::size_t i = 0; i < head_dim; ++i) {
             std::vector<double> unit(head_dim);
@@ -154,7 +154,7 @@ TEST(cope, pulls_gradients_back_to_the_scores_of_all_keys_from_key_to_query_and_
           auto const slope = oracle::cope_product(e, q, below + 1) - oracle::cope_product(e, q, below);
           for (std::size_t u = 0; u < at.size(); ++u) {
             if (at[u] < at[s] || at[u] > query_position) continue;
-            auto const gate = 1 / (1 + std::exp(-static_cast<long double>(x[u])));
+            auto const gate = 1 / (1 + oracle::exp(-static_cast<oracle::wide>(x[u])));
             expected[u] += d_bias * slope * gate * (1 - gate);
           }
         }

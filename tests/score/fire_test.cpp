@@ -34,12 +34,12 @@ struct answer {
 answer expected_bias(fire_network const& n, fire_interpolation const& with, std::size_t head, std::int64_t query, std::int64_t key) {
   auto const x = oracle::fire_input(with.c, with.threshold, with.epsilon, query, key);
   auto const hidden = n.hidden_weights.size();
-  long double sum = n.output_biases[head], magnitude = std::abs(sum);
+  oracle::wide sum = n.output_biases[head], magnitude = oracle::abs(sum);
   for (std::size_t i = 0; i < hidden; ++i) {
-    auto const w = static_cast<long double>(n.output_weights[head * hidden + i]);
-    auto const v = static_cast<long double>(n.hidden_weights[i]), b = static_cast<long double>(n.hidden_biases[i]);
+    auto const w = static_cast<oracle::wide>(n.output_weights[head * hidden + i]);
+    auto const v = static_cast<oracle::wide>(n.hidden_weights[i]), b = static_cast<oracle::wide>(n.hidden_biases[i]);
     if (v * x + b > 0) sum += w * (v * x + b);
-    magnitude += std::abs(w) * (std::abs(v) * x + std::abs(b));
+    magnitude += oracle::abs(w) * (oracle::abs(v) * x + oracle::abs(b));
   }
   auto const roundings = 24 + static_cast<double>(hidden) + 5;
   return {static_cast<double>(sum), roundings * tolerance::unit_roundoff<double>() * static_cast<double>(magnitude)};

@@ -54,7 +54,7 @@ TEST(sandwich, is_128_dims_wide_unless_said_otherwise) { EXPECT_EQ(sandwich(12).
 /// Of the frequencies as they are stored: positions of any size lose nothing.
 TEST(sandwich, angles_are_exact_at_any_distance) {
   auto const f = geometric(128, 10'000);
-  std::vector<long double> const inv_freq(f.inv_freq().begin(), f.inv_freq().end());
+  std::vector<oracle::wide> const inv_freq(f.inv_freq().begin(), f.inv_freq().end());
   for (std::int64_t const key : {std::int64_t{1'000'000}, std::int64_t{1} << 40, std::int64_t{1} << 52, rows::last / 2, rows::last}) {
     for (std::int64_t const query : {std::int64_t{0}, std::int64_t{-1}, rows::first / 2 + 7, rows::first}) {
       auto const distance = oracle::distance_between(query, key);

@@ -37,8 +37,8 @@ TEST(soft_cap, is_the_cap_times_the_hyperbolic_tangent) {
       for (auto const x : numbers::random<T>(100)) scores.push_back(x * T(cap) * 3);
       auto const actual = capped(cap, scores);
       for (std::size_t s = 0; s < scores.size(); ++s) {
-        auto const x = static_cast<long double>(scores[s]), c = static_cast<long double>(cap);
-        auto const expected = static_cast<double>(c * std::tanh(x / c));
+        auto const x = static_cast<oracle::wide>(scores[s]), c = static_cast<oracle::wide>(cap);
+        auto const expected = static_cast<double>(c * oracle::tanh(x / c));
         EXPECT_NEAR(static_cast<double>(actual[s]), expected, tolerance_of<T>(expected)) << cap << " of " << scores[s];
       }
     }
@@ -83,8 +83,8 @@ TEST(soft_cap, pulls_gradients_back_by_its_slope) {
       std::vector<std::int64_t> const at(scores.size());
       soft_cap(cap).pull_back_scores(score_row<T const>{scores, 0, 0, at, {}}, std::span<T>(d), {});
       for (std::size_t s = 0; s < scores.size(); ++s) {
-        auto const x = static_cast<long double>(scores[s]) / static_cast<long double>(cap);
-        auto const expected = static_cast<double>(static_cast<long double>(before[s]) / (std::cosh(x) * std::cosh(x)));
+        auto const x = static_cast<oracle::wide>(scores[s]) / static_cast<oracle::wide>(cap);
+        auto const expected = static_cast<double>(static_cast<oracle::wide>(before[s]) / (oracle::cosh(x) * oracle::cosh(x)));
         auto const relative = (20 + 8 * static_cast<double>(std::abs(x))) * tolerance::unit_roundoff<double>();
         EXPECT_NEAR(static_cast<double>(d[s]), expected,
                     std::abs(expected) * relative + tolerance::of_storing<T>(expected * (1 + relative)))

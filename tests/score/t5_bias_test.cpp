@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "non_numbers.hpp"
+#include "oracle/wide.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -38,10 +39,10 @@ TEST(relative_buckets, has_the_known_buckets) {
 std::size_t oracle_bucket(std::size_t n, std::size_t max_distance, std::size_t r) {
   auto const e = n / 2;
   if (r < e) return r;
-  auto const log = [](std::size_t x) { return std::log(static_cast<long double>(x)); };
+  auto const log = [](std::size_t x) { return oracle::log(static_cast<oracle::wide>(x)); };
   std::size_t k = 0;
   while (k + 1 < n - e &&
-         static_cast<long double>(n - e) * (log(r) - log(e)) >= static_cast<long double>(k + 1) * (log(max_distance) - log(e)) - 1e-12L) {
+         static_cast<oracle::wide>(n - e) * (log(r) - log(e)) >= static_cast<oracle::wide>(k + 1) * (log(max_distance) - log(e)) - 1e-12L) {
     ++k;
   }
   return e + k;

@@ -20,12 +20,12 @@ namespace {
 using namespace posenc;
 
 /// e^(beta x_s) / (e^sink + sum_j e^(beta x_j)), and the logarithm of what is below the line.
-std::vector<long double> textbook(std::vector<double> const& x, double beta, double sink, long double& log_sum_exp) {
-  long double sum = std::exp(static_cast<long double>(sink));
-  for (auto const score : x) sum += std::exp(static_cast<long double>(beta * score));
-  std::vector<long double> weights;
-  for (auto const score : x) weights.push_back(std::exp(static_cast<long double>(beta * score)) / sum);
-  log_sum_exp = std::log(sum);
+std::vector<oracle::wide> textbook(std::vector<double> const& x, double beta, double sink, oracle::wide& log_sum_exp) {
+  oracle::wide sum = oracle::exp(static_cast<oracle::wide>(sink));
+  for (auto const score : x) sum += oracle::exp(static_cast<oracle::wide>(beta * score));
+  std::vector<oracle::wide> weights;
+  for (auto const score : x) weights.push_back(oracle::exp(static_cast<oracle::wide>(beta * score)) / sum);
+  log_sum_exp = oracle::log(sum);
   return weights;
 }
 
@@ -33,7 +33,7 @@ TEST(attention_sinks, a_sink_takes_its_share_of_a_row_and_no_temperature_multipl
   auto const x = numbers::random<double>(19, 4);
   for (double const beta : {0.0, 0.5, 1.0, 3.0}) {
     for (double const sink : {-800.0, -5.0, 0.0, 0.7, 4.0, 800.0}) {
-      long double log_sum_exp = 0;
+      oracle::wide log_sum_exp = 0;
       auto const expected = textbook(x, beta, sink, log_sum_exp);
       auto weights = x;
       softmax(std::span(weights), statistics(std::span<double const>(x)), beta, sink);
@@ -88,7 +88,7 @@ TEST(attention_sinks, join_every_row_of_attention) {
       for (std::size_t s = 0; s < p.keys; ++s) {
         if (!is_masked(result.scores[row + s])) seen.push_back(result.scores[row + s]);
       }
-      long double log_sum_exp = 0;
+      oracle::wide log_sum_exp = 0;
       auto const expected = textbook(seen, 1.5, logits[head], log_sum_exp);
       EXPECT_NEAR(result.log_sum_exp[t * p.heads + head], static_cast<double>(log_sum_exp), 1e-14);
       for (std::size_t s = 0; s < seen.size(); ++s) {

@@ -31,9 +31,9 @@ TEST(exponential, is_within_two_roundings_and_one_more_for_each_of_its_exponent)
     for (int i = 0; i <= 200'000; ++i) {
       // Densely near 0, where weights are large, and all the way down.
       auto const x = static_cast<T>((i % 2 == 0 ? lowest : -2.0) * i / 200'000);
-      auto const expected = std::exp(static_cast<long double>(x));
+      auto const expected = oracle::exp(static_cast<oracle::wide>(x));
       auto const bound = (2 + std::abs(static_cast<double>(x))) * tolerance::unit_roundoff<T>() * static_cast<double>(expected);
-      ASSERT_LE(std::abs(static_cast<double>(static_cast<long double>(exponential_of(x)) - expected)), bound) << x;
+      ASSERT_LE(std::abs(static_cast<double>(static_cast<oracle::wide>(exponential_of(x)) - expected)), bound) << x;
     }
   });
 }

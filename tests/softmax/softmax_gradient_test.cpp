@@ -39,11 +39,11 @@ TEST(softmax_backward, is_the_jacobian_of_softmax) {
           auto const actual = pulled_back(weights, d_weights, beta);
           auto const p = numbers::exact(weights), dp = numbers::exact(d_weights);
           for (std::size_t s = 0; s < keys; ++s) {
-            long double expected = 0;
+            oracle::wide expected = 0;
             double magnitude = std::abs(dp[s]);
             for (std::size_t j = 0; j < keys; ++j) {
-              auto const jacobian = static_cast<long double>(p[j]) * ((j == s ? 1 : 0) - static_cast<long double>(p[s]));
-              expected += static_cast<long double>(beta) * jacobian * static_cast<long double>(dp[j]);
+              auto const jacobian = static_cast<oracle::wide>(p[j]) * ((j == s ? 1 : 0) - static_cast<oracle::wide>(p[s]));
+              expected += static_cast<oracle::wide>(beta) * jacobian * static_cast<oracle::wide>(dp[j]);
               magnitude += std::abs(p[j] * dp[j]);
             }
             auto const roundings = 6 * tolerance::unit_roundoff<T>() + static_cast<double>(keys) * tolerance::unit_roundoff<double>();
@@ -65,8 +65,8 @@ TEST(softmax_backward, is_what_a_change_of_a_score_does) {
       auto moved = x;
       moved[s] += step;
       auto const p = oracle::softmax(moved, beta);
-      long double sum = 0;
-      for (std::size_t j = 0; j < p.size(); ++j) sum += static_cast<long double>(p[j]) * static_cast<long double>(dp[j]);
+      oracle::wide sum = 0;
+      for (std::size_t j = 0; j < p.size(); ++j) sum += static_cast<oracle::wide>(p[j]) * static_cast<oracle::wide>(dp[j]);
       return sum;
     };
     auto const actual = pulled_back(oracle::softmax(x, beta), dp, beta);

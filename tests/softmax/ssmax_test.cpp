@@ -78,10 +78,10 @@ TEST(ssmax, weights_are_those_of_powers_of_the_number_of_keys) {
   auto weights = scores;
   auto const row = statistics(std::span<double const>(scores));
   softmax(std::span(weights), row, ssmax({s}).inverse_temperature(row));
-  long double sum = 0;
-  for (auto const x : scores) sum += std::pow(5.0L, static_cast<long double>(s) * x);
+  oracle::wide sum = 0;
+  for (auto const x : scores) sum += oracle::pow(oracle::wide(5), static_cast<oracle::wide>(s) * x);
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    auto const expected = static_cast<double>(std::pow(5.0L, static_cast<long double>(s) * scores[i]) / sum);
+    auto const expected = static_cast<double>(oracle::pow(oracle::wide(5), static_cast<oracle::wide>(s) * scores[i]) / sum);
     EXPECT_NEAR(weights[i], expected,
                 tolerance::of_weight<double>(expected, 3, 5) + tolerance::of_weight_by_scores(expected, 3 * tolerance_of(s, 0, 5)));
   }
