@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <stdexcept>
 
@@ -47,7 +48,7 @@ void declare(CLI::App& app, options& o) {
 }
 
 std::string duration(std::chrono::duration<double> time) {
-  auto const seconds = static_cast<long long>(time.count() + 0.5);
+  auto const seconds = std::llround(time.count());
   return seconds < 60 ? std::to_string(seconds) + " s" : std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
 }
 

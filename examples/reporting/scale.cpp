@@ -15,8 +15,8 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 std::vector<double> multiples(double step, range within) {
   constexpr double rounding = 1e-9;  // must not lose a tick at the end of an axis
   std::vector<double> result;
-  double const last = std::floor(within.high / step + rounding);
-  for (double k = std::ceil(within.low / step - rounding); k <= last; ++k) result.push_back(k * step + 0.0);
+  double const first = std::ceil(within.low / step - rounding), last = std::floor(within.high / step + rounding);
+  for (int i = 0; first + i <= last; ++i) result.push_back((first + i) * step + 0.0);
   return result;
 }
 

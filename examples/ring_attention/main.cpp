@@ -74,7 +74,7 @@ attention_function checked_attention(options const& o) {
     throw std::invalid_argument("MPI counts at most " + std::to_string(most) + " numbers, got " + std::to_string(s.tokens) + " tokens of " +
                                 std::to_string(std::max(s.query_size(), s.key_value_size())));
   }
-  auto const attention = chosen_attention(o.encoding, chosen_temperature(o.temperature, s.tokens), s);
+  auto attention = chosen_attention(o.encoding, chosen_temperature(o.temperature, s.tokens), s);
   posenc::heads_view<float const> const queries(nullptr, {0, s.heads, s.head_dim}), keys(nullptr, {0, s.kv_heads, s.head_dim});
   attention(queries, keys, keys, {});
   return attention;
