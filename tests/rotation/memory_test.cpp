@@ -71,7 +71,7 @@ class guarded_buffer {
   }
 
  private:
-  static constexpr std::size_t least_size = 16 * 1024;
+  static constexpr std::size_t least_size = std::size_t{3} << 20;
   std::size_t page_, size_;
   std::byte* first_ = nullptr;
   bool is_open_ = false;
@@ -85,33 +85,34 @@ std::vector<T> taken(T const* from, std::size_t count) {
   return result;
 }
 
-// Which dims of a head turn.
+constexpr std::size_t heads = 2, least_beyond_cache = std::size_t{1} << 20;  // bytes
+
+// How many tokens, and which dims of a head turn.
 struct rotary_case {
-  std::size_t head_dim, pairs;
+  std::size_t tokens, head_dim, pairs;
   rotary_block block;
   std::vector<posenc::pair_range> turning;
 };
 
 // Every head_dim with all the pairs that it has room for; two of five again with about half of them, of which some stand.
-std::vector<rotary_case> rotary_cases() {
-  std::vector<rotary_case> result;
+// And more than a cache holds, in columns and a tail: there, memory is fetched ahead.
+std::vector<rotary_case> rotary_cases(std::size_t size_of_number) {
+  std::vector<rotary_case> result{{least_beyond_cache / (heads * 614 * size_of_number) + 1, 615, 307, rotary_block::last(), {{0, 307}}}};
   for (std::size_t head_dim = 2; head_dim <= 140; ++head_dim) {
     auto const all = head_dim / 2, some = (head_dim + 2) / 4;
-    result.push_back({head_dim, all, head_dim % 4 == 3 ? rotary_block::last() : rotary_block::first(), {{0, all}}});
-    if (head_dim % 5 == 0) result.push_back({head_dim, some, rotary_block::last(), {{0, some / 2}, {some - some / 4, some}}});
-    if (head_dim % 5 == 2) result.push_back({head_dim, some, rotary_block::from(head_dim / 8), {{some / 3, some}}});
+    result.push_back({2, head_dim, all, head_dim % 4 == 3 ? rotary_block::last() : rotary_block::first(), {{0, all}}});
+    if (head_dim % 5 == 0) result.push_back({2, head_dim, some, rotary_block::last(), {{0, some / 2}, {some - some / 4, some}}});
+    if (head_dim % 5 == 2) result.push_back({2, head_dim, some, rotary_block::from(head_dim / 8), {{some / 3, some}}});
   }
   return result;
 }
 
-constexpr std::size_t tokens = 2, heads = 2;
-
 /// Source and target are one in place. A weight a dim: the norm's, or null for none.
 template <class From, class To, class S, class T>
 void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* cos_sin, arithmetic_t<T> const* weight) {
-  posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, tokens, c.pairs, c.turning);
-  heads_view<S> const from(source, {tokens, heads, c.head_dim});
-  heads_view<T> const to(target, {tokens, heads, c.head_dim});
+  posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, c.tokens, c.pairs, c.turning);
+  heads_view<S> const from(source, {c.tokens, heads, c.head_dim});
+  heads_view<T> const to(target, {c.tokens, heads, c.head_dim});
   auto const plain = rotation_of<From, To>(from, to).block(c.block);
   if (weight == nullptr) return posenc::rotate(rows, plain);
   posenc::rotate(rows, plain.norm({{weight, c.head_dim}, arithmetic_t<T>(0x1p-20)}));
@@ -123,10 +124,10 @@ void expect_keeps_to_its_bytes(bool in_place, bool normed) {
   using real = arithmetic_t<T>;
   static guarded_buffer sources, targets, rows, weights;
   ASSERT_TRUE(sources.is_open() && targets.is_open() && rows.is_open() && weights.is_open());
-  for (auto const& c : rotary_cases()) {
-    auto const count = tokens * heads * c.head_dim;
+  for (auto const& c : rotary_cases(sizeof(S))) {
+    auto const count = c.tokens * heads * c.head_dim;
     auto const source = numbers::random<S>(count, 1);
-    auto const cos_sin = numbers::random<real>(tokens * 2 * c.pairs, 2), weight = numbers::random<real>(c.head_dim, 3);
+    auto const cos_sin = numbers::random<real>(c.tokens * 2 * c.pairs, 2), weight = numbers::random<real>(c.head_dim, 3);
     std::vector<T> target(count), expected;
     if constexpr (std::is_same_v<S, T>) target = in_place ? source : target;
     for (std::size_t at = 0; at <= places; ++at) {
