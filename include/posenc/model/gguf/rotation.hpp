@@ -92,7 +92,7 @@ class gguf_rotation {
 
   std::string type() {
     auto const given = config_.text("rope.scaling.type");
-    auto const name = given.value_or("linear");
+    auto name = given.value_or("linear");
     bool const is_known = name == "none" || name == "linear" || name == "yarn" || name == "longrope";
     config_.file.require(is_known, config_.key("rope.scaling.type"), "be one of none, linear, yarn, longrope");
     bool const scales = config_.has("rope.scaling.factor") || config_.has("rope.scale_linear");
