@@ -128,7 +128,8 @@ inline fixed_point const& pi() {
 /// cos and sin, whatever the angle.
 inline std::pair<fixed_point, fixed_point> cos_sin(fixed_point x) {
   auto const turn = pi() + pi();
-  for (auto n = std::round(x.number() / turn.number()); n != 0; n = std::round(x.number() / turn.number())) x = x - fixed_point(n) * turn;
+  for (auto n = std::nearbyint(x.number() / turn.number()); n != 0; n = std::nearbyint(x.number() / turn.number()))
+    x = x - fixed_point(n) * turn;
   auto cos = fixed_point::whole(1), sin = x, term = x;
   for (std::uint32_t k = 2; k < 100; ++k) {
     term = term * x / k;

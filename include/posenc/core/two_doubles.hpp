@@ -1,0 +1,77 @@
+// Numbers of two doubles: what rounding to the first one loses, the second keeps.
+#pragma once
+
+#include <cmath>
+
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// high + low, high being the double nearest to the sum: 106 binary places. Operations are within a few 2^-104 of their result, and hold
+/// under -ffast-math. For what is made once a model: each costs some tens of nanoseconds.
+struct two_doubles {
+  double high, low;
+  two_doubles(double x, double rest = 0) noexcept : high(x), low(rest) {}
+};
+
+/// Rounded to a double and read again: -ffast-math would sum in another order, and x87 keeps more places.
+inline double stored(double x) noexcept {
+  double const volatile number = x;
+  return number;
+}
+
+/// a + b, exactly. [Knuth, The Art of Computer Programming 2, 4.2.2]
+inline two_doubles exact_sum(double a, double b) noexcept {
+  auto const sum = stored(a + b), of_b = stored(sum - a), of_a = stored(sum - of_b);
+  return {sum, stored(stored(a - of_a) + stored(b - of_b))};
+}
+
+/// a b, exactly.
+inline two_doubles exact_product(double a, double b) noexcept {
+  auto const product = stored(a * b);
+  return {product, std::fma(a, b, -product)};
+}
+
+inline two_doubles operator-(two_doubles const& a) noexcept { return {-a.high, -a.low}; }
+inline two_doubles operator+(two_doubles const& a, two_doubles const& b) noexcept {
+  auto const high = exact_sum(a.high, b.high), low = exact_sum(a.low, b.low), both = exact_sum(high.high, stored(high.low + low.high));
+  return exact_sum(both.high, stored(both.low + low.low));
+}
+inline two_doubles operator-(two_doubles const& a, two_doubles const& b) noexcept { return a + -b; }
+inline two_doubles operator*(two_doubles const& a, two_doubles const& b) noexcept {
+  auto const product = exact_product(a.high, b.high);
+  return exact_sum(product.high, stored(product.low + stored(a.high * b.low + a.low * b.high)));
+}
+inline two_doubles operator/(two_doubles const& a, two_doubles const& b) noexcept {
+  auto const first = stored(a.high / b.high);
+  auto const rest = a - b * first;
+  auto const second = stored(rest.high / b.high);
+  return exact_sum(first, second) + stored((rest - b * second).high / b.high);
+}
+
+inline two_doubles two_pi() noexcept { return {6.283185307179586, 2.4492935982947064e-16}; }
+
+/// n ln 2 + r = x, then e^r from e^(r / 2^8), 1 apart so that it costs no places: within 2^-102 + |x| 2^-105 of itself.
+inline two_doubles exp(two_doubles const& x) noexcept {
+  two_doubles const ln2(0.6931471805599453, 2.3190468138462996e-17);
+  auto const n = std::round(x.high / ln2.high);
+  auto const r = (x - ln2 * n) * 0x1p-8;
+  two_doubles series = 1.0;
+  for (int k = 10; k > 1; --k) series = r * series / k + 1;
+  auto less_one = r * series;
+  for (int i = 0; i < 8; ++i) less_one = less_one * 2 + less_one * less_one;
+  auto const e = less_one + 1;
+  return {std::ldexp(e.high, static_cast<int>(n)), std::ldexp(e.low, static_cast<int>(n))};
+}
+
+/// Of x > 0: a double's logarithm and a step of Newton's, within 2^-102 of what is larger, itself or 1.
+inline two_doubles log(two_doubles const& x) noexcept {
+  two_doubles const near = std::log(x.high);
+  auto const rest = x * exp(-near) - 1;
+  return near + (rest - rest * rest * 0.5);
+}
+
+/// Of x > 0, within (1 + |ln of it|) 2^-101 of itself.
+inline two_doubles pow(two_doubles const& x, two_doubles const& y) noexcept { return exp(y * log(x)); }
+
+}  // namespace posenc::detail
