@@ -12,6 +12,7 @@
 
 #include "golden/llama2_angles.hpp"
 #include "oracle/angle.hpp"
+#include "oracle/fixed_point.hpp"
 #include "oracle/rotary.hpp"
 #include "tolerance.hpp"
 
@@ -159,6 +160,29 @@ TEST(phase_step, of_a_fractional_position_is_right_to_a_rounding_of_its_fraction
 TEST(phase_step, is_known_at_compile_time) {
   static_assert(phase_step(0).at(std::int64_t{7}) == 0);
   static_assert(phase_step(1).at(std::int64_t{1}) == 0x28be'60db'9391'054a, "1 radian is 1 / 2 pi turns");
+}
+
+/// Against integers of 384 places.
+TEST(phase_step, counts_what_rounding_has_left_of_the_frequency) {
+  using oracle::fixed_point;
+  auto const turn = oracle::pi() + oracle::pi();
+  for (double const inv_freq : {1.0, 0.3, 1e-9, 0x1p-70, 0x1p-4, 12345.6}) {
+    for (double const part : {1.0, -1.0, 0.3, -0.77, 0x1p-30, -0x1p-50, 0x1p-80, 0.0}) {
+      auto const rest = part * inv_freq * 0x1p-54;
+      auto const frequency = oracle::quotient(fixed_point(inv_freq) + fixed_point(rest), turn);
+      for (std::int64_t const n : {std::int64_t{1}, std::int64_t{-3}, std::int64_t{1} << 31, (std::int64_t{1} << 45) + 12345}) {
+        auto const got = static_cast<double>(static_cast<std::int64_t>(phase_step(inv_freq, rest).at(n))) * 0x1p-64;
+        auto off = frequency * fixed_point::whole(n) - fixed_point(got);
+        for (int i = 0; i < 3; ++i) off = off - fixed_point(std::nearbyint(off.number()));  // whole turns
+        // And what a double holds of half a turn.
+        EXPECT_LE(std::abs(off.number()), std::abs(static_cast<double>(n)) * 0x1p-96 + 0x1p-64 + 0x1p-54) << n << " * " << inv_freq;
+      }
+    }
+  }
+  constexpr auto half_a_place = phase_step(1, 0x1p-53).at(std::int64_t{1} << 53) - phase_step(1).at(std::int64_t{1} << 53);
+  EXPECT_NEAR(static_cast<double>(half_a_place) * 0x1p-64, 1 / (2 * std::numbers::pi), 0x1p-42) << "a radian";
+  constexpr auto less = phase_step(1).at(std::int64_t{1} << 54) - phase_step(1, -0x1p-54).at(std::int64_t{1} << 54);
+  EXPECT_NEAR(static_cast<double>(less) * 0x1p-64, 1 / (2 * std::numbers::pi), 0x1p-41);
 }
 
 }  // namespace

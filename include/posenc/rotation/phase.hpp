@@ -49,22 +49,24 @@ inline phase phase_of_fraction(double fraction, double turns) noexcept {
 
 }  // namespace detail
 
-/// The angle between neighbouring positions, inv_freq / 2 pi turns, to 96 binary places.
-/// Position n lands within |n| * 2^-96 + 2^-64 turns of n * inv_freq: 4e-19 radians for n = 1 and at 2^31, 7e-10 at 2^63.
+/// The angle between neighbouring positions, (inv_freq + rest) / 2 pi turns, to 96 binary places.
+/// Position n lands within |n| * 2^-96 + 2^-64 turns of n * (inv_freq + rest): 4e-19 radians for n = 1 and at 2^31, 7e-10 at 2^63.
 class phase_step {
  public:
-  /// Precondition, not checked: inv_freq in [0, 2^64], as frequencies has it.
-  explicit constexpr phase_step(double inv_freq) noexcept : turns_(inv_freq / two_pi) {
-    // inv_freq = mantissa * 2^exponent; mantissa / 2 pi is multiplied out in 32-bit limbs, then 96 places are cut from it.
-    auto const bits = std::bit_cast<std::uint64_t>(inv_freq);
-    auto const field = static_cast<int>(bits >> 52 & 0x7ff);
-    auto const mantissa = (bits & 0xf'ffff'ffff'ffff) | (field != 0 ? std::uint64_t{1} << 52 : 0);
-    auto const places = 192 - (field != 0 ? field - 1075 : -1074);  // of the product
-    limbs<8> product{};
-    for (std::size_t i = 0; i < 2; ++i) {
+  /// Precondition, not checked: inv_freq in [0, 2^64] and rest at most half of its last place, as frequencies has them.
+  explicit constexpr phase_step(double inv_freq, double rest = 0) noexcept : turns_(inv_freq / two_pi) {
+    // inv_freq + rest = (upper + 2^-64 lower) * 2^exponent; the mantissa / 2 pi is multiplied out in 32-bit limbs, then 96 places are cut
+    // from it.
+    auto const whole = parts_of(inv_freq), small = parts_of(rest);
+    auto const shift = small.exponent - whole.exponent + 64;
+    auto const magnitude = rest == 0 || shift <= -64 ? 0 : shift < 0 ? small.mantissa >> -shift : small.mantissa << shift;
+    auto const lower = rest < 0 ? 0 - magnitude : magnitude, upper = whole.mantissa - (rest < 0 && magnitude != 0 ? 1 : 0);
+    auto const places = 256 - whole.exponent;  // of the product
+    limbs<10> product{};
+    for (std::size_t i = 0; i < 4; ++i) {
       std::uint64_t carry = 0;
       for (std::size_t j = 0; j < 6; ++j) {
-        carry += product[i + j] + (mantissa >> (32 * i) & 0xffff'ffff) * one_over_two_pi[j];
+        carry += product[i + j] + ((i < 2 ? lower : upper) >> (32 * (i % 2)) & 0xffff'ffff) * one_over_two_pi[j];
         product[i + j] = static_cast<std::uint32_t>(carry);
         carry >>= 32;
       }
@@ -88,13 +90,24 @@ class phase_step {
   template <std::size_t N>
   using limbs = std::array<std::uint32_t, N>;
 
+  struct parts {
+    std::uint64_t mantissa;
+    int exponent;
+  };
+  /// |x| = mantissa * 2^exponent.
+  static constexpr parts parts_of(double x) noexcept {
+    auto const bits = std::bit_cast<std::uint64_t>(x);
+    auto const field = static_cast<int>(bits >> 52 & 0x7ff);
+    return {(bits & 0xf'ffff'ffff'ffff) | (field != 0 ? std::uint64_t{1} << 52 : 0), field != 0 ? field - 1075 : -1074};
+  }
+
   static constexpr double two_pi = 6.283185307179586;
   // 1 / 2 pi to 192 binary places, lowest limb first.
   static constexpr limbs<6> one_over_two_pi{0x4f10e410, 0x36d8a566, 0x7d4d3770, 0x7f09d5f4, 0x9391054a, 0x28be60db};
 
   // The 32 bits of `product` from bit `place` on.
-  static constexpr std::uint32_t limb_from(limbs<8> const& product, int place) noexcept {
-    auto const limb = [&](int i) { return 0 <= i && i < 8 ? product[static_cast<std::size_t>(i)] : std::uint32_t{0}; };
+  static constexpr std::uint32_t limb_from(limbs<10> const& product, int place) noexcept {
+    auto const limb = [&](int i) { return 0 <= i && i < 10 ? product[static_cast<std::size_t>(i)] : std::uint32_t{0}; };
     auto const index = place >> 5, shift = place & 31;
     return static_cast<std::uint32_t>((limb(index) | std::uint64_t{limb(index + 1)} << 32) >> shift);
   }
