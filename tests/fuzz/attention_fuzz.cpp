@@ -580,8 +580,9 @@ void run(FuzzedDataProvider& data) {
       return check(data, p, options, biases, must_refuse);
     case 2: {
       if (head_dim < 2) return;
-      auto const f = posenc::geometric(head_dim / 2 * 2, 1e4);
-      p.acts = {.inv_freq = {f.inv_freq().begin(), f.inv_freq().end()}, .softmax = softmax};
+      auto const series = posenc::geometric(head_dim / 2 * 2, 1e4);
+      p.acts = {.inv_freq = {series.inv_freq().begin(), series.inv_freq().end()}, .softmax = softmax};
+      posenc::frequencies const f(p.acts.inv_freq);  // as doubles alone, which the oracle takes
       return check(data, p, options, posenc::scheme(posenc::rope<posenc::halves>(f), softmax), must_refuse);
     }
     case 3: {
