@@ -26,9 +26,10 @@ namespace posenc::inline POSENC_TARGET {
 /// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], float or, for doubles, double.
 /// Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. In place, the other dims, and pairs of frequency 0,
 /// are not touched; elsewhere they are copied. Arithmetic is in the type of the rows, rounded once to the type of the target.
-/// Splitting the work by tokens or heads gives the same bits. Undo with rows.inverse(). Allocates nothing.
-/// Throws std::invalid_argument, before anything is changed, unless there is one row a token, the shapes agree, the block lies within
-/// the head, and the heads that are written lie apart from all others that are read or written. Rows, weights and slots must too.
+/// Splitting the work by tokens or heads gives the same bits; targets with and without fused multiply-add differ in the last place. Undo
+/// with rows.inverse(). Allocates nothing. Throws std::invalid_argument, before anything is changed, unless there is one row a token, the
+/// shapes agree, the block lies within the head, and the heads that are written lie apart from all others that are read or written. Rows,
+/// weights and slots must too.
 template <class First, class... More>
 void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows, First const& first, More const&... more) {
   [&](auto const&... checked) {
