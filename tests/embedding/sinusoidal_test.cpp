@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "frequency/of_doubles.hpp"
 #include "golden/sinusoidal.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -87,7 +88,7 @@ TEST(sinusoidal, start_is_added_to_every_position) {
 }
 
 TEST(sinusoidal, the_inner_product_of_two_rows_is_the_sum_of_the_cosines_of_their_distance) {
-  for (auto const& f : {geometric(64, 1e4), geometric_inclusive(64, 1e4), geometric(2, 1e4)}) {
+  for (auto const& f : {of_doubles(geometric(64, 1e4)), of_doubles(geometric_inclusive(64, 1e4)), geometric(2, 1e4)}) {
     sinusoidal<interleaved> const encoding(f);
     for (std::int64_t const distance : {0, 1, 10, 777, -5}) {
       for (std::int64_t const s : {0, 3, -9, 1'000'000}) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "non_numbers.hpp"
@@ -35,6 +36,19 @@ TEST(frequencies, each_must_be_from_0_to_2_to_the_64) {
   EXPECT_EQ(message(not_a_number()), must + "NaN at pair 2");
   EXPECT_EQ(message(infinity()), must + "infinity at pair 2");
   EXPECT_EQ(message(minus_infinity()), must + "-infinity at pair 2");
+}
+
+TEST(frequencies, keep_a_rest_and_take_none_that_is_larger_than_rounding) {
+  frequencies const f({1, 0.5, 0}, {0x1p-53, -0x1p-60, 0}, 1.25);
+  EXPECT_EQ(std::vector<double>(f.rest().begin(), f.rest().end()), (std::vector<double>{0x1p-53, -0x1p-60, 0}));
+  EXPECT_EQ(f.attention_factor(), 1.25);
+  EXPECT_EQ(frequencies({1, 0.5}).rest()[1], 0);
+  auto const message = [](std::vector<double> const& rest) { return message_of([&] { frequencies({1, 0}, rest, 1); }); };
+  EXPECT_EQ(message({0}), "posenc: frequencies: there must be a rest for each of the 2 pairs, got 1");
+  std::string const must = "posenc: frequencies: a rest must be at most 2^-53 of its inv_freq ";
+  EXPECT_EQ(message({0x1p-52, 0}), must + "1, got 2.220446049250313e-16 at pair 0");
+  EXPECT_EQ(message({0, 0x1p-60}), must + "0, got 8.673617379884035e-19 at pair 1");
+  EXPECT_EQ(message({not_a_number(), 0}), must + "1, got NaN at pair 0");
 }
 
 TEST(frequencies, attention_factor_must_be_finite_and_positive) {

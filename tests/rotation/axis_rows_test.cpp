@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "frequency/of_doubles.hpp"
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
 #include "oracle/rotary.hpp"
@@ -59,7 +60,7 @@ std::vector<std::vector<std::int64_t>> integers(std::size_t axes, std::size_t to
 
 template <class Real, class P>
 void expect_exact(frequencies const& f, pair_axes const& axes, std::vector<std::vector<P>> const& positions, double fraction_error = 0) {
-  auto const rows = axis_rows<Real>(f, axes, axis_positions<P>(positions));
+  auto const rows = axis_rows<Real>(of_doubles(f), axes, axis_positions<P>(positions));
   ASSERT_EQ(rows.tokens(), positions[0].size());
   ASSERT_EQ(rows.pairs(), f.pairs());
   for (std::size_t token = 0; token < rows.tokens(); ++token) {
@@ -197,7 +198,7 @@ TEST(axis_rows, are_undone_by_their_inverse) {
 
 template <class T, class Layout>
 void expect_rotated(oracle::pairing pairing) {
-  auto const f = geometric(70, 1e4);
+  auto const f = of_doubles(geometric(70, 1e4));
   auto const axes = scattered(35, 3);
   auto const positions = integers(3, 5, 20);
   auto const x = numbers::random<T>(5 * 70);

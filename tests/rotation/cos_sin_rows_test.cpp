@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
@@ -46,7 +47,7 @@ std::vector<std::int64_t> integers(std::size_t count, int bits) {
 // Rows of Real against exact arithmetic: off by what is documented and, at that position, `more`; times the attention factor.
 template <class Real>
 void expect_exact(frequencies const& f, auto const& positions, auto const& more) {
-  cos_sin_rows<Real> const rows(f, positions);
+  cos_sin_rows<Real> const rows(of_doubles(f), positions);
   ASSERT_EQ(rows.tokens(), positions.size());
   ASSERT_EQ(rows.pairs(), f.pairs());
   ASSERT_EQ(rows.rotary_dim(), 2 * f.pairs());
@@ -210,7 +211,7 @@ TEST(cos_sin_rows, transposed_turn_back_and_keep_the_factor) {
 
 // Registers and what is left of them, each row alone and among others, each pair among few and among many.
 TEST(cos_sin_rows, have_the_same_bits_in_any_company) {
-  auto const f = geometric(78, 1e4);
+  auto const f = of_doubles(geometric(78, 1e4));
   std::vector<std::int64_t> positions{0, 1, -1, 1 << 20, (1ll << 32) - 1, 1ll << 32, -(1ll << 32), farthest, farthest_back};
   for (auto const n : integers(20, 40)) positions.push_back(n);
   auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
@@ -60,7 +61,7 @@ std::vector<std::int64_t> within(std::int64_t range, std::size_t count) {
 
 TEST(cos_sin_table, is_as_exact_as_documented) {
   for (auto const base : {1e4, 5e5}) {
-    auto const f = geometric(128, base);
+    auto const f = of_doubles(geometric(128, base));
     cos_sin_table const table(f);
     EXPECT_EQ(table.range(), million);
     auto const positions = within(million, 400);
@@ -70,7 +71,7 @@ TEST(cos_sin_table, is_as_exact_as_documented) {
 }
 
 TEST(cos_sin_table, of_any_range_holds_every_position_of_it) {
-  auto const f = geometric(22, 1e4);  // 11 pairs: no multiple of a register
+  auto const f = of_doubles(geometric(22, 1e4));  // 11 pairs: no multiple of a register
   for (std::int64_t const range : {1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 100, 1000}) {
     cos_sin_table const table(f, range);
     std::vector<std::int64_t> positions;
@@ -81,7 +82,7 @@ TEST(cos_sin_table, of_any_range_holds_every_position_of_it) {
 }
 
 TEST(cos_sin_table, computes_what_lies_beyond) {
-  auto const f = geometric(26, 1e4);
+  auto const f = of_doubles(geometric(26, 1e4));
   cos_sin_table const table(f, 1000);
   std::vector<std::int64_t> const beyond{1001, -1001, million, farthest, farthest_back, 1ll << 40};
   EXPECT_TRUE(numbers::same_bits(all(table.rows(beyond).view()), all(cos_sin_rows(f, beyond).view())));

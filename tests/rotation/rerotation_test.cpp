@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "oracle/angle.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -67,7 +68,7 @@ std::vector<std::int64_t> positions() {
 }
 
 TEST(shift, is_a_pure_rotation) {
-  auto const f = geometric(78, 1e4);
+  auto const f = of_doubles(geometric(78, 1e4));
   auto const rows = shift(scaled(f, 1.25), positions());
   cos_sin_rows const pure(f, positions());
   for (std::size_t token = 0; token < positions().size(); ++token) {
@@ -79,7 +80,7 @@ TEST(shift, is_a_pure_rotation) {
 }
 
 TEST(rerotation, turns_by_the_difference_of_the_angles) {
-  auto const from = geometric(78, 1e4), to = geometric(78, 5e5);
+  auto const from = of_doubles(geometric(78, 1e4)), to = of_doubles(geometric(78, 5e5));
   expect_rerotated(rerotation(from, to, positions()), from, to, positions(), positions());
   expect_rerotated(rerotation<double>(from, to, positions()), from, to, positions(), positions());
   auto const longer = scaled(to, 1.19023807), smaller = scaled(from, 1.1);
@@ -88,7 +89,7 @@ TEST(rerotation, turns_by_the_difference_of_the_angles) {
 }
 
 TEST(rerotation, moves_to_other_positions) {
-  auto const from = geometric(78, 1e4), to = geometric(78, 5e5);
+  auto const from = of_doubles(geometric(78, 1e4)), to = of_doubles(geometric(78, 5e5));
   auto const p = positions();
   auto q = p;
   std::ranges::reverse(q);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -80,7 +81,7 @@ TEST(rotate, gives_the_same_bits_however_tokens_and_heads_are_split) {
 TEST(rotate, gives_a_pair_the_same_bits_in_a_register_as_alone) {
   in_every_type_and_layout([]<class T, class Layout>() {
     std::vector const positions{9, 100'000};
-    auto const f = geometric(130, 1e4);
+    auto const f = of_doubles(geometric(130, 1e4));
     placed_heads<T> whole({2, 3, 130}, arrangement::dense), pair_by_pair = whole;
     rotate<Layout>(whole.view(), cos_sin_rows<arithmetic_t<T>>(f, positions));
     for (std::size_t pair = 0; pair < f.pairs(); ++pair) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "frequency/of_doubles.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -39,7 +40,7 @@ testing::AssertionResult rotates(placed_heads<T> x, frequencies const& f, std::v
                                  std::size_t first_dim) {
   auto const before = x.memory;
   auto const view = x.view();
-  rotate<Layout>(view, cos_sin_rows<arithmetic_t<T>>(f, positions), block);
+  rotate<Layout>(view, cos_sin_rows<arithmetic_t<T>>(of_doubles(f), positions), block);
   auto unmoved = x.memory;
   for (std::size_t token = 0; token < view.tokens(); ++token)
     for (std::size_t head = 0; head < view.heads(); ++head) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/own_storage.hpp"
+#include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -65,7 +66,7 @@ testing::AssertionResult treats_elsewhere(treatment const& t, std::size_t heads,
   auto const read = source.memory;
   auto const before = target.memory;
   auto const weight = weights_of<arithmetic_t<T>>(t);
-  cos_sin_rows<arithmetic_t<T>> const rows(t.f, two_positions);
+  cos_sin_rows<arithmetic_t<T>> const rows(of_doubles(t.f), two_positions);
   rotate(rows, treated(rotation_of<From, To>(source.view(), target.view()), t, weight));
   if (auto const same = numbers::same_bits(source.memory, read); !same)
     return testing::AssertionFailure() << "the source: " << same.message();
@@ -77,7 +78,7 @@ testing::AssertionResult treats_in_place(treatment const& t, std::size_t heads, 
   placed_heads<T> x({2, heads, head_dim}, arranged, 1);
   auto const source = x;
   auto const weight = weights_of<arithmetic_t<T>>(t);
-  cos_sin_rows<arithmetic_t<T>> const rows(t.f, two_positions);
+  cos_sin_rows<arithmetic_t<T>> const rows(of_doubles(t.f), two_positions);
   rotate(rows, treated(rotation_of<Layout>(x.view()), t, weight));
   return are_treated<Layout, Layout>(source, x, source.memory, two_positions, t);
 }

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "numbers.hpp"
+#include "oracle/fixed_point.hpp"
 #include "oracle/score_biases.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "score/rows.hpp"
@@ -51,15 +53,27 @@ TEST(sandwich, adds_the_inner_product_of_sinusoidal_embeddings_over_the_head_s_c
 
 TEST(sandwich, is_128_dims_wide_unless_said_otherwise) { EXPECT_EQ(sandwich(12).dims(), 128u); }
 
-/// Of the frequencies as they are stored: positions of any size lose nothing.
+/// Against the formula in integers: positions of any size lose nothing.
 TEST(sandwich, angles_are_exact_at_any_distance) {
-  auto const f = geometric(128, 10'000);
-  std::vector<oracle::wide> const inv_freq(f.inv_freq().begin(), f.inv_freq().end());
+  using oracle::fixed_point;
+  auto const logarithm = oracle::log(fixed_point(1e4));
+  auto const cos_sin_at = [](std::int64_t n, fixed_point const& f) {  // of twice the half, which fits, and of what is odd
+    auto const [c, s] = oracle::cos_sin(fixed_point::whole(n / 2) * f);
+    auto const [odd_c, odd_s] = oracle::cos_sin(fixed_point::whole(n % 2) * f);
+    auto const twice_c = c * c - s * s, twice_s = s * c + s * c;
+    return std::pair(twice_c * odd_c - twice_s * odd_s, twice_s * odd_c + twice_c * odd_s);
+  };
   for (std::int64_t const key : {std::int64_t{1'000'000}, std::int64_t{1} << 40, std::int64_t{1} << 52, rows::last / 2, rows::last}) {
     for (std::int64_t const query : {std::int64_t{0}, std::int64_t{-1}, rows::first / 2 + 7, rows::first}) {
-      auto const distance = oracle::distance_between(query, key);
-      auto const expected = static_cast<double>(oracle::sandwich_bias(inv_freq, 0, 8, distance));
-      auto const tolerance = tolerance_of(expected, 64, static_cast<double>(distance), 1);
+      fixed_point sum;
+      for (std::int64_t i = 0; i < 64; ++i) {
+        auto const f = oracle::exp(-(logarithm * fixed_point::whole(i) / 64));
+        auto const [c, s] = cos_sin_at(key, f);
+        auto const [query_c, query_s] = cos_sin_at(query, f);
+        sum = sum + c * query_c + s * query_s - fixed_point::whole(1);
+      }
+      auto const expected = sum.number();
+      auto const tolerance = tolerance_of(expected, 64, static_cast<double>(oracle::distance_between(query, key)), 1);
       EXPECT_NEAR(rows::bias(sandwich(8), 0, query, key), expected, tolerance) << key << " to " << query;
       EXPECT_EQ(rows::bias(sandwich(8), 0, key, query), rows::bias(sandwich(8), 0, query, key));
     }

@@ -20,7 +20,7 @@ namespace posenc::inline POSENC_TARGET {
 /// Exact to 3e-16. Attention factors apart.
 inline double mean_cosine(frequencies const& f, std::int64_t distance) {
   double sum = 0;
-  for (auto const inv_freq : f.inv_freq()) sum += cos_sin(phase_step(inv_freq).at(distance)).cos;
+  for (std::size_t i = 0; i < f.pairs(); ++i) sum += cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(distance)).cos;
   return sum / static_cast<double>(f.pairs());
 }
 
@@ -29,8 +29,8 @@ inline double mean_cosine(frequencies const& f, std::int64_t distance) {
 inline double roformer_bound(frequencies const& f, std::int64_t distance) {
   std::complex<double> partial;
   double sum = 0;
-  for (auto const inv_freq : f.inv_freq()) {
-    auto const [cos, sin] = cos_sin(phase_step(inv_freq).at(distance));
+  for (std::size_t i = 0; i < f.pairs(); ++i) {
+    auto const [cos, sin] = cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(distance));
     sum += std::abs(partial += std::complex(cos, sin));
   }
   return sum / static_cast<double>(f.pairs());
@@ -47,7 +47,7 @@ inline std::optional<std::size_t> first_negative(frequencies const& f, std::size
   std::vector<double> cos(n), sin(n), step_cos(n), step_sin(n);
   for (std::size_t first = 0; first < reach; first += stretch) {
     for (std::size_t i = 0; i < n; ++i) {
-      phase_step const step(f.inv_freq()[i]);
+      phase_step const step(f.inv_freq()[i], f.rest()[i]);
       auto const here = cos_sin(step.at(static_cast<std::int64_t>(first))), by_one = cos_sin(step.at(std::int64_t{1}));
       cos[i] = here.cos, sin[i] = here.sin, step_cos[i] = by_one.cos, step_sin[i] = by_one.sin;
     }

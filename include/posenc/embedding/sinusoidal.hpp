@@ -44,7 +44,7 @@ class sinusoidal {
   explicit sinusoidal(frequencies const& f, std::int64_t start = 0) : sinusoidal(f, sinusoidal_form{.start = start}) {}
 
   sinusoidal(frequencies const& f, sinusoidal_form const& form) : form_(form) {
-    for (auto const inv_freq : f.inv_freq()) steps_.emplace_back(inv_freq);
+    for (std::size_t i = 0; i < f.pairs(); ++i) steps_.emplace_back(f.inv_freq()[i], f.rest()[i]);
     detail::require(f.attention_factor() == 1, "sinusoidal: the attention factor must be 1, got ", f.attention_factor());
     detail::require(is_finite(form.scale), "sinusoidal: the scale must be finite, got ", form.scale);
     detail::require(form.zeros <= std::size_t{1} << 24, "sinusoidal: zeros must be at most 2^24, got ", form.zeros);

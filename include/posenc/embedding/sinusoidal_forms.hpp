@@ -22,7 +22,7 @@ inline sinusoidal<halves> tensor2tensor_sinusoidal(std::size_t dim, double min_t
     detail::require(is_finite(scale) && scale > 0, "tensor2tensor_sinusoidal: time scales must be finite and positive, got ", scale);
   }
   auto const from_one = geometric_inclusive(dim - dim % 2, max_timescale / min_timescale);
-  auto const f = detail::changed(from_one, [=](std::size_t, double inv_freq) { return min_timescale * inv_freq; });
+  auto const f = detail::changed(from_one, [=](std::size_t, auto const& inv_freq) { return min_timescale * inv_freq; });
   return {f, {.start = start_index, .zeros = dim % 2}};
 }
 

@@ -36,7 +36,7 @@ inline sinusoidal<halves> timestep(std::size_t dim, timestep_form const& form = 
   detail::require(is_finite(shift) && shift < static_cast<double>(h), "timestep: downscale_freq_shift must be finite and below ", h,
                   ", got ", shift);
   auto const series = detail::geometric_series("timestep", 2 * h, form.max_period, static_cast<double>(h) - shift);
-  auto const f = detail::changed(series, [&](std::size_t, double inv_freq) { return form.scale * inv_freq; });
+  auto const f = detail::changed(series, [&](std::size_t, auto const& inv_freq) { return form.scale * inv_freq; });
   return {f, {.cosine_first = form.flip_sin_to_cos, .zeros = dim % 2}};
 }
 

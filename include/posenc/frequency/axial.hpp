@@ -31,14 +31,15 @@ namespace posenc::inline POSENC_TARGET {
 inline frequencies axial(std::span<std::size_t const> dims, double base) {
   detail::require(!dims.empty(), "axial: there must be at least one axis, got none");
   detail::require(is_finite(base) && base > 0, "axial: base must be finite and positive, got ", base);
-  std::vector<double> inv_freq;
+  std::vector<double> inv_freq, rest;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     detail::require(dims[axis] > 0 && dims[axis] % 2 == 0 && dims[axis] <= std::size_t{1} << 24,
                     "axial: the dims of an axis must be even, positive and at most 2^24, got ", dims[axis], " on axis ", axis);
     auto const one = geometric(dims[axis], base);
     inv_freq.insert(inv_freq.end(), one.inv_freq().begin(), one.inv_freq().end());
+    rest.insert(rest.end(), one.rest().begin(), one.rest().end());
   }
-  return frequencies(std::move(inv_freq));
+  return {std::move(inv_freq), std::move(rest), 1};
 }
 
 namespace detail {

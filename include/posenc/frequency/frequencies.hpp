@@ -1,6 +1,7 @@
 // How fast each pair of a rotary encoding turns.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -8,44 +9,75 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/core/two_doubles.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 /// One frequency a pair, in radians per position, and the factor on rotated queries and keys that a context-extension rule may ask
 /// for. A rule makes frequencies (geometric) or turns frequencies into others (truncated = p-RoPE, linear).
 /// A pair of frequency 0 is not rotated. Immutable.
-/// Throws std::invalid_argument unless there is a pair, each inv_freq is in [0, 2^64] and attention_factor is finite and positive.
+///
+/// Each is kept as inv_freq_i + rest_i, a double and what it lacks, for a double alone is off by up to 1e-7 radians at position 2^31. Given
+/// as doubles, the rest is 0. Rules compute with both, within 2^-98 of their formulas of the numbers given, unless they say otherwise.
+///
+/// Throws std::invalid_argument unless there is a pair, each inv_freq is in [0, 2^64] and attention_factor is finite and positive; and
+/// unless there is a rest for each pair, of at most 2^-53 inv_freq_i.
 class frequencies {
  public:
   explicit frequencies(std::vector<double> inv_freq, double attention_factor = 1)
-      : inv_freq_(std::move(inv_freq)), attention_factor_(attention_factor) {
+      : frequencies(inv_freq, std::vector<double>(inv_freq.size()), attention_factor) {}
+
+  frequencies(std::vector<double> inv_freq, std::vector<double> rest, double attention_factor)
+      : inv_freq_(std::move(inv_freq)), rest_(std::move(rest)), attention_factor_(attention_factor) {
     detail::require(!inv_freq_.empty(), "frequencies: there must be at least one pair, got none");
     for (std::size_t i = 0; i < inv_freq_.size(); ++i) {
       auto const f = inv_freq_[i];
       detail::require(is_finite(f) && f >= 0 && f <= 0x1p64, "frequencies: inv_freq must be in [0, 2^64] radians per position, got ", f,
                       " at pair ", i);
     }
+    detail::require(rest_.size() == inv_freq_.size(), "frequencies: there must be a rest for each of the ", inv_freq_.size(),
+                    " pairs, got ", rest_.size());
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      detail::require(is_finite(rest_[i]) && std::abs(rest_[i]) <= inv_freq_[i] * 0x1p-53,
+                      "frequencies: a rest must be at most 2^-53 of its inv_freq ", inv_freq_[i], ", got ", rest_[i], " at pair ", i);
+    }
     detail::require(is_finite(attention_factor) && attention_factor > 0, "frequencies: attention_factor must be finite and positive, got ",
                     attention_factor);
   }
 
   std::span<double const> inv_freq() const noexcept { return inv_freq_; }
+  std::span<double const> rest() const noexcept { return rest_; }
   double attention_factor() const noexcept { return attention_factor_; }
   std::size_t pairs() const noexcept { return inv_freq_.size(); }
   std::size_t rotary_dim() const noexcept { return 2 * inv_freq_.size(); }
 
  private:
-  std::vector<double> inv_freq_;
+  std::vector<double> inv_freq_, rest_;
   double attention_factor_;
 };
 
 namespace detail {
 
+inline two_doubles with_rest(frequencies const& f, std::size_t i) noexcept { return {f.inv_freq()[i], f.rest()[i]}; }
+
+/// Of pairs 0 to count - 1, with their rest, what of(i) gives.
+frequencies for_pairs(std::size_t count, double attention_factor, auto const& of) {
+  std::vector<double> inv_freq(count), rest(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    two_doubles const frequency = of(i);
+    inv_freq[i] = frequency.high, rest[i] = frequency.low;
+  }
+  return {std::move(inv_freq), std::move(rest), attention_factor};
+}
+
 /// Pair by pair change(i, inv_freq_i), times the attention factor that there is.
 frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
-  std::vector<double> inv_freq(f.pairs());
-  for (std::size_t i = 0; i < inv_freq.size(); ++i) inv_freq[i] = change(i, f.inv_freq()[i]);
-  return frequencies(std::move(inv_freq), f.attention_factor() * gain);
+  return for_pairs(f.pairs(), f.attention_factor() * gain, [&](std::size_t i) -> two_doubles { return change(i, with_rest(f, i)); });
+}
+
+/// The same with another attention factor.
+inline frequencies with_factor(frequencies const& f, double attention_factor) {
+  return for_pairs(f.pairs(), attention_factor, [&](std::size_t i) { return with_rest(f, i); });
 }
 
 inline void require_factor(char const* rule, double factor) {

@@ -1,10 +1,7 @@
 // The frequencies of RoPE and of sinusoidal embeddings: a geometric series.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
-#include <utility>
-#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -16,16 +13,16 @@ inline frequencies geometric_series(char const* rule, std::size_t dim, double ba
   require(dim > 0 && dim % 2 == 0, rule, ": the dimension must be even and positive, got ", dim);
   require(dim <= std::size_t{1} << 24, rule, ": the dimension must be at most 2^24, got ", dim);
   require(is_finite(base) && base > 0, rule, ": base must be finite and positive, got ", base);
-  std::vector<double> inv_freq(dim / 2);
-  for (std::size_t i = 0; i < inv_freq.size(); ++i) inv_freq[i] = std::pow(base, -static_cast<double>(i) / steps_to_base);
-  return frequencies(std::move(inv_freq));
+  auto const logarithm = log(two_doubles(base)), steps = two_doubles(steps_to_base);
+  return for_pairs(dim / 2, 1, [&](std::size_t i) { return exp(-(logarithm * static_cast<double>(i)) / steps); });
 }
 
 }  // namespace detail
 
 /// inv_freq_i = base^(-2i / dim), i = 0 .. dim/2 - 1: 1 radian per position for the first pair, almost 1/base for the last.
 /// [Vaswani 2017, 3.5; Su 2021, 3.2.2] dim is head_dim, or rotary_dim where a head is rotated in part (GPT-NeoX).
-/// Accuracy: that of std::pow. Throws std::invalid_argument unless dim is even and positive and base finite and positive.
+/// Accuracy: 2^-98 of each, (1 + |ln base|) 2^-101 where that is more. Throws std::invalid_argument unless dim is even and positive and
+/// base finite and positive.
 [[gnu::noinline]] inline frequencies geometric(std::size_t dim, double base) {
   return detail::geometric_series("geometric", dim, base, static_cast<double>(dim) / 2);
 }

@@ -12,7 +12,7 @@ namespace posenc::inline POSENC_TARGET {
 /// Throws std::invalid_argument unless factor is finite and at least 1.
 inline frequencies linear(frequencies const& f, double factor) {
   detail::require_factor("linear", factor);
-  return detail::changed(f, [&](std::size_t, double inv_freq) { return inv_freq / factor; });
+  return detail::changed(f, [&](std::size_t, auto const& inv_freq) { return inv_freq / factor; });
 }
 
 }  // namespace posenc

@@ -1,7 +1,6 @@
 // Mixed NTK: an interpolation that grows smoothly from the fastest pair to the slowest.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 
 #include "posenc/core/target.hpp"
@@ -15,9 +14,10 @@ namespace posenc::inline POSENC_TARGET {
 inline frequencies mixed_ntk(frequencies const& f, double factor, double b = 0.625) {
   detail::require_factor("mixed_ntk", factor);
   detail::require(is_finite(b) && b > 0, "mixed_ntk: b must be finite and positive, got ", b);
-  auto const pairs = static_cast<double>(f.pairs());
+  using detail::two_doubles;
+  auto const logarithm = log(two_doubles(factor)), pairs = two_doubles(static_cast<double>(f.pairs()));
   return detail::changed(
-      f, [&](std::size_t i, double inv_freq) { return inv_freq * std::pow(factor, -std::pow(static_cast<double>(i + 1) / pairs, b)); });
+      f, [&](std::size_t i, auto const& inv_freq) { return inv_freq * exp(-(logarithm * pow(static_cast<double>(i + 1) / pairs, b))); });
 }
 
 }  // namespace posenc

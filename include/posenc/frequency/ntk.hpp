@@ -1,8 +1,6 @@
 // NTK-aware scaling: the slow pairs are interpolated, the fast ones are not.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "posenc/core/target.hpp"
@@ -10,14 +8,22 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+namespace detail {
+
+inline frequencies ntk_by(frequencies const& f, two_doubles const& factor) {
+  require(f.pairs() >= 2, "ntk: there must be at least two pairs, got ", f.pairs());
+  auto const logarithm = log(factor), last = two_doubles(static_cast<double>(f.pairs() - 1));
+  return changed(f, [&](std::size_t i, auto const& inv_freq) { return inv_freq * exp(-(logarithm * static_cast<double>(i)) / last); });
+}
+
+}  // namespace detail
+
 /// inv_freq_i * factor^(-i / (d/2 - 1)): the first pair is kept, the last one divided by factor. [bloc97 2023; Peng 2023, 3.1]
 /// Of a geometric series this is that of another base, base * factor^(d / (d - 2)), as the rule is mostly written.
 /// Throws std::invalid_argument unless factor is finite and at least 1 and there are two pairs.
 inline frequencies ntk(frequencies const& f, double factor) {
   detail::require_factor("ntk", factor);
-  detail::require(f.pairs() >= 2, "ntk: there must be at least two pairs, got ", f.pairs());
-  auto const last = static_cast<double>(f.pairs() - 1);
-  return detail::changed(f, [&](std::size_t i, double inv_freq) { return inv_freq * std::pow(factor, -static_cast<double>(i) / last); });
+  return detail::ntk_by(f, factor);
 }
 
 struct dynamic_ntk_scaling {
@@ -35,7 +41,9 @@ inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& 
   detail::require_factor("dynamic_ntk", scaling.factor);
   detail::require_length("dynamic_ntk", "trained_length", scaling.trained_length);
   detail::require_length("dynamic_ntk", "length", length);
-  return ntk(f, std::max(1.0, scaling.factor * (length / scaling.trained_length) - (scaling.factor - 1)));
+  using detail::two_doubles;
+  auto const factor = scaling.factor * (two_doubles(length) / scaling.trained_length) - (two_doubles(scaling.factor) - 1);
+  return detail::ntk_by(f, factor.high < 1 ? 1 : factor);
 }
 
 }  // namespace posenc

@@ -1,10 +1,7 @@
 // NTK by parts: pairs that turn often are kept, pairs that never complete a turn are interpolated.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <numbers>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -31,11 +28,12 @@ inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const
   detail::require_length("ntk_by_parts", "original_length", length);
   detail::require(is_finite(alpha) && is_finite(beta) && 0 <= alpha && alpha <= beta,
                   "ntk_by_parts: alpha and beta must be finite and 0 <= alpha <= beta, got ", alpha, " and ", beta);
-  return detail::changed(f, [&](std::size_t, double inv_freq) {
-    auto const turns = scaling.original_length * inv_freq / (2 * std::numbers::pi);
-    auto const step = turns >= scaling.alpha ? 1.0 : 0.0;
-    auto const kept = scaling.alpha == scaling.beta ? step : std::clamp((turns - scaling.alpha) / (scaling.beta - scaling.alpha), 0.0, 1.0);
-    return (1 - kept) * (inv_freq / scaling.factor) + kept * inv_freq;
+  return detail::changed(f, [&](std::size_t, auto const& inv_freq) {
+    auto const divided = inv_freq / scaling.factor, turns = scaling.original_length * inv_freq / detail::two_pi();
+    if (scaling.alpha == scaling.beta) return turns.high >= scaling.alpha ? inv_freq : divided;
+    auto const kept = (turns - scaling.alpha) / (detail::two_doubles(scaling.beta) - scaling.alpha);
+    if (kept.high <= 0 || kept.high >= 1) return kept.high <= 0 ? divided : inv_freq;
+    return (1 - kept) * divided + kept * inv_freq;
   });
 }
 

@@ -28,12 +28,8 @@ inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scalin
   auto const series = geometric(rotary_dim, base), slow = linear(series, factor), middle = ntk(series, factor);
   auto const inner = ramp_of_yarn(rotary_dim, base, {.factor = factor, .original_length = length, .beta_fast = 1.25, .beta_slow = 0.75});
   auto const outer = ramp_of_yarn(rotary_dim, base, {.factor = factor, .original_length = length, .beta_fast = 16, .beta_slow = 2});
-  auto const along = [](yarn_ramp const& ramp, std::size_t i, double before, double after) {
-    auto const share = ramp.at(i);
-    return before * (1 - share) + after * share;
-  };
-  return detail::changed(series, [&](std::size_t i, double inv_freq) {
-    return along(outer, i, inv_freq, along(inner, i, middle.inv_freq()[i], slow.inv_freq()[i]));
+  return detail::changed(series, [&](std::size_t i, auto const& inv_freq) {
+    return detail::blended(outer, i, inv_freq, detail::blended(inner, i, detail::with_rest(middle, i), detail::with_rest(slow, i)));
   });
 }
 

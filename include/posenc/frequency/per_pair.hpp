@@ -16,7 +16,7 @@ inline frequencies divided(char const* what, frequencies const& f, std::span<dou
     require(is_finite(factors[i]) && factors[i] > 0, what, " must have finite factors above 0, got ", factors[i], " at pair ", i);
   }
   return changed(
-      f, [&](std::size_t i, double inv_freq) { return factors[i] >= 1e30 ? 0 : inv_freq / factors[i]; }, gain);
+      f, [&](std::size_t i, auto const& inv_freq) { return factors[i] >= 1e30 ? 0 : inv_freq / factors[i]; }, gain);
 }
 
 }  // namespace detail

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numbers>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -14,9 +13,9 @@ namespace posenc::inline POSENC_TARGET {
 /// 2 pi / round(2 pi / inv_freq_i): each pair comes back to the very same angles after a whole number of tokens, at least one, so that no
 /// angle of it is new beyond the trained length. [Wang 2024, 4.1] Pairs that stand still, and those of more than 2^53 tokens, stay.
 inline frequencies resonance(frequencies const& f) {
-  return detail::changed(f, [](std::size_t, double inv_freq) {
-    if (inv_freq < 2 * std::numbers::pi * 0x1p-53) return inv_freq;
-    return 2 * std::numbers::pi / std::max(1.0, std::round(2 * std::numbers::pi / inv_freq));
+  return detail::changed(f, [](std::size_t, auto const& inv_freq) {
+    if (inv_freq.high < detail::two_pi().high * 0x1p-53) return inv_freq;
+    return detail::two_pi() / std::max(1.0, std::round((detail::two_pi() / inv_freq).high));
   });
 }
 

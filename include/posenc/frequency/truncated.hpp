@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -42,10 +41,8 @@ inline frequencies truncated(frequencies const& f, double p, kept_pairs_rule kep
   detail::require(is_finite(p) && p >= 0 && p <= 1, "truncated: p must be in [0, 1], got ", p);
   detail::require(std::ranges::is_sorted(f.inv_freq(), std::greater{}),
                   "truncated: the frequencies must not rise, as those of a base below 1 do");
-  std::vector<double> inv_freq(f.inv_freq().begin(), f.inv_freq().end());
-  auto const kept = std::min(kept_pairs(p, f.pairs()), f.pairs());
-  std::fill(inv_freq.begin() + static_cast<std::ptrdiff_t>(kept), inv_freq.end(), 0.0);
-  return frequencies(std::move(inv_freq), f.attention_factor());
+  auto const kept = kept_pairs(p, f.pairs());
+  return detail::changed(f, [&](std::size_t i, auto const& inv_freq) { return i < kept ? inv_freq : 0; });
 }
 
 }  // namespace posenc

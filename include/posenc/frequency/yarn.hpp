@@ -32,6 +32,13 @@ struct yarn_ramp {
 
 namespace detail {
 
+/// From `before` to `after`, as far as the ramp has risen at pair i.
+inline two_doubles blended(yarn_ramp const& ramp, std::size_t i, two_doubles const& before, two_doubles const& after) {
+  auto const share = (static_cast<double>(i) - two_doubles(ramp.first)) / (two_doubles(ramp.last) - ramp.first);
+  if (share.high <= 0 || share.high >= 1) return share.high <= 0 ? before : after;
+  return after * share + before * (1 - share);
+}
+
 /// 0.1 m ln s + 1 [Peng 2023, 3.4, where m is 1].
 inline double yarn_magnitude(double factor, double mscale = 1) { return 0.1 * mscale * std::log(factor) + 1; }
 
@@ -90,16 +97,16 @@ inline double softmax_factor(yarn_scaling const& scaling) {
 ///
 /// [jquesnelle/yarn; modeling_rope_utils.py; vLLM; llama.cpp, which always truncates.] The paper's ramp is another one, see
 /// yarn_by_rotations: frequencies differ by up to 3 times. attention_factor(scaling) goes with them.
+/// The ramp's ends are doubles: where they are not rounded to whole indices, pairs between them are within 1e-14 of the formula.
 /// Throws std::invalid_argument unless rotary_dim is even and positive, base finite and above 1, factor finite and at least 1, and all
 /// else finite and positive (mscale, mscale_all_dim: not negative).
 inline frequencies yarn(std::size_t rotary_dim, double base, yarn_scaling const& scaling) {
   auto const series = geometric(rotary_dim, base);
   auto const ramp = ramp_of_yarn(rotary_dim, base, scaling);
-  auto const blended = [&](std::size_t i, double inv_freq) {
-    auto const share = ramp.at(i);
-    return inv_freq / scaling.factor * share + inv_freq * (1 - share);
+  auto const along_ramp = [&](std::size_t i, auto const& inv_freq) {
+    return detail::blended(ramp, i, inv_freq, inv_freq / scaling.factor);
   };
-  return detail::changed(series, blended, attention_factor(scaling));
+  return detail::changed(series, along_ramp, attention_factor(scaling));
 }
 
 }  // namespace posenc

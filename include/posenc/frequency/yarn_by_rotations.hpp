@@ -13,7 +13,7 @@ namespace posenc::inline POSENC_TARGET {
 /// No model is known to be trained so: the authors' code, and all that followed it, is yarn. Throws as ntk_by_parts does.
 inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
   auto const parts = ntk_by_parts(f, scaling);
-  return frequencies({parts.inv_freq().begin(), parts.inv_freq().end()}, f.attention_factor() * detail::yarn_magnitude(scaling.factor));
+  return detail::with_factor(parts, f.attention_factor() * detail::yarn_magnitude(scaling.factor));
 }
 
 }  // namespace posenc

@@ -65,7 +65,7 @@ cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes, axis_p
                   positions.axes());
   detail::row_form const form(f);
   auto rows = detail::rows_access::make<Real>(form, positions.tokens());
-  phase_steps const steps(f.inv_freq());
+  phase_steps const steps(f);
   detail::axis_masks const masks(axes);
   std::vector<decltype(detail::exact(P{}))> at(axes.axes());
   std::vector<std::uint32_t> near(axes.axes());

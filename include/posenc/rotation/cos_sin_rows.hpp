@@ -46,10 +46,12 @@ struct line_allocator {
 }  // namespace detail
 
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token; any positions, in any order.
-/// Accuracy against exact arithmetic on the inv_freq given, attention factor 1: float 3e-8, that is rounded correctly but for near-ties;
-/// double 3e-16 + |position| * 8e-29. Another factor adds one rounding. Float angles are off by 0.06 to 0.16 at one million.
-/// A pair that stands still has cosine 1 and sine 0. A position's row has the same bits in whatever company it is made.
-/// Throws std::invalid_argument at a position that is NaN or out of range. Immutable, but for cos_sin_table::write.
+/// Accuracy against exact arithmetic, attention factor 1: float 3e-8, that is rounded correctly but for near-ties; double 3e-16 +
+/// |position|
+/// * 8e-29: of the numbers that were given or, where a rule made them, of its formula (frequencies). Another factor adds one rounding.
+/// Float angles are off by 0.06 to 0.16 at one million. A pair that stands still has cosine 1 and sine 0. A position's row has the same
+/// bits in whatever company it is made; another target's, with or without fused multiply-add, may differ in the last place. Throws
+/// std::invalid_argument at a position that is NaN or out of range. Immutable, but for cos_sin_table::write.
 template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
@@ -86,7 +88,7 @@ class cos_sin_rows {
   template <position_range Positions>
   cos_sin_rows(detail::row_form const& form, Positions const& positions, frequencies const& f) : pairs_(form.pairs) {
     reshape(form, detail::count_positions("cos_sin_rows", positions));
-    phase_steps const steps(f.inv_freq());
+    phase_steps const steps(f);
     auto* row = cos_sin_.data();
     for (auto const p : positions) {
       detail::write_row_at(detail::exact(p), steps, row, form);

@@ -29,7 +29,7 @@ namespace posenc::inline POSENC_TARGET {
 /// Throws std::invalid_argument unless range is in [1, 2^32], and at a position that is NaN or does not fit int64.
 class cos_sin_table {
  public:
-  explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20) : form_(f), steps_(f.inv_freq()), range_(range) {
+  explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20) : form_(f), steps_(f), range_(range) {
     detail::require(range >= 1 && range <= std::int64_t{1} << 32, "cos_sin_table: range must be in [1, 2^32], got ", range);
     fine_bits_ = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(range))) + 1) / 2;
     for (auto const [first, last] : form_.turning) row_lines_ += 2 * ((last - first + in_line - 1) / in_line);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/lanes.hpp"
 #include "posenc/rotation/phase.hpp"
 
@@ -155,10 +156,12 @@ static_assert(phase_lanes::size <= phase_padding + 1);
 /// Precondition, not checked: that of phase_step.
 class phase_steps {
  public:
-  explicit phase_steps(std::span<double const> inv_freq)
+  explicit phase_steps(frequencies const& f) : phase_steps(f.inv_freq(), f.rest()) {}
+  /// rest: of each pair, as phase_step has it, or of none.
+  explicit phase_steps(std::span<double const> inv_freq, std::span<double const> rest = {})
       : high_(inv_freq.size() + detail::phase_padding), low_(high_.size()), turns_(high_.size()) {
     for (std::size_t i = 0; i < inv_freq.size(); ++i) {
-      phase_step const step(inv_freq[i]);
+      phase_step const step(inv_freq[i], rest.empty() ? 0 : rest[i]);
       high_[i] = step.high_, low_[i] = step.low_, turns_[i] = step.turns_;
     }
   }

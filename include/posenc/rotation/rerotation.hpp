@@ -21,7 +21,7 @@ namespace posenc::inline POSENC_TARGET {
 /// already. Accuracy and errors are those of cos_sin_rows.
 template <std::floating_point Real = float, position_range Deltas>
 cos_sin_rows<Real> shift(frequencies const& f, Deltas const& deltas) {
-  return {frequencies({f.inv_freq().begin(), f.inv_freq().end()}), deltas};
+  return {detail::with_factor(f, 1), deltas};
 }
 
 /// Rows that turn keys rotated with `from` at from_positions into keys rotated with `to` at to_positions:
@@ -45,7 +45,7 @@ cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Po
 class repeated_shift {
  public:
   explicit repeated_shift(frequencies const& f)
-      : steps_(f.inv_freq()), form_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }), so_far_(f.pairs(), 1.0) {}
+      : steps_(f), form_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }), so_far_(f.pairs(), 1.0) {}
 
   /// Rows for `tokens` tokens that are all moved by delta. Throws std::invalid_argument if the sum of all deltas does not fit int64; the
   /// sum is then as before.
@@ -88,7 +88,7 @@ cos_sin_rows<Real> rerotated(row_form const& form, frequencies const& from, freq
   require(count_positions("rerotation", to_positions) == tokens, "rerotation: there must be as many new positions as old, got ",
           std::ranges::size(to_positions), " for ", tokens);
   auto rows = rows_access::make<Real>(form, tokens);
-  phase_steps const from_steps(from.inv_freq()), to_steps(to.inv_freq());
+  phase_steps const from_steps(from), to_steps(to);
   auto* row = rows_access::data(rows);
   auto new_position = std::ranges::begin(to_positions);
   for (auto const p : from_positions) {
@@ -104,20 +104,22 @@ cos_sin_rows<Real> rerotated(row_form const& form, frequencies const& from, freq
 inline row_form form_of_rerotation(frequencies const& from, frequencies const& to, auto const& turns) {
   require(from.pairs() == to.pairs(), "rerotation: both frequencies must have as many pairs, got ", from.pairs(), " and ", to.pairs());
   auto const gain = to.attention_factor() == from.attention_factor() ? 1 : to.attention_factor() / from.attention_factor();
-  return {from.pairs(), gain, [&](std::size_t i) { return turns(from.inv_freq()[i], to.inv_freq()[i]); }};
+  return {from.pairs(), gain, [&](std::size_t i) { return turns(with_rest(from, i), with_rest(to, i)); }};
 }
 
 }  // namespace detail
 
 template <std::floating_point Real, position_range From, position_range To>
 cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions) {
-  auto const form = detail::form_of_rerotation(from, to, [](double old, double young) { return old != 0 || young != 0; });
+  auto const form =
+      detail::form_of_rerotation(from, to, [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
   return detail::rerotated<Real>(form, from, to, from_positions, to_positions);
 }
 
 template <std::floating_point Real, position_range Positions>
 cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Positions const& positions) {
-  auto const form = detail::form_of_rerotation(from, to, [](double old, double young) { return old != young; });
+  auto const form = detail::form_of_rerotation(
+      from, to, [](auto const& old, auto const& young) { return old.high != young.high || old.low != young.low; });
   return detail::rerotated<Real>(form, from, to, positions, positions);
 }
 

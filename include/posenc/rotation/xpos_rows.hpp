@@ -61,7 +61,7 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
   row_form form(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
   form.undo_scale = 0;
   auto rows = rows_access::make<Real>(form, tokens);
-  phase_steps const steps(f.inv_freq());
+  phase_steps const steps(f);
   std::vector<double> step(form.pairs), pure(2 * form.pairs);
   for (std::size_t i = 0; i < form.pairs; ++i) step[i] = sign * xpos_log2(decay, i, form.pairs) / decay.scale_base;
   auto* row = rows_access::data(rows);

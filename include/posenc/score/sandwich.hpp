@@ -33,7 +33,7 @@ class sandwich {
     detail::require(dims > 0 && dims % 2 == 0 && dims <= std::size_t{1} << 24,
                     "sandwich: dims must be even, positive and at most 2^24, got ", dims);
     auto const f = geometric(dims, 10'000);
-    for (auto const inv_freq : f.inv_freq()) steps_.emplace_back(inv_freq);
+    for (std::size_t i = 0; i < f.pairs(); ++i) steps_.emplace_back(f.inv_freq()[i], f.rest()[i]);
   }
 
   std::size_t heads() const noexcept { return heads_; }
