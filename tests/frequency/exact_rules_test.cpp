@@ -37,7 +37,7 @@ constexpr double base = 100;
 
 fixed_point number(std::size_t n) { return fixed_point::whole(static_cast<std::int64_t>(n)); }
 fixed_point const& two_pi() {
-  static fixed_point const value = oracle::pi() + oracle::pi();
+  static fixed_point const value = oracle::pi_in_fixed_point() + oracle::pi_in_fixed_point();
   return value;
 }
 fixed_point power(double of, fixed_point const& exponent) { return oracle::exp(oracle::log(fixed_point(of)) * exponent); }
@@ -111,7 +111,7 @@ TEST(frequency_rules, hold_their_formulas_to_98_places) {
   });
   expect_exact("raised_cosine_clip", raised_cosine_clip(f, 20), [](std::size_t i) {
     if (i <= 12) return series(i);
-    auto const cosine = oracle::cos_sin(oracle::pi() * ratio(i - 12, 19)).first;
+    auto const cosine = oracle::cos_sin(oracle::pi_in_fixed_point() * ratio(i - 12, 19)).first;
     return i + 1 == pairs ? fixed_point() : series(i) * (number(1) + cosine) / 2;
   });
   expect_exact("fope_floor", fope_floor(f, 100), [](std::size_t i) { return series(i).number() < 0.0628318 ? fixed_point() : series(i); });

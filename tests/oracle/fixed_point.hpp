@@ -113,7 +113,7 @@ inline fixed_point quotient(fixed_point const& a, fixed_point const& b) {
   return a * y;
 }
 
-inline fixed_point const& pi() {
+inline fixed_point const& pi_in_fixed_point() {
   static fixed_point const value = [] {
     auto const atan_of_one_over = [](std::uint32_t n) {
       auto term = fixed_point::whole(1) / n, sum = term;
@@ -127,7 +127,7 @@ inline fixed_point const& pi() {
 
 /// cos and sin, whatever the angle.
 inline std::pair<fixed_point, fixed_point> cos_sin(fixed_point x) {
-  auto const turn = pi() + pi();
+  auto const turn = pi_in_fixed_point() + pi_in_fixed_point();
   for (auto n = std::nearbyint(x.number() / turn.number()); n != 0; n = std::nearbyint(x.number() / turn.number()))
     x = x - fixed_point(n) * turn;
   auto cos = fixed_point::whole(1), sin = x, term = x;
