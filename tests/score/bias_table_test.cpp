@@ -2,9 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
+
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 #include "numbers.hpp"
 #include "posenc/score/alibi.hpp"
@@ -56,6 +63,34 @@ TEST(bias_table, adds_the_bits_that_its_rule_adds) {
   expect_same_bits(t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
   expect_same_bits(bias_table(alibi(heads), heads, 10));
 }
+
+/// Gaps at either end alone, and between the only two.
+TEST(bias_table, sees_each_gap_between_keys) {
+  alibi const rule(heads);
+  bias_table const table(rule, heads, 50);
+  for (std::vector<std::int64_t> const& keys : {std::vector<std::int64_t>{0, 5, 6}, {0, 1, 7}, {0, 2}, {1, 0}, {3, 3}, {0, 1, 2, 2}}) {
+    EXPECT_TRUE(numbers::same_bits(adjusted<double>(table, 1, 4, keys), adjusted<double>(rule, 1, 4, keys)));
+  }
+}
+
+#if __has_include(<sys/mman.h>)
+/// Positions up to the last byte of a page, before one that cannot be read.
+TEST(bias_table, reads_no_position_behind_the_last) {
+  auto const page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* const memory = static_cast<std::byte*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(memory), MAP_FAILED);
+  ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
+  bias_table const table(alibi(heads), heads, 50);
+  for (std::size_t const count : {1u, 2u, 7u}) {
+    auto* const at = reinterpret_cast<std::int64_t*>(memory + page) - count;
+    std::iota(at, at + count, 3);
+    std::vector<float> scores(count);
+    table.adjust_scores(score_row<float>{scores, 1, 4, positions_view(at, count), {}});
+    EXPECT_EQ(scores[0], -0x1p-8f) << "one place from the query";
+  }
+  munmap(memory, 2 * page);
+}
+#endif
 
 TEST(bias_table, stands_for_rules_of_the_distance_alone) {
   static_assert(biases_by_distance<learned_relative>);

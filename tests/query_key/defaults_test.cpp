@@ -1,0 +1,64 @@
+/// Every default of site 2 against its value written out, and m_rope's text at the ends of int64.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/query_key/m_rope.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/xpos.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+
+std::vector<std::vector<std::int64_t>> const one_axis{{0}};
+
+std::vector<float> encoded(auto const& encoding, std::vector<std::int64_t> const& positions) {
+  auto x = numbers::random<float>(positions.size() * 10);
+  encoding.encode_keys(numbers::view(x, positions.size(), 10), positions);
+  return x;
+}
+
+TEST(query_key_defaults, are_what_is_documented) {
+  auto const f = geometric(8, 1e4);
+  std::vector<std::int64_t> const at{3, 700};
+  auto const first = rotary_block::first();
+  static_assert(std::is_same_v<rope<>, rope<halves>> && std::is_same_v<xpos<>, xpos<halves>>);
+  static_assert(std::is_same_v<m_rope<>, m_rope<halves, std::int64_t>> && std::is_same_v<decltype(p_rope(8, 1e4, 1)), rope<halves>>);
+  EXPECT_TRUE(numbers::same_bits(encoded(rope<>(f), at), encoded(rope<halves>(f, first), at)));
+  EXPECT_TRUE(
+      numbers::same_bits(encoded(xpos<>(f), at), encoded(xpos<halves>(f, {.gamma = 0.4, .scale_base = 512, .center = 0}, first), at)));
+  pair_axes const axes({0, 1, 0, 1});
+  axis_positions<> const grid({{0, 1}, {0, 5}});
+  EXPECT_TRUE(numbers::same_bits(encoded(m_rope<>(f, axes, grid, 4), {0, 1, 2}), encoded(m_rope<>(f, axes, grid, 4, first), {0, 1, 2})));
+}
+
+TEST(query_key_defaults, smallest_sizes_are_taken) {
+  std::vector<float> x{1, 2};
+  std::vector<std::int64_t> const at{1};
+  rope<>(geometric(2, 1e4)).encode_queries(numbers::view(x, 1, 2), at);
+  xpos<>(geometric(2, 1e4)).encode_queries(numbers::view(x, 1, 2), at);
+  m_rope<>(geometric(2, 1e4), pair_axes({0}), axis_positions<>(one_axis), 0).encode_queries(numbers::view(x, 1, 2), at);
+  EXPECT_TRUE(is_finite(static_cast<double>(x[0])));
+}
+
+TEST(m_rope, text_stands_up_to_the_last_position_and_no_farther) {
+  constexpr auto last = std::numeric_limits<std::int64_t>::max();
+  auto const of_delta = [](std::int64_t delta, std::int64_t index) {
+    encoded(m_rope<>(geometric(8, 1e4), pair_axes({0, 0, 0, 0}), axis_positions<>(one_axis), delta), {index});
+  };
+  EXPECT_NO_THROW(of_delta(0, last));
+  EXPECT_NO_THROW(of_delta(-1, last));
+  EXPECT_NO_THROW(of_delta(1, last - 1));
+  EXPECT_NE(message_of([&] { of_delta(1, last); }).find("must fit int64"), std::string::npos);
+  EXPECT_NE(message_of([&] { of_delta(2, last - 1); }).find("must fit int64"), std::string::npos);
+}
+
+}  // namespace
