@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/own_storage.hpp"
+#include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -64,8 +65,8 @@ frequencies with_every_third_pair_standing(std::size_t pairs) {
 
 // Blocks of few and many pairs, all of them turning, or some, or only the first ones; and a factor.
 std::vector<frequencies> rules() {
-  std::vector<frequencies> result{geometric(2, 1e4), geometric(36, 1e4), geometric(130, 1e4), with_every_third_pair_standing(47),
-                                  posenc::truncated(geometric(160, 1e4), 0.25)};
+  std::vector<frequencies> result{geometric(2, 1e4), of_doubles(geometric(36, 1e4)), of_doubles(geometric(130, 1e4)),
+                                  with_every_third_pair_standing(47), posenc::truncated(of_doubles(geometric(160, 1e4)), 0.25)};
   auto const f = geometric(42, 1e4);
   result.emplace_back(std::vector<double>(f.inv_freq().begin(), f.inv_freq().end()), 1.19023807);
   return result;

@@ -13,7 +13,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// tensor2tensor, get_timing_signal_1d: sines, then cosines, a zero where dim is odd, over min_timescale (max / min)^(-j / (h - 1)), where
-/// h = floor(dim / 2), min and max the time scales, and a single frequency is min_timescale.
+/// h = floor(dim / 2), min and max the time scales, whose quotient is rounded to double, and a single frequency is min_timescale.
 /// Throws std::invalid_argument unless dim is 2 or more and the time scales are finite and positive.
 inline sinusoidal<halves> tensor2tensor_sinusoidal(std::size_t dim, double min_timescale = 1, double max_timescale = 1e4,
                                                    std::int64_t start_index = 0) {
