@@ -56,8 +56,10 @@ inline two_doubles exp(two_doubles const& x) noexcept {
   two_doubles const ln2(0.6931471805599453, 2.3190468138462996e-17);
   auto const n = std::round(x.high / ln2.high);
   auto const r = (x - ln2 * n) * 0x1p-8;
-  two_doubles series = 1.0;
-  for (int k = 10; k > 1; --k) series = r * series / k + 1;
+  double tail = 1;  // of terms below 2^-56
+  for (int k = 10; k > 6; --k) tail = r.high * tail / k + 1;
+  two_doubles series = tail;
+  for (int k = 6; k > 1; --k) series = r * series / k + 1;
   auto less_one = r * series;
   for (int i = 0; i < 8; ++i) less_one = less_one * 2 + less_one * less_one;
   auto const e = less_one + 1;

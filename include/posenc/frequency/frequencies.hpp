@@ -70,6 +70,19 @@ frequencies for_pairs(std::size_t count, double attention_factor, auto const& of
   return {std::move(inv_freq), std::move(rest), attention_factor};
 }
 
+/// e^(-x i) of pairs i: 16 apart, and within 16, for an exponential costs 20 products.
+class falling_powers {
+ public:
+  falling_powers(two_doubles const& x, std::size_t count) {
+    for (std::size_t i = 0; i < 16 && i < count; ++i) fine_.push_back(exp(-(x * static_cast<double>(i))));
+    for (std::size_t i = 0; i < count; i += 16) coarse_.push_back(exp(-(x * static_cast<double>(i))));
+  }
+  two_doubles operator()(std::size_t i) const noexcept { return coarse_[i / 16] * fine_[i % 16]; }
+
+ private:
+  std::vector<two_doubles> fine_, coarse_;
+};
+
 /// Pair by pair change(i, inv_freq_i), times the attention factor that there is.
 frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
   return for_pairs(f.pairs(), f.attention_factor() * gain, [&](std::size_t i) -> two_doubles { return change(i, with_rest(f, i)); });

@@ -12,8 +12,8 @@ namespace detail {
 
 inline frequencies ntk_by(frequencies const& f, two_doubles const& factor) {
   require(f.pairs() >= 2, "ntk: there must be at least two pairs, got ", f.pairs());
-  auto const logarithm = log(factor), last = two_doubles(static_cast<double>(f.pairs() - 1));
-  return changed(f, [&](std::size_t i, auto const& inv_freq) { return inv_freq * exp(-(logarithm * static_cast<double>(i)) / last); });
+  falling_powers const powers(log(factor) / static_cast<double>(f.pairs() - 1), f.pairs());
+  return changed(f, [&](std::size_t i, auto const& inv_freq) { return inv_freq * powers(i); });
 }
 
 }  // namespace detail
