@@ -138,8 +138,9 @@ class gguf_rotation {
 
     auto const whole = yarn(dim, base, scaling);
     auto const interpolated = linear(geometric(dim, base), factor);
-    auto const blended =
-        changed(whole, [&](std::size_t i, double inv_freq) { return share * inv_freq + (1 - share) * interpolated.inv_freq()[i]; });
+    auto const blended = changed(whole, [&](std::size_t i, auto const& inv_freq) {
+      return inv_freq * share + with_rest(interpolated, i) * (1 - two_doubles(share));
+    });
     if (auto const freqs = factors("rope_freqs.weight", dim)) return {"yarn, rope_freqs", per_pair(blended, *freqs)};
     return {"yarn", share == 1 ? whole : blended};
   }
@@ -209,7 +210,7 @@ class gguf_rotation {
 
   static frequencies times(frequencies const& f, double gain) {
     return changed(
-        f, [](std::size_t, double inv_freq) { return inv_freq; }, gain);
+        f, [](std::size_t, auto const& inv_freq) { return inv_freq; }, gain);
   }
   gguf_config& config_;
   bool slides_;
