@@ -53,7 +53,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
   detail::require(head_dim > 0 && heads > 0 && range > 0 && samples > 0,
                   "profile_distances: head_dim, heads, range and samples must be positive, got ", head_dim, ", ", heads, ", ", range,
                   " and ", samples);
-  detail::require(range <= (std::size_t{1} << 40) / heads, "profile_distances: heads * range must be at most 2^40, got ", heads, " * ",
+  detail::require(range <= (std::uint64_t{1} << 40) / heads, "profile_distances: heads * range must be at most 2^40, got ", heads, " * ",
                   range);
   detail::require(is_finite(rho) && rho >= -1 && rho <= 1, "profile_distances: rho must be in [-1, 1], got ", rho);
 

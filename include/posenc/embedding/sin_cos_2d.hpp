@@ -1,6 +1,7 @@
 // Sinusoidal embeddings of a grid: a block of each vector for each axis. Images (2-D), videos (3-D).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
@@ -37,7 +38,7 @@ class sin_cos_grid {
  public:
   /// axes: the slowest first. blocks: the axis that each block of a vector is of.
   sin_cos_grid(std::vector<grid_axis> const& axes, std::vector<std::size_t> const& blocks) {
-    constexpr auto most = std::size_t{1} << 32;
+    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});  // less than 2^32 where a size has 32 bits
     detail::require(!axes.empty(), "sin_cos_grid: there must be at least one axis, got none");
     std::vector<std::size_t> strides(axes.size());
     for (auto axis = axes.size(); axis-- > 0;) {

@@ -93,10 +93,10 @@ class axis_position_builder {
   }
 
   axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height, std::size_t width, double step) {
-    constexpr auto most = std::size_t{1} << 32;
+    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});  // less than 2^32 where a size has 32 bits
     detail::require(frames > 0 && height > 0 && width > 0, "axis_position_builder: ", part, " must have at least one token, got ", frames,
                     " x ", height, " x ", width);
-    detail::require(height <= most / width && frames <= most / (height * width), "axis_position_builder: ", part,
+    detail::require(height <= most / width && frames <= most / (std::uint64_t{height} * width), "axis_position_builder: ", part,
                     " must have at most 2^32 tokens, got ", frames, " x ", height, " x ", width);
     detail::require(is_finite(step) && step >= 0, "axis_position_builder: step must be finite and not negative, got ", step);
     auto const last_frame = static_cast<double>(frames - 1) * step;

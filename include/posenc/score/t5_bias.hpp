@@ -50,7 +50,7 @@ class relative_buckets {
     bool const is_before = key_position > query_position;
     if (is_before && sides_ == 1) return 0;
     auto const distance = detail::distance(query_position, key_position);
-    auto const bucket = distance < bucket_of_.size() ? bucket_of_[distance] : last_ - 1;
+    auto const bucket = distance < bucket_of_.size() ? bucket_of_[static_cast<std::size_t>(distance)] : last_ - 1;
     return bucket + (is_before ? last_ : 0);
   }
 
