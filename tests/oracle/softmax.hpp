@@ -52,7 +52,7 @@ inline double adaptive_beta(double entropy) {
   if (!(entropy > 0.5)) return 1.0;
   const wide h = entropy;
   const wide fit = (-37 * h * h * h * h + 481 * h * h * h - 2300 * h * h + 4917 * h - 1791) / 1000;
-  return static_cast<double>(std::max(fit, 1.0L));
+  return static_cast<double>(std::max(fit, wide(1)));
 }
 
 /// The paper's adaptive softmax: the entropy (with its epsilon) of the plain softmax decides the temperature.

@@ -43,7 +43,13 @@ class two_doubles {
   }
   static two_doubles product(double a, double b) {
     const double p = a * b;
+#if defined(__FP_FAST_FMA) || defined(__FMA__)
     return {p, std::fma(a, b, -p)};
+#else  // where the C library would take a hundred times as long
+    if (!(std::abs(a) < 0x1p900 && std::abs(b) < 0x1p900)) return {p, std::fma(a, b, -p)};
+    const double a_high = upper_half(a), b_high = upper_half(b), a_low = a - a_high, b_low = b - b_high;
+    return {p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low};
+#endif
   }
 
   constexpr double high() const { return high_; }
@@ -75,11 +81,15 @@ class two_doubles {
 
  private:
   constexpr two_doubles(double high, double low) : high_(high), low_(low) {}
+  // 26 bits of it, and 26 are left, with their sign [Dekker 1971].
+  static double upper_half(double x) {
+    const double shifted = x * 0x8000001;
+    return shifted - (shifted - x);
+  }
 
   double high_ = 0, low_ = 0;
 };
 
-inline constexpr two_doubles pi = two_doubles::sum(0x1.921fb54442d18p1, 0x1.1a62633145c07p-53);
 inline constexpr two_doubles ln2 = two_doubles::sum(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56);
 
 inline two_doubles abs(two_doubles x) { return x < 0 ? -x : x; }
@@ -122,10 +132,10 @@ inline two_doubles tanh(two_doubles x) {
 }
 
 /// position * frequency radians, less whole turns. Exact but for the last rounding: the product is summed without any.
-struct angle_parts {
+struct two_doubles_angle {
   two_doubles rounded, lost;
 };
-inline angle_parts angle_at(two_doubles a, two_doubles b) {
+inline two_doubles_angle angle_at(two_doubles a, two_doubles b) {
   // A sum of doubles without overlap, the smallest first: to add one is exact [Shewchuk 1997, figure 6].
   std::array<double, 64> terms{};
   std::size_t count = 0;
@@ -157,17 +167,25 @@ inline angle_parts angle_at(two_doubles a, two_doubles b) {
   return {.rounded = all, .lost = 0};
 }
 
-/// Of an angle within a turn: Taylor series.
+/// 1 / k!, what a Taylor series is made of, up to where it ends within half a turn.
+inline const std::array<two_doubles, 46> over_factorial = [] {
+  std::array<two_doubles, 46> result;
+  result[0] = 1;
+  for (std::size_t k = 1; k < result.size(); ++k) result[k] = result[k - 1] / k;
+  return result;
+}();
+
+/// Of an angle within half a turn.
 inline two_doubles cosine(two_doubles x) {
-  const two_doubles z = x * x;
-  two_doubles series = 1;
-  for (int k = 50; k > 0; k -= 2) series = 1 - z * series / (k * (k - 1));
+  const two_doubles z = -x * x;
+  two_doubles series;
+  for (std::size_t k = 46; k >= 2; k -= 2) series = series * z + over_factorial[k - 2];
   return series;
 }
 inline two_doubles sine(two_doubles x) {
-  const two_doubles z = x * x;
-  two_doubles series = 1;
-  for (int k = 50; k > 0; k -= 2) series = 1 - z * series / (k * (k + 1));
+  const two_doubles z = -x * x;
+  two_doubles series;
+  for (std::size_t k = 46; k >= 2; k -= 2) series = series * z + over_factorial[k - 1];
   return x * series;
 }
 

@@ -14,6 +14,7 @@
 namespace oracle {
 
 using wide = two_doubles;
+inline constexpr wide pi = two_doubles::sum(0x1.921fb54442d18p1, 0x1.1a62633145c07p-53);
 inline constexpr double wide_epsilon = 0x1p-98;
 
 }  // namespace oracle

@@ -127,7 +127,7 @@ void print(char const* what, double error, double bound) {
 
 int main() {
   auto const f = posenc::geometric(128, 5e5);
-  auto const far = positions(std::int64_t{1} << 31, 300), near = positions(1 << 16, 300);
+  auto const far = positions(std::int64_t{1} << 31, 100), near = positions(1 << 16, 100);
   posenc::cos_sin_table const table(f, 1 << 16);
   std::printf("%s | %s | %zu floats, %zu doubles", NAME(POSENC_TARGET), __VERSION__, posenc::detail::lanes<float>::size,
               posenc::detail::lanes<double>::size);

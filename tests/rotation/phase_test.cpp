@@ -151,7 +151,8 @@ TEST(phase_step, of_a_fractional_position_is_right_to_a_rounding_of_its_fraction
       auto const fraction = position - std::floor(position);
       auto const exact = oracle::direction_at(static_cast<oracle::wide>(position), static_cast<oracle::wide>(inv_freq));
       // The frequency in turns is rounded twice, the product once, a negative position's fraction once; the sum is cut at 2^-63.
-      auto const bound = 4 * tolerance::unit_roundoff<double>() * fraction * inv_freq + 2 * tolerance::of_phase(position);
+      auto const bound =
+          4 * tolerance::unit_roundoff<double>() * fraction * inv_freq + tolerance::of_phase(position) + 2 * std::numbers::pi * 0x1p-63;
       ASSERT_LE(apart(phase_step(inv_freq).at(position), exact), bound) << position << " * " << inv_freq;
     }
   }
