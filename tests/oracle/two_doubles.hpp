@@ -105,13 +105,21 @@ inline two_doubles sqrt(two_doubles x) {
   return near + (x - near * near) / (2 * near);
 }
 
+/// 1 / k!, what Taylor series are made of.
+inline const std::array<two_doubles, 46> over_factorial = [] {
+  std::array<two_doubles, 46> result;
+  result[0] = 1;
+  for (std::size_t k = 1; k < result.size(); ++k) result[k] = result[k - 1] / k;
+  return result;
+}();
+
 /// 2^n e^r, r within half of ln 2 of 0, as a Taylor series.
 inline two_doubles exp(two_doubles x) {
   if (!(x.high() > -745 && x.high() < 710)) return std::exp(x.high());
   const double n = std::round(x.high() / ln2.high());
   const two_doubles r = x - n * ln2;
-  two_doubles series = 1;
-  for (int k = 30; k > 0; --k) series = 1 + r * series / k;
+  two_doubles series;
+  for (std::size_t k = 25; k > 0; --k) series = series * r + over_factorial[k - 1];
   // Twice, for 2^n may be no double where the number is one.
   const int half = static_cast<int>(n) / 2, rest = static_cast<int>(n) - half;
   return series * std::ldexp(1.0, half) * std::ldexp(1.0, rest);
@@ -166,14 +174,6 @@ inline two_doubles_angle angle_at(two_doubles a, two_doubles b) {
   for (std::size_t i = 0; i < count; ++i) all += terms[i];
   return {.rounded = all, .lost = 0};
 }
-
-/// 1 / k!, what a Taylor series is made of, up to where it ends within half a turn.
-inline const std::array<two_doubles, 46> over_factorial = [] {
-  std::array<two_doubles, 46> result;
-  result[0] = 1;
-  for (std::size_t k = 1; k < result.size(); ++k) result[k] = result[k - 1] / k;
-  return result;
-}();
 
 /// Of an angle within half a turn.
 inline two_doubles cosine(two_doubles x) {
