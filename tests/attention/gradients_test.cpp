@@ -469,7 +469,9 @@ TEST(attention_backward, where_log_sum_exp_leaves_the_range_of_numbers_gradients
         for (std::size_t i = 0; i < x.d.size(); ++i) of_two.d[i] = i / 2 == 0 || i / 2 == tokens - 2 ? x.d[i] : 0;
         auto const of_even = of_two.gradients(encoding, options);
         for (std::size_t s = 1; s < tokens; s += 2) EXPECT_TRUE(of_even.k[s] == 0 && of_even.v[2 * s] == 0) << "key " << s;
-        if (sign > 0) EXPECT_DOUBLE_EQ(of_even.v[2 * (tokens - 2)], x.d[2 * (tokens - 2)] / static_cast<double>(tokens / 2));
+        if (sign > 0) {
+          EXPECT_DOUBLE_EQ(of_even.v[2 * (tokens - 2)], x.d[2 * (tokens - 2)] / static_cast<double>(tokens / 2));
+        }
       }
     }
   }

@@ -34,7 +34,6 @@ struct one_lane {
   static number sum(number x) noexcept { return x; }
   static number sums(number const* x) noexcept { return *x; }
   static number larger(number x, number y) noexcept { return x < y ? y : x; }
-  static number one_if_above(number x, number bound) noexcept { return x >= bound ? 1 : 0; }
   static number multiply_add(number a, number b, number c) noexcept { return detail::multiply_add(a, b, c); }
   static number multiply_subtract(number a, number b, number c) noexcept { return detail::multiply_add(a, b, -c); }
 };

@@ -116,9 +116,6 @@ struct register_arithmetic {
 
   static number square_root(number const& x) noexcept { return xsimd::sqrt(x); }
   static number larger(number const& x, number const& y) noexcept { return xsimd::max(x, y); }
-  static number one_if_above(number const& x, number const& bound) noexcept {
-    return xsimd::select(x >= bound, number(Number{1}), number(Number{0}));
-  }
   static Number sum(number const& x) noexcept {
     if constexpr (requires { reduce_add(x); }) {
       return reduce_add(x);

@@ -79,13 +79,13 @@ requires has_registers<T>
   // 2^n by its bits; a product, and not a sum of bits, leaves NaN what it is, whatever bits that has.
   auto const power = bits_as<T>((bits_as<whole>(shifted) << places) + bits(std::bit_cast<whole>(T{1})));
   // Below the lowest exponent, -infinity included, but no NaN: by the bits, which count away from 0.
-  constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>),
-                 infinity = whole{std::same_as<T, float> ? 0xff80'0000 : 0xfff0'0000'0000'0000};
+  constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>), infinity = std::bit_cast<whole>(negative_infinity<T>);
   auto const is_low = bits_as<whole>(x) - bits(lowest + 1) < bits(infinity - lowest);
   return bits_as<T>(select(is_low, bits(whole{0}), bits_as<whole>(series * power)));
 }
 
 template <std::floating_point T>
+requires has_registers<T>
 [[gnu::always_inline]] inline typename lanes<T>::number one_unless_masked(lanes<T>, typename lanes<T>::number const& x) noexcept {
   using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
   using bits = decltype(bits_as<whole>(x));
