@@ -166,7 +166,7 @@ TEST(phase_step, is_known_at_compile_time) {
 /// Against integers of 384 places.
 TEST(phase_step, counts_what_rounding_has_left_of_the_frequency) {
   using oracle::fixed_point;
-  auto const turn = oracle::pi() + oracle::pi();
+  auto const turn = oracle::pi_in_fixed_point() + oracle::pi_in_fixed_point();
   for (double const inv_freq : {1.0, 0.3, 1e-9, 0x1p-70, 0x1p-4, 12345.6}) {
     for (double const part : {1.0, -1.0, 0.3, -0.77, 0x1p-30, -0x1p-50, 0x1p-80, 0.0}) {
       auto const rest = part * inv_freq * 0x1p-54;
