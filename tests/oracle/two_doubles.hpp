@@ -148,6 +148,7 @@ inline two_doubles_angle angle_at(two_doubles a, two_doubles b) {
   std::array<double, 64> terms{};
   std::size_t count = 0;
   const auto add = [&](double x) {
+    if (x == 0) return;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const two_doubles s = two_doubles::sum(x, terms[i]);
@@ -158,16 +159,16 @@ inline two_doubles_angle angle_at(two_doubles a, two_doubles b) {
     count = kept;
   };
   const auto add_product = [&](double x, double y) {
+    if (x == 0 || y == 0) return;
     const two_doubles p = two_doubles::product(x, y);
     add(p.low()), add(p.high());
   };
   for (const double x : {a.low(), a.high()}) {
     for (const double y : {b.low(), b.high()}) add_product(x, y);
   }
-  // 2 pi in 265 bits.
-  constexpr std::array turn{0x1.921fb54442d18p2, 0x1.1a62633145c07p-52, -0x1.f1976b7ed8fbcp-108, 0x1.4cf98e804177dp-162,
-                            0x1.31d89cd9128a5p-216};
-  for (double turns; (turns = std::round(terms[count - 1] / turn[0])) != 0;) {
+  // 2 pi in 212 bits.
+  constexpr std::array turn{0x1.921fb54442d18p2, 0x1.1a62633145c07p-52, -0x1.f1976b7ed8fbcp-108, 0x1.4cf98e804177dp-162};
+  for (double turns; count > 0 && (turns = std::round(terms[count - 1] / turn[0])) != 0;) {
     for (std::size_t i = turn.size(); i-- > 0;) add_product(-turns, turn[i]);
   }
   two_doubles all;
