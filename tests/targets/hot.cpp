@@ -1,8 +1,11 @@
 // Every hot template once, as a program of several instruction sets holds them: this file is compiled for each, under an ENTRY of its own.
 #include <array>
+#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "posenc/embedding/sinusoidal.hpp"
@@ -25,6 +28,7 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "posenc/softmax/softmax_gradient.hpp"
+#include "result.hpp"
 
 #define TEXT(macro) TEXT_EXPANDED(macro)
 #define TEXT_EXPANDED(text) #text
@@ -36,11 +40,22 @@ using namespace posenc;
 constexpr std::size_t tokens = 5, heads = 3, head_dim = 150;
 constexpr std::array<std::int64_t, tokens> positions{0, 7, 1'000'000, -3, std::int64_t{1} << 40};  // no code before main
 
-/// Appends numbers to what the program compares.
+/// Appends numbers to what the program compares. Roundings differ by target: with fused multiply-add, and under -ffast-math.
 struct numbers {
-  double* to;
+  result* to;
+
+  template <class T>
+  static constexpr double bound = [] {
+    if (std::same_as<T, bfloat16>) return 0x1p-7;
+    if (std::same_as<T, half>) return 0x1p-10;
+    return std::same_as<T, double> ? 0x1p-40 : 0x1p-15;
+  }();
+
   void add(auto const& values) {
-    for (auto const& x : values) *to++ = static_cast<double>(load(x));
+    for (auto const& x : values) {
+      auto const value = static_cast<double>(load(x));
+      *to++ = {value, bound<std::remove_cvref_t<decltype(x)>> * (1 + std::abs(value))};
+    }
   }
 };
 
@@ -113,8 +128,7 @@ void sites(numbers& out) {
 
 }  // namespace
 
-/// Writes all results from `to` on, and returns where they end. `target`: the namespace that made them.
-extern "C" double* ENTRY(double* to, char const** target) {
+extern "C" result* ENTRY(result* to, char const** target) {
   *target = TEXT(POSENC_TARGET);
   numbers out{to};
   rotations<float>(out), rotations<double>(out), rotations<half>(out), rotations<bfloat16>(out);

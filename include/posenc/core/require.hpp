@@ -15,9 +15,10 @@
 #include "posenc/core/target.hpp"
 
 #if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))
-/// Where an error ends in a program without exceptions (-fno-exceptions). `sentence` is what std::invalid_argument would say. A program may
-/// define it, in one of its files, to log or to end in its own way; it must not return. Without a definition, and on systems that have no
-/// weak symbols (macOS, Windows), the sentence is printed on stderr and the program aborts.
+/// Where an error ends in a program without exceptions (-fno-exceptions); `sentence` is what std::invalid_argument would say. A program
+/// may define it, as [[noreturn]], to log or to end in its own way. Without a definition, and on systems that have no weak symbols (macOS,
+/// Windows), the sentence is printed on stderr and the program aborts. The linker looks for a definition in the program's own files; for
+/// one in a library, link with -Wl,-u,posenc_on_error.
 extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 #endif
 

@@ -8,16 +8,21 @@
 #include <xsimd/config/xsimd_config.hpp>  // macros only
 
 /// POSENC_TARGET, as in posenc::x86_64_v3_xsimd8_1::rotate: the instruction set that the compiler was told (-march, -m...), xsimd's
-/// version and architecture, -ffast-math, exceptions off. Users never write it, for the namespace is inline.
+/// version and architecture, -ffast-math, exceptions off. The namespace is inline: users write posenc::rotate.
 ///
 /// Why: the linker keeps one copy of every inline function of one name. A program of files for several instruction sets would run the
 /// copy of one set on a CPU of another, and die of an illegal instruction. With one name a target, files of any targets can be linked
-/// into one program. A value of posenc does not pass from one target to another (it does not link): pass pointers and numbers.
+/// into one program. What this asks of the program:
 ///
-/// Two things lie beyond its reach, because their names do not depend on the target. Functions of the standard library: compile files
-/// for several targets optimised (-O1 or more), for at -O0 copies of them hold instructions of the target. Functions of Eigen, which
-/// attention/ calls: put the attention of each target into a shared library of its own, with -fvisibility=hidden. So do two files of one
-/// target whose XSIMD_DEFAULT_ARCH differ, for a macro cannot tell xsimd::avx2 from xsimd::sse2.
+/// - Pass pointers and numbers between files of different targets. A function that takes a value of posenc has another name in each
+///   target; but a struct of your own that holds one has one name for all, so use it in files of one target.
+/// - Compile with -O2 or more. Functions of the standard library have one name for all targets; optimised less, or for size, some are
+///   not inlined and hold instructions of their target.
+/// - Attention calls Eigen, and the readers of model files nlohmann-json, whose functions have one name for all targets too. Compile the
+///   readers for one target. Put the attention of each target into a shared library that exports nothing else than your own functions:
+///   link it with a version script of `{ global: your_*; local: *; };`.
+/// - Give all files of one target the same XSIMD_DEFAULT_ARCH, for a macro cannot tell xsimd::avx2 from xsimd::sse2.
+/// - Include headers instead of declaring classes of posenc; or declare them in `namespace posenc::inline POSENC_TARGET`.
 #define POSENC_TARGET POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS, , , , )
 
 #define POSENC_JOIN(...) POSENC_JOIN_EXPANDED(__VA_ARGS__)
@@ -27,6 +32,7 @@
 #define POSENC_IF(macro, word) POSENC_IF_VALUE(macro, word)
 #define POSENC_IF_VALUE(value, word) POSENC_SECOND(POSENC_IS_##value word, , )
 #define POSENC_IS_1 ~,
+#define POSENC_IS_1000000 ~,  // version 1 of an extension of RISC-V
 #define POSENC_SECOND(...) POSENC_SECOND_EXPANDED(__VA_ARGS__)
 #define POSENC_SECOND_EXPANDED(first, second, ...) second
 
@@ -34,7 +40,7 @@
 #if defined(__x86_64__) || defined(_M_X64)
 #define POSENC_TARGET_BASE x86_64
 #elif defined(__i386__) || defined(_M_IX86)
-#define POSENC_TARGET_BASE POSENC_JOIN(i386, POSENC_IF(__SSE__, _sse), POSENC_IF(__SSE2__, _sse2), POSENC_IF(__SSE2_MATH__, _math), , , , )
+#define POSENC_TARGET_BASE POSENC_JOIN(x86_32, POSENC_IF(__SSE__, _sse), POSENC_IF(__SSE2__, _sse2), POSENC_IF(__SSE2_MATH__, _math), , , , )
 #endif
 
 #if defined(POSENC_TARGET_BASE)  // a level of x86-64, and what goes beyond it
@@ -55,9 +61,9 @@
   POSENC_JOIN(POSENC_IF(__AVX512ER__, _er), POSENC_IF(__AVX512PF__, _pf), POSENC_IF(__AVXVNNI__, _avxvnni), POSENC_IF(__GFNI__, _gfni), \
               POSENC_IF(__FMA4__, _fma4), POSENC_IF(__XOP__, _xop), POSENC_IF(__TBM__, _tbm), POSENC_IF(__APX_F__, _apx))
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && \
-    defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__BMI2__) && defined(__LZCNT__) && defined(__MOVBE__)
+    defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__BMI__) && defined(__BMI2__) && defined(__LZCNT__) && defined(__MOVBE__)
 #define POSENC_TARGET_CPU POSENC_JOIN(POSENC_TARGET_BASE, _v4, POSENC_TARGET_MORE, POSENC_TARGET_RARE, , , , )
-#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__BMI2__) && defined(__LZCNT__) && defined(__MOVBE__)
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__BMI__) && defined(__BMI2__) && defined(__LZCNT__) && defined(__MOVBE__)
 #define POSENC_TARGET_CPU POSENC_JOIN(POSENC_TARGET_BASE, _v3, POSENC_TARGET_V4, POSENC_TARGET_MORE, POSENC_TARGET_RARE, , , )
 #elif defined(__SSE3__) && defined(__SSSE3__) && defined(__SSE4_1__) && defined(__SSE4_2__) && defined(__POPCNT__)
 #define POSENC_TARGET_CPU \
@@ -69,15 +75,19 @@
 #elif defined(__aarch64__) || defined(__arm__) || defined(_M_ARM64)
 #define POSENC_TARGET_CPU \
   POSENC_JOIN(arm, POSENC_TARGET_ARM, POSENC_IF(__aarch64__, _64), POSENC_IF(__ARM_NEON, _neon), POSENC_IF(__ARM_FEATURE_FMA, _fma), \
-              POSENC_TARGET_SVE, POSENC_TARGET_ARM_TYPES, POSENC_IF(__ARM_FEATURE_ATOMICS, _lse))
+              POSENC_TARGET_SVE, POSENC_TARGET_ARM_TYPES, POSENC_TARGET_ARM_MORE)
 #define POSENC_TARGET_ARM __ARM_ARCH
 #define POSENC_TARGET_ARM_TYPES \
   POSENC_JOIN(POSENC_IF(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC, _fp16), POSENC_IF(__ARM_FEATURE_BF16, _bf16), \
-              POSENC_IF(__ARM_FEATURE_DOTPROD, _dotprod), POSENC_IF(__ARM_FEATURE_MATMUL_INT8, _i8mm), , , , )
+              POSENC_IF(__ARM_FEATURE_DOTPROD, _dotprod), POSENC_IF(__ARM_FEATURE_MATMUL_INT8, _i8mm), \
+              POSENC_IF(__ARM_FEATURE_COMPLEX, _complex), POSENC_IF(__ARM_FEATURE_FRINT, _frint), POSENC_IF(__ARM_FEATURE_SHA3, _sha3), )
+#define POSENC_TARGET_ARM_MORE \
+  POSENC_JOIN(POSENC_IF(__ARM_FEATURE_ATOMICS, _lse), POSENC_IF(__ARM_FEATURE_QRDMX, _rdm), POSENC_IF(__ARM_FEATURE_CSSC, _cssc), \
+              POSENC_IF(__ARM_FEATURE_MOPS, _mops), POSENC_IF(__ARM_FEATURE_IDIV, _idiv), POSENC_IF(__ARM_FEATURE_JCVT, _jcvt), , )
 #if defined(__ARM_FEATURE_SVE_BITS)
 #define POSENC_TARGET_SVE POSENC_JOIN(_sve, __ARM_FEATURE_SVE_BITS, POSENC_IF(__ARM_FEATURE_SVE2, _2), , , , , )
 #else
-#define POSENC_TARGET_SVE
+#define POSENC_TARGET_SVE POSENC_JOIN(POSENC_IF(__ARM_FEATURE_SVE, _sve), POSENC_IF(__ARM_FEATURE_SVE2, _2), , , , , , )
 #endif
 #elif defined(__powerpc__)
 #define POSENC_TARGET_CPU \
@@ -86,12 +96,16 @@
 #elif defined(__s390x__)
 #define POSENC_TARGET_CPU POSENC_JOIN(s390x_, __ARCH__, POSENC_IF(__VX__, _vx), , , , , )
 #elif defined(__riscv)
+#define POSENC_TARGET_CPU POSENC_JOIN(riscv, __riscv_xlen, POSENC_TARGET_RISCV, POSENC_TARGET_RISCV_V, , , , )
+#define POSENC_TARGET_RISCV \
+  POSENC_JOIN(POSENC_IF(__riscv_zba, _zba), POSENC_IF(__riscv_zbb, _zbb), POSENC_IF(__riscv_zbs, _zbs), POSENC_IF(__riscv_zfh, _zfh), \
+              POSENC_IF(__riscv_zfa, _zfa), POSENC_IF(__riscv_zicond, _zicond), POSENC_IF(__riscv_zvfh, _zvfh), )
 #if defined(__riscv_v_fixed_vlen)
-#define POSENC_TARGET_CPU POSENC_JOIN(riscv, __riscv_xlen, _v, __riscv_v_fixed_vlen, , , , )
+#define POSENC_TARGET_RISCV_V POSENC_JOIN(_v, __riscv_v_fixed_vlen, , , , , , )
 #elif defined(__riscv_vector)
-#define POSENC_TARGET_CPU POSENC_JOIN(riscv, __riscv_xlen, _v, , , , , )
+#define POSENC_TARGET_RISCV_V _v
 #else
-#define POSENC_TARGET_CPU POSENC_JOIN(riscv, __riscv_xlen, , , , , , )
+#define POSENC_TARGET_RISCV_V
 #endif
 #elif defined(__wasm__)
 #define POSENC_TARGET_CPU POSENC_JOIN(wasm, POSENC_IF(__wasm_simd128__, _simd128), POSENC_IF(__wasm_relaxed_simd__, _relaxed), , , , , )
@@ -105,7 +119,8 @@
 #elif defined(XSIMD_DEFAULT_ARCH)
 #define POSENC_TARGET_XSIMD POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, _chosen, , , )
 #else
-#define POSENC_TARGET_XSIMD POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, , , , )
+#define POSENC_TARGET_XSIMD \
+  POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, POSENC_IF(XSIMD_WITH_EMULATED, _emulated), , , )
 #endif
 
 #if defined(__FAST_MATH__)

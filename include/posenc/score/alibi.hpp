@@ -49,10 +49,11 @@ class alibi {
     detail::require(heads > 0, "alibi: heads must be positive, got 0");
     detail::require(is_finite(max_bias) && max_bias > 0, "alibi: max_bias must be finite and positive, got ", max_bias);
     detail::require(heads <= 65'536, "alibi: heads must be at most 65536, got ", heads);
+    slopes_.resize(heads);
     auto const powers = std::bit_floor(heads);
     for (std::size_t h = 0; h < heads; ++h) {
       auto const steps = h < powers ? static_cast<double>(h + 1) : static_cast<double>(h - powers) + 0.5;
-      slopes_.push_back(detail::power_of_half(max_bias, steps / static_cast<double>(powers)));
+      slopes_[h] = detail::power_of_half(max_bias, steps / static_cast<double>(powers));
     }
   }
 
