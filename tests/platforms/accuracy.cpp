@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "frequency/of_doubles.hpp"
 #include "oracle/alibi.hpp"
 #include "oracle/angle.hpp"
 #include "oracle/wide.hpp"
@@ -91,7 +92,7 @@ double error_of_exponentials() {
 template <class T, class Layout>
 double error_of_rotation() {
   constexpr std::size_t dim = 134, heads = 3;  // 67 pairs: no whole registers
-  auto const f = posenc::geometric(dim, 5e5);
+  auto const f = of_doubles(posenc::geometric(dim, 5e5));
   auto const at = positions(std::int64_t{1} << 31, 40);
   std::mt19937_64 random(3);
   std::vector<T> x(at.size() * heads * dim);
@@ -126,7 +127,7 @@ void print(char const* what, double error, double bound) {
 }  // namespace
 
 int main() {
-  auto const f = posenc::geometric(128, 5e5);
+  auto const f = of_doubles(posenc::geometric(128, 5e5));
   auto const far = positions(std::int64_t{1} << 31, 100), near = positions(1 << 16, 100);
   posenc::cos_sin_table const table(f, 1 << 16);
   std::printf("%s | %s | %zu floats, %zu doubles", NAME(POSENC_TARGET), __VERSION__, posenc::detail::lanes<float>::size,

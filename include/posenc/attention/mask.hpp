@@ -169,8 +169,8 @@ class mask {
     std::vector<std::size_t> ends;
     std::size_t end = 0;
     for (auto const length : lengths) {
-      detail::require(length <= std::numeric_limits<std::size_t>::max() - end,
-                      "mask: packed sequences must have fewer tokens than 2^64, got ", end, " and then ", length);
+      detail::require(length <= std::numeric_limits<std::size_t>::max() - end, "mask: packed sequences must have fewer tokens than 2^",
+                      std::numeric_limits<std::size_t>::digits, ", got ", end, " and then ", length);
       ends.push_back(end += length);
     }
     return ends;
