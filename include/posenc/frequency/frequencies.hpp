@@ -24,7 +24,7 @@ namespace posenc::inline POSENC_TARGET {
 /// unless there is a rest for each pair, of at most 2^-53 inv_freq_i.
 class frequencies {
  public:
-  explicit frequencies(std::vector<double> inv_freq, double attention_factor = 1)
+  explicit frequencies(std::vector<double> const& inv_freq, double attention_factor = 1)
       : frequencies(inv_freq, std::vector<double>(inv_freq.size()), attention_factor) {}
 
   frequencies(std::vector<double> inv_freq, std::vector<double> rest, double attention_factor)

@@ -75,7 +75,7 @@ inline json parsed_json(std::string_view text, std::string const& file) {
     }
     return true;
   };
-  auto const result = json::parse(text, watch, false);
+  auto result = json::parse(text, watch, false);
   if (result.is_discarded()) refuse(file, ": must be JSON: ", json_error(text).sentence().substr(0, 200));
   require(result.is_object(), file, ": must be a JSON object, got ", shown_json(result));
   return result;
