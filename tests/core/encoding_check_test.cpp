@@ -71,6 +71,34 @@ TEST(encoding_check, sees_no_name_where_there_is_none) {
   static_assert(!has_embed<int> && !has_embed<int*> && !has_embed<void(int)> && !has_embed<int[2]> && !has_embed<void>);
 }
 
+struct embed {};
+template <class>
+struct sink : embed {};
+struct named_by_a_base_and_more : sink<int> {
+  void sink(int) {}
+};
+
+TEST(encoding_check, tells_the_name_of_a_class_from_that_of_a_member) {
+  static_assert(!has_embed<embed> && !has_embed<sink<int>> && !has_sink<sink<int>>);
+  static_assert(has_sink<named_by_a_base_and_more> && !has_embed<named_by_a_base_and_more>);
+}
+
+template <bool Has>
+struct with_constraints {
+  static constexpr bool wraps_encodings = true;
+  void embed(auto const&) requires(Has) {}
+  void adjust_scores(int) requires(Has) {}
+};
+struct with_more : with_constraints<false> {
+  void embed(auto const&) {}
+};
+
+TEST(encoding_check, sees_of_a_wrapper_the_functions_whose_constraints_hold) {
+  static_assert(has_embed<with_constraints<true>> && has_adjust_scores<with_constraints<true>>);
+  static_assert(!has_embed<with_constraints<false>> && !has_adjust_scores<with_constraints<false>>);
+  static_assert(has_embed<with_more> && !has_adjust_scores<with_more>);
+}
+
 struct every_name {
   int embed, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink, heads, serves_fewer_heads;
   int pull_back_queries, pull_back_keys, pull_back_scores, is_bias;

@@ -252,6 +252,12 @@ TEST(nope, acts_nowhere_and_is_an_encoding) {
   static_assert(!posenc::adds_bias<nope> && !posenc::pulls_back_scores<nope> && !posenc::pulls_back_queries_and_keys<nope>);
 }
 
+TEST(scheme, holds_encodings_by_reference_as_by_value) {
+  using namespace posenc;
+  static_assert(acts_nowhere<scheme<nope const&>> && positional_encoding<scheme<nope const&>>);
+  static_assert(adds_bias<scheme<bias_of const&>> && !adds_bias<scheme<squared const&>>);
+}
+
 // ---- heads
 
 struct of_heads : at_softmax {
@@ -274,7 +280,7 @@ TEST(scheme, has_as_many_heads_as_attention_or_more_where_an_encoding_says_that_
   of_heads const four{{1}, 4};
   of_heads_or_fewer const four_or_fewer{{{1}, 4}};
   of_these_heads_alone const four_alone{{{1}, 4}};
-  static_assert(posenc::may_serve_fewer_heads<of_heads_or_fewer>);
+  static_assert(posenc::may_serve_fewer_heads<of_heads_or_fewer> && posenc::may_serve_fewer_heads<of_heads_or_fewer const&>);
   static_assert(!posenc::may_serve_fewer_heads<of_heads> && !posenc::may_serve_fewer_heads<of_these_heads_alone>);
   for (std::size_t const heads : {0u, 1u, 3u, 5u}) {
     auto const must = "posenc: attention: the heads of the encoding must be " + std::to_string(heads) + ", got 4";

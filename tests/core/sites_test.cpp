@@ -7,6 +7,7 @@
 
 namespace {
 
+using posenc::acts_nowhere;
 using posenc::acts_on_embeddings;
 using posenc::acts_on_queries_and_keys;
 using posenc::acts_on_scores;
@@ -98,6 +99,9 @@ TEST(sites, call_in_float_and_in_double) {
 struct at_home {
   static constexpr bool is_nowhere = true;
 };
+struct at_home_and_at_softmax : at_home {
+  double inverse_temperature(posenc::row_statistics const&) const { return 1; }
+};
 struct astray {
   static constexpr bool is_nowhere = false;
 };
@@ -106,6 +110,7 @@ struct unsure {
 };
 
 TEST(sites, know_an_encoding_that_acts_nowhere_on_purpose) {
+  static_assert(acts_nowhere<at_home> && !acts_nowhere<at_home_and_at_softmax>);
   static_assert(positional_encoding<at_home> && !positional_encoding<astray> && !positional_encoding<unsure>);
 }
 

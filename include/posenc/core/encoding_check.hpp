@@ -9,8 +9,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// An encoding made of others, with functions that are there only where theirs are: `static constexpr bool wraps_encodings = true`. The
-/// functions that it does not have are then no error.
+/// An encoding made of others: `static constexpr bool wraps_encodings = true`. It may have functions that are constrained to where the
+/// others have them; where a constraint does not hold, there is no function, and no error.
 template <class E>
 concept wraps_encodings = std::bool_constant<E::wraps_encodings>::value;
 
@@ -28,43 +28,17 @@ struct with_site_names : E, site_names {};
 
 // clang-format off
 
-/// Nothing derives from these.
+/// Nothing derives from a final class. In a class around others an ambiguous name may stand for a function whose constraint does not hold.
 template <class E>
-  requires(!std::is_class_v<E> || std::is_final_v<E>)
+  requires(!std::is_class_v<E> || std::is_final_v<E> || wraps_encodings<E>)
 struct with_site_names<E> : site_names {};
 
-// Whether E has a member of that name. Of a final class, several functions of one name are not seen.
+/// The name of a class is a member of the class: in E it is a constructor, here a type.
 template <class E>
-concept has_embed = !requires { &with_site_names<E>::embed; } || requires { &E::embed; } ||
-    requires { &E::template embed<float>; };
+struct child_of : E {};
 template <class E>
-concept has_encode_queries = !requires { &with_site_names<E>::encode_queries; } || requires { &E::encode_queries; } ||
-    requires { &E::template encode_queries<float>; };
-template <class E>
-concept has_encode_keys = !requires { &with_site_names<E>::encode_keys; } || requires { &E::encode_keys; } ||
-    requires { &E::template encode_keys<float>; };
-template <class E>
-concept has_adjust_scores = !requires { &with_site_names<E>::adjust_scores; } || requires { &E::adjust_scores; } ||
-    requires { &E::template adjust_scores<float>; };
-template <class E>
-concept has_inverse_temperature = !requires { &with_site_names<E>::inverse_temperature; } || requires { &E::inverse_temperature; };
-template <class E>
-concept has_sink = !requires { &with_site_names<E>::sink; } || requires { &E::sink; };
-template <class E>
-concept has_heads = !requires { &with_site_names<E>::heads; } || requires { &E::heads; };
-template <class E>
-concept has_serves_fewer_heads = !requires { &with_site_names<E>::serves_fewer_heads; } || requires { &E::serves_fewer_heads; };
-template <class E>
-concept has_pull_back_queries = !requires { &with_site_names<E>::pull_back_queries; } || requires { &E::pull_back_queries; } ||
-    requires { &E::template pull_back_queries<float>; };
-template <class E>
-concept has_pull_back_keys = !requires { &with_site_names<E>::pull_back_keys; } || requires { &E::pull_back_keys; } ||
-    requires { &E::template pull_back_keys<float>; };
-template <class E>
-concept has_pull_back_scores = !requires { &with_site_names<E>::pull_back_scores; } || requires { &E::pull_back_scores; } ||
-    requires { &E::template pull_back_scores<float>; };
-template <class E>
-concept has_is_bias = !requires { &with_site_names<E>::is_bias; } || requires { &E::is_bias; };
+  requires(!std::is_class_v<E> || std::is_final_v<E>)
+struct child_of<E> {};
 
 template <class E>
 concept encodes_queries = requires(E const& e, heads_view<float> const q, heads_view<double> const q_in_double, positions_view const p) {
@@ -77,51 +51,113 @@ concept pulls_back_queries = requires(E const& e, heads_view<float> const d, hea
   e.pull_back_queries(d_in_double, p);
 };
 
+template <class Named, class E>
+concept a_base = std::is_base_of_v<Named, E>;
+
+// Whether E has a member of that name, but for the name of E or of a base. Whether the site can call it is asked first: to look for a
+// name may compile the body of a function.
+template <class E>
+concept has_embed = acts_on_embeddings<E> ||
+    (!requires { &with_site_names<E>::embed; } && !requires { requires a_base<typename child_of<E>::embed, E>; }) ||
+    requires { &E::embed; } || requires { &E::template embed<float>; };
+template <class E>
+concept has_encode_queries = encodes_queries<E> ||
+    (!requires { &with_site_names<E>::encode_queries; } && !requires { requires a_base<typename child_of<E>::encode_queries, E>; }) ||
+    requires { &E::encode_queries; } || requires { &E::template encode_queries<float>; };
+template <class E>
+concept has_encode_keys = acts_on_queries_and_keys<E> ||
+    (!requires { &with_site_names<E>::encode_keys; } && !requires { requires a_base<typename child_of<E>::encode_keys, E>; }) ||
+    requires { &E::encode_keys; } || requires { &E::template encode_keys<float>; };
+template <class E>
+concept has_adjust_scores = acts_on_scores<E> ||
+    (!requires { &with_site_names<E>::adjust_scores; } && !requires { requires a_base<typename child_of<E>::adjust_scores, E>; }) ||
+    requires { &E::adjust_scores; } || requires { &E::template adjust_scores<float>; };
+template <class E>
+concept has_inverse_temperature = acts_on_softmax<E> ||
+    (!requires { &with_site_names<E>::inverse_temperature; } &&
+     !requires { requires a_base<typename child_of<E>::inverse_temperature, E>; }) ||
+    requires { &E::inverse_temperature; } || requires { &E::template inverse_temperature<float>; };
+template <class E>
+concept has_sink = adds_sink<E> ||
+    (!requires { &with_site_names<E>::sink; } && !requires { requires a_base<typename child_of<E>::sink, E>; }) ||
+    requires { &E::sink; };
+template <class E>
+concept has_heads = knows_heads<E> ||
+    (!requires { &with_site_names<E>::heads; } && !requires { requires a_base<typename child_of<E>::heads, E>; }) ||
+    requires { &E::heads; };
+template <class E>
+concept has_serves_fewer_heads = may_serve_fewer_heads<E> ||
+    (!requires { &with_site_names<E>::serves_fewer_heads; } &&
+     !requires { requires a_base<typename child_of<E>::serves_fewer_heads, E>; }) ||
+    requires { &E::serves_fewer_heads; };
+template <class E>
+concept has_pull_back_queries = pulls_back_queries<E> ||
+    (!requires { &with_site_names<E>::pull_back_queries; } && !requires { requires a_base<typename child_of<E>::pull_back_queries, E>; }) ||
+    requires { &E::pull_back_queries; } || requires { &E::template pull_back_queries<float>; };
+template <class E>
+concept has_pull_back_keys = pulls_back_queries_and_keys<E> ||
+    (!requires { &with_site_names<E>::pull_back_keys; } && !requires { requires a_base<typename child_of<E>::pull_back_keys, E>; }) ||
+    requires { &E::pull_back_keys; } || requires { &E::template pull_back_keys<float>; };
+template <class E>
+concept has_pull_back_scores = pulls_back_scores<E> ||
+    (!requires { &with_site_names<E>::pull_back_scores; } && !requires { requires a_base<typename child_of<E>::pull_back_scores, E>; }) ||
+    requires { &E::pull_back_scores; } || requires { &E::template pull_back_scores<float>; };
+template <class E>
+concept has_is_bias = adds_bias<E> ||
+    (!requires { &with_site_names<E>::is_bias; } && !requires { requires a_base<typename child_of<E>::is_bias, E>; }) ||
+    requires { &E::is_bias; };
+
 // clang-format on
 
-/// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the sites can call. Stands where an encoding is
-/// asked for, before anything else can fail, for a constraint of a template would be reported in many lines that name no function:
+/// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the sites can call. It stands first wherever
+/// an encoding is asked for: a constraint of a template would be reported in many lines, and none would name the function.
 ///
 ///     static_assert(detail::encoding_check<E>::passed);
 template <class E>
 struct encoding_check {
   static constexpr bool encodes = has_encode_queries<E> || has_encode_keys<E>,
-                        pulls_back = has_pull_back_queries<E> || has_pull_back_keys<E>, wraps = wraps_encodings<E>;
+                        pulls_back = has_pull_back_queries<E> || has_pull_back_keys<E>;
 
   static_assert(
-      positional_encoding<E> || (!wraps && (has_embed<E> || encodes || has_adjust_scores<E> || has_inverse_temperature<E> || has_sink<E>)),
+      positional_encoding<E> || has_embed<E> || encodes || has_adjust_scores<E> || has_inverse_temperature<E> || has_sink<E>,
       "posenc: this type acts nowhere: an encoding must have embed (site 1), encode_queries and encode_keys (2), adjust_scores (3), "
       "inverse_temperature or sink (4)");
-  static_assert(!has_embed<E> || acts_on_embeddings<E> || wraps,
+  static_assert(!says_it_is_nowhere<E> || sites_of<E> == 0, "posenc: is_nowhere must not be true of an encoding that acts at a site");
+  static_assert(!has_embed<E> || acts_on_embeddings<E>,
                 "posenc: embed must be: void embed(heads_view<T> x, positions_view positions) const, for T = float and T = double");
-  static_assert(!encodes || encodes_queries<E> || wraps,
+  static_assert(!encodes || encodes_queries<E>,
                 "posenc: encode_queries must be: void encode_queries(heads_view<T> q, positions_view positions) const, for T = float and "
                 "T = double, beside encode_keys");
-  static_assert(!encodes_queries<E> || acts_on_queries_and_keys<E> || wraps,
+  static_assert(!encodes_queries<E> || acts_on_queries_and_keys<E>,
                 "posenc: encode_keys must be: void encode_keys(heads_view<T> k, positions_view positions) const, for T = float and "
                 "T = double, beside encode_queries");
-  static_assert(!has_adjust_scores<E> || acts_on_scores<E> || wraps,
+  static_assert(!has_adjust_scores<E> || acts_on_scores<E>,
                 "posenc: adjust_scores must be: void adjust_scores(score_row<T> row) const, for T = float and T = double");
-  static_assert(!has_inverse_temperature<E> || acts_on_softmax<E> || wraps,
+  static_assert(!has_inverse_temperature<E> || acts_on_softmax<E>,
                 "posenc: inverse_temperature must be: double inverse_temperature(row_statistics const& row) const");
-  static_assert(!has_sink<E> || adds_sink<E> || wraps, "posenc: sink must be: double sink(std::size_t head) const");
-  static_assert(!has_heads<E> || knows_heads<E> || wraps, "posenc: heads must be: std::size_t heads() const");
-  static_assert(!has_serves_fewer_heads<E> || (has_heads<E> && requires { typename std::bool_constant<E::serves_fewer_heads>; }) || wraps,
+  static_assert(!has_sink<E> || adds_sink<E>, "posenc: sink must be: double sink(std::size_t head) const");
+  static_assert(!has_heads<E> || knows_heads<E>, "posenc: heads must be: std::size_t heads() const");
+  static_assert(!has_serves_fewer_heads<E> || (has_heads<E> && requires { typename std::bool_constant<E::serves_fewer_heads>; }),
                 "posenc: serves_fewer_heads must be: static constexpr bool serves_fewer_heads, beside heads");
 
-  static_assert(!pulls_back || pulls_back_queries<E> || wraps,
+  static_assert(!pulls_back || pulls_back_queries<E>,
                 "posenc: pull_back_queries must be: void pull_back_queries(heads_view<T> d, positions_view positions) const, for T = float "
                 "and T = double, beside pull_back_keys");
-  static_assert(!pulls_back_queries<E> || pulls_back_queries_and_keys<E> || (encodes && !acts_on_queries_and_keys<E>) || wraps,
+  static_assert(!pulls_back_queries<E> || pulls_back_queries_and_keys<E> || (encodes && !acts_on_queries_and_keys<E>),
                 "posenc: pull_back_keys must be: void pull_back_keys(heads_view<T> d, positions_view positions) const, for T = float and "
                 "T = double, beside pull_back_queries, encode_queries and encode_keys");
-  static_assert(!has_pull_back_scores<E> || pulls_back_scores<E> || (has_adjust_scores<E> && !acts_on_scores<E>) || wraps,
+  static_assert(!has_pull_back_scores<E> || pulls_back_scores<E> || (has_adjust_scores<E> && !acts_on_scores<E>),
                 "posenc: pull_back_scores must be: void pull_back_scores(score_row<T const> before, std::span<T> d_scores, std::span<T> "
                 "d_query) const, for T = float and T = double, beside adjust_scores");
-  static_assert(!has_is_bias<E> || (has_adjust_scores<E> && requires { typename std::bool_constant<E::is_bias>; }) || wraps,
+  static_assert(!has_is_bias<E> || ((has_adjust_scores<E> || wraps_encodings<E>)&&requires { typename std::bool_constant<E::is_bias>; }),
                 "posenc: is_bias must be: static constexpr bool is_bias, beside adjust_scores");
 
   static constexpr bool passed = true;
+};
+
+/// What is held by reference is an encoding too.
+template <class E>
+requires(!std::is_same_v<E, std::remove_cvref_t<E>>) struct encoding_check<E> : encoding_check<std::remove_cvref_t<E>> {
 };
 
 }  // namespace detail

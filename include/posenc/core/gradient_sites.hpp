@@ -34,7 +34,7 @@ concept pulls_back_queries_and_keys =
 
 /// (3) Only adds to scores, and what depends on neither queries nor scores: `static constexpr bool is_bias = true`.
 template <class E>
-concept adds_bias = acts_on_scores<E> && std::bool_constant<E::is_bias>::value;
+concept adds_bias = acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_bias>::value;
 
 /// (3) Turns gradients with respect to the adjusted scores, [keys], into those with respect to the scores before, in place, and adds to
 /// the gradient of the query as encoded, [head_dim], where the rule reads it. A gradient of 0 of a key that no other depends on stays 0,

@@ -68,18 +68,37 @@ concept knows_heads = requires(E const& e) {
 
 /// Of more heads than attention may have, whose head h is its head h too: `static constexpr bool serves_fewer_heads = true`.
 template <class E>
-concept may_serve_fewer_heads = knows_heads<E> && std::bool_constant<E::serves_fewer_heads>::value;
+concept may_serve_fewer_heads = knows_heads<E> && std::bool_constant<std::remove_cvref_t<E>::serves_fewer_heads>::value;
 
-/// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`. nope is, and a scheme of such encodings.
+namespace detail {
+
+/// At how many of the four sites E acts.
 template <class E>
-concept acts_nowhere = std::bool_constant<E::is_nowhere>::value;
+inline constexpr int sites_of =
+    acts_on_embeddings<E> + acts_on_queries_and_keys<E> + acts_on_scores<E> + (acts_on_softmax<E> || adds_sink<E>);
+
+template <class E>
+concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
+
+}  // namespace detail
+
+/// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`. nope does, and a scheme of such encodings.
+template <class E>
+concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0;
 
 // clang-format on
 
-/// Acts at one site or at several, or nowhere on purpose. What does not, or has a function of a site's name that the site cannot call, is
-/// a compile error of one sentence wherever an encoding is asked for: see core/encoding_check.hpp.
+/// Acts at one site or at several, or nowhere on purpose. Anything else is a compile error of one sentence wherever an encoding is asked
+/// for, and so is a function that has a site's name and that the site cannot call: see core/encoding_check.hpp.
+///
+/// Of a final class, and of one that wraps encodings, the check sees neither private functions, nor several functions of one name, nor a
+/// template that needs more than one type. It cannot take a class whose destructor alone is final: make the class final.
+///
+/// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`, constrains each of its functions to
+/// where they have it, and passes the number of heads on, as remapped does:
+///
+///     void require_heads(char const* function, std::size_t count) const { posenc::detail::require_heads(function, inner, count); }
 template <class E>
-concept positional_encoding =
-    acts_on_embeddings<E> || acts_on_queries_and_keys<E> || acts_on_scores<E> || acts_on_softmax<E> || adds_sink<E> || acts_nowhere<E>;
+concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
 
 }  // namespace posenc

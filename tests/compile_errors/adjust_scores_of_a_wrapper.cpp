@@ -1,0 +1,10 @@
+// posenc: adjust_scores must be: void adjust_scores(score_row<T> row) const, for T = float and T = double
+#include "posenc/core/scheme.hpp"
+
+struct wrong {
+  static constexpr bool wraps_encodings = true;
+  double inverse_temperature(posenc::row_statistics const&) const { return 2; }
+  void adjust_scores(auto const&) {}
+};
+
+void use() { posenc::scheme{wrong{}}; }
