@@ -1,4 +1,4 @@
-// posenc: what is remapped must act on queries and keys (site 2)
+// posenc: what is remapped must act on queries and keys (site 2), and nowhere else
 #include "posenc/query_key/remapped.hpp"
 
 struct wrong {

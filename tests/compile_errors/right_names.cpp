@@ -1,6 +1,7 @@
 // compiles
 #include "posenc/core/scheme.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/bias_table.hpp"
 
 // What it returns is known only once its body is compiled.
 struct deduced final {
@@ -31,4 +32,5 @@ void use(posenc::alibi const& alibi, posenc::nope const& nope) {
   posenc::scheme{deduced{}, sink{}, heads<int>{}, derived{}, scheme_of_its_own{}, named{}};
   posenc::scheme{posenc::scheme<posenc::alibi const&, posenc::nope const&>{alibi, nope}};
   posenc::scheme{posenc::scheme<posenc::nope const&>{nope}};
+  posenc::scheme{posenc::bias_table<posenc::alibi const&>(alibi, 1, 10)};
 }

@@ -70,6 +70,20 @@ TEST(remapped, changes_nothing_where_a_map_or_the_inner_encoding_throws) {
   EXPECT_TRUE(numbers::same_bits(x, y));
 }
 
+struct of_four_heads : detail::acting_on_queries_and_keys {
+  std::size_t heads() const { return 4; }
+};
+
+TEST(remapped, has_as_many_heads_as_the_inner_encoding) {
+  auto const same = [](std::int64_t p) { return p; };
+  remapped const encoding(of_four_heads{}, same, same);
+  auto const refused = [](auto const& e, std::size_t heads) { return message_of([&] { detail::require_heads("attention", e, heads); }); };
+  EXPECT_EQ(refused(encoding, 2), refused(of_four_heads{}, 2));
+  EXPECT_EQ(refused(encoding, 2), "posenc: attention: the heads of the encoding must be 2, got 4");
+  EXPECT_EQ(refused(remapped(encoding, same, same), 2), refused(encoding, 2));
+  EXPECT_NO_THROW(detail::require_heads("attention", encoding, 4));
+}
+
 TEST(remapped, gradients_are_pulled_back_by_the_transpose_where_the_inner_encoding_can) {
   transposed::pulls_back_by_the_transpose(squashed_and_shifted(), 8, {0, 7, 1000, -8});
   using map = std::int64_t (*)(std::int64_t);

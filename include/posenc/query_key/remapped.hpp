@@ -9,7 +9,7 @@
 
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/require.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
@@ -27,12 +27,13 @@ concept position_map = requires(M const& map, std::int64_t position) {
 ///     remapped(rope<halves>(f), [](std::int64_t t) { return t; }, [](std::int64_t s) { return s < 100 ? s + shift : s; })
 ///
 /// Each key has one position, whatever the query: distances as ReRoPE and Self-Extend clip them are distance_remapping's.
-/// The maps must give the same position for the same one, and throw for themselves; nothing is changed before both are through.
+/// A map must answer the same position in the same way each time. Where it throws, nothing has been changed. Attention must have as many
+/// heads as inner.
 template <class Inner, position_map QueryMap, position_map KeyMap>
 class remapped {
   static_assert(detail::encoding_check<Inner>::passed);
-  static_assert(acts_on_queries_and_keys<Inner> || detail::encoding_check<Inner>::encodes,
-                "posenc: what is remapped must act on queries and keys (site 2)");
+  static_assert(acts_on_queries_and_keys<Inner> ? detail::sites_of<Inner> == 1 : detail::encoding_check<Inner>::encodes,
+                "posenc: what is remapped must act on queries and keys (site 2), and nowhere else");
 
  public:
   static constexpr bool wraps_encodings = true;  ///< gradients get through where they get through inner
@@ -41,6 +42,9 @@ class remapped {
       : inner_(std::move(inner)), query_map_(std::move(query_map)), key_map_(std::move(key_map)) {}
 
   Inner const& inner() const noexcept { return inner_; }
+
+  /// Throws std::invalid_argument, in the name of a function, where inner is not of so many heads.
+  void require_heads(char const* function, std::size_t count) const { detail::require_heads(function, inner_, count); }
 
   /// In place. x: [tokens][heads][head_dim], one position a token. Throws as inner does, before anything is changed.
   template <class T>

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// An encoding of site 3 that adds what depends on nothing but the head and query position - key position.
 template <class E>
-concept biases_by_distance = acts_on_scores<E> && E::is_bias && E::is_by_distance;
+concept biases_by_distance = adds_bias<E> && std::bool_constant<std::remove_cvref_t<E>::is_by_distance>::value;
 
 /// What `rule` adds, read where it would be computed: the same bits, for the price of an addition where keys stand one after another.
 /// Beyond `longest`, to either side, the rule itself is asked.
@@ -29,9 +30,10 @@ concept biases_by_distance = acts_on_scores<E> && E::is_bias && E::is_by_distanc
 template <class Rule>
 class bias_table {
   static_assert(detail::encoding_check<Rule>::passed);
-  static_assert(biases_by_distance<Rule> || (detail::has_adjust_scores<Rule> && !acts_on_scores<Rule>),
-                "posenc: the rule of a bias_table must act on scores (site 3), and say static constexpr bool is_bias = true and "
-                "is_by_distance = true");
+  static_assert(
+      acts_on_scores<Rule> ? biases_by_distance<Rule> && detail::sites_of<Rule> == 1 : detail::has_adjust_scores<Rule>,
+      "posenc: the rule of a bias_table must act on scores (site 3) and nowhere else, and say static constexpr bool is_bias = true and "
+      "is_by_distance = true");
 
  public:
   static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
