@@ -1,7 +1,11 @@
-# What must be listed is listed. posenc.hpp includes every header that has public entities, but model/'s, which parse files; and the laws
-# of its site see every encoding of which a header says that it acts there.
+# What must be listed is listed. posenc.hpp includes every header that has public entities, but model/'s, which parse files; a header of a
+# site with a public class says where the class acts; and the laws of its site see every encoding of which a header says so.
 # Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
+cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
+
+# Of the headers of sites, those whose public class is no encoding, or one that is nothing without another.
+set(claim_nothing posenc/query_key/distance_remapping.hpp posenc/score/bias_table.hpp)
 
 # The entities of a header that are not in namespace detail, by their first lines.
 function(public_entities header result)
@@ -45,15 +49,24 @@ foreach(header IN LISTS headers)
   endif()
 
   # static_assert(acts_on_scores<alibi> && ...), static_assert(acts_on_softmax<decltype(yarn_temperature(1.0))>)
-  file(STRINGS "${SOURCE}/include/${header}" claims REGEX "^static_assert\\(.*acts_on_")
+  file(STRINGS "${SOURCE}/include/${header}" claims REGEX "^static_assert\\(.*(acts_on_|adds_sink)")
+  if(NOT claims AND header MATCHES "^posenc/(embedding|query_key|score|softmax)/" AND NOT header IN_LIST claim_nothing)
+    public_entities("${SOURCE}/include/${header}" entities)
+    list(FILTER entities INCLUDE REGEX "^(class|struct) ")
+    if(entities)
+      list(GET entities 0 first)
+      string(APPEND wrong "\n  ${header} does not say where this acts: ${first}")
+    endif()
+  endif()
   foreach(claim IN LISTS claims)
-    string(REGEX MATCHALL "acts_on_[a-z_]+<(decltype\\()?[a-z_0-9]+" acts "${claim}")
+    string(REGEX MATCHALL "(acts_on_[a-z_]+|adds_sink)<(decltype\\()?[a-z_0-9]+" acts "${claim}")
     foreach(act IN LISTS acts)
-      string(REGEX MATCH "^acts_on_([a-z_]+)<(decltype\\()?([a-z_0-9]+)$" all "${act}")
-      set(encoding "${CMAKE_MATCH_3}")
-      string(REGEX REPLACE "queries_and_keys" "query_key" site "${CMAKE_MATCH_1}")
+      string(REGEX MATCH "^(acts_on_|adds_)([a-z_]+)<(decltype\\()?([a-z_0-9]+)$" all "${act}")
+      set(encoding "${CMAKE_MATCH_4}")
+      string(REGEX REPLACE "queries_and_keys" "query_key" site "${CMAKE_MATCH_2}")
       string(REGEX REPLACE "embeddings" "embedding" site "${site}")
       string(REGEX REPLACE "scores" "score" site "${site}")
+      string(REGEX REPLACE "sink" "softmax" site "${site}")
       math(EXPR encodings "${encodings} + 1")
       set(laws "tests/laws/${site}_laws_test.cpp")
       file(STRINGS "${SOURCE}/${laws}" lines REGEX "obey\\(.*[^a-z_0-9]${encoding}[^a-z_0-9]")

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Site 4: what holds for every encoding that answers a row of scores with an inverse temperature.
+/// Site 4: what holds for every encoding that answers a row of scores with an inverse temperature, or a head with a sink.
 
 #include <gtest/gtest.h>
 
@@ -15,6 +15,7 @@
 #include "numbers.hpp"
 #include "oracle/softmax.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/softmax/constant_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "tolerance.hpp"
 
@@ -66,19 +67,20 @@ void for_every_row(E const& encoding, Law const& law) {
 }
 
 /// Up to the rounding of the weights.
+template <class T>
+void expect_order_kept(std::vector<T> const& scores, std::vector<T> const& weights, std::vector<double> const& exponents) {
+  std::vector<std::size_t> rising(scores.size());
+  std::iota(rising.begin(), rising.end(), std::size_t{0});
+  std::ranges::stable_sort(rising, {}, [&](std::size_t s) { return std::max(scores[s], std::numeric_limits<T>::lowest()); });
+  for (std::size_t i = 1; i < rising.size(); ++i) {
+    auto const lower = static_cast<double>(weights[rising[i - 1]]), higher = static_cast<double>(weights[rising[i]]);
+    EXPECT_LE(lower - tolerance::of_weight<T>(lower, exponents[rising[i - 1]], scores.size()), higher);
+  }
+}
+
 template <posenc::acts_on_softmax E>
 void order_is_kept(E const& encoding) {
-  numbers::in_float_and_double([&]<class T>() {
-    for_every_row<T>(encoding, [](std::vector<T> const& scores, std::vector<T> const& weights, std::vector<double> const& exponents) {
-      std::vector<std::size_t> rising(scores.size());
-      std::iota(rising.begin(), rising.end(), std::size_t{0});
-      std::ranges::stable_sort(rising, {}, [&](std::size_t s) { return std::max(scores[s], std::numeric_limits<T>::lowest()); });
-      for (std::size_t i = 1; i < rising.size(); ++i) {
-        auto const lower = static_cast<double>(weights[rising[i - 1]]), higher = static_cast<double>(weights[rising[i]]);
-        EXPECT_LE(lower - tolerance::of_weight<T>(lower, exponents[rising[i - 1]], scores.size()), higher);
-      }
-    });
-  });
+  numbers::in_float_and_double([&]<class T>() { for_every_row<T>(encoding, expect_order_kept<T>); });
 }
 
 template <posenc::acts_on_softmax E>
@@ -109,6 +111,31 @@ void entropy_is_never_raised(E const& encoding) {
         }
       EXPECT_LE(oracle::entropy(numbers::exact(weights)), oracle::entropy(numbers::exact(plain)) + tolerance);
     });
+  });
+}
+
+/// Weights beside a sink sum to 1 - e^sink / (e^sink + sum_j e^x_j), and keep the order of the scores.
+template <posenc::adds_sink E>
+void sinks_take_their_share(E const& encoding, std::size_t head) {
+  auto const sink = static_cast<double>(encoding.sink(head));
+  numbers::in_float_and_double([&]<class T>() {
+    for_every_row<T>(
+        posenc::constant_temperature(1), [&](std::vector<T> const& scores, std::vector<T> const&, std::vector<double> const& exponents) {
+          auto const seen = posenc::statistics(std::span<T const>(scores));
+          auto weights = scores;
+          posenc::softmax(std::span<T>(weights), seen, 1, sink);
+          oracle::wide keys = 0;
+          for (std::size_t s = 0; s < scores.size(); ++s)
+            if (!posenc::is_masked(scores[s])) keys += oracle::exp(static_cast<oracle::wide>(exponents[s]));
+          auto const above = sink - seen.max;
+          auto const expected = static_cast<double>(keys / (keys + oracle::exp(static_cast<oracle::wide>(above))));
+          auto const n = static_cast<double>(scores.size());
+          // As without a sink; and e^(sink - max).
+          auto const tolerance = expected * (19 * tolerance::unit_roundoff<T>() + 2 * n * tolerance::unit_roundoff<double>()) +
+                                 tolerance::of_exponential(expected, above) + 2 * n * static_cast<double>(std::numeric_limits<T>::min());
+          EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), expected, tolerance) << "sink " << sink;
+          expect_order_kept(scores, weights, exponents);
+        });
   });
 }
 

@@ -3,6 +3,7 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
 #include "posenc/softmax/position_temperature.hpp"
@@ -64,6 +65,17 @@ TEST(softmax_laws, weights_sum_to_one) {
 
 TEST(softmax_laws, entropy_is_never_raised) {
   for_every_sharpening_encoding([]<class E>(E const& e) { laws::entropy_is_never_raised(e); });
+}
+
+/// Every encoding that adds a sink, and its heads.
+TEST(softmax_laws, sinks_take_their_share) {
+  auto const obey = [](char const* name, auto const& encoding, std::size_t heads = 1) {
+    SCOPED_TRACE(name);
+    for (std::size_t head = 0; head < heads; ++head) laws::sinks_take_their_share(encoding, head);
+  };
+  obey("sinks", attention_sinks({-1000, -5, 0, 0.7, 4, 1000}), 6);
+  obey("softmax off by one", softmax_off_by_one{});
+  obey("several", scheme(attention_sinks({1, -2}), softmax_off_by_one{}, alibi(2)), 2);
 }
 
 }  // namespace

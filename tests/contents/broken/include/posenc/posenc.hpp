@@ -1,2 +1,3 @@
 // contents
 #include "posenc/score/listed.hpp"
+#include "posenc/softmax/claims_nothing.hpp"

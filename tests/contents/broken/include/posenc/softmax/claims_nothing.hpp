@@ -1,0 +1,6 @@
+namespace posenc::inline POSENC_TARGET {
+inline int helps() { return 0; }
+
+template <class>
+class claims_nothing {};
+}  // namespace posenc
