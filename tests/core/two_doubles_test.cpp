@@ -53,7 +53,34 @@ TEST(two_doubles, have_a_hundred_places_of_exponentials_logarithms_and_powers) {
   EXPECT_EQ(exp(two_doubles(0.0)).low, 0);
   EXPECT_EQ(pow(two_doubles(1.0), -0.25).high, 1);
   EXPECT_EQ(pow(two_doubles(1.0), -0.25).low, 0);
+  EXPECT_EQ(log(two_doubles(1.0)).high, 0);
+  EXPECT_EQ(log(two_doubles(1.0)).low, 0);
   expect_near(posenc::detail::two_pi(), oracle::pi_in_fixed_point() + oracle::pi_in_fixed_point(), 0x1p-104);
+}
+
+/// 2^n is beyond the range of fixed-point numbers: the logarithm of 2^n x is taken apart.
+TEST(two_doubles, have_a_hundred_places_of_logarithms_wherever_doubles_end) {
+  auto const ln2 = oracle::log(fixed_point(2.0));
+  auto const times = [](fixed_point const& x, int n) {
+    auto const product = x * fixed_point(std::abs(static_cast<double>(n)));
+    return n < 0 ? -product : product;
+  };
+  for (int const n : {-1022, -1000, -970, -100, 100, 970, 1000, 1023}) {
+    for (double const mantissa : {1.0, 1.1, 1.3999, 1.5, 1.99}) {
+      expect_near(log(two_doubles(std::ldexp(mantissa, n))), oracle::log(fixed_point(mantissa)) + times(ln2, n), 0x1p-102, 1);
+    }
+  }
+}
+
+TEST(two_doubles, have_exponentials_of_whatever_is_a_number) {
+  for (double const low : {-747.0, -1e10, -1e38, -1e300}) {
+    EXPECT_EQ(exp(two_doubles(low)).high, 0) << low;
+    EXPECT_EQ(exp(two_doubles(low)).low, 0) << low;
+  }
+  for (double const high : {709.0, 711.0, 1e10, 1e300}) {
+    EXPECT_NEAR(exp(two_doubles(high)).high, std::exp(709.0), std::exp(709.0) * 1e-15) << high;
+    EXPECT_LE(std::abs(exp(two_doubles(high)).low), std::exp(709.0) * 0x1p-53) << high;
+  }
 }
 
 }  // namespace

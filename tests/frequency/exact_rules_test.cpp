@@ -56,12 +56,27 @@ void expect_exact(char const* rule, frequencies const& f, auto const& formula) {
   }
 }
 
+/// The first pairs alone.
+frequencies first_pairs(frequencies const& f, std::size_t count) {
+  auto const first = [&](auto const& x) { return std::vector<double>(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(count)); };
+  return {first(f.inv_freq()), first(f.rest()), f.attention_factor()};
+}
+
 TEST(frequency_rules, hold_their_formulas_to_98_places) {
   auto const f = geometric(2 * pairs, base);
   auto const divided = [](std::size_t i, double factor) { return oracle::quotient(series(i), fixed_point(factor)); };
   expect_exact("geometric", f, series);
   expect_exact("base 5e5", geometric(128, 5e5), [](std::size_t i) { return power(5e5, -ratio(i, 64)); });
   expect_exact("base below 1", geometric(2 * pairs, 0.3), [](std::size_t i) { return power(0.3, -ratio(i, pairs)); });
+  // The first pairs, down to 2^-160: fixed-point numbers have 320 places.
+  for (double const mantissa : {1.0, 1.7}) {
+    auto const logarithm = oracle::log(fixed_point(mantissa)) + oracle::log(number(2)) * number(1023);
+    auto const at = [&](std::size_t i, std::size_t count) { return oracle::exp(-(logarithm * ratio(i, count))); };
+    expect_exact("base 2^1023 and more", first_pairs(geometric(128, std::ldexp(mantissa, 1023)), 10),
+                 [&](std::size_t i) { return at(i, 64); });
+    expect_exact("ntk by 2^1023 and more", first_pairs(ntk(frequencies(std::vector<double>(64, 1.0)), std::ldexp(mantissa, 1023)), 10),
+                 [&](std::size_t i) { return at(i, 63); });
+  }
   expect_exact("geometric_inclusive", geometric_inclusive(2 * pairs, 1e4), [](std::size_t i) { return power(1e4, -ratio(i, pairs - 1)); });
   expect_exact("linear", linear(f, 3.7), [&](std::size_t i) { return divided(i, 3.7); });
   expect_exact("proportional", proportional(2 * pairs, base, 0.25, 3),

@@ -122,4 +122,18 @@ TEST(geometric, base_must_be_finite_and_positive) {
   });
 }
 
+/// The reciprocals of such bases are beyond the range of doubles.
+TEST(geometric, takes_the_least_bases) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math may take subnormal numbers for 0";
+#endif
+  for (double const base : {1e-309, 5e-324}) {
+    auto const f = geometric(2, base);
+    EXPECT_EQ(f.inv_freq()[0], 1);
+    EXPECT_EQ(f.rest()[0], 0);
+    EXPECT_EQ(message_of([&] { geometric_inclusive(4, base); }).substr(0, 78),
+              "posenc: frequencies: inv_freq must be in [0, 2^64] radians per position, got 8");
+  }
+}
+
 }  // namespace

@@ -36,6 +36,15 @@ TEST(mixed_ntk, with_b_1_is_the_series_of_another_base_past_its_start) {
   expect_close(mixed_ntk(geometric(128, 1e4), 8, 1), expected, 2 * tolerance::of_scaled(1e4, 8));
 }
 
+TEST(mixed_ntk, with_a_large_b_divides_the_last_pair_alone) {
+  auto const f = geometric(64, 1e4);
+  for (double const b : {1e5, 1e10, 1e40, 1e300, 1.7e308}) {
+    auto const mixed = mixed_ntk(f, 8, b);
+    for (std::size_t i = 0; i + 1 < f.pairs(); ++i) EXPECT_EQ(mixed.inv_freq()[i], f.inv_freq()[i]) << b;
+    EXPECT_EQ(mixed.inv_freq()[31], f.inv_freq()[31] / 8) << b;
+  }
+}
+
 TEST(mixed_ntk, refuses_a_factor_below_1_and_a_b_of_0) {
   EXPECT_EQ(message_of([] { mixed_ntk(geometric(8, 1e4), 0.5); }), "posenc: mixed_ntk: factor must be finite and at least 1, got 0.5");
   EXPECT_EQ(message_of([] { mixed_ntk(geometric(8, 1e4), 2, 0); }), "posenc: mixed_ntk: b must be finite and positive, got 0");

@@ -51,11 +51,15 @@ inline two_doubles operator/(two_doubles const& a, two_doubles const& b) noexcep
 
 inline two_doubles two_pi() noexcept { return {6.283185307179586, 2.4492935982947064e-16}; }
 
-/// n ln 2 + r = x, then e^r from e^(r / 2^8), 1 apart so that it costs no places: within 2^-102 + |x| 2^-105 of itself.
+inline two_doubles ln2() noexcept { return {0.6931471805599453, 2.3190468138462996e-17}; }
+
+/// n ln 2 + r = x, then e^r from e^(r / 2^8), 1 apart so that it costs no places: within 2^-102 + |x| 2^-105 of itself, or 2^-1073. 0 below
+/// x = -746, and e^709 above 709: larger ones are hardly doubles.
 inline two_doubles exp(two_doubles const& x) noexcept {
-  two_doubles const ln2(0.6931471805599453, 2.3190468138462996e-17);
-  auto const n = std::round(x.high / ln2.high);
-  auto const r = (x - ln2 * n) * 0x1p-8;
+  if (x.high < -746) return 0;
+  if (x.high > 709) return exp(709);
+  auto const n = std::round(x.high / ln2().high);
+  auto const r = (x - ln2() * n) * 0x1p-8;
   double tail = 1;  // of terms below 2^-56
   for (int k = 10; k > 6; --k) tail = r.high * tail / k + 1;
   two_doubles series = tail;
@@ -66,11 +70,14 @@ inline two_doubles exp(two_doubles const& x) noexcept {
   return {std::ldexp(e.high, static_cast<int>(n)), std::ldexp(e.low, static_cast<int>(n))};
 }
 
-/// Of x > 0: a double's logarithm and a step of Newton's, within 2^-102 of what is larger, itself or 1.
+/// Of x > 0: n ln 2 and the logarithm of x / 2^n, which is near 1, by a double's and a step of Newton's: within 2^-102 of what is larger,
+/// itself or 1.
 inline two_doubles log(two_doubles const& x) noexcept {
-  two_doubles const near = std::log(x.high);
-  auto const rest = x * exp(-near) - 1;
-  return near + (rest - rest * rest * 0.5);
+  int n = 0;
+  if (std::frexp(x.high, &n) < 0.7) --n;  // so that the logarithm of 1 is 0
+  two_doubles const mantissa(std::ldexp(x.high, -n), std::ldexp(x.low, -n)), near = std::log(mantissa.high);
+  auto const rest = mantissa * exp(-near) - 1;
+  return ln2() * n + (near + (rest - rest * rest * 0.5));
 }
 
 /// Of x > 0, within (1 + |ln of it|) 2^-101 of itself.

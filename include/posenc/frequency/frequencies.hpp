@@ -18,7 +18,8 @@ namespace posenc::inline POSENC_TARGET {
 /// A pair of frequency 0 is not rotated. Immutable.
 ///
 /// Each is kept as inv_freq_i + rest_i, a double and what it lacks, for a double alone is off by up to 1e-7 radians at position 2^31. Given
-/// as doubles, the rest is 0. Rules compute with both, within 2^-98 of their formulas of the numbers given, unless they say otherwise.
+/// as doubles, the rest is 0. Rules compute with both, within 2^-98 of their formulas of the numbers given, or 2^-1073 of radians,
+/// unless they say otherwise.
 ///
 /// Throws std::invalid_argument unless there is a pair, each inv_freq is in [0, 2^64] and attention_factor is finite and positive; and
 /// unless there is a rest for each pair, of at most 2^-53 inv_freq_i.

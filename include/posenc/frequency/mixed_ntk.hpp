@@ -1,6 +1,7 @@
 // Mixed NTK: an interpolation that grows smoothly from the fastest pair to the slowest.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "posenc/core/target.hpp"
@@ -16,8 +17,10 @@ inline frequencies mixed_ntk(frequencies const& f, double factor, double b = 0.6
   detail::require(is_finite(b) && b > 0, "mixed_ntk: b must be finite and positive, got ", b);
   using detail::two_doubles;
   auto const logarithm = log(two_doubles(factor)), pairs = two_doubles(static_cast<double>(f.pairs()));
-  return detail::changed(
-      f, [&](std::size_t i, auto const& inv_freq) { return inv_freq * exp(-(logarithm * pow(static_cast<double>(i + 1) / pairs, b))); });
+  auto const exponent = std::min(b, 0x1p500);  // of a number below 1 this power is 0 already, and b times a logarithm is finite
+  return detail::changed(f, [&](std::size_t i, auto const& inv_freq) {
+    return inv_freq * exp(-(logarithm * pow(static_cast<double>(i + 1) / pairs, exponent)));
+  });
 }
 
 }  // namespace posenc
