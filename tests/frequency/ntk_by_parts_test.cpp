@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numbers>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "non_numbers.hpp"
 #include "oracle/frequency_rules.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/llama3.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -34,6 +36,22 @@ TEST(ntk_by_parts, is_a_step_where_alpha_equals_beta) {
   EXPECT_EQ(stepped.inv_freq()[2], f.inv_freq()[2] / 4);
   EXPECT_EQ(stepped.inv_freq()[3], 0);
   EXPECT_EQ(stepped.attention_factor(), 1.5);
+}
+
+TEST(ntk_by_parts, keeps_what_turns_more_often_than_doubles_count) {
+  frequencies const f({100., 1.});
+  for (double const length : {1e308, 1.7e308}) {
+    for (auto const& scaled : {ntk_by_parts(f, {.factor = 8, .original_length = length}), llama3(f, {8, 1, 4, length}),
+                               ntk_by_parts(f, {.factor = 8, .original_length = length, .alpha = 1, .beta = 1})}) {
+      EXPECT_EQ(scaled.inv_freq()[0], 100);
+      EXPECT_EQ(scaled.inv_freq()[1], 1);
+    }
+  }
+  auto const steep = ntk_by_parts(f, {.factor = 8, .original_length = 1e20, .alpha = 0, .beta = std::numeric_limits<double>::min()});
+  EXPECT_EQ(steep.inv_freq()[0], 100);
+  // 1.59e307 of 1.7e308 turns.
+  auto const between = ntk_by_parts(frequencies({1.}), {.factor = 8, .original_length = 1e308, .alpha = 0, .beta = 1.7e308});
+  EXPECT_NEAR(between.inv_freq()[0], 0.125 + 0.875 / (3.4 * std::numbers::pi), 8 * 0x1p-53);
 }
 
 TEST(ntk_by_parts, refuses_what_is_no_scaling) {

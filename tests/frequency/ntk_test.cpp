@@ -74,6 +74,8 @@ TEST(dynamic_ntk, refuses_what_is_no_length_or_factor) {
   EXPECT_EQ(message({2, 0}, 1), "posenc: dynamic_ntk: trained_length must be finite and positive, got 0");
   EXPECT_EQ(message({2, 2048}, -1), "posenc: dynamic_ntk: length must be finite and positive, got -1");
   EXPECT_EQ(message({2, 2048}, not_a_number()), "posenc: dynamic_ntk: length must be finite and positive, got NaN");
+  EXPECT_EQ(message({1e300, 1}, 1e300), "posenc: dynamic_ntk: factor * length / trained_length must be finite, got 1e+300 * 1e+300 / 1");
+  EXPECT_EQ(message({2, 1e-300}, 1e300), "posenc: dynamic_ntk: factor * length / trained_length must be finite, got 2 * 1e+300 / 1e-300");
 }
 
 }  // namespace

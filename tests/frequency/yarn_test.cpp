@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <string>
 
 #include "close_to.hpp"
@@ -109,6 +111,25 @@ TEST(yarn, by_1_changes_nothing) {
   for (std::size_t i = 0; i < f.pairs(); ++i)
     EXPECT_NEAR(same.inv_freq()[i], f.inv_freq()[i], 4 * tolerance::unit_roundoff<double>() * f.inv_freq()[i]);
   EXPECT_EQ(same.attention_factor(), 1);
+}
+
+/// c(r) where O / (2 pi r) is beyond the range of doubles, either way.
+TEST(yarn, has_a_ramp_between_any_numbers_of_turns) {
+  auto const none = std::numeric_limits<double>::min(), most = std::numeric_limits<double>::max();
+  auto const index = [](double length, double turns) {
+    return 64 * (std::log(length) - std::log(turns) - std::log(2 * std::numbers::pi)) / (2 * std::log(1e308));
+  };
+  auto const scaling = yarn_scaling{.factor = 8, .original_length = 1e290, .beta_fast = 1e10, .beta_slow = none, .truncate = false};
+  auto const ramp = ramp_of_yarn(64, 1e308, scaling);
+  EXPECT_NEAR(ramp.first, index(1e290, 1e10), 1e-12);
+  EXPECT_NEAR(ramp.last, index(1e290, none), 1e-12);
+  auto const often = ramp_of_yarn(64, 1e4, {.factor = 8, .original_length = 1, .beta_fast = most, .beta_slow = most, .truncate = false});
+  EXPECT_EQ(often.first, 0);
+  EXPECT_LT(often.last, -1000);
+  auto const f = geometric(64, 1e4);
+  // Both ends are beyond the last pair: last is moved before first, and the ramp that falls is 1 at all pairs, in the field's code too.
+  auto const all = yarn(64, 1e4, {.factor = 8, .original_length = 1e300, .beta_fast = none, .beta_slow = none, .truncate = false});
+  for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(all.inv_freq()[i], f.inv_freq()[i] / 8);
 }
 
 TEST(yarn, refuses_what_is_no_scaling) {

@@ -36,11 +36,15 @@ struct dynamic_ntk_scaling {
 ///
 /// A function of the length alone. Hugging Face takes the largest length met so far, and leaves the keys in the cache as they are:
 /// rerotation(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now), positions) turns them along.
-/// Throws std::invalid_argument unless factor is finite and at least 1, the lengths finite and positive, and there are two pairs.
+/// Throws std::invalid_argument unless factor is finite and at least 1, the lengths finite and positive, factor * length / M finite, and
+/// there are two pairs.
 inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling, double length) {
   detail::require_factor("dynamic_ntk", scaling.factor);
   detail::require_length("dynamic_ntk", "trained_length", scaling.trained_length);
   detail::require_length("dynamic_ntk", "length", length);
+  detail::require(is_finite(scaling.factor * (length / scaling.trained_length)),
+                  "dynamic_ntk: factor * length / trained_length must be finite, got ", scaling.factor, " * ", length, " / ",
+                  scaling.trained_length);
   using detail::two_doubles;
   auto const factor = scaling.factor * (two_doubles(length) / scaling.trained_length) - (two_doubles(scaling.factor) - 1);
   return detail::ntk_by(f, factor.high < 1 ? 1 : factor);

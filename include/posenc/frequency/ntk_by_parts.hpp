@@ -28,11 +28,18 @@ inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const
   detail::require_length("ntk_by_parts", "original_length", length);
   detail::require(is_finite(alpha) && is_finite(beta) && 0 <= alpha && alpha <= beta,
                   "ntk_by_parts: alpha and beta must be finite and 0 <= alpha <= beta, got ", alpha, " and ", beta);
+  using detail::two_doubles;
+  // Turns are counted in units of 2^100 where their number might be beyond the range of doubles.
+  auto const unit = scaling.original_length > 0x1p900 ? 0x1p-100 : 1.0;
+  auto const within = scaling.original_length * unit, first = scaling.alpha * unit, last = scaling.beta * unit;
   return detail::changed(f, [&](std::size_t, auto const& inv_freq) {
-    auto const divided = inv_freq / scaling.factor, turns = scaling.original_length * inv_freq / detail::two_pi();
-    if (scaling.alpha == scaling.beta) return turns.high >= scaling.alpha ? inv_freq : divided;
-    auto const kept = (turns - scaling.alpha) / (detail::two_doubles(scaling.beta) - scaling.alpha);
-    if (kept.high <= 0 || kept.high >= 1) return kept.high <= 0 ? divided : inv_freq;
+    auto const divided = inv_freq / scaling.factor, turns = within * inv_freq / detail::two_pi();
+    if (first == last) return turns.high >= first ? inv_freq : divided;
+    // Compared before they are divided: the quotient may be beyond the range as well.
+    auto const above = turns - first;
+    if (above.high <= 0) return divided;
+    if ((turns - last).high >= 0) return inv_freq;
+    auto const kept = above / (two_doubles(last) - first);
     return (1 - kept) * divided + kept * inv_freq;
   });
 }

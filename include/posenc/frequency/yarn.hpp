@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numbers>
 #include <optional>
 
@@ -63,7 +64,11 @@ inline yarn_ramp ramp_of_yarn(std::size_t rotary_dim, double base, yarn_scaling 
   detail::require(is_finite(base) && base > 1, "yarn: base must be finite and above 1, got ", base);
   auto const dim = static_cast<double>(rotary_dim);
   auto const index = [&](double turns) {
-    return dim * std::log(scaling.original_length / (turns * 2 * std::numbers::pi)) / (2 * std::log(base));
+    auto const ratio = scaling.original_length / (turns * 2 * std::numbers::pi);
+    bool const is_normal = is_finite(ratio) && ratio >= std::numeric_limits<double>::min();
+    auto const logarithm =
+        is_normal ? std::log(ratio) : std::log(scaling.original_length) - std::log(turns) - std::log(2 * std::numbers::pi);
+    return dim * logarithm / (2 * std::log(base));
   };
   auto first = index(scaling.beta_fast), last = index(scaling.beta_slow);
   if (scaling.truncate) first = std::floor(first), last = std::ceil(last);
