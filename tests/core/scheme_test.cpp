@@ -296,4 +296,23 @@ TEST(scheme, has_as_many_heads_as_attention_or_more_where_an_encoding_says_that_
   for (std::size_t const heads : {0u, 1u, 400u}) EXPECT_NO_THROW(require(scheme{at_softmax{1}, nope{}}, heads));
 }
 
+template <class Inner>
+struct around {
+  static constexpr bool wraps_encodings = true;
+  Inner inner;
+  double inverse_temperature(row_statistics const& row) const requires(posenc::acts_on_softmax<Inner>) {
+    return inner.inverse_temperature(row);
+  }
+  void require_heads(char const* function, std::size_t count) const { scheme<Inner const&>(inner).require_heads(function, count); }
+};
+
+TEST(scheme, asks_for_the_heads_of_what_a_wrapper_wraps) {
+  of_heads const four{{1}, 4};
+  for (std::size_t const heads : {0u, 3u, 5u}) {
+    EXPECT_EQ(refused(around<of_heads>{four}, heads), refused(four, heads));
+    EXPECT_EQ(refused(scheme{around<scheme<of_heads>>{scheme{four}}}, heads), refused(four, heads));
+  }
+  EXPECT_NO_THROW(require(around<of_heads>{four}, 4));
+}
+
 }  // namespace

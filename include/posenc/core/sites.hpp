@@ -95,9 +95,9 @@ concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0
 /// template that needs more than one type. It cannot take a class whose destructor alone is final: make the class final.
 ///
 /// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`, constrains each of its functions to
-/// where they have it, and passes the number of heads on, as remapped does:
+/// where they have it, and lets what it wraps refuse a number of heads:
 ///
-///     void require_heads(char const* function, std::size_t count) const { posenc::detail::require_heads(function, inner, count); }
+///     void require_heads(char const* function, std::size_t count) const { scheme<Inner const&>(inner).require_heads(function, count); }
 template <class E>
 concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
 
