@@ -138,11 +138,11 @@ TEST(xpos, refuses_what_leaves_the_range_of_the_numbers_and_changes_nothing) {
     return result;
   };
   std::string const of_half = "posenc: xpos: gains must stay within 2^-14 to 2^14, the range of half, got position ";
-  EXPECT_EQ(message(numbers::random<half>(8), 4000, true), of_half + "4000 at token 1, the center being 0");
-  EXPECT_EQ(message(numbers::random<half>(8), -4000, false), of_half + "-4000 at token 1, the center being 0");
+  EXPECT_EQ(message(numbers::random<half>(8), 4000, true), of_half + "4000 at token 1, the center being 0 and the attention factor 1");
+  EXPECT_EQ(message(numbers::random<half>(8), -4000, false), of_half + "-4000 at token 1, the center being 0 and the attention factor 1");
   EXPECT_EQ(message(numbers::random<bfloat16>(8), 36'000, false),
             "posenc: xpos_key_rows: gains must stay within 2^-126 to 2^126, the range of float, got position 36000 at token 1, the "
-            "center being 0");
+            "center being 0 and the attention factor 1");
   auto x = numbers::random<half>(8);
   EXPECT_NO_THROW(encoding.encode_queries(numbers::view(x, 2, 4), std::vector<std::int64_t>{3900, -3900}));
   EXPECT_NO_THROW(

@@ -185,6 +185,23 @@ TEST(cos_sin_rows, times_their_inverse_are_one) {
   }
 }
 
+/// Where the square of the factor is no double.
+TEST(cos_sin_rows, of_any_factor_have_an_inverse) {
+  for (double const factor : {1e-160, 1e-300, 1e160, 1e300}) {
+    cos_sin_rows<double> const rows(frequencies({1, 0}, factor), std::vector{0, 3});
+    auto const undo = rows.inverse(), twice = undo.inverse();
+    for (std::size_t token : {0u, 1u}) {
+      for (std::size_t i : {0u, 1u}) {
+        auto const c = rows.cos(token)[i], s = rows.sin(token)[i], c_undo = undo.cos(token)[i], s_undo = undo.sin(token)[i];
+        EXPECT_NEAR(c * c_undo - s * s_undo, 1, 16 * tolerance::unit_roundoff<double>()) << factor;
+        EXPECT_NEAR(s * c_undo + c * s_undo, 0, 16 * tolerance::unit_roundoff<double>()) << factor;
+        EXPECT_NEAR(twice.cos(token)[i], c, 4 * tolerance::unit_roundoff<double>() * factor);
+        EXPECT_NEAR(twice.sin(token)[i], s, 4 * tolerance::unit_roundoff<double>() * factor);
+      }
+    }
+  }
+}
+
 TEST(cos_sin_rows, transposed_turn_back_and_keep_the_factor) {
   for (double const factor : {1.0, 1.25}) {
     frequencies const f({1, 0.3, 0, 0.001}, factor);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "non_numbers.hpp"
@@ -138,17 +139,38 @@ TEST(xpos_rows, refuse_positions_whose_gain_leaves_the_range) {
               xpos_query_rows(f, std::vector{0, 40'000});
             }),
             "posenc: xpos_query_rows: gains must stay within 2^-126 to 2^126, the range of float, got position 40000 at token 1, the "
-            "center being 0");
+            "center being 0 and the attention factor 1");
   EXPECT_EQ(message_of([&] { xpos_key_rows(f, std::vector{-40'000}, {.center = 7}); }),
             "posenc: xpos_key_rows: gains must stay within 2^-126 to 2^126, the range of float, got position -40000 at token 0, the center "
-            "being 7");
+            "being 7 and the attention factor 1");
   EXPECT_EQ(message_of([&] { xpos_query_rows<double>(f, std::vector{300'000}); }),
             "posenc: xpos_query_rows: gains must stay within 2^-1022 to 2^1022, the range of double, got position 300000 at token 0, the "
-            "center being 0");
+            "center being 0 and the attention factor 1");
   EXPECT_EQ(message_of([&] { xpos_query_rows(f, std::vector{not_a_number()}); }),
             "posenc: xpos_query_rows: a position must be finite and within [-2^63, 2^63), got NaN at token 0");
   EXPECT_NO_THROW(xpos_query_rows(f, std::vector{40'000}, {.center = 20'000}));
   EXPECT_NO_THROW(xpos_query_rows(f, std::vector{35'000, -35'000}));
+}
+
+TEST(xpos_rows, refuse_an_attention_factor_that_takes_a_gain_out_of_the_range) {
+  std::string const of_float = "posenc: xpos_query_rows: gains must stay within 2^-126 to 2^126, the range of float, got position ";
+  EXPECT_EQ(message_of([] {
+              xpos_query_rows(frequencies({1, 0.1}, 1e-60), std::vector{0});
+            }),
+            of_float + "0 at token 0, the center being 0 and the attention factor 1e-60");
+  EXPECT_EQ(message_of([] {
+              xpos_query_rows(frequencies({1, 0.1}, 1e-30), std::vector{0, 10'000});
+            }),
+            of_float + "10000 at token 1, the center being 0 and the attention factor 1e-30");
+  EXPECT_EQ(message_of([] {
+              xpos_key_rows<double>(frequencies({1, 0.1}, 1e200), std::vector{250'000});
+            }),
+            "posenc: xpos_key_rows: gains must stay within 2^-1022 to 2^1022, the range of double, got position 250000 at token 0, the "
+            "center being 0 and the attention factor 1e+200");
+  // Where one takes back what the other does.
+  auto const rows = xpos_query_rows<double>(frequencies({1, 0.1}, 1e200), std::vector{250'000, 0}), undo = rows.inverse();
+  EXPECT_NEAR(rows.cos(0)[0] * undo.cos(0)[0] - rows.sin(0)[0] * undo.sin(0)[0], 1, 8 * tolerance::unit_roundoff<double>());
+  EXPECT_NO_THROW(xpos_key_rows(frequencies({1, 0.1}, 1e-30), std::vector{30'000}));
 }
 
 }  // namespace

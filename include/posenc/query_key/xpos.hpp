@@ -38,32 +38,32 @@ class xpos {
   /// and bfloat16. Within it, numbers of a gained magnitude may still be too large for half.
   template <class T>
   void encode_queries(heads_view<T> const& q, positions_view positions) const {
-    require_stored_gains<T>(positions);
+    require_stored_gains<T>(positions, 1);
     rotate<Layout>(q, xpos_query_rows<arithmetic_t<T>>(frequencies_, positions, decay_), block_);
   }
   template <class T>
   void encode_keys(heads_view<T> const& k, positions_view positions) const {
-    require_stored_gains<T>(positions);
+    require_stored_gains<T>(positions, -1);
     rotate<Layout>(k, xpos_key_rows<arithmetic_t<T>>(frequencies_, positions, decay_), block_);
   }
 
   /// Gradients with respect to what was encoded to those of what it was made of: turned back, and of the same gain; throws as above.
   template <class T>
   void pull_back_queries(heads_view<T> const& d, positions_view positions) const {
-    require_stored_gains<T>(positions);
+    require_stored_gains<T>(positions, 1);
     rotate<Layout>(d, xpos_query_rows<arithmetic_t<T>>(frequencies_, positions, decay_).transpose(), block_);
   }
   template <class T>
   void pull_back_keys(heads_view<T> const& d, positions_view positions) const {
-    require_stored_gains<T>(positions);
+    require_stored_gains<T>(positions, -1);
     rotate<Layout>(d, xpos_key_rows<arithmetic_t<T>>(frequencies_, positions, decay_).transpose(), block_);
   }
 
  private:
   template <class T>
-  void require_stored_gains(positions_view positions) const {
+  void require_stored_gains(positions_view positions, [[maybe_unused]] double sign) const {
     if constexpr (std::same_as<storage_format_t<T>, half>) {
-      detail::require_gains("xpos", "half", 14, positions, decay_, frequencies_.pairs());
+      detail::require_gains("xpos", "half", 14, positions, decay_, sign, frequencies_);
     }
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/row_writer.hpp"
@@ -46,12 +47,11 @@ struct line_allocator {
 }  // namespace detail
 
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token; any positions, in any order.
-/// Accuracy against exact arithmetic, attention factor 1: float 3e-8, that is rounded correctly but for near-ties; double 3e-16 +
-/// |position|
-/// * 8e-29: of the numbers that were given or, where a rule made them, of its formula (frequencies). Another factor adds one rounding.
-/// Float angles are off by 0.06 to 0.16 at one million. A pair that stands still has cosine 1 and sine 0. A position's row has the same
-/// bits in whatever company it is made; another target's, with or without fused multiply-add, may differ in the last place. Throws
-/// std::invalid_argument at a position that is NaN or out of range. Immutable, but for cos_sin_table::write.
+/// Accuracy against exact arithmetic, attention factor 1: float 3e-8, that is rounded correctly but for near-ties; double
+/// 3e-16 + |position| (8e-29 + inv_freq 2^-98): of the numbers that were given or, where a rule made them, of its formula (frequencies).
+/// Another factor adds one rounding. Float angles are off by 0.06 to 0.16 at one million. A pair that stands still has cosine 1 and sine 0.
+/// A position's row has the same bits in whatever company it is made; another target's, with or without fused multiply-add, may differ in
+/// the last place. Throws std::invalid_argument at a position that is NaN or out of range. Immutable, but for cos_sin_table::write.
 template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
@@ -70,15 +70,21 @@ class cos_sin_rows {
   /// Rows that undo these, the attention factor and xPos's gains included: of each pair (cos, -sin) / gain^2. Rotating by both gives back
   /// what was there, up to rounding.
   cos_sin_rows inverse() const {
-    if (undo_scale_ == 0) return each_pair(detail::take_reciprocal<Real>);
-    auto result = mirrored(undo_scale_);
-    result.undo_scale_ = 1 / undo_scale_;
+    if (gain_ == 0) return each_pair(detail::take_reciprocal<Real>);
+    // The square of a gain may be beyond the range of doubles, and -ffast-math would make one.
+    auto const undo = [this](double x) {
+      return static_cast<Real>(inverted_ ? detail::stored(x * gain_) * gain_ : detail::stored(x / gain_) / gain_);
+    };
+    auto result = each_pair([undo](Real& cos, Real& sin) { cos = undo(cos), sin = undo(-sin); });
+    result.inverted_ = !inverted_;
     return result;
   }
 
   /// (cos, -sin): turns back, and multiplies by the attention factor once more. What a gradient with respect to the unrotated vector
   /// takes, and an attention output whose values were rotated keys [DeepSeek-V4]. Equal to inverse() where the factor is 1.
-  cos_sin_rows transpose() const { return mirrored(1); }
+  cos_sin_rows transpose() const {
+    return each_pair([](Real&, Real& sin) { sin = -sin; });
+  }
 
  private:
   friend detail::rows_access;
@@ -99,14 +105,15 @@ class cos_sin_rows {
   // Room for rows of that form, the standing pairs written; nothing is changed if there is no memory.
   void reshape(detail::row_form const& form, std::size_t tokens) {
     auto const alike = pairs_ == form.pairs && std::ranges::equal(turning_, form.turning);
-    if (alike && cos_sin_.size() == tokens * 2 * pairs_) return void(undo_scale_ = form.undo_scale);
+    auto const keep_gain = [&] { gain_ = form.gain, inverted_ = false; };
+    if (alike && cos_sin_.size() == tokens * 2 * pairs_) return keep_gain();
     auto const known = alike ? this->tokens() : 0;
     cos_sin_.reserve(tokens * 2 * form.pairs);
     turning_.reserve(form.turning.size());
     cos_sin_.resize(tokens * 2 * form.pairs);
     turning_.assign(form.turning.begin(), form.turning.end());
     pairs_ = form.pairs;
-    undo_scale_ = form.undo_scale;
+    keep_gain();
     for (auto token = known; token < tokens; ++token) {
       auto* const row = cos_sin_.data() + 2 * pairs_ * token;
       auto const stand = [&](std::size_t first, std::size_t last) {
@@ -117,10 +124,6 @@ class cos_sin_rows {
       for (auto const [first, last] : turning_) stand(from, first), from = last;
       stand(from, pairs_);
     }
-  }
-
-  cos_sin_rows mirrored(double scale) const {
-    return each_pair([scale](Real& cos, Real& sin) { cos = static_cast<Real>(cos * scale), sin = static_cast<Real>(-sin * scale); });
   }
 
   cos_sin_rows each_pair(auto const& change) const {
@@ -137,7 +140,8 @@ class cos_sin_rows {
   std::size_t pairs_;
   std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]; of a pair that is not in turning_, always 1 and 0
   std::vector<pair_range> turning_;
-  double undo_scale_ = 1;  // as row_form has it
+  double gain_ = 1;  // as row_form has it
+  bool inverted_ = false;
 };
 
 namespace detail {

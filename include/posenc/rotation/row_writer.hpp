@@ -50,12 +50,11 @@ std::size_t count_positions(char const* what, Positions const& positions) {
 struct row_form {
   std::size_t pairs;
   std::vector<pair_range> turning;
-  double factor;      ///< on cosines and sines
-  double undo_scale;  ///< 1 / factor^2; 0 where each pair has a gain of its own
+  double factor;  ///< on cosines and sines
+  double gain;    ///< the same; 0 where each pair has a gain of its own
 
   /// turns(i): whether pair i does. A factor has to reach those too that do not.
-  row_form(std::size_t pair_count, double its_factor, auto const& turns)
-      : pairs(pair_count), factor(its_factor), undo_scale(1 / (factor * factor)) {
+  row_form(std::size_t pair_count, double its_factor, auto const& turns) : pairs(pair_count), factor(its_factor), gain(its_factor) {
     for (std::size_t i = 0; i < pairs; ++i) {
       if (!turns(i) && factor == 1) continue;
       if (turning.empty() || turning.back().last != i) turning.push_back({i, i});

@@ -1,6 +1,7 @@
 // Rows that rotate and, by the same factor a position, fade: xPos.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -39,15 +40,19 @@ inline double xpos_log2(xpos_decay const& decay, std::size_t pair, std::size_t p
   return std::log2((static_cast<double>(pair) / static_cast<double>(pairs) + decay.gamma) / (1 + decay.gamma));
 }
 
-/// Throws unless the gains of all pairs at all positions are within [2^-most_log2, 2^most_log2].
-void require_gains(char const* what, char const* format, double most_log2, auto const& positions, xpos_decay const& decay,
-                   std::size_t pairs) {
-  auto const fastest = -xpos_log2(decay, 0, pairs) / decay.scale_base;
+/// Throws unless the gains of all pairs at all positions, alone and times the attention factor, are within [2^-most_log2, 2^most_log2].
+/// sign: 1 of queries, -1 of keys.
+void require_gains(char const* what, char const* format, double most_log2, auto const& positions, xpos_decay const& decay, double sign,
+                   frequencies const& f) {
+  auto const fastest = sign * xpos_log2(decay, 0, f.pairs()) / decay.scale_base, of_factor = std::log2(f.attention_factor());
   std::size_t token = 0;
   for (auto const p : positions) {
     auto const from_center = static_cast<double>(exact(p)) - static_cast<double>(decay.center);
-    require(std::abs(from_center) * fastest <= most_log2, what, ": gains must stay within 2^-", most_log2, " to 2^", most_log2,
-            ", the range of ", format, ", got position ", exact(p), " at token ", token, ", the center being ", decay.center);
+    // Those of the other pairs lie between the fastest one's and none, with the factor and without it.
+    auto const gain = from_center * fastest;
+    require(std::max({std::abs(gain), std::abs(of_factor), std::abs(of_factor + gain)}) <= most_log2, what, ": gains must stay within 2^-",
+            most_log2, " to 2^", most_log2, ", the range of ", format, ", got position ", exact(p), " at token ", token,
+            ", the center being ", decay.center, " and the attention factor ", f.attention_factor());
     ++token;
   }
 }
@@ -57,9 +62,9 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
   require_decay(what, decay);
   auto const tokens = count_positions(what, positions);
   constexpr bool is_double = std::same_as<Real, double>;
-  require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay, f.pairs());
+  require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay, sign, f);
   row_form form(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
-  form.undo_scale = 0;
+  form.gain = 0;
   auto rows = rows_access::make<Real>(form, tokens);
   phase_steps const steps(f);
   std::vector<double> step(form.pairs), pure(2 * form.pairs);
@@ -84,7 +89,8 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
 /// Every pair changes, those of frequency 0 too. Accuracy, relative to the gain: 6e-8 in float, 2e-15 + 4e-18 |n - center| in double.
 /// inverse() undoes them, and has the reciprocal gains; so has xpos_key_rows(...).transpose(), where the attention factor is 1.
 /// Throws std::invalid_argument unless gamma and scale_base are finite and positive, at a position that is NaN or does not fit int64, and
-/// where a gain leaves the range of normal floats, 2^-126 to 2^126: beyond 35'000 positions from the center, with the paper's decay.
+/// where a gain, alone or times the attention factor, leaves the range of normal floats, 2^-126 to 2^126: beyond 35'000 positions from the
+/// center, with the paper's decay and no such factor.
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> xpos_query_rows(frequencies const& f, Positions const& positions, xpos_decay const& decay = {}) {
   return detail::xpos_rows<Real>("xpos_query_rows", f, positions, decay, 1);
