@@ -155,4 +155,19 @@ TEST(frequency_rules, make_rows_that_are_exact_against_the_formula_at_any_positi
   }
 }
 
+/// Frequencies are within 2^-98 of themselves, which is more than a phase is off by where they are large.
+TEST(frequency_rules, make_rows_of_large_frequencies_as_exact_as_documented) {
+  auto const f = geometric(126, 1e-12);
+  std::vector<std::int64_t> const positions{1, 77, -4095, 123'456};
+  cos_sin_rows<double> const rows(f, positions);
+  for (std::size_t token = 0; token < positions.size(); ++token) {
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const [cos, sin] = oracle::cos_sin(fixed_point::whole(positions[token]) * power(1e-12, -ratio(i, 63)));
+      auto const bound = 3e-16 + std::abs(static_cast<double>(positions[token])) * (8e-29 + f.inv_freq()[i] * 0x1p-98);
+      EXPECT_NEAR(rows.cos(token)[i], cos.number(), bound) << positions[token] << ", pair " << i;
+      EXPECT_NEAR(rows.sin(token)[i], sin.number(), bound) << positions[token] << ", pair " << i;
+    }
+  }
+}
+
 }  // namespace

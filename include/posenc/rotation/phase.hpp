@@ -53,7 +53,7 @@ inline phase phase_of_fraction(double fraction, double turns) noexcept {
 /// Position n lands within |n| * 2^-96 + 2^-64 turns of n * (inv_freq + rest): 4e-19 radians for n = 1 and at 2^31, 7e-10 at 2^63.
 class phase_step {
  public:
-  /// Precondition, not checked: inv_freq in [0, 2^64] and rest at most half of its last place, as frequencies has them.
+  /// Precondition, not checked: inv_freq in [0, 2^64] and |rest| below its last place, as frequencies has them.
   explicit constexpr phase_step(double inv_freq, double rest = 0) noexcept : turns_(inv_freq / two_pi) {
     // inv_freq + rest = (upper + 2^-64 lower) * 2^exponent; the mantissa / 2 pi is multiplied out in 32-bit limbs, then 96 places are cut
     // from it.
