@@ -20,6 +20,8 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
+#include "posenc/softmax/constant_temperature.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -65,6 +67,13 @@ TEST(distance_profile, of_rope_and_even_vectors_first_turns_negative_at_the_publ
   auto const interpolated = linear(geometric(128, 1e4), 16);
   EXPECT_EQ(first_negative_of(rope<halves>(interpolated), 128, golden::first_negative_interpolated + 10),
             golden::first_negative_interpolated);
+}
+
+TEST(distance_profile, leaves_a_sink_its_share) {
+  auto const profile = profile_distances(scheme{constant_temperature(0.25), softmax_off_by_one{}}, {.head_dim = 16, .range = 3});
+  auto const expected = 1 / (3 + std::exp(-1.0));  // logits of 4
+  for (auto const& weight : profile.weight) EXPECT_NEAR(weight.mean(), expected, 8 * tolerance::unit_roundoff<double>());
+  EXPECT_NEAR(profile.entropy.mean(), -3 * expected * std::log(expected), 32 * tolerance::unit_roundoff<double>());
 }
 
 TEST(distance_profile, of_nope_is_even) {

@@ -15,6 +15,8 @@
 #include "numbers.hpp"
 #include "oracle/softmax.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
+#include "posenc/softmax/constant_temperature.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -262,6 +264,31 @@ TEST(softmax, ssmax_as_a_shift_does_nothing_and_as_a_factor_sharpens) {
   auto const plain = std::ranges::max(weights_of(scores));
   EXPECT_NEAR(std::ranges::max(weights_of(shifted)), plain, 2 * tolerance::of_weight<double>(plain, 6, 64) + 20 * 0x1p-53);
   EXPECT_GT(std::ranges::max(weights_of(scores, s_ln_n)), 1.5 * plain);
+}
+
+/// Smaller than the least normal number of T.
+TEST(softmax, at_a_small_inverse_temperature_is_the_textbooks) {
+  auto const weights = weights_of<float>({3.3e38f, -3.3e38f, masked_score<float>, 0}, 1e-38);
+  auto const sum = 1 + std::exp(-6.6) + std::exp(-3.3);
+  EXPECT_NEAR(static_cast<double>(weights[0]), 1 / sum, 1e-6);
+  EXPECT_NEAR(static_cast<double>(weights[1]), std::exp(-6.6) / sum, 1e-6);
+  EXPECT_EQ(weights[2], 0);
+  EXPECT_NEAR(static_cast<double>(weights[3]), std::exp(-3.3) / sum, 1e-6);
+  EXPECT_EQ(weights_of<float>({3.3e38f, -3.3e38f, masked_score<float>}, 0), (std::vector<float>{0.5f, 0.5f, 0}));
+  EXPECT_EQ(weights_of<double>({1.7e308, -1.7e308, masked_score<double>}, 0), (std::vector<double>{0.5, 0.5, 0}));
+#if !defined(__FAST_MATH__)  // which may take subnormal numbers for 0
+  EXPECT_NEAR(weights_of<double>({1.7e308, -1.7e308}, 1e-308)[1], 1 / (1 + std::exp(3.4)), 1e-14);
+#endif
+}
+
+TEST(softmax, at_the_rule_of_a_sink_leaves_it_its_share) {
+  std::vector<double> memory, even{0, 0}, two{0, std::log(2.0)};
+  softmax(std::span(even), scheme{adaptive_temperature{}, softmax_off_by_one{}}, memory);
+  EXPECT_NEAR(even[0], 1.0 / 3, 4 * 0x1p-53);
+  EXPECT_NEAR(even[1], 1.0 / 3, 4 * 0x1p-53);
+  softmax(std::span(two), scheme{constant_temperature(1), attention_sinks({0, std::log(5.0)})}, memory, 1);
+  EXPECT_NEAR(two[0], 1.0 / 8, 8 * 0x1p-53);
+  EXPECT_NEAR(two[1], 2.0 / 8, 8 * 0x1p-53);
 }
 
 TEST(softmax, at_the_temperature_of_a_rule_is_softmax_at_that_temperature) {

@@ -92,7 +92,9 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
       for (std::size_t r = 0; r < range; ++r) profile.logit[r].add(row[r]);
       auto const plain = statistics(std::span<double const>(row), head, query_position);
       auto const beta = detail::inverse_temperature_of(encoding, plain);
-      softmax(row, plain, beta);
+      double sink = no_sink;
+      if constexpr (adds_sink<Encoding>) sink = encoding.sink(head);
+      softmax(row, plain, beta, sink);
       double entropy = 0;
       for (std::size_t r = 0; r < range; ++r) {
         profile.weight[r].add(row[r]);

@@ -120,8 +120,7 @@ exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max
   return {keys.total(), sum.total(), exponents.total()};
 }
 
-/// The same for any beta: of none, -infinity times which is no number, all that is seen weighs the same. So it does for one too small for
-/// T; one too large for it is the largest.
+/// The same for any beta, in double where it is too small for T. One of 0 weighs all that is seen alike; one too large is the largest.
 template <std::floating_point T>
 double weigh(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
   using limits = std::numeric_limits<T>;
@@ -129,8 +128,12 @@ double weigh(T const* row, T* weights, std::size_t count, T max, double beta) no
     auto const factor = static_cast<T>(std::min(beta, static_cast<double>(limits::max())));
     return exponentials<false>(row, weights, count, max, factor).exponentials;
   }
+  double const volatile of_max = beta * static_cast<double>(max);  // apart: a difference of scores may be beyond the range of doubles
   double sum = 0;
-  for (std::size_t s = 0; s < count; ++s) sum += static_cast<double>(weights[s] = is_masked(row[s]) ? T{0} : T{1});
+  for (std::size_t s = 0; s < count; ++s) {
+    auto const e = is_masked(row[s]) ? 0 : std::exp(beta * static_cast<double>(row[s]) - of_max);
+    weights[s] = static_cast<T>(e), sum += e;
+  }
   return sum;
 }
 
@@ -227,8 +230,9 @@ void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
   softmax(scores, row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)}, inverse_temperature);
 }
 
-/// The same at the temperature that a rule of site 4 has for the row: in one pass over its exponentials where that is 1, in two elsewhere.
-/// `memory` is for as many numbers, and grows if it must; kept, it costs nothing the next time. Throws as the rule does.
+/// The same at the temperature, and beside the sink, that a rule of site 4 has for the row: in one pass over its exponentials where that is
+/// 1, in two elsewhere. `memory` is for as many numbers, and grows if it must; kept, it costs nothing the next time. Throws as the rule
+/// does.
 template <std::floating_point T, class Rule>
 void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0, std::int64_t query_position = 0) {
   static_assert(detail::encoding_check<Rule>::passed);
@@ -237,7 +241,9 @@ void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std:
   auto const e = detail::exponentiate<acts_on_softmax<Rule>>(scores, memory, [&](auto const& plain, double max) {
     return detail::inverse_temperature_of(rule, detail::statistics_of(plain, max, head, query_position));
   });
-  auto const share = static_cast<T>(detail::share_of(e.sum, no_sink).share);
+  double sink = no_sink;
+  if constexpr (adds_sink<Rule>) sink = rule.sink(head);
+  auto const share = static_cast<T>(detail::share_of(e.sum, sink).share);
   std::transform(e.numbers, e.numbers + scores.size(), scores.data(), [share](T x) { return x * share; });
 }
 
