@@ -85,7 +85,7 @@ TEST(soft_cap, pulls_gradients_back_by_its_slope) {
       for (std::size_t s = 0; s < scores.size(); ++s) {
         auto const x = static_cast<oracle::wide>(scores[s]) / static_cast<oracle::wide>(cap);
         auto const expected = static_cast<double>(static_cast<oracle::wide>(before[s]) / (oracle::cosh(x) * oracle::cosh(x)));
-        auto const relative = (20 + 8 * static_cast<double>(std::abs(x))) * tolerance::unit_roundoff<double>();
+        auto const relative = (20 + 8 * std::abs(static_cast<double>(x))) * tolerance::unit_roundoff<double>();
         EXPECT_NEAR(static_cast<double>(d[s]), expected,
                     std::abs(expected) * relative + tolerance::of_storing<T>(expected * (1 + relative)))
             << cap << " of " << scores[s];
