@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <type_traits>
 #include <vector>
 
 #include "posenc/embedding/sinusoidal.hpp"
@@ -46,15 +45,17 @@ struct numbers {
 
   template <class T>
   static constexpr double bound = [] {
-    if (std::same_as<T, bfloat16>) return 0x1p-7;
-    if (std::same_as<T, half>) return 0x1p-10;
+    if (std::same_as<T, bfloat16>) return 0x1p-5;
+    if (std::same_as<T, half>) return 0x1p-8;
     return std::same_as<T, double> ? 0x1p-40 : 0x1p-15;
   }();
 
+  /// T: what they were last stored as.
+  template <class T>
   void add(auto const& values) {
     for (auto const& x : values) {
       auto const value = static_cast<double>(load(x));
-      *to++ = {value, bound<std::remove_cvref_t<decltype(x)>> * (1 + std::abs(value))};
+      *to++ = {value, bound<T> * (1 + std::abs(value))};
     }
   }
 };
@@ -78,19 +79,19 @@ void rotations(numbers& out) {
   rotate<halves>(view, rows);
   rotate<interleaved>(view, rows, rotary_block::last());
   rotate(rows, rotation_of<halves>(view).norm({{}, real(1e-6)}).scale(real(0.5)));
-  out.add(x);
+  out.add<T>(x);
   std::vector<real> y(x.size());
   rotate<interleaved, halves>(heads_view<T const>(view), heads_view(y.data(), shape), rows);
   rotate<halves>(heads_view(y.data(), shape), rows.inverse());
   relayout<halves, interleaved>(heads_view(y.data(), shape), head_dim - 4);
-  out.add(y);
+  out.add<T>(y);
 }
 
 template <class Real>
 void rows(numbers& out) {
   auto const f = geometric(head_dim, 500'000);
   auto const add = [&](auto const& made) {
-    for (std::size_t t = 0; t < made.tokens(); ++t) out.add(made.cos(t)), out.add(made.sin(t));
+    for (std::size_t t = 0; t < made.tokens(); ++t) out.add<Real>(made.cos(t)), out.add<Real>(made.sin(t));
   };
   add(cos_sin_table(f, 1 << 12).rows<Real>(positions));
   add(cos_sin_rows<Real>(f, std::vector<double>{0.5, -1e6, 3.25}));
@@ -106,7 +107,7 @@ void sites(numbers& out) {
   sinusoidal(geometric(head_dim, 1e4)).embed(view, positions);
   rope<halves>(geometric(head_dim, 1e4)).encode_queries(view, positions);
   xpos<interleaved>(geometric(head_dim, 1e4)).encode_keys(view, std::vector<std::int64_t>{0, 1, 2, 3, 4});
-  out.add(x);
+  out.add<T>(x);
 
   std::vector<std::int64_t> keys(61);
   std::iota(keys.begin(), keys.end(), 0);
@@ -119,11 +120,11 @@ void sites(numbers& out) {
   soft_cap(30).adjust_scores(row);
   std::vector<T> memory;
   softmax(std::span<T>(scores), adaptive_temperature{}, memory);
-  out.add(scores);
+  out.add<T>(scores);
   std::vector<T> gradients(scores.size(), T{1});
   gradients[3] = T{2};
   softmax_backward<T>(scores, gradients);
-  out.add(gradients);
+  out.add<T>(gradients);
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ extern "C" result* ENTRY(result* to, char const** target) {
   rotations<float>(out), rotations<double>(out), rotations<half>(out), rotations<bfloat16>(out);
   rows<float>(out), rows<double>(out);
   auto const angles = float_angle_rows(geometric(head_dim, 1e4), positions);
-  out.add(angles.cos(2));
+  out.add<float>(angles.cos(2));
   sites<float>(out), sites<double>(out);
   return out.to;
 }
