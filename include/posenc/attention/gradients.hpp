@@ -159,7 +159,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
         });
         auto const share = static_cast<T>(detail::share_within(sum, forward.log_sum_exp[at]));
         std::transform(e, e + row.scores.size(), row.scores.data(), [share](T weight) { return weight * share; });
-        if (!is_finite(sum.sum * static_cast<double>(share))) scores.clear_hidden(row);
+        if (!is_finite(sum.sum) || !is_finite(static_cast<double>(share))) scores.clear_hidden(row);
         for (std::size_t j = 0; j < value_dim; ++j) {
           mean += static_cast<double>(d_rows[i * value_dim + j]) * static_cast<double>(forward.outputs[at * value_dim + j]);
         }
