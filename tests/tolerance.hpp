@@ -43,10 +43,10 @@ constexpr double of_cosine() {
   return std::same_as<posenc::arithmetic_t<T>, double> ? 3e-16 : 3e-8;
 }
 
-/// The angle of a whole position as a phase, in radians: the frequency cut at 2^-96 turns, the result at 2^-64; and what an oracle may be
-/// off by.
+/// The angle of a whole position as a phase, in radians: the frequency cut at 2^-96 turns, the result at 2^-64. An oracle may be off as
+/// well: a phase of up to pi radians is rounded twice (pi epsilons), a direction has functions and products (two).
 inline double of_phase(double position) {
-  return 2 * std::numbers::pi * (std::abs(position) * 0x1p-96 + 0x1p-64) + 4 * oracle::wide_epsilon;
+  return 2 * std::numbers::pi * (std::abs(position) * 0x1p-96 + 0x1p-64) + (std::numbers::pi + 2) * oracle::wide_epsilon;
 }
 
 /// The angle position * base^exponent, where the power was rounded to double: by 4 ULP (vectors under -ffast-math), and by the rounding

@@ -22,6 +22,7 @@ using posenc::heads_view;
 
 constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max(), far_back = std::numeric_limits<std::ptrdiff_t>::min();
 constexpr auto many = std::numeric_limits<std::size_t>::max();
+constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;  // its square is one more than many
 
 // Strides of either sign fit round its middle.
 std::array<float, 4096> memory;
@@ -220,8 +221,8 @@ TEST(heads_view, refuses_what_does_not_fit_into_memory) {
   for (auto const [tokens, heads, dim] : {heads_shape{1, 1, many},
                                           {many, 1, 8},
                                           {1, many, 8},
-                                          {std::size_t{1} << 33, std::size_t{1} << 33, 8},
-                                          {2, std::size_t{1} << 32, std::size_t{1} << 32},
+                                          {2 * root, 2 * root, 8},
+                                          {2, root, root},
                                           {many, many, many}})
     EXPECT_NE(message_of([s = heads_shape{tokens, heads, dim}] { heads_view<float const>(middle, s); }), "");
   for (auto const [token, head] : {heads_strides{far, 8}, {far_back, 8}, {8, far}, {8, far_back}, {far / 8, far / 8}, {far_back, far_back}})

@@ -33,6 +33,7 @@ using posenc::rotation_of;
 using slots = std::vector<std::int64_t>;
 
 constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max();
+constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;  // its square is one more than a size holds
 constexpr pages_shape five_pages{5, 4, 3, 8};
 
 // Pages of [tokens][heads][head_dim] and of [heads][tokens][head_dim], close together or with something between them; and backwards
@@ -44,7 +45,8 @@ constexpr std::size_t before = 100;  // numbers before the first head
 
 // Where the head lies, counted from the first.
 std::ptrdiff_t offset(pages_strides s, std::int64_t slot, std::size_t head) {
-  return slot / 4 * s.page + slot % 4 * s.token + static_cast<std::ptrdiff_t>(head) * s.head;
+  auto const at = static_cast<std::ptrdiff_t>(slot);
+  return at / 4 * s.page + at % 4 * s.token + static_cast<std::ptrdiff_t>(head) * s.head;
 }
 
 TEST(paged_heads, finds_each_slot_in_its_page) {
@@ -141,7 +143,7 @@ void expect_limit() {
               "posenc: paged_heads: the pages must fit into memory, got " + std::to_string(pages) + " of stride " + std::to_string(stride));
   };
   refused(2, limit - 7), refused(2, far), refused(3, (limit - 8) / 2 + 1);
-  refused(std::numeric_limits<std::size_t>::max(), 8), refused(std::size_t{1} << 62, 16);
+  refused(std::numeric_limits<std::size_t>::max(), 8), refused(std::numeric_limits<std::size_t>::max() / 4 + 1, 16);
 }
 
 TEST(paged_heads, fit_into_memory_up_to_the_last_byte_that_a_pointer_difference_counts) {
@@ -155,7 +157,7 @@ TEST(paged_heads, refuses_pages_that_no_dense_heads_could_be) {
   slots const none;
   auto const many = std::numeric_limits<std::size_t>::max();
   for (auto const& shape :
-       {pages_shape{1, many, 1, 8}, {1, 1, many, 8}, {2, many, many, many}, {2, std::size_t{1} << 40, std::size_t{1} << 40, 8}})
+       {pages_shape{1, many, 1, 8}, {1, 1, many, 8}, {2, many, many, many}, {2, root, root, 8}})
     EXPECT_NE(message_of([&] { paged_heads<float>(memory.data(), shape, none); }), "");
   EXPECT_EQ(message_of([&] {
               paged_heads<float>(memory.data(), {2, 2, 1, 0}, none);

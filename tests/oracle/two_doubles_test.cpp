@@ -21,11 +21,12 @@ class two_doubles_test : public testing::Test {
   }
 };
 
-constexpr long double of_library = 3 * 0x1p-63L;  // the C library's functions of long double, by its manual
+// The functions of long double are right to a place; cosh, which is made of exponentials, to two.
+constexpr long double a_place = 0x1p-63L;
 
-void expect_near(two_doubles x, long double expected, long double given) {
+void expect_near(two_doubles x, long double expected, long double given, int places = 1) {
   auto const off = static_cast<long double>(x.high()) - expected + static_cast<long double>(x.low());
-  EXPECT_LE(std::abs(off), of_library * std::abs(expected)) << static_cast<double>(given);
+  EXPECT_LE(std::abs(off), places * a_place * std::abs(expected)) << static_cast<double>(given);
 }
 
 TEST_F(two_doubles_test, have_functions_of_64_bits) {
@@ -37,7 +38,7 @@ TEST_F(two_doubles_test, have_functions_of_64_bits) {
     expect_near(exp2(two_doubles(x)), std::exp2(x), x);
     expect_near(log(two_doubles(y)), std::log(y), y);
     expect_near(sqrt(two_doubles(y)), std::sqrt(y), y);
-    expect_near(cosh(two_doubles(x)), std::cosh(x), x);
+    expect_near(cosh(two_doubles(x)), std::cosh(x), x, 2);
     expect_near(pow(two_doubles(y), two_doubles(x / 40)), std::pow(y, x / 40), y);
     expect_near(two_doubles(x) / y, x / y, x);
     expect_near(two_doubles(x) * y, x * y, x);

@@ -28,6 +28,7 @@
 #include "posenc/softmax/softmax.hpp"
 #include "posenc/softmax/softmax_gradient.hpp"
 #include "result.hpp"
+#include "tolerance.hpp"
 
 #define TEXT(macro) TEXT_EXPANDED(macro)
 #define TEXT_EXPANDED(text) #text
@@ -43,12 +44,12 @@ constexpr std::array<std::int64_t, tokens> positions{0, 7, 1'000'000, -3, std::i
 struct numbers {
   result* to;
 
+  /// A float: scores of up to 30 give weights that are off by 144 roundings (tolerance::of_exponentials), in each of two targets.
+  /// A half: stored three times, where two targets may be a place apart (two roundings); so may the norm's gain be by the first two, and
+  /// the numbers, which are at most 1.2 at last, turn without growing: five places of them.
   template <class T>
-  static constexpr double bound = [] {
-    if (std::same_as<T, bfloat16>) return 0x1p-5;
-    if (std::same_as<T, half>) return 0x1p-8;
-    return std::same_as<T, double> ? 0x1p-40 : 0x1p-15;
-  }();
+  static constexpr double bound = std::same_as<T, arithmetic_t<T>> ? 2 * 144 * tolerance::unit_roundoff<T>()
+                                                                   : 5 * 1.2 * 2 * tolerance::unit_roundoff<T>();
 
   /// T: what they were last stored as.
   template <class T>
