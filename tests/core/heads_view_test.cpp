@@ -217,7 +217,7 @@ TEST(heads_view, refuses_what_does_not_fit_into_memory) {
   EXPECT_EQ(message_of([] {
               heads_view<float>(middle, {3, 2, 4}, {far, -8});
             }),
-            "posenc: heads_view: the view must fit into memory, got 3 tokens of stride 9223372036854775807 and 2 heads of stride -8");
+            "posenc: heads_view: the view must fit into memory, got 3 tokens of stride " + std::to_string(far) + " and 2 heads of stride -8");
   for (auto const [tokens, heads, dim] : {heads_shape{1, 1, many},
                                           {many, 1, 8},
                                           {1, many, 8},

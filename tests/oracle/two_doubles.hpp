@@ -36,13 +36,15 @@ class two_doubles {
     }
   }
 
-  /// Of two doubles of any size, what they sum to.
+  /// Of two doubles of any size, what they sum to; infinity has nothing beside it.
   static constexpr two_doubles sum(double a, double b) {
     const double s = a + b, of_b = s - a;
+    if (!(s - s == 0)) return {s, 0};
     return {s, (a - (s - of_b)) + (b - of_b)};
   }
   static two_doubles product(double a, double b) {
     const double p = a * b;
+    if (!(p - p == 0)) return {p, 0};
 #if defined(__FP_FAST_FMA) || defined(__FMA__)
     return {p, std::fma(a, b, -p)};
 #else  // where the C library would take a hundred times as long
@@ -64,10 +66,12 @@ class two_doubles {
   friend constexpr two_doubles operator-(two_doubles a, two_doubles b) { return a + -b; }
   friend two_doubles operator*(two_doubles a, two_doubles b) {
     const two_doubles p = product(a.high_, b.high_);
+    if (!(p.high_ - p.high_ == 0)) return p;
     return sum(p.high_, p.low_ + (a.high_ * b.low_ + a.low_ * b.high_));
   }
   friend two_doubles operator/(two_doubles a, two_doubles b) {
     const double first = a.high_ / b.high_;
+    if (first == 0 || !(first - first == 0)) return {first, 0};
     const two_doubles rest = a - b * two_doubles(first);
     const double second = rest.high_ / b.high_;
     return sum(first, second) + two_doubles((rest - b * two_doubles(second)).high_ / b.high_);
@@ -168,7 +172,7 @@ inline two_doubles_angle angle_at(two_doubles a, two_doubles b) {
   }
   // 2 pi in 212 bits.
   constexpr std::array turn{0x1.921fb54442d18p2, 0x1.1a62633145c07p-52, -0x1.f1976b7ed8fbcp-108, 0x1.4cf98e804177dp-162};
-  for (double turns; count > 0 && (turns = std::round(terms[count - 1] / turn[0])) != 0;) {
+  for (double turns; count > 0 && (turns = std::nearbyint(terms[count - 1] / turn[0])) != 0;) {
     for (std::size_t i = turn.size(); i-- > 0;) add_product(-turns, turn[i]);
   }
   two_doubles all;
@@ -176,15 +180,16 @@ inline two_doubles_angle angle_at(two_doubles a, two_doubles b) {
   return {.rounded = all, .lost = 0};
 }
 
-/// Of an angle within half a turn.
-inline two_doubles cosine(two_doubles x) {
-  const two_doubles z = -x * x;
+inline two_doubles cosine(two_doubles angle) {
+  if (angle == 0) return 1;
+  const two_doubles x = angle_at(angle, 1).rounded, z = -x * x;
   two_doubles series;
   for (std::size_t k = 46; k >= 2; k -= 2) series = series * z + over_factorial[k - 2];
   return series;
 }
-inline two_doubles sine(two_doubles x) {
-  const two_doubles z = -x * x;
+inline two_doubles sine(two_doubles angle) {
+  if (angle == 0) return angle;
+  const two_doubles x = angle_at(angle, 1).rounded, z = -x * x;
   two_doubles series;
   for (std::size_t k = 46; k >= 2; k -= 2) series = series * z + over_factorial[k - 1];
   return x * series;

@@ -75,4 +75,19 @@ TEST_F(two_doubles_test, turn_by_every_position) {
   }
 }
 
+TEST_F(two_doubles_test, turn_by_angles_of_many_turns) {
+  for (long double const angle : {1e3L, -77'777.25L, 0x1p40L + 0.125L, 0x1.921fb54442d18p1L, -0x1.921fb54442d18p1L}) {
+    EXPECT_NEAR(static_cast<double>(oracle::cosine(two_doubles(angle)) - two_doubles(std::cos(angle))), 0, 0x1p-62);
+    EXPECT_NEAR(static_cast<double>(oracle::sine(two_doubles(angle)) - two_doubles(std::sin(angle))), 0, 0x1p-62);
+  }
+}
+
+TEST_F(two_doubles_test, know_what_is_beyond_a_double) {
+  auto const infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(static_cast<double>(cosh(two_doubles(3333))), infinity);
+  EXPECT_EQ(static_cast<double>(1 / (cosh(two_doubles(3333)) * cosh(two_doubles(3333)))), 0);
+  EXPECT_EQ(static_cast<double>(two_doubles(infinity) + 1), infinity);
+  EXPECT_EQ(static_cast<double>(-1 / two_doubles(0)), -infinity);
+}
+
 }  // namespace

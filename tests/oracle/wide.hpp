@@ -16,6 +16,7 @@ namespace oracle {
 using wide = two_doubles;
 inline constexpr wide pi = two_doubles::sum(0x1.921fb54442d18p1, 0x1.1a62633145c07p-53);
 inline constexpr double wide_epsilon = 0x1p-98;
+inline constexpr int wide_cost = 100;
 
 }  // namespace oracle
 
@@ -30,6 +31,7 @@ inline constexpr double wide_epsilon = 0x1p-98;
 inline constexpr double wide_epsilon = static_cast<double>(std::numeric_limits<long double>::epsilon());
 #endif
 inline constexpr wide pi = 3.14159265358979323846264338327950288L;
+inline constexpr int wide_cost = 1;  ///< how many times as long a function takes as of long double: where it is 100, a sample is smaller
 
 using std::abs, std::ceil, std::cosh, std::exp, std::exp2, std::floor, std::log, std::pow, std::round, std::sqrt, std::tanh;
 
