@@ -1,14 +1,14 @@
 #pragma once
 
 /// The numbers that oracles compute with: of 64 bits or more, with functions as exact. long double, but where that is a double (32-bit
-/// ARM) or has the functions of double (WebAssembly): there two doubles.
+/// ARM), has the functions of double (WebAssembly) or a fused multiply-add that is not exact (PowerPC): there two doubles.
 
 #include <math.h>
 
 #include <cmath>
 #include <limits>
 
-#if defined(__wasm__) || __LDBL_MANT_DIG__ == 53
+#if defined(__wasm__) || __LDBL_MANT_DIG__ == 53 || __LDBL_MANT_DIG__ == 106
 #include "two_doubles.hpp"
 
 namespace oracle {
@@ -25,11 +25,7 @@ inline constexpr int wide_cost = 100;
 namespace oracle {
 
 using wide = long double;
-#if __LDBL_MANT_DIG__ == 106  // PowerPC's two doubles, whose epsilon is the smallest double
-inline constexpr double wide_epsilon = 0x1p-98;
-#else
 inline constexpr double wide_epsilon = static_cast<double>(std::numeric_limits<long double>::epsilon());
-#endif
 inline constexpr wide pi = 3.14159265358979323846264338327950288L;
 inline constexpr int wide_cost = 1;  ///< how many times as long a function takes as of long double: where it is 100, a sample is smaller
 

@@ -4,6 +4,7 @@
 
 #include <xsimd/xsimd.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -136,6 +137,13 @@ struct register_arithmetic {
       }
       auto const quarters = [](__m512 a, __m512 b) { return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd); };
       return number(quarters(quarters(fours[0], fours[1]), quarters(fours[2], fours[3])));
+    }
+#endif
+#if defined(__VSX__)
+    if constexpr (sizeof(Number) == 4) {  // xsimd 14.3 adds the first two registers twice, the others never
+      std::array<Number, size> each;
+      for (std::size_t i = 0; i < size; ++i) each[i] = sum(x[i]);
+      return number::load_unaligned(each.data());
     }
 #endif
     return xsimd::haddp(x);
