@@ -67,7 +67,8 @@
 #include "posenc/embedding/timestep.hpp"            //     of a diffusion model's timestep
 #include "posenc/embedding/sin_cos_2d.hpp"          //     of patches of images and videos
 #include "posenc/embedding/learned.hpp"             //     a learned table
-#include "posenc/query_key/rope.hpp"                // (2) rope, p_rope
+#include "posenc/query_key/prepared_rotation.hpp"   // (2) rows of a step, for queries and keys
+#include "posenc/query_key/rope.hpp"                //     rope, p_rope
 #include "posenc/query_key/m_rope.hpp"              //     several axes: M-RoPE
 #include "posenc/query_key/xpos.hpp"                //     with decay
 #include "posenc/query_key/remapped.hpp"            //     other positions for queries, for keys
@@ -93,11 +94,12 @@
 #include "posenc/softmax/softmax_gradient.hpp"      // and back
 
 // attention: the four sites together (Eigen)
-#include "posenc/attention/mask.hpp"       // which keys a query sees
-#include "posenc/attention/arguments.hpp"  // its options
-#include "posenc/attention/attention.hpp"  // the reference
-#include "posenc/attention/merge.hpp"      // of keys that were split
-#include "posenc/attention/gradients.hpp"  // of q, k and v
+#include "posenc/attention/mask.hpp"               // which keys a query sees
+#include "posenc/attention/arguments.hpp"          // its options
+#include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
+#include "posenc/attention/attention.hpp"          // the reference
+#include "posenc/attention/merge.hpp"              // of keys that were split
+#include "posenc/attention/gradients.hpp"          // of q, k and v
 
 // analysis: what an encoding does to attention
 #include "posenc/analysis/distance_profile.hpp"

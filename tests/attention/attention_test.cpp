@@ -19,6 +19,7 @@
 #include "posenc/softmax/attention_sinks.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "rejects.hpp"
+#include "site_2.hpp"
 
 namespace {
 
@@ -277,7 +278,7 @@ TEST(attention, shows_the_rules_whose_row_it_is_and_the_query_as_it_was_encoded)
   for (std::size_t t = 0; t < tokens; ++t) at[t] = static_cast<std::int64_t>(t * t);
   rope<halves> const turning(geometric(dim, 1e4));
   auto q = x;
-  turning.encode_queries(numbers::view(q, tokens, dim), at);
+  site_2::encode_queries(turning, numbers::view(q, tokens, dim), at);
 
   std::vector<score_row<float>> rows;
   std::vector<std::vector<float>> queries;
@@ -385,12 +386,16 @@ void expect_same(char const* what, std::vector<double> const& actual, std::vecto
 
 /// Site 2, of any even or odd head_dim.
 struct doubled {
-  void encode_queries(auto const& q, positions_view) const {
+  template <class>
+  auto prepare(positions_view at) const {
+    return site_2::remembered(*this, at);
+  }
+  void queries_at(auto const& q, positions_view) const {
     for (std::size_t token = 0; token < q.tokens(); ++token)
       for (std::size_t head = 0; head < q.heads(); ++head)
         for (auto& x : q(token, head)) x *= 2;
   }
-  void encode_keys(auto const& k, positions_view at) const { encode_queries(k, at); }
+  void keys_at(auto const& k, positions_view at) const { queries_at(k, at); }
 };
 
 void expect_as_in_new_memory(auto const& encoding_of_heads) {

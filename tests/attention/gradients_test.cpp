@@ -31,6 +31,7 @@
 #include "posenc/softmax/attention_sinks.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "rejects.hpp"
+#include "site_2.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -44,21 +45,25 @@ class any_encoding {
   template <positional_encoding E>
   any_encoding(E encoding) : of_(std::make_shared<some<E>>(scheme<E>(std::move(encoding)))) {}
 
-  template <class T>
-  void encode_queries(heads_view<T> const& x, positions_view at) const {
-    if constexpr (std::same_as<T, double>) of_->encode_queries(x, at);
+  template <class>
+  auto prepare(positions_view at) const {
+    return site_2::remembered(*this, at);
   }
   template <class T>
-  void encode_keys(heads_view<T> const& x, positions_view at) const {
-    if constexpr (std::same_as<T, double>) of_->encode_keys(x, at);
+  void queries_at(heads_view<T> const& x, positions_view at) const {
+    if constexpr (std::same_as<T, double>) of_->queries_at(x, at);
   }
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, positions_view at) const {
-    if constexpr (std::same_as<T, double>) of_->pull_back_queries(d, at);
+  void keys_at(heads_view<T> const& x, positions_view at) const {
+    if constexpr (std::same_as<T, double>) of_->keys_at(x, at);
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, positions_view at) const {
-    if constexpr (std::same_as<T, double>) of_->pull_back_keys(d, at);
+  void d_queries_at(heads_view<T> const& d, positions_view at) const {
+    if constexpr (std::same_as<T, double>) of_->d_queries_at(d, at);
+  }
+  template <class T>
+  void d_keys_at(heads_view<T> const& d, positions_view at) const {
+    if constexpr (std::same_as<T, double>) of_->d_keys_at(d, at);
   }
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
@@ -74,10 +79,10 @@ class any_encoding {
  private:
   struct sites {
     virtual ~sites() = default;
-    virtual void encode_queries(heads_view<double> x, positions_view at) const = 0;
-    virtual void encode_keys(heads_view<double> x, positions_view at) const = 0;
-    virtual void pull_back_queries(heads_view<double> d, positions_view at) const = 0;
-    virtual void pull_back_keys(heads_view<double> d, positions_view at) const = 0;
+    virtual void queries_at(heads_view<double> x, positions_view at) const = 0;
+    virtual void keys_at(heads_view<double> x, positions_view at) const = 0;
+    virtual void d_queries_at(heads_view<double> d, positions_view at) const = 0;
+    virtual void d_keys_at(heads_view<double> d, positions_view at) const = 0;
     virtual void adjust_scores(score_row<double> const& row) const = 0;
     virtual void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores, std::span<double> d_query) const = 0;
     virtual double inverse_temperature(row_statistics const& row) const = 0;
@@ -87,17 +92,17 @@ class any_encoding {
   template <class E>
   struct some final : sites {
     explicit some(scheme<E> encoding) : e(std::move(encoding)) {}
-    void encode_queries(heads_view<double> x, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.encode_queries(x, at);
+    void queries_at(heads_view<double> x, positions_view at) const override {
+      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).encode_queries(x);
     }
-    void encode_keys(heads_view<double> x, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.encode_keys(x, at);
+    void keys_at(heads_view<double> x, positions_view at) const override {
+      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).encode_keys(x);
     }
-    void pull_back_queries(heads_view<double> d, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.pull_back_queries(d, at);
+    void d_queries_at(heads_view<double> d, positions_view at) const override {
+      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).pull_back_queries(d);
     }
-    void pull_back_keys(heads_view<double> d, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.pull_back_keys(d, at);
+    void d_keys_at(heads_view<double> d, positions_view at) const override {
+      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).pull_back_keys(d);
     }
     void adjust_scores(score_row<double> const& row) const override {
       if constexpr (acts_on_scores<E>) e.adjust_scores(row);

@@ -19,13 +19,19 @@ struct counts_copies {
   ~counts_copies() = default;
 
   void embed(auto const&, posenc::positions_view) const {}
-  void encode_queries(auto const&, posenc::positions_view) const {}
-  void encode_keys(auto const&, posenc::positions_view) const {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+    void encode_keys(auto const&, std::size_t) const {}
+    void pull_back_queries(auto const&, std::size_t) const {}
+    void pull_back_keys(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(posenc::positions_view) const {
+    return {};
+  }
   void adjust_scores(auto const&) const {}
   double inverse_temperature(posenc::row_statistics const&) const { return 1; }
   double sink(std::size_t) const { return 0; }
-  void pull_back_queries(auto const&, posenc::positions_view) const {}
-  void pull_back_keys(auto const&, posenc::positions_view) const {}
   void pull_back_scores(auto const&, auto const&, auto const&) const {}
 
   std::size_t* copies;

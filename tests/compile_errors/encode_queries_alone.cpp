@@ -1,9 +1,14 @@
-// posenc: encode_keys must be: void encode_keys(heads_view<T> k, positions_view positions) const, for T = float and T = double, beside
-// encode_queries
+// posenc: what prepare returns must have encode_keys: void encode_keys(heads_view<T> k, std::size_t first_token) const
 #include "posenc/core/scheme.hpp"
 
 struct wrong {
-  void encode_queries(auto const&, posenc::positions_view) const {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(posenc::positions_view) const {
+    return {};
+  }
 };
 
 void use() { posenc::scheme{wrong{}}; }

@@ -1,12 +1,18 @@
-// posenc: pull_back_queries must be: void pull_back_queries(heads_view<T> d, positions_view positions) const, for T = float and T =
-// double, beside pull_back_keys
+// posenc: pull_back_queries of what prepare returns must be: void pull_back_queries(heads_view<T> d, std::size_t first_token) const,
+// beside pull_back_keys
 #include "posenc/core/scheme.hpp"
 
 struct wrong {
-  void encode_queries(auto const&, posenc::positions_view) const {}
-  void encode_keys(auto const&, posenc::positions_view) const {}
-  void pull_back_query(auto const&, posenc::positions_view) const {}
-  void pull_back_keys(auto const&, posenc::positions_view) const {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+    void encode_keys(auto const&, std::size_t) const {}
+    void pull_back_query(auto const&, std::size_t) const {}
+    void pull_back_keys(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(posenc::positions_view) const {
+    return {};
+  }
 };
 
 void use() { posenc::scheme{wrong{}}; }

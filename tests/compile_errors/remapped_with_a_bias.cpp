@@ -4,8 +4,14 @@
 #include "posenc/score/alibi.hpp"
 
 struct turns {
-  void encode_queries(auto const&, posenc::positions_view) const {}
-  void encode_keys(auto const&, posenc::positions_view) const {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+    void encode_keys(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(posenc::positions_view) const {
+    return {};
+  }
 };
 
 void use() {

@@ -16,15 +16,21 @@ struct right {
   bool embed(posenc::heads_view<T>, posenc::positions_view) const noexcept {
     return true;
   }
-  void encode_queries(auto const&, posenc::positions_view const&) const {}
-  static void encode_keys(auto, posenc::positions_view) {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t const&) const {}
+    static void encode_keys(auto, std::size_t) {}
+    bool pull_back_queries(auto const&, std::size_t) const noexcept { return true; }
+    void pull_back_keys(auto const&, std::size_t) const {}
+  };
+  template <std::floating_point>
+  static prepared prepare(posenc::positions_view const&) {
+    return {};
+  }
   void adjust_scores(posenc::score_row<float>) const {}
   void adjust_scores(posenc::score_row<double> const&) const {}
   float inverse_temperature(posenc::row_statistics) const { return 1; }
   int sink(std::size_t) const { return 0; }
   std::size_t heads() const { return 1; }
-  void pull_back_queries(auto const&, posenc::positions_view) const {}
-  void pull_back_keys(auto const&, posenc::positions_view) const {}
   template <class T>
   void pull_back_scores(posenc::score_row<T const> const&, std::span<T>, std::span<T>) const {}
 };
@@ -37,8 +43,14 @@ void use(auto const& encoding) {
 }
 
 struct turns {
-  void encode_queries(auto const&, posenc::positions_view) const {}
-  void encode_keys(auto const&, posenc::positions_view) const {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+    void encode_keys(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(posenc::positions_view) const {
+    return {};
+  }
 };
 
 void use_all() {

@@ -5,7 +5,7 @@ cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
 
 # Of the headers of sites, those whose public class is no encoding, or one that is nothing without another.
-set(claim_nothing posenc/query_key/distance_remapping.hpp posenc/score/bias_table.hpp)
+set(claim_nothing posenc/query_key/distance_remapping.hpp posenc/query_key/prepared_rotation.hpp posenc/score/bias_table.hpp)
 
 # The entities of a header that are not in namespace detail, by their first lines.
 function(public_entities header result)

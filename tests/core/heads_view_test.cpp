@@ -214,16 +214,13 @@ TEST(heads_view, says_which_heads_overlap) {
 }
 
 TEST(heads_view, refuses_what_does_not_fit_into_memory) {
-  EXPECT_EQ(message_of([] {
-              heads_view<float>(middle, {3, 2, 4}, {far, -8});
-            }),
-            "posenc: heads_view: the view must fit into memory, got 3 tokens of stride " + std::to_string(far) + " and 2 heads of stride -8");
-  for (auto const [tokens, heads, dim] : {heads_shape{1, 1, many},
-                                          {many, 1, 8},
-                                          {1, many, 8},
-                                          {2 * root, 2 * root, 8},
-                                          {2, root, root},
-                                          {many, many, many}})
+  EXPECT_EQ(
+      message_of([] {
+        heads_view<float>(middle, {3, 2, 4}, {far, -8});
+      }),
+      "posenc: heads_view: the view must fit into memory, got 3 tokens of stride " + std::to_string(far) + " and 2 heads of stride -8");
+  for (auto const [tokens, heads, dim] :
+       {heads_shape{1, 1, many}, {many, 1, 8}, {1, many, 8}, {2 * root, 2 * root, 8}, {2, root, root}, {many, many, many}})
     EXPECT_NE(message_of([s = heads_shape{tokens, heads, dim}] { heads_view<float const>(middle, s); }), "");
   for (auto const [token, head] : {heads_strides{far, 8}, {far_back, 8}, {8, far}, {8, far_back}, {far / 8, far / 8}, {far_back, far_back}})
     EXPECT_NE(message_of([s = heads_strides{token, head}] { heads_view<float const>(middle, {3, 3, 8}, s); }), "");

@@ -156,8 +156,7 @@ TEST(paged_heads, refuses_pages_that_no_dense_heads_could_be) {
   std::vector<float> memory(8);
   slots const none;
   auto const many = std::numeric_limits<std::size_t>::max();
-  for (auto const& shape :
-       {pages_shape{1, many, 1, 8}, {1, 1, many, 8}, {2, many, many, many}, {2, root, root, 8}})
+  for (auto const& shape : {pages_shape{1, many, 1, 8}, {1, 1, many, 8}, {2, many, many, many}, {2, root, root, 8}})
     EXPECT_NE(message_of([&] { paged_heads<float>(memory.data(), shape, none); }), "");
   EXPECT_EQ(message_of([&] {
               paged_heads<float>(memory.data(), {2, 2, 1, 0}, none);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "rejects.hpp"
+#include "site_2.hpp"
 
 namespace {
 
@@ -36,8 +37,12 @@ struct at_embeddings {
 struct at_queries_and_keys {
   diary* to;
   std::string name;
-  void encode_queries(auto const& q, positions_view positions) const { to->write(name + ".queries " + seen(q, positions)); }
-  void encode_keys(auto const& k, positions_view positions) const { to->write(name + ".keys " + seen(k, positions)); }
+  template <class>
+  auto prepare(positions_view at) const {
+    return site_2::remembered(*this, at);
+  }
+  void queries_at(auto const& q, positions_view positions) const { to->write(name + ".queries " + seen(q, positions)); }
+  void keys_at(auto const& k, positions_view positions) const { to->write(name + ".keys " + seen(k, positions)); }
 };
 struct at_scores {
   double times, plus;
@@ -57,8 +62,10 @@ struct at_all {
   diary* to;
   std::string name;
   void embed(auto const& x, positions_view p) const { at_embeddings{to, name}.embed(x, p); }
-  void encode_queries(auto const& x, positions_view p) const { at_queries_and_keys{to, name}.encode_queries(x, p); }
-  void encode_keys(auto const& x, positions_view p) const { at_queries_and_keys{to, name}.encode_keys(x, p); }
+  template <class>
+  auto prepare(positions_view at) const {
+    return site_2::remembered(at_queries_and_keys{to, name}, at);
+  }
   void adjust_scores(auto const& row) const { row.scores[0] += 1; }
   double inverse_temperature(row_statistics const&) const { return 2; }
 };
@@ -79,9 +86,9 @@ float score_of(auto const& encoding, float score) {
 
 void run_all_of_sites_1_and_2(auto const& encoding, one_head& x) {
   if constexpr (requires { encoding.embed(x.view(), x.positions); }) encoding.embed(x.view(), x.positions);
-  if constexpr (requires { encoding.encode_queries(x.view(), x.positions); }) {
-    encoding.encode_queries(x.view(), x.positions);
-    encoding.encode_keys(x.view(), x.positions);
+  if constexpr (posenc::acts_on_queries_and_keys<std::remove_cvref_t<decltype(encoding)>>) {
+    site_2::encode_queries(encoding, x.view(), x.positions);
+    site_2::encode_keys(encoding, x.view(), x.positions);
   }
 }
 
@@ -128,10 +135,14 @@ TEST(scheme, adjusts_scores_of_any_type) {
 struct pulling {
   diary* to;
   std::string name;
-  void encode_queries(auto const&, positions_view) const {}
-  void encode_keys(auto const&, positions_view) const {}
-  void pull_back_queries(auto const& d, positions_view positions) const { to->write(name + ".queries " + seen(d, positions)); }
-  void pull_back_keys(auto const& d, positions_view positions) const { to->write(name + ".keys " + seen(d, positions)); }
+  template <class>
+  auto prepare(positions_view at) const {
+    return site_2::remembered(*this, at);
+  }
+  void queries_at(auto const&, positions_view) const {}
+  void keys_at(auto const&, positions_view) const {}
+  void d_queries_at(auto const& d, positions_view positions) const { to->write(name + ".queries " + seen(d, positions)); }
+  void d_keys_at(auto const& d, positions_view positions) const { to->write(name + ".keys " + seen(d, positions)); }
 };
 struct squared {
   diary* to;
@@ -159,8 +170,8 @@ TEST(scheme, pulls_gradients_back_from_the_last_to_the_first) {
   diary acts;
   one_head x;
   scheme const encoding{pulling{&acts, "a"}, at_softmax{3}, scheme{pulling{&acts, "b"}, pulling{&acts, "c"}}, pulling{&acts, "d"}};
-  encoding.pull_back_queries(x.view(), x.positions);
-  encoding.pull_back_keys(x.view(), x.positions);
+  site_2::pull_back_queries(encoding, x.view(), x.positions);
+  site_2::pull_back_keys(encoding, x.view(), x.positions);
   EXPECT_EQ(acts.entries,
             "d.queries 2@7; c.queries 2@7; b.queries 2@7; a.queries 2@7; "
             "d.keys 2@7; c.keys 2@7; b.keys 2@7; a.keys 2@7; ");

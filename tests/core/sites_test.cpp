@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <concepts>
+#include <cstddef>
 #include <string>
 
 namespace {
@@ -22,8 +23,14 @@ struct at_embeddings {
   void embed(auto const&, positions_view) const {}
 };
 struct at_queries_and_keys {
-  void encode_queries(auto const&, positions_view) const {}
-  void encode_keys(auto const&, positions_view) const {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+    void encode_keys(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(positions_view) const {
+    return {};
+  }
 };
 struct at_scores {
   void adjust_scores(score_row<float>) const {}
@@ -54,7 +61,13 @@ struct misspelt {
   void adjust_score(score_row<float>) const {}
 };
 struct queries_only {
-  void encode_queries(auto const&, positions_view) const {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(positions_view) const {
+    return {};
+  }
 };
 struct changes_itself {
   void embed(auto const&, positions_view) {}
@@ -63,8 +76,14 @@ struct embeds_floats {
   void embed(heads_view<float>, positions_view) const {}
 };
 struct turns_floats {
-  void encode_queries(heads_view<float>, positions_view) const {}
-  void encode_keys(heads_view<float>, positions_view) const {}
+  struct prepared {
+    void encode_queries(heads_view<float>, std::size_t) const {}
+    void encode_keys(heads_view<float>, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(positions_view) const {
+    return {};
+  }
 };
 struct adjusts_floats {
   void adjust_scores(score_row<float>) const {}

@@ -27,6 +27,7 @@
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
+#include "site_2.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -61,12 +62,16 @@ struct lifts {  // site 1
 struct doubles {  // site 2
   static float of_query(std::int64_t position) { return remainder(position, 2) == 0 ? 2.0f : -1.0f; }
   static float of_key(std::int64_t position) { return remainder(position, 3) == 0 ? 0.5f : 1.0f; }
+  template <class>
+  auto prepare(posenc::positions_view at) const {
+    return site_2::remembered(*this, at);
+  }
   template <class T>
-  void encode_queries(posenc::heads_view<T> x, posenc::positions_view at) const {
+  void queries_at(posenc::heads_view<T> x, posenc::positions_view at) const {
     multiply(x, [&](std::size_t t) { return of_query(at[t]); });
   }
   template <class T>
-  void encode_keys(posenc::heads_view<T> x, posenc::positions_view at) const {
+  void keys_at(posenc::heads_view<T> x, posenc::positions_view at) const {
     multiply(x, [&](std::size_t t) { return of_key(at[t]); });
   }
   template <class T>

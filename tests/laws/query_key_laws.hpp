@@ -14,6 +14,7 @@
 
 #include "numbers.hpp"
 #include "posenc/core/sites.hpp"
+#include "site_2.hpp"
 #include "tolerance.hpp"
 
 namespace laws {
@@ -21,13 +22,13 @@ namespace laws {
 /// Query heads, [positions][1][head_dim], encoded.
 template <class T, posenc::acts_on_queries_and_keys E>
 std::vector<T> queries_at(E const& encoding, std::vector<T> queries, std::vector<std::int64_t> const& positions) {
-  encoding.encode_queries(numbers::view(queries, positions.size(), queries.size() / positions.size()), positions);
+  site_2::encode_queries(encoding, numbers::view(queries, positions.size(), queries.size() / positions.size()), positions);
   return queries;
 }
 
 template <class T, posenc::acts_on_queries_and_keys E>
 std::vector<T> keys_at(E const& encoding, std::vector<T> keys, std::vector<std::int64_t> const& positions) {
-  encoding.encode_keys(numbers::view(keys, positions.size(), keys.size() / positions.size()), positions);
+  site_2::encode_keys(encoding, numbers::view(keys, positions.size(), keys.size() / positions.size()), positions);
   return keys;
 }
 
@@ -106,8 +107,8 @@ void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_d
     constexpr std::size_t heads = 2;
     auto const x = numbers::random<T>(positions.size() * heads * head_dim);
     auto q = x, k = x;
-    encoding.encode_queries(numbers::view(q, positions.size(), head_dim), positions);
-    encoding.encode_keys(numbers::view(k, positions.size(), head_dim), positions);
+    site_2::encode_queries(encoding, numbers::view(q, positions.size(), head_dim), positions);
+    site_2::encode_keys(encoding, numbers::view(k, positions.size(), head_dim), positions);
     for (std::size_t i = 0; i < positions.size() * heads; ++i) {
       auto const one = [&](std::vector<T> const& all) {
         auto const from = all.begin() + static_cast<std::ptrdiff_t>(i * head_dim);

@@ -13,6 +13,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "rejects.hpp"
+#include "site_2.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -27,7 +28,7 @@ template <class Encoding>
 std::vector<float> encoded(Encoding const& encoding, std::size_t head_dim) {
   std::vector<std::int64_t> const positions{0, 7, 1'000'000};
   auto x = numbers::random<float>(3 * 2 * head_dim);
-  encoding.encode_queries(numbers::view(x, 3, head_dim), positions);
+  site_2::encode_queries(encoding, numbers::view(x, 3, head_dim), positions);
   return x;
 }
 

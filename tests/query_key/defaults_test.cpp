@@ -13,6 +13,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/xpos.hpp"
 #include "rejects.hpp"
+#include "site_2.hpp"
 
 namespace {
 
@@ -22,7 +23,7 @@ std::vector<std::vector<std::int64_t>> const one_axis{{0}};
 
 std::vector<float> encoded(auto const& encoding, std::vector<std::int64_t> const& positions) {
   auto x = numbers::random<float>(positions.size() * 10);
-  encoding.encode_keys(numbers::view(x, positions.size(), 10), positions);
+  site_2::encode_keys(encoding, numbers::view(x, positions.size(), 10), positions);
   return x;
 }
 
@@ -43,9 +44,9 @@ TEST(query_key_defaults, are_what_is_documented) {
 TEST(query_key_defaults, smallest_sizes_are_taken) {
   std::vector<float> x{1, 2};
   std::vector<std::int64_t> const at{1};
-  rope<>(geometric(2, 1e4)).encode_queries(numbers::view(x, 1, 2), at);
-  xpos<>(geometric(2, 1e4)).encode_queries(numbers::view(x, 1, 2), at);
-  m_rope<>(geometric(2, 1e4), pair_axes({0}), axis_positions<>(one_axis), 0).encode_queries(numbers::view(x, 1, 2), at);
+  site_2::encode_queries(rope<>(geometric(2, 1e4)), numbers::view(x, 1, 2), at);
+  site_2::encode_queries(xpos<>(geometric(2, 1e4)), numbers::view(x, 1, 2), at);
+  site_2::encode_queries(m_rope<>(geometric(2, 1e4), pair_axes({0}), axis_positions<>(one_axis), 0), numbers::view(x, 1, 2), at);
   EXPECT_TRUE(is_finite(static_cast<double>(x[0])));
 }
 

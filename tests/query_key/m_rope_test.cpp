@@ -16,6 +16,7 @@
 #include "posenc/rotation/axis_position_builder.hpp"
 #include "query_key/transposed.hpp"
 #include "rejects.hpp"
+#include "site_2.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -37,8 +38,8 @@ void expect_rotated(m_rope<Layout, P> const& encoding, P delta, std::vector<std:
   auto const& f = encoding.frequencies();
   auto const x = numbers::random<T>(indices.size() * heads * head_dim);
   auto q = x, k = x;
-  encoding.encode_queries(numbers::view(q, indices.size(), head_dim), indices);
-  encoding.encode_keys(numbers::view(k, indices.size(), head_dim), indices);
+  site_2::encode_queries(encoding, numbers::view(q, indices.size(), head_dim), indices);
+  site_2::encode_keys(encoding, numbers::view(k, indices.size(), head_dim), indices);
   EXPECT_TRUE(numbers::same_bits(q, k));
   auto const before = numbers::exact(x), after = numbers::exact(q);
   for (std::size_t head = 0; head < indices.size() * heads; ++head) {
@@ -89,9 +90,9 @@ TEST(m_rope, of_text_alone_is_rope_bit_for_bit) {
   numbers::in_every_format([&]<class T>() {
     auto const x = numbers::random<T>(indices.size() * 34);
     auto a = x, b = x;
-    m_rope<halves>(some_frequencies(1.25), interleaved_axes(sections{7, 5, 5}), text.positions(), text.rope_delta())
-        .encode_queries(numbers::view(a, indices.size(), 34), indices);
-    rope<halves>(some_frequencies(1.25)).encode_queries(numbers::view(b, indices.size(), 34), indices);
+    m_rope<halves> const encoding(some_frequencies(1.25), interleaved_axes(sections{7, 5, 5}), text.positions(), text.rope_delta());
+    site_2::encode_queries(encoding, numbers::view(a, indices.size(), 34), indices);
+    site_2::encode_queries(rope<halves>(some_frequencies(1.25)), numbers::view(b, indices.size(), 34), indices);
     EXPECT_TRUE(numbers::same_bits(a, b));
   });
 }
@@ -105,8 +106,8 @@ TEST(m_rope, generated_text_goes_on_where_the_prompt_ended) {
   std::vector<std::int64_t> indices;
   for (std::size_t i = 0; i < 5; ++i) indices.push_back(static_cast<std::int64_t>(built.tokens() + i));
   auto const encode = [&](axis_position_builder<> const& known, std::vector<float>& to) {
-    m_rope<halves>(some_frequencies(), contiguous_axes(sections{5, 6, 6}), known.positions(), known.rope_delta())
-        .encode_keys(numbers::view(to, 5, 34), indices);
+    m_rope<halves> const encoding(some_frequencies(), contiguous_axes(sections{5, 6, 6}), known.positions(), known.rope_delta());
+    site_2::encode_keys(encoding, numbers::view(to, 5, 34), indices);
   };
   encode(built, a), encode(longer, b);
   EXPECT_TRUE(numbers::same_bits(a, b));
@@ -119,8 +120,8 @@ TEST(m_rope, scores_depend_on_the_differences_of_positions_alone) {
   auto const q = numbers::random<double>(34, 1), k = numbers::random<double>(34, 2);
   auto const score = [&](std::int64_t t, std::int64_t s) {
     auto q_t = q, k_s = k;
-    encoding.encode_queries(numbers::view(q_t, 1, 34), std::vector{t});
-    encoding.encode_keys(numbers::view(k_s, 1, 34), std::vector{s});
+    site_2::encode_queries(encoding, numbers::view(q_t, 1, 34), std::vector{t});
+    site_2::encode_keys(encoding, numbers::view(k_s, 1, 34), std::vector{s});
     long double sum = 0;
     for (std::size_t i = 0; i < 34; ++i) sum += static_cast<long double>(q_t[i]) * static_cast<long double>(k_s[i]);
     return static_cast<double>(sum);
@@ -155,13 +156,13 @@ TEST(m_rope, refuses_indices_that_no_token_has_and_changes_nothing) {
   auto const x = numbers::random<float>(2 * 4);
   auto y = x;
   auto const message = [&](std::vector<std::int64_t> const& indices) {
-    return message_of([&] { encoding.encode_queries(numbers::view(y, 2, 4), indices); });
+    return message_of([&] { site_2::encode_queries(encoding, numbers::view(y, 2, 4), indices); });
   };
   EXPECT_EQ(message({0, -1}), "posenc: m_rope: an index must not be negative, got -1 at token 1");
   EXPECT_EQ(message({farthest - 2, 0}), "posenc: m_rope: an index plus delta must fit int64, got 9223372036854775805 plus 3 at token 0");
   EXPECT_NE(message({1}), "") << "one index a token";
   EXPECT_TRUE(numbers::same_bits(x, y));
-  EXPECT_NO_THROW(encoding.encode_queries(numbers::view(y, 2, 4), std::vector{farthest - 3, farthest - 4}));
+  EXPECT_NO_THROW(site_2::encode_queries(encoding, numbers::view(y, 2, 4), std::vector{farthest - 3, farthest - 4}));
 }
 
 TEST(m_rope, gradients_are_pulled_back_by_the_transpose) {

@@ -13,6 +13,7 @@
 #include "posenc/query_key/xpos.hpp"
 #include "query_key/transposed.hpp"
 #include "rejects.hpp"
+#include "site_2.hpp"
 
 namespace {
 
@@ -29,10 +30,10 @@ TEST(remapped, queries_and_keys_stand_where_their_maps_put_them) {
   numbers::in_every_format([&]<class T>() {
     auto const x = numbers::random<T>(4 * 8);
     auto q = x, k = x, expected_q = x, expected_k = x;
-    encoding.encode_queries(numbers::view(q, 4, 8), positions);
-    encoding.encode_keys(numbers::view(k, 4, 8), positions);
-    encoding.inner().encode_queries(numbers::view(expected_q, 4, 8), squashed);
-    encoding.inner().encode_keys(numbers::view(expected_k, 4, 8), shifted);
+    site_2::encode_queries(encoding, numbers::view(q, 4, 8), positions);
+    site_2::encode_keys(encoding, numbers::view(k, 4, 8), positions);
+    site_2::encode_queries(encoding.inner(), numbers::view(expected_q, 4, 8), squashed);
+    site_2::encode_keys(encoding.inner(), numbers::view(expected_k, 4, 8), shifted);
     EXPECT_TRUE(numbers::same_bits(q, expected_q));
     EXPECT_TRUE(numbers::same_bits(k, expected_k));
   });
@@ -42,8 +43,8 @@ TEST(remapped, by_the_identity_is_the_inner_encoding) {
   auto const same = [](std::int64_t p) { return p; };
   auto x = numbers::random<float>(2 * 8), y = x;
   std::vector<std::int64_t> const positions{3, -1'000'000'007};
-  remapped(rope<interleaved>(geometric(8, 1e4)), same, same).encode_keys(numbers::view(x, 2, 8), positions);
-  rope<interleaved>(geometric(8, 1e4)).encode_keys(numbers::view(y, 2, 8), positions);
+  site_2::encode_keys(remapped(rope<interleaved>(geometric(8, 1e4)), same, same), numbers::view(x, 2, 8), positions);
+  site_2::encode_keys(rope<interleaved>(geometric(8, 1e4)), numbers::view(y, 2, 8), positions);
   EXPECT_TRUE(numbers::same_bits(x, y));
 }
 
@@ -64,9 +65,9 @@ TEST(remapped, changes_nothing_where_a_map_or_the_inner_encoding_throws) {
   auto y = x;
   auto const below_ten = [](std::int64_t p) { return p < 10 ? p : throw std::invalid_argument("ten"); };
   remapped const encoding(rope<halves>(geometric(8, 1e4)), below_ten, below_ten);
-  EXPECT_EQ(message_of([&] { encoding.encode_queries(numbers::view(y, 2, 8), std::vector<std::int64_t>{1, 10}); }), "ten");
-  EXPECT_EQ(message_of([&] { encoding.encode_keys(numbers::view(y, 2, 8), std::vector<std::int64_t>{10, 1}); }), "ten");
-  EXPECT_NE(message_of([&] { encoding.encode_keys(numbers::view(y, 2, 8), std::vector<std::int64_t>{1}); }), "");
+  EXPECT_EQ(message_of([&] { site_2::encode_queries(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{1, 10}); }), "ten");
+  EXPECT_EQ(message_of([&] { site_2::encode_keys(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{10, 1}); }), "ten");
+  EXPECT_NE(message_of([&] { site_2::encode_keys(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{1}); }), "");
   EXPECT_TRUE(numbers::same_bits(x, y));
 }
 

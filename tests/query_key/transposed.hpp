@@ -10,6 +10,7 @@
 
 #include "numbers.hpp"
 #include "posenc/core/gradient_sites.hpp"
+#include "site_2.hpp"
 
 namespace transposed {
 
@@ -23,10 +24,10 @@ void pulls_back_by_the_transpose(E const& encoding, std::size_t head_dim, std::v
     std::vector<T> units(at.size() * head_dim, T(0.0F));
     for (std::size_t token = 0; token < at.size(); ++token) units[token * head_dim + token % head_dim] = T(1.0F);
     auto q = units, k = units, d_q = units, d_k = units;
-    encoding.encode_queries(numbers::view(q, at.size(), head_dim), at);
-    encoding.encode_keys(numbers::view(k, at.size(), head_dim), at);
-    encoding.pull_back_queries(numbers::view(d_q, at.size(), head_dim), at);
-    encoding.pull_back_keys(numbers::view(d_k, at.size(), head_dim), at);
+    site_2::encode_queries(encoding, numbers::view(q, at.size(), head_dim), at);
+    site_2::encode_keys(encoding, numbers::view(k, at.size(), head_dim), at);
+    site_2::pull_back_queries(encoding, numbers::view(d_q, at.size(), head_dim), at);
+    site_2::pull_back_keys(encoding, numbers::view(d_k, at.size(), head_dim), at);
     for (std::size_t i = 0; i < units.size(); ++i) {
       auto const matrix = i / (head_dim * head_dim), row = i / head_dim % head_dim, column = i % head_dim;
       auto const mirrored = (matrix * head_dim + column) * head_dim + row;

@@ -18,6 +18,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "query_key/transposed.hpp"
 #include "rejects.hpp"
+#include "site_2.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -46,7 +47,7 @@ void expect_encoded(xpos<Layout> const& encoding, std::size_t head_dim, std::siz
   for (bool const is_query : {true, false}) {
     auto y = x;
     auto const view = numbers::view(y, positions.size(), head_dim);
-    is_query ? encoding.encode_queries(view, positions) : encoding.encode_keys(view, positions);
+    is_query ? site_2::encode_queries(encoding, view, positions) : site_2::encode_keys(encoding, view, positions);
     auto const before = numbers::exact(x), after = numbers::exact(y);
     for (std::size_t token = 0; token < positions.size(); ++token) {
       std::vector<oracle::turn> turns;
@@ -95,8 +96,8 @@ TEST(xpos, a_score_is_that_of_rope_faded_by_the_distance_alone) {
     for (std::int64_t const distance : {0, 1, 17, 512, 3000, -40}) {
       for (std::int64_t const start : {0, 1, -50, 2000, -2000, 5000}) {
         auto q_t = q, k_s = k;
-        encoding.encode_queries(numbers::view(q_t, 1, head_dim), std::vector{start + distance});
-        encoding.encode_keys(numbers::view(k_s, 1, head_dim), std::vector{start});
+        site_2::encode_queries(encoding, numbers::view(q_t, 1, head_dim), std::vector{start + distance});
+        site_2::encode_keys(encoding, numbers::view(k_s, 1, head_dim), std::vector{start});
         for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
           auto const at = [&](std::vector<double> const& x, std::size_t i) { return static_cast<long double>(x[2 * pair + i]); };
           auto const [c, s] = oracle::direction_at(static_cast<long double>(distance), static_cast<long double>(f.inv_freq()[pair]));
@@ -119,8 +120,8 @@ TEST(xpos, the_center_is_the_identity_but_for_the_rotation) {
     auto q = x, k = x;
     std::vector<std::int64_t> const positions{0, 0};
     xpos<halves> const encoding(geometric(34, 1e4));
-    encoding.encode_queries(numbers::view(q, 2, 34), positions);
-    encoding.encode_keys(numbers::view(k, 2, 34), positions);
+    site_2::encode_queries(encoding, numbers::view(q, 2, 34), positions);
+    site_2::encode_keys(encoding, numbers::view(k, 2, 34), positions);
     EXPECT_TRUE(numbers::same_bits(q, x));
     EXPECT_TRUE(numbers::same_bits(k, x));
   });
@@ -132,7 +133,8 @@ TEST(xpos, refuses_what_leaves_the_range_of_the_numbers_and_changes_nothing) {
     auto y = x;
     auto const result = message_of([&] {
       std::vector<std::int64_t> const positions{0, position};
-      is_query ? encoding.encode_queries(numbers::view(y, 2, 4), positions) : encoding.encode_keys(numbers::view(y, 2, 4), positions);
+      is_query ? site_2::encode_queries(encoding, numbers::view(y, 2, 4), positions)
+               : site_2::encode_keys(encoding, numbers::view(y, 2, 4), positions);
     });
     EXPECT_TRUE(numbers::same_bits(x, y));
     return result;
@@ -141,12 +143,12 @@ TEST(xpos, refuses_what_leaves_the_range_of_the_numbers_and_changes_nothing) {
   EXPECT_EQ(message(numbers::random<half>(8), 4000, true), of_half + "4000 at token 1, the center being 0 and the attention factor 1");
   EXPECT_EQ(message(numbers::random<half>(8), -4000, false), of_half + "-4000 at token 1, the center being 0 and the attention factor 1");
   EXPECT_EQ(message(numbers::random<bfloat16>(8), 36'000, false),
-            "posenc: xpos_key_rows: gains must stay within 2^-126 to 2^126, the range of float, got position 36000 at token 1, the "
+            "posenc: xpos_query_rows: gains must stay within 2^-126 to 2^126, the range of float, got position 36000 at token 1, the "
             "center being 0 and the attention factor 1");
   auto x = numbers::random<half>(8);
-  EXPECT_NO_THROW(encoding.encode_queries(numbers::view(x, 2, 4), std::vector<std::int64_t>{3900, -3900}));
-  EXPECT_NO_THROW(
-      xpos<halves>(geometric(4, 1e4), {.center = 4000}).encode_queries(numbers::view(x, 2, 4), std::vector<std::int64_t>{7900, 100}));
+  EXPECT_NO_THROW(site_2::encode_queries(encoding, numbers::view(x, 2, 4), std::vector<std::int64_t>{3900, -3900}));
+  EXPECT_NO_THROW(site_2::encode_queries(xpos<halves>(geometric(4, 1e4), {.center = 4000}), numbers::view(x, 2, 4),
+                                         std::vector<std::int64_t>{7900, 100}));
   EXPECT_EQ(message_of([] { xpos<halves>(geometric(4, 1e4), {.gamma = -1}); }), "posenc: xpos: gamma must be finite and positive, got -1");
   EXPECT_EQ(message_of([] { xpos<halves>(geometric(4, 1e4), {.scale_base = 0}); }),
             "posenc: xpos: scale_base must be finite and positive, got 0");
@@ -164,9 +166,9 @@ TEST(xpos, gradients_at_positions_beyond_the_range_are_refused_and_left_alone) {
   auto const before = numbers::random<half>(8);
   auto x = before;
   std::vector<std::int64_t> const far{5000};
-  auto const message = message_of([&] { encoding.encode_queries(numbers::view(x, 1, 8), far); });
-  EXPECT_EQ(message_of([&] { encoding.pull_back_queries(numbers::view(x, 1, 8), far); }), message);
-  EXPECT_EQ(message_of([&] { encoding.pull_back_keys(numbers::view(x, 1, 8), far); }), message);
+  auto const message = message_of([&] { site_2::encode_queries(encoding, numbers::view(x, 1, 8), far); });
+  EXPECT_EQ(message_of([&] { site_2::pull_back_queries(encoding, numbers::view(x, 1, 8), far); }), message);
+  EXPECT_EQ(message_of([&] { site_2::pull_back_keys(encoding, numbers::view(x, 1, 8), far); }), message);
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 

@@ -15,6 +15,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
+#include "site_2.hpp"
 
 namespace {
 
@@ -48,7 +49,7 @@ TEST(yarn_temperature, on_scores_is_the_attention_factor_on_queries_and_keys) {
   std::vector<std::int64_t> const positions{3, 9000};
   auto const score = [&](frequencies const& f, double& magnitude) {
     auto x = numbers::random<double>(2 * dim);
-    rope<halves>(f).encode_queries(numbers::view(x, 2, dim), positions);
+    site_2::encode_queries(rope<halves>(f), numbers::view(x, 2, dim), positions);
     double sum = 0;
     magnitude = 0;
     for (std::size_t i = 0; i < dim; ++i) sum += x[i] * x[dim + i], magnitude += std::abs(x[i] * x[dim + i]);

@@ -22,6 +22,7 @@ struct attention_options {
   std::optional<double> scale = {};     ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
   positions_view query_positions = {};  ///< those of the last keys, of its own sequence where they are packed, if none are given
   positions_view key_positions = {};    ///< 0, 1, ... if none are given, anew in each packed sequence
+  bool keys_are_encoded = false;        ///< k is a cache of keys that earlier steps have encoded: sites 1 and 2 leave it alone
   bool keep_scores = false;
   bool keep_weights = false;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/core/encoding_check.hpp"
@@ -42,6 +43,84 @@ struct attention_workspace {
   std::vector<double> shares;
 };
 
+namespace detail {
+
+/// attention, of what has been checked.
+template <class Q, class K, class V, std::floating_point T, class Encoding>
+attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+                                  prepared_encoding<T, Encoding> const& step, attention_arguments const& given,
+                                  attention_options const& options, attention_workspace<T>& workspace) {
+  auto const& encoding = step.encoding();
+  auto const queries = given.queries, keys = given.keys, heads = given.heads, value_dim = given.value_dim;
+  auto& result = workspace.result;
+  result.outputs.resize(queries * heads * value_dim);
+  result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
+  result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
+  constexpr bool tempers = acts_on_softmax<Encoding>;
+  auto const sink_of = [&]([[maybe_unused]] std::size_t head) -> double {
+    if constexpr (adds_sink<Encoding>) return encoding.sink(head);
+    return no_sink;
+  };
+  result.log_sum_exp.resize(queries * heads);
+  for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = sink_of(i % heads);
+  if (queries == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
+
+  // (1) embeddings, (2) queries and keys, (3) scores
+  score_blocks<T, Encoding> scores(step, given, workspace.blocks);
+  auto const at_keys = [&](auto const& row) { return (row.head * queries + row.query) * keys + row.keys.first; };
+  auto const attend_to = [&](auto const& k_heads, auto const& v_heads, std::size_t kv_head) {
+    for (std::size_t first = 0; first < queries; first += scores.queries()) {
+      bool const sees = scores.compute(q, first, k_heads, kv_head);
+      auto const& block = scores.shape();
+      auto const output_of = [&](auto const& row) { return result.outputs.data() + (row.query * heads + row.head) * value_dim; };
+      if (!sees) {
+        for (std::size_t i = 0; i < block.rows(); ++i) std::fill_n(output_of(scores[i]), value_dim, T{0});
+        continue;
+      }
+      auto const seen = block.seen();
+      auto* const weights = scores.data();
+
+      // (4) softmax
+      workspace.shares.assign(block.rows(), 0);
+      for (std::size_t i = 0; i < block.rows(); ++i) {
+        auto const row = scores[i];
+        if (options.keep_scores) std::ranges::copy(row.scores, result.scores.data() + at_keys(row));
+        auto const e = exponentiate<tempers>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
+          return inverse_temperature_of(encoding, statistics_of(plain, max, row.head, given.query_positions[row.query]));
+        });
+        auto const [log_sum_exp, share] = share_of(e.sum, sink_of(row.head));
+        if (e.numbers != row.scores.data()) std::copy_n(e.numbers, row.scores.size(), row.scores.data());
+        if (!is_finite(e.sum.sum)) scores.clear_hidden(row);
+        result.log_sum_exp[row.query * heads + row.head] = log_sum_exp;
+        workspace.shares[i] = share;
+        std::fill(weights + i * seen, row.scores.data(), T{0});
+        std::fill(row.scores.data() + row.scores.size(), weights + (i + 1) * seen, T{0});
+      }
+
+      workspace.outputs.resize(block.rows() * value_dim);
+      multiply_outputs<T>(workspace.outputs.data(), weights, v_heads, block, workspace.shares.data());
+      for (std::size_t i = 0; i < block.rows(); ++i) {
+        auto const row = scores[i];
+        std::copy_n(workspace.outputs.data() + i * value_dim, value_dim, output_of(row));
+        if (!options.keep_weights) continue;
+        std::ranges::transform(row.scores, result.weights.data() + at_keys(row),
+                               [share = static_cast<T>(workspace.shares[i])](T weight) { return weight == 0 ? T{0} : weight * share; });
+      }
+    }
+  };
+  if (scores.reads_keys() && scores.few()) {
+    attend_to(heads_view<K const>(k), heads_view<V const>(v), 0);
+    return result;
+  }
+  for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
+    attend_to(scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1)), as_computed<T>(workspace.values, v.slice_heads(kv_head, 1)),
+              kv_head);
+  }
+  return result;
+}
+
+}  // namespace detail
+
 /// softmax(scale * q k^T under the encoding) v. T is float, or double where q is; half and bfloat16 are computed with as float.
 ///
 ///     q [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim], any strides
@@ -63,75 +142,22 @@ attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads
   static_assert(detail::encoding_check<Encoding>::passed);
   static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>, "q, k and v are doubles, or none of them");
   auto const given = detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), options);
-  auto const queries = given.queries, keys = given.keys, heads = given.heads, value_dim = given.value_dim;
-  detail::require_heads("attention", encoding, heads);
-  auto& result = workspace.result;
-  result.outputs.resize(queries * heads * value_dim);
-  result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
-  result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
-  constexpr bool tempers = acts_on_softmax<Encoding>;
-  auto const sink_of = [&]([[maybe_unused]] std::size_t head) -> double {
-    if constexpr (adds_sink<Encoding>) return encoding.sink(head);
-    return no_sink;
-  };
-  result.log_sum_exp.resize(queries * heads);
-  for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = sink_of(i % heads);
-  if (queries == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
+  detail::require_heads("attention", encoding, given.heads);
+  prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions, options.keys_are_encoded);
+  return detail::attend(q, k, v, step, given, options, workspace);
+}
 
-  // (1) embeddings, (2) queries and keys, (3) scores
-  detail::score_blocks<T, Encoding> scores(encoding, given, workspace.blocks);
-  auto const at_keys = [&](auto const& row) { return (row.head * queries + row.query) * keys + row.keys.first; };
-  auto const attend = [&](auto const& k_heads, auto const& v_heads, std::size_t kv_head) {
-    for (std::size_t first = 0; first < queries; first += scores.queries()) {
-      bool const sees = scores.compute(q, first, k_heads, kv_head);
-      auto const& block = scores.shape();
-      auto const output_of = [&](auto const& row) { return result.outputs.data() + (row.query * heads + row.head) * value_dim; };
-      if (!sees) {
-        for (std::size_t i = 0; i < block.rows(); ++i) std::fill_n(output_of(scores[i]), value_dim, T{0});
-        continue;
-      }
-      auto const seen = block.seen();
-      auto* const weights = scores.data();
-
-      // (4) softmax
-      workspace.shares.assign(block.rows(), 0);
-      for (std::size_t i = 0; i < block.rows(); ++i) {
-        auto const row = scores[i];
-        if (options.keep_scores) std::ranges::copy(row.scores, result.scores.data() + at_keys(row));
-        auto const e = detail::exponentiate<tempers>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
-          return detail::inverse_temperature_of(encoding, detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
-        });
-        auto const [log_sum_exp, share] = detail::share_of(e.sum, sink_of(row.head));
-        if (e.numbers != row.scores.data()) std::copy_n(e.numbers, row.scores.size(), row.scores.data());
-        if (!is_finite(e.sum.sum)) scores.clear_hidden(row);
-        result.log_sum_exp[row.query * heads + row.head] = log_sum_exp;
-        workspace.shares[i] = share;
-        std::fill(weights + i * seen, row.scores.data(), T{0});
-        std::fill(row.scores.data() + row.scores.size(), weights + (i + 1) * seen, T{0});
-      }
-
-      workspace.outputs.resize(block.rows() * value_dim);
-      detail::multiply_outputs<T>(workspace.outputs.data(), weights, v_heads, block, workspace.shares.data());
-      for (std::size_t i = 0; i < block.rows(); ++i) {
-        auto const row = scores[i];
-        std::copy_n(workspace.outputs.data() + i * value_dim, value_dim, output_of(row));
-        if (!options.keep_weights) continue;
-        std::ranges::transform(row.scores, result.weights.data() + at_keys(row),
-                               [share = static_cast<T>(workspace.shares[i])](T weight) { return weight == 0 ? T{0} : weight * share; });
-      }
-    }
-  };
-  if constexpr (!scores.changes_keys) {
-    if (scores.few()) {
-      attend(heads_view<K const>(k), heads_view<V const>(v), 0);
-      return result;
-    }
-  }
-  for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-    attend(scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1)),
-           detail::as_computed<T>(workspace.values, v.slice_heads(kv_head, 1)), kv_head);
-  }
-  return result;
+/// The same, of an encoding that was prepared for this step: its positions stand in place of the options', which must have none.
+template <class Q, class K, class V, class Encoding>
+attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+                                                   prepared_encoding<arithmetic_t<Q>, Encoding> const& step,
+                                                   attention_options const& options, attention_workspace<arithmetic_t<Q>>& workspace) {
+  using T = arithmetic_t<Q>;
+  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>, "q, k and v are doubles, or none of them");
+  auto const given =
+      detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), detail::options_of(step, options, q.tokens(), k.tokens()));
+  detail::require_heads("attention", step.encoding(), given.heads);
+  return detail::attend(q, k, v, step, given, options, workspace);
 }
 
 /// The same, once.

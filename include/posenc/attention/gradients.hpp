@@ -111,7 +111,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
   static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>> && std::same_as<T, arithmetic_t<D>>,
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
-                "gradients need pull_back_queries and pull_back_keys of an encoding that changes queries and keys: see "
+                "gradients need pull_back_queries and pull_back_keys of what an encoding prepares for queries and keys: see "
                 "pulls_back_queries_and_keys in core/gradient_sites.hpp");
   static_assert(through::scores,
                 "gradients need is_bias or pull_back_scores of an encoding that changes scores: see adds_bias and pulls_back_scores in "
@@ -133,7 +133,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
   heads_view<T> const d_q(result.q.data(), q.shape()), d_k(result.k.data(), k.shape()), d_v(result.v.data(), v.shape());
 
   constexpr bool tempers = acts_on_softmax<Encoding>;
-  detail::score_blocks<T, Encoding> scores(encoding, given, workspace.blocks);
+  prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions, options.keys_are_encoded);
+  detail::score_blocks<T, Encoding> scores(step, given, workspace.blocks);
   auto& d_rows = workspace.d_outputs;
   auto& gradients = workspace.d_scores;
   for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
@@ -208,8 +209,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
 
   // (2) queries and keys
   if constexpr (acts_on_queries_and_keys<Encoding>) {
-    encoding.pull_back_queries(d_q, positions_view(given.query_positions));
-    encoding.pull_back_keys(d_k, positions_view(given.key_positions));
+    step.pull_back_queries(d_q);
+    if (!step.keys_are_encoded()) step.pull_back_keys(d_k);
   }
   return result;
 }

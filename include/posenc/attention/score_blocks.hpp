@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/sites.hpp"
@@ -67,14 +68,20 @@ struct score_memory {
 template <std::floating_point T, class Encoding>
 class score_blocks {
  public:
-  static constexpr bool changes_keys = acts_on_embeddings<Encoding> || acts_on_queries_and_keys<Encoding>;
-
-  score_blocks(Encoding const& encoding, attention_arguments const& given, score_memory<T>& memory)
-      : encoding_(encoding), given_(given), visible_(given.visible, given.query_positions, given.key_positions), memory_(memory) {
+  score_blocks(prepared_encoding<T, Encoding> const& step, attention_arguments const& given, score_memory<T>& memory)
+      : encoding_(step.encoding()),
+        step_(step),
+        given_(given),
+        visible_(given.visible, given.query_positions, given.key_positions),
+        memory_(memory) {
     memory_.ranges.resize(given.queries);
     for (std::size_t t = 0; t < given.queries; ++t) memory_.ranges[t] = visible_.around(t);
   }
 
+  /// Whether keys are read as they lie, since no site changes them.
+  bool reads_keys() const noexcept {
+    return !(acts_on_embeddings<Encoding> || acts_on_queries_and_keys<Encoding>) || step_.keys_are_encoded();
+  }
   /// Whether queries are so few that keys and values are read where they lie, all kv heads at once.
   bool few() const noexcept { return given_.queries * given_.group <= few_rows; }
 
@@ -84,15 +91,11 @@ class score_blocks {
   /// Keys of one kv head, [keys][1][head_dim], with their positions in them.
   template <class K>
   heads_view<T const> encoded_keys(std::vector<T>& numbers, heads_view<K> const& k) const {
-    if constexpr (!changes_keys) {
-      return as_computed<T>(numbers, k);
-    } else {
-      auto const copy = copied<T>(numbers, k);
-      positions_view const positions(given_.key_positions);
-      if constexpr (acts_on_embeddings<Encoding>) encoding_.embed(copy, positions);              // (1) embeddings
-      if constexpr (acts_on_queries_and_keys<Encoding>) encoding_.encode_keys(copy, positions);  // (2) queries and keys
-      return copy;
-    }
+    if (reads_keys()) return as_computed<T>(numbers, k);
+    auto const copy = copied<T>(numbers, k);
+    if constexpr (acts_on_embeddings<Encoding>) encoding_.embed(copy, step_.key_positions());  // (1) embeddings
+    if constexpr (acts_on_queries_and_keys<Encoding>) step_.encode_keys(copy);                 // (2) queries and keys
+    return copy;
   }
 
   /// The block of queries from `first` on, of the heads of k, which are kv heads from `kv_head` on. q: all queries, all heads.
@@ -104,13 +107,13 @@ class score_blocks {
     auto const ranges = std::span<token_range const>(memory_.ranges).subspan(first, count);
     shape_ = {ranges, hull(ranges), k.heads(), given_.group};
     if (shape_.seen() == 0) return false;
-    auto const positions = positions_view(given_.query_positions).subspan(first, count);
+    [[maybe_unused]] auto const positions = step_.query_positions().subspan(first, count);
     memory_.queries.resize(shape_.rows() * given_.head_dim);
     for (std::size_t i = 0; i < k.heads(); ++i) {
       auto const part = q.slice_tokens(first, count).slice_heads((kv_head + i) * given_.group, given_.group);
       auto const copy = copied<T>(memory_.queries.data() + i * shape_.rows_of_head() * given_.head_dim, part);
-      if constexpr (acts_on_embeddings<Encoding>) encoding_.embed(copy, positions);                 // (1) embeddings
-      if constexpr (acts_on_queries_and_keys<Encoding>) encoding_.encode_queries(copy, positions);  // (2) queries and keys
+      if constexpr (acts_on_embeddings<Encoding>) encoding_.embed(copy, positions);         // (1) embeddings
+      if constexpr (acts_on_queries_and_keys<Encoding>) step_.encode_queries(copy, first);  // (2) queries and keys
     }
     if (memory_.scores.empty() || memory_.scores.size() < shape_.rows() * shape_.seen()) memory_.scores.resize(largest_block(k.heads()));
     multiply_scores<T, K>(memory_.scores.data(), static_cast<T>(given_.scale), memory_.queries.data(), k, shape_);
@@ -159,6 +162,7 @@ class score_blocks {
   }
 
   Encoding const& encoding_;
+  prepared_encoding<T, Encoding> const& step_;
   attention_arguments const& given_;
   visible_keys visible_;
   score_memory<T>& memory_;

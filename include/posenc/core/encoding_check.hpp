@@ -18,8 +18,9 @@ namespace detail {
 
 /// The names that the sites know.
 struct site_names {
-  char embed, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink;
-  char heads, serves_fewer_heads, pull_back_queries, pull_back_keys, pull_back_scores, is_bias;
+  char embed, prepare, adjust_scores, inverse_temperature, sink;
+  char heads, serves_fewer_heads, pull_back_scores, is_bias;
+  char encode_queries, encode_keys, pull_back_queries, pull_back_keys;  // of what is prepared
 };
 
 /// A name that E has too is ambiguous here, whatever it stands for: a template, several functions, a number, something private.
@@ -40,17 +41,6 @@ template <class E>
   requires(!std::is_class_v<E> || std::is_final_v<E>)
 struct child_of<E> {};
 
-template <class E>
-concept encodes_queries = requires(E const& e, heads_view<float> const q, heads_view<double> const q_in_double, positions_view const p) {
-  e.encode_queries(q, p);
-  e.encode_queries(q_in_double, p);
-};
-template <class E>
-concept pulls_back_queries = requires(E const& e, heads_view<float> const d, heads_view<double> const d_in_double, positions_view const p) {
-  e.pull_back_queries(d, p);
-  e.pull_back_queries(d_in_double, p);
-};
-
 template <class Named, class E>
 concept a_base = std::is_base_of_v<Named, E>;
 
@@ -61,11 +51,15 @@ concept has_embed = acts_on_embeddings<E> ||
     (!requires { &with_site_names<E>::embed; } && !requires { requires a_base<typename child_of<E>::embed, E>; }) ||
     requires { &E::embed; } || requires { &E::template embed<float>; };
 template <class E>
-concept has_encode_queries = encodes_queries<E> ||
+concept has_prepare = (prepares<E, float> && prepares<E, double>) ||
+    (!requires { &with_site_names<E>::prepare; } && !requires { requires a_base<typename child_of<E>::prepare, E>; }) ||
+    requires { &E::prepare; } || requires { &E::template prepare<float>; };
+template <class E>
+concept has_encode_queries = encodes_queries<E, float> ||
     (!requires { &with_site_names<E>::encode_queries; } && !requires { requires a_base<typename child_of<E>::encode_queries, E>; }) ||
     requires { &E::encode_queries; } || requires { &E::template encode_queries<float>; };
 template <class E>
-concept has_encode_keys = acts_on_queries_and_keys<E> ||
+concept has_encode_keys = encodes_keys<E, float> ||
     (!requires { &with_site_names<E>::encode_keys; } && !requires { requires a_base<typename child_of<E>::encode_keys, E>; }) ||
     requires { &E::encode_keys; } || requires { &E::template encode_keys<float>; };
 template <class E>
@@ -91,11 +85,11 @@ concept has_serves_fewer_heads = may_serve_fewer_heads<E> ||
      !requires { requires a_base<typename child_of<E>::serves_fewer_heads, E>; }) ||
     requires { &E::serves_fewer_heads; };
 template <class E>
-concept has_pull_back_queries = pulls_back_queries<E> ||
+concept has_pull_back_queries = pulls_back_queries<E, float> ||
     (!requires { &with_site_names<E>::pull_back_queries; } && !requires { requires a_base<typename child_of<E>::pull_back_queries, E>; }) ||
     requires { &E::pull_back_queries; } || requires { &E::template pull_back_queries<float>; };
 template <class E>
-concept has_pull_back_keys = pulls_back_queries_and_keys<E> ||
+concept has_pull_back_keys = pulls_back_keys<E, float> ||
     (!requires { &with_site_names<E>::pull_back_keys; } && !requires { requires a_base<typename child_of<E>::pull_back_keys, E>; }) ||
     requires { &E::pull_back_keys; } || requires { &E::template pull_back_keys<float>; };
 template <class E>
@@ -109,28 +103,53 @@ concept has_is_bias = adds_bias<E> ||
 
 // clang-format on
 
+/// Compiles for what prepare<T> may return.
+template <class P, class T>
+struct prepared_check {
+  static_assert(
+      encodes_queries<P, T>,
+      "posenc: what prepare returns must have encode_queries: void encode_queries(heads_view<T> q, std::size_t first_token) const");
+  static_assert(encodes_keys<P, T> || !encodes_queries<P, T>,
+                "posenc: what prepare returns must have encode_keys: void encode_keys(heads_view<T> k, std::size_t first_token) const");
+  static constexpr bool pulls_back = has_pull_back_queries<P> || has_pull_back_keys<P>;
+  static_assert(!pulls_back || pulls_back_queries<P, T>,
+                "posenc: pull_back_queries of what prepare returns must be: void pull_back_queries(heads_view<T> d, std::size_t "
+                "first_token) const, beside pull_back_keys");
+  static_assert(!pulls_back || pulls_back_keys<P, T> || !pulls_back_queries<P, T>,
+                "posenc: pull_back_keys of what prepare returns must be: void pull_back_keys(heads_view<T> d, std::size_t first_token) "
+                "const, beside pull_back_queries");
+
+  static constexpr bool passed = true;
+};
+
+template <class E>
+consteval bool check_prepared() {
+  if constexpr (prepares<E, float> && prepares<E, double>) {
+    return prepared_check<prepared_t<E, float>, float>::passed && prepared_check<prepared_t<E, double>, double>::passed;
+  }
+  return true;
+}
+
 /// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the sites can call. It stands first wherever
 /// an encoding is asked for: a constraint of a template would be reported in many lines, and none would name the function.
 ///
 ///     static_assert(detail::encoding_check<E>::passed);
 template <class E>
 struct encoding_check {
-  static constexpr bool encodes = has_encode_queries<E> || has_encode_keys<E>,
-                        pulls_back = has_pull_back_queries<E> || has_pull_back_keys<E>;
+  static constexpr bool encodes =
+      has_prepare<E> || has_encode_queries<E> || has_encode_keys<E> || has_pull_back_queries<E> || has_pull_back_keys<E>;
 
   static_assert(
       positional_encoding<E> || has_embed<E> || encodes || has_adjust_scores<E> || has_inverse_temperature<E> || has_sink<E>,
-      "posenc: this type acts nowhere: an encoding must have embed (site 1), encode_queries and encode_keys (2), adjust_scores (3), "
-      "inverse_temperature or sink (4)");
+      "posenc: this type acts nowhere: an encoding must have embed (site 1), prepare (2), adjust_scores (3), inverse_temperature or sink "
+      "(4)");
   static_assert(!says_it_is_nowhere<E> || sites_of<E> == 0, "posenc: is_nowhere must not be true of an encoding that acts at a site");
   static_assert(!has_embed<E> || acts_on_embeddings<E>,
                 "posenc: embed must be: void embed(heads_view<T> x, positions_view positions) const, for T = float and T = double");
-  static_assert(!encodes || encodes_queries<E>,
-                "posenc: encode_queries must be: void encode_queries(heads_view<T> q, positions_view positions) const, for T = float and "
-                "T = double, beside encode_keys");
-  static_assert(!encodes_queries<E> || acts_on_queries_and_keys<E>,
-                "posenc: encode_keys must be: void encode_keys(heads_view<T> k, positions_view positions) const, for T = float and "
-                "T = double, beside encode_queries");
+  static_assert(!encodes || (prepares<E, float> && prepares<E, double>),
+                "posenc: prepare must be: template <class T> auto prepare(positions_view positions) const, for T = float and T = double, "
+                "which returns what has encode_queries and encode_keys");
+  static_assert(check_prepared<E>());
   static_assert(!has_adjust_scores<E> || acts_on_scores<E>,
                 "posenc: adjust_scores must be: void adjust_scores(score_row<T> row) const, for T = float and T = double");
   static_assert(!has_inverse_temperature<E> || acts_on_softmax<E>,
@@ -140,12 +159,6 @@ struct encoding_check {
   static_assert(!has_serves_fewer_heads<E> || (has_heads<E> && requires { typename std::bool_constant<E::serves_fewer_heads>; }),
                 "posenc: serves_fewer_heads must be: static constexpr bool serves_fewer_heads, beside heads");
 
-  static_assert(!pulls_back || pulls_back_queries<E>,
-                "posenc: pull_back_queries must be: void pull_back_queries(heads_view<T> d, positions_view positions) const, for T = float "
-                "and T = double, beside pull_back_keys");
-  static_assert(!pulls_back_queries<E> || pulls_back_queries_and_keys<E> || (encodes && !acts_on_queries_and_keys<E>),
-                "posenc: pull_back_keys must be: void pull_back_keys(heads_view<T> d, positions_view positions) const, for T = float and "
-                "T = double, beside pull_back_queries, encode_queries and encode_keys");
   static_assert(!has_pull_back_scores<E> || pulls_back_scores<E> || (has_adjust_scores<E> && !acts_on_scores<E>),
                 "posenc: pull_back_scores must be: void pull_back_scores(score_row<T const> before, std::span<T> d_scores, std::span<T> "
                 "d_query) const, for T = float and T = double, beside adjust_scores");

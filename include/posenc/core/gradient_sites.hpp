@@ -19,18 +19,26 @@ namespace posenc::inline POSENC_TARGET {
 
 // clang-format off
 
-/// (2) Turns gradients with respect to the encoded vectors into those with respect to the vectors before, in place, [tokens][heads][head_dim],
-/// by the same positions: d -> J^T d, J being the Jacobian of encode_queries and of encode_keys. Encodings here are linear, J is the
+namespace detail {
+
+template <class P, class T>
+concept pulls_back_queries = requires(P const& prepared, heads_view<T> const d, std::size_t first) { prepared.pull_back_queries(d, first); };
+template <class P, class T>
+concept pulls_back_keys = requires(P const& prepared, heads_view<T> const d, std::size_t first) { prepared.pull_back_keys(d, first); };
+template <class P, class T>
+concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
+
+}  // namespace detail
+
+/// (2) What is prepared also turns gradients with respect to the encoded vectors into those with respect to the vectors before, in place,
+/// [tokens][heads][head_dim]: d -> J^T d, J being the Jacobian of encode_queries and of encode_keys. Encodings here are linear: J is the
 /// matrix itself.
+///
+///     prepared.pull_back_queries(d, first_token);
+///     prepared.pull_back_keys(d, first_token);
 template <class E>
-concept pulls_back_queries_and_keys =
-    acts_on_queries_and_keys<E> &&
-    requires(E const& e, heads_view<float> const d, heads_view<double> const d_in_double, positions_view const positions) {
-      e.pull_back_queries(d, positions);
-      e.pull_back_queries(d_in_double, positions);
-      e.pull_back_keys(d, positions);
-      e.pull_back_keys(d_in_double, positions);
-    };
+concept pulls_back_queries_and_keys = acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
+                                      detail::pulls_back<detail::prepared_t<E, double>, double>;
 
 /// (3) Only adds to scores, and what depends on neither queries nor scores: `static constexpr bool is_bias = true`.
 template <class E>

@@ -39,6 +39,56 @@ double inverse_temperature_of([[maybe_unused]] E const& e, [[maybe_unused]] row_
 
 }  // namespace detail
 
+namespace detail {
+
+/// What the encodings of a scheme that act on queries and keys have prepared, one after the other.
+template <class... Prepared>
+class prepared_scheme {
+ public:
+  static constexpr bool wraps_encodings = true;  ///< it has functions where they have
+
+  explicit prepared_scheme(std::tuple<Prepared...>&& prepared) : prepared_(std::move(prepared)) {}
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
+    std::apply([&](auto const&... each) { (each.encode_queries(q, first_token), ...); }, prepared_);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
+    std::apply([&](auto const&... each) { (each.encode_keys(k, first_token), ...); }, prepared_);
+  }
+
+  /// Gradients, from the last to the first.
+  template <class T>
+  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const requires(detail::pulls_back<Prepared, T>&&...) {
+    for_each_reversed([&](auto const& each) { each.pull_back_queries(d, first_token); });
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const requires(detail::pulls_back<Prepared, T>&&...) {
+    for_each_reversed([&](auto const& each) { each.pull_back_keys(d, first_token); });
+  }
+
+ private:
+  void for_each_reversed(auto&& act) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (act(std::get<sizeof...(I) - 1 - I>(prepared_)), ...); }
+    (std::index_sequence_for<Prepared...>());
+  }
+
+  std::tuple<Prepared...> prepared_;
+};
+
+/// A tuple of what an encoding prepares, empty if it does not act on queries and keys.
+template <class T, class E>
+auto prepared_by([[maybe_unused]] E const& e, [[maybe_unused]] positions_view positions) {
+  if constexpr (acts_on_queries_and_keys<E>) {
+    return std::tuple<prepared_t<E, T>>(e.template prepare<T>(positions));
+  } else {
+    return std::tuple<>();
+  }
+}
+
+}  // namespace detail
+
 /// scheme{rope<halves>(...), adaptive_temperature{}}: at every site those act that can, in the order given; inverse temperatures
 /// multiply. A scheme is itself an encoding, at the sites where one of them acts, so schemes nest.
 /// Gradients get through a site if they get through each that acts there.
@@ -46,7 +96,6 @@ template <class... Encodings>
 class scheme {
   static_assert((detail::encoding_check<Encodings>::passed && ...));
   static constexpr bool encodes = (acts_on_queries_and_keys<Encodings> || ...), adjusts = (acts_on_scores<Encodings> || ...);
-  static constexpr bool encoding_pulls_back = encodes && (detail::lets_through<Encodings>::queries_and_keys && ...);
   static constexpr bool adjusting_pulls_back = adjusts && (detail::lets_through<Encodings>::scores && ...);
 
  public:
@@ -63,16 +112,9 @@ class scheme {
     });
   }
   template <class T>
-  void encode_queries(heads_view<T> const& q, positions_view positions) const requires(encodes) {
-    for_each([&]<class E>(E const& e) {
-      if constexpr (acts_on_queries_and_keys<E>) e.encode_queries(q, positions);
-    });
-  }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, positions_view positions) const requires(encodes) {
-    for_each([&]<class E>(E const& e) {
-      if constexpr (acts_on_queries_and_keys<E>) e.encode_keys(k, positions);
-    });
+  auto prepare(positions_view positions) const requires(encodes) {
+    return std::apply([&](auto const&... e) { return detail::prepared_scheme(std::tuple_cat(detail::prepared_by<T>(e, positions)...)); },
+                      encodings_);
   }
   template <class T>
   void adjust_scores(score_row<T> const& row) const requires(adjusts) {
@@ -100,19 +142,7 @@ class scheme {
     for_each([&](auto const& e) { detail::require_heads(function, e, count); });
   }
 
-  /// Gradients, back through the encodings of a site from the last to the first.
-  template <class T>
-  void pull_back_queries(heads_view<T> const& d, positions_view positions) const requires(encoding_pulls_back) {
-    for_each_reversed([&]<class E>(E const& e) {
-      if constexpr (acts_on_queries_and_keys<E>) e.pull_back_queries(d, positions);
-    });
-  }
-  template <class T>
-  void pull_back_keys(heads_view<T> const& d, positions_view positions) const requires(encoding_pulls_back) {
-    for_each_reversed([&]<class E>(E const& e) {
-      if constexpr (acts_on_queries_and_keys<E>) e.pull_back_keys(d, positions);
-    });
-  }
+  /// Gradients, back through the encodings from the last to the first.
   template <class T>
   void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const
       requires(adjusting_pulls_back) {
@@ -120,10 +150,6 @@ class scheme {
   }
 
  private:
-  void for_each_reversed(auto&& act) const {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (act(std::get<sizeof...(I) - 1 - I>(encodings_)), ...); }
-    (std::index_sequence_for<Encodings...>());
-  }
   void for_each(auto&& act) const {
     std::apply([&](auto const&... e) { (act(e), ...); }, encodings_);
   }

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
+#include <utility>
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
@@ -31,15 +32,33 @@ concept acts_on_embeddings =
       e.embed(x_in_double, positions);
     };
 
-/// (2) Changes queries and keys in place, [tokens][heads][head_dim], each by the position of its token.
+namespace detail {
+
+template <class E, class T>
+concept prepares = requires(E const& e, positions_view const positions) { e.template prepare<T>(positions); };
+
+/// What an encoding of site 2 has prepared, to compute with in T.
+template <class E, class T>
+using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positions_view()));
+
+template <class P, class T>
+concept encodes_queries = requires(P const& prepared, heads_view<T> const q, std::size_t first) { prepared.encode_queries(q, first); };
+template <class P, class T>
+concept encodes_keys = requires(P const& prepared, heads_view<T> const k, std::size_t first) { prepared.encode_keys(k, first); };
+
+template <class E, class T>
+concept prepares_queries_and_keys = prepares<E, T> && encodes_queries<prepared_t<E, T>, T> && encodes_keys<prepared_t<E, T>, T>;
+
+}  // namespace detail
+
+/// (2) prepare<T>(positions) makes, once, what positions alone decide: a value, which then encodes queries and keys in place, whole or by
+/// ranges of tokens, for every head, block and layer. T is float, or double to encode doubles.
+///
+///     auto const prepared = e.template prepare<T>(positions);      once a step; positions need not outlive the call
+///     prepared.encode_queries(q, first_token);                     token i of q, [tokens][heads][head_dim], by positions[first_token + i]
+///     prepared.encode_keys(k, first_token);
 template <class E>
-concept acts_on_queries_and_keys =
-    requires(E const& e, heads_view<float> const x, heads_view<double> const x_in_double, positions_view const positions) {
-      e.encode_queries(x, positions);
-      e.encode_queries(x_in_double, positions);
-      e.encode_keys(x, positions);
-      e.encode_keys(x_in_double, positions);
-    };
+concept acts_on_queries_and_keys = detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
 /// (3) Changes a row of scores in place, before the mask.
 template <class E>

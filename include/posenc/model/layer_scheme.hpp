@@ -16,6 +16,25 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+namespace detail {
+
+/// The rotations of a layer at the positions of a step.
+template <class Real>
+struct prepared_layer {
+  std::vector<std::variant<prepared_rotation<halves, Real>, prepared_rotation<interleaved, Real>>> rotations;
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
+    for (auto const& one : rotations) std::visit([&](auto const& r) { r.encode_queries(q, first_token); }, one);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
+    encode_queries(k, first_token);
+  }
+};
+
+}  // namespace detail
+
 /// The rotation, ALiBi, score cap, temperature and softmax factor of a layer at a length of the sequence, each at its site; positions of
 /// text, the same on all axes. Window and chunk are the mask's to keep; sinks, which a model learns, are attention_sinks beside this in
 /// a scheme.
@@ -36,13 +55,12 @@ class layer_scheme {
     if (layer.alibi) alibi_.emplace(layer.alibi->heads, layer.alibi->max_bias);
   }
 
-  template <class T>
-  void encode_queries(heads_view<T> const& q, positions_view positions) const {
-    for (auto const& one : ropes_) std::visit([&](auto const& r) { r.encode_queries(q, positions); }, one);
-  }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, positions_view positions) const {
-    encode_queries(k, positions);
+  template <class T = float>
+  detail::prepared_layer<T> prepare(positions_view positions) const {
+    detail::prepared_layer<T> prepared;
+    for (auto const& one : ropes_)
+      std::visit([&](auto const& r) { prepared.rotations.emplace_back(r.template prepare<T>(positions)); }, one);
+    return prepared;
   }
   template <class T>
   void adjust_scores(score_row<T> const& row) const {

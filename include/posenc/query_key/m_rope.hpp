@@ -12,11 +12,11 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/rotation/axis_position_builder.hpp"
 #include "posenc/rotation/axis_positions.hpp"
 #include "posenc/rotation/axis_rows.hpp"
 #include "posenc/rotation/pair_axes.hpp"
-#include "posenc/rotation/rotate.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -29,7 +29,6 @@ namespace posenc::inline POSENC_TARGET {
 ///     m_rope<halves>(geometric(128, 1e6), contiguous_axes(sections), prompt.positions(), prompt.rope_delta())           Qwen2-VL
 ///
 /// <q_t, k_s> depends on the differences of their positions on each axis alone, not on t - s.
-/// Makes the rows at every call: an engine makes them once a step, by axis_rows, and calls rotate itself.
 /// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every axis that a pair has, and delta is
 /// finite.
 template <pair_layout Layout = halves, built_position P = std::int64_t>
@@ -48,25 +47,10 @@ class m_rope {
   pair_axes const& axes() const noexcept { return axes_; }
   axis_positions<P> const& positions() const noexcept { return positions_; }
 
-  /// Site 2, in place. x: [tokens][heads][head_dim], one index a token, in any order. Throws as rotate does, and at an index that is
-  /// negative or leaves int64 with delta, before anything is changed.
-  template <class T>
-  void encode_queries(heads_view<T> const& q, positions_view indices) const {
-    rotate<Layout>(q, axis_rows<arithmetic_t<T>>(frequencies_, axes_, at(indices)), block_);
-  }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, positions_view indices) const {
-    encode_queries(k, indices);
-  }
-
-  /// Gradients with respect to what was encoded to those of what it was made of; throws as above.
-  template <class T>
-  void pull_back_queries(heads_view<T> const& d, positions_view indices) const {
-    rotate<Layout>(d, axis_rows<arithmetic_t<T>>(frequencies_, axes_, at(indices)).transpose(), block_);
-  }
-  template <class T>
-  void pull_back_keys(heads_view<T> const& d, positions_view indices) const {
-    pull_back_queries(d, indices);
+  /// Site 2: one row an index, in any order. Throws std::invalid_argument at an index that is negative or leaves int64 with delta.
+  template <std::floating_point Real = float>
+  prepared_rotation<Layout, Real> prepare(positions_view indices) const {
+    return prepared_rotation<Layout, Real>(axis_rows<Real>(frequencies_, axes_, at(indices)), block_);
   }
 
  private:

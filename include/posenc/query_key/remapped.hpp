@@ -21,14 +21,41 @@ concept position_map = requires(M const& map, std::int64_t position) {
   { map(position) } -> std::signed_integral;
 };
 
+namespace detail {
+
+/// What is prepared for queries where one map puts them, and for keys where another does.
+template <class Prepared>
+struct prepared_remap {
+  static constexpr bool wraps_encodings = true;  ///< it has functions where Prepared has
+  Prepared of_queries, of_keys;
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
+    of_queries.encode_queries(q, first_token);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
+    of_keys.encode_keys(k, first_token);
+  }
+  template <class T>
+  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const requires(pulls_back<Prepared, T>) {
+    of_queries.pull_back_queries(d, first_token);
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const requires(pulls_back<Prepared, T>) {
+    of_keys.pull_back_keys(d, first_token);
+  }
+};
+
+}  // namespace detail
+
 /// Site 2: `inner` at query_map(t) and key_map(s). A prompt that is squashed into the context a model was trained for, or moved:
 ///
 ///     remapped(rope<halves>(f), [](std::int64_t t) { return t / 4; }, [](std::int64_t s) { return s / 4; })
 ///     remapped(rope<halves>(f), [](std::int64_t t) { return t; }, [](std::int64_t s) { return s < 100 ? s + shift : s; })
 ///
 /// Each key has one position, whatever the query: distances as ReRoPE and Self-Extend clip them are distance_remapping's.
-/// A map must answer the same position in the same way each time. Where it throws, nothing has been changed. Attention must have as many
-/// heads as inner.
+/// A map must answer the same position in the same way each time. Attention must have as many heads as inner.
 template <class Inner, position_map QueryMap, position_map KeyMap>
 class remapped {
   static_assert(detail::encoding_check<Inner>::passed);
@@ -46,24 +73,11 @@ class remapped {
   /// Throws std::invalid_argument, in the name of a function, where inner is not of so many heads.
   void require_heads(char const* function, std::size_t count) const { detail::require_heads(function, inner_, count); }
 
-  /// In place. x: [tokens][heads][head_dim], one position a token. Throws as inner does, before anything is changed.
-  template <class T>
-  void encode_queries(heads_view<T> const& q, positions_view positions) const {
-    inner_.encode_queries(q, positions_view(mapped(query_map_, positions)));
-  }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, positions_view positions) const {
-    inner_.encode_keys(k, positions_view(mapped(key_map_, positions)));
-  }
-
-  /// Gradients with respect to what was encoded to those of what it was made of, where inner can.
-  template <class T, pulls_back_queries_and_keys = Inner>
-  void pull_back_queries(heads_view<T> const& d, positions_view positions) const {
-    inner_.pull_back_queries(d, positions_view(mapped(query_map_, positions)));
-  }
-  template <class T, pulls_back_queries_and_keys = Inner>
-  void pull_back_keys(heads_view<T> const& d, positions_view positions) const {
-    inner_.pull_back_keys(d, positions_view(mapped(key_map_, positions)));
+  /// Throws as inner does, or a map.
+  template <class T = float>
+  detail::prepared_remap<detail::prepared_t<Inner, T>> prepare(positions_view positions) const {
+    return {inner_.template prepare<T>(positions_view(mapped(query_map_, positions))),
+            inner_.template prepare<T>(positions_view(mapped(key_map_, positions)))};
   }
 
  private:
@@ -82,8 +96,14 @@ class remapped {
 namespace detail {
 
 struct acting_on_queries_and_keys {
-  void encode_queries(auto const&, positions_view) const {}
-  void encode_keys(auto const&, positions_view) const {}
+  struct prepared {
+    void encode_queries(auto const&, std::size_t) const {}
+    void encode_keys(auto const&, std::size_t) const {}
+  };
+  template <class>
+  prepared prepare(positions_view) const {
+    return {};
+  }
 };
 using position_function = std::int64_t (*)(std::int64_t);
 

@@ -1,6 +1,7 @@
 // Rotary position embeddings: queries and keys are rotated by their positions, so that <q_t, k_s> depends on t - s alone.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <utility>
 
@@ -10,8 +11,8 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/rotate.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -21,8 +22,6 @@ namespace posenc::inline POSENC_TARGET {
 ///     rope<interleaved>(geometric(64, 1e4))                          GPT-J: the first 64 of 256 dims
 ///     rope<halves>(truncated(geometric(512, 1e6), 0.25))             Gemma 4's global layers
 ///     rope<interleaved>(geometric(64, 1e4), rotary_block::last())    DeepSeek: the last 64 dims
-///
-/// Makes the rows at every call: an engine makes them once a step and calls rotate itself.
 template <pair_layout Layout = halves>
 class rope {
  public:
@@ -30,24 +29,10 @@ class rope {
 
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
 
-  /// Site 2, in place. x: [tokens][heads][head_dim], one position a token. Throws as rotate does, before anything is changed.
-  template <class T>
-  void encode_queries(heads_view<T> const& q, positions_view positions) const {
-    rotate<Layout>(q, cos_sin_rows<arithmetic_t<T>>(frequencies_, positions), block_);
-  }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, positions_view positions) const {
-    encode_queries(k, positions);
-  }
-
-  /// Gradients with respect to what was encoded to those of what it was made of: turned back, times the attention factor once more.
-  template <class T>
-  void pull_back_queries(heads_view<T> const& d, positions_view positions) const {
-    rotate<Layout>(d, cos_sin_rows<arithmetic_t<T>>(frequencies_, positions).transpose(), block_);
-  }
-  template <class T>
-  void pull_back_keys(heads_view<T> const& d, positions_view positions) const {
-    pull_back_queries(d, positions);
+  /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as cos_sin_rows does.
+  template <std::floating_point Real = float>
+  prepared_rotation<Layout, Real> prepare(position_range auto const& positions) const {
+    return prepared_rotation<Layout, Real>(cos_sin_rows<Real>(frequencies_, positions), block_);
   }
 
  private:

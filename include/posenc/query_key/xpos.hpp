@@ -2,17 +2,76 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/half.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/rotate.hpp"
+#include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/rotation/xpos_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+/// What xpos prepares: rows for queries and rows for keys, as prepared_rotation has them.
+/// In half, gains have less room than in float: encoding throws std::invalid_argument, before anything is changed, at a position where
+/// one is beyond 2^-14 to 2^14, which is from the center 3'900 positions. Within it, vectors times a gain may still be too large for half.
+template <pair_layout Layout, std::floating_point Real>
+class prepared_xpos {
+ public:
+  prepared_xpos(frequencies const& f, positions_view positions, xpos_decay const& decay, rotary_block block)
+      : queries_(xpos_query_rows<Real>(f, positions, decay), block),
+        keys_(xpos_key_rows<Real>(f, positions, decay), block),
+        positions_(positions.begin(), positions.end()),
+        frequencies_(f),
+        decay_(decay) {}
+
+  cos_sin_rows<Real> const& query_rows() const noexcept { return queries_.rows(); }
+  cos_sin_rows<Real> const& key_rows() const noexcept { return keys_.rows(); }
+  std::size_t tokens() const noexcept { return positions_.size(); }
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
+    require_stored_gains<T>(first_token, q.tokens(), 1);
+    queries_.encode_queries(q, first_token);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
+    require_stored_gains<T>(first_token, k.tokens(), -1);
+    keys_.encode_keys(k, first_token);
+  }
+
+  /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the inputs: rotated back, by the same gain.
+  template <class T>
+  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
+    require_stored_gains<T>(first_token, d.tokens(), 1);
+    queries_.pull_back_queries(d, first_token);
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
+    require_stored_gains<T>(first_token, d.tokens(), -1);
+    keys_.pull_back_keys(d, first_token);
+  }
+
+ private:
+  template <class T>
+  void require_stored_gains(std::size_t first, std::size_t tokens, [[maybe_unused]] double sign) const {
+    if constexpr (std::same_as<storage_format_t<T>, half>) {
+      if (first > positions_.size() || tokens > positions_.size() - first) return;  // refused by the rotation
+      detail::require_gains("xpos", "half", 14, std::span(positions_).subspan(first, tokens), decay_, sign, frequencies_);
+    }
+  }
+
+  prepared_rotation<Layout, Real> queries_, keys_;
+  std::vector<std::int64_t> positions_;
+  frequencies frequencies_;
+  xpos_decay decay_;
+};
 
 /// xPos [Sun 2022, 3.2]: q_t -> zeta^((t - c) / b) R_t q_t, k_s -> zeta^(-(s - c) / b) R_s k_s, pair by pair; zeta, b and c are those of
 /// xpos_decay. The score of pair i is RoPE's times zeta_i^((t - s) / b): it depends on t - s alone, and grows where s is after t.
@@ -20,7 +79,6 @@ namespace posenc::inline POSENC_TARGET {
 ///     xpos<interleaved>(geometric(64, 1e4))                               torchscale
 ///     xpos<interleaved>(geometric(64, 1e4), {.center = length / 2})       what half needs of a long sequence
 ///
-/// Makes the rows at every call: an engine makes them once a step, by xpos_query_rows and xpos_key_rows, and calls rotate itself.
 /// Throws std::invalid_argument unless gamma and scale_base are finite and positive.
 template <pair_layout Layout = halves>
 class xpos {
@@ -33,40 +91,13 @@ class xpos {
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
   xpos_decay const& decay() const noexcept { return decay_; }
 
-  /// Site 2, in place. x: [tokens][heads][head_dim], one position a token. Throws as rotate does, and at a position where a gain leaves
-  /// the range of the numbers that are stored, before anything is changed: from the center 3'900 positions for half, 35'000 for float
-  /// and bfloat16. Within it, numbers of a gained magnitude may still be too large for half.
-  template <class T>
-  void encode_queries(heads_view<T> const& q, positions_view positions) const {
-    require_stored_gains<T>(positions, 1);
-    rotate<Layout>(q, xpos_query_rows<arithmetic_t<T>>(frequencies_, positions, decay_), block_);
-  }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, positions_view positions) const {
-    require_stored_gains<T>(positions, -1);
-    rotate<Layout>(k, xpos_key_rows<arithmetic_t<T>>(frequencies_, positions, decay_), block_);
-  }
-
-  /// Gradients with respect to what was encoded to those of what it was made of: turned back, and of the same gain; throws as above.
-  template <class T>
-  void pull_back_queries(heads_view<T> const& d, positions_view positions) const {
-    require_stored_gains<T>(positions, 1);
-    rotate<Layout>(d, xpos_query_rows<arithmetic_t<T>>(frequencies_, positions, decay_).transpose(), block_);
-  }
-  template <class T>
-  void pull_back_keys(heads_view<T> const& d, positions_view positions) const {
-    require_stored_gains<T>(positions, -1);
-    rotate<Layout>(d, xpos_key_rows<arithmetic_t<T>>(frequencies_, positions, decay_).transpose(), block_);
+  /// Site 2. Throws std::invalid_argument at a position where a gain leaves the range of floats, 35'000 positions from the center.
+  template <std::floating_point Real = float>
+  prepared_xpos<Layout, Real> prepare(positions_view positions) const {
+    return prepared_xpos<Layout, Real>(frequencies_, positions, decay_, block_);
   }
 
  private:
-  template <class T>
-  void require_stored_gains(positions_view positions, [[maybe_unused]] double sign) const {
-    if constexpr (std::same_as<storage_format_t<T>, half>) {
-      detail::require_gains("xpos", "half", 14, positions, decay_, sign, frequencies_);
-    }
-  }
-
   posenc::frequencies frequencies_;
   xpos_decay decay_;
   rotary_block block_;

@@ -1,5 +1,5 @@
-// posenc: pull_back_keys must be: void pull_back_keys(heads_view<T> d, positions_view positions) const, for T = float and T = double,
-// beside pull_back_queries, encode_queries and encode_keys
+// posenc: prepare must be: template <class T> auto prepare(positions_view positions) const, for T = float and T = double, which returns
+// what has encode_queries and encode_keys
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

@@ -1,0 +1,109 @@
+// An encoding at the positions of one step: what positions alone decide, made once for every head, block and layer.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "posenc/attention/arguments.hpp"
+#include "posenc/core/encoding_check.hpp"
+#include "posenc/core/positions.hpp"
+#include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// An encoding at the positions of the queries and keys of one step, to attend with in T: float, or double to encode doubles.
+///
+///     prepared_encoding<float, decltype(encoding)> const step(encoding, query_positions, key_positions);
+///     for (each layer) attention(q, k, v, step, options);
+///
+/// Prepares one row a key; queries whose positions are the last of the keys', as a causal step has them, use those. For keys that a cache
+/// holds encoded, none is prepared. The encoding must outlive it; the positions need not. Immutable, so threads may share it.
+/// Throws std::invalid_argument where the encoding does.
+template <std::floating_point T, class Encoding>
+class prepared_encoding {
+  static_assert(detail::encoding_check<Encoding>::passed);
+  static constexpr bool rotates = acts_on_queries_and_keys<Encoding>;
+
+ public:
+  prepared_encoding(Encoding const& encoding, positions_view query_positions, positions_view key_positions, bool keys_are_encoded = false)
+      : encoding_(encoding),
+        query_positions_(query_positions.begin(), query_positions.end()),
+        key_positions_(key_positions.begin(), key_positions.end()),
+        keys_are_encoded_(keys_are_encoded) {
+    if constexpr (rotates) {
+      if (!keys_are_encoded) of_keys_.emplace(encoding.template prepare<T>(key_positions));
+      auto const queries = query_positions.size();
+      if (!keys_are_encoded && queries <= key_positions.size() && std::ranges::equal(query_positions, key_positions.last(queries))) {
+        first_query_ = key_positions.size() - queries;
+      } else {
+        of_queries_.emplace(encoding.template prepare<T>(query_positions));
+      }
+    }
+  }
+
+  Encoding const& encoding() const noexcept { return encoding_; }
+  positions_view query_positions() const noexcept { return query_positions_; }
+  positions_view key_positions() const noexcept { return key_positions_; }
+  bool keys_are_encoded() const noexcept { return keys_are_encoded_; }
+
+  /// Site 2, in place. Token i of the view is query, or key, first_token + i of the step. Keys must not be encoded already.
+  template <class S>
+  void encode_queries(heads_view<S> const& q, std::size_t first_token = 0) const requires(rotates) {
+    of_queries().encode_queries(q, first_query_ + first_token);
+  }
+  template <class S>
+  void encode_keys(heads_view<S> const& k, std::size_t first_token = 0) const requires(rotates) {
+    of_keys_->encode_keys(k, first_token);
+  }
+
+  /// Backward, of all queries, and of all keys.
+  template <class S>
+  void pull_back_queries(heads_view<S> const& d) const requires(rotates) {
+    of_queries().pull_back_queries(d, first_query_);
+  }
+  template <class S>
+  void pull_back_keys(heads_view<S> const& d) const requires(rotates) {
+    of_keys_->pull_back_keys(d, 0);
+  }
+
+ private:
+  struct nothing {};
+  template <class E>
+  static auto prepared_of() {
+    if constexpr (acts_on_queries_and_keys<E>) {
+      return std::optional<detail::prepared_t<E, T>>();
+    } else {
+      return nothing();
+    }
+  }
+  auto const& of_queries() const noexcept { return of_queries_ ? *of_queries_ : *of_keys_; }
+
+  Encoding const& encoding_;
+  std::vector<std::int64_t> query_positions_, key_positions_;
+  bool keys_are_encoded_;
+  [[no_unique_address]] decltype(prepared_of<Encoding>()) of_queries_, of_keys_;
+  std::size_t first_query_ = 0;
+};
+
+namespace detail {
+
+/// The options of a call with the positions of the step. Throws std::invalid_argument if they have positions of their own, or keys in
+/// another state.
+template <std::floating_point T, class Encoding>
+attention_options options_of(prepared_encoding<T, Encoding> const& step, attention_options options, std::size_t queries, std::size_t keys) {
+  require(step.query_positions().size() == queries && step.key_positions().size() == keys,
+          "attention: the encoding must be prepared for the ", queries, " queries and ", keys, " keys, got ", step.query_positions().size(),
+          " and ", step.key_positions().size(), " positions");
+  require(options.query_positions.empty() && options.key_positions.empty() && !options.keys_are_encoded,
+          "attention: positions, and whether keys are encoded, must be given where the encoding is prepared, not in the options as well");
+  options.query_positions = step.query_positions(), options.key_positions = step.key_positions();
+  return options;
+}
+
+}  // namespace detail
+}  // namespace posenc
