@@ -44,6 +44,7 @@
 #include "posenc/rotation/phase.hpp"                  // exact angles, in integers
 #include "posenc/rotation/phase_lanes.hpp"            // those of a register of pairs
 #include "posenc/rotation/row_writer.hpp"             // what may be a position
+#include "posenc/rotation/row_maker.hpp"              // rows into memory of the caller's
 #include "posenc/rotation/cos_sin_view.hpp"           // rows of cosines and sines that somebody owns
 #include "posenc/rotation/cos_sin_rows.hpp"           // a row of cosines and sines a token
 #include "posenc/rotation/cos_sin_table.hpp"          // rows for the price of reading them

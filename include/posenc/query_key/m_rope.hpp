@@ -35,9 +35,12 @@ template <pair_layout Layout = halves, built_position P = std::int64_t>
 class m_rope {
  public:
   m_rope(posenc::frequencies f, pair_axes axes, axis_positions<P> positions, P delta, rotary_block block = rotary_block::first())
-      : frequencies_(std::move(f)), axes_(std::move(axes)), positions_(std::move(positions)), delta_(delta), block_(block) {
-    detail::require(axes_.pairs() == frequencies_.pairs(), "m_rope: axes must be given for each of the ", frequencies_.pairs(),
-                    " pairs, got ", axes_.pairs());
+      : frequencies_(std::move(f)),
+        axes_(std::move(axes)),
+        positions_(std::move(positions)),
+        delta_(delta),
+        block_(block),
+        maker_(made(frequencies_, axes_)) {
     detail::require(axes_.axes() <= positions_.axes(), "m_rope: positions must have each of the ", axes_.axes(), " axes of the pairs, got ",
                     positions_.axes());
     detail::require(is_finite(static_cast<double>(delta)), "m_rope: delta must be finite, got ", delta);
@@ -50,10 +53,15 @@ class m_rope {
   /// Site 2: one row an index, in any order. Throws std::invalid_argument at an index that is negative or leaves int64 with delta.
   template <std::floating_point Real = float>
   prepared_rotation<Layout, Real> prepare(positions_view indices) const {
-    return prepared_rotation<Layout, Real>(axis_rows<Real>(frequencies_, axes_, at(indices)), block_);
+    return prepared_rotation<Layout, Real>(axis_rows<Real>(maker_, at(indices)), block_);
   }
 
  private:
+  static axis_row_maker made(posenc::frequencies const& f, pair_axes const& axes) {
+    detail::require(axes.pairs() == f.pairs(), "m_rope: axes must be given for each of the ", f.pairs(), " pairs, got ", axes.pairs());
+    return axis_row_maker(f, axes);
+  }
+
   axis_positions<P> at(positions_view indices) const {
     std::vector<std::vector<P>> of_axis(axes_.axes(), std::vector<P>(indices.size()));
     for (std::size_t token = 0; token < indices.size(); ++token) {
@@ -81,6 +89,7 @@ class m_rope {
   axis_positions<P> positions_;
   P delta_;
   rotary_block block_;
+  axis_row_maker maker_;
 };
 
 static_assert(acts_on_queries_and_keys<m_rope<halves>> && acts_on_queries_and_keys<m_rope<interleaved, double>>);

@@ -13,6 +13,7 @@
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rotation/row_maker.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -25,18 +26,20 @@ namespace posenc::inline POSENC_TARGET {
 template <pair_layout Layout = halves>
 class rope {
  public:
-  explicit rope(posenc::frequencies f, rotary_block block = rotary_block::first()) : frequencies_(std::move(f)), block_(block) {}
+  explicit rope(posenc::frequencies f, rotary_block block = rotary_block::first())
+      : frequencies_(std::move(f)), maker_(frequencies_), block_(block) {}
 
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
 
   /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as cos_sin_rows does.
   template <std::floating_point Real = float>
   prepared_rotation<Layout, Real> prepare(position_range auto const& positions) const {
-    return prepared_rotation<Layout, Real>(cos_sin_rows<Real>(frequencies_, positions), block_);
+    return prepared_rotation<Layout, Real>(cos_sin_rows<Real>(maker_, positions), block_);
   }
 
  private:
   posenc::frequencies frequencies_;
+  row_maker maker_;
   rotary_block block_;
 };
 

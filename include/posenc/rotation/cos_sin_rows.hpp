@@ -13,13 +13,12 @@
 #include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/cos_sin_view.hpp"
+#include "posenc/rotation/row_maker.hpp"
 #include "posenc/rotation/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
-
-struct rows_access;
 
 /// cos + i sin -> 1 / (cos + i sin), which is (cos, -sin) / (cos^2 + sin^2), within three roundings of a double and one to Real.
 template <std::floating_point Real>
@@ -56,7 +55,17 @@ template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
   template <position_range Positions>
-  cos_sin_rows(frequencies const& f, Positions const& positions) : cos_sin_rows(detail::row_form(f), positions, f) {}
+  cos_sin_rows(frequencies const& f, Positions const& positions) : cos_sin_rows(row_maker(f), positions) {}
+  /// The same by what is made once a model.
+  template <position_range Positions>
+  cos_sin_rows(row_maker const& maker, Positions const& positions) : pairs_(maker.pairs()) {
+    reshape(maker.form_, detail::count_positions("cos_sin_rows", positions));
+    auto* row = cos_sin_.data();
+    for (auto const p : positions) {
+      detail::write_row_at(detail::exact(p), maker.steps_, row, maker.form_);
+      row += 2 * pairs_;
+    }
+  }
 
   operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, turning_}; }
   cos_sin_view<Real> view() const noexcept { return *this; }  ///< like all below, no longer than the rows live
@@ -91,17 +100,6 @@ class cos_sin_rows {
 
   explicit cos_sin_rows(std::size_t pairs) noexcept : pairs_(pairs) {}
 
-  template <position_range Positions>
-  cos_sin_rows(detail::row_form const& form, Positions const& positions, frequencies const& f) : pairs_(form.pairs) {
-    reshape(form, detail::count_positions("cos_sin_rows", positions));
-    phase_steps const steps(f);
-    auto* row = cos_sin_.data();
-    for (auto const p : positions) {
-      detail::write_row_at(detail::exact(p), steps, row, form);
-      row += 2 * pairs_;
-    }
-  }
-
   // Room for rows of that form, the standing pairs written; nothing is changed if there is no memory.
   void reshape(detail::row_form const& form, std::size_t tokens) {
     auto const alike = pairs_ == form.pairs && std::ranges::equal(turning_, form.turning);
@@ -114,16 +112,7 @@ class cos_sin_rows {
     turning_.assign(form.turning.begin(), form.turning.end());
     pairs_ = form.pairs;
     keep_gain();
-    for (auto token = known; token < tokens; ++token) {
-      auto* const row = cos_sin_.data() + 2 * pairs_ * token;
-      auto const stand = [&](std::size_t first, std::size_t last) {
-        std::fill(row + first, row + last, Real{1});
-        std::fill(row + pairs_ + first, row + pairs_ + last, Real{0});
-      };
-      std::size_t from = 0;
-      for (auto const [first, last] : turning_) stand(from, first), from = last;
-      stand(from, pairs_);
-    }
+    for (auto token = known; token < tokens; ++token) form.write_standing(cos_sin_.data() + 2 * pairs_ * token);
   }
 
   cos_sin_rows each_pair(auto const& change) const {
@@ -161,6 +150,14 @@ struct rows_access {
   template <class Real>
   static Real* data(cos_sin_rows<Real>& rows) noexcept {
     return rows.cos_sin_.data();
+  }
+  /// The rows of a maker for positions on several axes, [axes][tokens].
+  template <class Real, class P>
+  static cos_sin_rows<Real> make(axis_row_maker const& maker, P const* positions, std::size_t tokens) {
+    auto rows = make<Real>(maker.form_, tokens);
+    for (std::size_t token = 0; token < tokens; ++token)
+      maker.write_row(positions + token, tokens, data(rows) + maker.rotary_dim() * token);
+    return rows;
   }
 };
 

@@ -1,6 +1,7 @@
 // Writes one row: the cosines and sines of every pair at one position.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -25,6 +26,8 @@ template <class R>
 concept position_range = std::ranges::sized_range<R const> && position<std::ranges::range_value_t<R>>;
 
 namespace detail {
+
+struct rows_access;
 
 constexpr std::int64_t exact(std::integral auto p) noexcept { return static_cast<std::int64_t>(p); }
 constexpr double exact(std::floating_point auto p) noexcept { return static_cast<double>(p); }
@@ -63,6 +66,18 @@ struct row_form {
   }
   explicit row_form(frequencies const& f)
       : row_form(f.pairs(), f.attention_factor(), [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
+
+  /// Cosine 1 and sine 0 of the pairs that stand still.
+  template <class Real>
+  void write_standing(Real* row) const noexcept {
+    auto const stand = [&](std::size_t first, std::size_t last) {
+      std::fill(row + first, row + last, Real{1});
+      std::fill(row + pairs + first, row + pairs + last, Real{0});
+    };
+    std::size_t from = 0;
+    for (auto const [first, last] : turning) stand(from, first), from = last;
+    stand(from, pairs);
+  }
 };
 
 // Both apart from the loop over ranges: clang 14 would keep their constants on the stack there.

@@ -1,0 +1,125 @@
+// From positions to rows of cosines and sines, without a table.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/cos_sin_view.hpp"
+#include "posenc/rotation/pair_axes.hpp"
+#include "posenc/rotation/phase_lanes.hpp"
+#include "posenc/rotation/row_writer.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// Writes the rows of cos_sin_rows, to the bit, into memory of the caller's.
+///
+///     row_maker const maker(f);                                        once a model
+///     auto const rows = maker.write(positions, memory);                once a step: allocates nothing
+///     rotate<halves>(q, rows);
+///
+/// memory: [tokens][2][pairs] floats, or doubles to rotate doubles; what is returned is a view of it, and of the maker. Positions are of
+/// any integer type. Preconditions, not checked: there is room for all rows, and every position fits int64. Immutable, so threads may share
+/// it.
+class row_maker {
+ public:
+  explicit row_maker(frequencies const& f) : form_(f), steps_(f) {}
+
+  std::size_t pairs() const noexcept { return form_.pairs; }
+  std::size_t rotary_dim() const noexcept { return 2 * form_.pairs; }  ///< and as many numbers has a row
+
+  template <std::floating_point Real, position_range Positions>
+  requires std::integral<std::ranges::range_value_t<Positions>> cos_sin_view<Real> write(Positions const& positions, Real* memory)
+  const noexcept {
+    auto* row = memory;
+    for (auto const p : positions) write_row(detail::exact(p), row), row += rotary_dim();
+    return {memory, static_cast<std::size_t>(std::ranges::size(positions)), form_.pairs, form_.turning};
+  }
+
+ private:
+  template <std::floating_point>
+  friend class cos_sin_rows;
+
+  template <class Real>
+  void write_row(auto position, Real* row) const noexcept {
+    form_.write_standing(row);
+    detail::write_row_at(position, steps_, row, form_);
+  }
+
+  detail::row_form form_;
+  phase_steps steps_;
+};
+
+/// The same for pairs that turn by positions on several axes: the rows of axis_rows, to the bit.
+///
+///     axis_row_maker const maker(geometric(128, 1e6), contiguous_axes(sections));       Qwen2-VL
+///     auto const rows = maker.write(positions, tokens, memory);
+///
+/// positions: [axes][tokens], int32, int64 or any other integers that fit int64. Preconditions and all else as of row_maker.
+/// Throws std::invalid_argument unless axes and frequencies have as many pairs.
+class axis_row_maker {
+ public:
+  axis_row_maker(frequencies const& f, pair_axes const& axes)
+      : form_(f), steps_(f), axes_(axes.axes()), mask_stride_(axes.pairs() + detail::phase_padding), masks_(axes_ * mask_stride_, 0) {
+    detail::require(axes.pairs() == f.pairs(), "axis_rows: axes must be given for each of the ", f.pairs(), " pairs, got ", axes.pairs());
+    for (std::size_t pair = 0; pair < axes.pairs(); ++pair) masks_[axes.axis(pair) * mask_stride_ + pair] = ~phase{0};
+  }
+
+  std::size_t axes() const noexcept { return axes_; }
+  std::size_t pairs() const noexcept { return form_.pairs; }
+  std::size_t rotary_dim() const noexcept { return 2 * form_.pairs; }  ///< and as many numbers has a row
+
+  template <std::floating_point Real, std::integral P>
+  cos_sin_view<Real> write(P const* positions, std::size_t tokens, Real* memory) const noexcept {
+    for (std::size_t token = 0; token < tokens; ++token) write_row(positions + token, tokens, memory + rotary_dim() * token);
+    return {memory, tokens, form_.pairs, form_.turning};
+  }
+
+ private:
+  friend struct detail::rows_access;
+
+  // Of a position on every axis, a stride apart.
+  template <class P, class Real>
+  void write_row(P const* position, std::size_t stride, Real* row) const noexcept {
+    form_.write_standing(row);
+    auto const at = [=](std::size_t axis) { return detail::exact(position[axis * stride]); };
+    bool equal = true, near = true;
+    for (std::size_t axis = 0; axis < axes_; ++axis) equal = equal && at(axis) == at(0), near = near && is_near(at(axis));
+    if (equal) {
+      detail::write_row_at(at(0), steps_, row, form_);
+    } else if (near) {
+      detail::write_row(row, form_, phases([at](std::size_t axis) { return static_cast<std::uint32_t>(at(axis)); }));
+    } else {
+      detail::write_row(row, form_, phases(at));
+    }
+  }
+
+  // The phases of a register of pairs from the one given on, each at the position of its axis.
+  auto phases(auto const& at) const noexcept {
+    return [this, at](std::size_t pair) noexcept {
+      auto result = steps_.at(at(0))(pair) & detail::phase_lanes::load_bits(masks_.data() + pair);
+      for (std::size_t axis = 1; axis < axes_; ++axis) {
+        result = result | (steps_.at(at(axis))(pair) & detail::phase_lanes::load_bits(masks_.data() + axis * mask_stride_ + pair));
+      }
+      return result;
+    };
+  }
+
+  // Whether a position has the shorter product of phase_steps.
+  static bool is_near(std::int64_t position) noexcept { return std::in_range<std::uint32_t>(position); }
+  static bool is_near(double position) noexcept { return position >= 0 && position < 0x1p32 && std::floor(position) == position; }
+
+  detail::row_form form_;
+  phase_steps steps_;
+  std::size_t axes_, mask_stride_;
+  std::vector<phase> masks_;  // [axes][pairs and what is behind]: all bits are set where the pair is of the axis
+};
+
+}  // namespace posenc
