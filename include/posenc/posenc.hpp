@@ -6,6 +6,7 @@
 // core: the vocabulary
 #include "posenc/core/sites.hpp"           // where an encoding acts: the four sites. Read this first
 #include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
+#include "posenc/core/adjust_scores.hpp"   // site 3 on a row: a bias, or a rule that looks at scores
 #include "posenc/core/gradient_sites.hpp"  // the sites in reverse, for training
 #include "posenc/core/encoding_check.hpp"  // a function that its site cannot call is an error of one sentence
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]

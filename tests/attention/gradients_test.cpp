@@ -105,7 +105,7 @@ class any_encoding {
       if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).pull_back_keys(d);
     }
     void adjust_scores(score_row<double> const& row) const override {
-      if constexpr (acts_on_scores<E>) e.adjust_scores(row);
+      if constexpr (acts_on_scores<E>) posenc::adjust_scores(e, row);
     }
     void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores, std::span<double> d_query) const override {
       if constexpr (acts_on_scores<E>) e.pull_back_scores(row, d_scores, d_query);

@@ -1,5 +1,4 @@
-// posenc: the rule of a bias_table must act on scores (site 3) and nowhere else, and say static constexpr bool is_bias = true and
-// is_by_distance = true
+// posenc: the rule of a bias_table must have double bias(std::size_t head, std::int64_t distance) const (site 3) and act nowhere else
 #include "posenc/score/bias_table.hpp"
 #include "posenc/score/soft_cap.hpp"
 

@@ -1,10 +1,8 @@
-// posenc: the rule of a bias_table must act on scores (site 3) and nowhere else, and say static constexpr bool is_bias = true and
-// is_by_distance = true
+// posenc: the rule of a bias_table must have double bias(std::size_t head, std::int64_t distance) const (site 3) and act nowhere else
 #include "posenc/score/bias_table.hpp"
 
 struct wrong {
-  static constexpr bool is_bias = true, is_by_distance = true;
-  void adjust_scores(auto const&) const {}
+  double bias(std::size_t, std::int64_t) const { return 0; }
   double inverse_temperature(posenc::row_statistics const&) const { return 2; }
 };
 

@@ -100,18 +100,18 @@ TEST(encoding_check, sees_of_a_wrapper_the_functions_whose_constraints_hold) {
 }
 
 struct every_name {
-  int embed, prepare, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink, heads, serves_fewer_heads;
+  int embed, prepare, bias, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink, heads, serves_fewer_heads;
   int pull_back_queries, pull_back_keys, pull_back_scores, is_bias;
 };
 
 TEST(encoding_check, tells_the_names_apart) {
-  static_assert(has_embed<every_name> && has_prepare<every_name> && has_encode_queries<every_name> && has_encode_keys<every_name> &&
-                has_adjust_scores<every_name>);
+  static_assert(has_embed<every_name> && has_bias<every_name> && has_prepare<every_name> && has_encode_queries<every_name> &&
+                has_encode_keys<every_name> && has_adjust_scores<every_name>);
   static_assert(has_inverse_temperature<every_name> && has_sink<every_name> && has_heads<every_name>);
   static_assert(has_serves_fewer_heads<every_name> && has_pull_back_queries<every_name> && has_pull_back_keys<every_name>);
   static_assert(has_pull_back_scores<every_name> && has_is_bias<every_name>);
-  static_assert(!has_prepare<by_one> && !has_encode_queries<by_one> && !has_encode_keys<by_one> && !has_adjust_scores<by_one> &&
-                !has_sink<by_one>);
+  static_assert(!has_prepare<by_one> && !has_bias<by_one> && !has_encode_queries<by_one> && !has_encode_keys<by_one> &&
+                !has_adjust_scores<by_one> && !has_sink<by_one>);
   static_assert(!has_inverse_temperature<by_one> && !has_heads<by_one> && !has_serves_fewer_heads<by_one> && !has_is_bias<by_one>);
   static_assert(!has_pull_back_queries<by_one> && !has_pull_back_keys<by_one> && !has_pull_back_scores<by_one>);
 }

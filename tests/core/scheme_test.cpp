@@ -80,7 +80,7 @@ struct one_head {
 double beta_of(auto const& encoding) { return encoding.inverse_temperature(row_statistics{.keys = 5}); }
 
 float score_of(auto const& encoding, float score) {
-  encoding.adjust_scores(score_row<float>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
+  posenc::adjust_scores(encoding, score_row<float>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
   return score;
 }
 
@@ -127,7 +127,7 @@ TEST(scheme, is_an_encoding_and_nests) {
 
 TEST(scheme, adjusts_scores_of_any_type) {
   double score = 0.1;
-  scheme{at_scores{1, 1}}.adjust_scores(score_row<double>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
+  posenc::adjust_scores(scheme{at_scores{1, 1}}, score_row<double>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
   EXPECT_EQ(score, 1.1);
 }
 

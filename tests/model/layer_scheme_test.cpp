@@ -66,8 +66,8 @@ TEST(layer_scheme, adds_alibi) {
   std::vector<float> scores(5), expected(5);
   std::vector<std::int64_t> positions(5);
   std::iota(positions.begin(), positions.end(), 0);
-  layer_scheme(layer, 1).adjust_scores(score_row<float>{scores, 9, 4, positions, {}});
-  alibi(12).adjust_scores(score_row<float>{expected, 9, 4, positions, {}});
+  posenc::adjust_scores(layer_scheme(layer, 1), score_row<float>{scores, 9, 4, positions, {}});
+  posenc::adjust_scores(alibi(12), score_row<float>{expected, 9, 4, positions, {}});
   EXPECT_EQ(scores, expected);
   EXPECT_NE(scores[0], 0);
 }
@@ -86,8 +86,8 @@ TEST(layer_scheme, caps_scores) {
   layer_encoding const layer{.name = "x", .head_dim = 64, .score_cap = 50};
   std::vector<float> scores{100, -3}, expected = scores;
   std::vector<std::int64_t> const positions{0, 1};
-  layer_scheme(layer, 1).adjust_scores(score_row<float>{scores, 0, 1, positions, {}});
-  soft_cap(50).adjust_scores(score_row<float>{expected, 0, 1, positions, {}});
+  posenc::adjust_scores(layer_scheme(layer, 1), score_row<float>{scores, 0, 1, positions, {}});
+  posenc::adjust_scores(soft_cap(50), score_row<float>{expected, 0, 1, positions, {}});
   EXPECT_EQ(scores, expected);
   EXPECT_LT(scores[0], 50);
 }

@@ -31,7 +31,7 @@ constexpr std::size_t heads = 3;
 template <class T>
 std::vector<T> adjusted(auto const& rule, std::size_t head, std::int64_t query, std::vector<std::int64_t> const& keys) {
   auto scores = numbers::random<T>(keys.size(), 7);
-  rule.adjust_scores(score_row<T>{scores, head, query, keys, {}});
+  posenc::adjust_scores(rule, score_row<T>{scores, head, query, keys, {}});
   return scores;
 }
 
@@ -85,7 +85,7 @@ TEST(bias_table, reads_no_position_behind_the_last) {
     auto* const at = reinterpret_cast<std::int64_t*>(memory + page) - count;
     std::iota(at, at + count, 3);
     std::vector<float> scores(count);
-    table.adjust_scores(score_row<float>{scores, 1, 4, positions_view(at, count), {}});
+    posenc::adjust_scores(table, score_row<float>{scores, 1, 4, positions_view(at, count), {}});
     EXPECT_EQ(scores[0], -0x1p-8f) << "one place from the query";
   }
   munmap(memory, 2 * page);
@@ -93,8 +93,8 @@ TEST(bias_table, reads_no_position_behind_the_last) {
 #endif
 
 TEST(bias_table, stands_for_rules_of_the_distance_alone) {
-  static_assert(biases_by_distance<learned_relative>);
-  static_assert(!biases_by_distance<fire>, "the query's position enters");
+  static_assert(adds_bias_by_distance<learned_relative>);
+  static_assert(!adds_bias_by_distance<fire>, "the query's position enters");
 }
 
 TEST(bias_table, what_makes_no_table_is_rejected) {
@@ -108,11 +108,11 @@ TEST(bias_table, what_makes_no_table_is_rejected) {
   std::vector<float> scores(2);
   std::vector<std::int64_t> const one{0}, two{0, 1};
   EXPECT_EQ(message_of([&] {
-              table.adjust_scores(score_row<float>{scores, 2, 0, two, {}});
+              posenc::adjust_scores(table, score_row<float>{scores, 2, 0, two, {}});
             }),
             "posenc: bias_table: the head must be below 2, got 2");
   EXPECT_EQ(message_of([&] {
-              table.adjust_scores(score_row<float>{scores, 0, 0, one, {}});
+              posenc::adjust_scores(table, score_row<float>{scores, 0, 0, one, {}});
             }),
             "posenc: bias_table: there must be one position a key, got 1 positions for 2 keys");
 }

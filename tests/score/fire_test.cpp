@@ -86,7 +86,7 @@ TEST(fire, the_threshold_is_the_least_that_distances_are_measured_against_not_th
   EXPECT_NEAR(rows::bias(encoding, 0, 63, 62), -1.0 / 6, rounding);  // ln 2 / ln 64
 }
 
-TEST(fire, keys_after_the_query_are_left_alone_and_the_farthest_are_2_to_the_64_apart) {
+TEST(fire, keys_after_the_query_are_left_alone_and_the_farthest_are_2_to_the_63_apart) {
   fire const encoding(minus_identity, {.c = 1, .threshold = 1});
   EXPECT_EQ(rows::bias(encoding, 0, 5, 6), 0);
   EXPECT_EQ(rows::bias(encoding, 0, rows::first, rows::last), 0);

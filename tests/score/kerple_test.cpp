@@ -41,15 +41,15 @@ TEST(kerple_log, falls_by_p_times_the_logarithm_of_1_and_a_distances) { follows(
 
 TEST(kerple_power, falls_by_a_times_the_distance_to_the_power_of_p) { follows(kerple_power(learned), oracle::kerple_power_bias); }
 
-TEST(kerple_log, the_farthest_positions_are_2_to_the_64_apart) {
-  auto const expected = static_cast<double>(oracle::kerple_log_bias(1, 1, 0x1p64L));
+TEST(kerple_log, the_farthest_positions_are_2_to_the_63_apart) {
+  auto const expected = static_cast<double>(oracle::kerple_log_bias(1, 1, 0x1p63L));
   EXPECT_NEAR(rows::bias(kerple_log({{.p = 1, .a = 1}}), 0, rows::last, rows::first), expected, tolerance_of(expected));
   EXPECT_NEAR(rows::bias(kerple_log({{.p = 1, .a = 1}}), 0, rows::first, rows::last), expected, tolerance_of(expected));
 }
 
-TEST(kerple_power, the_farthest_positions_are_2_to_the_64_apart) {
-  EXPECT_NEAR(rows::bias(kerple_power({{.p = 2, .a = 1}}), 0, rows::last, rows::first), -0x1p128, tolerance_of(0x1p128));
-  EXPECT_NEAR(rows::bias(kerple_power({{.p = 0.5, .a = 1}}), 0, rows::first, rows::last), -0x1p32, tolerance_of(0x1p32));
+TEST(kerple_power, the_farthest_positions_are_2_to_the_63_apart) {
+  EXPECT_NEAR(rows::bias(kerple_power({{.p = 2, .a = 1}}), 0, rows::last, rows::first), -0x1p126, tolerance_of(0x1p126));
+  EXPECT_NEAR(rows::bias(kerple_power({{.p = 0.5, .a = 1}}), 0, rows::first, rows::last), -std::sqrt(0x1p63), tolerance_of(0x1p32));
 }
 
 TEST(kerple_power, is_alibi_where_p_is_1_and_a_the_slope) {
@@ -94,8 +94,8 @@ TEST(kerple, bad_settings_are_rejected) {
 }
 
 TEST(kerple, rows_of_other_heads_or_keys_are_refused) {
-  rows::of_other_heads_or_keys_are_refused("kerple_log", kerple_log(learned), 4);
-  rows::of_other_heads_or_keys_are_refused("kerple_power", kerple_power(learned), 4);
+  rows::of_other_heads_or_keys_are_refused("adjust_scores", kerple_log(learned), 4);
+  rows::of_other_heads_or_keys_are_refused("adjust_scores", kerple_power(learned), 4);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(learned_relative, other_numbers_of_weights_are_refused) {
 }
 
 TEST(learned_relative, rows_of_other_heads_or_keys_are_refused) {
-  rows::of_other_heads_or_keys_are_refused("learned_relative", learned_relative(numbered(2, 3), 3, 2), 3);
+  rows::of_other_heads_or_keys_are_refused("adjust_scores", learned_relative(numbered(2, 3), 3, 2), 3);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace rows {
 template <class T, posenc::acts_on_scores E>
 std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head, std::int64_t query_position,
                         std::vector<std::int64_t> const& key_positions, std::type_identity_t<std::vector<T>> const& query = {}) {
-  encoding.adjust_scores(posenc::score_row<T>{scores, head, query_position, key_positions, query});
+  posenc::adjust_scores(encoding, posenc::score_row<T>{scores, head, query_position, key_positions, query});
   return scores;
 }
 
@@ -35,8 +35,8 @@ double bias(E const& encoding, std::size_t head, std::int64_t query_position, st
 /// Near, far, on both sides and in no order, with gaps, and one that is there twice.
 inline std::vector<std::int64_t> const keys{0, 1, 2, 40, -7, 1'000'000, 39, 41, 40, -3'000'000'000};
 
-/// As far from each other as can be.
-inline constexpr std::int64_t first = std::numeric_limits<std::int64_t>::min(), last = std::numeric_limits<std::int64_t>::max();
+/// As far from each other as a distance reaches, 2^63 - 1.
+inline constexpr std::int64_t first = std::numeric_limits<std::int64_t>::min() / 2, last = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// score + bias in double, stored as T, where the bias is off by of_bias.
 template <class T>
@@ -53,7 +53,7 @@ void of_other_heads_or_keys_are_refused(std::string const& name, E const& encodi
   auto scores = before;
   auto const rejected = [&](std::size_t head, std::size_t count) {
     return message_of([&] {
-      encoding.adjust_scores(posenc::score_row<float>{scores, head, 2, posenc::positions_view(positions).first(count), {}});
+      posenc::adjust_scores(encoding, posenc::score_row<float>{scores, head, 2, posenc::positions_view(positions).first(count), {}});
     });
   };
   auto const n = std::to_string(heads);

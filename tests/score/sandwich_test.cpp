@@ -102,6 +102,6 @@ TEST(sandwich, bad_settings_are_rejected) {
   EXPECT_EQ(message_of([] { sandwich(1, 16'777'218); }), "posenc: sandwich: dims must be even, positive and at most 2^24, got 16777218");
 }
 
-TEST(sandwich, rows_of_other_heads_or_keys_are_refused) { rows::of_other_heads_or_keys_are_refused("sandwich", sandwich(3), 3); }
+TEST(sandwich, rows_of_other_heads_or_keys_are_refused) { rows::of_other_heads_or_keys_are_refused("adjust_scores", sandwich(3), 3); }
 
 }  // namespace

@@ -47,7 +47,7 @@ TEST(score_defaults, are_what_is_documented) {
   auto const adjusted = [&](auto const& e) {
     std::vector<float> scores{1, 2, 3};
     std::vector<float> const query{1, 2};
-    e.adjust_scores(score_row<float>{scores, 0, 2, at, query});
+    posenc::adjust_scores(e, score_row<float>{scores, 0, 2, at, query});
     return scores;
   };
   EXPECT_EQ(adjusted(cope(numbers, 2)), adjusted(cope(numbers, 2, 1)));

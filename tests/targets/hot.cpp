@@ -115,10 +115,10 @@ void sites(numbers& out) {
   std::vector<T> scores(keys.size());
   for (std::size_t s = 0; s < scores.size(); ++s) scores[s] = static_cast<T>(s % 7);
   score_row<T> const row{.scores = scores, .head = 1, .query_position = 60, .key_positions = keys, .query = {}};
-  alibi(4).adjust_scores(row);
-  kerple_log({{1, 1}, {0.5, 2}}).adjust_scores(row);
-  bias_table(sandwich(4), 4, 100).adjust_scores(row);
-  soft_cap(30).adjust_scores(row);
+  posenc::adjust_scores(alibi(4), row);
+  posenc::adjust_scores(kerple_log({{1, 1}, {0.5, 2}}), row);
+  posenc::adjust_scores(bias_table(sandwich(4), 4, 100), row);
+  posenc::adjust_scores(soft_cap(30), row);
   std::vector<T> memory;
   softmax(std::span<T>(scores), adaptive_temperature{}, memory);
   out.add<T>(scores);

@@ -12,6 +12,7 @@
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/visible_keys.hpp"
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
@@ -146,9 +147,9 @@ class score_blocks {
   static constexpr std::size_t rows_of_block = 256;
 
   void adjust(block_row<T> const& row, std::size_t i) const {
-    encoding_.adjust_scores(score_row<T>{row.scores, row.head, given_.query_positions[row.query],
-                                         positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
-                                         std::span<T const>(memory_.queries).subspan(i * given_.head_dim, given_.head_dim)});
+    adjust_scores(encoding_, score_row<T>{row.scores, row.head, given_.query_positions[row.query],
+                                          positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
+                                          std::span<T const>(memory_.queries).subspan(i * given_.head_dim, given_.head_dim)});
   }
 
   std::size_t largest_block(std::size_t kv_heads) const {

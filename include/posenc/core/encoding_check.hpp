@@ -18,7 +18,7 @@ namespace detail {
 
 /// The names that the sites know.
 struct site_names {
-  char embed, prepare, adjust_scores, inverse_temperature, sink;
+  char embed, prepare, bias, adjust_scores, inverse_temperature, sink;
   char heads, serves_fewer_heads, pull_back_scores, is_bias;
   char encode_queries, encode_keys, pull_back_queries, pull_back_keys;  // of what is prepared
 };
@@ -63,9 +63,13 @@ concept has_encode_keys = encodes_keys<E, float> ||
     (!requires { &with_site_names<E>::encode_keys; } && !requires { requires a_base<typename child_of<E>::encode_keys, E>; }) ||
     requires { &E::encode_keys; } || requires { &E::template encode_keys<float>; };
 template <class E>
-concept has_adjust_scores = acts_on_scores<E> ||
+concept has_adjust_scores = adjusts_scores<E> ||
     (!requires { &with_site_names<E>::adjust_scores; } && !requires { requires a_base<typename child_of<E>::adjust_scores, E>; }) ||
     requires { &E::adjust_scores; } || requires { &E::template adjust_scores<float>; };
+template <class E>
+concept has_bias = adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
+    (!requires { &with_site_names<E>::bias; } && !requires { requires a_base<typename child_of<E>::bias, E>; }) ||
+    requires { &E::bias; };
 template <class E>
 concept has_inverse_temperature = acts_on_softmax<E> ||
     (!requires { &with_site_names<E>::inverse_temperature; } &&
@@ -97,7 +101,7 @@ concept has_pull_back_scores = pulls_back_scores<E> ||
     (!requires { &with_site_names<E>::pull_back_scores; } && !requires { requires a_base<typename child_of<E>::pull_back_scores, E>; }) ||
     requires { &E::pull_back_scores; } || requires { &E::template pull_back_scores<float>; };
 template <class E>
-concept has_is_bias = adds_bias<E> ||
+concept has_is_bias = says_is_bias<E> ||
     (!requires { &with_site_names<E>::is_bias; } && !requires { requires a_base<typename child_of<E>::is_bias, E>; }) ||
     requires { &E::is_bias; };
 
@@ -140,9 +144,9 @@ struct encoding_check {
       has_prepare<E> || has_encode_queries<E> || has_encode_keys<E> || has_pull_back_queries<E> || has_pull_back_keys<E>;
 
   static_assert(
-      positional_encoding<E> || has_embed<E> || encodes || has_adjust_scores<E> || has_inverse_temperature<E> || has_sink<E>,
-      "posenc: this type acts nowhere: an encoding must have embed (site 1), prepare (2), adjust_scores (3), inverse_temperature or sink "
-      "(4)");
+      positional_encoding<E> || has_embed<E> || encodes || has_bias<E> || has_adjust_scores<E> || has_inverse_temperature<E> || has_sink<E>,
+      "posenc: this type acts nowhere: an encoding must have embed (site 1), prepare (2), bias or adjust_scores (3), inverse_temperature "
+      "or sink (4)");
   static_assert(!says_it_is_nowhere<E> || sites_of<E> == 0, "posenc: is_nowhere must not be true of an encoding that acts at a site");
   static_assert(!has_embed<E> || acts_on_embeddings<E>,
                 "posenc: embed must be: void embed(heads_view<T> x, positions_view positions) const, for T = float and T = double");
@@ -150,7 +154,10 @@ struct encoding_check {
                 "posenc: prepare must be: template <class T> auto prepare(positions_view positions) const, for T = float and T = double, "
                 "which returns what has encode_queries and encode_keys");
   static_assert(check_prepared<E>());
-  static_assert(!has_adjust_scores<E> || acts_on_scores<E>,
+  static_assert(!has_bias<E> || adds_bias_by_distance<E> || adds_bias_by_positions<E>,
+                "posenc: bias must be: double bias(std::size_t head, std::int64_t distance) const, or double bias(std::size_t head, "
+                "std::int64_t query_position, std::int64_t key_position) const");
+  static_assert(!has_adjust_scores<E> || adjusts_scores<E>,
                 "posenc: adjust_scores must be: void adjust_scores(score_row<T> row) const, for T = float and T = double");
   static_assert(!has_inverse_temperature<E> || acts_on_softmax<E>,
                 "posenc: inverse_temperature must be: double inverse_temperature(row_statistics const& row) const");

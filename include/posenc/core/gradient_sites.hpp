@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
@@ -40,9 +41,17 @@ template <class E>
 concept pulls_back_queries_and_keys = acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
                                       detail::pulls_back<detail::prepared_t<E, double>, double>;
 
-/// (3) Only adds to scores, and what depends on neither queries nor scores: `static constexpr bool is_bias = true`.
+namespace detail {
+
 template <class E>
-concept adds_bias = acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_bias>::value;
+concept says_is_bias = std::bool_constant<std::remove_cvref_t<E>::is_bias>::value;
+
+}  // namespace detail
+
+/// (3) Adds a term that depends on neither queries nor scores, so gradients pass unchanged: by bias, or, as adjust_scores alone cannot tell,
+/// `static constexpr bool is_bias = true`.
+template <class E>
+concept adds_bias = adds_bias_by_distance<E> || adds_bias_by_positions<E> || (acts_on_scores<E> && detail::says_is_bias<E>);
 
 /// (3) Turns gradients with respect to the adjusted scores, [keys], into those with respect to the scores before, in place, and adds to
 /// the gradient of the query as encoded, [head_dim], where the rule reads it. A gradient of 0 of a key that no other depends on stays 0,
@@ -78,7 +87,7 @@ void pull_back_through(score_row<T const> const& before, std::span<T> d_scores, 
   } else {
     if constexpr (!(lets_through<Es>::as_biases && ...)) {
       std::vector<T> scores(before.scores.begin(), before.scores.end());
-      e.adjust_scores(score_row<T>{scores, before.head, before.query_position, before.key_positions, before.query});
+      adjust_scores(e, score_row<T>{scores, before.head, before.query_position, before.key_positions, before.query});
       auto after = before;
       after.scores = scores;
       pull_back_through(after, d_scores, d_query, then...);

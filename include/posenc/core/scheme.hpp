@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/log_add_exp.hpp"
@@ -119,7 +120,7 @@ class scheme {
   template <class T>
   void adjust_scores(score_row<T> const& row) const requires(adjusts) {
     for_each([&]<class E>(E const& e) {
-      if constexpr (acts_on_scores<E>) e.adjust_scores(row);
+      if constexpr (acts_on_scores<E>) posenc::adjust_scores(e, row);
     });
   }
   double inverse_temperature(row_statistics const& row) const requires(acts_on_softmax<Encodings> || ...) {

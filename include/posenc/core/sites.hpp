@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -60,12 +61,32 @@ concept prepares_queries_and_keys = prepares<E, T> && encodes_queries<prepared_t
 template <class E>
 concept acts_on_queries_and_keys = detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
-/// (3) Changes a row of scores in place, before the mask.
+/// (3) A bias by distance: bias(head, distance), distance = query position - key position, is added to every score of the head.
 template <class E>
-concept acts_on_scores = requires(E const& e, score_row<float> const row, score_row<double> const row_in_double) {
+concept adds_bias_by_distance = requires(E const& e, std::size_t head, std::int64_t distance) {
+  { e.bias(head, distance) } -> std::convertible_to<double>;
+};
+
+/// (3) A bias by positions: bias(head, query_position, key_position).
+template <class E>
+concept adds_bias_by_positions = requires(E const& e, std::size_t head, std::int64_t query_position, std::int64_t key_position) {
+  { e.bias(head, query_position, key_position) } -> std::convertible_to<double>;
+};
+
+namespace detail {
+
+template <class E>
+concept adjusts_scores = requires(E const& e, score_row<float> const row, score_row<double> const row_in_double) {
   e.adjust_scores(row);
   e.adjust_scores(row_in_double);
 };
+
+}  // namespace detail
+
+/// (3) Adds a bias, a number by positions alone; or, where a rule looks at scores or at the query, changes a row of scores in place:
+/// adjust_scores(row), for float and for double. Before the mask. Where an encoding has both, attention calls adjust_scores.
+template <class E>
+concept acts_on_scores = adds_bias_by_distance<E> || adds_bias_by_positions<E> || detail::adjusts_scores<E>;
 
 /// (4) Answers the statistics of a row of masked scores with the factor beta that multiplies it: softmax(beta * row).
 template <class E>

@@ -64,7 +64,7 @@ class layer_scheme {
   }
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    if (alibi_) alibi_->adjust_scores(row);
+    if (alibi_) posenc::adjust_scores(*alibi_, row);
     if (cap_) cap_->adjust_scores(row);
   }
   double inverse_temperature(row_statistics const& row) const {

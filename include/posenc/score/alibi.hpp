@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/score/add_bias.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -42,9 +42,6 @@ inline double power_of_half(double x, double share) noexcept {
 /// Throws std::invalid_argument unless heads is positive and max_bias finite and positive.
 class alibi {
  public:
-  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
-  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
-
   explicit alibi(std::size_t heads, double max_bias = 8) {
     detail::require(heads > 0, "alibi: heads must be positive, got 0");
     detail::require(is_finite(max_bias) && max_bias > 0, "alibi: max_bias must be finite and positive, got ", max_bias);
@@ -60,14 +57,8 @@ class alibi {
   std::span<double const> slopes() const noexcept { return slopes_; }
   std::size_t heads() const noexcept { return slopes_.size(); }
 
-  /// Site 3. Throws std::invalid_argument unless the row's head has a slope and each key a position.
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    detail::require_row("alibi", row, slopes_.size());
-    auto const slope = slopes_[row.head];
-    detail::add_bias(
-        row, [&](std::int64_t key_position) { return -slope * static_cast<double>(detail::distance(row.query_position, key_position)); });
-  }
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  double bias(std::size_t head, std::int64_t distance) const noexcept { return -slopes_[head] * std::abs(static_cast<double>(distance)); }
 
  private:
   std::vector<double> slopes_;

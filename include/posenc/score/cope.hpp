@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/score/add_bias.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/score/add_bias.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -38,8 +38,6 @@ struct fire_interpolation {
 /// finite and not negative, and one of them positive.
 class fire {
  public:
-  static constexpr bool is_bias = true;  ///< gradients of scores pass as they are
-
   fire(fire_network network, fire_interpolation const& interpolation) : network_(std::move(network)), with_(interpolation) {
     auto const hidden = network_.hidden_weights.size(), heads = network_.output_biases.size();
     detail::require(hidden > 0 && network_.hidden_biases.size() == hidden,
@@ -61,22 +59,29 @@ class fire {
 
   std::size_t heads() const noexcept { return network_.output_biases.size(); }
 
-  /// Site 3. Throws std::invalid_argument unless the row's head is one of the network's and each key has a position.
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  double bias(std::size_t head, std::int64_t query_position, std::int64_t key_position) const noexcept {
+    return bias(head, denominator(query_position), distance_between(query_position, key_position));
+  }
+  /// The same for a row, whose denominator is one.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("fire", row, heads());
-    auto const farthest = std::max(with_.threshold, static_cast<double>(row.query_position));
-    auto const denominator = std::log1p(with_.c * farthest) + with_.epsilon;
-    detail::add_bias(row, [&](std::int64_t key_position) {
-      if (key_position > row.query_position) return 0.0;
-      auto const distance = static_cast<double>(detail::distance(row.query_position, key_position));
-      return output(std::log1p(with_.c * distance) / denominator, row.head);
-    });
+    auto const of_query = denominator(row.query_position);
+    detail::add_bias(row, [&](std::int64_t key) { return bias(row.head, of_query, distance_between(row.query_position, key)); });
   }
 
  private:
   static void require_finite(char const* what, std::vector<float> const& numbers) {
     for (auto const x : numbers) detail::require(is_finite(static_cast<double>(x)), "fire: ", what, " must be finite, got ", x);
+  }
+
+  double denominator(std::int64_t query_position) const noexcept {
+    return std::log1p(with_.c * std::max(with_.threshold, static_cast<double>(query_position))) + with_.epsilon;
+  }
+
+  double bias(std::size_t head, double of_query, std::int64_t distance) const noexcept {
+    return distance < 0 ? 0 : output(std::log1p(with_.c * static_cast<double>(distance)) / of_query, head);
   }
 
   double output(double x, std::size_t head) const noexcept {

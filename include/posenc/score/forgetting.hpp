@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/score/add_bias.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -21,8 +21,6 @@ namespace posenc::inline POSENC_TARGET {
 /// Throws std::invalid_argument unless there are as many gates as heads for each token, and their logarithms are finite and at most 0.
 class forgetting {
  public:
-  static constexpr bool is_bias = true;  ///< gradients of scores pass as they are
-
   /// log_gates: ln f, [tokens][heads], of the tokens at first_position, first_position + 1, ...
   forgetting(std::span<float const> log_gates, std::size_t heads, std::int64_t first_position = 0)
       : heads_(heads), first_position_(first_position) {
@@ -46,8 +44,17 @@ class forgetting {
   std::size_t heads() const noexcept { return heads_; }
   std::size_t tokens() const noexcept { return tokens_; }
 
-  /// Site 3. Throws std::invalid_argument, before anything is changed, unless the row's head has gates, each key a position, and there is
-  /// a gate at the position of the query and of every key that is not after it. A row without keys may be anywhere.
+  /// Site 3: what is added to a score. Throws std::invalid_argument unless there is a gate at both positions, of which that of a key
+  /// after the query is not asked. Precondition, not checked: head < heads().
+  double bias(std::size_t head, std::int64_t query_position, std::int64_t key_position) const {
+    require_gate("query", query_position);
+    if (key_position >= query_position) return 0;
+    require_gate("key", key_position);
+    auto const* const sums = sums_.data() + head * tokens_;
+    return difference(sums[index(query_position)], sums[index(key_position)]);
+  }
+  /// The same for a row. Throws std::invalid_argument, before anything is changed, unless the row's head has gates, each key a position,
+  /// and there is a gate at the position of the query and of every key that is not after it. A row without keys may be anywhere.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("forgetting", row, heads_);

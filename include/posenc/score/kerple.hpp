@@ -13,7 +13,6 @@
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/score/add_bias.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -44,9 +43,6 @@ inline std::vector<kerple_head> clamped(char const* encoding, std::vector<kerple
 /// p and a below 0.01 count as 0.01, as there. Throws std::invalid_argument unless there is a head and all are finite.
 class kerple_log {
  public:
-  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
-  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
-
   explicit kerple_log(std::vector<kerple_head> heads)
       : heads_(detail::clamped("kerple_log", std::move(heads), std::numeric_limits<double>::max())) {}
 
@@ -54,20 +50,14 @@ class kerple_log {
   std::span<kerple_head const> learned() const noexcept { return heads_; }
   std::size_t heads() const noexcept { return heads_.size(); }
 
-  /// Site 3. Throws std::invalid_argument unless the row's head has learned numbers and each key a position.
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    detail::require_row("kerple_log", row, heads_.size());
-    auto const& head = heads_[row.head];
-    detail::add_bias(row, [&](std::int64_t key_position) { return bias(head, detail::distance(row.query_position, key_position)); });
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  // Not inlined, since a vector of them need not have the bits of a single one: a key must not depend on its place in the row.
+  [[gnu::noinline]] double bias(std::size_t head, std::int64_t distance) const noexcept {
+    auto const& [p, a] = heads_[head];
+    return -p * std::log1p(a * std::abs(static_cast<double>(distance)));
   }
 
  private:
-  // A call, since a vector of them need not have the bits of a single one: a key must not depend on its place in the row.
-  [[gnu::noinline]] static double bias(kerple_head const& head, std::uint64_t distance) noexcept {
-    return -head.p * std::log1p(head.a * static_cast<double>(distance));
-  }
-
   std::vector<kerple_head> heads_;
 };
 
@@ -76,29 +66,20 @@ class kerple_log {
 /// p and a below 0.01 count as 0.01, and p above 2 as 2. Throws std::invalid_argument unless there is a head and all are finite.
 class kerple_power {
  public:
-  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
-  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
-
   explicit kerple_power(std::vector<kerple_head> heads) : heads_(detail::clamped("kerple_power", std::move(heads), 2)) {}
 
   /// One a head, clamped.
   std::span<kerple_head const> learned() const noexcept { return heads_; }
   std::size_t heads() const noexcept { return heads_.size(); }
 
-  /// Site 3. Throws std::invalid_argument unless the row's head has learned numbers and each key a position.
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    detail::require_row("kerple_power", row, heads_.size());
-    auto const& head = heads_[row.head];
-    detail::add_bias(row, [&](std::int64_t key_position) { return bias(head, detail::distance(row.query_position, key_position)); });
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  // Not inlined, since a vector of them need not have the bits of a single one: a key must not depend on its place in the row.
+  [[gnu::noinline]] double bias(std::size_t head, std::int64_t distance) const noexcept {
+    auto const& [p, a] = heads_[head];
+    return -a * std::pow(std::abs(static_cast<double>(distance)), p);
   }
 
  private:
-  // A call, since a vector of them need not have the bits of a single one: a key must not depend on its place in the row.
-  [[gnu::noinline]] static double bias(kerple_head const& head, std::uint64_t distance) noexcept {
-    return -head.a * std::pow(static_cast<double>(distance), head.p);
-  }
-
   std::vector<kerple_head> heads_;
 };
 

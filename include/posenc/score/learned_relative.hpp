@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/score/add_bias.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -24,9 +24,6 @@ namespace posenc::inline POSENC_TARGET {
 /// weights: [2 k + 1][heads]. Throws std::invalid_argument unless there are that many, and all are finite.
 class learned_relative {
  public:
-  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
-  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
-
   learned_relative(std::span<float const> weights, std::size_t heads, std::size_t max_distance)
       : weights_(weights.begin(), weights.end()), heads_(heads), max_distance_(max_distance) {
     detail::require(max_distance <= std::size_t{1} << 24, "learned_relative: max_distance must be at most 2^24, got ", max_distance);
@@ -43,16 +40,11 @@ class learned_relative {
   std::size_t heads() const noexcept { return heads_; }
   std::size_t max_distance() const noexcept { return max_distance_; }
 
-  /// Site 3. Throws std::invalid_argument unless the row's head has weights and each key a position.
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    detail::require_row("learned_relative", row, heads_);
-    detail::add_bias(row, [&](std::int64_t key_position) {
-      auto const distance = detail::distance(row.query_position, key_position);
-      auto const clipped = static_cast<std::size_t>(std::min<std::uint64_t>(distance, max_distance_));
-      auto const index = key_position > row.query_position ? max_distance_ - clipped : max_distance_ + clipped;
-      return static_cast<double>(weights_[index * heads_ + row.head]);
-    });
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  double bias(std::size_t head, std::int64_t distance) const noexcept {
+    auto const farthest = static_cast<std::int64_t>(max_distance_);
+    auto const row = static_cast<std::size_t>(std::clamp(distance, -farthest, farthest) + farthest);
+    return static_cast<double>(weights_[row * heads_ + head]);
   }
 
  private:

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/phase.hpp"
-#include "posenc/score/add_bias.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -25,9 +25,6 @@ namespace posenc::inline POSENC_TARGET {
 /// Throws std::invalid_argument unless heads is in [1, 65536] and dims even, positive and at most 2^24.
 class sandwich {
  public:
-  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
-  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
-
   explicit sandwich(std::size_t heads, std::size_t dims = 128) : heads_(heads) {
     detail::require(heads > 0 && heads <= 65'536, "sandwich: heads must be in [1, 65536], got ", heads);
     detail::require(dims > 0 && dims % 2 == 0 && dims <= std::size_t{1} << 24,
@@ -39,19 +36,11 @@ class sandwich {
   std::size_t heads() const noexcept { return heads_; }
   std::size_t dims() const noexcept { return 2 * steps_.size(); }
 
-  /// Site 3. Throws std::invalid_argument unless the row's head is below heads() and each key has a position.
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    detail::require_row("sandwich", row, heads_);
-    auto const compression = 8 * static_cast<double>(row.head + 1) / static_cast<double>(heads_);
-    detail::add_bias(row, [&](std::int64_t key_position) {
-      auto const distance = detail::distance(row.query_position, key_position);
-      // A phase is made of a signed number: of twice the half, and of what is odd.
-      auto const half = static_cast<std::int64_t>(distance / 2), odd = static_cast<std::int64_t>(distance % 2);
-      double sum = 0;
-      for (auto const& step : steps_) sum += cos_sin(2 * step.at(half) + step.at(odd)).cos - 1;
-      return sum / compression;
-    });
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  double bias(std::size_t head, std::int64_t distance) const noexcept {
+    double sum = 0;
+    for (auto const& step : steps_) sum += cos_sin(step.at(distance)).cos - 1;
+    return sum / (8 * static_cast<double>(head + 1) / static_cast<double>(heads_));
   }
 
  private:

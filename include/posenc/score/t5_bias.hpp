@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/score/add_bias.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -46,12 +46,13 @@ class relative_buckets {
 
   std::size_t count() const noexcept { return sides_ * last_; }
 
-  std::size_t operator()(std::int64_t query_position, std::int64_t key_position) const noexcept {
-    bool const is_before = key_position > query_position;
-    if (is_before && sides_ == 1) return 0;
-    auto const distance = detail::distance(query_position, key_position);
-    auto const bucket = distance < bucket_of_.size() ? bucket_of_[static_cast<std::size_t>(distance)] : last_ - 1;
-    return bucket + (is_before ? last_ : 0);
+  /// distance: query - key.
+  std::size_t operator()(std::int64_t distance) const noexcept {
+    bool const is_after = distance < 0;  // the key, of the query
+    if (is_after && sides_ == 1) return 0;
+    auto const magnitude = static_cast<std::uint64_t>(is_after ? -distance : distance);
+    auto const bucket = magnitude < bucket_of_.size() ? bucket_of_[static_cast<std::size_t>(magnitude)] : last_ - 1;
+    return bucket + (is_after ? last_ : 0);
   }
 
  private:
@@ -63,9 +64,6 @@ class relative_buckets {
 /// weights: [buckets][heads], as the models store them. Throws std::invalid_argument unless they are that many, and finite.
 class t5_bias {
  public:
-  static constexpr bool is_bias = true;         ///< gradients of scores pass as they are
-  static constexpr bool is_by_distance = true;  ///< a bias_table may stand for it
-
   t5_bias(relative_buckets buckets, std::span<float const> weights, std::size_t heads)
       : buckets_(std::move(buckets)), weights_(weights.begin(), weights.end()), heads_(heads) {
     detail::require(heads > 0 && weights.size() / heads == buckets_.count() && weights.size() % heads == 0,
@@ -76,13 +74,9 @@ class t5_bias {
 
   std::size_t heads() const noexcept { return heads_; }
 
-  /// Site 3. Throws std::invalid_argument unless the row's head has weights and each key a position.
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    detail::require_row("t5_bias", row, heads_);
-    detail::add_bias(row, [&](std::int64_t key_position) {
-      return static_cast<double>(weights_[buckets_(row.query_position, key_position) * heads_ + row.head]);
-    });
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  double bias(std::size_t head, std::int64_t distance) const noexcept {
+    return static_cast<double>(weights_[buckets_(distance) * heads_ + head]);
   }
 
  private:

@@ -1,0 +1,71 @@
+// Site 3 on a row of scores, however an encoding says what it does there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/score_row.hpp"
+#include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// query_position - key_position. Where that is beyond int64, as far as it reaches: -(2^63 - 1) or 2^63 - 1.
+constexpr std::int64_t distance_between(std::int64_t query_position, std::int64_t key_position) noexcept {
+  constexpr auto farthest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  auto const difference = static_cast<std::uint64_t>(query_position) - static_cast<std::uint64_t>(key_position);
+  if (query_position >= key_position) return static_cast<std::int64_t>(difference < farthest ? difference : farthest);
+  auto const magnitude = 0 - difference;
+  return -static_cast<std::int64_t>(magnitude < farthest ? magnitude : farthest);
+}
+
+namespace detail {
+
+/// Throws std::invalid_argument, in the name of a function or encoding, unless each key has a position.
+template <class T>
+void require_keys(char const* what, score_row<T> const& row) {
+  require(row.scores.size() == row.key_positions.size(), what, ": there must be one position a key, got ", row.key_positions.size(),
+          " positions for ", row.scores.size(), " keys");
+}
+
+/// Throws std::invalid_argument, in the name of a function or encoding, unless the row's head is one of `heads` and each key has a
+/// position.
+template <class T>
+void require_row(char const* what, score_row<T> const& row, std::size_t heads) {
+  require(row.head < heads, what, ": the head must be below ", heads, ", got ", row.head);
+  require_keys(what, row);
+}
+
+/// score += bias(key position), in double, rounded once.
+template <class T>
+void add_bias(score_row<T> const& row, auto const& bias) {
+  for (std::size_t s = 0; s < row.scores.size(); ++s) {
+    row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias(row.key_positions[s]));
+  }
+}
+
+}  // namespace detail
+
+/// What attention does to a row at site 3: by the encoding's adjust_scores, or else by adding its bias to each score, in double, rounded
+/// once. Throws std::invalid_argument as the encoding does; for a bias, unless each key has a position and the encoding has the row's head.
+template <class T, acts_on_scores E>
+void adjust_scores(E const& e, score_row<T> const& row) {
+  if constexpr (detail::adjusts_scores<E>) {
+    e.adjust_scores(row);
+  } else {
+    if constexpr (knows_heads<E>) {
+      detail::require_row("adjust_scores", row, e.heads());
+    } else {
+      detail::require_keys("adjust_scores", row);
+    }
+    if constexpr (adds_bias_by_distance<E>) {
+      detail::add_bias(row, [&](std::int64_t key) { return e.bias(row.head, distance_between(row.query_position, key)); });
+    } else {
+      detail::add_bias(row, [&](std::int64_t key) { return e.bias(row.head, row.query_position, key); });
+    }
+  }
+}
+
+}  // namespace posenc
