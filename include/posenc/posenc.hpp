@@ -101,7 +101,7 @@
 
 // analysis: what an encoding does to attention
 #include "posenc/analysis/distance_profile.hpp"
-#include "posenc/analysis/moments.hpp"
+#include "posenc/analysis/running_moments.hpp"
 #include "posenc/analysis/rope_decay.hpp"
 
 // model: what a model's files say of it. Not included here, for they parse files:

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "posenc/analysis/moments.hpp"
+#include "posenc/analysis/running_moments.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
@@ -36,9 +36,9 @@ struct profile_settings {
 };
 
 struct distance_profile {
-  std::vector<moments> logit, weight;  ///< [distance], over samples and heads; logits are scaled by 1 / sqrt(head_dim)
-  moments entropy;                     ///< of the weights, in nats, over rows
-  moments inverse_temperature;         ///< over rows
+  std::vector<running_moments> logit, weight;  ///< [distance], over samples and heads; logits are scaled by 1 / sqrt(head_dim)
+  running_moments entropy;                     ///< of the weights, in nats, over rows
+  running_moments inverse_temperature;         ///< over rows
 };
 
 /// The reference attention of one query to the keys at every distance behind it.

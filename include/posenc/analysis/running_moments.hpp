@@ -10,7 +10,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// Welford's recurrence: numbers far from 0 lose nothing. Of no numbers at all, everything is 0.
-class moments {
+class running_moments {
  public:
   void add(double x) noexcept {
     low_ = count_ == 0 ? x : std::min(low_, x);
