@@ -38,7 +38,7 @@ inline double roformer_bound(frequencies const& f, std::int64_t distance) {
 
 /// The first distance below `reach` with a(r) < 0: from there on a key like the query scores below a random one on average, so that the
 /// base bounds the context. [Men 2024, theorem 1] Not monotone in the base. In O(reach * pairs): a second for 10^7 * 64.
-inline std::optional<std::size_t> first_negative(frequencies const& f, std::size_t reach) {
+inline std::optional<std::size_t> first_negative_distance(frequencies const& f, std::size_t reach) {
   // From one distance to the next by a rotation, and exactly again every so often, so that nothing drifts.
   constexpr std::size_t stretch = 4096;
   auto const n = f.pairs();
