@@ -33,7 +33,7 @@ struct head_walk {
 };
 
 /// Heads of a block beyond the cache: with few registers, reading the cosines and sines again costs more than some disorder.
-inline constexpr std::size_t few_heads = many_registers ? 1 : 4;
+inline constexpr std::size_t few_heads = has_32_registers ? 1 : 4;
 
 /// Has the memory fetched that lies 8 KiB further: far enough for it to answer, near enough to stay in the first cache.
 template <class S>
@@ -138,7 +138,7 @@ void turn_pairs(Walk const& walk, typename Walk::place_type const& at, Real cons
   auto [pair, last] = turning;
   if constexpr (Walk::has_registers) {
     using group = typename quickest<From, To, S, T>::type;
-    using widths = std::conditional_t<many_registers, std::index_sequence<8, 4, 3, 2, 1>, std::index_sequence<4, 3, 2, 1>>;
+    using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>, std::index_sequence<4, 3, 2, 1>>;
     pair = by_registers<From, To, group>(widths{}, walk, at, cos, sin, pair, last);
     if constexpr (group::pairs > lanes<S>::size) {
       using smaller = turn<From, To, lanes<S>, lanes<T>>;

@@ -15,9 +15,9 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 /// Whether there are 32 vector registers, not 16 or none.
 #if defined(__AVX512F__) || defined(__aarch64__) || defined(__VSX__) || defined(__VX__)
-inline constexpr bool many_registers = true;
+inline constexpr bool has_32_registers = true;
 #else
-inline constexpr bool many_registers = false;
+inline constexpr bool has_32_registers = false;
 #endif
 
 /// Whether xsimd has registers of Number. It may have them of float alone: on 32-bit ARM.
