@@ -137,7 +137,7 @@ void turn_pairs(Walk const& walk, typename Walk::place_type const& at, Real cons
   using T = typename Walk::to_type;
   auto [pair, last] = turning;
   if constexpr (Walk::has_registers) {
-    using group = typename quickest<From, To, S, T>::type;
+    using group = typename fastest_rotation<From, To, S, T>::type;
     using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>, std::index_sequence<4, 3, 2, 1>>;
     pair = by_registers<From, To, group>(widths{}, walk, at, cos, sin, pair, last);
     if constexpr (group::pairs > lanes<S>::size) {

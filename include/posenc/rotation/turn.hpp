@@ -196,7 +196,7 @@ struct turn_even_and_odd {
 
 /// The quickest way for numbers that are stored as S and will be as T.
 template <class From, class To, class S, class T>
-struct quickest {
+struct fastest_rotation {
   using type = turn<From, To, lanes<S>, lanes<T>>;
 };
 
@@ -206,11 +206,11 @@ template <class T, class S>
 concept both_apart = lanes<S>::apart && lanes<T>::apart;
 
 template <class S, both_in_order<S> T>
-struct quickest<interleaved, interleaved, S, T> {
+struct fastest_rotation<interleaved, interleaved, S, T> {
   using type = turn_side_by_side<lanes<S>, lanes<T>>;
 };
 template <class S, both_apart<S> T>
-struct quickest<halves, halves, S, T> {
+struct fastest_rotation<halves, halves, S, T> {
   using type = turn_even_and_odd<lanes<S>, lanes<T>>;
 };
 
