@@ -21,7 +21,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 /// From head to head, and which dims of them are rotary. Fused: with weights or gains. Ahead: beyond the cache.
 template <class S, class T, bool Fused, bool Ahead>
-struct head_walk {
+struct token_shape {
   using from_type = S;
   using to_type = T;
   using real = arithmetic_t<T>;
@@ -55,13 +55,13 @@ void move_pairs(auto& at, std::size_t pairs) noexcept {
 }
 
 // Columns of `Turns` groups of pairs: as many as fit between `pair` and `last`; answers where they end. `at` is dim 0 of head 0.
-template <class From, class To, class Turn, std::size_t Turns, class Walk, class Real>
-[[gnu::noinline]] std::size_t columns(Walk const& walk, typename Walk::place_type at, Real const* cos, Real const* sin, std::size_t pair,
+template <class From, class To, class Turn, std::size_t Turns, class Shape, class Real>
+[[gnu::noinline]] std::size_t columns(Shape const& shape, typename Shape::place_type at, Real const* cos, Real const* sin, std::size_t pair,
                                       std::size_t last, std::size_t block) noexcept {
   constexpr auto width = Turns * Turn::pairs;
-  auto const from_stride = walk.from_stride, to_stride = walk.to_stride;
-  auto const heads = walk.heads, all = walk.pairs;
-  auto const first_dim = static_cast<std::ptrdiff_t>(walk.first_dim);
+  auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
+  auto const heads = shape.heads, all = shape.pairs;
+  auto const first_dim = static_cast<std::ptrdiff_t>(shape.first_dim);
   auto const stop = pair + (last - pair) / width * width;
   at.move(first_dim, first_dim);
   move_pairs<From, To>(at, pair);
@@ -73,7 +73,7 @@ template <class From, class To, class Turn, std::size_t Turns, class Walk, class
       for (std::size_t j = 0; j < Turns; ++j) turns[j].load(cos + i + j * Turn::pairs, sin + i + j * Turn::pairs);
       auto numbers = column;
       for (std::size_t n = 0; n < count; ++n, numbers.next_head(from_stride, to_stride)) {
-        if constexpr (Walk::ahead) fetch_pairs_ahead<From>(numbers.from, width, all);
+        if constexpr (Shape::ahead) fetch_pairs_ahead<From>(numbers.from, width, all);
         for (std::size_t j = 0; j < Turns; ++j)
           turns[j].write(numbers, j * Turn::pairs, all, turns[j].turned(numbers, j * Turn::pairs, all));
       }
@@ -85,12 +85,12 @@ template <class From, class To, class Turn, std::size_t Turns, class Walk, class
 
 // More than one group of pairs and less than two: two that overlap, both read before either is written, so that the pairs they share
 // are written twice with the same bits.
-template <class From, class To, class Turn, class Walk, class Real>
-[[gnu::noinline]] void overlapping_groups(Walk const& walk, typename Walk::place_type at, Real const* cos, Real const* sin,
+template <class From, class To, class Turn, class Shape, class Real>
+[[gnu::noinline]] void overlapping_groups(Shape const& shape, typename Shape::place_type at, Real const* cos, Real const* sin,
                                           std::size_t pair, std::size_t last) noexcept {
-  auto const from_stride = walk.from_stride, to_stride = walk.to_stride;
-  auto const heads = walk.heads, all = walk.pairs, second = last - Turn::pairs;
-  auto const first_dim = static_cast<std::ptrdiff_t>(walk.first_dim);
+  auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
+  auto const heads = shape.heads, all = shape.pairs, second = last - Turn::pairs;
+  auto const first_dim = static_cast<std::ptrdiff_t>(shape.first_dim);
   at.move(first_dim, first_dim);
   Turn turns[2];
   turns[0].load(cos + pair, sin + pair), turns[1].load(cos + second, sin + second);
@@ -101,12 +101,12 @@ template <class From, class To, class Turn, class Walk, class Real>
 }
 
 // Where there are no registers, or too few pairs for one.
-template <class From, class To, class Single, class Walk, class Real>
-[[gnu::noinline]] void one_by_one(Walk const& walk, typename Walk::place_type at, Real const* cos, Real const* sin, std::size_t pair,
+template <class From, class To, class Single, class Shape, class Real>
+[[gnu::noinline]] void one_by_one(Shape const& shape, typename Shape::place_type at, Real const* cos, Real const* sin, std::size_t pair,
                                   std::size_t last) noexcept {
-  auto const from_stride = walk.from_stride, to_stride = walk.to_stride;
-  auto const heads = walk.heads, all = walk.pairs;
-  auto const first_dim = static_cast<std::ptrdiff_t>(walk.first_dim);
+  auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
+  auto const heads = shape.heads, all = shape.pairs;
+  auto const first_dim = static_cast<std::ptrdiff_t>(shape.first_dim);
   at.move(first_dim, first_dim);
   for (std::size_t head = 0; head < heads; ++head, at.next_head(from_stride, to_stride)) {
     for (auto i = pair; i < last; ++i) {
@@ -118,45 +118,46 @@ template <class From, class To, class Single, class Walk, class Real>
 }
 
 // All pairs from `pair` on, as far as such groups of them reach; answers where they end.
-template <class From, class To, class Turn, std::size_t... Turns, class Walk, class Real>
-std::size_t by_registers(std::index_sequence<Turns...>, Walk const& walk, typename Walk::place_type const& at, Real const* cos,
+template <class From, class To, class Turn, std::size_t... Turns, class Shape, class Real>
+std::size_t by_registers(std::index_sequence<Turns...>, Shape const& shape, typename Shape::place_type const& at, Real const* cos,
                          Real const* sin, std::size_t pair, std::size_t last) noexcept {
   if (last - pair < Turn::pairs) return pair;
   constexpr auto widest = std::max({Turns...}) * Turn::pairs;
-  auto const block = Walk::ahead && last - pair > widest ? few_heads : walk.heads;
+  auto const block = Shape::ahead && last - pair > widest ? few_heads : shape.heads;
   bool const overlap = (last - pair) % Turn::pairs != 0;
   auto const stop = overlap ? last - Turn::pairs - (last - pair) % Turn::pairs : last;
-  ((stop - pair >= Turns * Turn::pairs ? void(pair = columns<From, To, Turn, Turns>(walk, at, cos, sin, pair, stop, block)) : void()), ...);
-  if (overlap) overlapping_groups<From, To, Turn>(walk, at, cos, sin, pair, last);
+  ((stop - pair >= Turns * Turn::pairs ? void(pair = columns<From, To, Turn, Turns>(shape, at, cos, sin, pair, stop, block)) : void()),
+   ...);
+  if (overlap) overlapping_groups<From, To, Turn>(shape, at, cos, sin, pair, last);
   return last;
 }
 
-template <class From, class To, class Walk, class Real>
-void turn_pairs(Walk const& walk, typename Walk::place_type const& at, Real const* cos, Real const* sin, pair_range turning) noexcept {
-  using S = typename Walk::from_type;
-  using T = typename Walk::to_type;
+template <class From, class To, class Shape, class Real>
+void turn_pairs(Shape const& shape, typename Shape::place_type const& at, Real const* cos, Real const* sin, pair_range turning) noexcept {
+  using S = typename Shape::from_type;
+  using T = typename Shape::to_type;
   auto [pair, last] = turning;
-  if constexpr (Walk::has_registers) {
+  if constexpr (Shape::has_registers) {
     using group = typename fastest_rotation<From, To, S, T>::type;
     using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>, std::index_sequence<4, 3, 2, 1>>;
-    pair = by_registers<From, To, group>(widths{}, walk, at, cos, sin, pair, last);
+    pair = by_registers<From, To, group>(widths{}, shape, at, cos, sin, pair, last);
     if constexpr (group::pairs > lanes<S>::size) {
       using smaller = turn<From, To, lanes<S>, lanes<T>>;
-      pair = by_registers<From, To, smaller>(std::index_sequence<1>{}, walk, at, cos, sin, pair, last);
+      pair = by_registers<From, To, smaller>(std::index_sequence<1>{}, shape, at, cos, sin, pair, last);
     }
   }
-  if (pair < last) one_by_one<From, To, turn<From, To, one_lane<S>, one_lane<T>>>(walk, at, cos, sin, pair, last);
+  if (pair < last) one_by_one<From, To, turn<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, sin, pair, last);
 }
 
 // Neighbouring dims that are not turned go where they belong, in their order.
-template <class Walk>
-void carry_dims(Walk const& walk, typename Walk::place_type at, std::size_t first, std::size_t count) noexcept {
-  using S = typename Walk::from_type;
-  using T = typename Walk::to_type;
+template <class Shape>
+void carry_dims(Shape const& shape, typename Shape::place_type at, std::size_t first, std::size_t count) noexcept {
+  using S = typename Shape::from_type;
+  using T = typename Shape::to_type;
   if (count == 0) return;
   at.move(static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(first));
-  for (std::size_t head = 0; head < walk.heads; ++head, at.next_head(walk.from_stride, walk.to_stride)) {
-    if constexpr (std::same_as<S, T> && !Walk::fused) {
+  for (std::size_t head = 0; head < shape.heads; ++head, at.next_head(shape.from_stride, shape.to_stride)) {
+    if constexpr (std::same_as<S, T> && !Shape::fused) {
       std::copy_n(at.from, count, at.to);
     } else {
       auto numbers = at;
@@ -165,47 +166,47 @@ void carry_dims(Walk const& walk, typename Walk::place_type at, std::size_t firs
         constexpr auto size = static_cast<std::ptrdiff_t>(In::size);
         for (; left >= In::size; left -= In::size, numbers.move(size, size)) carry<In, Out>(numbers);
       };
-      if constexpr (Walk::has_registers) carry_by(lanes<S>{}, lanes<T>{});
+      if constexpr (Shape::has_registers) carry_by(lanes<S>{}, lanes<T>{});
       carry_by(one_lane<S>{}, one_lane<T>{});
     }
   }
 }
 
 // Pairs that are not turned.
-template <class From, class To, class Walk, class Real>
-void carry_pairs(Walk const& walk, typename Walk::place_type const& at, [[maybe_unused]] Real const* cos, pair_range standing) noexcept {
-  using S = typename Walk::from_type;
-  using T = typename Walk::to_type;
+template <class From, class To, class Shape, class Real>
+void carry_pairs(Shape const& shape, typename Shape::place_type const& at, [[maybe_unused]] Real const* cos, pair_range standing) noexcept {
+  using S = typename Shape::from_type;
+  using T = typename Shape::to_type;
   auto pair = standing.first;
   auto const last = standing.last, count = last - pair;
   if (count == 0) return;
   if constexpr (!std::same_as<From, To>) {
-    if constexpr (Walk::has_registers)
-      pair = by_registers<From, To, stand<From, To, lanes<S>, lanes<T>>>(std::index_sequence<1>{}, walk, at, cos, cos, pair, last);
-    one_by_one<From, To, stand<From, To, one_lane<S>, one_lane<T>>>(walk, at, cos, cos, pair, last);
+    if constexpr (Shape::has_registers)
+      pair = by_registers<From, To, stand<From, To, lanes<S>, lanes<T>>>(std::index_sequence<1>{}, shape, at, cos, cos, pair, last);
+    one_by_one<From, To, stand<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, cos, pair, last);
   } else if constexpr (std::same_as<From, interleaved>) {
-    carry_dims(walk, at, walk.first_dim + 2 * pair, 2 * count);
+    carry_dims(shape, at, shape.first_dim + 2 * pair, 2 * count);
   } else {
-    carry_dims(walk, at, walk.first_dim + pair, count);
-    carry_dims(walk, at, walk.first_dim + walk.pairs + pair, count);
+    carry_dims(shape, at, shape.first_dim + pair, count);
+    carry_dims(shape, at, shape.first_dim + shape.pairs + pair, count);
   }
 }
 
 // Everything that is to be done to the heads of one token. carries: what is not turned has to go somewhere, or be multiplied.
-template <class From, class To, class Walk, class Real>
-void rotate_token(Walk const& walk, typename Walk::place_type const& at, Real const* cos, Real const* sin,
+template <class From, class To, class Shape, class Real>
+void rotate_token(Shape const& shape, typename Shape::place_type const& at, Real const* cos, Real const* sin,
                   std::span<pair_range const> all_turning, bool carries) noexcept {
   std::size_t standing = 0;
   for (auto const turning : all_turning) {
-    if (carries) carry_pairs<From, To>(walk, at, cos, {standing, turning.first});
-    turn_pairs<From, To>(walk, at, cos, sin, turning);
+    if (carries) carry_pairs<From, To>(shape, at, cos, {standing, turning.first});
+    turn_pairs<From, To>(shape, at, cos, sin, turning);
     standing = turning.last;
   }
   if (!carries) return;
-  carry_pairs<From, To>(walk, at, cos, {standing, walk.pairs});
-  carry_dims(walk, at, 0, walk.first_dim);
-  auto const behind = walk.first_dim + 2 * walk.pairs;
-  carry_dims(walk, at, behind, walk.head_dim - behind);
+  carry_pairs<From, To>(shape, at, cos, {standing, shape.pairs});
+  carry_dims(shape, at, 0, shape.first_dim);
+  auto const behind = shape.first_dim + 2 * shape.pairs;
+  carry_dims(shape, at, behind, shape.head_dim - behind);
 }
 
 }  // namespace posenc::detail

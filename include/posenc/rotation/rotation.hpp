@@ -102,14 +102,14 @@ class rotation {
       auto* const to = r_.target_.token(token);
       if (from == nullptr || to == nullptr) return;
       if constexpr (!Fused) {
-        rotate_heads(walk<Ahead>(r_.source_.heads()), {from, to}, token);
+        rotate_heads(shape<Ahead>(r_.source_.heads()), {from, to}, token);
       } else {
         auto const* const weights = r_.weight_.empty() ? nullptr : r_.weight_.data();
-        if (!r_.normalises_) return rotate_heads(walk<Ahead>(r_.source_.heads()), {from, to, weights, &r_.scale_, false}, token);
+        if (!r_.normalises_) return rotate_heads(shape<Ahead>(r_.source_.heads()), {from, to, weights, &r_.scale_, false}, token);
         constexpr std::size_t some = 64;  // heads that the first cache holds from their norm to their rotation
         detail::head_gains<real, some> gains;
         for (std::size_t head = 0; head < r_.source_.heads(); head += some) {
-          auto const heads = walk<Ahead>(std::min(some, r_.source_.heads() - head));
+          auto const heads = shape<Ahead>(std::min(some, r_.source_.heads() - head));
           auto const n = static_cast<std::ptrdiff_t>(head);
           place const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains.values, true};
           gains.compute(at.from, heads.from_stride, heads.heads, heads.head_dim, r_.eps_, r_.scale_);
@@ -122,7 +122,7 @@ class rotation {
     using place = detail::place<source_number, to_type, Fused>;
 
     template <bool Ahead>
-    detail::head_walk<source_number, to_type, Fused, Ahead> walk(std::size_t heads) const noexcept {
+    detail::token_shape<source_number, to_type, Fused, Ahead> shape(std::size_t heads) const noexcept {
       bool const steps = heads > 1;  // else the strides may be anything
       return {steps ? r_.source_.head_stride() : 0,
               steps ? r_.target_.head_stride() : 0,
@@ -131,8 +131,8 @@ class rotation {
               first_dim_,
               rows_.pairs()};
     }
-    void rotate_heads(auto const& walk, place const& at, std::size_t token) const noexcept {
-      detail::rotate_token<From, To>(walk, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.turning(), carries_);
+    void rotate_heads(auto const& shape, place const& at, std::size_t token) const noexcept {
+      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.turning(), carries_);
     }
 
     rotation const& r_;
