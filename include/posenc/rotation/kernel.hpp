@@ -25,7 +25,7 @@ struct token_shape {
   using from_type = S;
   using to_type = T;
   using real = arithmetic_t<T>;
-  using place_type = place<S, T, Fused>;
+  using cursor_type = cursor<S, T, Fused>;
   static constexpr bool fused = Fused, ahead = Ahead, has_registers = lanes<S>::size > 1;
 
   std::ptrdiff_t from_stride, to_stride;
@@ -56,8 +56,8 @@ void move_pairs(auto& at, std::size_t pairs) noexcept {
 
 // Columns of `Turns` groups of pairs: as many as fit between `pair` and `last`; answers where they end. `at` is dim 0 of head 0.
 template <class From, class To, class Turn, std::size_t Turns, class Shape, class Real>
-[[gnu::noinline]] std::size_t columns(Shape const& shape, typename Shape::place_type at, Real const* cos, Real const* sin, std::size_t pair,
-                                      std::size_t last, std::size_t block) noexcept {
+[[gnu::noinline]] std::size_t columns(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin,
+                                      std::size_t pair, std::size_t last, std::size_t block) noexcept {
   constexpr auto width = Turns * Turn::pairs;
   auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
   auto const heads = shape.heads, all = shape.pairs;
@@ -86,7 +86,7 @@ template <class From, class To, class Turn, std::size_t Turns, class Shape, clas
 // More than one group of pairs and less than two: two that overlap, both read before either is written, so that the pairs they share
 // are written twice with the same bits.
 template <class From, class To, class Turn, class Shape, class Real>
-[[gnu::noinline]] void overlapping_groups(Shape const& shape, typename Shape::place_type at, Real const* cos, Real const* sin,
+[[gnu::noinline]] void overlapping_groups(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin,
                                           std::size_t pair, std::size_t last) noexcept {
   auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
   auto const heads = shape.heads, all = shape.pairs, second = last - Turn::pairs;
@@ -102,7 +102,7 @@ template <class From, class To, class Turn, class Shape, class Real>
 
 // Where there are no registers, or too few pairs for one.
 template <class From, class To, class Single, class Shape, class Real>
-[[gnu::noinline]] void one_by_one(Shape const& shape, typename Shape::place_type at, Real const* cos, Real const* sin, std::size_t pair,
+[[gnu::noinline]] void one_by_one(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin, std::size_t pair,
                                   std::size_t last) noexcept {
   auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
   auto const heads = shape.heads, all = shape.pairs;
@@ -119,7 +119,7 @@ template <class From, class To, class Single, class Shape, class Real>
 
 // All pairs from `pair` on, as far as such groups of them reach; answers where they end.
 template <class From, class To, class Turn, std::size_t... Turns, class Shape, class Real>
-std::size_t by_registers(std::index_sequence<Turns...>, Shape const& shape, typename Shape::place_type const& at, Real const* cos,
+std::size_t by_registers(std::index_sequence<Turns...>, Shape const& shape, typename Shape::cursor_type const& at, Real const* cos,
                          Real const* sin, std::size_t pair, std::size_t last) noexcept {
   if (last - pair < Turn::pairs) return pair;
   constexpr auto widest = std::max({Turns...}) * Turn::pairs;
@@ -133,7 +133,7 @@ std::size_t by_registers(std::index_sequence<Turns...>, Shape const& shape, type
 }
 
 template <class From, class To, class Shape, class Real>
-void turn_pairs(Shape const& shape, typename Shape::place_type const& at, Real const* cos, Real const* sin, pair_range turning) noexcept {
+void turn_pairs(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin, pair_range turning) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
   auto [pair, last] = turning;
@@ -151,7 +151,7 @@ void turn_pairs(Shape const& shape, typename Shape::place_type const& at, Real c
 
 // Neighbouring dims that are not turned go where they belong, in their order.
 template <class Shape>
-void carry_dims(Shape const& shape, typename Shape::place_type at, std::size_t first, std::size_t count) noexcept {
+void carry_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t first, std::size_t count) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
   if (count == 0) return;
@@ -174,7 +174,8 @@ void carry_dims(Shape const& shape, typename Shape::place_type at, std::size_t f
 
 // Pairs that are not turned.
 template <class From, class To, class Shape, class Real>
-void carry_pairs(Shape const& shape, typename Shape::place_type const& at, [[maybe_unused]] Real const* cos, pair_range standing) noexcept {
+void carry_pairs(Shape const& shape, typename Shape::cursor_type const& at, [[maybe_unused]] Real const* cos,
+                 pair_range standing) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
   auto pair = standing.first;
@@ -194,7 +195,7 @@ void carry_pairs(Shape const& shape, typename Shape::place_type const& at, [[may
 
 // Everything that is to be done to the heads of one token. carries: what is not turned has to go somewhere, or be multiplied.
 template <class From, class To, class Shape, class Real>
-void rotate_token(Shape const& shape, typename Shape::place_type const& at, Real const* cos, Real const* sin,
+void rotate_token(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin,
                   std::span<pair_range const> all_turning, bool carries) noexcept {
   std::size_t standing = 0;
   for (auto const turning : all_turning) {

@@ -111,7 +111,7 @@ class rotation {
         for (std::size_t head = 0; head < r_.source_.heads(); head += some) {
           auto const heads = shape<Ahead>(std::min(some, r_.source_.heads() - head));
           auto const n = static_cast<std::ptrdiff_t>(head);
-          place const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains.values, true};
+          cursor const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains.values, true};
           gains.compute(at.from, heads.from_stride, heads.heads, heads.head_dim, r_.eps_, r_.scale_);
           rotate_heads(heads, at, token);
         }
@@ -119,7 +119,7 @@ class rotation {
     }
 
     using source_number = std::remove_const_t<from_type>;
-    using place = detail::place<source_number, to_type, Fused>;
+    using cursor = detail::cursor<source_number, to_type, Fused>;
 
     template <bool Ahead>
     detail::token_shape<source_number, to_type, Fused, Ahead> shape(std::size_t heads) const noexcept {
@@ -131,7 +131,7 @@ class rotation {
               first_dim_,
               rows_.pairs()};
     }
-    void rotate_heads(auto const& shape, place const& at, std::size_t token) const noexcept {
+    void rotate_heads(auto const& shape, cursor const& at, std::size_t token) const noexcept {
       detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.turning(), carries_);
     }
 

@@ -12,7 +12,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 /// A place within a head, where its numbers come from and go to.
 template <class S, class T, bool Fused>
-struct place {
+struct cursor {
   S const* from;
   T* to;
 
@@ -29,7 +29,7 @@ struct place {
 
 /// And what they are multiplied by: before the turn weights (null: none), afterwards the gain of the head.
 template <class S, class T>
-struct place<S, T, true> {
+struct cursor<S, T, true> {
   using real = arithmetic_t<T>;
   S const* from;
   T* to;
