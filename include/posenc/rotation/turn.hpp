@@ -21,10 +21,10 @@ struct cursor {
     move(heads * from_stride, heads * to_stride);
   }
   template <class Layout, class Row>
-  void weigh(std::size_t, std::size_t, auto&, auto&) const noexcept {}
+  void apply_weights(std::size_t, std::size_t, auto&, auto&) const noexcept {}
   template <class Row>
-  void weigh(auto&) const noexcept {}
-  void amplify(auto&...) const noexcept {}
+  void apply_weights(auto&) const noexcept {}
+  void apply_gain(auto&...) const noexcept {}
 };
 
 /// And what they are multiplied by: before the turn weights (null: none), afterwards the gain of the head.
@@ -47,17 +47,17 @@ struct cursor<S, T, true> {
   }
   /// x and y lie as Layout has it, from `pair` on, of `all` pairs.
   template <class Layout, class Row>
-  void weigh(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
+  void apply_weights(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
     if (weights == nullptr) return;
     typename Row::number of_x, of_y;
     Layout::template load<Row>(weights, pair, all, of_x, of_y);
     x = x * of_x, y = y * of_y;
   }
   template <class Row>
-  void weigh(auto& x) const noexcept {
+  void apply_weights(auto& x) const noexcept {
     if (weights != nullptr) x = x * Row::load(weights);
   }
-  void amplify(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
+  void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
 };
 
 /// x' = x c - y s,  y' = x s + y c: x and y in registers of their own.
@@ -79,9 +79,9 @@ struct turn {
   numbers turned(auto const& at, std::size_t pair, std::size_t all) const noexcept {
     numbers n;
     From::template load<In>(at.from, pair, all, n.x, n.y);
-    at.template weigh<From, typename In::row>(pair, all, n.x, n.y);
+    at.template apply_weights<From, typename In::row>(pair, all, n.x, n.y);
     multiply(n.x, n.y);
-    at.amplify(n.x, n.y);
+    at.apply_gain(n.x, n.y);
     return n;
   }
   void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
@@ -105,8 +105,8 @@ struct stand {
   numbers turned(auto const& at, std::size_t pair, std::size_t all) const noexcept {
     numbers n;
     From::template load<In>(at.from, pair, all, n.x, n.y);
-    at.template weigh<From, typename In::row>(pair, all, n.x, n.y);
-    at.amplify(n.x, n.y);
+    at.template apply_weights<From, typename In::row>(pair, all, n.x, n.y);
+    at.apply_gain(n.x, n.y);
     return n;
   }
   void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
@@ -118,8 +118,8 @@ struct stand {
 template <class In, class Out>
 void carry(auto const& at) noexcept {
   auto x = In::load(at.from);
-  at.template weigh<typename In::row>(x);
-  at.amplify(x);
+  at.template apply_weights<typename In::row>(x);
+  at.apply_gain(x);
   Out::store(at.to, x);
 }
 
@@ -148,9 +148,10 @@ struct turn_side_by_side {
     numbers n;
     auto& x_y = n.x_y;
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::load(at.from + 2 * pair + i * pairs);
-    at.template weigh<halves, typename In::row>(2 * pair, pairs, x_y[0], x_y[1]);  // side by side, as halves of 2 * pairs numbers are
+    at.template apply_weights<halves, typename In::row>(2 * pair, pairs, x_y[0],
+                                                        x_y[1]);  // side by side, as halves of 2 * pairs numbers are
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::multiply_add(x_y[i], c[i], In::neighbours_swapped(x_y[i]) * s[i]);
-    at.amplify(x_y[0], x_y[1]);
+    at.apply_gain(x_y[0], x_y[1]);
     return n;
   }
   void write(auto const& at, std::size_t pair, std::size_t, numbers const& n) const noexcept {
@@ -179,13 +180,13 @@ struct turn_even_and_odd {
     numbers n;
     at.move(to_x, to_x);
     In::load_pairs(at.from, n.x_even, n.x_odd);
-    at.template weigh<interleaved, typename In::row>(0, 0, n.x_even, n.x_odd);
+    at.template apply_weights<interleaved, typename In::row>(0, 0, n.x_even, n.x_odd);
     at.move(to_y, to_y);
     In::load_pairs(at.from, n.y_even, n.y_odd);
-    at.template weigh<interleaved, typename In::row>(0, 0, n.y_even, n.y_odd);
+    at.template apply_weights<interleaved, typename In::row>(0, 0, n.y_even, n.y_odd);
     even.multiply(n.x_even, n.y_even);
     odd.multiply(n.x_odd, n.y_odd);
-    at.amplify(n.x_even, n.x_odd, n.y_even, n.y_odd);
+    at.apply_gain(n.x_even, n.x_odd, n.y_even, n.y_odd);
     return n;
   }
   void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
