@@ -58,7 +58,7 @@ struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
   using row = lanes<Format>;  ///< of the numbers that cosines, sines and weights are
   using typename register_arithmetic<Format>::number;
   using pairs = xsimd::batch<std::complex<Format>>;
-  static constexpr bool apart = false;  ///< whether load_pairs costs nothing over two loads
+  static constexpr bool free_deinterleave = false;  ///< whether load_pairs costs nothing over two loads
 
   static number load(T const* from) noexcept {
     return register_arithmetic<Format>::kept(number::load_unaligned(reinterpret_cast<Format const*>(from)));
@@ -93,7 +93,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   // Whether the CPU converts halves side by side, and rounds to bfloat16, but for subnormals.
   static constexpr bool converts = std::same_as<Format, half> && requires(number x) { load_halves(nullptr, x.data); };
   static constexpr bool rounds = std::same_as<Format, bfloat16> && requires(number x) { store_bfloat16(nullptr, x.data); };
-  static constexpr bool apart = !converts;
+  static constexpr bool free_deinterleave = !converts;
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {
     if constexpr (converts) {

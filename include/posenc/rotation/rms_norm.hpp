@@ -34,7 +34,7 @@ arithmetic_t<S> sum_of_squares(S const* head, std::size_t count) noexcept {
     number sums[2] = {number(0), number(0)};
     for (; i + 2 * lanes<S>::size <= count; i += 2 * lanes<S>::size) {
       number x[2];
-      if constexpr (lanes<S>::apart) {
+      if constexpr (lanes<S>::free_deinterleave) {
         lanes<S>::load_pairs(head + i, x[0], x[1]);
       } else {
         halves::load<lanes<S>>(head + i, 0, lanes<S>::size, x[0], x[1]);

@@ -202,15 +202,15 @@ struct fastest_rotation {
 };
 
 template <class T, class S>
-concept both_in_order = !lanes<S>::apart && !lanes<T>::apart;
+concept both_in_order = !lanes<S>::free_deinterleave && !lanes<T>::free_deinterleave;
 template <class T, class S>
-concept both_apart = lanes<S>::apart && lanes<T>::apart;
+concept both_free_deinterleave = lanes<S>::free_deinterleave && lanes<T>::free_deinterleave;
 
 template <class S, both_in_order<S> T>
 struct fastest_rotation<interleaved, interleaved, S, T> {
   using type = turn_side_by_side<lanes<S>, lanes<T>>;
 };
-template <class S, both_apart<S> T>
+template <class S, both_free_deinterleave<S> T>
 struct fastest_rotation<halves, halves, S, T> {
   using type = turn_even_and_odd<lanes<S>, lanes<T>>;
 };
