@@ -29,7 +29,7 @@ struct one_lane {
   static void store(T* to_x, number x, T* to_y, number y) noexcept { store(to_x, x), store(to_y, y); }
   static void load_pairs(T const* from, number& x, number& y) noexcept { x = load(from), y = load(from + 1); }
   static void store_pairs(T* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
-  using row = one_lane<number>;  ///< of the numbers that cosines, sines and weights are
+  using arithmetic_lanes = one_lane<number>;  ///< of the numbers that cosines, sines and weights are
   static number square_root(number x) noexcept { return std::sqrt(x); }
   static number sum(number x) noexcept { return x; }
   static number sums(number const* x) noexcept { return *x; }
@@ -55,7 +55,7 @@ struct lanes : one_lane<T> {};
 /// float and double: stored as they are computed with.
 template <storable T, class Format, std::size_t Bytes>
 struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
-  using row = lanes<Format>;  ///< of the numbers that cosines, sines and weights are
+  using arithmetic_lanes = lanes<Format>;  ///< of the numbers that cosines, sines and weights are
   using typename register_arithmetic<Format>::number;
   using pairs = xsimd::batch<std::complex<Format>>;
   static constexpr bool free_deinterleave = false;  ///< whether load_pairs costs nothing over two loads
@@ -85,7 +85,7 @@ struct word_register {
 /// half and bfloat16: stored in 16 bits, computed with in float.
 template <storable T, class Format>
 struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
-  using row = lanes<float>;
+  using arithmetic_lanes = lanes<float>;
   using typename register_arithmetic<arithmetic_t<T>>::number;
   using register_arithmetic<arithmetic_t<T>>::size;
   using bits = word_register::bits;

@@ -57,11 +57,11 @@ struct head_gains {
   void compute(S const* head, std::ptrdiff_t stride, std::size_t heads, std::size_t head_dim, Real eps, Real scale) noexcept {
     for (std::size_t i = 0; i < heads; ++i) values[i] = sum_of_squares(head + static_cast<std::ptrdiff_t>(i) * stride, head_dim);
     std::fill(values + heads, values + Most, Real{1});
-    using row = lanes<Real>;
-    using number = typename row::number;
-    for (std::size_t i = 0; i < heads; i += row::size) {
-      auto const mean_square = row::load(values + i) / number(static_cast<Real>(head_dim));
-      row::store(values + i, number(scale) / row::square_root(mean_square + number(eps)));
+    using arithmetic_lanes = lanes<Real>;
+    using number = typename arithmetic_lanes::number;
+    for (std::size_t i = 0; i < heads; i += arithmetic_lanes::size) {
+      auto const mean_square = arithmetic_lanes::load(values + i) / number(static_cast<Real>(head_dim));
+      arithmetic_lanes::store(values + i, number(scale) / arithmetic_lanes::square_root(mean_square + number(eps)));
     }
   }
 };

@@ -20,9 +20,9 @@ struct cursor {
   void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride, std::ptrdiff_t heads = 1) noexcept {
     move(heads * from_stride, heads * to_stride);
   }
-  template <class Layout, class Row>
+  template <class Layout, class Lanes>
   void apply_weights(std::size_t, std::size_t, auto&, auto&) const noexcept {}
-  template <class Row>
+  template <class Lanes>
   void apply_weights(auto&) const noexcept {}
   void apply_gain(auto&...) const noexcept {}
 };
@@ -46,16 +46,16 @@ struct cursor<S, T, true> {
     if (gain_a_head) gain += heads;
   }
   /// x and y lie as Layout has it, from `pair` on, of `all` pairs.
-  template <class Layout, class Row>
+  template <class Layout, class Lanes>
   void apply_weights(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
     if (weights == nullptr) return;
-    typename Row::number of_x, of_y;
-    Layout::template load<Row>(weights, pair, all, of_x, of_y);
+    typename Lanes::number of_x, of_y;
+    Layout::template load<Lanes>(weights, pair, all, of_x, of_y);
     x = x * of_x, y = y * of_y;
   }
-  template <class Row>
+  template <class Lanes>
   void apply_weights(auto& x) const noexcept {
-    if (weights != nullptr) x = x * Row::load(weights);
+    if (weights != nullptr) x = x * Lanes::load(weights);
   }
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
 };
@@ -68,7 +68,7 @@ struct turn {
 
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
-    c = In::row::load(cos), s = In::row::load(sin);
+    c = In::arithmetic_lanes::load(cos), s = In::arithmetic_lanes::load(sin);
   }
 
   struct numbers {
@@ -79,7 +79,7 @@ struct turn {
   numbers turned(auto const& at, std::size_t pair, std::size_t all) const noexcept {
     numbers n;
     From::template load<In>(at.from, pair, all, n.x, n.y);
-    at.template apply_weights<From, typename In::row>(pair, all, n.x, n.y);
+    at.template apply_weights<From, typename In::arithmetic_lanes>(pair, all, n.x, n.y);
     multiply(n.x, n.y);
     at.apply_gain(n.x, n.y);
     return n;
@@ -105,7 +105,7 @@ struct stand {
   numbers turned(auto const& at, std::size_t pair, std::size_t all) const noexcept {
     numbers n;
     From::template load<In>(at.from, pair, all, n.x, n.y);
-    at.template apply_weights<From, typename In::row>(pair, all, n.x, n.y);
+    at.template apply_weights<From, typename In::arithmetic_lanes>(pair, all, n.x, n.y);
     at.apply_gain(n.x, n.y);
     return n;
   }
@@ -118,7 +118,7 @@ struct stand {
 template <class In, class Out>
 void carry(auto const& at) noexcept {
   auto x = In::load(at.from);
-  at.template apply_weights<typename In::row>(x);
+  at.template apply_weights<typename In::arithmetic_lanes>(x);
   at.apply_gain(x);
   Out::store(at.to, x);
 }
@@ -131,13 +131,13 @@ struct turn_side_by_side {
 
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
-    using row = typename In::row;
+    using arithmetic_lanes = typename In::arithmetic_lanes;
     Real both[2 * pairs];
-    auto const cosines = row::load(cos), sines = row::load(sin);
-    row::store_pairs(both, cosines, cosines);
-    c[0] = row::load(both), c[1] = row::load(both + pairs);
-    row::store_pairs(both, -sines, sines);
-    s[0] = row::load(both), s[1] = row::load(both + pairs);
+    auto const cosines = arithmetic_lanes::load(cos), sines = arithmetic_lanes::load(sin);
+    arithmetic_lanes::store_pairs(both, cosines, cosines);
+    c[0] = arithmetic_lanes::load(both), c[1] = arithmetic_lanes::load(both + pairs);
+    arithmetic_lanes::store_pairs(both, -sines, sines);
+    s[0] = arithmetic_lanes::load(both), s[1] = arithmetic_lanes::load(both + pairs);
   }
 
   struct numbers {
@@ -148,8 +148,8 @@ struct turn_side_by_side {
     numbers n;
     auto& x_y = n.x_y;
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::load(at.from + 2 * pair + i * pairs);
-    at.template apply_weights<halves, typename In::row>(2 * pair, pairs, x_y[0],
-                                                        x_y[1]);  // side by side, as halves of 2 * pairs numbers are
+    at.template apply_weights<halves, typename In::arithmetic_lanes>(2 * pair, pairs, x_y[0],
+                                                                     x_y[1]);  // side by side, as halves of 2 * pairs numbers are
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::multiply_add(x_y[i], c[i], In::neighbours_swapped(x_y[i]) * s[i]);
     at.apply_gain(x_y[0], x_y[1]);
     return n;
@@ -167,8 +167,8 @@ struct turn_even_and_odd {
 
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
-    In::row::load_pairs(cos, even.c, odd.c);
-    In::row::load_pairs(sin, even.s, odd.s);
+    In::arithmetic_lanes::load_pairs(cos, even.c, odd.c);
+    In::arithmetic_lanes::load_pairs(sin, even.s, odd.s);
   }
 
   struct numbers {
@@ -180,10 +180,10 @@ struct turn_even_and_odd {
     numbers n;
     at.move(to_x, to_x);
     In::load_pairs(at.from, n.x_even, n.x_odd);
-    at.template apply_weights<interleaved, typename In::row>(0, 0, n.x_even, n.x_odd);
+    at.template apply_weights<interleaved, typename In::arithmetic_lanes>(0, 0, n.x_even, n.x_odd);
     at.move(to_y, to_y);
     In::load_pairs(at.from, n.y_even, n.y_odd);
-    at.template apply_weights<interleaved, typename In::row>(0, 0, n.y_even, n.y_odd);
+    at.template apply_weights<interleaved, typename In::arithmetic_lanes>(0, 0, n.y_even, n.y_odd);
     even.multiply(n.x_even, n.y_even);
     odd.multiply(n.x_odd, n.y_odd);
     at.apply_gain(n.x_even, n.x_odd, n.y_even, n.y_odd);
