@@ -75,7 +75,7 @@ struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
 };
 
 /// A register of 32-bit words, for the conversions of half and bfloat16.
-struct word_register {
+struct register_bits {
   using bits = xsimd::batch<std::uint32_t>;
   using number = xsimd::batch<float>;
   static bits as_bits(number const& x) noexcept { return bits_as<std::uint32_t>(x); }
@@ -88,7 +88,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   using arithmetic_lanes = lanes<float>;
   using typename register_arithmetic<arithmetic_t<T>>::number;
   using register_arithmetic<arithmetic_t<T>>::size;
-  using bits = word_register::bits;
+  using bits = register_bits::bits;
   static constexpr bool first_is_low = std::endian::native == std::endian::little;  // of a pair, in its word
   // Whether the CPU converts halves side by side, and rounds to bfloat16, but for subnormals.
   static constexpr bool converts = std::same_as<Format, half> && requires(number x) { load_halves(nullptr, x.data); };
@@ -105,7 +105,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       std::memcpy(narrow.data(), from, sizeof narrow);
       std::array<std::uint32_t, size> wide;
       for (std::size_t i = 0; i < size; ++i) wide[i] = narrow[i];
-      return Format::template decode<word_register>(bits::load_unaligned(wide.data()));
+      return Format::template decode<register_bits>(bits::load_unaligned(wide.data()));
     }
   }
   [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
@@ -127,11 +127,11 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
     auto& low = first_is_low ? x : y;
     auto& high = first_is_low ? y : x;
-    low = Format::template decode<word_register>(both & bits(0xffffu));
+    low = Format::template decode<register_bits>(both & bits(0xffffu));
     if constexpr (std::same_as<Format, bfloat16>) {
-      high = word_register::as_number(both & bits(0xffff'0000u));  // in place already
+      high = register_bits::as_number(both & bits(0xffff'0000u));  // in place already
     } else {
-      high = Format::template decode<word_register>(both >> 16);
+      high = Format::template decode<register_bits>(both >> 16);
     }
   }
   [[gnu::always_inline]] static void store_pairs(T* to, number const& x, number const& y) noexcept {
@@ -141,14 +141,14 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     }
     auto const& low = first_is_low ? x : y;
     auto const& high = first_is_low ? y : x;
-    auto const both = Format::template encode<word_register>(low) | (Format::template encode<word_register>(high) << 16);
+    auto const both = Format::template encode<register_bits>(low) | (Format::template encode<register_bits>(high) << 16);
     both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
   }
 
  private:
   static void encode_and_store(T* to, number const& x) noexcept {
     std::array<std::uint32_t, size> wide;
-    Format::template encode<word_register>(x).store_unaligned(wide.data());
+    Format::template encode<register_bits>(x).store_unaligned(wide.data());
     std::array<std::uint16_t, size> narrow;
     for (std::size_t i = 0; i < size; ++i) narrow[i] = static_cast<std::uint16_t>(wide[i]);
     std::memcpy(static_cast<void*>(to), narrow.data(), sizeof narrow);

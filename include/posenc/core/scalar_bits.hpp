@@ -9,7 +9,7 @@
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// One word; rotation/lanes.hpp has a register of them.
-struct word {
+struct scalar_bits {
   using bits = std::uint32_t;
   using number = float;
   static constexpr bits as_bits(number x) noexcept { return std::bit_cast<bits>(x); }
