@@ -67,11 +67,11 @@ cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes, axis_p
   auto rows = detail::rows_access::make<Real>(form, positions.tokens());
   phase_steps const steps(f);
   detail::axis_masks const masks(axes);
-  std::vector<decltype(detail::exact(P{}))> at(axes.axes());
+  std::vector<decltype(detail::widened(P{}))> at(axes.axes());
   std::vector<std::uint32_t> near(axes.axes());
   auto* row = detail::rows_access::data(rows);
   for (std::size_t token = 0; token < positions.tokens(); ++token, row += 2 * form.pairs) {
-    for (std::size_t axis = 0; axis < at.size(); ++axis) at[axis] = detail::exact(positions.of(axis)[token]);
+    for (std::size_t axis = 0; axis < at.size(); ++axis) at[axis] = detail::widened(positions.of(axis)[token]);
     if (std::ranges::count(at, at[0]) == std::ranges::ssize(at)) {
       detail::write_row_at(at[0], steps, row, form);
     } else if (std::ranges::all_of(at, [](auto p) { return detail::is_near(p); })) {

@@ -97,7 +97,7 @@ class cos_sin_rows {
     phase_steps const steps(f);
     auto* row = cos_sin_.data();
     for (auto const p : positions) {
-      detail::write_row_at(detail::exact(p), steps, row, form);
+      detail::write_row_at(detail::widened(p), steps, row, form);
       row += 2 * pairs_;
     }
   }

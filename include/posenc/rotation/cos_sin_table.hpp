@@ -92,7 +92,7 @@ class cos_sin_table {
   template <class Real>
   void write_each(auto const& positions, cos_sin_rows<Real>& rows) const noexcept {
     auto* row = detail::rows_access::data(rows);
-    for (auto const p : positions) write_row(detail::exact(p), row), row += 2 * form_.pairs;
+    for (auto const p : positions) write_row(detail::widened(p), row), row += 2 * form_.pairs;
   }
 
   template <class Real>

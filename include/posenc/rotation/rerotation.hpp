@@ -92,7 +92,7 @@ cos_sin_rows<Real> rerotated(row_form const& form, frequencies const& from, freq
   auto* row = rows_access::data(rows);
   auto new_position = std::ranges::begin(to_positions);
   for (auto const p : from_positions) {
-    auto const angles = [there = to_steps.at(exact(*new_position)), here = from_steps.at(exact(p))](std::size_t i) {
+    auto const angles = [there = to_steps.at(widened(*new_position)), here = from_steps.at(widened(p))](std::size_t i) {
       return there(i) - here(i);
     };
     write_row(row, form, angles);

@@ -26,14 +26,14 @@ concept position_range = std::ranges::sized_range<R const> && position<std::rang
 
 namespace detail {
 
-constexpr std::int64_t exact(std::integral auto p) noexcept { return static_cast<std::int64_t>(p); }
-constexpr double exact(std::floating_point auto p) noexcept { return static_cast<double>(p); }
+constexpr std::int64_t widened(std::integral auto p) noexcept { return static_cast<std::int64_t>(p); }
+constexpr double widened(std::floating_point auto p) noexcept { return static_cast<double>(p); }
 
 void require_position(char const* what, std::integral auto p, std::size_t token) {
   require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p, " at token ", token);
 }
 void require_position(char const* what, std::floating_point auto p, std::size_t token) {
-  auto const x = exact(p);
+  auto const x = widened(p);
   require(is_finite(x) && x >= -0x1p63 && x < 0x1p63, what, ": a position must be finite and within [-2^63, 2^63), got ", x, " at token ",
           token);
 }

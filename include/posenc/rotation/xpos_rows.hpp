@@ -47,11 +47,11 @@ void require_gains(char const* what, char const* format, double most_log2, auto 
   auto const fastest = sign * xpos_log2(decay, 0, f.pairs()) / decay.scale_base, of_factor = std::log2(f.attention_factor());
   std::size_t token = 0;
   for (auto const p : positions) {
-    auto const from_center = static_cast<double>(exact(p)) - static_cast<double>(decay.center);
+    auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
     // Those of the other pairs lie between the fastest one's and none, with the factor and without it.
     auto const gain = from_center * fastest;
     require(std::max({std::abs(gain), std::abs(of_factor), std::abs(of_factor + gain)}) <= most_log2, what, ": gains must stay within 2^-",
-            most_log2, " to 2^", most_log2, ", the range of ", format, ", got position ", exact(p), " at token ", token,
+            most_log2, " to 2^", most_log2, ", the range of ", format, ", got position ", widened(p), " at token ", token,
             ", the center being ", decay.center, " and the attention factor ", f.attention_factor());
     ++token;
   }
@@ -71,8 +71,8 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
   for (std::size_t i = 0; i < form.pairs; ++i) step[i] = sign * xpos_log2(decay, i, form.pairs) / decay.scale_base;
   auto* row = rows_access::data(rows);
   for (auto const p : positions) {
-    write_row_at(exact(p), steps, pure.data(), form);
-    auto const from_center = static_cast<double>(exact(p)) - static_cast<double>(decay.center);
+    write_row_at(widened(p), steps, pure.data(), form);
+    auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
     for (std::size_t i = 0; i < form.pairs; ++i) {
       auto const gain = std::exp2(from_center * step[i]);
       row[i] = static_cast<Real>(gain * pure[i]);
