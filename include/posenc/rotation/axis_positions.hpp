@@ -25,7 +25,7 @@ class axis_positions {
     for (std::size_t axis = 0; axis < axes_; ++axis) {
       detail::require(of_axis[axis].size() == tokens_, "axis_positions: every axis must have as many tokens as axis 0, got ",
                       of_axis[axis].size(), " on axis ", axis, " for ", tokens_);
-      detail::count_positions("axis_positions", of_axis[axis]);
+      detail::checked_positions("axis_positions", of_axis[axis]);
     }
     positions_.reserve(axes_ * tokens_);
     for (auto const& one : of_axis) positions_.insert(positions_.end(), one.begin(), one.end());

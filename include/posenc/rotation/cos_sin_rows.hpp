@@ -93,7 +93,7 @@ class cos_sin_rows {
 
   template <position_range Positions>
   cos_sin_rows(detail::row_form const& form, Positions const& positions, frequencies const& f) : pairs_(form.pairs) {
-    reshape(form, detail::count_positions("cos_sin_rows", positions));
+    reshape(form, detail::checked_positions("cos_sin_rows", positions));
     phase_steps const steps(f);
     auto* row = cos_sin_.data();
     for (auto const p : positions) {

@@ -41,7 +41,7 @@ class cos_sin_table {
 
   template <std::floating_point Real = float, position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
-    auto result = detail::rows_access::make<Real>(form_, detail::count_positions("cos_sin_table", positions));
+    auto result = detail::rows_access::make<Real>(form_, detail::checked_positions("cos_sin_table", positions));
     write_each(positions, result);
     return result;
   }
@@ -50,7 +50,7 @@ class cos_sin_table {
   /// Views of them must be taken anew. At an error they are as before.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
-    detail::rows_access::reshape(rows, form_, detail::count_positions("cos_sin_table", positions));
+    detail::rows_access::reshape(rows, form_, detail::checked_positions("cos_sin_table", positions));
     write_each(positions, rows);
   }
 

@@ -32,7 +32,7 @@ inline float rounded_product(float a, float b) noexcept {
 template <position_range Positions>
 cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& positions) {
   detail::row_form const form(f);
-  auto rows = detail::rows_access::make<float>(form, detail::count_positions("float_angle_rows", positions));
+  auto rows = detail::rows_access::make<float>(form, detail::checked_positions("float_angle_rows", positions));
   auto const factor = static_cast<float>(f.attention_factor());
   auto* row = detail::rows_access::data(rows);
   for (auto const p : positions) {

@@ -84,8 +84,8 @@ namespace detail {
 template <class Real>
 cos_sin_rows<Real> rerotated(row_form const& form, frequencies const& from, frequencies const& to, auto const& from_positions,
                              auto const& to_positions) {
-  auto const tokens = count_positions("rerotation", from_positions);
-  require(count_positions("rerotation", to_positions) == tokens, "rerotation: there must be as many new positions as old, got ",
+  auto const tokens = checked_positions("rerotation", from_positions);
+  require(checked_positions("rerotation", to_positions) == tokens, "rerotation: there must be as many new positions as old, got ",
           std::ranges::size(to_positions), " for ", tokens);
   auto rows = rows_access::make<Real>(form, tokens);
   phase_steps const from_steps(from), to_steps(to);

@@ -40,7 +40,7 @@ void require_position(char const* what, std::floating_point auto p, std::size_t 
 
 /// Throws unless angles can be made of all; how many there are.
 template <position_range Positions>
-std::size_t count_positions(char const* what, Positions const& positions) {
+std::size_t checked_positions(char const* what, Positions const& positions) {
   std::size_t token = 0;
   for (auto const p : positions) require_position(what, p, token++);
   return token;

@@ -60,7 +60,7 @@ void require_gains(char const* what, char const* format, double most_log2, auto 
 template <class Real>
 cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const& positions, xpos_decay const& decay, double sign) {
   require_decay(what, decay);
-  auto const tokens = count_positions(what, positions);
+  auto const tokens = checked_positions(what, positions);
   constexpr bool is_double = std::same_as<Real, double>;
   require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay, sign, f);
   row_form form(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
