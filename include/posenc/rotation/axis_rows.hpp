@@ -63,22 +63,22 @@ cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes, axis_p
   detail::require(axes.pairs() == f.pairs(), "axis_rows: axes must be given for each of the ", f.pairs(), " pairs, got ", axes.pairs());
   detail::require(axes.axes() <= positions.axes(), "axis_rows: positions must have each of the ", axes.axes(), " axes of the pairs, got ",
                   positions.axes());
-  detail::row_form const form(f);
-  auto rows = detail::rows_access::make<Real>(form, positions.tokens());
+  detail::row_layout const layout(f);
+  auto rows = detail::rows_access::make<Real>(layout, positions.tokens());
   phase_steps const steps(f);
   detail::axis_masks const masks(axes);
   std::vector<decltype(detail::widened(P{}))> at(axes.axes());
   std::vector<std::uint32_t> near(axes.axes());
   auto* row = detail::rows_access::data(rows);
-  for (std::size_t token = 0; token < positions.tokens(); ++token, row += 2 * form.pairs) {
+  for (std::size_t token = 0; token < positions.tokens(); ++token, row += 2 * layout.pairs) {
     for (std::size_t axis = 0; axis < at.size(); ++axis) at[axis] = detail::widened(positions.of(axis)[token]);
     if (std::ranges::count(at, at[0]) == std::ranges::ssize(at)) {
-      detail::write_row_at(at[0], steps, row, form);
+      detail::write_row_at(at[0], steps, row, layout);
     } else if (std::ranges::all_of(at, [](auto p) { return detail::is_near(p); })) {
       std::ranges::transform(at, near.begin(), [](auto p) { return static_cast<std::uint32_t>(p); });
-      detail::write_row(row, form, masks.at(steps, near.data()));
+      detail::write_row(row, layout, masks.at(steps, near.data()));
     } else {
-      detail::write_row(row, form, masks.at(steps, at.data()));
+      detail::write_row(row, layout, masks.at(steps, at.data()));
     }
   }
   return rows;

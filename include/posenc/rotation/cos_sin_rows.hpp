@@ -56,7 +56,7 @@ template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
   template <position_range Positions>
-  cos_sin_rows(frequencies const& f, Positions const& positions) : cos_sin_rows(detail::row_form(f), positions, f) {}
+  cos_sin_rows(frequencies const& f, Positions const& positions) : cos_sin_rows(detail::row_layout(f), positions, f) {}
 
   operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, turning_}; }
   cos_sin_view<Real> view() const noexcept { return *this; }  ///< like all below, no longer than the rows live
@@ -92,27 +92,27 @@ class cos_sin_rows {
   explicit cos_sin_rows(std::size_t pairs) noexcept : pairs_(pairs) {}
 
   template <position_range Positions>
-  cos_sin_rows(detail::row_form const& form, Positions const& positions, frequencies const& f) : pairs_(form.pairs) {
-    reshape(form, detail::checked_positions("cos_sin_rows", positions));
+  cos_sin_rows(detail::row_layout const& layout, Positions const& positions, frequencies const& f) : pairs_(layout.pairs) {
+    reshape(layout, detail::checked_positions("cos_sin_rows", positions));
     phase_steps const steps(f);
     auto* row = cos_sin_.data();
     for (auto const p : positions) {
-      detail::write_row_at(detail::widened(p), steps, row, form);
+      detail::write_row_at(detail::widened(p), steps, row, layout);
       row += 2 * pairs_;
     }
   }
 
   // Room for rows of that form, the standing pairs written; nothing is changed if there is no memory.
-  void reshape(detail::row_form const& form, std::size_t tokens) {
-    auto const alike = pairs_ == form.pairs && std::ranges::equal(turning_, form.turning);
-    auto const keep_gain = [&] { gain_ = form.gain, inverted_ = false; };
+  void reshape(detail::row_layout const& layout, std::size_t tokens) {
+    auto const alike = pairs_ == layout.pairs && std::ranges::equal(turning_, layout.turning);
+    auto const keep_gain = [&] { gain_ = layout.gain, inverted_ = false; };
     if (alike && cos_sin_.size() == tokens * 2 * pairs_) return keep_gain();
     auto const known = alike ? this->tokens() : 0;
-    cos_sin_.reserve(tokens * 2 * form.pairs);
-    turning_.reserve(form.turning.size());
-    cos_sin_.resize(tokens * 2 * form.pairs);
-    turning_.assign(form.turning.begin(), form.turning.end());
-    pairs_ = form.pairs;
+    cos_sin_.reserve(tokens * 2 * layout.pairs);
+    turning_.reserve(layout.turning.size());
+    cos_sin_.resize(tokens * 2 * layout.pairs);
+    turning_.assign(layout.turning.begin(), layout.turning.end());
+    pairs_ = layout.pairs;
     keep_gain();
     for (auto token = known; token < tokens; ++token) {
       auto* const row = cos_sin_.data() + 2 * pairs_ * token;
@@ -140,7 +140,7 @@ class cos_sin_rows {
   std::size_t pairs_;
   std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]; of a pair that is not in turning_, always 1 and 0
   std::vector<pair_range> turning_;
-  double gain_ = 1;  // as row_form has it
+  double gain_ = 1;  // as row_layout has it
   bool inverted_ = false;
 };
 
@@ -149,14 +149,14 @@ namespace detail {
 /// For what makes rows elsewhere.
 struct rows_access {
   template <class Real>
-  static cos_sin_rows<Real> make(row_form const& form, std::size_t tokens) {
-    cos_sin_rows<Real> rows(form.pairs);
-    rows.reshape(form, tokens);
+  static cos_sin_rows<Real> make(row_layout const& layout, std::size_t tokens) {
+    cos_sin_rows<Real> rows(layout.pairs);
+    rows.reshape(layout, tokens);
     return rows;
   }
   template <class Real>
-  static void reshape(cos_sin_rows<Real>& rows, row_form const& form, std::size_t tokens) {
-    rows.reshape(form, tokens);
+  static void reshape(cos_sin_rows<Real>& rows, row_layout const& layout, std::size_t tokens) {
+    rows.reshape(layout, tokens);
   }
   template <class Real>
   static Real* data(cos_sin_rows<Real>& rows) noexcept {

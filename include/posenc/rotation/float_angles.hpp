@@ -31,22 +31,22 @@ inline float rounded_product(float a, float b) noexcept {
 /// Throws std::invalid_argument at a position that is NaN or does not fit int64.
 template <position_range Positions>
 cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& positions) {
-  detail::row_form const form(f);
-  auto rows = detail::rows_access::make<float>(form, detail::checked_positions("float_angle_rows", positions));
+  detail::row_layout const layout(f);
+  auto rows = detail::rows_access::make<float>(layout, detail::checked_positions("float_angle_rows", positions));
   auto const factor = static_cast<float>(f.attention_factor());
   auto* row = detail::rows_access::data(rows);
   for (auto const p : positions) {
     auto const position = static_cast<float>(detail::widened(p));
-    for (auto const [first, last] : form.turning) {
+    for (auto const [first, last] : layout.turning) {
       for (auto i = first; i < last; ++i) {
         // Below 2^127, where one phase_step of it is right to 2^-64 turns.
         auto const angle = detail::rounded_product(position, static_cast<float>(f.inv_freq()[i]));
         auto const [cos, sin] = cos_sin(phase_step(std::abs(static_cast<double>(angle))).at(std::int64_t{1}));
         row[i] = detail::rounded_product(static_cast<float>(cos), factor);
-        row[form.pairs + i] = detail::rounded_product(static_cast<float>(angle < 0 ? -sin : sin), factor);
+        row[layout.pairs + i] = detail::rounded_product(static_cast<float>(angle < 0 ? -sin : sin), factor);
       }
     }
-    row += 2 * form.pairs;
+    row += 2 * layout.pairs;
   }
   return rows;
 }

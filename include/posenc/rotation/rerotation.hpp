@@ -45,7 +45,7 @@ cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Po
 class repeated_shift {
  public:
   explicit repeated_shift(frequencies const& f)
-      : steps_(f), form_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }), so_far_(f.pairs(), 1.0) {}
+      : steps_(f), layout_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }), so_far_(f.pairs(), 1.0) {}
 
   /// Rows for `tokens` tokens that are all moved by delta. Throws std::invalid_argument if the sum of all deltas does not fit int64; the
   /// sum is then as before.
@@ -53,18 +53,18 @@ class repeated_shift {
     using limits = std::numeric_limits<std::int64_t>;
     detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,
                     "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ", total_);
-    auto rows = detail::rows_access::make<float>(form_, tokens);
-    std::vector<double> wanted(2 * form_.pairs);
+    auto rows = detail::rows_access::make<float>(layout_, tokens);
+    std::vector<double> wanted(2 * layout_.pairs);
     total_ += delta;
-    detail::write_row_at(total_, steps_, wanted.data(), form_);
-    for (auto const [first, last] : form_.turning) {
+    detail::write_row_at(total_, steps_, wanted.data(), layout_);
+    for (auto const [first, last] : layout_.turning) {
       for (auto i = first; i < last; ++i) {
         auto& done = so_far_[i];
-        auto const turn = std::complex(wanted[i], wanted[form_.pairs + i]) * std::conj(done) / std::norm(done);
+        auto const turn = std::complex(wanted[i], wanted[layout_.pairs + i]) * std::conj(done) / std::norm(done);
         auto const cos = static_cast<float>(turn.real()), sin = static_cast<float>(turn.imag());
         done *= std::complex<double>(cos, sin);
         auto* row = detail::rows_access::data(rows);
-        for (std::size_t token = 0; token < tokens; ++token, row += 2 * form_.pairs) row[i] = cos, row[form_.pairs + i] = sin;
+        for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout_.pairs) row[i] = cos, row[layout_.pairs + i] = sin;
       }
     }
     return rows;
@@ -74,7 +74,7 @@ class repeated_shift {
 
  private:
   phase_steps steps_;
-  detail::row_form form_;
+  detail::row_layout layout_;
   std::int64_t total_ = 0;
   std::vector<std::complex<double>> so_far_;  // the product of the rows handed out
 };
@@ -82,12 +82,12 @@ class repeated_shift {
 namespace detail {
 
 template <class Real>
-cos_sin_rows<Real> rerotated(row_form const& form, frequencies const& from, frequencies const& to, auto const& from_positions,
+cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from, frequencies const& to, auto const& from_positions,
                              auto const& to_positions) {
   auto const tokens = checked_positions("rerotation", from_positions);
   require(checked_positions("rerotation", to_positions) == tokens, "rerotation: there must be as many new positions as old, got ",
           std::ranges::size(to_positions), " for ", tokens);
-  auto rows = rows_access::make<Real>(form, tokens);
+  auto rows = rows_access::make<Real>(layout, tokens);
   phase_steps const from_steps(from), to_steps(to);
   auto* row = rows_access::data(rows);
   auto new_position = std::ranges::begin(to_positions);
@@ -95,13 +95,13 @@ cos_sin_rows<Real> rerotated(row_form const& form, frequencies const& from, freq
     auto const angles = [there = to_steps.at(widened(*new_position)), here = from_steps.at(widened(p))](std::size_t i) {
       return there(i) - here(i);
     };
-    write_row(row, form, angles);
-    row += 2 * form.pairs, ++new_position;
+    write_row(row, layout, angles);
+    row += 2 * layout.pairs, ++new_position;
   }
   return rows;
 }
 
-inline row_form form_of_rerotation(frequencies const& from, frequencies const& to, auto const& turns) {
+inline row_layout layout_of_rerotation(frequencies const& from, frequencies const& to, auto const& turns) {
   require(from.pairs() == to.pairs(), "rerotation: both frequencies must have as many pairs, got ", from.pairs(), " and ", to.pairs());
   auto const gain = to.attention_factor() == from.attention_factor() ? 1 : to.attention_factor() / from.attention_factor();
   return {from.pairs(), gain, [&](std::size_t i) { return turns(with_rest(from, i), with_rest(to, i)); }};
@@ -111,16 +111,16 @@ inline row_form form_of_rerotation(frequencies const& from, frequencies const& t
 
 template <std::floating_point Real, position_range From, position_range To>
 cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions) {
-  auto const form =
-      detail::form_of_rerotation(from, to, [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
-  return detail::rerotated<Real>(form, from, to, from_positions, to_positions);
+  auto const layout =
+      detail::layout_of_rerotation(from, to, [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
+  return detail::rerotated<Real>(layout, from, to, from_positions, to_positions);
 }
 
 template <std::floating_point Real, position_range Positions>
 cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Positions const& positions) {
-  auto const form = detail::form_of_rerotation(
+  auto const layout = detail::layout_of_rerotation(
       from, to, [](auto const& old, auto const& young) { return old.high != young.high || old.low != young.low; });
-  return detail::rerotated<Real>(form, from, to, positions, positions);
+  return detail::rerotated<Real>(layout, from, to, positions, positions);
 }
 
 }  // namespace posenc

@@ -47,22 +47,22 @@ std::size_t checked_positions(char const* what, Positions const& positions) {
 }
 
 /// What the rows of all tokens have in common.
-struct row_form {
+struct row_layout {
   std::size_t pairs;
   std::vector<pair_range> turning;
   double factor;  ///< on cosines and sines
   double gain;    ///< the same; 0 where each pair has a gain of its own
 
   /// turns(i): whether pair i does. A factor has to reach those too that do not.
-  row_form(std::size_t pair_count, double its_factor, auto const& turns) : pairs(pair_count), factor(its_factor), gain(its_factor) {
+  row_layout(std::size_t pair_count, double its_factor, auto const& turns) : pairs(pair_count), factor(its_factor), gain(its_factor) {
     for (std::size_t i = 0; i < pairs; ++i) {
       if (!turns(i) && factor == 1) continue;
       if (turning.empty() || turning.back().last != i) turning.push_back({i, i});
       ++turning.back().last;
     }
   }
-  explicit row_form(frequencies const& f)
-      : row_form(f.pairs(), f.attention_factor(), [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
+  explicit row_layout(frequencies const& f)
+      : row_layout(f.pairs(), f.attention_factor(), [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
 };
 
 // Both apart from the loop over ranges: clang 14 would keep their constants on the stack there.
@@ -90,23 +90,23 @@ template <class Real>
 
 /// One row: factor * cos and factor * sin of angles_from(i), the phases of a register of pairs from i on.
 template <class Real>
-void write_row(Real* row, row_form const& form, auto const& angles_from) noexcept {
-  for (auto const range : form.turning) {
-    auto const done = write_pairs_in_twos(row, row + form.pairs, range, form.factor, angles_from);
-    if (done != range.last) write_last_pairs(row, row + form.pairs, {done, range.last}, form.factor, angles_from);
+void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
+  for (auto const range : layout.turning) {
+    auto const done = write_pairs_in_twos(row, row + layout.pairs, range, layout.factor, angles_from);
+    if (done != range.last) write_last_pairs(row, row + layout.pairs, {done, range.last}, layout.factor, angles_from);
   }
 }
 
 template <class Real>
-void write_row_at(std::int64_t position, phase_steps const& steps, Real* row, row_form const& form) noexcept {
-  if (std::in_range<std::uint32_t>(position)) return write_row(row, form, steps.at(static_cast<std::uint32_t>(position)));
-  write_row(row, form, steps.at(position));
+void write_row_at(std::int64_t position, phase_steps const& steps, Real* row, row_layout const& layout) noexcept {
+  if (std::in_range<std::uint32_t>(position)) return write_row(row, layout, steps.at(static_cast<std::uint32_t>(position)));
+  write_row(row, layout, steps.at(position));
 }
 template <class Real>
-void write_row_at(double position, phase_steps const& steps, Real* row, row_form const& form) noexcept {
+void write_row_at(double position, phase_steps const& steps, Real* row, row_layout const& layout) noexcept {
   auto const whole = static_cast<std::int64_t>(std::floor(position));
-  if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, form);
-  write_row(row, form, steps.at(position));
+  if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, layout);
+  write_row(row, layout, steps.at(position));
 }
 
 }  // namespace detail
