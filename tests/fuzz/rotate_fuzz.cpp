@@ -265,7 +265,7 @@ void rotate_naively(expectation& e, heads_plan const& source, heads_plan const& 
       for (std::size_t i = 0; i < dim; ++i)
         if (carries && (i < o.first_dim || i >= o.first_dim + 2 * pairs)) put(i, weighed(i), std::abs(static_cast<double>(weighed(i))));
       for (std::size_t i = 0; i < pairs; ++i) {
-        bool const turns = std::ranges::any_of(rows.turning(), [&](auto range) { return range.first <= i && i < range.last; });
+        bool const turns = std::ranges::any_of(rows.rotated_pairs(), [&](auto range) { return range.first <= i && i < range.last; });
         auto a = weighed(o.first_dim + From::x_index(i, pairs)), b = weighed(o.first_dim + From::y_index(i, pairs));
         if (!turns && !carries) continue;
         auto const size = 2 * (std::abs(static_cast<double>(a)) + std::abs(static_cast<double>(b)));

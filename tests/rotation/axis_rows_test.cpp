@@ -173,14 +173,14 @@ TEST(axis_rows, leave_standing_pairs_alone) {
   auto const f = truncated(geometric(16, 1e4), 0.5);
   axis_positions const positions({{3, 4}, {5, 6}});
   auto const rows = axis_rows(f, ggml_axes({1, 1, 0, 0}, 8), positions);
-  EXPECT_TRUE(std::ranges::equal(rows.view().turning(), std::vector<pair_range>{{0, 4}}));
+  EXPECT_TRUE(std::ranges::equal(rows.view().rotated_pairs(), std::vector<pair_range>{{0, 4}}));
   for (std::size_t i = 4; i < 8; ++i) {
     EXPECT_EQ(rows.cos(1)[i], 1);
     EXPECT_EQ(rows.sin(1)[i], 0);
   }
   frequencies const louder({f.inv_freq().begin(), f.inv_freq().end()}, 1.5);
   auto const amplified = axis_rows(louder, ggml_axes({1, 1, 0, 0}, 8), positions);
-  EXPECT_TRUE(std::ranges::equal(amplified.view().turning(), std::vector<pair_range>{{0, 8}})) << "the factor reaches all";
+  EXPECT_TRUE(std::ranges::equal(amplified.view().rotated_pairs(), std::vector<pair_range>{{0, 8}})) << "the factor reaches all";
   EXPECT_EQ(amplified.cos(1)[7], 1.5f);
 }
 

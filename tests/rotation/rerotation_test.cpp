@@ -76,7 +76,7 @@ TEST(shift, is_a_pure_rotation) {
     EXPECT_TRUE(std::ranges::equal(rows.sin(token), pure.sin(token)));
   }
   EXPECT_EQ(shift<double>(f, std::vector{0.5}).cos(0)[0], cos_sin_rows<double>(f, std::vector{0.5}).cos(0)[0]);
-  EXPECT_TRUE(shift(frequencies({0}, 1.5), std::vector{3}).view().turning().empty()) << "nothing is left to do";
+  EXPECT_TRUE(shift(frequencies({0}, 1.5), std::vector{3}).view().rotated_pairs().empty()) << "nothing is left to do";
 }
 
 TEST(rerotation, turns_by_the_difference_of_the_angles) {
@@ -125,7 +125,7 @@ TEST(rerotation, there_and_back_is_the_identity) {
 
 std::vector<std::size_t> turning(cos_sin_rows<float> const& rows) {
   std::vector<std::size_t> result;
-  for (auto const [first, last] : rows.view().turning())
+  for (auto const [first, last] : rows.view().rotated_pairs())
     for (auto i = first; i < last; ++i) result.push_back(i);
   return result;
 }
@@ -209,8 +209,8 @@ TEST(repeated_shift, is_the_same_for_every_token) {
       EXPECT_TRUE(std::ranges::equal(rows.cos(token), row.cos(0)));
       EXPECT_TRUE(std::ranges::equal(rows.sin(token), row.sin(0)));
     }
-    ASSERT_EQ(rows.view().turning().size(), 1u);
-    EXPECT_EQ(rows.view().turning()[0].last, 8u);
+    ASSERT_EQ(rows.view().rotated_pairs().size(), 1u);
+    EXPECT_EQ(rows.view().rotated_pairs()[0].last, 8u);
   }
   EXPECT_EQ(one.next(-3, 0).tokens(), 0u);
 }

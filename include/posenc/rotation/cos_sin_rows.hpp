@@ -58,7 +58,7 @@ class cos_sin_rows {
   template <position_range Positions>
   cos_sin_rows(frequencies const& f, Positions const& positions) : cos_sin_rows(detail::row_layout(f), positions, f) {}
 
-  operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, turning_}; }
+  operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_}; }
   cos_sin_view<Real> view() const noexcept { return *this; }  ///< like all below, no longer than the rows live
   std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }
   std::size_t pairs() const noexcept { return pairs_; }
@@ -104,14 +104,14 @@ class cos_sin_rows {
 
   // Room for rows of that form, the standing pairs written; nothing is changed if there is no memory.
   void reshape(detail::row_layout const& layout, std::size_t tokens) {
-    auto const alike = pairs_ == layout.pairs && std::ranges::equal(turning_, layout.turning);
+    auto const alike = pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
     auto const keep_gain = [&] { gain_ = layout.gain, inverted_ = false; };
     if (alike && cos_sin_.size() == tokens * 2 * pairs_) return keep_gain();
     auto const known = alike ? this->tokens() : 0;
     cos_sin_.reserve(tokens * 2 * layout.pairs);
-    turning_.reserve(layout.turning.size());
+    rotated_pairs_.reserve(layout.rotated_pairs.size());
     cos_sin_.resize(tokens * 2 * layout.pairs);
-    turning_.assign(layout.turning.begin(), layout.turning.end());
+    rotated_pairs_.assign(layout.rotated_pairs.begin(), layout.rotated_pairs.end());
     pairs_ = layout.pairs;
     keep_gain();
     for (auto token = known; token < tokens; ++token) {
@@ -121,7 +121,7 @@ class cos_sin_rows {
         std::fill(row + pairs_ + first, row + pairs_ + last, Real{0});
       };
       std::size_t from = 0;
-      for (auto const [first, last] : turning_) stand(from, first), from = last;
+      for (auto const [first, last] : rotated_pairs_) stand(from, first), from = last;
       stand(from, pairs_);
     }
   }
@@ -130,7 +130,7 @@ class cos_sin_rows {
     auto result = *this;
     for (std::size_t token = 0; token < tokens(); ++token) {
       auto* const row = result.cos_sin_.data() + 2 * pairs_ * token;
-      for (auto const [first, last] : turning_) {
+      for (auto const [first, last] : rotated_pairs_) {
         for (auto i = first; i < last; ++i) change(row[i], row[pairs_ + i]);
       }
     }
@@ -138,8 +138,8 @@ class cos_sin_rows {
   }
 
   std::size_t pairs_;
-  std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]; of a pair that is not in turning_, always 1 and 0
-  std::vector<pair_range> turning_;
+  std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]; of a pair that is not in rotated_pairs_, always 1 and 0
+  std::vector<pair_range> rotated_pairs_;
   double gain_ = 1;  // as row_layout has it
   bool inverted_ = false;
 };

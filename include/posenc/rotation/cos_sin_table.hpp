@@ -32,7 +32,7 @@ class cos_sin_table {
   explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20) : layout_(f), steps_(f), range_(range) {
     detail::require(range >= 1 && range <= std::int64_t{1} << 32, "cos_sin_table: range must be in [1, 2^32], got ", range);
     fine_bits_ = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(range))) + 1) / 2;
-    for (auto const [first, last] : layout_.turning) row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
+    for (auto const [first, last] : layout_.rotated_pairs) row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
     auto layout = layout_;
     coarse_ = table_of(layout, coarse_row(range) + 1, std::int64_t{1} << fine_bits_);
     layout.factor = 1;
@@ -78,7 +78,7 @@ class cos_sin_table {
     auto* to = result.data();
     for (std::int64_t i = 0; i < rows; ++i) {
       detail::write_row_at(i * stride, steps_, row.data(), layout);
-      for (auto const [first, last] : layout.turning) {
+      for (auto const [first, last] : layout.rotated_pairs) {
         for (auto pair = first; pair < last; pair += in_line, to += 2) {
           for (std::size_t k = 0; k < in_line && pair + k < last; ++k) {
             to[0].numbers[k] = row[pair + k], to[1].numbers[k] = row[layout.pairs + pair + k];
@@ -110,7 +110,7 @@ class cos_sin_table {
     auto const* fine = fine_.data() + static_cast<std::size_t>(f < 0 ? -f : f) * row_lines_;
     auto const sign_of = [](std::int64_t x) { return lanes::bits(static_cast<phase>(x) & phase{1} << 63); };
     auto const fine_sign = sign_of(f), sign = sign_of(position);
-    for (auto const [first, last] : layout_.turning) {
+    for (auto const [first, last] : layout_.rotated_pairs) {
       auto pair = first;
       for (; last - pair >= in_line; pair += in_line, coarse += 2, fine += 2) {
         multiply(coarse, fine, fine_sign, sign, row + pair, row + layout_.pairs + pair);

@@ -37,7 +37,7 @@ cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& posi
   auto* row = detail::rows_access::data(rows);
   for (auto const p : positions) {
     auto const position = static_cast<float>(detail::widened(p));
-    for (auto const [first, last] : layout.turning) {
+    for (auto const [first, last] : layout.rotated_pairs) {
       for (auto i = first; i < last; ++i) {
         // Below 2^127, where one phase_step of it is right to 2^-64 turns.
         auto const angle = detail::rounded_product(position, static_cast<float>(f.inv_freq()[i]));

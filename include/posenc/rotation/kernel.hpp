@@ -133,10 +133,10 @@ std::size_t by_registers(std::index_sequence<Turns...>, Shape const& shape, type
 }
 
 template <class From, class To, class Shape, class Real>
-void turn_pairs(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin, pair_range turning) noexcept {
+void turn_pairs(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin, pair_range range) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
-  auto [pair, last] = turning;
+  auto [pair, last] = range;
   if constexpr (Shape::has_registers) {
     using group = typename fastest_rotation<From, To, S, T>::type;
     using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>, std::index_sequence<4, 3, 2, 1>>;
@@ -196,12 +196,12 @@ void carry_pairs(Shape const& shape, typename Shape::cursor_type const& at, [[ma
 // Everything that is to be done to the heads of one token. carries: what is not turned has to go somewhere, or be multiplied.
 template <class From, class To, class Shape, class Real>
 void rotate_token(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin,
-                  std::span<pair_range const> all_turning, bool carries) noexcept {
+                  std::span<pair_range const> rotated_pairs, bool carries) noexcept {
   std::size_t standing = 0;
-  for (auto const turning : all_turning) {
-    if (carries) carry_pairs<From, To>(shape, at, cos, {standing, turning.first});
-    turn_pairs<From, To>(shape, at, cos, sin, turning);
-    standing = turning.last;
+  for (auto const range : rotated_pairs) {
+    if (carries) carry_pairs<From, To>(shape, at, cos, {standing, range.first});
+    turn_pairs<From, To>(shape, at, cos, sin, range);
+    standing = range.last;
   }
   if (!carries) return;
   carry_pairs<From, To>(shape, at, cos, {standing, shape.pairs});

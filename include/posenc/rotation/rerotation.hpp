@@ -57,7 +57,7 @@ class repeated_shift {
     std::vector<double> wanted(2 * layout_.pairs);
     total_ += delta;
     detail::write_row_at(total_, steps_, wanted.data(), layout_);
-    for (auto const [first, last] : layout_.turning) {
+    for (auto const [first, last] : layout_.rotated_pairs) {
       for (auto i = first; i < last; ++i) {
         auto& done = so_far_[i];
         auto const turn = std::complex(wanted[i], wanted[layout_.pairs + i]) * std::conj(done) / std::norm(done);
@@ -101,10 +101,10 @@ cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from, 
   return rows;
 }
 
-inline row_layout layout_of_rerotation(frequencies const& from, frequencies const& to, auto const& turns) {
+inline row_layout layout_of_rerotation(frequencies const& from, frequencies const& to, auto const& rotates) {
   require(from.pairs() == to.pairs(), "rerotation: both frequencies must have as many pairs, got ", from.pairs(), " and ", to.pairs());
   auto const gain = to.attention_factor() == from.attention_factor() ? 1 : to.attention_factor() / from.attention_factor();
-  return {from.pairs(), gain, [&](std::size_t i) { return turns(with_rest(from, i), with_rest(to, i)); }};
+  return {from.pairs(), gain, [&](std::size_t i) { return rotates(with_rest(from, i), with_rest(to, i)); }};
 }
 
 }  // namespace detail

@@ -86,9 +86,9 @@ class rotation {
       detail::require((in_place && std::same_as<From, To>) || !detail::may_overlap(from, to),
                       "rotate: source and target must be the same heads in the same layout, or lie apart");
       carries_ = Fused || !in_place;
-      std::size_t turning = 0;
-      for (auto const [first, last] : rows.turning()) turning += last - first;
-      ahead_ = from.tokens() * from.heads() * 2 * turning * sizeof(from_type) >= beyond_cache && r.dense();
+      std::size_t rotated = 0;
+      for (auto const [first, last] : rows.rotated_pairs()) rotated += last - first;
+      ahead_ = from.tokens() * from.heads() * 2 * rotated * sizeof(from_type) >= beyond_cache && r.dense();
     }
 
     void rotate(std::size_t token) const noexcept { ahead_ ? rotate<true>(token) : rotate<false>(token); }
@@ -132,7 +132,7 @@ class rotation {
               rows_.pairs()};
     }
     void rotate_heads(auto const& shape, cursor const& at, std::size_t token) const noexcept {
-      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.turning(), carries_);
+      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.rotated_pairs(), carries_);
     }
 
     rotation const& r_;

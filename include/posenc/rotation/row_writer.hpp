@@ -49,16 +49,16 @@ std::size_t checked_positions(char const* what, Positions const& positions) {
 /// What the rows of all tokens have in common.
 struct row_layout {
   std::size_t pairs;
-  std::vector<pair_range> turning;
+  std::vector<pair_range> rotated_pairs;
   double factor;  ///< on cosines and sines
   double gain;    ///< the same; 0 where each pair has a gain of its own
 
-  /// turns(i): whether pair i does. A factor has to reach those too that do not.
-  row_layout(std::size_t pair_count, double its_factor, auto const& turns) : pairs(pair_count), factor(its_factor), gain(its_factor) {
+  /// rotates(i): whether pair i does. A factor has to reach those too that do not.
+  row_layout(std::size_t pair_count, double its_factor, auto const& rotates) : pairs(pair_count), factor(its_factor), gain(its_factor) {
     for (std::size_t i = 0; i < pairs; ++i) {
-      if (!turns(i) && factor == 1) continue;
-      if (turning.empty() || turning.back().last != i) turning.push_back({i, i});
-      ++turning.back().last;
+      if (!rotates(i) && factor == 1) continue;
+      if (rotated_pairs.empty() || rotated_pairs.back().last != i) rotated_pairs.push_back({i, i});
+      ++rotated_pairs.back().last;
     }
   }
   explicit row_layout(frequencies const& f)
@@ -91,7 +91,7 @@ template <class Real>
 /// One row: factor * cos and factor * sin of angles_from(i), the phases of a register of pairs from i on.
 template <class Real>
 void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
-  for (auto const range : layout.turning) {
+  for (auto const range : layout.rotated_pairs) {
     auto const done = write_pairs_in_twos(row, row + layout.pairs, range, layout.factor, angles_from);
     if (done != range.last) write_last_pairs(row, row + layout.pairs, {done, range.last}, layout.factor, angles_from);
   }
