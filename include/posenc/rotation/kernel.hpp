@@ -15,7 +15,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/cos_sin_view.hpp"
-#include "posenc/rotation/turn.hpp"
+#include "posenc/rotation/rotate_pairs.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -54,11 +54,11 @@ void move_pairs(auto& at, std::size_t pairs) noexcept {
   at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)), static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
 }
 
-// Columns of `Turns` groups of pairs: as many as fit between `pair` and `last`; answers where they end. `at` is dim 0 of head 0.
-template <class From, class To, class Turn, std::size_t Turns, class Shape, class Real>
+// Columns of `Groups` groups of pairs: as many as fit between `pair` and `last`; answers where they end. `at` is dim 0 of head 0.
+template <class From, class To, class Group, std::size_t Groups, class Shape, class Real>
 [[gnu::noinline]] std::size_t columns(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin,
                                       std::size_t pair, std::size_t last, std::size_t block) noexcept {
-  constexpr auto width = Turns * Turn::pairs;
+  constexpr auto width = Groups * Group::pairs;
   auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
   auto const heads = shape.heads, all = shape.pairs;
   auto const first_dim = static_cast<std::ptrdiff_t>(shape.first_dim);
@@ -69,13 +69,13 @@ template <class From, class To, class Turn, std::size_t Turns, class Shape, clas
     auto const count = std::min(block, heads - head);
     auto column = at;
     for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
-      Turn turns[Turns];
-      for (std::size_t j = 0; j < Turns; ++j) turns[j].load(cos + i + j * Turn::pairs, sin + i + j * Turn::pairs);
+      Group groups[Groups];
+      for (std::size_t j = 0; j < Groups; ++j) groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
       auto numbers = column;
       for (std::size_t n = 0; n < count; ++n, numbers.next_head(from_stride, to_stride)) {
         if constexpr (Shape::ahead) fetch_pairs_ahead<From>(numbers.from, width, all);
-        for (std::size_t j = 0; j < Turns; ++j)
-          turns[j].write(numbers, j * Turn::pairs, all, turns[j].turned(numbers, j * Turn::pairs, all));
+        for (std::size_t j = 0; j < Groups; ++j)
+          groups[j].write(numbers, j * Group::pairs, all, groups[j].rotated(numbers, j * Group::pairs, all));
       }
     }
     at.next_head(from_stride, to_stride, static_cast<std::ptrdiff_t>(count));
@@ -85,18 +85,18 @@ template <class From, class To, class Turn, std::size_t Turns, class Shape, clas
 
 // More than one group of pairs and less than two: two that overlap, both read before either is written, so that the pairs they share
 // are written twice with the same bits.
-template <class From, class To, class Turn, class Shape, class Real>
+template <class From, class To, class Group, class Shape, class Real>
 [[gnu::noinline]] void overlapping_groups(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin,
                                           std::size_t pair, std::size_t last) noexcept {
   auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
-  auto const heads = shape.heads, all = shape.pairs, second = last - Turn::pairs;
+  auto const heads = shape.heads, all = shape.pairs, second = last - Group::pairs;
   auto const first_dim = static_cast<std::ptrdiff_t>(shape.first_dim);
   at.move(first_dim, first_dim);
-  Turn turns[2];
-  turns[0].load(cos + pair, sin + pair), turns[1].load(cos + second, sin + second);
+  Group groups[2];
+  groups[0].load(cos + pair, sin + pair), groups[1].load(cos + second, sin + second);
   for (std::size_t head = 0; head < heads; ++head, at.next_head(from_stride, to_stride)) {
-    auto const x = turns[0].turned(at, pair, all), y = turns[1].turned(at, second, all);
-    turns[0].write(at, pair, all, x), turns[1].write(at, second, all, y);
+    auto const x = groups[0].rotated(at, pair, all), y = groups[1].rotated(at, second, all);
+    groups[0].write(at, pair, all, x), groups[1].write(at, second, all, y);
   }
 }
 
@@ -112,28 +112,28 @@ template <class From, class To, class Single, class Shape, class Real>
     for (auto i = pair; i < last; ++i) {
       Single one;
       one.load(cos + i, sin + i);
-      one.write(at, i, all, one.turned(at, i, all));
+      one.write(at, i, all, one.rotated(at, i, all));
     }
   }
 }
 
 // All pairs from `pair` on, as far as such groups of them reach; answers where they end.
-template <class From, class To, class Turn, std::size_t... Turns, class Shape, class Real>
-std::size_t by_registers(std::index_sequence<Turns...>, Shape const& shape, typename Shape::cursor_type const& at, Real const* cos,
+template <class From, class To, class Group, std::size_t... Groups, class Shape, class Real>
+std::size_t by_registers(std::index_sequence<Groups...>, Shape const& shape, typename Shape::cursor_type const& at, Real const* cos,
                          Real const* sin, std::size_t pair, std::size_t last) noexcept {
-  if (last - pair < Turn::pairs) return pair;
-  constexpr auto widest = std::max({Turns...}) * Turn::pairs;
+  if (last - pair < Group::pairs) return pair;
+  constexpr auto widest = std::max({Groups...}) * Group::pairs;
   auto const block = Shape::ahead && last - pair > widest ? few_heads : shape.heads;
-  bool const overlap = (last - pair) % Turn::pairs != 0;
-  auto const stop = overlap ? last - Turn::pairs - (last - pair) % Turn::pairs : last;
-  ((stop - pair >= Turns * Turn::pairs ? void(pair = columns<From, To, Turn, Turns>(shape, at, cos, sin, pair, stop, block)) : void()),
+  bool const overlap = (last - pair) % Group::pairs != 0;
+  auto const stop = overlap ? last - Group::pairs - (last - pair) % Group::pairs : last;
+  ((stop - pair >= Groups * Group::pairs ? void(pair = columns<From, To, Group, Groups>(shape, at, cos, sin, pair, stop, block)) : void()),
    ...);
-  if (overlap) overlapping_groups<From, To, Turn>(shape, at, cos, sin, pair, last);
+  if (overlap) overlapping_groups<From, To, Group>(shape, at, cos, sin, pair, last);
   return last;
 }
 
 template <class From, class To, class Shape, class Real>
-void turn_pairs(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin, pair_range range) noexcept {
+void rotate_range(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin, pair_range range) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
   auto [pair, last] = range;
@@ -142,14 +142,14 @@ void turn_pairs(Shape const& shape, typename Shape::cursor_type const& at, Real 
     using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>, std::index_sequence<4, 3, 2, 1>>;
     pair = by_registers<From, To, group>(widths{}, shape, at, cos, sin, pair, last);
     if constexpr (group::pairs > lanes<S>::size) {
-      using smaller = turn<From, To, lanes<S>, lanes<T>>;
+      using smaller = rotate_pairs<From, To, lanes<S>, lanes<T>>;
       pair = by_registers<From, To, smaller>(std::index_sequence<1>{}, shape, at, cos, sin, pair, last);
     }
   }
-  if (pair < last) one_by_one<From, To, turn<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, sin, pair, last);
+  if (pair < last) one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, sin, pair, last);
 }
 
-// Neighbouring dims that are not turned go where they belong, in their order.
+// Neighbouring dims that are not rotated go where they belong, in their order.
 template <class Shape>
 void carry_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t first, std::size_t count) noexcept {
   using S = typename Shape::from_type;
@@ -172,7 +172,7 @@ void carry_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t 
   }
 }
 
-// Pairs that are not turned.
+// Pairs that are not rotated.
 template <class From, class To, class Shape, class Real>
 void carry_pairs(Shape const& shape, typename Shape::cursor_type const& at, [[maybe_unused]] Real const* cos,
                  pair_range standing) noexcept {
@@ -193,14 +193,14 @@ void carry_pairs(Shape const& shape, typename Shape::cursor_type const& at, [[ma
   }
 }
 
-// Everything that is to be done to the heads of one token. carries: what is not turned has to go somewhere, or be multiplied.
+// Everything that is to be done to the heads of one token. carries: what is not rotated has to go somewhere, or be multiplied.
 template <class From, class To, class Shape, class Real>
 void rotate_token(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin,
                   std::span<pair_range const> rotated_pairs, bool carries) noexcept {
   std::size_t standing = 0;
   for (auto const range : rotated_pairs) {
     if (carries) carry_pairs<From, To>(shape, at, cos, {standing, range.first});
-    turn_pairs<From, To>(shape, at, cos, sin, range);
+    rotate_range<From, To>(shape, at, cos, sin, range);
     standing = range.last;
   }
   if (!carries) return;

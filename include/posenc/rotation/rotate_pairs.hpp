@@ -62,7 +62,7 @@ struct cursor<S, T, true> {
 
 /// x' = x c - y s,  y' = x s + y c: x and y in registers of their own.
 template <class From, class To, class In, class Out>
-struct turn {
+struct rotate_pairs {
   static constexpr std::size_t pairs = In::size;
   typename In::number c, s;
 
@@ -76,7 +76,7 @@ struct turn {
   };
 
   /// Reads, and turns, the pairs from `pair` on, counted from the place, of `all` pairs of the rotary block.
-  numbers turned(auto const& at, std::size_t pair, std::size_t all) const noexcept {
+  numbers rotated(auto const& at, std::size_t pair, std::size_t all) const noexcept {
     numbers n;
     From::template load<In>(at.from, pair, all, n.x, n.y);
     at.template apply_weights<From, typename In::arithmetic_lanes>(pair, all, n.x, n.y);
@@ -89,9 +89,9 @@ struct turn {
   }
 
   void multiply(typename In::number& x, typename In::number& y) const noexcept {
-    auto const turned = In::multiply_subtract(x, c, y * s);
+    auto const rotated = In::multiply_subtract(x, c, y * s);
     y = In::multiply_add(y, c, x * s);
-    x = turned;
+    x = rotated;
   }
 };
 
@@ -99,10 +99,10 @@ struct turn {
 template <class From, class To, class In, class Out>
 struct stand {
   static constexpr std::size_t pairs = In::size;
-  using numbers = typename turn<From, To, In, Out>::numbers;
+  using numbers = typename rotate_pairs<From, To, In, Out>::numbers;
 
   void load(auto const*, auto const*) noexcept {}
-  numbers turned(auto const& at, std::size_t pair, std::size_t all) const noexcept {
+  numbers rotated(auto const& at, std::size_t pair, std::size_t all) const noexcept {
     numbers n;
     From::template load<In>(at.from, pair, all, n.x, n.y);
     at.template apply_weights<From, typename In::arithmetic_lanes>(pair, all, n.x, n.y);
@@ -114,7 +114,7 @@ struct stand {
   }
 };
 
-/// Neighbouring numbers that are not turned.
+/// Neighbouring numbers that are not rotated.
 template <class In, class Out>
 void carry(auto const& at) noexcept {
   auto x = In::load(at.from);
@@ -125,7 +125,7 @@ void carry(auto const& at) noexcept {
 
 /// Interleaved pairs that lie in a register as they lie in memory, x0 y0 x1 y1 ...: the same product, both halves in one register.
 template <class In, class Out>
-struct turn_side_by_side {
+struct rotate_side_by_side {
   static constexpr std::size_t pairs = In::size;
   typename In::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
 
@@ -144,7 +144,7 @@ struct turn_side_by_side {
     typename In::number x_y[2];
   };
 
-  numbers turned(auto const& at, std::size_t pair, std::size_t) const noexcept {
+  numbers rotated(auto const& at, std::size_t pair, std::size_t) const noexcept {
     numbers n;
     auto& x_y = n.x_y;
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::load(at.from + 2 * pair + i * pairs);
@@ -161,9 +161,9 @@ struct turn_side_by_side {
 
 /// Halves of 16-bit numbers: two to a word, they come apart into even and odd pairs for nothing.
 template <class In, class Out>
-struct turn_even_and_odd {
+struct rotate_even_and_odd {
   static constexpr std::size_t pairs = 2 * In::size;
-  turn<halves, halves, In, Out> even, odd;
+  rotate_pairs<halves, halves, In, Out> even, odd;
 
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
@@ -175,7 +175,7 @@ struct turn_even_and_odd {
     typename In::number x_even, x_odd, y_even, y_odd;
   };
 
-  numbers turned(auto at, std::size_t pair, std::size_t all) const noexcept {
+  numbers rotated(auto at, std::size_t pair, std::size_t all) const noexcept {
     auto const to_x = static_cast<std::ptrdiff_t>(pair), to_y = static_cast<std::ptrdiff_t>(all);
     numbers n;
     at.move(to_x, to_x);
@@ -198,7 +198,7 @@ struct turn_even_and_odd {
 /// The quickest way for numbers that are stored as S and will be as T.
 template <class From, class To, class S, class T>
 struct fastest_rotation {
-  using type = turn<From, To, lanes<S>, lanes<T>>;
+  using type = rotate_pairs<From, To, lanes<S>, lanes<T>>;
 };
 
 template <class T, class S>
@@ -208,11 +208,11 @@ concept both_free_deinterleave = lanes<S>::free_deinterleave && lanes<T>::free_d
 
 template <class S, both_in_order<S> T>
 struct fastest_rotation<interleaved, interleaved, S, T> {
-  using type = turn_side_by_side<lanes<S>, lanes<T>>;
+  using type = rotate_side_by_side<lanes<S>, lanes<T>>;
 };
 template <class S, both_free_deinterleave<S> T>
 struct fastest_rotation<halves, halves, S, T> {
-  using type = turn_even_and_odd<lanes<S>, lanes<T>>;
+  using type = rotate_even_and_odd<lanes<S>, lanes<T>>;
 };
 
 }  // namespace posenc::detail
