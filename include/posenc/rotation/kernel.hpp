@@ -151,7 +151,7 @@ void rotate_range(Shape const& shape, typename Shape::cursor_type const& at, Rea
 
 // Neighbouring dims that are not rotated go where they belong, in their order.
 template <class Shape>
-void carry_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t first, std::size_t count) noexcept {
+void copy_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t first, std::size_t count) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
   if (count == 0) return;
@@ -162,52 +162,51 @@ void carry_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t 
     } else {
       auto numbers = at;
       auto left = count;
-      auto const carry_by = [&]<class In, class Out>(In, Out) {
+      auto const copy_by = [&]<class In, class Out>(In, Out) {
         constexpr auto size = static_cast<std::ptrdiff_t>(In::size);
-        for (; left >= In::size; left -= In::size, numbers.move(size, size)) carry<In, Out>(numbers);
+        for (; left >= In::size; left -= In::size, numbers.move(size, size)) copy<In, Out>(numbers);
       };
-      if constexpr (Shape::has_registers) carry_by(lanes<S>{}, lanes<T>{});
-      carry_by(one_lane<S>{}, one_lane<T>{});
+      if constexpr (Shape::has_registers) copy_by(lanes<S>{}, lanes<T>{});
+      copy_by(one_lane<S>{}, one_lane<T>{});
     }
   }
 }
 
 // Pairs that are not rotated.
 template <class From, class To, class Shape, class Real>
-void carry_pairs(Shape const& shape, typename Shape::cursor_type const& at, [[maybe_unused]] Real const* cos,
-                 pair_range standing) noexcept {
+void copy_range(Shape const& shape, typename Shape::cursor_type const& at, [[maybe_unused]] Real const* cos, pair_range range) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
-  auto pair = standing.first;
-  auto const last = standing.last, count = last - pair;
+  auto pair = range.first;
+  auto const last = range.last, count = last - pair;
   if (count == 0) return;
   if constexpr (!std::same_as<From, To>) {
     if constexpr (Shape::has_registers)
-      pair = by_registers<From, To, stand<From, To, lanes<S>, lanes<T>>>(std::index_sequence<1>{}, shape, at, cos, cos, pair, last);
-    one_by_one<From, To, stand<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, cos, pair, last);
+      pair = by_registers<From, To, copy_pairs<From, To, lanes<S>, lanes<T>>>(std::index_sequence<1>{}, shape, at, cos, cos, pair, last);
+    one_by_one<From, To, copy_pairs<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, cos, pair, last);
   } else if constexpr (std::same_as<From, interleaved>) {
-    carry_dims(shape, at, shape.first_dim + 2 * pair, 2 * count);
+    copy_dims(shape, at, shape.first_dim + 2 * pair, 2 * count);
   } else {
-    carry_dims(shape, at, shape.first_dim + pair, count);
-    carry_dims(shape, at, shape.first_dim + shape.pairs + pair, count);
+    copy_dims(shape, at, shape.first_dim + pair, count);
+    copy_dims(shape, at, shape.first_dim + shape.pairs + pair, count);
   }
 }
 
-// Everything that is to be done to the heads of one token. carries: what is not rotated has to go somewhere, or be multiplied.
+// Everything that is to be done to the heads of one token. copies: what is not rotated has to go somewhere, or be multiplied.
 template <class From, class To, class Shape, class Real>
 void rotate_token(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin,
-                  std::span<pair_range const> rotated_pairs, bool carries) noexcept {
-  std::size_t standing = 0;
+                  std::span<pair_range const> rotated_pairs, bool copies) noexcept {
+  std::size_t done = 0;
   for (auto const range : rotated_pairs) {
-    if (carries) carry_pairs<From, To>(shape, at, cos, {standing, range.first});
+    if (copies) copy_range<From, To>(shape, at, cos, {done, range.first});
     rotate_range<From, To>(shape, at, cos, sin, range);
-    standing = range.last;
+    done = range.last;
   }
-  if (!carries) return;
-  carry_pairs<From, To>(shape, at, cos, {standing, shape.pairs});
-  carry_dims(shape, at, 0, shape.first_dim);
+  if (!copies) return;
+  copy_range<From, To>(shape, at, cos, {done, shape.pairs});
+  copy_dims(shape, at, 0, shape.first_dim);
   auto const behind = shape.first_dim + 2 * shape.pairs;
-  carry_dims(shape, at, behind, shape.head_dim - behind);
+  copy_dims(shape, at, behind, shape.head_dim - behind);
 }
 
 }  // namespace posenc::detail

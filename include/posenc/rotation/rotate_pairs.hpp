@@ -97,7 +97,7 @@ struct rotate_pairs {
 
 /// Pairs that stand still: of frequency 0.
 template <class From, class To, class In, class Out>
-struct stand {
+struct copy_pairs {
   static constexpr std::size_t pairs = In::size;
   using numbers = typename rotate_pairs<From, To, In, Out>::numbers;
 
@@ -116,7 +116,7 @@ struct stand {
 
 /// Neighbouring numbers that are not rotated.
 template <class In, class Out>
-void carry(auto const& at) noexcept {
+void copy(auto const& at) noexcept {
   auto x = In::load(at.from);
   at.template apply_weights<typename In::arithmetic_lanes>(x);
   at.apply_gain(x);

@@ -85,7 +85,7 @@ class rotation {
       bool const in_place = r.in_place();
       detail::require((in_place && std::same_as<From, To>) || !detail::may_overlap(from, to),
                       "rotate: source and target must be the same heads in the same layout, or lie apart");
-      carries_ = Fused || !in_place;
+      copies_ = Fused || !in_place;
       std::size_t rotated = 0;
       for (auto const [first, last] : rows.rotated_pairs()) rotated += last - first;
       ahead_ = from.tokens() * from.heads() * 2 * rotated * sizeof(from_type) >= beyond_cache && r.dense();
@@ -132,13 +132,13 @@ class rotation {
               rows_.pairs()};
     }
     void rotate_heads(auto const& shape, cursor const& at, std::size_t token) const noexcept {
-      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.rotated_pairs(), carries_);
+      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.rotated_pairs(), copies_);
     }
 
     rotation const& r_;
     cos_sin_view<real> const& rows_;
     std::size_t first_dim_;
-    bool carries_, ahead_;
+    bool copies_, ahead_;
   };
 
   template <class Other>
