@@ -10,7 +10,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
-#include "oracle/turned_pairs.hpp"
+#include "oracle/rotated_pairs.hpp"
 #include "posenc/rotation/axis_rows.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "rejects.hpp"
@@ -51,11 +51,11 @@ TEST(axial, of_two_halves_is_ggmls_vision) {
   auto const x = numbers::random<float>(head_dim);
   auto y = x;
   rotate<halves>(numbers::view(y, 1, head_dim), axis_rows(f, axes, axis_positions<>({{7}, {-30}})));
-  std::vector<oracle::turn> turns;
+  std::vector<oracle::pair_rotation> turns;
   for (oracle::wide const position : {7, -30})
     for (auto const inv : inv_freq) turns.push_back({position, inv});
   auto expected = numbers::exact(x);
-  oracle::turn_pairs(expected, turns, oracle::pairing::halves);
+  oracle::rotate_pairs(expected, turns, oracle::pairing::halves);
   for (std::size_t i = 0; i < head_dim; ++i) {
     EXPECT_NEAR(static_cast<double>(y[i]), expected[i], tolerance::of_rotated<float>(1, 1, expected[i]) + tolerance::of_angle(30, 1));
   }

@@ -11,7 +11,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
-#include "oracle/turned_pairs.hpp"
+#include "oracle/rotated_pairs.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/axis_position_builder.hpp"
 #include "query_key/transposed.hpp"
@@ -43,7 +43,7 @@ void expect_rotated(m_rope<Layout, P> const& encoding, P delta, std::vector<std:
   auto const before = numbers::exact(x), after = numbers::exact(q);
   for (std::size_t head = 0; head < indices.size() * heads; ++head) {
     auto const index = static_cast<std::size_t>(indices[head / heads]);
-    std::vector<oracle::turn> turns;
+    std::vector<oracle::pair_rotation> turns;
     for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
       auto const& positions = encoding.positions();
       auto const position = index < positions.tokens() ? static_cast<long double>(positions.of(encoding.axes().axis(pair))[index])
@@ -52,7 +52,7 @@ void expect_rotated(m_rope<Layout, P> const& encoding, P delta, std::vector<std:
     }
     auto const first = before.begin() + static_cast<std::ptrdiff_t>(head * head_dim);
     std::vector<double> expected(first, first + static_cast<std::ptrdiff_t>(head_dim));
-    oracle::turn_pairs(expected, turns, oracle_pairing<Layout>, first_dim);
+    oracle::rotate_pairs(expected, turns, oracle_pairing<Layout>, first_dim);
     for (std::size_t i = 0; i < head_dim; ++i) {
       auto const inside = i >= first_dim && i < first_dim + f.rotary_dim();
       auto const bound = inside ? tolerance::of_rotated<T>(1, 1, expected[i], f.attention_factor()) : 0;

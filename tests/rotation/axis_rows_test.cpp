@@ -15,7 +15,7 @@
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
 #include "oracle/rotary.hpp"
-#include "oracle/turned_pairs.hpp"
+#include "oracle/rotated_pairs.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -206,13 +206,13 @@ void expect_rotated(oracle::pairing pairing) {
   rotate<Layout>(numbers::view(y, 5, 70), axis_rows<arithmetic_t<T>>(f, axes, axis_positions(positions)));
   auto const before = numbers::exact(x), after = numbers::exact(y);
   for (std::size_t token = 0; token < 5; ++token) {
-    std::vector<oracle::turn> turns;
+    std::vector<oracle::pair_rotation> turns;
     for (std::size_t i = 0; i < 35; ++i) {
       turns.push_back({static_cast<oracle::wide>(positions[axes.axis(i)][token]), f.inv_freq()[i]});
     }
     auto const first = before.begin() + static_cast<std::ptrdiff_t>(70 * token);
     std::vector<double> expected(first, first + 70);
-    oracle::turn_pairs(expected, turns, pairing);
+    oracle::rotate_pairs(expected, turns, pairing);
     for (std::size_t i = 0; i < 70; ++i) EXPECT_NEAR(after[70 * token + i], expected[i], tolerance::of_rotated<T>(1, 1, expected[i])) << i;
   }
 }
