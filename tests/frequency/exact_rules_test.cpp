@@ -140,7 +140,7 @@ TEST(frequency_rules, make_rows_that_are_exact_against_the_formula_at_any_positi
   std::vector<std::int64_t> const positions{1, -77, 4096, (1ll << 31) - 1, -(1ll << 39) + 5, 1ll << 53, (1ll << 62) - 12345};
   cos_sin_rows<double> const rows(f, positions);
   cos_sin_rows<float> const floats(f, positions);
-  auto const table = cos_sin_table(f, 5000).rows<double>(positions), shifted = shift<double>(f, positions);
+  auto const table = cos_sin_table(f, 5000).rows<double>(positions), shifted = shift_rows<double>(f, positions);
   for (std::size_t token = 0; token < positions.size(); ++token) {
     auto const bound = 3e-16 + 8e-29 * std::abs(static_cast<double>(positions[token]));
     for (std::size_t i = 0; i < pairs; ++i) {

@@ -27,7 +27,7 @@ using posenc::frequencies;
 using posenc::geometric;
 using posenc::repeated_shift;
 using posenc::rerotation;
-using posenc::shift;
+using posenc::shift_rows;
 using complex = std::complex<oracle::wide>;
 
 constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
@@ -67,16 +67,16 @@ std::vector<std::int64_t> positions() {
   return result;
 }
 
-TEST(shift, is_a_pure_rotation) {
+TEST(shift_rows, is_a_pure_rotation) {
   auto const f = of_doubles(geometric(78, 1e4));
-  auto const rows = shift(scaled(f, 1.25), positions());
+  auto const rows = shift_rows(scaled(f, 1.25), positions());
   cos_sin_rows const pure(f, positions());
   for (std::size_t token = 0; token < positions().size(); ++token) {
     EXPECT_TRUE(std::ranges::equal(rows.cos(token), pure.cos(token)));
     EXPECT_TRUE(std::ranges::equal(rows.sin(token), pure.sin(token)));
   }
-  EXPECT_EQ(shift<double>(f, std::vector{0.5}).cos(0)[0], cos_sin_rows<double>(f, std::vector{0.5}).cos(0)[0]);
-  EXPECT_TRUE(shift(frequencies({0}, 1.5), std::vector{3}).view().rotated_pairs().empty()) << "nothing is left to do";
+  EXPECT_EQ(shift_rows<double>(f, std::vector{0.5}).cos(0)[0], cos_sin_rows<double>(f, std::vector{0.5}).cos(0)[0]);
+  EXPECT_TRUE(shift_rows(frequencies({0}, 1.5), std::vector{3}).view().rotated_pairs().empty()) << "nothing is left to do";
 }
 
 TEST(rerotation, turns_by_the_difference_of_the_angles) {
@@ -103,7 +103,7 @@ TEST(rerotation, moves_to_other_positions) {
 TEST(rerotation, to_the_same_frequencies_is_a_shift) {
   auto const f = geometric(64, 1e4);
   std::vector<int> const p{0, 7, 1000, 131071}, q{5, 3, 1'000'000, -131071}, deltas{5, -4, 999'000, -262142};
-  auto const rows = rerotation<double>(f, f, p, q), shifted = shift<double>(f, deltas);
+  auto const rows = rerotation<double>(f, f, p, q), shifted = shift_rows<double>(f, deltas);
   for (std::size_t token = 0; token < p.size(); ++token) {
     for (std::size_t i = 0; i < f.pairs(); ++i) {
       EXPECT_NEAR(rows.cos(token)[i], shifted.cos(token)[i], 2 * tolerance::of_cosine<double>());
@@ -173,7 +173,7 @@ TEST(repeated_shift, does_not_drift) {
   auto const f = geometric(128, 1e4);
   repeated_shift shifts(f);
   std::vector<complex> product(f.pairs(), complex(1)), plain(f.pairs(), complex(1));
-  auto const once = shift(f, std::vector{-1});
+  auto const once = shift_rows(f, std::vector{-1});
   for (int n = 1; n <= 100'000; ++n) {
     multiply(product, shifts.next(-1));
     multiply(plain, once);

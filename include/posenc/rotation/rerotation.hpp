@@ -20,7 +20,7 @@ namespace posenc::inline POSENC_TARGET {
 /// Rows that move rotated keys by delta positions, one delta a token: the pure rotation R(delta), for the keys have the attention factor
 /// already. Accuracy and errors are those of cos_sin_rows.
 template <std::floating_point Real = float, position_range Deltas>
-cos_sin_rows<Real> shift(frequencies const& f, Deltas const& deltas) {
+cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
   return {detail::with_factor(f, 1), deltas};
 }
 
