@@ -97,7 +97,7 @@ void rows(numbers& out) {
   add(cos_sin_table(f, 1 << 12).rows<Real>(positions));
   add(cos_sin_rows<Real>(f, std::vector<double>{0.5, -1e6, 3.25}));
   add(shift_rows<Real>(f, positions));
-  add(rerotation<Real>(f, linear(f, 4), positions));
+  add(rerotation_rows<Real>(f, linear(f, 4), positions));
   add(xpos_query_rows<Real>(f, std::vector{1, 2, 3}));
 }
 

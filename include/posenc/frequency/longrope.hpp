@@ -32,7 +32,7 @@ inline double attention_factor(longrope_scaling const& scaling) {
 /// inv_freq_i / factor_i, the long list for sequences of more than original_length tokens; also "su". [Ding 2024, 3.3]
 ///
 /// A function of the length alone. Keys that were cached while the sequence was short have other frequencies than those after:
-/// rerotation(longrope(f, s, before), longrope(f, s, now), positions) turns them along, where Hugging Face drops the cache, and
+/// rerotation_rows(longrope(f, s, before), longrope(f, s, now), positions) turns them along, where Hugging Face drops the cache, and
 /// llama.cpp and vLLM take one list for good.
 /// Throws std::invalid_argument unless both lists have a finite factor above 0 for each pair, and the other numbers are as said.
 inline frequencies longrope(frequencies const& f, longrope_scaling const& scaling, double length) {

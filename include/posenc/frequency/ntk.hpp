@@ -35,7 +35,7 @@ struct dynamic_ntk_scaling {
 /// modeling_rope_utils.py]
 ///
 /// A function of the length alone. Hugging Face takes the largest length met so far, and leaves the keys in the cache as they are:
-/// rerotation(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now), positions) turns them along.
+/// rerotation_rows(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now), positions) turns them along.
 /// Throws std::invalid_argument unless factor is finite and at least 1, the lengths finite and positive, factor * length / M finite, and
 /// there are two pairs.
 inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling, double length) {

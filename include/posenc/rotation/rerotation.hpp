@@ -32,11 +32,11 @@ cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
 /// units of 2^-64 turns. Accuracy, gain 1: that of cos_sin_rows. A pair stands still if no frequency turns it and the gain is 1.
 /// Throws std::invalid_argument unless pairs and tokens agree, and at a position that is NaN or does not fit int64.
 template <std::floating_point Real = float, position_range From, position_range To>
-cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions);
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions);
 
 /// The same where each key stays at its position: angle p (f_to - f_from). Pairs of equal frequency stand still too.
 template <std::floating_point Real = float, position_range Positions>
-cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Positions const& positions);
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, Positions const& positions);
 
 /// Rows for one shift after another (StreamingLLM, a sliding context), that do not drift: each makes up for the rounding of those before.
 /// The product of all rows handed out stays within 4.3e-8 of the exact rotation by the sum of their deltas, as complex numbers: one
@@ -84,8 +84,8 @@ namespace detail {
 template <class Real>
 cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from, frequencies const& to, auto const& from_positions,
                              auto const& to_positions) {
-  auto const tokens = checked_positions("rerotation", from_positions);
-  require(checked_positions("rerotation", to_positions) == tokens, "rerotation: there must be as many new positions as old, got ",
+  auto const tokens = checked_positions("rerotation_rows", from_positions);
+  require(checked_positions("rerotation_rows", to_positions) == tokens, "rerotation_rows: there must be as many new positions as old, got ",
           std::ranges::size(to_positions), " for ", tokens);
   auto rows = rows_access::make<Real>(layout, tokens);
   phase_steps const from_steps(from), to_steps(to);
@@ -102,7 +102,7 @@ cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from, 
 }
 
 inline row_layout layout_of_rerotation(frequencies const& from, frequencies const& to, auto const& rotates) {
-  require(from.pairs() == to.pairs(), "rerotation: both frequencies must have as many pairs, got ", from.pairs(), " and ", to.pairs());
+  require(from.pairs() == to.pairs(), "rerotation_rows: both frequencies must have as many pairs, got ", from.pairs(), " and ", to.pairs());
   auto const gain = to.attention_factor() == from.attention_factor() ? 1 : to.attention_factor() / from.attention_factor();
   return {from.pairs(), gain, [&](std::size_t i) { return rotates(with_rest(from, i), with_rest(to, i)); }};
 }
@@ -110,14 +110,14 @@ inline row_layout layout_of_rerotation(frequencies const& from, frequencies cons
 }  // namespace detail
 
 template <std::floating_point Real, position_range From, position_range To>
-cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions) {
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions) {
   auto const layout =
       detail::layout_of_rerotation(from, to, [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
   return detail::rerotated<Real>(layout, from, to, from_positions, to_positions);
 }
 
 template <std::floating_point Real, position_range Positions>
-cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Positions const& positions) {
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, Positions const& positions) {
   auto const layout = detail::layout_of_rerotation(
       from, to, [](auto const& old, auto const& young) { return old.high != young.high || old.low != young.low; });
   return detail::rerotated<Real>(layout, from, to, positions, positions);
