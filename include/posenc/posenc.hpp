@@ -66,7 +66,7 @@
 #include "posenc/embedding/sinusoidal_forms.hpp"    //     as tensor2tensor, fairseq and others order it
 #include "posenc/embedding/timestep.hpp"            //     of a diffusion model's timestep
 #include "posenc/embedding/sin_cos_2d.hpp"          //     of patches of images and videos
-#include "posenc/embedding/learned.hpp"             //     a learned table
+#include "posenc/embedding/learned_embedding.hpp"             //     a learned table
 #include "posenc/query_key/rope.hpp"                // (2) rope, p_rope
 #include "posenc/query_key/m_rope.hpp"              //     several axes: M-RoPE
 #include "posenc/query_key/xpos.hpp"                //     with decay

@@ -16,16 +16,16 @@ namespace posenc::inline POSENC_TARGET {
 /// Keeps a copy of the table in the format T that it is stored in.
 /// Throws std::invalid_argument unless dim is positive, the table is a whole number of vectors and not empty, and its numbers are finite.
 template <writable T>
-class learned {
+class learned_embedding {
  public:
   /// table: [positions][dim], as the models store it.
-  learned(std::span<T const> table, std::size_t dim, std::int64_t offset = 0) : dim_(dim), offset_(offset) {
-    detail::require(dim > 0, "learned: dim must be positive, got 0");
-    detail::require(!table.empty() && table.size() % dim == 0, "learned: the table must be vectors of ", dim, " numbers, got ",
+  learned_embedding(std::span<T const> table, std::size_t dim, std::int64_t offset = 0) : dim_(dim), offset_(offset) {
+    detail::require(dim > 0, "learned_embedding: dim must be positive, got 0");
+    detail::require(!table.empty() && table.size() % dim == 0, "learned_embedding: the table must be vectors of ", dim, " numbers, got ",
                     table.size(), " numbers");
     for (std::size_t i = 0; i < table.size(); ++i) {
       auto const number = static_cast<double>(load(table[i]));
-      detail::require(is_finite(number), "learned: the table must be finite, got ", number, " in vector ", i / dim);
+      detail::require(is_finite(number), "learned_embedding: the table must be finite, got ", number, " in vector ", i / dim);
     }
     table_.assign(table.begin(), table.end());
   }
@@ -38,9 +38,9 @@ class learned {
   /// within [-offset, vectors() - offset).
   template <class U>
   void embed(heads_view<U> const& x, positions_view positions) const {
-    detail::require_embeddings("learned", x, dim_, positions);
+    detail::require_embeddings("learned_embedding", x, dim_, positions);
     for (std::size_t token = 0; token < positions.size(); ++token) {
-      detail::require(index(positions[token]) < vectors(), "learned: positions must be within [", position_of(0), ", ",
+      detail::require(index(positions[token]) < vectors(), "learned_embedding: positions must be within [", position_of(0), ", ",
                       position_of(vectors()), "), got ", positions[token], " at token ", token);
     }
     detail::add_rows(x, [&](std::size_t token, auto row) {
@@ -63,6 +63,6 @@ class learned {
   std::int64_t offset_;
 };
 
-static_assert(acts_on_embeddings<learned<float>>);
+static_assert(acts_on_embeddings<learned_embedding<float>>);
 
 }  // namespace posenc
