@@ -40,7 +40,8 @@ TEST(axial, each_axis_has_frequencies_from_its_own_start) {
 
 TEST(axial, of_one_axis_is_geometric) { EXPECT_TRUE(std::ranges::equal(axial(dims{64}, 1e4).inv_freq(), geometric(64, 1e4).inv_freq())); }
 
-// ggml's GGML_ROPE_TYPE_VISION of n_dims = head_dim / 2: the pair j of a section has base^(-2j / n_dims), and pairs lie n_dims apart.
+// ggml's GGML_ROPE_TYPE_VISION with n_dims = head_dim / 2: pair j of a section has frequency
+// base^(-2j / n_dims); the two dims of a pair are n_dims apart.
 TEST(axial, of_two_halves_is_ggmls_vision) {
   constexpr std::size_t head_dim = 72;
   dims const two{head_dim / 2, head_dim / 2};
@@ -61,7 +62,7 @@ TEST(axial, of_two_halves_is_ggmls_vision) {
   }
 }
 
-// Pairs (i, i + d/4) within each half of the head, base 100: two rotations, one a coordinate.
+// Pairs (i, i + d/4) within each half of the head, base 100: two rotations, one per coordinate.
 TEST(axial, gemma_4s_vision_model_rotates_two_blocks_instead) {
   constexpr std::size_t head_dim = 72, half = head_dim / 2;
   std::vector<std::int64_t> const x{0, 5, 9}, y{3, 0, 63};
