@@ -19,7 +19,7 @@ using phase = std::uint64_t;
 namespace detail {
 
 /// One phase and the number made of it; phase_lanes.hpp has a register of them.
-struct phase_word {
+struct scalar_phase {
   using bits = phase;
   using number = double;
   static constexpr bits product(phase n, bits x) noexcept { return n * x; }  ///< modulo 2^64
@@ -31,13 +31,13 @@ struct phase_word {
 };
 
 /// position * (high * 2^-64 + low * 2^-96) turns, low below 2^32.
-template <class Word>
-[[gnu::always_inline]] constexpr typename Word::bits phase_at(typename Word::bits high, typename Word::bits low,
-                                                              std::int64_t position) noexcept {
-  using bits = typename Word::bits;
+template <class Lanes>
+[[gnu::always_inline]] constexpr typename Lanes::bits phase_at(typename Lanes::bits high, typename Lanes::bits low,
+                                                               std::int64_t position) noexcept {
+  using bits = typename Lanes::bits;
   auto const n = static_cast<std::uint64_t>(position), signs = static_cast<std::uint64_t>(position >> 63);
-  return Word::product(n, high) + (Word::product_of_lower_halves(bits(n), low) >> 32) + Word::product_of_lower_halves(bits(n >> 32), low) -
-         ((low << 32) & bits(signs));
+  return Lanes::product(n, high) + (Lanes::product_of_lower_halves(bits(n), low) >> 32) +
+         Lanes::product_of_lower_halves(bits(n >> 32), low) - ((low << 32) & bits(signs));
 }
 
 /// A fraction of a position, in [0, 1); inv_freq / 2 pi = turns.
@@ -76,7 +76,7 @@ class phase_step {
     high_ = limb_from(product, places - 64) | std::uint64_t{limb_from(product, places - 32)} << 32;
   }
 
-  constexpr phase at(std::int64_t position) const noexcept { return detail::phase_at<detail::phase_word>(high_, low_, position); }
+  constexpr phase at(std::int64_t position) const noexcept { return detail::phase_at<detail::scalar_phase>(high_, low_, position); }
 
   /// A fractional position, |position| < 2^63; the fraction's part of the angle is right to 2^-51 of itself.
   phase at(double position) const noexcept {
@@ -127,16 +127,16 @@ namespace detail {
 
 consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
 
-/// cos_sin for whatever Word computes on at a time.
-template <class Word>
-[[gnu::always_inline]] constexpr cos_sin_numbers<typename Word::number> cos_sin_of(typename Word::bits angle) noexcept {
-  using bits = typename Word::bits;
-  using number = typename Word::number;
+/// cos_sin for whatever Lanes computes on at a time.
+template <class Lanes>
+[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_of(typename Lanes::bits angle) noexcept {
+  using bits = typename Lanes::bits;
+  using number = typename Lanes::number;
   auto const quadrant = (angle + bits(phase{1} << 61)) & bits(phase{3} << 62);
-  auto const rest = Word::signed_number(angle - quadrant);  // at most 1/8 of a turn from the axis
+  auto const rest = Lanes::signed_number(angle - quadrant);  // at most 1/8 of a turn from the axis
   auto const x = rest * number(6.283185307179586 * 0x1p-64), z = x * x;
   // Taylor series in z = x^2: what is cut off at pi / 4 is below 5e-17.
-  auto const next = [&z](number& sum, double coefficient) { sum = Word::multiply_add(sum, z, number(coefficient)); };
+  auto const next = [&z](number& sum, double coefficient) { sum = Lanes::multiply_add(sum, z, number(coefficient)); };
   auto c = number(1 / factorial(16)), s = number(-1 / factorial(15));
   next(c, -1 / factorial(14)), next(s, 1 / factorial(13));
   next(c, 1 / factorial(12)), next(s, -1 / factorial(11));
@@ -145,18 +145,18 @@ template <class Word>
   next(c, -1 / factorial(6)), next(s, 1 / factorial(5));
   next(c, 1 / factorial(4)), next(s, -1 / factorial(3));
   next(c, -1 / factorial(2)), next(c, 1);
-  s = Word::multiply_add(s * z, x, x);
+  s = Lanes::multiply_add(s * z, x, x);
   // In quadrants 1 and 3 they are swapped; cos is negative in 1 and 2, sin in 2 and 3.
-  auto const cosine = Word::as_bits(c), sine = Word::as_bits(s);
+  auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
   auto const other = (cosine ^ sine) & (bits(0u) - ((quadrant >> 62) & bits(1u)));
   auto const minus = bits(phase{1} << 63);
-  return {Word::as_number(cosine ^ other ^ ((quadrant + bits(phase{1} << 62)) & minus)),
-          Word::as_number(sine ^ other ^ (quadrant & minus))};
+  return {Lanes::as_number(cosine ^ other ^ ((quadrant + bits(phase{1} << 62)) & minus)),
+          Lanes::as_number(sine ^ other ^ (quadrant & minus))};
 }
 
 }  // namespace detail
 
 /// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it can be vectorised.
-constexpr cos_sin_values cos_sin(phase angle) noexcept { return detail::cos_sin_of<detail::phase_word>(angle); }
+constexpr cos_sin_values cos_sin(phase angle) noexcept { return detail::cos_sin_of<detail::scalar_phase>(angle); }
 
 }  // namespace posenc

@@ -25,8 +25,8 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-struct single_phase : phase_word, one_lane<double> {
-  using phase_word::multiply_add, phase_word::number, one_lane<double>::store;
+struct single_phase : scalar_phase, one_lane<double> {
+  using scalar_phase::multiply_add, scalar_phase::number, one_lane<double>::store;
   static bits load_bits(phase const* from) noexcept { return *from; }
   static void store(float* to, number x) noexcept { *to = static_cast<float>(x); }
   static void store(auto* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
@@ -64,7 +64,7 @@ inline void store_floats(float* to, __m128d x) noexcept { _mm_storel_pi(reinterp
 inline void store_floats(float* to, __m128d x, __m128d y) noexcept { _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y))); }
 #endif
 
-/// As many as fit a register of Real, double. The bits of a result are those of phase_word, but under -ffast-math.
+/// As many as fit a register of Real, double. The bits of a result are those of scalar_phase, but under -ffast-math.
 template <class Real>
 struct phase_register : lanes<Real> {
   using typename lanes<Real>::number;
