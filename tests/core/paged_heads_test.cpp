@@ -297,14 +297,14 @@ TEST(paged_heads, refuse_other_slots_of_the_pages_that_are_written_to) {
   auto const kept = c.memory;
   slots const from{1, 2}, to{3, 4};
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
-  std::string const message = "posenc: rotate: source and target must be the same heads in the same layout, or lie apart";
+  std::string const message = "posenc: rotate: source and target must not overlap, unless they are the same heads in the same layout";
   EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), c.at(ways[0], to), rows); }), message);
   EXPECT_EQ(message_of([&] { rotate<halves, interleaved>(c.at(ways[0], from), c.at(ways[0], from), rows); }), message);
   EXPECT_EQ(message_of([&] { rotate<halves>(heads_view<float>(c.memory.data() + before, {2, 3, 8}), c.at(ways[0], to), rows); }), message);
   EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(c.at(ways[0], from)), rotation_of<halves>(c.at(ways[0], to))); }),
-            "posenc: rotate: what one rotation of a call writes must lie apart from the others");
+            "posenc: rotate: heads that one rotation of a call writes must not overlap those of another");
   EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), cos_sin_rows(geometric(8, 1e4), std::vector{1})); }),
-            "posenc: rotate: there must be one row a token, got 1 rows for 2 tokens");
+            "posenc: rotate: there must be one row per token, got 1 rows for 2 tokens");
   EXPECT_TRUE(numbers::same_bits(c.memory, kept));
 }
 

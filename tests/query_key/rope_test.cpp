@@ -219,7 +219,7 @@ TEST(rope, another_number_of_positions_is_rejected_and_nothing_turned) {
   auto x = before;
   for (std::size_t const count : {0u, 2u, 4u}) {
     std::vector<std::int64_t> const positions(count, 7);
-    auto const expected = "posenc: rotate: there must be one row a token, got " + std::to_string(count) + " rows for 3 tokens";
+    auto const expected = "posenc: rotate: there must be one row per token, got " + std::to_string(count) + " rows for 3 tokens";
     EXPECT_EQ(message_of([&] { encoding.encode_queries(numbers::view(x, 3, 8), positions); }), expected);
     EXPECT_EQ(message_of([&] { encoding.encode_keys(numbers::view(x, 3, 8), positions); }), expected);
   }

@@ -143,9 +143,9 @@ TEST(rerotation_rows, leaves_alone_what_stays) {
 TEST(rerotation_rows, refuses_what_does_not_match) {
   std::vector<int> const p{3, 4};
   EXPECT_EQ(message_of([&] { rerotation_rows(geometric(8, 1e4), geometric(16, 1e4), p); }),
-            "posenc: rerotation_rows: both frequencies must have as many pairs, got 4 and 8");
+            "posenc: rerotation_rows: both frequencies must have the same number of pairs, got 4 and 8");
   EXPECT_EQ(message_of([&] { rerotation_rows(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1}); }),
-            "posenc: rerotation_rows: there must be as many new positions as old, got 1 for 2");
+            "posenc: rerotation_rows: there must be as many new positions as old ones, got 1 for 2");
   EXPECT_EQ(message_of([&] {
               rerotation_rows(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1, not_a_number()});
             }),

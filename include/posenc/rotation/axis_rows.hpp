@@ -1,4 +1,5 @@
-// Rows where each pair turns by a position of its own axis: M-RoPE, axial and vision encodings.
+// Rows in which each pair rotates by the position of its own axis: M-RoPE, axial and vision
+// encodings.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +21,16 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// Whose pairs are whose, as registers read it: all bits of [axis][pair] are set where the pair is of that axis, none elsewhere.
+/// The pairs of each axis as masks for registers: [axis][pair] is all ones if the pair has that
+/// axis, else 0.
 class axis_masks {
  public:
   explicit axis_masks(pair_axes const& axes) : axes_(axes.axes()), stride_(axes.pairs() + phase_padding), masks_(axes_ * stride_, 0) {
     for (std::size_t pair = 0; pair < axes.pairs(); ++pair) masks_[axes.axis(pair) * stride_ + pair] = ~phase{0};
   }
 
-  /// The phases of a register of pairs from the one given on, each at the position of its axis, of [axes]. No longer than both live.
+  /// A function from a pair to the phases of a register of pairs from there on, each at the
+  /// position of its axis; position: [axes]. Valid while steps, masks and positions live.
   template <class Position>
   auto at(phase_steps const& steps, Position const* position) const noexcept {
     return [&steps, position, axes = axes_, stride = stride_, masks = masks_.data()](std::size_t pair) noexcept {
@@ -44,20 +47,23 @@ class axis_masks {
   std::vector<phase> masks_;
 };
 
-/// Whether a position has the shorter product of phase_steps.
+/// Whether phase_steps has its fast path for a position.
 inline bool is_near(std::int64_t position) noexcept { return std::in_range<std::uint32_t>(position); }
 inline bool is_near(double position) noexcept { return position >= 0 && position < 0x1p32 && std::floor(position) == position; }
 
 }  // namespace detail
 
-/// cos and sin of positions.of(axes.axis(i))[t] * inv_freq_i, times attention_factor, for every pair i of every token t; any positions,
-/// in any order. [Qwen2-VL, 2.1]
+/// cos and sin of positions.of(axes.axis(i))[t] * inv_freq_i, times attention_factor, for every
+/// pair i of every token t. Any positions, in any order. [Qwen2-VL, 2.1]
 ///
-///     rotate<halves>(q, axis_rows(geometric(128, 1e6), contiguous_axes(sections), positions));        Qwen2-VL, sections {16, 24, 24}
+///     axis_rows(geometric(128, 1e6), contiguous_axes(sections), positions)
+///                                                        Qwen2-VL, sections {16, 24, 24}
 ///
-/// Accuracy is that of cos_sin_rows; a token whose positions are all equal, as those of text are, has the bits of that position's row
-/// there. Pairs that stand still are left alone. Axes of the positions that no pair has are not read.
-/// Throws std::invalid_argument unless axes and frequencies have as many pairs, and positions every axis that a pair has.
+/// Accuracy is that of cos_sin_rows. A token with equal positions on all axes, as in text, gets the
+/// bits of that position's 1-D row. Pairs of frequency 0 are not rotated. Axes of the positions
+/// that no pair has are not read.
+/// Throws std::invalid_argument unless axes and frequencies have the same number of pairs and
+/// positions have every axis that a pair has.
 template <std::floating_point Real = float, position P>
 cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes, axis_positions<P> const& positions) {
   detail::require(axes.pairs() == f.pairs(), "axis_rows: axes must be given for each of the ", f.pairs(), " pairs, got ", axes.pairs());

@@ -1,4 +1,4 @@
-// Rows for the price of reading them: two short tables instead of a long one.
+// cos/sin rows from two small tables, by angle addition.
 #pragma once
 
 #include <array>
@@ -18,15 +18,20 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The rows of cos_sin_rows, but for a rounding, at positions in [-range, range], by angle addition: with |p| = c F + f, |f| <= F / 2,
+/// The rows of cos_sin_rows, up to one rounding, at positions in [-range, range], by angle
+/// addition: with |p| = c F + f, |f| <= F / 2,
 ///
-///     cos + i sin = coarse[c] * fine[|f|]        with fine's conjugate where f < 0, and the product's where p < 0
+///     cos + i sin = coarse[c] * fine[|f|]      conjugate fine if f < 0, the product if p < 0
 ///
-/// Two tables of doubles, together some sqrt(2 range) rows of 16 bytes a pair that turns: 1.5 MiB at head_dim 128 and range 2^20.
-/// Positions beyond, and fractional ones, are computed as cos_sin_rows does. The attention factor is in.
-/// Accuracy, attention factor 1: float 3e-8, that is rounded correctly but for near-ties; double 7e-16.
-/// A position's row has the same bits in whatever company it is written. Made once a model; immutable: threads may share it.
-/// Throws std::invalid_argument unless range is in [1, 2^32], and at a position that is NaN or does not fit int64.
+/// Two tables of doubles, together about sqrt(2 range) rows of 16 bytes per rotated pair: 1.5 MiB
+/// at head_dim 128 and range 2^20. Positions outside the range, and fractional ones, are computed
+/// as cos_sin_rows does. The attention factor is included.
+/// Accuracy, with attention factor 1: float 3e-8, that is, correctly rounded except for near-ties;
+/// double 7e-16.
+/// Row bits depend on the position only, not on the other positions of the call. Make one per
+/// model; it is immutable, so threads may share it.
+/// Throws std::invalid_argument unless range is in [1, 2^32], and at a position that is NaN or does
+/// not fit int64.
 class cos_sin_table {
  public:
   explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20) : layout_(f), steps_(f), range_(range) {
@@ -46,8 +51,9 @@ class cos_sin_table {
     return result;
   }
 
-  /// The same, over rows that are no longer needed, of whatever they were. Allocates nothing once they have had as many tokens and pairs.
-  /// Views of them must be taken anew. At an error they are as before.
+  /// Writes the rows into existing rows of any shape, which are overwritten. Allocates nothing if
+  /// they ever held as many tokens and pairs. Their views become invalid. If it throws, the rows
+  /// are unchanged.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
     detail::rows_access::reshape(rows, layout_, detail::checked_positions("cos_sin_table", positions));
@@ -66,7 +72,7 @@ class cos_sin_table {
   struct alignas(64) line {
     double numbers[in_line];
   };
-  using table = std::vector<line>;  // [rows][lines of a row / 2][2]: of every range that turns, 16 cosines, their sines, the next 16
+  using table = std::vector<line>;  // [rows][lines of a row / 2][2]: per range of rotated pairs, 16 cosines, 16 sines, ...
 
   std::int64_t coarse_row(std::int64_t magnitude) const noexcept {
     return (magnitude + (std::int64_t{1} << (fine_bits_ - 1))) >> fine_bits_;

@@ -1,8 +1,9 @@
-// The rotary kernel: the heads of one token, their cosines and sines kept in registers from head to head.
+// The rotary kernel. It rotates the heads of one token and keeps their cosines and sines in
+// registers from head to head.
 //
-// One loop nest: blocks of heads, columns of pairs, heads, groups of pairs. A column is as wide as the registers allow. A block is all
-// heads; but beyond the cache, where one column does not hold the whole row, it is few heads, so that memory is walked in the order of
-// its addresses.
+// Loop nest: blocks of heads, columns of pairs, heads, groups of pairs. A column is as wide as the
+// registers allow. A block is all heads; only beyond the cache, and if one column does not hold the
+// whole row, it is few heads, so that memory is read almost in the order of its addresses.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// From head to head, and which dims of them are rotary. Fused: with weights or gains. Ahead: beyond the cache.
+/// Shape and strides of one token's heads. Fused: norm weights or gains are applied. Ahead:
+/// prefetch, for data beyond L2.
 template <class S, class T, bool Fused, bool Ahead>
 struct token_shape {
   using from_type = S;
@@ -32,15 +34,16 @@ struct token_shape {
   std::size_t heads, head_dim, first_dim, pairs;
 };
 
-/// Heads of a block beyond the cache: with few registers, reading the cosines and sines again costs more than some disorder.
+/// Heads per block beyond the cache. With 16 registers, reloading cosines and sines for every head
+/// costs more than the jumps in memory.
 inline constexpr std::size_t few_heads = has_32_registers ? 1 : 4;
 
-/// Has the memory fetched that lies 8 KiB further: far enough for it to answer, near enough to stay in the first cache.
+/// Prefetches 8 KiB ahead: far enough to hide memory latency, near enough to stay in L1.
 template <class S>
 void fetch_ahead(S const* from, std::size_t count) noexcept {
   auto const first = reinterpret_cast<std::uintptr_t>(from) + 8192;
   for (std::size_t i = 0; i < count * sizeof(S); i += 64)
-    __builtin_prefetch(reinterpret_cast<void const*>(first + i));  // NOLINT(performance-no-int-to-ptr): beyond what may be pointed to
+    __builtin_prefetch(reinterpret_cast<void const*>(first + i));  // NOLINT(performance-no-int-to-ptr): beyond the array
 }
 template <class Layout, class S>
 void fetch_pairs_ahead(S const* pair, std::size_t count, std::size_t all) noexcept {
@@ -48,13 +51,14 @@ void fetch_pairs_ahead(S const* pair, std::size_t count, std::size_t all) noexce
   fetch_ahead(pair, count), fetch_ahead(pair + all, count);
 }
 
-/// So many dims on, by pairs.
+/// Advances by `pairs` pairs.
 template <class From, class To>
 void move_pairs(auto& at, std::size_t pairs) noexcept {
   at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)), static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
 }
 
-// Columns of `Groups` groups of pairs: as many as fit between `pair` and `last`; answers where they end. `at` is dim 0 of head 0.
+// Rotates columns of `Groups` groups of pairs, as many as fit between `pair` and `last`; returns
+// where they end. `at` is dim 0 of head 0.
 template <class From, class To, class Group, std::size_t Groups, class Shape, class Real>
 [[gnu::noinline]] std::size_t columns(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin,
                                       std::size_t pair, std::size_t last, std::size_t block) noexcept {
@@ -83,8 +87,8 @@ template <class From, class To, class Group, std::size_t Groups, class Shape, cl
   return stop;
 }
 
-// More than one group of pairs and less than two: two that overlap, both read before either is written, so that the pairs they share
-// are written twice with the same bits.
+// The tail: more than one group of pairs and less than two, as two groups that overlap. Both are
+// read before either is written, so the shared pairs are written twice with the same bits.
 template <class From, class To, class Group, class Shape, class Real>
 [[gnu::noinline]] void overlapping_groups(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin,
                                           std::size_t pair, std::size_t last) noexcept {
@@ -100,7 +104,7 @@ template <class From, class To, class Group, class Shape, class Real>
   }
 }
 
-// Where there are no registers, or too few pairs for one.
+// Without registers, or with too few pairs for one.
 template <class From, class To, class Single, class Shape, class Real>
 [[gnu::noinline]] void one_by_one(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin, std::size_t pair,
                                   std::size_t last) noexcept {
@@ -117,7 +121,7 @@ template <class From, class To, class Single, class Shape, class Real>
   }
 }
 
-// All pairs from `pair` on, as far as such groups of them reach; answers where they end.
+// All pairs from `pair` on in groups of registers; returns where they end.
 template <class From, class To, class Group, std::size_t... Groups, class Shape, class Real>
 std::size_t by_registers(std::index_sequence<Groups...>, Shape const& shape, typename Shape::cursor_type const& at, Real const* cos,
                          Real const* sin, std::size_t pair, std::size_t last) noexcept {
@@ -149,7 +153,7 @@ void rotate_range(Shape const& shape, typename Shape::cursor_type const& at, Rea
   if (pair < last) one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, sin, pair, last);
 }
 
-// Neighbouring dims that are not rotated go where they belong, in their order.
+// Copies neighbouring dims that are not rotated.
 template <class Shape>
 void copy_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t first, std::size_t count) noexcept {
   using S = typename Shape::from_type;
@@ -172,7 +176,7 @@ void copy_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t f
   }
 }
 
-// Pairs that are not rotated.
+// Copies pairs that are not rotated, to another layout if need be.
 template <class From, class To, class Shape, class Real>
 void copy_range(Shape const& shape, typename Shape::cursor_type const& at, [[maybe_unused]] Real const* cos, pair_range range) noexcept {
   using S = typename Shape::from_type;
@@ -192,7 +196,8 @@ void copy_range(Shape const& shape, typename Shape::cursor_type const& at, [[may
   }
 }
 
-// Everything that is to be done to the heads of one token. copies: what is not rotated has to go somewhere, or be multiplied.
+// All heads of one token. copies: dims that are not rotated are copied or scaled too (out of place,
+// or fused).
 template <class From, class To, class Shape, class Real>
 void rotate_token(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin,
                   std::span<pair_range const> rotated_pairs, bool copies) noexcept {

@@ -1,4 +1,4 @@
-// The RMS norm of a head, as a factor on it.
+// The RMS norm of a head before its rotation.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// x_i w_i / sqrt(sum x^2 / n + eps) of a head x of n numbers. [Zhang 2019]  Qwen 3 and Gemma 3 have one before the rotation (Gemma's w
-/// is 1 + its stored weight). weight: [head_dim], or empty for 1; it must live as long as the rotation. Squares are summed in
-/// the arithmetic of the heads: |x| above 1e19 in float overflows.
+/// x_i w_i / sqrt(sum x^2 / n + eps) for a head x of n dims [Zhang 2019], applied before the
+/// rotation in Qwen 3 and Gemma 3. (Gemma's w is 1 + its stored weight.) weight: [head_dim], or
+/// empty for 1; it must outlive the rotation. Squares are summed in the arithmetic of the heads: in
+/// float, |x| above 1e19 overflows.
 template <std::floating_point Real>
 struct rms_norm {
   std::span<Real const> weight;
@@ -47,7 +48,8 @@ arithmetic_t<S> sum_of_squares(S const* head, std::size_t count) noexcept {
   return sum;
 }
 
-/// The norms of some heads, times a scale: what is multiplied with weight and number.
+/// scale / sqrt(mean square + eps) for up to Most heads: the gain that the rotation applies to
+/// each.
 template <class Real, std::size_t Most>
 struct head_gains {
   static_assert(Most % lanes<Real>::size == 0);

@@ -1,4 +1,4 @@
-// What is done to a group of neighbouring pairs of one head, in registers: each is turned, (x + iy)(c + is), or carried over as it is.
+// A group of neighbouring pairs of one head in registers: rotated, (x + iy)(c + is), or copied.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// A place within a head, where its numbers come from and go to.
+/// Where a loop reads and writes within a head.
 template <class S, class T, bool Fused>
 struct cursor {
   S const* from;
@@ -27,7 +27,8 @@ struct cursor {
   void apply_gain(auto&...) const noexcept {}
 };
 
-/// And what they are multiplied by: before the turn weights (null: none), afterwards the gain of the head.
+/// The same with factors: weights before the rotation (null: none), and the gain of the head after
+/// it.
 template <class S, class T>
 struct cursor<S, T, true> {
   using real = arithmetic_t<T>;
@@ -35,7 +36,7 @@ struct cursor<S, T, true> {
   T* to;
   real const* weights;
   real const* gain;
-  bool gain_a_head;  // else one for all
+  bool gain_per_head;  // else one gain for all
 
   void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
     from += from_step, to += to_step;
@@ -43,9 +44,9 @@ struct cursor<S, T, true> {
   }
   void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride, std::ptrdiff_t heads = 1) noexcept {
     from += heads * from_stride, to += heads * to_stride;
-    if (gain_a_head) gain += heads;
+    if (gain_per_head) gain += heads;
   }
-  /// x and y lie as Layout has it, from `pair` on, of `all` pairs.
+  /// x and y: numbers of pairs from `pair` on, of `all` pairs in layout Layout.
   template <class Layout, class Lanes>
   void apply_weights(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
     if (weights == nullptr) return;
@@ -60,7 +61,7 @@ struct cursor<S, T, true> {
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
 };
 
-/// x' = x c - y s,  y' = x s + y c: x and y in registers of their own.
+/// x' = x c - y s,  y' = x s + y c, with x and y in separate registers.
 template <class From, class To, class In, class Out>
 struct rotate_pairs {
   static constexpr std::size_t pairs = In::size;
@@ -75,7 +76,8 @@ struct rotate_pairs {
     typename In::number x, y;
   };
 
-  /// Reads, and turns, the pairs from `pair` on, counted from the place, of `all` pairs of the rotary block.
+  /// Reads and rotates the pairs from `pair` on, relative to the cursor, of `all` pairs of the
+  /// rotary block.
   numbers rotated(auto const& at, std::size_t pair, std::size_t all) const noexcept {
     numbers n;
     From::template load<In>(at.from, pair, all, n.x, n.y);
@@ -95,7 +97,7 @@ struct rotate_pairs {
   }
 };
 
-/// Pairs that stand still: of frequency 0.
+/// Pairs of frequency 0.
 template <class From, class To, class In, class Out>
 struct copy_pairs {
   static constexpr std::size_t pairs = In::size;
@@ -114,7 +116,7 @@ struct copy_pairs {
   }
 };
 
-/// Neighbouring numbers that are not rotated.
+/// A register of neighbouring dims that are not rotated.
 template <class In, class Out>
 void copy(auto const& at) noexcept {
   auto x = In::load(at.from);
@@ -123,7 +125,7 @@ void copy(auto const& at) noexcept {
   Out::store(at.to, x);
 }
 
-/// Interleaved pairs that lie in a register as they lie in memory, x0 y0 x1 y1 ...: the same product, both halves in one register.
+/// Interleaved pairs as in memory, x0 y0 x1 y1 ...: the same product, with x and y in one register.
 template <class In, class Out>
 struct rotate_side_by_side {
   static constexpr std::size_t pairs = In::size;
@@ -148,8 +150,8 @@ struct rotate_side_by_side {
     numbers n;
     auto& x_y = n.x_y;
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::load(at.from + 2 * pair + i * pairs);
-    at.template apply_weights<halves, typename In::arithmetic_lanes>(2 * pair, pairs, x_y[0],
-                                                                     x_y[1]);  // side by side, as halves of 2 * pairs numbers are
+    // The weights of the two registers are neighbours, as in halves.
+    at.template apply_weights<halves, typename In::arithmetic_lanes>(2 * pair, pairs, x_y[0], x_y[1]);
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::multiply_add(x_y[i], c[i], In::neighbours_swapped(x_y[i]) * s[i]);
     at.apply_gain(x_y[0], x_y[1]);
     return n;
@@ -159,7 +161,8 @@ struct rotate_side_by_side {
   }
 };
 
-/// Halves of 16-bit numbers: two to a word, they come apart into even and odd pairs for nothing.
+/// Halves of 16-bit numbers: two per 32-bit word; even and odd pairs separate with a mask and a
+/// shift, at no cost.
 template <class In, class Out>
 struct rotate_even_and_odd {
   static constexpr std::size_t pairs = 2 * In::size;
@@ -195,7 +198,7 @@ struct rotate_even_and_odd {
   }
 };
 
-/// The quickest way for numbers that are stored as S and will be as T.
+/// The fastest rotation for numbers that are stored as S and written as T.
 template <class From, class To, class S, class T>
 struct fastest_rotation {
   using type = rotate_pairs<From, To, lanes<S>, lanes<T>>;

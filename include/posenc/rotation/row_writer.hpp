@@ -38,7 +38,7 @@ void require_position(char const* what, std::floating_point auto p, std::size_t 
           token);
 }
 
-/// Throws unless angles can be made of all; how many there are.
+/// Throws unless each position is finite and fits int64; returns how many there are.
 template <position_range Positions>
 std::size_t checked_positions(char const* what, Positions const& positions) {
   std::size_t token = 0;
@@ -46,14 +46,15 @@ std::size_t checked_positions(char const* what, Positions const& positions) {
   return token;
 }
 
-/// What the rows of all tokens have in common.
+/// What the rows of all tokens share: the pairs that are written, and the factor on them.
 struct row_layout {
   std::size_t pairs;
   std::vector<pair_range> rotated_pairs;
-  double factor;  ///< on cosines and sines
-  double gain;    ///< the same; 0 where each pair has a gain of its own
+  double factor;  ///< the attention factor, on cosines and sines
+  double gain;    ///< the same, or 0 if each pair has its own gain (xPos)
 
-  /// rotates(i): whether pair i does. A factor has to reach those too that do not.
+  /// rotates(i): pair i has a non-zero frequency. With a factor other than 1, all pairs are
+  /// written.
   row_layout(std::size_t pair_count, double its_factor, auto const& rotates) : pairs(pair_count), factor(its_factor), gain(its_factor) {
     for (std::size_t i = 0; i < pairs; ++i) {
       if (!rotates(i) && factor == 1) continue;
@@ -65,14 +66,15 @@ struct row_layout {
       : row_layout(f.pairs(), f.attention_factor(), [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
 };
 
-// Both apart from the loop over ranges: clang 14 would keep their constants on the stack there.
+// Separate functions, outside the loop over ranges: there, clang 14 keeps their constants on the
+// stack.
 template <class Real>
 [[gnu::noinline]] std::size_t write_pairs_in_twos(Real* cos, Real* sin, pair_range range, double gain, auto const& angles) noexcept {
-  auto const angles_from = angles;  // out of memory
+  auto const angles_from = angles;  // a local copy, which stays in registers
   constexpr auto size = phase_lanes::size;
   auto const factor = phase_lanes::number(gain);
   auto i = range.first;
-  for (; range.last - i >= 2 * size; i += 2 * size) {  // one alone waits for itself
+  for (; range.last - i >= 2 * size; i += 2 * size) {  // two independent chains hide latency
     auto const a = cos_sin_lanes(angles_from(i)), b = cos_sin_lanes(angles_from(i + size));
     phase_lanes::store(cos + i, a.cos * factor, b.cos * factor);
     phase_lanes::store(sin + i, a.sin * factor, b.sin * factor);
@@ -88,7 +90,8 @@ template <class Real>
   }
 }
 
-/// One row: factor * cos and factor * sin of angles_from(i), the phases of a register of pairs from i on.
+/// One row: factor * cos and factor * sin of angles_from(i), which gives the phases of a register
+/// of pairs, i first.
 template <class Real>
 void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
   for (auto const range : layout.rotated_pairs) {
