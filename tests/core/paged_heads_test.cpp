@@ -117,7 +117,7 @@ TEST(paged_heads, refuses_pages_that_overlap) {
   std::vector<float> memory(1200);
   slots const none;
   for (std::ptrdiff_t const stride : {95, 0, -96, -1000}) {
-    auto const message = "posenc: paged_heads: pages must not overlap, got pages of 96 numbers every " + std::to_string(stride);
+    auto const message = "posenc: paged_heads: pages must not overlap, got pages of 96 elements with stride " + std::to_string(stride);
     EXPECT_EQ(message_of([&] { paged_heads<float>(memory.data(), five_pages, {stride, 24, 8}, none); }), message);
     EXPECT_EQ(message_of([&] { paged_heads<float const>(memory.data(), five_pages, {stride, 8, 32}, none); }), message);
     EXPECT_NO_THROW(paged_heads<float>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none)) << "one page";

@@ -1,4 +1,4 @@
-// bfloat16: the upper half of a float; a storage format, arithmetic is done in float.
+// bfloat16: the upper half of a float. A storage format; arithmetic is in float.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,13 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// A bfloat16 number by its bits; bit-compatible with __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t.
-/// From float: rounded once, to nearest even; subnormals kept; NaN stays a (quiet) NaN. To float: exact.
+/// A bfloat16 number as its bits; bit-compatible with __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t.
+/// From float: rounded once, to nearest even; subnormals are kept; NaN gives a quiet NaN. To float:
+/// exact.
 struct bfloat16 {
   std::uint16_t bits;
 
-  /// The conversions for whatever Bits computes on at a time; the 16 bits stand in the low half of each word.
+  /// The conversions, for one number or for a register; the 16 bits are in the low half of 32.
   template <class Bits>
   [[gnu::always_inline]] static constexpr typename Bits::number decode(typename Bits::bits bits) noexcept {
     return Bits::as_number(bits << 16);

@@ -1,4 +1,5 @@
-// IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits; a storage format, arithmetic is done in float.
+// IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits. A storage format; arithmetic is
+// in float.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,14 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// A binary16 number by its bits; bit-compatible with _Float16, CUDA's __half and ggml_fp16_t.
-/// From float: rounded once, to nearest even; from 65520 on infinity; subnormals exact; NaN stays a (quiet) NaN.
-/// To float: exact. Both are right under -ffast-math and where the CPU flushes subnormal floats to zero.
+/// A binary16 number as its bits; bit-compatible with _Float16, CUDA's __half and ggml_fp16_t.
+/// From float: rounded once, to nearest even; infinity from 65520 on; subnormals are kept; NaN
+/// gives a quiet NaN. To float: exact. Both hold under -ffast-math and on CPUs that flush subnormal
+/// floats to zero.
 struct half {
   std::uint16_t bits;
 
-  /// The conversions for whatever Bits computes on at a time; the 16 bits stand in the low half of each word.
+  /// The conversions, for one number or for a register; the 16 bits are in the low half of 32.
   template <class Bits>
   [[gnu::always_inline]] static constexpr typename Bits::number decode(typename Bits::bits bits) noexcept {
     using u32 = typename Bits::bits;
@@ -22,7 +24,8 @@ struct half {
     auto const shifted = (bits & u32(0x7fffu)) << 13;
     auto const rebias = u32(112u << 23);
     auto const normal = shifted + rebias;
-    // Subnormal: fraction * 2^-24 is what a leading one of 2^-14 and that fraction behind it exceed 2^-14 by.
+    // Subnormal: put the fraction behind a leading 1 of weight 2^-14, then subtract 2^-14. This
+    // leaves fraction * 2^-24.
     auto const leading = Bits::as_number(shifted | u32(smallest_normal));
     auto const subnormal = Bits::as_bits(leading - Bits::as_number(u32(smallest_normal)));
     auto const not_finite = normal + rebias;
@@ -37,13 +40,13 @@ struct half {
     auto const sign = (all >> 16) & u32(0x8000u);
     auto const magnitude = all & u32(0x7fff'ffffu);
     auto const odd = (magnitude >> 13) & u32(1u);
-    auto const normal = (magnitude - u32(112u << 23) + u32(0xfffu) + odd) >> 13;  // a carry runs into the exponent, as it should
-    // Subnormal: adding 1/2 makes the float unit round, for there its ULP is 2^-24, the smallest half.
+    auto const normal = (magnitude - u32(112u << 23) + u32(0xfffu) + odd) >> 13;  // carries into the exponent
+    // Subnormal: adding 1/2 rounds to a multiple of 2^-24, the smallest half.
     auto const one_half = u32(0x3f00'0000u);
     auto const subnormal = Bits::as_bits(Bits::as_number(magnitude) + Bits::as_number(one_half)) - one_half;
     auto const quiet_nan = u32(0x7e00u) | ((magnitude >> 13) & u32(0x3ffu));
     auto const finite = detail::choose(detail::below(magnitude, u32(smallest_normal)), subnormal, normal);
-    auto const ordered = detail::choose(detail::below(magnitude, u32(0x4780'0000u)), finite, u32(0x7c00u));  // from 2^16 on infinity
+    auto const ordered = detail::choose(detail::below(magnitude, u32(0x4780'0000u)), finite, u32(0x7c00u));  // infinity from 2^16 on
     return sign | detail::choose(detail::below(u32(0x7f80'0000u), magnitude), quiet_nan, ordered);
   }
 
