@@ -86,7 +86,7 @@ TEST(learned_embedding, embeddings_of_another_shape_are_rejected_and_left_alone)
             "posenc: learned_embedding: embeddings must have 4 numbers, got 8");
   for (auto const& positions : {two, four})
     EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 4), positions); }),
-              "posenc: learned_embedding: there must be one position a token, got " + std::to_string(positions.size()) +
+              "posenc: learned_embedding: there must be one position per token, got " + std::to_string(positions.size()) +
                   " positions for 3 tokens");
   EXPECT_TRUE(numbers::same_bits(x, before));
 }

@@ -140,7 +140,7 @@ TEST(sin_cos_2d, a_position_beyond_the_grid_is_rejected_before_anything_is_chang
   EXPECT_EQ(message_of([&] { encoding.write(0, std::span(x).first(7)); }), "posenc: sin_cos_grid: a row must have 8 numbers, got 7");
   std::vector<std::int64_t> const two{0, 1}, three{0, 1, 2};
   EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 8), two); }),
-            "posenc: sin_cos_grid: there must be one position a token, got 2 positions for 3 tokens");
+            "posenc: sin_cos_grid: there must be one position per token, got 2 positions for 3 tokens");
   EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 4), three); }),
             "posenc: sin_cos_grid: embeddings must have 8 numbers, got 4");
   EXPECT_TRUE(numbers::same_bits(x, before));

@@ -249,7 +249,7 @@ TEST(sinusoidal, embeddings_of_another_shape_are_rejected_and_left_alone) {
   for (auto const& positions : {two, four, {}})
     EXPECT_EQ(
         message_of([&] { encoding.embed(numbers::view(x, 3, 8), positions); }),
-        "posenc: sinusoidal: there must be one position a token, got " + std::to_string(positions.size()) + " positions for 3 tokens");
+        "posenc: sinusoidal: there must be one position per token, got " + std::to_string(positions.size()) + " positions for 3 tokens");
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 

@@ -159,7 +159,7 @@ TEST(m_rope, refuses_indices_that_no_token_has_and_changes_nothing) {
   };
   EXPECT_EQ(message({0, -1}), "posenc: m_rope: an index must not be negative, got -1 at token 1");
   EXPECT_EQ(message({farthest - 2, 0}), "posenc: m_rope: an index plus delta must fit int64, got 9223372036854775805 plus 3 at token 0");
-  EXPECT_NE(message({1}), "") << "one index a token";
+  EXPECT_NE(message({1}), "") << "one index per token";
   EXPECT_TRUE(numbers::same_bits(x, y));
   EXPECT_NO_THROW(encoding.encode_queries(numbers::view(y, 2, 4), std::vector{farthest - 3, farthest - 4}));
 }

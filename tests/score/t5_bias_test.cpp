@@ -108,7 +108,7 @@ TEST(t5_bias, refuses_other_numbers_of_weights_heads_and_keys) {
   EXPECT_EQ(message_of([&] {
               bias.adjust_scores(score_row<float>{scores, 0, 0, keys, {}});
             }),
-            "posenc: t5_bias: there must be one position a key, got 3 positions for 2 keys");
+            "posenc: t5_bias: there must be one position per key, got 3 positions for 2 keys");
   weights[3] = float_of_bits(0x7fc00000);
   EXPECT_EQ(message_of([&] { t5_bias(buckets, weights, 3); }), "posenc: t5_bias: weights must be finite, got NaN");
 }

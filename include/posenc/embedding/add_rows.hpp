@@ -12,11 +12,11 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Throws std::invalid_argument unless x has `dim` numbers a head and one position a token.
+/// Throws std::invalid_argument unless x has `dim` numbers a head and one position per token.
 template <class T>
 void require_embeddings(char const* what, heads_view<T> const& x, std::size_t dim, positions_view positions) {
   require(x.head_dim() == dim, what, ": embeddings must have ", dim, " numbers, got ", x.head_dim());
-  require(x.tokens() == positions.size(), what, ": there must be one position a token, got ", positions.size(), " positions for ",
+  require(x.tokens() == positions.size(), what, ": there must be one position per token, got ", positions.size(), " positions for ",
           x.tokens(), " tokens");
 }
 

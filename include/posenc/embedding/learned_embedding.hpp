@@ -34,7 +34,7 @@ class learned_embedding {
   std::size_t vectors() const noexcept { return table_.size() / dim_; }
 
   /// Site 1: x[t] += p_t. x: [tokens][1][dim]; several heads get the same p_t each.
-  /// Throws std::invalid_argument, before anything is changed, unless x has dim() numbers a head and one position a token, all of them
+  /// Throws std::invalid_argument, before anything is changed, unless x has dim() numbers a head and one position per token, all of them
   /// within [-offset, vectors() - offset).
   template <class U>
   void embed(heads_view<U> const& x, positions_view positions) const {

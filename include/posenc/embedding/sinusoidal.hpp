@@ -73,7 +73,7 @@ class sinusoidal {
   }
 
   /// Site 1: x[t] += p_t. x: [tokens][1][dim]; several heads get the same p_t each.
-  /// Throws std::invalid_argument, before anything is changed, unless x has dim() numbers a head and one position a token.
+  /// Throws std::invalid_argument, before anything is changed, unless x has dim() numbers a head and one position per token.
   template <class T>
   void embed(heads_view<T> const& x, positions_view positions) const {
     detail::require_embeddings("sinusoidal", x, dim(), positions);

@@ -48,7 +48,7 @@ class m_rope {
   pair_axes const& axes() const noexcept { return axes_; }
   axis_positions<P> const& positions() const noexcept { return positions_; }
 
-  /// Site 2, in place. x: [tokens][heads][head_dim], one index a token, in any order. Throws as rotate does, and at an index that is
+  /// Site 2, in place. x: [tokens][heads][head_dim], one index per token, in any order. Throws as rotate does, and at an index that is
   /// negative or leaves int64 with delta, before anything is changed.
   template <class T>
   void encode_queries(heads_view<T> const& q, positions_view indices) const {

@@ -46,7 +46,7 @@ class remapped {
   /// Throws std::invalid_argument, in the name of a function, where inner is not of so many heads.
   void require_heads(char const* function, std::size_t count) const { detail::require_heads(function, inner_, count); }
 
-  /// In place. x: [tokens][heads][head_dim], one position a token. Throws as inner does, before anything is changed.
+  /// In place. x: [tokens][heads][head_dim], one position per token. Throws as inner does, before anything is changed.
   template <class T>
   void encode_queries(heads_view<T> const& q, positions_view positions) const {
     inner_.encode_queries(q, positions_view(mapped(query_map_, positions)));

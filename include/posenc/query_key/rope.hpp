@@ -30,7 +30,7 @@ class rope {
 
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
 
-  /// Site 2, in place. x: [tokens][heads][head_dim], one position a token. Throws as rotate does, before anything is changed.
+  /// Site 2, in place. x: [tokens][heads][head_dim], one position per token. Throws as rotate does, before anything is changed.
   template <class T>
   void encode_queries(heads_view<T> const& q, positions_view positions) const {
     rotate<Layout>(q, cos_sin_rows<arithmetic_t<T>>(frequencies_, positions), block_);

@@ -33,7 +33,7 @@ class xpos {
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
   xpos_decay const& decay() const noexcept { return decay_; }
 
-  /// Site 2, in place. x: [tokens][heads][head_dim], one position a token. Throws as rotate does, and at a position where a gain leaves
+  /// Site 2, in place. x: [tokens][heads][head_dim], one position per token. Throws as rotate does, and at a position where a gain leaves
   /// the range of the numbers that are stored, before anything is changed: from the center 3'900 positions for half, 35'000 for float
   /// and bfloat16. Within it, numbers of a gained magnitude may still be too large for half.
   template <class T>

@@ -20,7 +20,7 @@ inline std::uint64_t distance(std::int64_t a, std::int64_t b) noexcept {
 /// Throws std::invalid_argument, in the name of an encoding, unless each key has a position.
 template <class T>
 void require_keys(char const* encoding, score_row<T> const& row) {
-  require(row.scores.size() == row.key_positions.size(), encoding, ": there must be one position a key, got ", row.key_positions.size(),
+  require(row.scores.size() == row.key_positions.size(), encoding, ": there must be one position per key, got ", row.key_positions.size(),
           " positions for ", row.scores.size(), " keys");
 }
 
