@@ -1,4 +1,4 @@
-// Learned embeddings: a table of one vector a position.
+// Learned embeddings: a table of one vector per position.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,15 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// p_t = table[t + offset]: GPT-2, BERT, ViT (offset 0), OPT and BART (2), RoBERTa (padding_idx + 1). [Devlin 2018; Radford 2019]
-/// Keeps a copy of the table in the format T that it is stored in.
-/// Throws std::invalid_argument unless dim is positive, the table is a whole number of vectors and not empty, and its numbers are finite.
+/// p_t = table[t + offset]: GPT-2, BERT, ViT (offset 0), OPT and BART (2), RoBERTa (padding_idx +
+/// 1). [Devlin 2018; Radford 2019]
+/// Keeps a copy of the table in its storage type T.
+/// Throws std::invalid_argument unless dim is positive and the table consists of whole vectors, at
+/// least one, of finite numbers.
 template <writable T>
 class learned_embedding {
  public:
-  /// table: [positions][dim], as the models store it.
+  /// table: [positions][dim], as models store it.
   learned_embedding(std::span<T const> table, std::size_t dim, std::int64_t offset = 0) : dim_(dim), offset_(offset) {
     detail::require(dim > 0, "learned_embedding: dim must be positive, got 0");
     detail::require(!table.empty() && table.size() % dim == 0, "learned_embedding: the table must be vectors of ", dim, " numbers, got ",
@@ -33,9 +35,9 @@ class learned_embedding {
   std::size_t dim() const noexcept { return dim_; }
   std::size_t vectors() const noexcept { return table_.size() / dim_; }
 
-  /// Site 1: x[t] += p_t. x: [tokens][1][dim]; several heads get the same p_t each.
-  /// Throws std::invalid_argument, before anything is changed, unless x has dim() numbers a head and one position per token, all of them
-  /// within [-offset, vectors() - offset).
+  /// Site 1: x[t] += p_t. x: [tokens][1][dim]; with several heads, each gets the same p_t.
+  /// Throws std::invalid_argument, before anything is changed, unless x has heads of dim() and one
+  /// position per token, each within [-offset, vectors() - offset).
   template <class U>
   void embed(heads_view<U> const& x, positions_view positions) const {
     detail::require_embeddings("learned_embedding", x, dim_, positions);
@@ -43,14 +45,14 @@ class learned_embedding {
       detail::require(index(positions[token]) < vectors(), "learned_embedding: positions must be within [", position_of(0), ", ",
                       position_of(vectors()), "), got ", positions[token], " at token ", token);
     }
-    detail::add_rows(x, [&](std::size_t token, auto row) {
-      auto const* vector = table_.data() + index(positions[token]) * dim_;
-      for (auto& number : row) number = static_cast<arithmetic_t<U>>(load(*vector++));
+    detail::add_rows(x, [&](std::size_t token, auto vector) {
+      auto const* from = table_.data() + index(positions[token]) * dim_;
+      for (auto& number : vector) number = static_cast<arithmetic_t<U>>(load(*from++));
     });
   }
 
  private:
-  // What lies before the table wraps to far behind it.
+  // Unsigned: a position before the table gets an index far beyond it.
   std::uint64_t index(std::int64_t position) const noexcept {
     return static_cast<std::uint64_t>(position) + static_cast<std::uint64_t>(offset_);
   }
