@@ -86,7 +86,7 @@ int main() {
     if (slots[t] / 16 == 2) moved.push_back(slots[t]), positions[t] -= 16;
   }
   std::vector<std::int64_t> const deltas(moved.size(), -16);
-  posenc::rotate<halves>(posenc::paged_heads(cache.data(), cache_shape, moved), posenc::shift(frequencies, deltas));
+  posenc::rotate<halves>(posenc::paged_heads(cache.data(), cache_shape, moved), posenc::shift_rows(frequencies, deltas));
   auto const error_moved = error();
   std::printf("%zu of them moved by -16 positions where they lie: error %.5f (rounded twice)\n", moved.size(), error_moved);
 

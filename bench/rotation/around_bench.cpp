@@ -55,7 +55,7 @@ template <class S, class T>
   using out = posenc::detail::lanes<T>;
   typename in::number const c(factor);
   for (std::size_t i = 0; i + 4 * in::size <= count; i += 4 * in::size) {
-    if constexpr (posenc::detail::both_apart<T, S>) {
+    if constexpr (posenc::detail::both_free_deinterleave<T, S>) {
       for (std::size_t j = i; j < i + 4 * in::size; j += 2 * in::size) {
         typename in::number x, y;
         in::load_pairs(from + j, x, y);

@@ -17,7 +17,7 @@ struct stretch {
   double mean, error;       // of the logit, and its standard error
 };
 
-std::vector<stretch> stretches(std::vector<posenc::moments> const& logit, bool random_inputs) {
+std::vector<stretch> stretches(std::vector<posenc::running_moments> const& logit, bool random_inputs) {
   std::vector<stretch> result;
   for (std::size_t first = 0; first < logit.size();) {
     auto const last = random_inputs ? std::min(logit.size(), std::max(first + 1, first + first / 2)) : first + 1;

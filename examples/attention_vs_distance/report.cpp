@@ -11,11 +11,11 @@
 
 namespace {
 
-using posenc::moments;
+using posenc::running_moments;
 
-charts::series line(std::string name, std::vector<moments> const& values) {
+charts::series line(std::string name, std::vector<running_moments> const& values) {
   charts::series s{.name = std::move(name)};
-  bool const band = std::ranges::any_of(values, [](moments const& m) { return m.low() < m.high(); });
+  bool const band = std::ranges::any_of(values, [](running_moments const& m) { return m.low() < m.high(); });
   for (std::size_t r = 0; r < values.size(); ++r) {
     s.x.push_back(static_cast<double>(r));
     s.y.push_back(values[r].mean());
@@ -88,7 +88,7 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
 void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {
   out << "model,encoding,softmax,distance,logit_mean,logit_spread,logit_low,logit_high,weight_mean,weight_spread,weight_low,weight_high\n";
   char number[32];
-  auto const put = [&](moments const& m) {
+  auto const put = [&](running_moments const& m) {
     for (auto const x : {m.mean(), m.spread(), m.low(), m.high()}) {
       std::snprintf(number, sizeof number, ",%.9g", x);
       out << number;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "posenc/analysis/moments.hpp"
+#include "posenc/analysis/running_moments.hpp"
 #include "scores.hpp"
 
 struct settings {
@@ -23,15 +23,16 @@ struct settings {
 /// Rows of so many keys, over the draws; bounds at each row's own beta * delta, where delta is what the settings say.
 struct rows_of_length {
   std::size_t keys;
-  posenc::moments beta = {}, entropy = {};                       ///< entropy of the weights, in nats
-  posenc::moments largest = {}, most = {}, most_published = {};  ///< the largest weight, at most; at least it is 1 / keys
-  posenc::moments smallest = {}, least = {};                     ///< the smallest weight, at least; at most it is 1 / keys
+  posenc::running_moments beta = {}, entropy = {};                       ///< entropy of the weights, in nats
+  posenc::running_moments largest = {}, most = {}, most_published = {};  ///< the largest weight, at most; at least it is 1 / keys
+  posenc::running_moments smallest = {}, least = {};                     ///< the smallest weight, at least; at most it is 1 / keys
 };
 
 struct curve {
   std::string rule;
   std::vector<rows_of_length> lengths;            ///< powers of two, and the largest
-  posenc::moments off_at = {}, off_entropy = {};  ///< the first number of keys that is sharpened no more, and the entropy of their scores
+  posenc::running_moments off_at = {},
+                          off_entropy = {};  ///< the first number of keys that is sharpened no more, and the entropy of their scores
 };
 
 /// Shorter rows are the beginnings of longer ones. `progress` hears how much of the whole is done, 0 to 1.

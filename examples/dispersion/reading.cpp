@@ -13,11 +13,11 @@ using charts::compact;
 // A whole number to its last digit, while a double has it.
 std::string whole(double number) { return number < 0x1p53 ? std::to_string(static_cast<long long>(number)) : compact(number); }
 
-std::string extent(posenc::moments const& m, auto&& written) {
+std::string extent(posenc::running_moments const& m, auto&& written) {
   return written(m.low()) + (m.low() < m.high() ? " to " + written(m.high()) : "");
 }
 
-std::string short_extent(posenc::moments const& m) {
+std::string short_extent(posenc::running_moments const& m) {
   return extent(m, [](double x) { return compact(x, 4); });
 }
 

@@ -12,8 +12,8 @@
 
 namespace {
 
-using posenc::moments;
-using member = moments rows_of_length::*;
+using posenc::running_moments;
+using member = running_moments rows_of_length::*;
 
 charts::axis const keys{"keys", true}, weight{"weight", true};
 

@@ -33,7 +33,7 @@ std::vector<std::string> findings(layer_encoding const& kind, frequencies const&
   }
   bool const is_whole = f.rotary_dim() == kind.head_dim;
   auto const farthest = std::min(reach, (std::size_t{1} << 29) / pairs.size());  // a second's work
-  if (auto const m = posenc::first_negative(f, farthest)) {
+  if (auto const m = posenc::first_negative_distance(f, farthest)) {
     result.push_back(
         (is_whole ? "Base too small for the context: a" : "Among rotated dims alone the base is too small for the context: a") +
         std::string(" key like the query begins to score below a random one at distance ") + grouped(*m) +

@@ -53,7 +53,7 @@ TEST(distance_profile, of_rope_and_even_vectors_is_the_published_kernel) {
 
 std::size_t first_negative_of(rope<halves> const& encoding, std::size_t head_dim, std::size_t range) {
   auto const profile = profile_distances(encoding, {.head_dim = head_dim, .range = range});
-  auto const found = std::ranges::find_if(profile.logit, [](moments const& logit) { return logit.mean() < 0; });
+  auto const found = std::ranges::find_if(profile.logit, [](running_moments const& logit) { return logit.mean() < 0; });
   return static_cast<std::size_t>(found - profile.logit.begin());
 }
 
@@ -202,7 +202,7 @@ TEST(distance_profile, the_same_seed_gives_the_same_profile_and_another_another)
   auto const of_seed = [](std::uint64_t seed) {
     return profile_distances(nope(), {.head_dim = 8, .range = 300, .inputs = gaussian{.rho = 0.5, .samples = 3, .seed = seed}});
   };
-  auto const means_of = [](std::vector<moments> const& all) {
+  auto const means_of = [](std::vector<running_moments> const& all) {
     std::vector<double> means;
     for (auto const& m : all) means.push_back(m.mean());
     return means;

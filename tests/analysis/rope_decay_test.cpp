@@ -51,9 +51,9 @@ TEST(rope_decay, roformer_bound_is_a_bound_and_loose) {
 
 TEST(rope_decay, first_negative_has_the_known_values) {
   for (auto const& [head_dim, base, distance] : golden::first_negatives) {
-    EXPECT_EQ(first_negative(geometric(head_dim, base), 300'000), distance) << head_dim << " " << base;
-    EXPECT_EQ(first_negative(geometric(head_dim, base), distance + 1), distance);
-    EXPECT_EQ(first_negative(geometric(head_dim, base), distance), std::nullopt);
+    EXPECT_EQ(first_negative_distance(geometric(head_dim, base), 300'000), distance) << head_dim << " " << base;
+    EXPECT_EQ(first_negative_distance(geometric(head_dim, base), distance + 1), distance);
+    EXPECT_EQ(first_negative_distance(geometric(head_dim, base), distance), std::nullopt);
   }
 }
 
@@ -61,14 +61,15 @@ TEST(rope_decay, first_negative_of_scaled_frequencies_has_the_known_values) {
   auto const of_llama3 = [](std::size_t dim, double factor) {
     return llama3(geometric(dim, 5e5), {.factor = factor, .low_freq_factor = 1, .high_freq_factor = 4, .original_length = 8192});
   };
-  EXPECT_EQ(first_negative(of_llama3(128, 8), 131072), golden::first_negative_llama_3_1);
-  EXPECT_EQ(first_negative(of_llama3(128, 32), 262144), golden::first_negative_llama_3_2);
-  EXPECT_EQ(first_negative(of_llama3(64, 32), 131072), golden::first_negative_llama_3_2_1b);
+  EXPECT_EQ(first_negative_distance(of_llama3(128, 8), 131072), golden::first_negative_llama_3_1);
+  EXPECT_EQ(first_negative_distance(of_llama3(128, 32), 262144), golden::first_negative_llama_3_2);
+  EXPECT_EQ(first_negative_distance(of_llama3(64, 32), 131072), golden::first_negative_llama_3_2_1b);
   auto const llama2 = geometric(128, 1e4);
-  EXPECT_EQ(first_negative(linear(llama2, 16), 65536), golden::first_negative_interpolated);
-  EXPECT_EQ(first_negative(ntk(llama2, 16), 65536), golden::first_negative_ntk_aware);
-  EXPECT_EQ(first_negative(yarn(128, 1e4, {.factor = 16, .original_length = 4096}), 65536), golden::first_negative_yarn_code);
-  EXPECT_EQ(first_negative(yarn_by_rotations(llama2, {.factor = 16, .original_length = 4096}), 65536), golden::first_negative_yarn_paper);
+  EXPECT_EQ(first_negative_distance(linear(llama2, 16), 65536), golden::first_negative_interpolated);
+  EXPECT_EQ(first_negative_distance(ntk(llama2, 16), 65536), golden::first_negative_ntk_aware);
+  EXPECT_EQ(first_negative_distance(yarn(128, 1e4, {.factor = 16, .original_length = 4096}), 65536), golden::first_negative_yarn_code);
+  EXPECT_EQ(first_negative_distance(yarn_by_rotations(llama2, {.factor = 16, .original_length = 4096}), 65536),
+            golden::first_negative_yarn_paper);
 }
 
 TEST(rope_decay, mean_cosine_falls_below_a_half_at_the_known_distances) {
@@ -81,20 +82,20 @@ TEST(rope_decay, mean_cosine_falls_below_a_half_at_the_known_distances) {
 
 TEST(rope_decay, the_smallest_bases_hold_for_their_lengths) {
   for (auto const& [length, base] : golden::smallest_bases) {
-    EXPECT_EQ(first_negative(geometric(128, base * (1 + golden::error_of_smallest_bases)), length), std::nullopt) << length;
-    EXPECT_NE(first_negative(geometric(128, base * (1 - golden::error_of_smallest_bases)), length), std::nullopt) << length;
+    EXPECT_EQ(first_negative_distance(geometric(128, base * (1 + golden::error_of_smallest_bases)), length), std::nullopt) << length;
+    EXPECT_NE(first_negative_distance(geometric(128, base * (1 - golden::error_of_smallest_bases)), length), std::nullopt) << length;
   }
 }
 
 TEST(rope_decay, what_a_base_holds_for_is_no_interval) {
-  EXPECT_EQ(first_negative(geometric(128, 12000), 4096), 1554u);
-  EXPECT_GT(first_negative(geometric(128, 11587.5), 4096), 2048u);
+  EXPECT_EQ(first_negative_distance(geometric(128, 12000), 4096), 1554u);
+  EXPECT_GT(first_negative_distance(geometric(128, 11587.5), 4096), 2048u);
 }
 
 TEST(rope_decay, pairs_that_stand_still_keep_it_positive) {
-  EXPECT_EQ(first_negative(truncated(geometric(512, 1e6), 0.25), std::size_t{1} << 60), std::nullopt) << "and nothing is searched";
-  EXPECT_EQ(first_negative(frequencies({3.0, 0.0}), 10), std::nullopt);
-  EXPECT_EQ(first_negative(frequencies({3.0, 3.0, 0.0}), 10), 1u);
+  EXPECT_EQ(first_negative_distance(truncated(geometric(512, 1e6), 0.25), std::size_t{1} << 60), std::nullopt) << "and nothing is searched";
+  EXPECT_EQ(first_negative_distance(frequencies({3.0, 0.0}), 10), std::nullopt);
+  EXPECT_EQ(first_negative_distance(frequencies({3.0, 3.0, 0.0}), 10), 1u);
 }
 
 }  // namespace

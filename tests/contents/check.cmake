@@ -1,16 +1,21 @@
-# What must be listed is listed. posenc.hpp includes every header that has public entities, but model/'s, which parse files; a header of a
-# site with a public class says where the class acts; and the laws of its site see every encoding of which a header says so.
-# Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
+# Nothing that belongs to a new encoding or rule was forgotten (.github/CONTRIBUTING.md, "A new
+# encoding in five steps"):
+# - posenc.hpp includes and describes every header that has public entities, except those in model/;
+# - a header of a site with a public class says, by static_assert, where the class acts;
+# - a header with such an encoding, or with a frequency rule, has a test of its name;
+# - the laws of the site test every such encoding;
+# - a table of README.md names every such encoding and every frequency rule.
+# Run with cmake -P and SOURCE, the directory that holds include/, tests/ and README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
 
 # Of the headers of sites, those whose public class is no encoding, or one that is nothing without another.
 set(claim_nothing posenc/query_key/distance_remapping.hpp posenc/query_key/prepared_rotation.hpp posenc/score/bias_table.hpp)
 
-# The entities of a header that are not in namespace detail, by their first lines.
+# The first lines of all entities of a header outside namespace detail.
 function(public_entities header result)
   file(READ "${header}" text)
-  string(REGEX REPLACE "[][;\\]" "," text "${text}")  # what would break a list of lines
+  string(REGEX REPLACE "[][;\\]" "," text "${text}")  # these would break a list of lines
   string(REPLACE "\n" ";" lines "${text}")
   set(in_public FALSE)
   set(entities "")
@@ -21,7 +26,7 @@ function(public_entities header result)
       set(in_public TRUE)
     elseif(line MATCHES "^}  // namespace posenc")
       set(in_public FALSE)
-    elseif(in_public AND line MATCHES "^[a-z]" AND NOT line MATCHES "^static_assert|^concept [a-z_]+,$|^(class|struct) [a-z_]+,$")
+    elseif(in_public AND line MATCHES "^(,,gnu::[a-z]+,, )?[a-z]" AND NOT line MATCHES "^static_assert|^concept [a-z_]+,$|^(class|struct) [a-z_]+,$")
       list(APPEND entities "${line}")
     endif()
   endforeach()
@@ -33,8 +38,17 @@ if(NOT headers)
   message(FATAL_ERROR "no headers under ${SOURCE}/include/posenc")
 endif()
 file(READ "${SOURCE}/include/posenc/posenc.hpp" contents)
+file(STRINGS "${SOURCE}/README.md" tables REGEX "^\\|.*`")
 list(LENGTH headers count)
 set(encodings 0)
+set(rules 0)
+
+# Appends to `wrong` unless a table of the README names what the header has.
+macro(require_in_readme name header)
+  if(NOT tables MATCHES "`${name}`")
+    string(APPEND wrong "\n  no table of README.md names ${name}, which ${header} has")
+  endif()
+endmacro()
 foreach(header IN LISTS headers)
   if(header MATCHES "^posenc/model/")
     continue()
@@ -46,6 +60,8 @@ foreach(header IN LISTS headers)
       list(GET entities 0 first)
       string(APPEND wrong "\n  posenc.hpp does not include ${header}, which has: ${first}")
     endif()
+  elseif(NOT contents MATCHES "\n#include \"${header}\" +// *[^\n ]")
+    string(APPEND wrong "\n  posenc.hpp does not describe ${header}")
   endif()
 
   # static_assert(acts_on_scores<alibi> && ...), static_assert(acts_on_softmax<decltype(yarn_temperature(1.0))>)
@@ -58,6 +74,26 @@ foreach(header IN LISTS headers)
       string(APPEND wrong "\n  ${header} does not say where this acts: ${first}")
     endif()
   endif()
+  set(names "")
+  if(header MATCHES "^posenc/frequency/")
+    public_entities("${SOURCE}/include/${header}" entities)
+    foreach(entity IN LISTS entities)
+      if(entity MATCHES "inline frequencies ([a-z_0-9]+)\\(")
+        set(rule "${CMAKE_MATCH_1}")
+        list(APPEND names "${rule}")
+        math(EXPR rules "${rules} + 1")
+      endif()
+    endforeach()
+  endif()
+  if(claims OR names)
+    string(REGEX REPLACE "^posenc/(.*)\\.hpp$" "tests/\\1_test.cpp" test "${header}")
+    if(NOT EXISTS "${SOURCE}/${test}")
+      string(APPEND wrong "\n  ${header} has no test ${test}")
+    endif()
+  endif()
+  foreach(rule IN LISTS names)
+    require_in_readme("${rule}" "${header}")
+  endforeach()
   foreach(claim IN LISTS claims)
     string(REGEX MATCHALL "(acts_on_[a-z_]+|adds_sink)<(decltype\\()?[a-z_0-9]+" acts "${claim}")
     foreach(act IN LISTS acts)
@@ -68,10 +104,11 @@ foreach(header IN LISTS headers)
       string(REGEX REPLACE "scores" "score" site "${site}")
       string(REGEX REPLACE "sink" "softmax" site "${site}")
       math(EXPR encodings "${encodings} + 1")
+      require_in_readme("${encoding}" "${header}")
       set(laws "tests/laws/${site}_laws_test.cpp")
       file(STRINGS "${SOURCE}/${laws}" lines REGEX "obey\\(.*[^a-z_0-9]${encoding}[^a-z_0-9]")
       if(NOT lines)
-        string(APPEND wrong "\n  ${laws} does not have ${encoding} obey, of which ${header} says that it ${all}>")
+        string(APPEND wrong "\n  ${laws} does not test ${encoding}; ${header} says ${all}>")
       endif()
     endforeach()
   endforeach()
@@ -80,6 +117,6 @@ if(encodings EQUAL 0)
   string(APPEND wrong "\n  no header says what an encoding acts on")
 endif()
 if(wrong)
-  message(FATAL_ERROR "not listed:${wrong}")
+  message(FATAL_ERROR "forgotten:${wrong}")
 endif()
-message(STATUS "${count} headers in posenc.hpp or without public entities, ${encodings} encodings in the laws of their sites")
+message(STATUS "${count} headers, ${encodings} encodings, ${rules} frequency rules: nothing is forgotten")

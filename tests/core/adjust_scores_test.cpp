@@ -61,8 +61,8 @@ TEST(adjust_scores, refuses_heads_that_an_encoding_has_not_and_keys_without_posi
     return message_of([&] { adjust_scores(e, score_row<double>{scores, head, 0, positions_view(keys).first(positions), {}}); });
   };
   EXPECT_EQ(refusal(by_distance(), 2, 3), "posenc: adjust_scores: the head must be below 2, got 2");
-  EXPECT_EQ(refusal(by_distance(), 1, 2), "posenc: adjust_scores: there must be one position a key, got 2 positions for 3 keys");
-  EXPECT_EQ(refusal(by_positions(), 9, 2), "posenc: adjust_scores: there must be one position a key, got 2 positions for 3 keys");
+  EXPECT_EQ(refusal(by_distance(), 1, 2), "posenc: adjust_scores: there must be one position per key, got 2 positions for 3 keys");
+  EXPECT_EQ(refusal(by_positions(), 9, 2), "posenc: adjust_scores: there must be one position per key, got 2 positions for 3 keys");
   EXPECT_EQ(scores, std::vector<double>(3, 0.5));
 }
 

@@ -117,7 +117,7 @@ TEST(paged_heads, refuses_pages_that_overlap) {
   std::vector<float> memory(1200);
   slots const none;
   for (std::ptrdiff_t const stride : {95, 0, -96, -1000}) {
-    auto const message = "posenc: paged_heads: pages must not overlap, got pages of 96 numbers every " + std::to_string(stride);
+    auto const message = "posenc: paged_heads: pages must not overlap, got pages of 96 elements with stride " + std::to_string(stride);
     EXPECT_EQ(message_of([&] { paged_heads<float>(memory.data(), five_pages, {stride, 24, 8}, none); }), message);
     EXPECT_EQ(message_of([&] { paged_heads<float const>(memory.data(), five_pages, {stride, 8, 32}, none); }), message);
     EXPECT_NO_THROW(paged_heads<float>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none)) << "one page";
@@ -296,14 +296,14 @@ TEST(paged_heads, refuse_other_slots_of_the_pages_that_are_written_to) {
   auto const kept = c.memory;
   slots const from{1, 2}, to{3, 4};
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
-  std::string const message = "posenc: rotate: source and target must be the same heads in the same layout, or lie apart";
+  std::string const message = "posenc: rotate: source and target must not overlap, unless they are the same heads in the same layout";
   EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), c.at(ways[0], to), rows); }), message);
   EXPECT_EQ(message_of([&] { rotate<halves, interleaved>(c.at(ways[0], from), c.at(ways[0], from), rows); }), message);
   EXPECT_EQ(message_of([&] { rotate<halves>(heads_view<float>(c.memory.data() + before, {2, 3, 8}), c.at(ways[0], to), rows); }), message);
   EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(c.at(ways[0], from)), rotation_of<halves>(c.at(ways[0], to))); }),
-            "posenc: rotate: what one rotation of a call writes must lie apart from the others");
+            "posenc: rotate: heads that one rotation of a call writes must not overlap those of another");
   EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), cos_sin_rows(geometric(8, 1e4), std::vector{1})); }),
-            "posenc: rotate: there must be one row a token, got 1 rows for 2 tokens");
+            "posenc: rotate: there must be one row per token, got 1 rows for 2 tokens");
   EXPECT_TRUE(numbers::same_bits(c.memory, kept));
 }
 

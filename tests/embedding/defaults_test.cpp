@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/embedding/learned.hpp"
+#include "posenc/embedding/learned_embedding.hpp"
 #include "posenc/embedding/sin_cos_2d.hpp"
 #include "posenc/embedding/sinusoidal_forms.hpp"
 #include "posenc/embedding/timestep.hpp"
@@ -47,8 +47,8 @@ TEST(embedding_defaults, are_what_is_documented) {
   std::vector<float> const table{1, 2, 3, 4};
   std::vector<float> a(4), b(4);
   std::vector<std::int64_t> const at{1, 0};
-  learned<float>(table, 2).embed(heads_view(a.data(), {2, 1, 2}), at);
-  learned<float>(table, 2, 0).embed(heads_view(b.data(), {2, 1, 2}), at);
+  learned_embedding<float>(table, 2).embed(heads_view(a.data(), {2, 1, 2}), at);
+  learned_embedding<float>(table, 2, 0).embed(heads_view(b.data(), {2, 1, 2}), at);
   EXPECT_TRUE(numbers::same_bits(a, b));
   EXPECT_EQ(a[0], 3);
   grid_axis const axis{3, f};
@@ -73,7 +73,7 @@ TEST(embedding_defaults, smallest_sizes_are_taken) {
   EXPECT_EQ(tensor2tensor_sinusoidal(2).dim(), 2u);
   EXPECT_EQ(fairseq_sinusoidal(2, 1).dim(), 2u);
   std::vector<float> const one{7};
-  EXPECT_EQ(learned<float>(one, 1).vectors(), 1u);
+  EXPECT_EQ(learned_embedding<float>(one, 1).vectors(), 1u);
 }
 
 }  // namespace

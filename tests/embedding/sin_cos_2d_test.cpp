@@ -32,7 +32,7 @@ TEST(sin_cos_2d, of_mae_has_the_column_first_then_the_row) {
     for (std::size_t const dim : {4u, 8u, 48u, 192u}) {
       auto const encoding = mae_sin_cos(3, 5, dim);
       ASSERT_EQ(encoding.dim(), dim);
-      ASSERT_EQ(encoding.places(), 15u);
+      ASSERT_EQ(encoding.cells(), 15u);
       for_every_patch(3, 5, [&](long double row, long double column, std::int64_t position) {
         auto expected = oracle::forms::zeros(dim);
         auto const quarter = static_cast<long double>(dim) / 4;
@@ -137,10 +137,10 @@ TEST(sin_cos_2d, a_position_beyond_the_grid_is_rejected_before_anything_is_chang
     EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 8), positions); }), message);
     EXPECT_EQ(message_of([&] { encoding.write(position, std::span(x).first(8)); }), message);
   }
-  EXPECT_EQ(message_of([&] { encoding.write(0, std::span(x).first(7)); }), "posenc: sin_cos_grid: a row must have 8 numbers, got 7");
+  EXPECT_EQ(message_of([&] { encoding.write(0, std::span(x).first(7)); }), "posenc: sin_cos_grid: a vector must have 8 numbers, got 7");
   std::vector<std::int64_t> const two{0, 1}, three{0, 1, 2};
   EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 8), two); }),
-            "posenc: sin_cos_grid: there must be one position a token, got 2 positions for 3 tokens");
+            "posenc: sin_cos_grid: there must be one position per token, got 2 positions for 3 tokens");
   EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 4), three); }),
             "posenc: sin_cos_grid: embeddings must have 8 numbers, got 4");
   EXPECT_TRUE(numbers::same_bits(x, before));
@@ -152,9 +152,8 @@ TEST(sin_cos_2d, a_grid_must_have_places_and_a_block_for_each_axis) {
     return message_of([&] { sin_cos_grid<halves>(axes, blocks); });
   };
   EXPECT_EQ(message({}, {}), "posenc: sin_cos_grid: there must be at least one axis, got none");
-  EXPECT_EQ(message({{0, f}, {3, f}}, {0, 1}), "posenc: sin_cos_grid: a grid must have 1 to 2^32 places, got 0 x 3");
-  EXPECT_EQ(message({{1 << 20, f}, {1 << 20, f}}, {0, 1}),
-            "posenc: sin_cos_grid: a grid must have 1 to 2^32 places, got 1048576 x 1048576");
+  EXPECT_EQ(message({{0, f}, {3, f}}, {0, 1}), "posenc: sin_cos_grid: a grid must have 1 to 2^32 cells, got 0 x 3");
+  EXPECT_EQ(message({{1 << 20, f}, {1 << 20, f}}, {0, 1}), "posenc: sin_cos_grid: a grid must have 1 to 2^32 cells, got 1048576 x 1048576");
   EXPECT_EQ(message({{2, f}, {3, f}}, {0, 2}), "posenc: sin_cos_grid: blocks must name each of the 2 axes once, got 2");
   EXPECT_EQ(message({{2, f}, {3, f}}, {1, 1}), "posenc: sin_cos_grid: blocks must name each of the 2 axes once, got 1");
   EXPECT_EQ(message({{2, f}, {3, f}}, {1}), "posenc: sin_cos_grid: there must be a block for each of the 2 axes, got 1");
@@ -169,7 +168,7 @@ TEST(sin_cos_2d, dims_must_be_shared_out_evenly) {
   EXPECT_EQ(message_of([] { detr_sin_cos(2, 2, 10); }), "posenc: detr_sin_cos: dim must be a positive multiple of 4, got 10");
   EXPECT_EQ(message_of([] { cogvideox_sin_cos(2, 2, 2, 24); }), "posenc: cogvideox_sin_cos: dim must be a positive multiple of 16, got 24");
   EXPECT_EQ(message_of([] { mae_sin_cos(2, 2, 8, 0); }), "posenc: mae_sin_cos: base must be finite and positive, got 0");
-  EXPECT_EQ(message_of([] { detr_sin_cos(2, 0, 8); }), "posenc: sin_cos_grid: a grid must have 1 to 2^32 places, got 0 x 1");
+  EXPECT_EQ(message_of([] { detr_sin_cos(2, 0, 8); }), "posenc: sin_cos_grid: a grid must have 1 to 2^32 cells, got 0 x 1");
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(sinusoidal_forms, scaled_multiplies_by_its_scale) {
 
 TEST(sinusoidal_forms, reject_what_has_no_rows) {
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(1); }), "posenc: tensor2tensor_sinusoidal: dim must be at least 2, got 1");
-  std::string const scales = "posenc: tensor2tensor_sinusoidal: time scales must be finite and positive, got ";
+  std::string const scales = "posenc: tensor2tensor_sinusoidal: timescales must be finite and positive, got ";
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(8, 0); }), scales + "0");
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(8, 1, infinity()); }), scales + "infinity");
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(8, not_a_number()); }), scales + "NaN");

@@ -221,7 +221,7 @@ TEST(sinusoidal, a_fractional_position_must_be_finite_and_fit) {
   EXPECT_EQ(message(minus_infinity()), must + "-infinity");
   EXPECT_EQ(message(0x1p63), must + "9223372036854775808");
   EXPECT_EQ(message(-0x1.0000000000001p63), must + "-9223372036854777856");
-  EXPECT_EQ(message_of([&] { encoding.write(0.5, std::span(row).first(7)); }), "posenc: sinusoidal: a row must have 8 numbers, got 7");
+  EXPECT_EQ(message_of([&] { encoding.write(0.5, std::span(row).first(7)); }), "posenc: sinusoidal: a vector must have 8 numbers, got 7");
   EXPECT_TRUE(numbers::same_bits(row, before));
   EXPECT_NO_THROW(encoding.write(-0x1p63, std::span(row)));
   EXPECT_NO_THROW(encoding.write(0x1.fffffffffffffp62, std::span(row)));
@@ -231,9 +231,9 @@ TEST(sinusoidal, a_row_of_another_size_is_rejected_and_left_alone) {
   sinusoidal<interleaved> const encoding(geometric(8, 1e4));
   auto const before = numbers::random<float>(9);
   auto row = before;
-  EXPECT_EQ(message_of([&] { encoding.write(3, std::span(row)); }), "posenc: sinusoidal: a row must have 8 numbers, got 9");
-  EXPECT_EQ(message_of([&] { encoding.write(3, std::span(row).first(7)); }), "posenc: sinusoidal: a row must have 8 numbers, got 7");
-  EXPECT_EQ(message_of([&] { encoding.write(3, std::span<half>()); }), "posenc: sinusoidal: a row must have 8 numbers, got 0");
+  EXPECT_EQ(message_of([&] { encoding.write(3, std::span(row)); }), "posenc: sinusoidal: a vector must have 8 numbers, got 9");
+  EXPECT_EQ(message_of([&] { encoding.write(3, std::span(row).first(7)); }), "posenc: sinusoidal: a vector must have 8 numbers, got 7");
+  EXPECT_EQ(message_of([&] { encoding.write(3, std::span<half>()); }), "posenc: sinusoidal: a vector must have 8 numbers, got 0");
   EXPECT_TRUE(numbers::same_bits(row, before));
 }
 
@@ -249,7 +249,7 @@ TEST(sinusoidal, embeddings_of_another_shape_are_rejected_and_left_alone) {
   for (auto const& positions : {two, four, {}})
     EXPECT_EQ(
         message_of([&] { encoding.embed(numbers::view(x, 3, 8), positions); }),
-        "posenc: sinusoidal: there must be one position a token, got " + std::to_string(positions.size()) + " positions for 3 tokens");
+        "posenc: sinusoidal: there must be one position per token, got " + std::to_string(positions.size()) + " positions for 3 tokens");
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 

@@ -10,7 +10,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
-#include "oracle/turned_pairs.hpp"
+#include "oracle/rotated_pairs.hpp"
 #include "posenc/rotation/axis_rows.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "rejects.hpp"
@@ -40,7 +40,8 @@ TEST(axial, each_axis_has_frequencies_from_its_own_start) {
 
 TEST(axial, of_one_axis_is_geometric) { EXPECT_TRUE(std::ranges::equal(axial(dims{64}, 1e4).inv_freq(), geometric(64, 1e4).inv_freq())); }
 
-// ggml's GGML_ROPE_TYPE_VISION of n_dims = head_dim / 2: the pair j of a section has base^(-2j / n_dims), and pairs lie n_dims apart.
+// ggml's GGML_ROPE_TYPE_VISION with n_dims = head_dim / 2: pair j of a section has frequency
+// base^(-2j / n_dims); the two dims of a pair are n_dims apart.
 TEST(axial, of_two_halves_is_ggmls_vision) {
   constexpr std::size_t head_dim = 72;
   dims const two{head_dim / 2, head_dim / 2};
@@ -51,17 +52,17 @@ TEST(axial, of_two_halves_is_ggmls_vision) {
   auto const x = numbers::random<float>(head_dim);
   auto y = x;
   rotate<halves>(numbers::view(y, 1, head_dim), axis_rows(f, axes, axis_positions<>({{7}, {-30}})));
-  std::vector<oracle::turn> turns;
+  std::vector<oracle::pair_rotation> turns;
   for (oracle::wide const position : {7, -30})
     for (auto const inv : inv_freq) turns.push_back({position, inv});
   auto expected = numbers::exact(x);
-  oracle::turn_pairs(expected, turns, oracle::pairing::halves);
+  oracle::rotate_pairs(expected, turns, oracle::pairing::halves);
   for (std::size_t i = 0; i < head_dim; ++i) {
     EXPECT_NEAR(static_cast<double>(y[i]), expected[i], tolerance::of_rotated<float>(1, 1, expected[i]) + tolerance::of_angle(30, 1));
   }
 }
 
-// Pairs (i, i + d/4) within each half of the head, base 100: two rotations, one a coordinate.
+// Pairs (i, i + d/4) within each half of the head, base 100: two rotations, one per coordinate.
 TEST(axial, gemma_4s_vision_model_rotates_two_blocks_instead) {
   constexpr std::size_t head_dim = 72, half = head_dim / 2;
   std::vector<std::int64_t> const x{0, 5, 9}, y{3, 0, 63};

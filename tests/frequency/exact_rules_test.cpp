@@ -1,4 +1,5 @@
-/// Each rule's frequencies, with their rest, against its formula in integers; and the rows that are made of them.
+/// Each rule's frequencies, with their rest, against its formula in integers; and the rows made
+/// from them.
 
 #include <gtest/gtest.h>
 
@@ -140,7 +141,7 @@ TEST(frequency_rules, make_rows_that_are_exact_against_the_formula_at_any_positi
   std::vector<std::int64_t> const positions{1, -77, 4096, (1ll << 31) - 1, -(1ll << 39) + 5, 1ll << 53, (1ll << 62) - 12345};
   cos_sin_rows<double> const rows(f, positions);
   cos_sin_rows<float> const floats(f, positions);
-  auto const table = cos_sin_table(f, 5000).rows<double>(positions), shifted = shift<double>(f, positions);
+  auto const table = cos_sin_table(f, 5000).rows<double>(positions), shifted = shift_rows<double>(f, positions);
   for (std::size_t token = 0; token < positions.size(); ++token) {
     auto const bound = 3e-16 + 8e-29 * std::abs(static_cast<double>(positions[token]));
     for (std::size_t i = 0; i < pairs; ++i) {
@@ -155,7 +156,8 @@ TEST(frequency_rules, make_rows_that_are_exact_against_the_formula_at_any_positi
   }
 }
 
-/// Frequencies are within 2^-98 of themselves, which is more than a phase is off by where they are large.
+/// Frequencies have a relative error of 2^-98; where they are large, that exceeds the error of a
+/// phase.
 TEST(frequency_rules, make_rows_of_large_frequencies_as_exact_as_documented) {
   auto const f = geometric(126, 1e-12);
   std::vector<std::int64_t> const positions{1, 77, -4095, 123'456};

@@ -91,7 +91,7 @@ TEST(geometric_inclusive, includes_both_ends) {
 
 TEST(geometric_inclusive, of_a_single_pair_is_1) { EXPECT_EQ(geometric_inclusive(2, 1e4).inv_freq()[0], 1); }
 
-// Both rules, with the name that an error begins with.
+// Both rules, each with the name that begins its errors.
 void for_both_rules(auto&& check) {
   check("geometric", [](std::size_t dim, double base) { return geometric(dim, base); });
   check("geometric_inclusive", [](std::size_t dim, double base) { return geometric_inclusive(dim, base); });
@@ -122,7 +122,7 @@ TEST(geometric, base_must_be_finite_and_positive) {
   });
 }
 
-/// The reciprocals of such bases are beyond the range of doubles.
+/// The reciprocals of these bases are beyond the range of doubles.
 TEST(geometric, takes_the_least_bases) {
 #if defined(__FAST_MATH__)
   GTEST_SKIP() << "-ffast-math may take subnormal numbers for 0";

@@ -22,7 +22,8 @@ llama3_scaling scaling_of(golden::llama3_settings const& s) {
           .original_length = static_cast<double>(s.trained)};
 }
 
-// The share of a blend is off by the turns, at most high, over the distance of the factors.
+// The error of a blend's share: that of the turns, at most `high`, over the distance of the
+// factors.
 double relative_error(golden::llama3_settings const& s) {
   auto const width = s.high_freq_factor == s.low_freq_factor ? 1 : s.high_freq_factor - s.low_freq_factor;
   return tolerance::of_blended(s.base, s.factor, tolerance::of_scaled(s.base) * s.high_freq_factor / width);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Frequencies that are doubles and nothing more, for oracles that take doubles: what a rule makes has a rest beside them.
+/// Frequencies without their rests, for oracles that take doubles.
 
 #include <vector>
 

@@ -12,7 +12,8 @@ namespace {
 
 using namespace posenc;
 
-// 1 + cos loses what cos(pi - x) nears -1 by: x^2 / 2 of the last but one of n, x = pi / (n - 1).
+// 1 + cos(x) cancels near -1: for the last pair but one of n, the result is x^2 / 2 with x = pi /
+// (n - 1).
 double relative_error(double base, std::size_t n) {
   auto const steps = static_cast<double>(n > 1 ? n - 1 : 1);
   return tolerance::of_scaled(base) + 8 * tolerance::unit_roundoff<double>() * steps * steps;

@@ -34,7 +34,8 @@ TEST(resonance, follows_its_formula) {
 TEST(resonance, comes_back_to_where_it_was) {
   auto const f = resonance(geometric(128, 1e4));
   for (std::size_t i = 0; i < f.pairs(); ++i) {
-    // A turn in so many tokens, but for the rounding of 2 pi / wavelength, of which there are as many.
+    // One turn per `wavelength` tokens, up to the rounding of 2 pi / wavelength, which adds up over
+    // them.
     auto const angle = phase_step(f.inv_freq()[i]).at(std::int64_t{golden::resonance_wavelengths[i]});
     EXPECT_LE(std::abs(static_cast<double>(static_cast<std::int64_t>(angle)) * 0x1p-64), 2 * tolerance::unit_roundoff<double>()) << i;
   }

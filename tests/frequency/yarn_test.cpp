@@ -26,7 +26,8 @@ yarn_scaling scaling_of(golden::yarn_settings const& s) {
           .truncate = s.truncate};
 }
 
-// An end of the ramp is a quotient of logarithms, an index up to dim: three roundings and the logarithms' own.
+// An end of the ramp is a quotient of logarithms, an index up to dim: three roundings and the
+// logarithms' own.
 double error_of_end(std::size_t dim) { return 8 * tolerance::unit_roundoff<double>() * static_cast<double>(dim); }
 
 double relative_error(std::size_t dim, double base, double factor, double width) {
@@ -127,7 +128,8 @@ TEST(yarn, has_a_ramp_between_any_numbers_of_turns) {
   EXPECT_EQ(often.first, 0);
   EXPECT_LT(often.last, -1000);
   auto const f = geometric(64, 1e4);
-  // Both ends are beyond the last pair: last is moved before first, and the ramp that falls is 1 at all pairs, in the field's code too.
+  // Both ends are beyond the last pair: `last` becomes less than `first`, and the falling ramp is 1
+  // at all pairs, as in the field's code.
   auto const all = yarn(64, 1e4, {.factor = 8, .original_length = 1e300, .beta_fast = none, .beta_slow = none, .truncate = false});
   for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(all.inv_freq()[i], f.inv_freq()[i] / 8);
 }

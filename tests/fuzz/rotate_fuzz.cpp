@@ -228,7 +228,7 @@ void rotate_naively(expectation& e, heads_plan const& source, heads_plan const& 
   using real = arithmetic_t<T>;
   if (source.is_nothing()) return;
   auto const dim = source.shape.head_dim, pairs = rows.pairs();
-  bool const in_place = source.is(target), carries = o.fused || !in_place;
+  bool const in_place = source.is(target), copies = o.fused || !in_place;
   std::vector<std::size_t> seen(arena_size);
   for (std::size_t t = 0; t < source.tokens(); ++t) {
     if (!source.has(t) || !target.has(t)) continue;
@@ -263,11 +263,11 @@ void rotate_naively(expectation& e, heads_plan const& source, heads_plan const& 
       };
       auto const weighed = [&](std::size_t i) { return weights.empty() ? x[i] : x[i] * weights[i]; };
       for (std::size_t i = 0; i < dim; ++i)
-        if (carries && (i < o.first_dim || i >= o.first_dim + 2 * pairs)) put(i, weighed(i), std::abs(static_cast<double>(weighed(i))));
+        if (copies && (i < o.first_dim || i >= o.first_dim + 2 * pairs)) put(i, weighed(i), std::abs(static_cast<double>(weighed(i))));
       for (std::size_t i = 0; i < pairs; ++i) {
-        bool const turns = std::ranges::any_of(rows.turning(), [&](auto range) { return range.first <= i && i < range.last; });
+        bool const turns = std::ranges::any_of(rows.rotated_pairs(), [&](auto range) { return range.first <= i && i < range.last; });
         auto a = weighed(o.first_dim + From::x_index(i, pairs)), b = weighed(o.first_dim + From::y_index(i, pairs));
-        if (!turns && !carries) continue;
+        if (!turns && !copies) continue;
         auto const size = 2 * (std::abs(static_cast<double>(a)) + std::abs(static_cast<double>(b)));
         if (turns) {
           auto const c = rows.cos(t)[i], s = rows.sin(t)[i];

@@ -1,7 +1,7 @@
 #include "laws/embedding_laws.hpp"
 
 #include "posenc/core/scheme.hpp"
-#include "posenc/embedding/learned.hpp"
+#include "posenc/embedding/learned_embedding.hpp"
 #include "posenc/embedding/sin_cos_2d.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/embedding/sinusoidal_forms.hpp"
@@ -47,15 +47,15 @@ void for_every_table(Law const& law) {
   };
   auto const table = numbers::random<float>(6 * 10);
   auto const halves_table = numbers::random<half>(8 * 10);
-  obey("learned", learned<float>(table, 10), 10);
-  obey("learned, in 16 bits, the first two for none", learned<half>(halves_table, 10, 2), 10);
+  obey("learned embedding", learned_embedding<float>(table, 10), 10);
+  obey("learned embedding, in 16 bits, the first two for none", learned_embedding<half>(halves_table, 10, 2), 10);
   obey("fairseq's", fairseq_sinusoidal(17, 1), 17);
   obey("a grid of one's own", sin_cos_grid<interleaved>({{2, geometric(8, 1e4)}, {3, geometric(10, 100), 0.5, 2}}, {1, 0}), 18);
   obey("MAE's", mae_sin_cos(2, 3, 16), 16);
   obey("a ViT's", vit_sin_cos(3, 2, 16), 16);
   obey("CogVideoX's", cogvideox_sin_cos(3, 1, 2, 32), 32);
   obey("DETR's", detr_sin_cos(2, 3, 16, {.normalize = true}), 16);
-  obey("several", scheme(learned<float>(table, 10)), 10);
+  obey("several", scheme(learned_embedding<float>(table, 10)), 10);
 }
 
 TEST(embedding_laws, inner_products_depend_on_distance_alone) {

@@ -38,7 +38,7 @@ inline double correlated_variance(double rho, wide distance, std::span<const dou
 
 /// The first whole distance below limit at which a(r) < 0, if there is one. The sum is taken in f64, for a scan needs
 /// some 1e8 cosines; only its sign matters, and below 1e6 its error is under 1e-8.
-inline std::optional<std::size_t> first_negative(std::span<const double> inv_freq, std::size_t limit) {
+inline std::optional<std::size_t> first_negative_distance(std::span<const double> inv_freq, std::size_t limit) {
   for (std::size_t r = 0; r < limit; ++r) {
     double sum = 0;
     for (const double frequency : inv_freq) sum += std::cos(static_cast<double>(r) * frequency);

@@ -11,7 +11,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
-#include "oracle/turned_pairs.hpp"
+#include "oracle/rotated_pairs.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/axis_position_builder.hpp"
 #include "query_key/transposed.hpp"
@@ -44,7 +44,7 @@ void expect_rotated(m_rope<Layout, P> const& encoding, P delta, std::vector<std:
   auto const before = numbers::exact(x), after = numbers::exact(q);
   for (std::size_t head = 0; head < indices.size() * heads; ++head) {
     auto const index = static_cast<std::size_t>(indices[head / heads]);
-    std::vector<oracle::turn> turns;
+    std::vector<oracle::pair_rotation> turns;
     for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
       auto const& positions = encoding.positions();
       auto const position = index < positions.tokens() ? static_cast<long double>(positions.of(encoding.axes().axis(pair))[index])
@@ -53,7 +53,7 @@ void expect_rotated(m_rope<Layout, P> const& encoding, P delta, std::vector<std:
     }
     auto const first = before.begin() + static_cast<std::ptrdiff_t>(head * head_dim);
     std::vector<double> expected(first, first + static_cast<std::ptrdiff_t>(head_dim));
-    oracle::turn_pairs(expected, turns, oracle_pairing<Layout>, first_dim);
+    oracle::rotate_pairs(expected, turns, oracle_pairing<Layout>, first_dim);
     for (std::size_t i = 0; i < head_dim; ++i) {
       auto const inside = i >= first_dim && i < first_dim + f.rotary_dim();
       auto const bound = inside ? tolerance::of_rotated<T>(1, 1, expected[i], f.attention_factor()) : 0;
@@ -160,7 +160,7 @@ TEST(m_rope, refuses_indices_that_no_token_has_and_changes_nothing) {
   };
   EXPECT_EQ(message({0, -1}), "posenc: m_rope: an index must not be negative, got -1 at token 1");
   EXPECT_EQ(message({farthest - 2, 0}), "posenc: m_rope: an index plus delta must fit int64, got 9223372036854775805 plus 3 at token 0");
-  EXPECT_NE(message({1}), "") << "one index a token";
+  EXPECT_NE(message({1}), "") << "one index per token";
   EXPECT_TRUE(numbers::same_bits(x, y));
   EXPECT_NO_THROW(site_2::encode_queries(encoding, numbers::view(y, 2, 4), std::vector{farthest - 3, farthest - 4}));
 }

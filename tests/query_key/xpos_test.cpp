@@ -13,7 +13,7 @@
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
 #include "oracle/rotary.hpp"
-#include "oracle/turned_pairs.hpp"
+#include "oracle/rotated_pairs.hpp"
 #include "oracle/xpos.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "query_key/transposed.hpp"
@@ -50,7 +50,7 @@ void expect_encoded(xpos<Layout> const& encoding, std::size_t head_dim, std::siz
     is_query ? site_2::encode_queries(encoding, view, positions) : site_2::encode_keys(encoding, view, positions);
     auto const before = numbers::exact(x), after = numbers::exact(y);
     for (std::size_t token = 0; token < positions.size(); ++token) {
-      std::vector<oracle::turn> turns;
+      std::vector<oracle::pair_rotation> turns;
       for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
         auto const from_center = static_cast<long double>(positions[token] - center);
         turns.push_back({static_cast<long double>(positions[token]), f.inv_freq()[pair],
@@ -58,7 +58,7 @@ void expect_encoded(xpos<Layout> const& encoding, std::size_t head_dim, std::siz
       }
       auto const first = before.begin() + static_cast<std::ptrdiff_t>(token * head_dim);
       std::vector<double> expected(first, first + static_cast<std::ptrdiff_t>(head_dim));
-      oracle::turn_pairs(expected, turns, oracle_pairing<Layout>, first_dim);
+      oracle::rotate_pairs(expected, turns, oracle_pairing<Layout>, first_dim);
       for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
         auto const gain = static_cast<double>(turns[pair].gain);
         for (auto const i : {Layout::x_index(pair, f.pairs()), Layout::y_index(pair, f.pairs())}) {

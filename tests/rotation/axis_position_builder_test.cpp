@@ -129,9 +129,9 @@ TEST(axis_position_builder, refuses_what_no_grid_is_and_stays_as_it_was) {
   EXPECT_EQ(message([](auto& b) { b.video(2, 1, 1, infinity()); }),
             "posenc: axis_position_builder: step must be finite and not negative, got infinity");
   EXPECT_EQ(message([](auto& b) { b.video(2, 1, 1, 0x1p53); }),
-            "posenc: axis_position_builder: positions must stay below 2^53, got video that takes 9007199254740992 from 2 on");
+            "posenc: axis_position_builder: positions must stay below 2^53, got video of 9007199254740992 positions from 2 on");
   EXPECT_EQ(message([](auto& b) { b.text(std::numeric_limits<std::size_t>::max()); }),
-            "posenc: axis_position_builder: positions must stay below 2^53, got text that takes 18446744073709551616 from 2 on");
+            "posenc: axis_position_builder: positions must stay below 2^53, got text of 18446744073709551616 positions from 2 on");
 }
 
 }  // namespace

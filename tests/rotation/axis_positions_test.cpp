@@ -40,7 +40,7 @@ TEST(axis_positions, must_be_of_all_tokens_on_some_axis) {
   EXPECT_EQ(message_of([] {
               axis_positions<>({{1, 2}, {1, 2}, {1}});
             }),
-            "posenc: axis_positions: every axis must have as many tokens as axis 0, got 1 on axis 2 for 2");
+            "posenc: axis_positions: all axes must have the same number of tokens, got 1 on axis 2 and 2 on axis 0");
 }
 
 TEST(axis_positions, must_be_positions) {

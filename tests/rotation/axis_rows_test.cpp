@@ -15,7 +15,7 @@
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
 #include "oracle/rotary.hpp"
-#include "oracle/turned_pairs.hpp"
+#include "oracle/rotated_pairs.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -173,14 +173,14 @@ TEST(axis_rows, leave_standing_pairs_alone) {
   auto const f = truncated(geometric(16, 1e4), 0.5);
   axis_positions const positions({{3, 4}, {5, 6}});
   auto const rows = axis_rows(f, ggml_axes({1, 1, 0, 0}, 8), positions);
-  EXPECT_TRUE(std::ranges::equal(rows.view().turning(), std::vector<pair_range>{{0, 4}}));
+  EXPECT_TRUE(std::ranges::equal(rows.view().rotated_pairs(), std::vector<pair_range>{{0, 4}}));
   for (std::size_t i = 4; i < 8; ++i) {
     EXPECT_EQ(rows.cos(1)[i], 1);
     EXPECT_EQ(rows.sin(1)[i], 0);
   }
   frequencies const louder({f.inv_freq().begin(), f.inv_freq().end()}, 1.5);
   auto const amplified = axis_rows(louder, ggml_axes({1, 1, 0, 0}, 8), positions);
-  EXPECT_TRUE(std::ranges::equal(amplified.view().turning(), std::vector<pair_range>{{0, 8}})) << "the factor reaches all";
+  EXPECT_TRUE(std::ranges::equal(amplified.view().rotated_pairs(), std::vector<pair_range>{{0, 8}})) << "the factor reaches all";
   EXPECT_EQ(amplified.cos(1)[7], 1.5f);
 }
 
@@ -206,13 +206,13 @@ void expect_rotated(oracle::pairing pairing) {
   rotate<Layout>(numbers::view(y, 5, 70), axis_rows<arithmetic_t<T>>(f, axes, axis_positions(positions)));
   auto const before = numbers::exact(x), after = numbers::exact(y);
   for (std::size_t token = 0; token < 5; ++token) {
-    std::vector<oracle::turn> turns;
+    std::vector<oracle::pair_rotation> turns;
     for (std::size_t i = 0; i < 35; ++i) {
       turns.push_back({static_cast<oracle::wide>(positions[axes.axis(i)][token]), f.inv_freq()[i]});
     }
     auto const first = before.begin() + static_cast<std::ptrdiff_t>(70 * token);
     std::vector<double> expected(first, first + 70);
-    oracle::turn_pairs(expected, turns, pairing);
+    oracle::rotate_pairs(expected, turns, pairing);
     for (std::size_t i = 0; i < 70; ++i) EXPECT_NEAR(after[70 * token + i], expected[i], tolerance::of_rotated<T>(1, 1, expected[i])) << i;
   }
 }

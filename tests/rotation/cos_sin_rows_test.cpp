@@ -178,7 +178,7 @@ TEST(cos_sin_rows, times_their_inverse_are_one) {
           EXPECT_NEAR(static_cast<double>(twice.sin(token)[i]), s, 4 * tolerance::unit_roundoff<Real>() * factor);
         }
       }
-      EXPECT_EQ(undo.view().turning().size(), rows.view().turning().size());
+      EXPECT_EQ(undo.view().rotated_pairs().size(), rows.view().rotated_pairs().size());
     };
     check(cos_sin_rows<float>(f, positions));
     check(cos_sin_rows<double>(f, positions));
@@ -218,7 +218,7 @@ TEST(cos_sin_rows, transposed_turn_back_and_keep_the_factor) {
       }
       EXPECT_TRUE(numbers::same_bits(all(back.transpose().view()), all(rows.view())));
       EXPECT_EQ(numbers::same_bits(all(back.view()), all(undo.view())), factor == 1);
-      EXPECT_TRUE(std::ranges::equal(back.view().turning(), rows.view().turning()));
+      EXPECT_TRUE(std::ranges::equal(back.view().rotated_pairs(), rows.view().rotated_pairs()));
       EXPECT_TRUE(numbers::same_bits(all(back.inverse().view()), all(undo.transpose().view())));
     };
     check(cos_sin_rows<float>(f, positions));
@@ -279,7 +279,7 @@ TEST(cos_sin_rows, leave_alone_the_pairs_of_frequency_0) {
     std::vector<bool> result(f.pairs(), false);
     auto last = std::size_t{0};
     cos_sin_rows const rows(f, std::vector{3});
-    for (auto const& range : rows.view().turning()) {
+    for (auto const& range : rows.view().rotated_pairs()) {
       EXPECT_LT(range.first, range.last);
       EXPECT_TRUE(last == 0 || last < range.first) << "neighbours make one range, in rising order";
       for (auto i = range.first; i < range.last; ++i) result[i] = true;
@@ -296,7 +296,7 @@ TEST(cos_sin_rows, leave_alone_the_pairs_of_frequency_0) {
   }
   EXPECT_EQ(turning(frequencies({0, 1, 0}, 1.5)), std::vector({true, true, true})) << "the attention factor has to reach them";
   EXPECT_EQ(turning(frequencies({-0.0, 1})), std::vector({false, true}));
-  EXPECT_EQ(cos_sin_rows(posenc::truncated(geometric(512, 1e6), 0.25), std::vector{3}).view().turning().size(), 1u);
+  EXPECT_EQ(cos_sin_rows(posenc::truncated(geometric(512, 1e6), 0.25), std::vector{3}).view().rotated_pairs().size(), 1u);
 }
 
 TEST(cos_sin_rows, are_shown_by_a_view) {
@@ -319,7 +319,7 @@ TEST(cos_sin_rows, a_slice_shows_the_same_tokens) {
         EXPECT_EQ(slice.cos(token).data(), rows.cos(first + token).data());
         EXPECT_EQ(slice.sin(token).data(), rows.sin(first + token).data());
       }
-      EXPECT_EQ(slice.turning().data(), rows.view().turning().data());
+      EXPECT_EQ(slice.rotated_pairs().data(), rows.view().rotated_pairs().data());
     }
 }
 

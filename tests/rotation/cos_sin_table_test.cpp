@@ -127,7 +127,7 @@ TEST(cos_sin_table, carries_the_attention_factor) {
   auto const positions = within(million, 100);
   expect_exact(table.rows(positions), f, positions, tolerance::unit_roundoff<float>());
   expect_exact(table.rows<double>(positions), f, positions, 2 * tolerance::unit_roundoff<double>());
-  EXPECT_EQ(table.rows(positions).view().turning().size(), 1u);
+  EXPECT_EQ(table.rows(positions).view().rotated_pairs().size(), 1u);
   auto const undo = table.rows(std::vector{0}).inverse();
   EXPECT_NEAR(undo.cos(0)[0], 1 / 1.19023807, tolerance::unit_roundoff<float>());
 }
@@ -141,9 +141,9 @@ TEST(cos_sin_table, does_not_hold_what_stands_still) {
   cos_sin_table const table(scattered);
   auto const positions = within(million, 50);
   expect_exact(table.rows(positions), scattered, positions);
-  EXPECT_EQ(table.rows(positions).view().turning().size(), 2u);
+  EXPECT_EQ(table.rows(positions).view().rotated_pairs().size(), 2u);
   EXPECT_EQ(nothing.rows(positions).cos(3)[1], 1);
-  EXPECT_TRUE(nothing.rows(positions).view().turning().empty());
+  EXPECT_TRUE(nothing.rows(positions).view().rotated_pairs().empty());
 }
 
 TEST(cos_sin_table, is_as_small_as_documented) {
@@ -159,13 +159,13 @@ TEST(cos_sin_table, writes_over_rows_where_they_are) {
   std::vector<std::int64_t> const fewer(positions.begin(), positions.begin() + 7);
   auto rows = table.rows(positions);
   auto const* const memory = rows.cos(0).data();
-  auto const* const turning = rows.view().turning().data();
+  auto const* const turning = rows.view().rotated_pairs().data();
   for (auto const& next : {fewer, positions, fewer, std::vector<std::int64_t>{}, positions}) {
     table.write(next, rows);
     EXPECT_EQ(rows.tokens(), next.size());
     EXPECT_TRUE(numbers::same_bits(all(rows.view()), all(table.rows(next).view())));
     EXPECT_TRUE(next.empty() || rows.cos(0).data() == memory);
-    EXPECT_EQ(rows.view().turning().data(), turning);
+    EXPECT_EQ(rows.view().rotated_pairs().data(), turning);
   }
 }
 
@@ -176,7 +176,7 @@ TEST(cos_sin_table, writes_over_rows_of_another_kind) {
     for (auto const* const each : {&scaled, &table, &scaled}) {
       each->write(positions, rows);
       EXPECT_TRUE(numbers::same_bits(all(rows.view()), all(each->rows(positions).view())));
-      EXPECT_TRUE(std::ranges::equal(rows.view().turning(), each->rows(positions).view().turning()));
+      EXPECT_TRUE(std::ranges::equal(rows.view().rotated_pairs(), each->rows(positions).view().rotated_pairs()));
       EXPECT_TRUE(numbers::same_bits(all(rows.inverse().view()), all(each->rows(positions).inverse().view())));
     }
   };

@@ -81,8 +81,8 @@ TEST(float_angle_rows, take_fractional_positions_as_floats) {
 
 TEST(float_angle_rows, leave_alone_the_pairs_of_frequency_0) {
   auto const rows = float_angle_rows(frequencies({1, 0}), std::vector{3});
-  ASSERT_EQ(rows.view().turning().size(), 1u);
-  EXPECT_EQ(rows.view().turning()[0].last, 1u);
+  ASSERT_EQ(rows.view().rotated_pairs().size(), 1u);
+  EXPECT_EQ(rows.view().rotated_pairs()[0].last, 1u);
   EXPECT_EQ(rows.cos(0)[1], 1);
   EXPECT_EQ(rows.sin(0)[1], 0);
 }

@@ -91,7 +91,7 @@ constexpr std::size_t heads = 2, least_beyond_cache = std::size_t{1} << 20;  // 
 struct rotary_case {
   std::size_t tokens, head_dim, pairs;
   rotary_block block;
-  std::vector<posenc::pair_range> turning;
+  std::vector<posenc::pair_range> rotated_pairs;
 };
 
 // Every head_dim with all the pairs that it has room for; two of five again with about half of them, of which some stand.
@@ -110,7 +110,7 @@ std::vector<rotary_case> rotary_cases(std::size_t size_of_number) {
 /// Source and target are one in place. A weight a dim: the norm's, or null for none.
 template <class From, class To, class S, class T>
 void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* cos_sin, arithmetic_t<T> const* weight) {
-  posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, c.tokens, c.pairs, c.turning);
+  posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, c.tokens, c.pairs, c.rotated_pairs);
   heads_view<S> const from(source, {c.tokens, heads, c.head_dim});
   heads_view<T> const to(target, {c.tokens, heads, c.head_dim});
   auto const plain = rotation_of<From, To>(from, to).block(c.block);

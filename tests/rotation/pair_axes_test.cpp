@@ -112,11 +112,11 @@ TEST(pair_axes, their_makers_say_what_they_cannot_take) {
   EXPECT_EQ(message_of([&] {
               contiguous_axes(sections{1, much});
             }),
-            "posenc: contiguous_axes: a section must be of at most 2^24 pairs, got 16777217");
+            "posenc: contiguous_axes: a section must have at most 2^24 pairs, got 16777217");
   EXPECT_EQ(message_of([&] {
               interleaved_axes(sections{1, 1, much});
             }),
-            "posenc: interleaved_axes: a section must be of at most 2^24 pairs, got 16777217");
+            "posenc: interleaved_axes: a section must have at most 2^24 pairs, got 16777217");
   EXPECT_EQ(message_of([] { interleaved_axes(sections{1, 1}); }), "posenc: interleaved_axes: there must be three sections, got 2");
   EXPECT_EQ(message_of([] { interleaved_axes(sections{1, 1, 1, 1}); }), "posenc: interleaved_axes: there must be three sections, got 4");
   EXPECT_EQ(message_of([] { ggml_axes({0, 0, 0, 0}, 4); }), "posenc: ggml_axes: the sections must not all be 0");

@@ -390,8 +390,8 @@ TEST(relayout_rows, refuses_weights_that_do_not_fit_and_changes_nothing) {
   auto const message = [&](rows_shape const& shape) { return message_of([&] { relayout_rows<interleaved, halves>(w, shape, 4); }); };
   EXPECT_EQ(message({2, 0, 3}), "posenc: relayout_rows: head_dim and columns must be positive, got 0 and 3");
   EXPECT_EQ(message({2, 4, 0}), "posenc: relayout_rows: head_dim and columns must be positive, got 4 and 0");
-  EXPECT_EQ(message({2, 4, 3, 2}), "posenc: relayout_rows: row_stride must be at least 3, the columns, got 2");
-  std::string const must = "posenc: relayout_rows: weights must have a row for each of ", got = " dims, got 8 rows in 24 elements";
+  EXPECT_EQ(message({2, 4, 3, 2}), "posenc: relayout_rows: row_stride must be at least the number of columns, 3, got 2");
+  std::string const must = "posenc: relayout_rows: weights must have one row for each of ", got = " dims, got 8 rows in 24 elements";
   EXPECT_EQ(message({3, 4, 3}), must + "3 x 4" + got);
   EXPECT_EQ(message({1, 4, 3}), must + "1 x 4" + got);
   EXPECT_EQ(message({1, 5, 3}), must + "1 x 5" + got);

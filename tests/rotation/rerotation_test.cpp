@@ -26,8 +26,8 @@ using posenc::cos_sin_rows;
 using posenc::frequencies;
 using posenc::geometric;
 using posenc::repeated_shift;
-using posenc::rerotation;
-using posenc::shift;
+using posenc::rerotation_rows;
+using posenc::shift_rows;
 using complex = std::complex<oracle::wide>;
 
 constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
@@ -67,43 +67,43 @@ std::vector<std::int64_t> positions() {
   return result;
 }
 
-TEST(shift, is_a_pure_rotation) {
+TEST(shift_rows, is_a_pure_rotation) {
   auto const f = of_doubles(geometric(78, 1e4));
-  auto const rows = shift(scaled(f, 1.25), positions());
+  auto const rows = shift_rows(scaled(f, 1.25), positions());
   cos_sin_rows const pure(f, positions());
   for (std::size_t token = 0; token < positions().size(); ++token) {
     EXPECT_TRUE(std::ranges::equal(rows.cos(token), pure.cos(token)));
     EXPECT_TRUE(std::ranges::equal(rows.sin(token), pure.sin(token)));
   }
-  EXPECT_EQ(shift<double>(f, std::vector{0.5}).cos(0)[0], cos_sin_rows<double>(f, std::vector{0.5}).cos(0)[0]);
-  EXPECT_TRUE(shift(frequencies({0}, 1.5), std::vector{3}).view().turning().empty()) << "nothing is left to do";
+  EXPECT_EQ(shift_rows<double>(f, std::vector{0.5}).cos(0)[0], cos_sin_rows<double>(f, std::vector{0.5}).cos(0)[0]);
+  EXPECT_TRUE(shift_rows(frequencies({0}, 1.5), std::vector{3}).view().rotated_pairs().empty()) << "nothing is left to do";
 }
 
-TEST(rerotation, turns_by_the_difference_of_the_angles) {
+TEST(rerotation_rows, turns_by_the_difference_of_the_angles) {
   auto const from = of_doubles(geometric(78, 1e4)), to = of_doubles(geometric(78, 5e5));
-  expect_rerotated(rerotation(from, to, positions()), from, to, positions(), positions());
-  expect_rerotated(rerotation<double>(from, to, positions()), from, to, positions(), positions());
+  expect_rerotated(rerotation_rows(from, to, positions()), from, to, positions(), positions());
+  expect_rerotated(rerotation_rows<double>(from, to, positions()), from, to, positions(), positions());
   auto const longer = scaled(to, 1.19023807), smaller = scaled(from, 1.1);
-  expect_rerotated(rerotation(smaller, longer, positions()), smaller, longer, positions(), positions());
-  expect_rerotated(rerotation<double>(smaller, longer, positions()), smaller, longer, positions(), positions());
+  expect_rerotated(rerotation_rows(smaller, longer, positions()), smaller, longer, positions(), positions());
+  expect_rerotated(rerotation_rows<double>(smaller, longer, positions()), smaller, longer, positions(), positions());
 }
 
-TEST(rerotation, moves_to_other_positions) {
+TEST(rerotation_rows, moves_to_other_positions) {
   auto const from = of_doubles(geometric(78, 1e4)), to = of_doubles(geometric(78, 5e5));
   auto const p = positions();
   auto q = p;
   std::ranges::reverse(q);
-  expect_rerotated(rerotation(from, to, p, q), from, to, p, q);
+  expect_rerotated(rerotation_rows(from, to, p, q), from, to, p, q);
   std::vector<double> halves;  // as linear interpolation has them
   for (std::size_t i = 0; i < p.size(); ++i) halves.push_back(static_cast<double>(i) / 2);
-  expect_rerotated(rerotation(from, to, p, halves), from, to, p, halves);
+  expect_rerotated(rerotation_rows(from, to, p, halves), from, to, p, halves);
 }
 
 // R(q) R(-p) = R(q - p): what is exact for one set of frequencies.
-TEST(rerotation, to_the_same_frequencies_is_a_shift) {
+TEST(rerotation_rows, to_the_same_frequencies_is_a_shift) {
   auto const f = geometric(64, 1e4);
   std::vector<int> const p{0, 7, 1000, 131071}, q{5, 3, 1'000'000, -131071}, deltas{5, -4, 999'000, -262142};
-  auto const rows = rerotation<double>(f, f, p, q), shifted = shift<double>(f, deltas);
+  auto const rows = rerotation_rows<double>(f, f, p, q), shifted = shift_rows<double>(f, deltas);
   for (std::size_t token = 0; token < p.size(); ++token) {
     for (std::size_t i = 0; i < f.pairs(); ++i) {
       EXPECT_NEAR(rows.cos(token)[i], shifted.cos(token)[i], 2 * tolerance::of_cosine<double>());
@@ -112,9 +112,9 @@ TEST(rerotation, to_the_same_frequencies_is_a_shift) {
   }
 }
 
-TEST(rerotation, there_and_back_is_the_identity) {
+TEST(rerotation_rows, there_and_back_is_the_identity) {
   auto const from = scaled(geometric(64, 1e4), 1.1), to = geometric(64, 5e5);
-  auto const there = rerotation(from, to, positions()), back = rerotation(to, from, positions()), undo = there.inverse();
+  auto const there = rerotation_rows(from, to, positions()), back = rerotation_rows(to, from, positions()), undo = there.inverse();
   for (std::size_t token = 0; token < positions().size(); ++token) {
     for (std::size_t i = 0; i < from.pairs(); ++i) {
       EXPECT_NEAR(back.cos(token)[i], undo.cos(token)[i], 4 * tolerance::unit_roundoff<float>());
@@ -125,31 +125,31 @@ TEST(rerotation, there_and_back_is_the_identity) {
 
 std::vector<std::size_t> turning(cos_sin_rows<float> const& rows) {
   std::vector<std::size_t> result;
-  for (auto const [first, last] : rows.view().turning())
+  for (auto const [first, last] : rows.view().rotated_pairs())
     for (auto i = first; i < last; ++i) result.push_back(i);
   return result;
 }
 
-TEST(rerotation, leaves_alone_what_stays) {
+TEST(rerotation_rows, leaves_alone_what_stays) {
   frequencies const from({1, 0.5, 0.25, 0, 0}), to({1, 0.4, 0.25, 0, 0.1});
   std::vector<int> const p{3, 4};
-  EXPECT_EQ(turning(rerotation(from, to, p)), (std::vector<std::size_t>{1, 4}));
-  EXPECT_EQ(turning(rerotation(from, to, p, p)), (std::vector<std::size_t>{0, 1, 2, 4})) << "elsewhere, equal frequencies turn too";
-  EXPECT_EQ(turning(rerotation(scaled(from, 1.5), scaled(to, 1.5), p)), (std::vector<std::size_t>{1, 4}));
-  EXPECT_EQ(turning(rerotation(scaled(from, 1.5), to, p)), (std::vector<std::size_t>{0, 1, 2, 3, 4})) << "the gain reaches all";
-  EXPECT_EQ(rerotation(from, to, p).cos(1)[0], 1);
+  EXPECT_EQ(turning(rerotation_rows(from, to, p)), (std::vector<std::size_t>{1, 4}));
+  EXPECT_EQ(turning(rerotation_rows(from, to, p, p)), (std::vector<std::size_t>{0, 1, 2, 4})) << "elsewhere, equal frequencies turn too";
+  EXPECT_EQ(turning(rerotation_rows(scaled(from, 1.5), scaled(to, 1.5), p)), (std::vector<std::size_t>{1, 4}));
+  EXPECT_EQ(turning(rerotation_rows(scaled(from, 1.5), to, p)), (std::vector<std::size_t>{0, 1, 2, 3, 4})) << "the gain reaches all";
+  EXPECT_EQ(rerotation_rows(from, to, p).cos(1)[0], 1);
 }
 
-TEST(rerotation, refuses_what_does_not_match) {
+TEST(rerotation_rows, refuses_what_does_not_match) {
   std::vector<int> const p{3, 4};
-  EXPECT_EQ(message_of([&] { rerotation(geometric(8, 1e4), geometric(16, 1e4), p); }),
-            "posenc: rerotation: both frequencies must have as many pairs, got 4 and 8");
-  EXPECT_EQ(message_of([&] { rerotation(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1}); }),
-            "posenc: rerotation: there must be as many new positions as old, got 1 for 2");
+  EXPECT_EQ(message_of([&] { rerotation_rows(geometric(8, 1e4), geometric(16, 1e4), p); }),
+            "posenc: rerotation_rows: both frequencies must have the same number of pairs, got 4 and 8");
+  EXPECT_EQ(message_of([&] { rerotation_rows(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1}); }),
+            "posenc: rerotation_rows: there must be as many new positions as old ones, got 1 for 2");
   EXPECT_EQ(message_of([&] {
-              rerotation(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1, not_a_number()});
+              rerotation_rows(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1, not_a_number()});
             }),
-            "posenc: rerotation: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
+            "posenc: rerotation_rows: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
 }
 
 // The farthest that the product of all rows is from the exact rotation, in any pair.
@@ -173,7 +173,7 @@ TEST(repeated_shift, does_not_drift) {
   auto const f = geometric(128, 1e4);
   repeated_shift shifts(f);
   std::vector<complex> product(f.pairs(), complex(1)), plain(f.pairs(), complex(1));
-  auto const once = shift(f, std::vector{-1});
+  auto const once = shift_rows(f, std::vector{-1});
   for (int n = 1; n <= 100'000; ++n) {
     multiply(product, shifts.next(-1));
     multiply(plain, once);
@@ -209,8 +209,8 @@ TEST(repeated_shift, is_the_same_for_every_token) {
       EXPECT_TRUE(std::ranges::equal(rows.cos(token), row.cos(0)));
       EXPECT_TRUE(std::ranges::equal(rows.sin(token), row.sin(0)));
     }
-    ASSERT_EQ(rows.view().turning().size(), 1u);
-    EXPECT_EQ(rows.view().turning()[0].last, 8u);
+    ASSERT_EQ(rows.view().rotated_pairs().size(), 1u);
+    EXPECT_EQ(rows.view().rotated_pairs()[0].last, 8u);
   }
   EXPECT_EQ(one.next(-3, 0).tokens(), 0u);
 }

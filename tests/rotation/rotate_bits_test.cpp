@@ -171,9 +171,9 @@ void expect_refused(std::vector<int> const& positions, std::size_t rotary_dim, r
 TEST(rotate, refuses_rows_that_do_not_fit_and_changes_nothing) {
   in_every_type([]<class T>() {
     auto const first = rotary_block::first();
-    expect_refused<T>({1, 2}, 16, first, "posenc: rotate: there must be one row a token, got 2 rows for 3 tokens");
-    expect_refused<T>({1, 2, 3, 4}, 16, first, "posenc: rotate: there must be one row a token, got 4 rows for 3 tokens");
-    expect_refused<T>({}, 16, first, "posenc: rotate: there must be one row a token, got 0 rows for 3 tokens");
+    expect_refused<T>({1, 2}, 16, first, "posenc: rotate: there must be one row per token, got 2 rows for 3 tokens");
+    expect_refused<T>({1, 2, 3, 4}, 16, first, "posenc: rotate: there must be one row per token, got 4 rows for 3 tokens");
+    expect_refused<T>({}, 16, first, "posenc: rotate: there must be one row per token, got 0 rows for 3 tokens");
     std::string const must = "posenc: rotary_block: the rotary block must lie within the head, got dims ";
     expect_refused<T>({1, 2, 3}, 18, first, must + "0 to 18 of head_dim 16");
     expect_refused<T>({1, 2, 3}, 18, rotary_block::last(), must + "0 to 18 of head_dim 16");

@@ -253,8 +253,8 @@ TEST(rotation, of_queries_and_keys_side_by_side_in_one_buffer_turns_both) {
 
 // Bad calls: the message, and that nothing has changed.
 
-constexpr auto lie_apart = "posenc: rotate: source and target must be the same heads in the same layout, or lie apart";
-constexpr auto others_apart = "posenc: rotate: what one rotation of a call writes must lie apart from the others";
+constexpr auto lie_apart = "posenc: rotate: source and target must not overlap, unless they are the same heads in the same layout";
+constexpr auto others_apart = "posenc: rotate: heads that one rotation of a call writes must not overlap those of another";
 
 TEST(rotation, refuses_another_layout_in_place_and_views_that_overlap_and_changes_nothing) {
   numbers::in_every_format([]<class T>() {
@@ -305,8 +305,8 @@ TEST(rotation, refuses_shapes_and_rows_that_do_not_fit_and_changes_nothing) {
   };
   auto const first = rotary_block::first();
   auto const source_before = source;
-  expect({3, 2, 8}, {3, 2, 8}, first, "posenc: rotate: there must be one row a token, got 2 rows for 3 tokens");
-  std::string const one_shape = "posenc: rotate: source and target must have one shape, got 2 tokens x 3 heads of 8 and ";
+  expect({3, 2, 8}, {3, 2, 8}, first, "posenc: rotate: there must be one row per token, got 2 rows for 3 tokens");
+  std::string const one_shape = "posenc: rotate: source and target must have the same shape, got 2 tokens x 3 heads of 8 and ";
   expect({2, 3, 8}, {3, 3, 8}, first, one_shape + "3 x 3 of 8");
   expect({2, 3, 8}, {2, 2, 8}, first, one_shape + "2 x 2 of 8");
   expect({2, 3, 8}, {2, 3, 10}, first, one_shape + "2 x 3 of 10");
@@ -327,9 +327,9 @@ TEST(rotation, refuses_a_norm_or_scale_that_is_none) {
     EXPECT_EQ(message_of([&] { r.norm({weight, real(-0.5)}); }), eps + "-0.5");
     EXPECT_EQ(message_of([&] { r.norm({{}, static_cast<real>(infinity())}); }), eps + "infinity");
     EXPECT_EQ(message_of([&] { r.norm({{}, static_cast<real>(not_a_number())}); }), eps + "NaN");
-    std::string const a_dim = "posenc: rotation: the norm must have a weight a dim, got ";
-    EXPECT_EQ(message_of([&] { r.norm({short_weight, 1}); }), a_dim + "7 for head_dim 8");
-    EXPECT_EQ(message_of([&] { r.scale(2).norm({long_weight, 1}); }), a_dim + "9 for head_dim 8");
+    std::string const a_dim = "posenc: rotation: the norm must have one weight per dim, got ";
+    EXPECT_EQ(message_of([&] { r.norm({short_weight, 1}); }), a_dim + "7 weights for head_dim 8");
+    EXPECT_EQ(message_of([&] { r.scale(2).norm({long_weight, 1}); }), a_dim + "9 weights for head_dim 8");
     std::string const scale = "posenc: rotation: the scale must be finite, got ";
     EXPECT_EQ(message_of([&] { r.scale(static_cast<real>(infinity())); }), scale + "infinity");
     EXPECT_EQ(message_of([&] { r.norm({weight, 1}).scale(static_cast<real>(not_a_number())); }), scale + "NaN");

@@ -30,7 +30,7 @@ frequencies some_frequencies(double factor = 1) {
 template <class Real>
 void expect_same(cos_sin_view<Real> const& actual, cos_sin_rows<Real> const& expected) {
   ASSERT_EQ(actual.tokens(), expected.tokens());
-  EXPECT_TRUE(std::ranges::equal(actual.turning(), expected.view().turning()));
+  EXPECT_TRUE(std::ranges::equal(actual.rotated_pairs(), expected.view().rotated_pairs()));
   for (std::size_t token = 0; token < expected.tokens(); ++token) {
     EXPECT_TRUE(std::ranges::equal(actual.cos(token), expected.cos(token))) << token;
     EXPECT_TRUE(std::ranges::equal(actual.sin(token), expected.sin(token))) << token;

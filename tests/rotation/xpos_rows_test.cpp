@@ -77,8 +77,8 @@ TEST(xpos_rows, fade_as_published) {
   EXPECT_NEAR(rows.cos(1)[0], 0.0066639, 0.00000005);
   EXPECT_EQ(rows.cos(2)[0], 1);
   EXPECT_EQ(rows.sin(0)[0], 0);
-  EXPECT_EQ(rows.view().turning().size(), 1u);
-  EXPECT_EQ(rows.view().turning()[0].last, 32u) << "a pair that stands still fades all the same";
+  EXPECT_EQ(rows.view().rotated_pairs().size(), 1u);
+  EXPECT_EQ(rows.view().rotated_pairs()[0].last, 32u) << "a pair that stands still fades all the same";
 }
 
 TEST(xpos_rows, of_queries_are_undone_by_the_transpose_of_those_of_keys) {
@@ -113,7 +113,7 @@ TEST(xpos_rows, times_their_inverse_are_one) {
           EXPECT_NEAR(static_cast<double>(twice.sin(token)[i]), s, 4 * bound * gain);
         }
       }
-      EXPECT_TRUE(std::ranges::equal(undo.view().turning(), rows.view().turning()));
+      EXPECT_TRUE(std::ranges::equal(undo.view().rotated_pairs(), rows.view().rotated_pairs()));
     }
   };
   check.operator()<float>({0, 1, -1, 700, -900, 30'000, -30'000, 35'000, -35'000});

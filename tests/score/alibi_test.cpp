@@ -187,8 +187,8 @@ TEST(alibi, a_head_without_a_slope_or_keys_without_positions_are_rejected_and_th
     });
   };
   EXPECT_EQ(rejected(4, 3), "posenc: adjust_scores: the head must be below 4, got 4");
-  EXPECT_EQ(rejected(0, 2), "posenc: adjust_scores: there must be one position a key, got 2 positions for 3 keys");
-  EXPECT_EQ(rejected(0, 0), "posenc: adjust_scores: there must be one position a key, got 0 positions for 3 keys");
+  EXPECT_EQ(rejected(0, 2), "posenc: adjust_scores: there must be one position per key, got 2 positions for 3 keys");
+  EXPECT_EQ(rejected(0, 0), "posenc: adjust_scores: there must be one position per key, got 0 positions for 3 keys");
   EXPECT_TRUE(numbers::same_bits(scores, before));
 }
 

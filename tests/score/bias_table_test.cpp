@@ -114,7 +114,7 @@ TEST(bias_table, what_makes_no_table_is_rejected) {
   EXPECT_EQ(message_of([&] {
               posenc::adjust_scores(table, score_row<float>{scores, 0, 0, one, {}});
             }),
-            "posenc: bias_table: there must be one position a key, got 1 positions for 2 keys");
+            "posenc: bias_table: there must be one position per key, got 1 positions for 2 keys");
 }
 
 }  // namespace

@@ -233,7 +233,7 @@ TEST(cope, queries_of_another_size_or_keys_without_positions_are_refused_and_the
   };
   EXPECT_EQ(rejected(7, {0, 1}), "posenc: cope: the query must have 8 numbers, got 7");
   EXPECT_EQ(rejected(0, {0, 1}), "posenc: cope: the query must have 8 numbers, got 0");
-  EXPECT_EQ(rejected(8, {0, 1, 2}), "posenc: cope: there must be one position a key, got 3 positions for 2 keys");
+  EXPECT_EQ(rejected(8, {0, 1, 2}), "posenc: cope: there must be one position per key, got 3 positions for 2 keys");
   EXPECT_EQ(scores, (std::vector<double>{1, 2}));
 }
 

@@ -58,8 +58,8 @@ void of_other_heads_or_keys_are_refused(std::string const& name, E const& encodi
   };
   auto const n = std::to_string(heads);
   EXPECT_EQ(rejected(heads, 3), "posenc: " + name + ": the head must be below " + n + ", got " + n);
-  EXPECT_EQ(rejected(0, 2), "posenc: " + name + ": there must be one position a key, got 2 positions for 3 keys");
-  EXPECT_EQ(rejected(0, 0), "posenc: " + name + ": there must be one position a key, got 0 positions for 3 keys");
+  EXPECT_EQ(rejected(0, 2), "posenc: " + name + ": there must be one position per key, got 2 positions for 3 keys");
+  EXPECT_EQ(rejected(0, 0), "posenc: " + name + ": there must be one position per key, got 0 positions for 3 keys");
   EXPECT_TRUE(numbers::same_bits(scores, before));
 }
 

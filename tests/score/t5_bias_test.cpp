@@ -108,7 +108,7 @@ TEST(t5_bias, refuses_other_numbers_of_weights_heads_and_keys) {
   EXPECT_EQ(message_of([&] {
               posenc::adjust_scores(bias, score_row<float>{scores, 0, 0, keys, {}});
             }),
-            "posenc: adjust_scores: there must be one position a key, got 3 positions for 2 keys");
+            "posenc: adjust_scores: there must be one position per key, got 3 positions for 2 keys");
   weights[3] = float_of_bits(0x7fc00000);
   EXPECT_EQ(message_of([&] { t5_bias(buckets, weights, 3); }), "posenc: t5_bias: weights must be finite, got NaN");
 }

@@ -107,7 +107,7 @@ TEST(ssmax, there_are_as_many_biases_as_scales_and_beta_is_positive) {
   EXPECT_EQ(message_of([] {
               ssmax({1, 2}, {1});
             }),
-            "posenc: ssmax: there must be as many biases as scales, or none, got 1 biases for 2 scales");
+            "posenc: ssmax: there must be no biases or as many as scales, got 1 biases for 2 scales");
   auto const message = [](double b) { return message_of([&] { ssmax({1, 0.5}, {0, b}); }); };
   std::string const must = "posenc: ssmax: biases must be finite and above -scale ln 2, got ";
   EXPECT_EQ(message(-0.35), must + "-0.35 for head 1");

@@ -96,8 +96,8 @@ void rows(numbers& out) {
   };
   add(cos_sin_table(f, 1 << 12).rows<Real>(positions));
   add(cos_sin_rows<Real>(f, std::vector<double>{0.5, -1e6, 3.25}));
-  add(shift<Real>(f, positions));
-  add(rerotation<Real>(f, linear(f, 4), positions));
+  add(shift_rows<Real>(f, positions));
+  add(rerotation_rows<Real>(f, linear(f, 4), positions));
   add(xpos_query_rows<Real>(f, std::vector{1, 2, 3}));
 }
 

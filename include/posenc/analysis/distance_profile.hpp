@@ -1,4 +1,4 @@
-// How logit and attention weight fall, or do not fall, with the distance between query and key.
+// How logits and attention weights change with the distance between query and key.
 #pragma once
 
 #include <algorithm>
@@ -10,40 +10,45 @@
 #include <variant>
 #include <vector>
 
-#include "posenc/analysis/moments.hpp"
+#include "posenc/analysis/running_moments.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
-/// q = k = (1, ..., 1): shows the encoding alone. RoPE gives the curve sum_i 2 cos(r f_i) at distance r. [Barbero 2024, fig. 2a]
+/// q = k = (1, ..., 1): shows the encoding alone. With RoPE, the logit at distance r is sum_i 2
+/// cos(r f_i). [Barbero 2024, fig. 2a]
 struct all_ones {};
 
-/// q ~ N(0, I) and at each distance its own k = rho q + sqrt(1 - rho^2) z, z ~ N(0, I): rho 0 is independent, rho 1 k = q.
-/// Under RoPE <q, k> has mean 2 rho sum_i cos(r f_i) and variance 4 rho^2 sum_i cos^2(r f_i) + (1 - rho^2) head_dim.
+/// q ~ N(0, I), and at each distance its own k = rho q + sqrt(1 - rho^2) z, z ~ N(0, I). rho = 0:
+/// independent; rho = 1: k = q.
+/// With RoPE, <q, k> has mean 2 rho sum_i cos(r f_i) and variance 4 rho^2 sum_i cos^2(r f_i) + (1 -
+/// rho^2) head_dim.
 struct gaussian {
   double rho = 0;
-  std::size_t samples = 16;  ///< how many q
+  std::size_t samples = 16;  ///< number of queries q
   std::uint64_t seed = 1;
 };
 
 struct profile_settings {
   std::size_t head_dim = 128;
-  std::size_t heads = 1;     ///< as many as the encoding tells apart; all see the same q and k
+  std::size_t heads = 1;     ///< heads of the encoding; all have the same q and k
   std::size_t range = 4096;  ///< distances 0 .. range - 1
   std::variant<all_ones, gaussian> inputs = all_ones{};
 };
 
 struct distance_profile {
-  std::vector<moments> logit, weight;  ///< [distance], over samples and heads; logits are scaled by 1 / sqrt(head_dim)
-  moments entropy;                     ///< of the weights, in nats, over rows
-  moments inverse_temperature;         ///< over rows
+  std::vector<running_moments> logit, weight;  ///< [distance], over samples and heads; logits are scaled by 1 / sqrt(head_dim)
+  running_moments entropy;                     ///< of the weights, in nats
+  running_moments inverse_temperature;         ///< of the rows
 };
 
-/// The reference attention of one query to the keys at every distance behind it.
-/// progress(done, total) is called after every 128 keys. Memory: 80 + 8 heads bytes a distance, and 128 keys.
-/// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho in [-1, 1], and what the encoding throws.
+/// The reference attention of one query to a key at every distance from 0 to range - 1.
+/// Calls progress(done, total) after every 128 keys. Memory: 80 + 8 heads bytes per distance, and
+/// 128 keys.
+/// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho is
+/// in [-1, 1], and as the encoding does.
 template <class Encoding, class Progress>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings, Progress&& progress) {
   auto const [head_dim, heads, range, inputs] = settings;

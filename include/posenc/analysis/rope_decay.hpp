@@ -15,17 +15,20 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// a(r) = (1/h) sum_i cos(r inv_freq_i) over the h pairs: the score of two equal constant vectors at distance r over that at 0
-/// [Barbero 2024, figure 2], and by how much a key like the query scores above a random one, over what it does at 0 [Men 2024, theorem 1].
-/// Exact to 3e-16. Attention factors apart.
+/// a(r) = (1/h) sum_i cos(r inv_freq_i) over the h pairs: the score of two equal constant vectors
+/// at distance r, divided by that at distance 0 [Barbero 2024, figure 2]; and how much more a key
+/// like the query scores than a random one, divided by the same at distance 0 [Men 2024, theorem
+/// 1].
+/// Exact to 3e-16. Without attention factors.
 inline double mean_cosine(frequencies const& f, std::int64_t distance) {
   double sum = 0;
   for (std::size_t i = 0; i < f.pairs(); ++i) sum += cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(distance)).cos;
   return sum / static_cast<double>(f.pairs());
 }
 
-/// RoFormer's "relative upper bound" (1/h) sum_{j=1..h} |S_j|, S_j = sum_{i<j} e^(i r inv_freq_i): it bounds |<q, R_r k>| from above, up to
-/// a constant of q and k. Loose (21 times the score of constant vectors at r = 100), not monotone, and no proof of decay. [Su 2021, 3.4.3]
+/// RoFormer's "relative upper bound" (1/h) sum_{j=1..h} |S_j|, S_j = sum_{i<j} e^(i r inv_freq_i),
+/// an upper bound of |<q, R_r k>| up to a constant that depends on q and k. Loose (21 times the
+/// score of constant vectors at r = 100), not monotone, and no proof of decay. [Su 2021, 3.4.3]
 inline double roformer_bound(frequencies const& f, std::int64_t distance) {
   std::complex<double> partial;
   double sum = 0;
@@ -36,14 +39,16 @@ inline double roformer_bound(frequencies const& f, std::int64_t distance) {
   return sum / static_cast<double>(f.pairs());
 }
 
-/// The first distance below `reach` with a(r) < 0: from there on a key like the query scores below a random one on average, so that the
-/// base bounds the context. [Men 2024, theorem 1] Not monotone in the base. In O(reach * pairs): a second for 10^7 * 64.
-inline std::optional<std::size_t> first_negative(frequencies const& f, std::size_t reach) {
-  // From one distance to the next by a rotation, and exactly again every so often, so that nothing drifts.
+/// The first distance below `reach` with a(r) < 0: there, a key like the query scores below a
+/// random one on average, so that the base bounds the context. [Men 2024, theorem 1] Not monotone
+/// in the base. O(reach * pairs): about a second for 10^7 * 64.
+inline std::optional<std::size_t> first_negative_distance(frequencies const& f, std::size_t reach) {
+  // Each distance from the one before by a rotation, restarted exactly every `stretch` distances,
+  // so that errors do not accumulate.
   constexpr std::size_t stretch = 4096;
   auto const n = f.pairs();
-  auto const standing = static_cast<std::size_t>(std::ranges::count(f.inv_freq(), 0.0));
-  if (2 * standing >= n) return {};  // the others cannot outweigh them
+  auto const unrotated = static_cast<std::size_t>(std::ranges::count(f.inv_freq(), 0.0));
+  if (2 * unrotated >= n) return {};  // the rotated pairs cannot outweigh them
   std::vector<double> cos(n), sin(n), step_cos(n), step_sin(n);
   for (std::size_t first = 0; first < reach; first += stretch) {
     for (std::size_t i = 0; i < n; ++i) {

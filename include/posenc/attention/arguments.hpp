@@ -53,8 +53,8 @@ attention_arguments checked_arguments(char const* function, heads_shape const& q
                                       attention_options const& options) {
   auto const queries = q.tokens, keys = k.tokens;
   require(k.head_dim == q.head_dim, function, ": keys must have the queries' head_dim ", q.head_dim, ", got ", k.head_dim);
-  require(v.tokens == keys && v.heads == k.heads, function, ": there must be one value a key, [", keys, "][", k.heads, "], got [", v.tokens,
-          "][", v.heads, "]");
+  require(v.tokens == keys && v.heads == k.heads, function, ": there must be one value per key, [", keys, "][", k.heads, "], got [",
+          v.tokens, "][", v.heads, "]");
   require(q.heads > 0, function, ": there must be a head, got 0");
   require(k.heads > 0 && q.heads % k.heads == 0, function, ": kv_heads must divide heads, got ", k.heads, " kv heads for ", q.heads,
           " heads");

@@ -100,7 +100,7 @@ template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
 template <std::size_t Rows, std::floating_point T, class S>
 void few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, strided_rows<S const> v, std::size_t keys,
                  std::size_t dims) noexcept {
-  constexpr std::size_t size = lanes<T>::size, wide = many_registers ? 4 : 2;
+  constexpr std::size_t size = lanes<T>::size, wide = has_32_registers ? 4 : 2;
   std::size_t i = 0;
   for (; i + wide * size <= dims; i += wide * size) few_by_few_outputs<Rows, wide, T, S>(outputs.beside(i), weights, v.beside(i), keys);
   for (; i + size <= dims; i += size) few_by_few_outputs<Rows, 1, T, S>(outputs.beside(i), weights, v.beside(i), keys);

@@ -42,7 +42,7 @@ rows_of<T> dense_rows(T* numbers, std::size_t rows, std::size_t columns) {
           Eigen::OuterStride<>(static_cast<Eigen::Index>(columns))};
 }
 
-/// Some tokens of the one head of a view, one row a token.
+/// Some tokens of the one head of a view, one row per token.
 template <class T>
 rows_of<T const> token_rows(heads_view<T const> const& head, token_range tokens) {
   return {head(tokens.first, 0).data(), static_cast<Eigen::Index>(tokens.last - tokens.first), static_cast<Eigen::Index>(head.head_dim()),

@@ -26,7 +26,7 @@ namespace detail {
 /// Throws std::invalid_argument, in the name of a function or encoding, unless each key has a position.
 template <class T>
 void require_keys(char const* what, score_row<T> const& row) {
-  require(row.scores.size() == row.key_positions.size(), what, ": there must be one position a key, got ", row.key_positions.size(),
+  require(row.scores.size() == row.key_positions.size(), what, ": there must be one position per key, got ", row.key_positions.size(),
           " positions for ", row.scores.size(), " keys");
 }
 

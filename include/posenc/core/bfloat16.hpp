@@ -1,36 +1,37 @@
-// bfloat16: the upper half of a float; a storage format, arithmetic is done in float.
+// bfloat16: the upper half of a float. A storage format; arithmetic is in float.
 #pragma once
 
 #include <cstdint>
 
+#include "posenc/core/scalar_bits.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/core/word.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
-/// A bfloat16 number by its bits; bit-compatible with __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t.
-/// From float: rounded once, to nearest even; subnormals kept; NaN stays a (quiet) NaN. To float: exact.
+/// A bfloat16 number as its bits; bit-compatible with __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t.
+/// From float: rounded once, to nearest even; subnormals are kept; NaN gives a quiet NaN. To float:
+/// exact.
 struct bfloat16 {
   std::uint16_t bits;
 
-  /// The conversions for whatever Word computes on at a time; the 16 bits stand in the low half of each word.
-  template <class Word>
-  [[gnu::always_inline]] static constexpr typename Word::number decode(typename Word::bits bits) noexcept {
-    return Word::as_number(bits << 16);
+  /// The conversions, for one number or for a register; the 16 bits are in the low half of 32.
+  template <class Bits>
+  [[gnu::always_inline]] static constexpr typename Bits::number decode(typename Bits::bits bits) noexcept {
+    return Bits::as_number(bits << 16);
   }
 
-  template <class Word>
-  [[gnu::always_inline]] static constexpr typename Word::bits encode(typename Word::number number) noexcept {
-    using word = typename Word::bits;
-    auto const all = Word::as_bits(number);
-    auto const odd = (all >> 16) & word(1u);
-    auto const is_nan = detail::below(word(0x7f80'0000u), all & word(0x7fff'ffffu));
-    return detail::choose(is_nan, (all >> 16) | word(0x40u), (all + word(0x7fffu) + odd) >> 16);
+  template <class Bits>
+  [[gnu::always_inline]] static constexpr typename Bits::bits encode(typename Bits::number number) noexcept {
+    using u32 = typename Bits::bits;
+    auto const all = Bits::as_bits(number);
+    auto const odd = (all >> 16) & u32(1u);
+    auto const is_nan = detail::below(u32(0x7f80'0000u), all & u32(0x7fff'ffffu));
+    return detail::choose(is_nan, (all >> 16) | u32(0x40u), (all + u32(0x7fffu) + odd) >> 16);
   }
 
   bfloat16() = default;
-  constexpr explicit bfloat16(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::word>(number))) {}
-  constexpr explicit operator float() const noexcept { return decode<detail::word>(bits); }
+  constexpr explicit bfloat16(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::scalar_bits>(number))) {}
+  constexpr explicit operator float() const noexcept { return decode<detail::scalar_bits>(bits); }
 
   static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
     bfloat16 result{};

@@ -1,4 +1,5 @@
-// A strided view of head vectors, [tokens][heads][head_dim]: queries, keys, values, or embeddings (one head a token).
+// A strided view of head vectors, [tokens][heads][head_dim]: queries, keys, values, or embeddings
+// (one head per token).
 #pragma once
 
 #include <concepts>
@@ -14,13 +15,14 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// How many tokens, heads a token, and numbers a head.
+/// Number of tokens, heads per token, and dims per head.
 struct heads_shape {
   std::size_t tokens = 0, heads = 0, head_dim = 0;
   friend bool operator==(heads_shape const&, heads_shape const&) = default;
 };
 
-/// From one token, or head, to the next: in elements, of either sign. The numbers of one head are adjacent.
+/// Distance from one token, or head, to the next, in elements, of either sign. The dims of one head
+/// are contiguous.
 struct heads_strides {
   std::ptrdiff_t token = 0, head = 0;
 };
@@ -31,15 +33,17 @@ struct memory_range {
   friend constexpr bool overlap(memory_range a, memory_range b) noexcept { return a.first < b.last && b.first < a.last; }
 };
 
-/// Does not own its numbers; copying it copies the pointer. Zero tokens or heads are an empty view.
-/// Throws std::invalid_argument if head_dim is 0, if a view with numbers has no data, if the extent overflows, or, where T is not
-/// const, if two heads overlap in memory (a read-only view may: stride 0 shows one head many times).
+/// A view: it does not own its elements, and a copy refers to the same memory. Zero tokens or heads
+/// make an empty view.
+/// Throws std::invalid_argument if head_dim is 0, if data is null but the view is not empty, if the
+/// extent overflows, or, unless T is const, if two heads overlap in memory. (Read-only heads may
+/// overlap: with stride 0, all heads are one.)
 template <storable T>
 class heads_view {
  public:
   using element_type = T;
 
-  /// Dense: head vectors one after another.
+  /// Contiguous: one head vector after another.
   heads_view(T* data, heads_shape shape)
       : heads_view(data, shape, {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim), static_cast<std::ptrdiff_t>(shape.head_dim)}) {}
 
@@ -48,10 +52,10 @@ class heads_view {
     if (shape.tokens == 0 || shape.heads == 0) return;
     detail::require(data != nullptr, "heads_view: data must not be null for ", shape.tokens, " tokens x ", shape.heads, " heads");
     check_extent();
-    if constexpr (!std::is_const_v<T>) check_apart();
+    if constexpr (!std::is_const_v<T>) check_disjoint();
   }
 
-  /// Any view can be read only.
+  /// Any view converts to a read-only one.
   template <std::same_as<std::remove_const_t<T>> U>
   heads_view(heads_view<U> const& other) noexcept : data_(other.data()), shape_(other.shape()), strides_(other.strides()) {}
 
@@ -65,11 +69,12 @@ class heads_view {
   /// One head vector. Precondition, not checked: token < tokens(), head < heads().
   std::span<T> operator()(std::size_t token, std::size_t head) const noexcept { return {at(token, head), shape_.head_dim}; }
 
-  /// The first head of a token, null if there are no heads, and how far it is from one head to the next. As paged_heads has them.
+  /// The first head of a token, null if there are no heads, and the stride between its heads: the
+  /// interface shared with paged_heads.
   T* token(std::size_t token) const noexcept { return heads() == 0 ? nullptr : at(token, 0); }
   std::ptrdiff_t head_stride() const noexcept { return strides_.head; }
 
-  /// From its lowest byte to beyond its highest, whatever lies between.
+  /// From the lowest byte to one beyond the highest, gaps included.
   memory_range memory() const noexcept {
     if (tokens() == 0 || heads() == 0) return {};
     auto const corner = [&](std::ptrdiff_t sign) {
@@ -77,12 +82,13 @@ class heads_view {
         return (stride < 0) == (sign < 0) ? static_cast<std::ptrdiff_t>(steps - 1) * stride : 0;
       };
       auto const steps = towards(tokens(), strides_.token) + towards(heads(), strides_.head);
-      return reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(steps) * sizeof(T);  // of any address, real or not
+      return reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(steps) * sizeof(T);  // may lie outside the array
     };
     return {corner(-1), corner(1) + head_dim() * sizeof(T)};
   }
 
-  /// `count` tokens, heads, or numbers of every head, from `first` on. Throws if that reaches beyond this view.
+  /// `count` tokens, heads, or dims of every head, from `first` on. Throws if they reach beyond
+  /// this view.
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
     check_slice("tokens", first, count, shape_.tokens);
     return {unchecked{}, count == 0 || heads() == 0 ? data_ : at(first, 0), {count, shape_.heads, shape_.head_dim}, strides_};
@@ -128,19 +134,20 @@ class heads_view {
                     shape_.heads, " heads of stride ", strides_.head);
   }
 
-  // Two heads overlap if |a * token_stride + b * head_stride| < head_dim for some steps (a, b) != (0, 0) within the view.
-  void check_apart() const {
+  // Two heads overlap if |a * token_stride + b * head_stride| < head_dim for some steps (a, b) !=
+  // (0, 0) within the view.
+  void check_disjoint() const {
     auto const dim = shape_.head_dim, token = magnitude(strides_.token), head = magnitude(strides_.head);
-    bool apart = (shape_.tokens == 1 || token >= dim) && (shape_.heads == 1 || head >= dim);
+    bool disjoint = (shape_.tokens == 1 || token >= dim) && (shape_.heads == 1 || head >= dim);
     bool const nested =
         shape_.tokens == 1 || shape_.heads == 1 || token >= head * (shape_.heads - 1) + dim || head >= token * (shape_.tokens - 1) + dim;
-    // Strides that interleave without nesting: for each a, only the two b nearest to cancelling it can overlap.
-    for (std::size_t a = 1; apart && !nested && a < shape_.tokens; ++a) {
+    // If neither stride spans the other: for each a, only the two nearest b can overlap.
+    for (std::size_t a = 1; disjoint && !nested && a < shape_.tokens; ++a) {
       auto const b = a * token / head, rest = a * token % head;
       if (b >= shape_.heads) break;
-      apart = !(b < shape_.heads && rest < dim) && !(b + 1 < shape_.heads && head - rest < dim);
+      disjoint = !(b < shape_.heads && rest < dim) && !(b + 1 < shape_.heads && head - rest < dim);
     }
-    detail::require(apart, "heads_view: heads that are written to must not overlap, got head_dim ", dim, " with ", shape_.tokens,
+    detail::require(disjoint, "heads_view: heads that are written to must not overlap, got head_dim ", dim, " with ", shape_.tokens,
                     " tokens of stride ", strides_.token, " and ", shape_.heads, " heads of stride ", strides_.head);
   }
 
@@ -151,17 +158,18 @@ class heads_view {
 
 namespace detail {
 
-/// False if no number of a and b shares memory. Sees views that lie side by side in every token, as queries and keys in one buffer
-/// do, or side by side in every head; what else is entangled counts as sharing.
+/// False only if no element of a shares memory with one of b. Recognises views that are side by
+/// side in every token, as queries and keys in one buffer are, or side by side in every head. Other
+/// interleaved views count as overlapping.
 template <class S, class T>
 bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
   if (!overlap(a.memory(), b.memory())) return false;
-  // A stride that is never taken may be anything, and any period tells the truth of it.
+  // With one token or head its stride is unused; any period is then correct.
   auto const bytes = []<class U>(heads_view<U> const&, std::ptrdiff_t stride) {
     return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(stride) * sizeof(U));
   };
-  // Windows into memory that repeats with a period: x, of a, and y, of b.
-  auto const apart = [](std::ptrdiff_t period, memory_range x, memory_range y) {
+  // Whether the windows x and y, repeated with a period, stay disjoint.
+  auto const disjoint = [](std::ptrdiff_t period, memory_range x, memory_range y) {
     if (period <= 0) return false;
     auto const n = static_cast<std::uintptr_t>(period);
     auto const offset = (y.first % n + n - x.first % n) % n;
@@ -169,9 +177,9 @@ bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
   };
   auto const token = bytes(a, a.strides().token), head = bytes(a, a.strides().head);
   bool const same_token = token == bytes(b, b.strides().token), same_head = head == bytes(b, b.strides().head);
-  if (same_token && apart(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory())) return false;
+  if (same_token && disjoint(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory())) return false;
   auto const head_of = [](auto const& v) { return v.slice_tokens(0, 1).slice_heads(0, 1).memory(); };
-  return !(same_token && same_head && head > 0 && token % head == 0 && apart(head, head_of(a), head_of(b)));
+  return !(same_token && same_head && head > 0 && token % head == 0 && disjoint(head, head_of(a), head_of(b)));
 }
 bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
 

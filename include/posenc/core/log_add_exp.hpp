@@ -1,4 +1,4 @@
-// The logarithm of a sum of exponentials, of two.
+// ln(e^a + e^b).
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// The logarithm of nothing: by its bits, for -ffast-math knows none.
+/// -infinity, ln 0, from its bits: -ffast-math assumes that there is none.
 template <std::floating_point T>
 inline constexpr T negative_infinity = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
 
-/// By the bits as well: a comparison of numbers would be folded under -ffast-math.
+/// Compares bits: -ffast-math would fold a comparison of numbers.
 constexpr bool is_negative_infinity(float x) noexcept { return std::bit_cast<std::uint32_t>(x) == 0xff80'0000; }
 constexpr bool is_negative_infinity(double x) noexcept { return std::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000; }
 
-/// ln(e^a + e^b), either of which may be -infinity, and however far apart they are.
+/// ln(e^a + e^b). Either may be -infinity. No overflow, whatever their difference.
 inline double log_add_exp(double a, double b) noexcept {
   if (is_negative_infinity(a)) return b;
   if (is_negative_infinity(b)) return a;

@@ -1,4 +1,4 @@
-// a * b + c, rounded alike wherever it stands.
+// a * b + c, rounded the same way everywhere.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,9 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// One rounding where the CPU has it, as its vector registers do, else two. Written a * b + c, a compiler would choose between the two
-/// from place to place, and the bits of a result would depend on what is computed beside it.
+/// One rounding if the CPU has fused multiply-add, as its vector registers then do, else two. For a
+/// plain a * b + c the compiler would choose case by case, and the bits of a result would depend on
+/// the code around it.
 template <std::floating_point T>
 constexpr T multiply_add(T a, T b, T c) noexcept {
 #if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__ARM_FEATURE_FMA)

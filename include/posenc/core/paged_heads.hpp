@@ -1,4 +1,4 @@
-// Head vectors in a paged cache: one slot a token, in any order.
+// Head vectors in a paged cache: one slot per token, in any order.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,27 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// How many pages, tokens a page, heads a token, and numbers a head.
+/// Number of pages, tokens per page, heads per token, and dims per head.
 struct pages_shape {
   std::size_t pages = 0, page_tokens = 0, heads = 0, head_dim = 0;
 };
 
-/// From one page, token, or head, to the next: in elements.
+/// Distance from one page, token, or head to the next, in elements.
 struct pages_strides {
   std::ptrdiff_t page = 0, token = 0, head = 0;
 };
 
-/// The heads of as many tokens as there are slots; token t lives in slot slots[t] = page * page_tokens + token within the page.
-/// A negative slot is no slot: that token is passed over, as engines pad their batches. Slots may repeat; tokens are taken in order.
+/// The heads of as many tokens as there are slots. Token t is in slot slots[t] = page * page_tokens
+/// + token within the page. Tokens with a negative slot are skipped: engines pad their batches with
+/// them. Slots may repeat; tokens are processed in order.
 ///
-///     dense, or {.page = n * h * d, .token = h * d, .head = d}     pages of [tokens][heads][head_dim]     FlashInfer's NHD, vLLM's flash
-///     {.page = h * n * d, .token = d, .head = n * d}               pages of [heads][tokens][head_dim]     FlashInfer's HND
+///     dense, or {.page = n * h * d, .token = h * d, .head = d}
+///                   pages of [tokens][heads][head_dim]      FlashInfer's NHD, vLLM's flash
+///     {.page = h * n * d, .token = d, .head = n * d}
+///                   pages of [heads][tokens][head_dim]      FlashInfer's HND
 ///
-/// Owns nothing; the slots must live as long as it does. Throws std::invalid_argument where heads_view would, if pages overlap, or if a
-/// slot lies beyond the last page.
+/// A view: it owns nothing, and the slots must outlive it. Throws std::invalid_argument where
+/// heads_view would, if pages overlap, or if a slot is beyond the last page.
 template <storable T>
 class paged_heads {
  public:
@@ -48,7 +51,7 @@ class paged_heads {
     if (shape.pages > 1 && first != last) {
       auto const page = (last - first) / sizeof(T);
       detail::require(strides.page > 0 && static_cast<std::size_t>(strides.page) >= page,
-                      "paged_heads: pages must not overlap, got pages of ", page, " numbers every ", strides.page);
+                      "paged_heads: pages must not overlap, got pages of ", page, " elements with stride ", strides.page);
       auto const room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T) - page;
       detail::require(static_cast<std::size_t>(strides.page) <= room / (shape.pages - 1),
                       "paged_heads: the pages must fit into memory, got ", shape.pages, " of stride ", strides.page);
@@ -65,7 +68,8 @@ class paged_heads {
   std::size_t heads() const noexcept { return page_.heads(); }
   std::size_t head_dim() const noexcept { return page_.head_dim(); }
 
-  /// The first head of a token, null where it has no slot or there are no heads, and how far it is from one head to the next.
+  /// The first head of a token, null if it has no slot or there are no heads; and the stride
+  /// between its heads.
   T* token(std::size_t token) const noexcept {
     if (slots_[token] < 0 || heads() == 0) return nullptr;
     auto const slot = static_cast<std::size_t>(slots_[token]);
@@ -73,7 +77,7 @@ class paged_heads {
   }
   std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }
 
-  /// All pages, whatever lies between them.
+  /// All pages, gaps included.
   memory_range memory() const noexcept { return memory_; }
 
  private:

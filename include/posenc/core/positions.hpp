@@ -1,4 +1,4 @@
-// Where the tokens stand.
+// The positions of tokens.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One position a token, counted in tokens, in any order; gaps, repeats and negative positions are welcome.
+/// One position per token, counted in tokens, in any order; gaps, repeats and negative positions
+/// are allowed.
 using positions_view = std::span<std::int64_t const>;
 
 }  // namespace posenc

@@ -1,4 +1,5 @@
-// Bad input gets one clear error: what must hold, and what was given. As an exception; without exceptions, as the end of the program.
+// Errors: what must hold, and what was given. Thrown as std::invalid_argument; without exceptions,
+// they end the program.
 #pragma once
 
 #include <bit>
@@ -15,16 +16,18 @@
 #include "posenc/core/target.hpp"
 
 #if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))
-/// Where an error ends in a program without exceptions (-fno-exceptions); `sentence` is what std::invalid_argument would say. A program
-/// may define it, as [[noreturn]], to log or to end in its own way. Without a definition, and on systems that have no weak symbols (macOS,
-/// Windows), the sentence is printed on stderr and the program aborts. The linker looks for a definition in the program's own files; for
-/// one in a library, link with -Wl,-u,posenc_on_error.
+/// Called on an error in programs without exceptions (-fno-exceptions), with the text that
+/// std::invalid_argument would have. A program may define it, as [[noreturn]], to log the error or
+/// to exit in its own way. Without a definition, and on systems without weak symbols (macOS,
+/// Windows), the text goes to stderr and the program aborts. The linker looks for a definition in
+/// the program's own files; if it is in a library, link with -Wl,-u,posenc_on_error.
 extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 #endif
 
 namespace posenc::inline POSENC_TARGET {
 
-/// True unless x is infinite or NaN. Reads the bits, so that it holds under -ffast-math too, where std::isfinite does not.
+/// False if x is infinite or NaN. Tests the bits, so that it holds under -ffast-math, unlike
+/// std::isfinite.
 constexpr bool is_finite(double x) noexcept {
   constexpr auto exponent = std::uint64_t{0x7ff} << 52;
   return (std::bit_cast<std::uint64_t>(x) & exponent) != exponent;
@@ -45,7 +48,8 @@ inline std::string shown(double number) {
   return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
 }
 
-/// While it lives, errors of this thread that name none of the places where they may be (a file, an object in it) begin with this one.
+/// While it lives, errors of this thread are prefixed with `where` (a file, an object in it),
+/// unless they name it or an enclosing context themselves.
 class error_context {
  public:
   explicit error_context(std::string where) : where_(std::move(where)), outer_(innermost) { innermost = this; }
@@ -83,7 +87,8 @@ template <class... Parts>
   raise("posenc: " + error_context::placed((std::string() + ... + shown(parts))));
 }
 
-/// Throws std::invalid_argument with the parts joined, numbers in their shortest exact form, unless `holds`.
+/// Unless `holds`, throws std::invalid_argument with the parts joined; numbers in their shortest
+/// exact form.
 template <class... Parts>
 [[gnu::always_inline]] constexpr void require(bool holds, Parts const&... parts) {
   if (!holds) [[unlikely]]

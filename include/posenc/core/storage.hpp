@@ -1,4 +1,4 @@
-// Which number format a type stores, so that an engine's own 16-bit types are welcome.
+// Storage types: float, double, half, bfloat16, and an engine's own 16-bit types.
 #pragma once
 
 #include <bit>
@@ -12,14 +12,15 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The base of a storage_format: "T stores numbers bit by bit as Format does".
+/// Base of a storage_format: the type has the bits of Format.
 template <class Format>
 struct stored_as {
   using type = Format;
 };
 
-/// The format of T: float, double, half or bfloat16. Types whose std::numeric_limits tell (Eigen::half, Eigen::bfloat16,
-/// std::float16_t ...) are known already; any other trivially copyable type of the same size takes one line:
+/// The format of T: float, double, half or bfloat16. Types described by std::numeric_limits
+/// (Eigen::half, Eigen::bfloat16, std::float16_t ...) are recognised. Any other trivially copyable
+/// type of the same size takes one line:
 ///
 ///     template <> struct posenc::storage_format<my_bf16> : posenc::stored_as<posenc::bfloat16> {};
 template <class T>
@@ -54,11 +55,11 @@ concept storable = std::is_trivially_copyable_v<T> && requires { typename storag
 
 // clang-format on
 
-/// And of one that is written to.
+/// T can be an element of a heads_view that is written.
 template <class T>
 concept writable = storable<T> && !std::is_const_v<T>;
 
-/// What arithmetic on T is done in: double for double, float for all others.
+/// The type of arithmetic on T: double for double, float for all others.
 template <storable T>
 using arithmetic_t = std::conditional_t<std::same_as<storage_format_t<T>, double>, double, float>;
 

@@ -1,4 +1,4 @@
-// The inline namespace of the library, named by the target that a file is compiled for.
+// The inline namespace of the library, named after the target that a file is compiled for.
 #pragma once
 
 #if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
@@ -7,30 +7,38 @@
 
 #include <xsimd/config/xsimd_config.hpp>  // macros only
 
-/// POSENC_TARGET, as in posenc::x86_64_v3_xsimd8_1::rotate: the instruction set that the compiler was told (-march, -m...), xsimd's
-/// version and architecture, -ffast-math, exceptions off. The namespace is inline: users write posenc::rotate.
+/// POSENC_TARGET names the target of a file: the instruction set that the compiler was told
+/// (-march, -m...), xsimd's version and architecture, -ffast-math, and whether exceptions are off.
+/// It is part of every mangled name, as in posenc::x86_64_v3_xsimd8_1::rotate. The namespace is
+/// inline: users write posenc::rotate.
 ///
-/// Why: the linker keeps one copy of every inline function of one name. A program of files for several instruction sets would run the
-/// copy of one set on a CPU of another, and die of an illegal instruction. With one name a target, files of any targets can be linked
-/// into one program. What this asks of the program:
+/// Why: the linker keeps one copy of all inline functions of the same name. A program with files
+/// for several instruction sets would run one set's copy on another CPU and die of an illegal
+/// instruction. With one name per target, files of any targets can be linked together. A program
+/// that does so must follow these rules:
 ///
-/// - Pass pointers and numbers between files of different targets. A function that takes a value of posenc has another name in each
-///   target; but a struct of your own that holds one has one name for all, so use it in files of one target.
-/// - Compile with -O2 or more. Functions of the standard library have one name for all targets; optimised less, or for size, some are
-///   not inlined and hold instructions of their target.
-/// - Attention calls Eigen, and the readers of model files nlohmann-json, whose functions have one name for all targets too. Compile the
-///   readers for one target. Put the attention of each target into a shared library that exports nothing else than your own functions:
-///   link it with a version script of `{ global: your_*; local: *; };`.
-/// - Give all files of one target the same XSIMD_DEFAULT_ARCH, for a macro cannot tell xsimd::avx2 from xsimd::sse2.
-/// - Include headers instead of declaring classes of posenc; or declare them in `namespace posenc::inline POSENC_TARGET`.
+/// - Between files of different targets, pass only pointers and numbers. A function that takes a
+/// posenc value has a different name in each target; but a struct of your own that contains one has
+/// the same name in all, so use it only in files of one target.
+/// - Compile with -O2 or more. Functions of the standard library have one name for all targets;
+/// with less optimisation, or for size, some are not inlined and contain instructions of their
+/// target.
+/// - Attention calls Eigen, and the readers of model files call nlohmann-json; their functions have
+/// one name for all targets, too. Compile the readers for one target only. Put the attention of
+/// each target into a shared library that exports only your own functions: link it with the version
+/// script `{ global: your_*; local: *; };`.
+/// - Give all files of one target the same XSIMD_DEFAULT_ARCH: a macro cannot tell xsimd::avx2 from
+/// xsimd::sse2.
+/// - Include headers instead of declaring posenc's classes; or declare them in `namespace
+/// posenc::inline POSENC_TARGET`.
 #define POSENC_TARGET POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS, , , , )
 
 #define POSENC_JOIN(...) POSENC_JOIN_EXPANDED(__VA_ARGS__)
 #define POSENC_JOIN_EXPANDED(a, b, c, d, e, f, g, h) a##b##c##d##e##f##g##h
 
-// `word` if `macro` is 1, as the compiler's own are, else nothing.
-#define POSENC_IF(macro, word) POSENC_IF_VALUE(macro, word)
-#define POSENC_IF_VALUE(value, word) POSENC_SECOND(POSENC_IS_##value word, , )
+// `name` if the predefined `macro` is 1, else nothing.
+#define POSENC_IF(macro, name) POSENC_IF_VALUE(macro, name)
+#define POSENC_IF_VALUE(value, name) POSENC_SECOND(POSENC_IS_##value name, , )
 #define POSENC_IS_1 ~,
 #define POSENC_IS_1000000 ~,  // version 1 of an extension of RISC-V
 #define POSENC_SECOND(...) POSENC_SECOND_EXPANDED(__VA_ARGS__)
@@ -43,7 +51,7 @@
 #define POSENC_TARGET_BASE POSENC_JOIN(x86_32, POSENC_IF(__SSE__, _sse), POSENC_IF(__SSE2__, _sse2), POSENC_IF(__SSE2_MATH__, _math), , , , )
 #endif
 
-#if defined(POSENC_TARGET_BASE)  // a level of x86-64, and what goes beyond it
+#if defined(POSENC_TARGET_BASE)  // a level of x86-64, and extensions beyond it
 #define POSENC_TARGET_V2 \
   POSENC_JOIN(POSENC_IF(__SSE3__, _sse3), POSENC_IF(__SSSE3__, _ssse3), POSENC_IF(__SSE4_1__, _sse41), POSENC_IF(__SSE4_2__, _sse42), \
               POSENC_IF(__POPCNT__, _popcnt), , , )

@@ -1,4 +1,4 @@
-// Numbers of two doubles: what rounding to the first one loses, the second keeps.
+// Numbers of two doubles: the second is the rounding error of the first.
 #pragma once
 
 #include <cmath>
@@ -7,14 +7,16 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// high + low, high being the double nearest to the sum: 106 binary places. Operations are within a few 2^-104 of their result, and hold
-/// under -ffast-math. For what is made once a model: each costs some tens of nanoseconds.
+/// high + low, where high is the double nearest to the sum: 106 binary places. The relative error
+/// of operations is a few 2^-104, under -ffast-math too. For values made once per model: an
+/// operation costs some tens of nanoseconds.
 struct two_doubles {
   double high, low;
   two_doubles(double x, double rest = 0) noexcept : high(x), low(rest) {}
 };
 
-/// Rounded to a double and read again: -ffast-math would sum in another order, and x87 keeps more places.
+/// Rounds x to double. Without it, -ffast-math would reorder sums, and x87 would keep more than
+/// double precision.
 inline double stored(double x) noexcept {
   double const volatile number = x;
   return number;
@@ -26,7 +28,7 @@ inline two_doubles exact_sum(double a, double b) noexcept {
   return {sum, stored(stored(a - of_a) + stored(b - of_b))};
 }
 
-/// a b, exactly.
+/// a * b, exactly.
 inline two_doubles exact_product(double a, double b) noexcept {
   auto const product = stored(a * b);
   return {product, std::fma(a, b, -product)};
@@ -53,14 +55,15 @@ inline two_doubles two_pi() noexcept { return {6.283185307179586, 2.449293598294
 
 inline two_doubles ln2() noexcept { return {0.6931471805599453, 2.3190468138462996e-17}; }
 
-/// n ln 2 + r = x, then e^r from e^(r / 2^8), 1 apart so that it costs no places: within 2^-102 + |x| 2^-105 of itself, or 2^-1073. 0 below
-/// x = -746, and e^709 above 709: larger ones are hardly doubles.
+/// e^x: x = n ln 2 + r; e^(r / 2^8) - 1 by its Taylor series, so that no precision is lost near 1;
+/// then eight squarings. Relative error 2^-102 + |x| 2^-105, absolute error 2^-1073. 0 below x =
+/// -746, and e^709 above 709, near the largest double.
 inline two_doubles exp(two_doubles const& x) noexcept {
   if (x.high < -746) return 0;
   if (x.high > 709) return exp(709);
   auto const n = std::round(x.high / ln2().high);
   auto const r = (x - ln2() * n) * 0x1p-8;
-  double tail = 1;  // of terms below 2^-56
+  double tail = 1;  // the terms below 2^-56
   for (int k = 10; k > 6; --k) tail = r.high * tail / k + 1;
   two_doubles series = tail;
   for (int k = 6; k > 1; --k) series = r * series / k + 1;
@@ -70,8 +73,8 @@ inline two_doubles exp(two_doubles const& x) noexcept {
   return {std::ldexp(e.high, static_cast<int>(n)), std::ldexp(e.low, static_cast<int>(n))};
 }
 
-/// Of x > 0: n ln 2 and the logarithm of x / 2^n, which is near 1, by a double's and a step of Newton's: within 2^-102 of what is larger,
-/// itself or 1.
+/// ln x for x > 0: x = 2^n m with m near 1; ln m by std::log and one Newton step. Error 2^-102
+/// max(1, |ln x|).
 inline two_doubles log(two_doubles const& x) noexcept {
   int n = 0;
   if (std::frexp(x.high, &n) < 0.7) --n;  // so that the logarithm of 1 is 0
@@ -80,7 +83,7 @@ inline two_doubles log(two_doubles const& x) noexcept {
   return ln2() * n + (near + (rest - rest * rest * 0.5));
 }
 
-/// Of x > 0, within (1 + |ln of it|) 2^-101 of itself.
+/// x^y for x > 0, relative error (1 + |y ln x|) 2^-101.
 inline two_doubles pow(two_doubles const& x, two_doubles const& y) noexcept { return exp(y * log(x)); }
 
 }  // namespace posenc::detail

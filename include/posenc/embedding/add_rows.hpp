@@ -1,4 +1,4 @@
-// Adds one vector a token to embeddings.
+// Adds one vector per token to embeddings.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,25 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Throws std::invalid_argument unless x has `dim` numbers a head and one position a token.
+/// Throws std::invalid_argument unless the heads of x have `dim` dims and there is one position per
+/// token.
 template <class T>
 void require_embeddings(char const* what, heads_view<T> const& x, std::size_t dim, positions_view positions) {
   require(x.head_dim() == dim, what, ": embeddings must have ", dim, " numbers, got ", x.head_dim());
-  require(x.tokens() == positions.size(), what, ": there must be one position a token, got ", positions.size(), " positions for ",
+  require(x.tokens() == positions.size(), what, ": there must be one position per token, got ", positions.size(), " positions for ",
           x.tokens(), " tokens");
 }
 
-/// x[token][head] += row for every head, the row being what write(token, row) makes of it in the arithmetic of T.
+/// x[token][head] += the vector that write(token, vector) writes, for every head, in the arithmetic
+/// of T.
 template <class T>
 void add_rows(heads_view<T> const& x, auto const& write) {
-  std::vector<arithmetic_t<T>> row(x.head_dim());
+  std::vector<arithmetic_t<T>> vector(x.head_dim());
   for (std::size_t token = 0; token < x.tokens(); ++token) {
-    write(token, std::span(row));
+    write(token, std::span(vector));
     for (std::size_t head = 0; head < x.heads(); ++head) {
       auto const numbers = x(token, head);
-      for (std::size_t i = 0; i < row.size(); ++i) store(numbers[i], load(numbers[i]) + row[i]);
+      for (std::size_t i = 0; i < vector.size(); ++i) store(numbers[i], load(numbers[i]) + vector[i]);
     }
   }
 }

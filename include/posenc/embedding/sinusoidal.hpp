@@ -18,26 +18,32 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Where the field's sinusoidal embeddings differ beyond their frequencies and the order of their pairs.
+/// How published sinusoidal embeddings differ, apart from frequencies and order of pairs.
 struct sinusoidal_form {
   std::int64_t start = 0;                   ///< position of the first token, added to every position (CTranslate2: 1)
-  bool cosine_first = false;                ///< cosines stand where sines would, and the other way round
-  double scale = 1;                         ///< on every number (x-transformers: learned, dim^(-1/2) at first)
-  std::size_t zeros = 0;                    ///< behind the pairs: 1 where a dim is odd
-  std::optional<std::int64_t> silent = {};  ///< a position, as given, whose p_t is 0 (fairseq's padding_idx)
+  bool cosine_first = false;                ///< swap sines and cosines
+  double scale = 1;                         ///< of the vector (x-transformers: learned, initially dim^(-1/2))
+  std::size_t zeros = 0;                    ///< after the pairs: 1 if dim is odd
+  std::optional<std::int64_t> silent = {};  ///< the position whose p_t is 0 (fairseq's padding_idx)
 };
 
-/// p_t holds sin(t f_i) and cos(t f_i) of every frequency f_i; <p_t, p_s> depends on t - s alone. [Vaswani 2017, 3.5]
+/// p_t holds sin(t f_i) and cos(t f_i) for every frequency f_i; <p_t, p_s> depends on t - s alone.
+/// [Vaswani 2017, 3.5]
 ///
-///     sinusoidal<interleaved>(geometric(dim, 1e4))                          sin cos sin cos ...   "Attention is all you need"
-///     sinusoidal<halves>(geometric(dim, 1e4))                               sin sin .. cos cos    concatenated: RoFormer, XLM
-///     sinusoidal<halves>(geometric_inclusive(dim, 1e4))                     sin sin .. cos cos    tensor2tensor, Whisper
-///     sinusoidal<halves>(geometric(dim, 1e4), {.cosine_first = true})       cos cos .. sin sin    ggml's and Stable Diffusion's timesteps
+///     sinusoidal<interleaved>(geometric(dim, 1e4))          sin cos sin cos ...
+///         "Attention is all you need"
+///     sinusoidal<halves>(geometric(dim, 1e4))               sin sin .. cos cos
+///         RoFormer, XLM
+///     sinusoidal<halves>(geometric_inclusive(dim, 1e4))     sin sin .. cos cos
+///         tensor2tensor, Whisper
+///     sinusoidal<halves>(geometric(dim, 1e4), {.cosine_first = true})   cos cos .. sin sin
+///         timesteps of ggml and Stable Diffusion
 ///
 /// sinusoidal_forms.hpp has fairseq's and others by name, timestep.hpp those of diffusion models.
-/// Accuracy: double 3e-16, float 3e-8, times the scale, before the rounding of the sum; the part of the angle that a fraction of a position
-/// makes is right to 2^-51 of itself.
-/// Throws std::invalid_argument unless the attention factor is 1, the scale finite, and zeros at most 2^24.
+/// Accuracy: double 3e-16, float 3e-8, times the scale, before the sum is rounded. For fractional
+/// positions, the angle of the fraction has a relative error of 2^-51.
+/// Throws std::invalid_argument unless the attention factor is 1, the scale is finite, and zeros is
+/// at most 2^24.
 template <pair_layout Layout = interleaved>
 class sinusoidal {
  public:
@@ -52,32 +58,34 @@ class sinusoidal {
 
   std::size_t dim() const noexcept { return 2 * steps_.size() + form_.zeros; }
 
-  /// p_t itself, into `row` of dim() numbers. Throws std::invalid_argument if it has another size.
+  /// Writes p_t to `vector`. Throws std::invalid_argument unless it has dim() numbers.
   template <class T>
-  void write(std::int64_t position, std::span<T> row) const {
-    require_size(row.size());
-    if (position == form_.silent) return fill(row, 0);
-    write_pairs(row, [whole = from_start(position)](phase_step const& step) { return step.at(whole); });
+  void write(std::int64_t position, std::span<T> vector) const {
+    require_size(vector.size());
+    if (position == form_.silent) return fill(vector, 0);
+    write_pairs(vector, [whole = from_start(position)](phase_step const& step) { return step.at(whole); });
   }
 
-  /// The same at a fraction of a position, counted from `start` too; none is silent.
-  /// Throws std::invalid_argument if `row` has another size, and unless the position is finite and within [-2^63, 2^63).
+  /// The same at a fractional position, counted from `start` too; `silent` does not apply.
+  /// Throws std::invalid_argument unless `vector` has dim() numbers and the position is finite and
+  /// within [-2^63, 2^63).
   template <std::floating_point P, class T>
-  void write(P position, std::span<T> row) const {
+  void write(P position, std::span<T> vector) const {
     auto const t = static_cast<double>(position);
-    require_size(row.size());
+    require_size(vector.size());
     detail::require(is_finite(t) && t >= -0x1p63 && t < 0x1p63, "sinusoidal: a position must be finite and within [-2^63, 2^63), got ", t);
     auto const below = std::floor(t), fraction = t - below;
     auto const whole = from_start(static_cast<std::int64_t>(below));
-    write_pairs(row, [=](phase_step const& step) { return step.at(whole) + step.at(fraction); });
+    write_pairs(vector, [=](phase_step const& step) { return step.at(whole) + step.at(fraction); });
   }
 
-  /// Site 1: x[t] += p_t. x: [tokens][1][dim]; several heads get the same p_t each.
-  /// Throws std::invalid_argument, before anything is changed, unless x has dim() numbers a head and one position a token.
+  /// Site 1: x[t] += p_t. x: [tokens][1][dim]; with several heads, each gets the same p_t.
+  /// Throws std::invalid_argument, before anything is changed, unless x has heads of dim() and one
+  /// position per token.
   template <class T>
   void embed(heads_view<T> const& x, positions_view positions) const {
     detail::require_embeddings("sinusoidal", x, dim(), positions);
-    detail::add_rows(x, [&](std::size_t token, auto row) { write(positions[token], row); });
+    detail::add_rows(x, [&](std::size_t token, auto vector) { write(positions[token], vector); });
   }
 
  private:
@@ -86,7 +94,7 @@ class sinusoidal {
   }
 
   void require_size(std::size_t size) const {
-    detail::require(size == dim(), "sinusoidal: a row must have ", dim(), " numbers, got ", size);
+    detail::require(size == dim(), "sinusoidal: a vector must have ", dim(), " numbers, got ", size);
   }
 
   template <class T>
@@ -95,15 +103,15 @@ class sinusoidal {
   }
 
   template <class T>
-  void write_pairs(std::span<T> row, auto&& phase_of) const noexcept {
+  void write_pairs(std::span<T> vector, auto&& phase_of) const noexcept {
     auto const pairs = steps_.size();
     for (std::size_t i = 0; i < pairs; ++i) {
       auto const values = cos_sin(phase_of(steps_[i]));
       auto const first = form_.cosine_first ? values.cos : values.sin, second = form_.cosine_first ? values.sin : values.cos;
-      store(row[Layout::x_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * first));
-      store(row[Layout::y_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * second));
+      store(vector[Layout::x_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * first));
+      store(vector[Layout::y_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * second));
     }
-    fill(row.subspan(2 * pairs), 0);
+    fill(vector.subspan(2 * pairs), 0);
   }
 
   std::vector<phase_step> steps_;

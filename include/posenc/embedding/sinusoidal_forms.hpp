@@ -1,4 +1,4 @@
-// Sinusoidal embeddings as libraries have them, by name.
+// Sinusoidal embeddings of well-known libraries, by name.
 #pragma once
 
 #include <cmath>
@@ -12,31 +12,34 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// tensor2tensor, get_timing_signal_1d: sines, then cosines, a zero where dim is odd, over min_timescale (max / min)^(-j / (h - 1)), where
-/// h = floor(dim / 2), min and max the time scales, whose quotient is rounded to double, and a single frequency is min_timescale.
-/// Throws std::invalid_argument unless dim is 2 or more and the time scales are finite and positive.
+/// tensor2tensor, get_timing_signal_1d: sines, then cosines, then a zero if dim is odd, of
+/// frequencies min (max / min)^(-j / (h - 1)), where h = floor(dim / 2), and min and max are the
+/// timescales. Their quotient is rounded to double. A single frequency is min_timescale.
+/// Throws std::invalid_argument unless dim is at least 2 and the timescales are finite and
+/// positive.
 inline sinusoidal<halves> tensor2tensor_sinusoidal(std::size_t dim, double min_timescale = 1, double max_timescale = 1e4,
                                                    std::int64_t start_index = 0) {
   detail::require(dim >= 2, "tensor2tensor_sinusoidal: dim must be at least 2, got ", dim);
   for (auto const scale : {min_timescale, max_timescale}) {
-    detail::require(is_finite(scale) && scale > 0, "tensor2tensor_sinusoidal: time scales must be finite and positive, got ", scale);
+    detail::require(is_finite(scale) && scale > 0, "tensor2tensor_sinusoidal: timescales must be finite and positive, got ", scale);
   }
   auto const from_one = geometric_inclusive(dim - dim % 2, max_timescale / min_timescale);
   auto const f = detail::changed(from_one, [=](std::size_t, auto const& inv_freq) { return min_timescale * inv_freq; });
   return {f, {.start = start_index, .zeros = dim % 2}};
 }
 
-/// fairseq, M2M100, Speech2Text: sines, then cosines, a zero where dim is odd, over 10000^(-j / (h - 1)), h = floor(dim / 2); p_t = 0 for
-/// padding, whose position is padding_idx. Positions are fairseq's, which fairseq_positions makes: padding_idx + 1 for the first token.
-/// [SinusoidalPositionalEmbedding] A single frequency is 1, where fairseq divides by zero.
-/// Throws std::invalid_argument unless dim is 2 or more.
+/// fairseq, M2M100, Speech2Text: sines, then cosines, then a zero if dim is odd, of frequencies
+/// 10000^(-j / (h - 1)), h = floor(dim / 2). p_t = 0 for padding, whose position is padding_idx.
+/// Positions are fairseq's, made by fairseq_positions: padding_idx + 1 for the first token.
+/// [SinusoidalPositionalEmbedding] A single frequency is 1; fairseq divides by zero there.
+/// Throws std::invalid_argument unless dim is at least 2.
 inline sinusoidal<halves> fairseq_sinusoidal(std::size_t dim, std::int64_t padding_idx) {
   detail::require(dim >= 2, "fairseq_sinusoidal: dim must be at least 2, got ", dim);
   return {geometric_inclusive(dim - dim % 2, 1e4), {.zeros = dim % 2, .silent = padding_idx}};
 }
 
-/// The positions of a sequence of token ids: padding_idx for those that are padding_idx, the others counted from padding_idx + 1 on,
-/// wherever padding stands. [fairseq, make_positions]
+/// The positions of a sequence of token ids: padding_idx for padding tokens, wherever they are;
+/// padding_idx + 1, + 2 ... for the others. [fairseq, make_positions]
 inline std::vector<std::int64_t> fairseq_positions(positions_view token_ids, std::int64_t padding_idx) {
   std::vector<std::int64_t> positions;
   positions.reserve(token_ids.size());
@@ -45,13 +48,15 @@ inline std::vector<std::int64_t> fairseq_positions(positions_view token_ids, std
   return positions;
 }
 
-/// x-transformers, ScaledSinusoidalEmbedding: scale times sines, then cosines, over base^(-2j / dim). The scale is learned.
-/// Throws std::invalid_argument unless dim is even and positive, base finite and positive, and scale finite.
+/// x-transformers, ScaledSinusoidalEmbedding: scale times sines, then cosines, of frequencies
+/// base^(-2j / dim). The scale is learned.
+/// Throws std::invalid_argument unless dim is even and positive, base is finite and positive, and
+/// scale is finite.
 inline sinusoidal<halves> scaled_sinusoidal(std::size_t dim, double scale, double base = 1e4) {
   return {detail::geometric_series("scaled_sinusoidal", dim, base, static_cast<double>(dim) / 2), {.scale = scale}};
 }
 
-/// The same with the scale that learning begins with, dim^(-1/2).
+/// The same with the initial scale of the training, dim^(-1/2).
 inline sinusoidal<halves> scaled_sinusoidal(std::size_t dim) {
   return scaled_sinusoidal(dim, 1 / std::sqrt(static_cast<double>(dim == 0 ? 1 : dim)));
 }

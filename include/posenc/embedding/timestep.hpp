@@ -9,23 +9,27 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The options of diffusers' get_timestep_embedding, under its names and with its defaults.
+/// The options of diffusers' get_timestep_embedding, with its names and defaults.
 struct timestep_form {
-  double scale = 1;  ///< on angles, before sine and cosine: 1000 where times run from 0 to 1
+  double scale = 1;  ///< of angles; 1000 if times run from 0 to 1
   double max_period = 1e4;
-  double downscale_freq_shift = 1;  ///< Stable Diffusion and most later models have 0
-  bool flip_sin_to_cos = false;     ///< cosines, then sines; Stable Diffusion and most later models have it
+  double downscale_freq_shift = 1;  ///< 0 in Stable Diffusion and most later models
+  bool flip_sin_to_cos = false;     ///< cosines first; true in Stable Diffusion and most later models
 };
 
-/// sin(scale t f_j), then cos(scale t f_j), f_j = max_period^(-j / (h - shift)), h = floor(dim / 2); a zero where dim is odd.
-/// [diffusers, embeddings.py, get_timestep_embedding]
+/// sin(scale t f_j), then cos(scale t f_j), then a zero if dim is odd; f_j = max_period^(-j / (h -
+/// shift)), h = floor(dim / 2), shift = downscale_freq_shift. [diffusers, embeddings.py,
+/// get_timestep_embedding]
 ///
-///     std::vector<float> row(320);
-///     timestep(320, {.downscale_freq_shift = 0, .flip_sin_to_cos = true}).write(981.5, std::span(row));
+///     std::vector<float> vector(320);
+///     timestep(320, {.downscale_freq_shift = 0, .flip_sin_to_cos = true})
+///         .write(981.5, std::span(vector));
 ///
-/// Exact at any t, where the float angles of others are off by 6e-8 of themselves or more. A single frequency is `scale`, whatever the
-/// shift. Throws std::invalid_argument unless dim is 2 or more, scale and max_period are finite and positive, and the shift is finite and
-/// below h (for h = 1, diffusers' default of 1 divides by zero: taken as 0).
+/// Exact at any t; angles formed in float have a relative error of 6e-8 or more. A single frequency
+/// is `scale`, whatever the shift.
+/// Throws std::invalid_argument unless dim is at least 2, scale and max_period are finite and
+/// positive, and the shift is finite and below h. (For h = 1, diffusers' default shift of 1 divides
+/// by zero; it counts as 0 here.)
 inline sinusoidal<halves> timestep(std::size_t dim, timestep_form const& form = {}) {
   detail::require(dim >= 2, "timestep: dim must be at least 2, got ", dim);
   detail::require(is_finite(form.scale) && form.scale > 0, "timestep: scale must be finite and positive, got ", form.scale);
@@ -40,8 +44,9 @@ inline sinusoidal<halves> timestep(std::size_t dim, timestep_form const& form = 
   return {f, {.cosine_first = form.flip_sin_to_cos, .zeros = dim % 2}};
 }
 
-/// cos(t f_j), then sin(t f_j), f_j = max_period^(-j / h); a zero where dim is odd. [ggml, ggml_timestep_embedding]
-/// Throws std::invalid_argument unless dim is 2 or more and max_period finite and positive.
+/// cos(t f_j), then sin(t f_j), then a zero if dim is odd; f_j = max_period^(-j / h). [ggml,
+/// ggml_timestep_embedding]
+/// Throws std::invalid_argument unless dim is at least 2 and max_period is finite and positive.
 inline sinusoidal<halves> ggml_timestep(std::size_t dim, double max_period = 1e4) {
   return timestep(dim, {.max_period = max_period, .downscale_freq_shift = 0, .flip_sin_to_cos = true});
 }

@@ -1,4 +1,4 @@
-// Frequencies of several axes side by side: images, videos.
+// Frequencies of several axes side by side, for images and videos.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,26 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The frequencies of each axis from its own start: geometric(dims[0], base), then geometric(dims[1], base) ...
+/// The frequencies of one axis after another, each series from its start: geometric(dims[0], base),
+/// then geometric(dims[1], base) ...
 ///
-///     dims 16, 56, 56       Flux, interleaved: an index of the image, rows, columns
-///     dims d/2, d/2         Qwen2-VL's vision model, ggml's GGML_ROPE_TYPE_VISION: rows, columns, in halves of a whole head of d
+///     dims 16, 56, 56     Flux, interleaved: index of the image, row, column
+///     dims d/2, d/2       Qwen2-VL's vision model, ggml's GGML_ROPE_TYPE_VISION: row, column;
+///                         halves of a whole head of d
 ///
-/// Which axis a pair turns by is said by axial_axes(dims), and the rows are made by axis_rows. Interleaved layouts, and halves of the
-/// whole block of the sum of dims. Not M-RoPE, where frequencies fall from the first pair to the last across all axes.
+/// axial_axes(dims) assigns pairs to axes; axis_rows makes the rows. For interleaved layouts, and
+/// for halves of the whole block, whose size is the sum of dims. Not for M-RoPE, where one series
+/// of frequencies runs across all axes.
 ///
-/// A model whose pairs are halves *inside* each axis's own block is rotated block by block, by 1-D rows of each axis. Gemma 4's vision
-/// model is, with base 100, and Allegro, with three blocks:
+/// A model whose halves lie *inside* each axis's block is rotated block by block, with 1-D rows per
+/// axis. Examples: Gemma 4's vision model, with base 100, and Allegro, with three blocks:
 ///
 ///     rotate<halves>(q, cos_sin_rows(geometric(head_dim / 2, 100), x), rotary_block::from(0));
-///     rotate<halves>(q, cos_sin_rows(geometric(head_dim / 2, 100), y), rotary_block::from(head_dim / 2));
+///     rotate<halves>(q, cos_sin_rows(geometric(head_dim / 2, 100), y),
+///                    rotary_block::from(head_dim / 2));
 ///
-/// Throws std::invalid_argument unless there is an axis, all dims are even, positive and at most 2^24, and base is finite and positive.
+/// Throws std::invalid_argument unless there is at least one axis, all dims are even, positive and
+/// at most 2^24, and base is finite and positive.
 inline frequencies axial(std::span<std::size_t const> dims, double base) {
   detail::require(!dims.empty(), "axial: there must be at least one axis, got none");
   detail::require(is_finite(base) && base > 0, "axial: base must be finite and positive, got ", base);
@@ -51,22 +56,25 @@ inline std::size_t axial_head_dim(char const* model, std::size_t head_dim, std::
 
 }  // namespace detail
 
-/// The dims of time, height and width in CogVideoX: 1/4, 3/8, 3/8 of a head, interleaved. [diffusers, cogvideox_transformer_3d.py]
+/// CogVideoX: 1/4 of the head for time, 3/8 for height, 3/8 for width; interleaved. [diffusers,
+/// cogvideox_transformer_3d.py]
 /// Throws std::invalid_argument unless head_dim is a positive multiple of 16.
 inline std::vector<std::size_t> cogvideox_dims(std::size_t head_dim) {
   auto const unit = detail::axial_head_dim("cogvideox_dims", head_dim, 16) / 8;
   return {2 * unit, 3 * unit, 3 * unit};
 }
 
-/// Wan: 2 floor(head_dim / 6) for height and for width, the rest for time, interleaved. [diffusers, transformer_wan.py] {44, 42, 42} of
-/// 128. Throws std::invalid_argument unless head_dim is even and at least 6.
+/// Wan: 2 floor(head_dim / 6) dims each for height and width, the rest for time; interleaved. 128
+/// gives {44, 42, 42}. [diffusers, transformer_wan.py]
+/// Throws std::invalid_argument unless head_dim is even and at least 6.
 inline std::vector<std::size_t> wan_dims(std::size_t head_dim) {
   auto const side = detail::axial_head_dim("wan_dims", head_dim, 2) / 6 * 2;
   detail::require(side > 0, "wan_dims: head_dim must be at least 6, got ", head_dim);
   return {head_dim - 2 * side, side, side};
 }
 
-/// Allegro: a third each, halves inside each axis's block. [diffusers, apply_rotary_emb_allegro]
+/// Allegro: a third of the head per axis, halves inside each axis's block. [diffusers,
+/// apply_rotary_emb_allegro]
 /// Throws std::invalid_argument unless head_dim is a positive multiple of 6.
 inline std::vector<std::size_t> allegro_dims(std::size_t head_dim) {
   return std::vector<std::size_t>(3, detail::axial_head_dim("allegro_dims", head_dim, 6) / 3);

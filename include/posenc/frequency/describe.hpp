@@ -1,4 +1,4 @@
-// What frequencies mean in tokens and turns, pair by pair.
+// Wavelengths, turns within a context and last angles, per pair.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,17 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One pair within a context of so many tokens.
+/// One pair within a context of a given number of tokens.
 struct pair_description {
   std::size_t pair;
   double inv_freq;    ///< radians per position
-  double wavelength;  ///< 2 pi / inv_freq, in tokens; infinite where the pair stands still
+  double wavelength;  ///< 2 pi / inv_freq, in tokens; infinite for frequency 0
   double turns;       ///< inv_freq * context / 2 pi
-  double last_angle;  ///< inv_freq * (context - 1): at the last position, in radians, whole turns included
+  double last_angle;  ///< inv_freq * (context - 1), the angle at the last position, in radians
 };
 
-/// Of all pairs. `describe(f, context)` is for programs, `os << describe(f, context)` for people: one line a pair.
+/// All pairs. Programs read describe(f, context); for people, `os << describe(f, context)` prints
+/// one line per pair.
 struct frequencies_description {
   std::size_t context;
   double attention_factor;
@@ -43,7 +44,8 @@ inline frequencies_description describe(frequencies const& f, std::size_t contex
   return result;
 }
 
-/// pair, radians per position, wavelength in tokens, turns within the context, angle at its last position.
+/// Columns: pair, radians per position, wavelength in tokens, turns within the context, angle at
+/// the last position.
 inline std::ostream& operator<<(std::ostream& os, frequencies_description const& d) {
   std::ostringstream text;  // keeps the stream's own format
   text << std::left << std::setw(6) << "pair" << std::right << std::setw(14) << "rad/position" << std::setw(16) << "wavelength"

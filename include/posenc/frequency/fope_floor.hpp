@@ -1,4 +1,4 @@
-// FoPE's floor: a pair that never completes a turn in training stands still.
+// FoPE's floor: a pair that never completes a turn in training gets frequency 0.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// 0 for each inv_freq below 2 pi / trained_length, in tokens. [Hua 2024, 4.2] The other half of FoPE, a learned Fourier series for each
-/// pair, is not of this library.
+/// 0 for each inv_freq below 2 pi / trained_length, the length in tokens. [Hua 2024, 4.2] FoPE's
+/// other half, a learned Fourier series per pair, is not in this library.
 /// Throws std::invalid_argument unless the length is finite and positive.
 inline frequencies fope_floor(frequencies const& f, double trained_length) {
   detail::require_length("fope_floor", "trained_length", trained_length);

@@ -1,4 +1,4 @@
-// How fast each pair of a rotary encoding turns.
+// How fast each pair of a rotary encoding rotates: radians per position.
 #pragma once
 
 #include <cmath>
@@ -13,16 +13,18 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One frequency a pair, in radians per position, and the factor on rotated queries and keys that a context-extension rule may ask
-/// for. A rule makes frequencies (geometric) or turns frequencies into others (truncated = p-RoPE, linear).
-/// A pair of frequency 0 is not rotated. Immutable.
+/// One frequency per pair, in radians per position, and the attention factor: a multiplier on
+/// rotated queries and keys that a context-extension rule may ask for. A rule makes frequencies
+/// (geometric) or changes given ones (truncated = p-RoPE, linear). A pair of frequency 0 is not
+/// rotated. Immutable.
 ///
-/// Each is kept as inv_freq_i + rest_i, a double and what it lacks, for a double alone is off by up to 1e-7 radians at position 2^31. Given
-/// as doubles, the rest is 0. Rules compute with both, within 2^-98 of their formulas of the numbers given, or 2^-1073 of radians,
-/// unless they say otherwise.
+/// Each frequency is inv_freq_i + rest_i, a double and its rounding error: a double alone would be
+/// off by up to 1e-7 radians at position 2^31. The rest is 0 for frequencies given as doubles.
+/// Rules compute with both, within 2^-98 of their formulas or 2^-1073 radians, unless they say
+/// otherwise.
 ///
-/// Throws std::invalid_argument unless there is a pair, each inv_freq is in [0, 2^64] and attention_factor is finite and positive; and
-/// unless there is a rest for each pair, of at most 2^-53 inv_freq_i.
+/// Throws std::invalid_argument unless there is at least one pair, each inv_freq is in [0, 2^64],
+/// attention_factor is finite and positive, and each pair has a rest of at most 2^-53 inv_freq_i.
 class frequencies {
  public:
   explicit frequencies(std::vector<double> const& inv_freq, double attention_factor = 1)
@@ -61,7 +63,7 @@ namespace detail {
 
 inline two_doubles with_rest(frequencies const& f, std::size_t i) noexcept { return {f.inv_freq()[i], f.rest()[i]}; }
 
-/// Of pairs 0 to count - 1, with their rest, what of(i) gives.
+/// The frequencies of(i), each with its rest, of pairs 0 to count - 1.
 frequencies for_pairs(std::size_t count, double attention_factor, auto const& of) {
   std::vector<double> inv_freq(count), rest(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -71,7 +73,8 @@ frequencies for_pairs(std::size_t count, double attention_factor, auto const& of
   return {std::move(inv_freq), std::move(rest), attention_factor};
 }
 
-/// e^(-x i) of pairs i: 16 apart, and within 16, for an exponential costs 20 products.
+/// e^(-x i) for pair i, the product of a coarse (16 pairs apart) and a fine power: an exponential
+/// costs 20 products.
 class falling_powers {
  public:
   falling_powers(two_doubles const& x, std::size_t count) {
@@ -84,12 +87,12 @@ class falling_powers {
   std::vector<two_doubles> fine_, coarse_;
 };
 
-/// Pair by pair change(i, inv_freq_i), times the attention factor that there is.
+/// Maps every inv_freq_i to change(i, inv_freq_i); multiplies attention_factor by gain.
 frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
   return for_pairs(f.pairs(), f.attention_factor() * gain, [&](std::size_t i) -> two_doubles { return change(i, with_rest(f, i)); });
 }
 
-/// The same with another attention factor.
+/// The same frequencies with another attention factor.
 inline frequencies with_factor(frequencies const& f, double attention_factor) {
   return for_pairs(f.pairs(), attention_factor, [&](std::size_t i) { return with_rest(f, i); });
 }

@@ -8,7 +8,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// inv_freq_i / factor: a context `factor` times longer is squeezed into the angles of the trained one. [Chen 2023, 3.2]
+/// inv_freq_i / factor: a context `factor` times longer uses the angles of the trained one. [Chen
+/// 2023, 3.2]
 /// Throws std::invalid_argument unless factor is finite and at least 1.
 inline frequencies linear(frequencies const& f, double factor) {
   detail::require_factor("linear", factor);

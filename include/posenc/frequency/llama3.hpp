@@ -8,16 +8,18 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct llama3_scaling {
-  double factor;            ///< at least 1: 8 of Llama 3.1, 32 of Llama 3.2
+  double factor;            ///< at least 1; 8 in Llama 3.1, 32 in Llama 3.2
   double low_freq_factor;   ///< pairs with a wavelength above original_length / low_freq_factor are divided by factor
-  double high_freq_factor;  ///< pairs with one below original_length / high_freq_factor are kept
+  double high_freq_factor;  ///< pairs with a wavelength below original_length / high_freq_factor are kept
   double original_length;   ///< in tokens
 };
 
-/// Between the two wavelengths the frequencies are blended, linearly in the turns within the original length. [llama-models, model.py]
-/// Equal factors, as Llama 4 Scout has them, are a step: only pairs with a wavelength above the original length are divided, where other
-/// code divides 0 by 0. No attention factor.
-/// Throws std::invalid_argument unless factor is finite and at least 1, 0 <= low <= high, both finite, the length finite and positive.
+/// Between the two wavelengths the frequencies are blended, linearly in the turns within the
+/// original length. No attention factor. [llama-models, model.py]
+/// Equal factors, as in Llama 4 Scout, are a step: pairs with a wavelength above the original
+/// length are divided. (Other code divides 0 by 0 here.)
+/// Throws std::invalid_argument unless factor is finite and at least 1, 0 <= low <= high, both
+/// finite, and the length is finite and positive.
 inline frequencies llama3(frequencies const& f, llama3_scaling const& scaling) {
   auto const [factor, low, high, length] = scaling;
   detail::require_factor("llama3", factor);

@@ -1,4 +1,4 @@
-// LongRoPE: each pair divided by a factor that was searched for, one list for short sequences and one for long ones.
+// LongRoPE: a searched factor for each pair, one list for short sequences and one for long ones.
 #pragma once
 
 #include <cmath>
@@ -13,14 +13,15 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct longrope_scaling {
-  std::vector<double> short_factor, long_factor;  ///< one a pair
-  double original_length;                         ///< O, in tokens, above 1; a sequence up to it is short
-  double factor = 1;                              ///< the whole context over O, for the attention factor
-  std::optional<double> attention_factor = {};    ///< instead of what factor gives
+  std::vector<double> short_factor, long_factor;  ///< one per pair
+  double original_length;                         ///< O, in tokens, above 1; sequences up to it are short
+  double factor = 1;                              ///< the whole context divided by O, for the attention factor
+  std::optional<double> attention_factor = {};    ///< replaces the computed one
 };
 
-/// sqrt(1 + ln(factor) / ln(O)) for a factor above 1, on rotated queries and on rotated keys, of short and long sequences alike.
-/// [Ding 2024, 3.4 of the published code; modeling_rope_utils.py]
+/// sqrt(1 + ln(factor) / ln(O)), or 1 if factor is at most 1: on rotated queries and on rotated
+/// keys, for short and long sequences alike. [Ding 2024, 3.4 of the published code;
+/// modeling_rope_utils.py]
 inline double attention_factor(longrope_scaling const& scaling) {
   if (scaling.attention_factor) return *scaling.attention_factor;
   detail::require(is_finite(scaling.factor) && scaling.factor > 0, "longrope: factor must be finite and positive, got ", scaling.factor);
@@ -29,12 +30,15 @@ inline double attention_factor(longrope_scaling const& scaling) {
   return scaling.factor <= 1 ? 1 : std::sqrt(1 + std::log(scaling.factor) / std::log(scaling.original_length));
 }
 
-/// inv_freq_i / factor_i, the long list for sequences of more than original_length tokens; also "su". [Ding 2024, 3.3]
+/// inv_freq_i / factor_i, with the long list for sequences of more than original_length tokens;
+/// also called "su". [Ding 2024, 3.3]
 ///
-/// A function of the length alone. Keys that were cached while the sequence was short have other frequencies than those after:
-/// rerotation(longrope(f, s, before), longrope(f, s, now), positions) turns them along, where Hugging Face drops the cache, and
-/// llama.cpp and vLLM take one list for good.
-/// Throws std::invalid_argument unless both lists have a finite factor above 0 for each pair, and the other numbers are as said.
+/// A function of the length alone. Keys that were cached while the sequence was short have other
+/// frequencies than later ones: rerotation_rows(longrope(f, s, before), longrope(f, s, now),
+/// positions) rotates them to the new frequencies. (Hugging Face drops the cache; llama.cpp and
+/// vLLM use one list throughout.)
+/// Throws std::invalid_argument unless both lists have a finite factor above 0 for each pair, and
+/// all else is as said above.
 inline frequencies longrope(frequencies const& f, longrope_scaling const& scaling, double length) {
   detail::require_length("longrope", "original_length", scaling.original_length);
   detail::require_length("longrope", "length", length);

@@ -18,9 +18,12 @@ inline frequencies ntk_by(frequencies const& f, two_doubles const& factor) {
 
 }  // namespace detail
 
-/// inv_freq_i * factor^(-i / (d/2 - 1)): the first pair is kept, the last one divided by factor. [bloc97 2023; Peng 2023, 3.1]
-/// Of a geometric series this is that of another base, base * factor^(d / (d - 2)), as the rule is mostly written.
-/// Throws std::invalid_argument unless factor is finite and at least 1 and there are two pairs.
+/// inv_freq_i * factor^(-i / (d/2 - 1)): keeps the first pair and divides the last one by factor.
+/// [bloc97 2023; Peng 2023, 3.1]
+/// For a geometric series this equals a change of base to base * factor^(d / (d - 2)), the usual
+/// form of the rule.
+/// Throws std::invalid_argument unless factor is finite and at least 1 and there are at least two
+/// pairs.
 inline frequencies ntk(frequencies const& f, double factor) {
   detail::require_factor("ntk", factor);
   return detail::ntk_by(f, factor);
@@ -31,13 +34,14 @@ struct dynamic_ntk_scaling {
   double trained_length;  ///< M, in tokens: Hugging Face takes max_position_embeddings
 };
 
-/// ntk by factor * length / M - (factor - 1), which nothing is changed by up to the trained length M; `length` in tokens. [emozilla 2023;
-/// modeling_rope_utils.py]
+/// ntk by factor * length / M - (factor - 1), identity up to the trained length M; `length` in
+/// tokens. [emozilla 2023; modeling_rope_utils.py]
 ///
-/// A function of the length alone. Hugging Face takes the largest length met so far, and leaves the keys in the cache as they are:
-/// rerotation(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now), positions) turns them along.
-/// Throws std::invalid_argument unless factor is finite and at least 1, the lengths finite and positive, factor * length / M finite, and
-/// there are two pairs.
+/// A function of the length alone. Hugging Face takes the largest length seen so far and leaves
+/// cached keys as they are; rerotation_rows(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now),
+/// positions) rotates them to the new frequencies.
+/// Throws std::invalid_argument unless factor is finite and at least 1, the lengths are finite and
+/// positive, factor * length / M is finite, and there are at least two pairs.
 inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling, double length) {
   detail::require_factor("dynamic_ntk", scaling.factor);
   detail::require_length("dynamic_ntk", "trained_length", scaling.trained_length);

@@ -17,10 +17,11 @@ struct part_ntk_scaling {
   double original_length;  ///< in tokens
 };
 
-/// From the slow pairs to the fast: linear, then ntk, then unscaled, blended along two of YaRN's ramps: from 0.75 to 1.25 turns within
-/// the original length, and from 2 to 16. [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding, whose constants these are]
-/// Throws std::invalid_argument unless rotary_dim is even and at least 4, base finite and above 1, factor finite and at least 1 and the
-/// length finite and positive.
+/// From slow pairs to fast ones: linear, then ntk, then unscaled, blended along two of YaRN's
+/// ramps, from 0.75 to 1.25 and from 2 to 16 turns within the original length. [jquesnelle/yarn,
+/// LlamaPartNTKScaledRotaryEmbedding, where these constants are fixed]
+/// Throws std::invalid_argument unless rotary_dim is even and at least 4, base is finite and above
+/// 1, factor is finite and at least 1, and the length is finite and positive.
 inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scaling const& scaling) {
   auto const [factor, length] = scaling;
   detail::require_factor("part_ntk", factor);

@@ -1,4 +1,4 @@
-// A factor for each pair.
+// One factor per pair.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@ inline frequencies divided(char const* what, frequencies const& f, std::span<dou
 
 }  // namespace detail
 
-/// inv_freq_i / factors_i: ggml's freq_factors, in which llama.cpp keeps Llama 3's rule, LongRoPE and p-RoPE. A factor of 1e30 or more
-/// is its way to say that a pair stands still, and gives 0. [ggml.h, ggml_rope_ext]
+/// inv_freq_i / factors_i: ggml's freq_factors, in which llama.cpp stores Llama 3's rule, LongRoPE
+/// and p-RoPE. A factor of 1e30 or more, which marks a pair that is not rotated, gives frequency 0.
+/// [ggml.h, ggml_rope_ext]
 /// Throws std::invalid_argument unless there is one finite factor above 0 for each pair.
 inline frequencies per_pair(frequencies const& f, std::span<double const> factors) {
   return detail::divided("per_pair: factors", f, factors, 1);

@@ -1,4 +1,4 @@
-// The slowest pairs are slowed down to a standstill, smoothly: p-RoPE without an edge.
+// The frequencies of the slowest pairs fall smoothly to 0: p-RoPE without an edge.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// Of 0 <= x <= pi / 2, by its Taylor series.
+/// sin x for 0 <= x <= pi / 2, by its Taylor series.
 inline two_doubles sine(two_doubles const& x) noexcept {
   two_doubles sum = x, term = x;
   for (int k = 2; k < 36; k += 2) term = -term * x * x / (k * (k + 1)), sum = sum + term;
@@ -19,15 +19,16 @@ inline two_doubles sine(two_doubles const& x) noexcept {
 
 }  // namespace detail
 
-/// The last n pairs, j = 0 .. n - 1, times (1 + cos(pi j / (n - 1))) / 2: the first of them is kept, the last stands still.
-/// [hrlics/CoPE 2026, soft clipping; 20 of 64 there]. truncated is the hard clip. n = 1 changes nothing.
-/// Throws std::invalid_argument unless there are n pairs.
+/// Multiplies the frequencies of the last n pairs, j = 0 .. n - 1, by (1 + cos(pi j / (n - 1))) /
+/// 2: 1 for the first of them, 0 for the last. n = 1 changes nothing. [hrlics/CoPE 2026, soft
+/// clipping, with n = 20 of 64] truncated is the hard clip.
+/// Throws std::invalid_argument if n is more than the number of pairs.
 inline frequencies raised_cosine_clip(frequencies const& f, std::size_t n) {
   detail::require(n <= f.pairs(), "raised_cosine_clip: at most all ", f.pairs(), " pairs can be clipped, got ", n);
   auto const kept = f.pairs() - n;
   return detail::changed(f, [&](std::size_t i, auto const& inv_freq) {
     if (i <= kept) return inv_freq;
-    // (1 + cos 2x) / 2 = sin^2 (pi / 2 - x), which is 0 for the last pair.
+    // (1 + cos 2x) / 2 = sin^2(pi / 2 - x), which is exactly 0 for the last pair.
     auto const root = detail::sine(detail::two_pi() * 0.25 * static_cast<double>(f.pairs() - 1 - i) / static_cast<double>(n - 1));
     return inv_freq * root * root;
   });

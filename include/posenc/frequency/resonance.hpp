@@ -1,4 +1,4 @@
-// Resonance RoPE: wavelengths of whole tokens.
+// Resonance RoPE: wavelengths rounded to whole tokens.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// 2 pi / round(2 pi / inv_freq_i): each pair comes back to the very same angles after a whole number of tokens, at least one, so that no
-/// angle of it is new beyond the trained length. [Wang 2024, 4.1] Pairs that stand still, and those of more than 2^53 tokens, stay.
+/// 2 pi / round(2 pi / inv_freq_i), a wavelength of at least one token: each pair repeats its
+/// angles exactly, so that no angle is new beyond the trained length. [Wang 2024, 4.1] Pairs of
+/// frequency 0, and those with a wavelength above 2^53 tokens, are kept.
 inline frequencies resonance(frequencies const& f) {
   return detail::changed(f, [](std::size_t, auto const& inv_freq) {
     if (inv_freq.high < detail::two_pi().high * 0x1p-53) return inv_freq;

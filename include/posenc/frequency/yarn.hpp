@@ -1,4 +1,4 @@
-// YaRN as the field's code has it: the ramp runs over the indices of pairs.
+// YaRN as coded by its authors and everybody since: the ramp runs over the indices of pairs.
 #pragma once
 
 #include <algorithm>
@@ -19,28 +19,29 @@ struct yarn_scaling {
   double original_length;                                  ///< O, the trained context in tokens
   double beta_fast = 32;                                   ///< pairs of more turns within O are kept
   double beta_slow = 1;                                    ///< pairs of fewer turns are divided by factor
-  bool truncate = true;                                    ///< the ramp's ends are rounded outwards to whole indices; gpt-oss does not
-  std::optional<double> mscale = {}, mscale_all_dim = {};  ///< DeepSeek's; 0 is as good as none
-  std::optional<double> attention_factor = {};             ///< instead of what the others give
+  bool truncate = true;                                    ///< round the ramp's ends outwards to whole indices; false for gpt-oss
+  std::optional<double> mscale = {}, mscale_all_dim = {};  ///< DeepSeek's; 0 means none
+  std::optional<double> attention_factor = {};             ///< replaces the computed one
 };
 
-/// The indices between which YaRN's ramp rises. beta_fast below beta_slow gives last < first: a ramp that falls.
+/// The indices between which YaRN's ramp rises. beta_fast below beta_slow gives last < first: a
+/// falling ramp.
 struct yarn_ramp {
   double first, last;
-  /// How far it has risen at pair i: from 0 to 1.
+  /// The ramp at pair i, from 0 to 1.
   double at(std::size_t i) const noexcept { return std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0); }
 };
 
 namespace detail {
 
-/// From `before` to `after`, as far as the ramp has risen at pair i.
+/// (1 - ramp_i) before + ramp_i after.
 inline two_doubles blended(yarn_ramp const& ramp, std::size_t i, two_doubles const& before, two_doubles const& after) {
   auto const share = (static_cast<double>(i) - two_doubles(ramp.first)) / (two_doubles(ramp.last) - ramp.first);
   if (share.high <= 0 || share.high >= 1) return share.high <= 0 ? before : after;
   return after * share + before * (1 - share);
 }
 
-/// 0.1 m ln s + 1 [Peng 2023, 3.4, where m is 1].
+/// 0.1 m ln s + 1. [Peng 2023, 3.4, with m = 1]
 inline double yarn_magnitude(double factor, double mscale = 1) { return 0.1 * mscale * std::log(factor) + 1; }
 
 inline void require_yarn(char const* what, yarn_scaling const& s) {
@@ -57,8 +58,9 @@ inline void require_yarn(char const* what, yarn_scaling const& s) {
 
 }  // namespace detail
 
-/// c(beta_fast) and c(beta_slow), where c(r) = d ln(O / (2 pi r)) / (2 ln base) is the index of the pair that turns r times within O;
-/// rounded outwards if truncate, kept within [0, d - 1] (not d/2 - 1), and 0.001 apart if they meet. Throws as yarn does.
+/// From c(beta_fast) to c(beta_slow), where c(r) = d ln(O / (2 pi r)) / (2 ln base) is the index of
+/// the pair with r turns within O. Rounded outwards if truncate, clamped to [0, d - 1] (not d/2 -
+/// 1), and 0.001 apart if equal. Throws as yarn does.
 inline yarn_ramp ramp_of_yarn(std::size_t rotary_dim, double base, yarn_scaling const& scaling) {
   detail::require_yarn("yarn", scaling);
   detail::require(is_finite(base) && base > 1, "yarn: base must be finite and above 1, got ", base);
@@ -77,9 +79,10 @@ inline yarn_ramp ramp_of_yarn(std::size_t rotary_dim, double base, yarn_scaling 
   return {first, last};
 }
 
-/// What YaRN puts on rotated queries and on rotated keys, so twice on scores: attention_factor if it is given, else
-/// g(mscale) / g(mscale_all_dim) if both are, else g(1), where g(m) = 0.1 m ln(factor) + 1. [modeling_rope_utils.py]
-/// vLLM and DeepSeek's own code take g(mscale) where mscale stands alone.
+/// YaRN's factor on rotated queries and on rotated keys, so twice on scores: attention_factor if it
+/// is given; else g(mscale) / g(mscale_all_dim) if both are; else g(1), where g(m) = 0.1 m
+/// ln(factor) + 1. [modeling_rope_utils.py]
+/// If only mscale is given, vLLM and DeepSeek's own code take g(mscale).
 inline double attention_factor(yarn_scaling const& scaling) {
   detail::require_yarn("attention_factor", scaling);
   if (scaling.attention_factor) return *scaling.attention_factor;
@@ -88,23 +91,28 @@ inline double attention_factor(yarn_scaling const& scaling) {
   return detail::yarn_magnitude(scaling.factor, numerator) / detail::yarn_magnitude(scaling.factor, denominator);
 }
 
-/// What DeepSeek V2 and V3 and Kimi K2 put on all scores on top of that, those dims that are not rotated included: g(mscale_all_dim)^2,
-/// 1 without it. No part of the frequencies: multiply the scale of attention by it. [modeling_deepseek_v3.py]
+/// The factor that DeepSeek V2 and V3 and Kimi K2 put on all scores besides, the dims that are not
+/// rotated included: g(mscale_all_dim)^2, or 1 without mscale_all_dim. It is not part of the
+/// frequencies: multiply attention's scale by it. [modeling_deepseek_v3.py]
 inline double softmax_factor(yarn_scaling const& scaling) {
   detail::require_yarn("softmax_factor", scaling);
   auto const magnitude = detail::yarn_magnitude(scaling.factor, scaling.mscale_all_dim.value_or(0));
   return magnitude * magnitude;
 }
 
-/// Of the geometric series e_i = base^(-2i / rotary_dim):
+/// With the geometric series e_i = base^(-2i / rotary_dim):
 ///
-///     inv_freq_i = e_i / factor * ramp_i + e_i (1 - ramp_i),   ramp_i = clamp((i - first) / (last - first), 0, 1)
+///     inv_freq_i = e_i / factor * ramp_i + e_i (1 - ramp_i)
+///     ramp_i = clamp((i - first) / (last - first), 0, 1)
 ///
-/// [jquesnelle/yarn; modeling_rope_utils.py; vLLM; llama.cpp, which always truncates.] The paper's ramp is another one, see
-/// yarn_by_rotations: frequencies differ by up to 3 times. attention_factor(scaling) goes with them.
-/// The ramp's ends are doubles: where they are not rounded to whole indices, pairs between them are within 1e-14 of the formula.
-/// Throws std::invalid_argument unless rotary_dim is even and positive, base finite and above 1, factor finite and at least 1, and all
-/// else finite and positive (mscale, mscale_all_dim: not negative).
+/// [jquesnelle/yarn; modeling_rope_utils.py; vLLM; llama.cpp, which always truncates.] The paper's
+/// ramp, yarn_by_rotations, gives frequencies that differ by up to 3 times. The attention factor is
+/// attention_factor(scaling).
+/// The ramp's ends are doubles: without truncate, pairs between them are within 1e-14 of the
+/// formula.
+/// Throws std::invalid_argument unless rotary_dim is even and positive, base is finite and above 1,
+/// factor is finite and at least 1, mscale and mscale_all_dim are finite and not negative, and all
+/// else is finite and positive.
 inline frequencies yarn(std::size_t rotary_dim, double base, yarn_scaling const& scaling) {
   auto const series = geometric(rotary_dim, base);
   auto const ramp = ramp_of_yarn(rotary_dim, base, scaling);

@@ -1,4 +1,4 @@
-// YaRN as its paper has it: the ramp runs over how often a pair turns.
+// YaRN as published: the ramp runs over the turns of a pair within the trained context.
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -8,9 +8,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// ntk_by_parts with alpha 1 and beta 32, and an attention factor of 0.1 ln(factor) + 1 on rotated queries and on rotated keys: scores
-/// get its square, 1 / t. [Peng 2023, 3.4]
-/// No model is known to be trained so: the authors' code, and all that followed it, is yarn. Throws as ntk_by_parts does.
+/// ntk_by_parts with alpha 1 and beta 32, and an attention factor of 0.1 ln(factor) + 1 on rotated
+/// queries and on rotated keys, so that scores get its square, 1 / t. [Peng 2023, 3.4]
+/// No model is known to be trained with it: the authors' code, and all code after it, is yarn.
+/// Throws as ntk_by_parts does.
 inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
   auto const parts = ntk_by_parts(f, scaling);
   return detail::with_factor(parts, f.attention_factor() * detail::yarn_magnitude(scaling.factor));

@@ -15,41 +15,46 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What positions are built of: int64, or double for fractional ones.
+/// The type of the positions: int64, or double for fractional ones.
 template <class P>
 concept built_position = std::same_as<P, std::int64_t> || std::same_as<P, double>;
 
-/// Where a sequence goes on after a grid of height x width that began at `start` and used no position above `largest`.
+/// The position after a grid of height x width that starts at `start` and whose largest position is
+/// `largest`.
 template <built_position P>
 using position_after_grid = P (*)(P start, P largest, std::size_t height, std::size_t width);
 
-/// Beyond every position used, as Qwen2-VL and Qwen2.5-VL were trained. [Qwen2-VL, 2.1; transformers 4, get_rope_index]
+/// One beyond the largest position, as Qwen2-VL and Qwen2.5-VL were trained. [Qwen2-VL, 2.1;
+/// transformers 4, get_rope_index]
 template <built_position P>
 P after_largest(P, P largest, std::size_t, std::size_t) {
   return largest + 1;
 }
 
-/// By the larger side of a frame, however long the video was. [transformers 5, get_rope_index] The same for images, and for videos of no
-/// more frames, a step of 1 apart, than that side is long.
+/// `start` plus the longer side of a frame, however long the video. [transformers 5,
+/// get_rope_index] The same as after_largest for images, and for videos of step 1 with no more
+/// frames than that side is long.
 template <built_position P>
 P after_longest_side(P start, P, std::size_t height, std::size_t width) {
   return start + static_cast<P>(std::max(height, width));
 }
 
-/// Appends parts of a sequence; each begins where the one before said. Text has the same position on all axes, one more every token; a
-/// grid is counted from where it begins: its frames on axis 0, its rows on 1, its columns on 2, columns fastest.
+/// Appends the parts of a sequence, each at the position after the part before. Text has one
+/// position on all axes, which grows by 1 per token. A grid counts from its start: frames on axis
+/// 0, rows on axis 1, columns on axis 2, columns fastest.
 ///
-///     axis_position_builder<>().text(2).image(2, 3).text(1).positions()          t  0 1 2 2 2 2 2 2 5
-///                                                                                h  0 1 2 2 2 3 3 3 5
-///                                                                                w  0 1 2 3 4 2 3 4 5
+///     axis_position_builder<>().text(2).image(2, 3).text(1).positions()      t  0 1 2 2 2 2 2 2 5
+///                                                                            h  0 1 2 2 2 3 3 3 5
+///                                                                            w  0 1 2 3 4 2 3 4 5
 ///
-/// A part that is refused leaves the builder as it was.
+/// A part that throws leaves the builder unchanged.
 template <built_position P = std::int64_t>
 class axis_position_builder {
  public:
   explicit axis_position_builder(position_after_grid<P> after = after_largest<P>) : after_(after) {}
 
-  /// Throws std::invalid_argument if positions would not stay below 2^53, where all are exact; as all parts do.
+  /// Appends `count` tokens of text. Like all parts, throws std::invalid_argument if a position
+  /// would reach 2^53, beyond which doubles are not exact.
   axis_position_builder& text(std::size_t count) {
     require_room("text", static_cast<double>(count));
     positions_.reserve(positions_.size() + count);
@@ -58,23 +63,26 @@ class axis_position_builder {
     return *this;
   }
 
-  /// height x width tokens: of the grid as the language model sees it, after patches are merged (grid_thw / spatial_merge_size).
-  /// Throws std::invalid_argument unless both are positive and it has at most 2^32 tokens.
+  /// Appends height x width tokens: the grid that the language model sees, after patches are merged
+  /// (grid_thw / spatial_merge_size).
+  /// Throws std::invalid_argument unless both are positive and the grid has at most 2^32 tokens.
   axis_position_builder& image(std::size_t height, std::size_t width) { return grid("image", 1, height, width, 1); }
 
-  /// frames x height x width tokens, the frames `step` positions apart: tokens_per_second * seconds_per_grid for Qwen2.5-VL, which is
-  /// truncated to integers frame by frame where P is one, the product formed in double: frame 49 of step 1/49 is at 0.
-  /// (transformers 5, and some before, truncate the seconds instead: give tokens_per_second * floor(seconds_per_grid) for those.)
+  /// Appends frames x height x width tokens, with frames `step` positions apart: tokens_per_second
+  /// * seconds_per_grid for Qwen2.5-VL. With integer positions, frame * step is computed in double
+  /// and truncated per frame: frame 49 of step 1/49 is at 0. (transformers 5, and some versions
+  /// before, truncate the seconds instead: pass tokens_per_second * floor(seconds_per_grid).)
   /// Throws std::invalid_argument as image does, and unless step is finite and not negative.
   axis_position_builder& video(std::size_t frames, std::size_t height, std::size_t width, double step = 1) {
     return grid("video", frames, height, width, step);
   }
 
   std::size_t tokens() const noexcept { return positions_.size(); }
-  P next() const noexcept { return next_; }  ///< where the next part begins
+  P next() const noexcept { return next_; }  ///< the position of the next part
 
-  /// What is to be added to the index of a token that is generated afterwards: largest position + 1 - tokens. That is next() - tokens,
-  /// but where after_longest_side went back behind a long video: the models generate beyond it all the same.
+  /// What to add to the index of a token generated later: largest position + 1 - tokens. This is
+  /// next() - tokens, except where after_longest_side stepped back after a long video: the models
+  /// generate beyond the video even then.
   P rope_delta() const noexcept { return end_ - static_cast<P>(positions_.size()); }
 
   axis_positions<P> positions() const {
@@ -88,12 +96,12 @@ class axis_position_builder {
 
  private:
   void require_room(char const* part, double more) const {
-    detail::require(static_cast<double>(next_) + more < 0x1p53, "axis_position_builder: positions must stay below 2^53, got ", part,
-                    " that takes ", more, " from ", static_cast<double>(next_), " on");
+    detail::require(static_cast<double>(next_) + more < 0x1p53, "axis_position_builder: positions must stay below 2^53, got ", part, " of ",
+                    more, " positions from ", static_cast<double>(next_), " on");
   }
 
   axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height, std::size_t width, double step) {
-    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});  // less than 2^32 where a size has 32 bits
+    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});  // below 2^32 if std::size_t has 32 bits
     detail::require(frames > 0 && height > 0 && width > 0, "axis_position_builder: ", part, " must have at least one token, got ", frames,
                     " x ", height, " x ", width);
     detail::require(height <= most / width && frames <= most / (std::uint64_t{height} * width), "axis_position_builder: ", part,
@@ -115,7 +123,7 @@ class axis_position_builder {
 
   position_after_grid<P> after_;
   std::vector<std::array<P, 3>> positions_;  // [tokens][axes]
-  P next_ = 0, end_ = 0;                     // end_: one beyond the largest
+  P next_ = 0, end_ = 0;                     // end_: the largest position + 1
 };
 
 }  // namespace posenc

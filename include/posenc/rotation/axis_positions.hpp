@@ -1,4 +1,4 @@
-// Where tokens stand that have several coordinates: time, height, width.
+// Positions with several coordinates per token: time, height, width.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One position a token on each axis, [axes][tokens]; fractional ones where P is double. Which pair turns by which axis is said by
-/// pair_axes. Immutable.
-/// Throws std::invalid_argument unless there is an axis, all axes have as many tokens, and each position is finite and fits int64.
+/// One position per token on each axis, [axes][tokens]; fractional if P is double. pair_axes
+/// assigns pairs to axes. Immutable.
+/// Throws std::invalid_argument unless there is at least one axis, all axes have the same number of
+/// tokens, and each position is finite and fits int64.
 template <position P = std::int64_t>
 class axis_positions {
  public:
@@ -23,9 +24,9 @@ class axis_positions {
     detail::require(axes_ > 0, "axis_positions: there must be at least one axis, got none");
     tokens_ = of_axis.front().size();
     for (std::size_t axis = 0; axis < axes_; ++axis) {
-      detail::require(of_axis[axis].size() == tokens_, "axis_positions: every axis must have as many tokens as axis 0, got ",
-                      of_axis[axis].size(), " on axis ", axis, " for ", tokens_);
-      detail::count_positions("axis_positions", of_axis[axis]);
+      detail::require(of_axis[axis].size() == tokens_, "axis_positions: all axes must have the same number of tokens, got ",
+                      of_axis[axis].size(), " on axis ", axis, " and ", tokens_, " on axis 0");
+      detail::checked_positions("axis_positions", of_axis[axis]);
     }
     positions_.reserve(axes_ * tokens_);
     for (auto const& one : of_axis) positions_.insert(positions_.end(), one.begin(), one.end());
@@ -34,7 +35,7 @@ class axis_positions {
   std::size_t axes() const noexcept { return axes_; }
   std::size_t tokens() const noexcept { return tokens_; }
 
-  /// The positions of all tokens on an axis. Precondition, not checked: axis < axes().
+  /// The positions of all tokens on one axis. Precondition, not checked: axis < axes().
   std::span<P const> of(std::size_t axis) const noexcept { return {positions_.data() + axis * tokens_, tokens_}; }
 
  private:

@@ -1,4 +1,5 @@
-// One row of cosines and sines a token: made once a step, shared by every head, by queries and keys, and by every layer.
+// Rows of cosines and sines, one per token: made once per step and shared by all heads, by queries
+// and keys, and by all layers.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +24,14 @@ namespace detail {
 /// cos + i sin -> 1 / (cos + i sin), which is (cos, -sin) / (cos^2 + sin^2), within three roundings of a double and one to Real.
 template <std::floating_point Real>
 void take_reciprocal(Real& cos, Real& sin) noexcept {
-  // Numbers near 1, for the squares of doubles may be beyond their range.
+  // Scaled to about 1: the squares of doubles may be beyond their range.
   auto const exponent = std::ilogb(std::max(std::abs(cos), std::abs(sin)));
   double const c = std::scalbn(static_cast<double>(cos), -exponent), s = std::scalbn(static_cast<double>(sin), -exponent);
   auto const norm = c * c + s * s;
   cos = static_cast<Real>(std::scalbn(c / norm, -exponent)), sin = static_cast<Real>(std::scalbn(-s / norm, -exponent));
 }
 
-/// Rows begin where a line of the cache does, as far as their length allows it.
+/// Allocates at the start of a cache line, so that rows begin there if their length allows it.
 template <class Real>
 struct line_allocator {
   using value_type = Real;
@@ -45,12 +46,17 @@ struct line_allocator {
 
 }  // namespace detail
 
-/// cos and sin of position * inv_freq, times attention_factor, for every pair of every token; any positions, in any order.
-/// Accuracy against exact arithmetic, attention factor 1: float 3e-8, that is rounded correctly but for near-ties; double
-/// 3e-16 + |position| (8e-29 + inv_freq 2^-98): of the numbers that were given or, where a rule made them, of its formula (frequencies).
-/// Another factor adds one rounding. Float angles are off by 0.06 to 0.16 at one million. A pair that stands still has cosine 1 and sine 0.
-/// A position's row has the same bits in whatever company it is made; another target's, with or without fused multiply-add, may differ in
-/// the last place. Throws std::invalid_argument at a position that is NaN or out of range. Immutable, but for cos_sin_table::write.
+/// cos and sin of position * inv_freq, times attention_factor, for every pair of every token. Any
+/// positions, in any order.
+/// Accuracy against exact arithmetic, with attention factor 1: float 3e-8, that is, correctly
+/// rounded except for near-ties; double 3e-16 + |position| (8e-29 + inv_freq 2^-98), relative to
+/// the frequencies given or to the formula of the rule that made them. Another factor adds one
+/// rounding. For comparison, angles formed in float are off by 0.06 to 0.16 at one million. A pair
+/// of frequency 0 has cosine 1 and sine 0.
+/// Row bits depend on the position only, not on the other positions of the call. Between CPUs with
+/// and without fused multiply-add, the last bit may differ.
+/// Throws std::invalid_argument at a position that is NaN or out of range. Immutable, except by
+/// cos_sin_table::write.
 template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
@@ -59,16 +65,16 @@ class cos_sin_rows {
   /// The same by what is made once a model.
   template <position_range Positions>
   cos_sin_rows(row_maker const& maker, Positions const& positions) : pairs_(maker.pairs()) {
-    reshape(maker.form_, detail::count_positions("cos_sin_rows", positions));
+    reshape(maker.layout_, detail::checked_positions("cos_sin_rows", positions));
     auto* row = cos_sin_.data();
     for (auto const p : positions) {
-      detail::write_row_at(detail::exact(p), maker.steps_, row, maker.form_);
+      detail::write_row_at(detail::widened(p), maker.steps_, row, maker.layout_);
       row += 2 * pairs_;
     }
   }
 
-  operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, turning_}; }
-  cos_sin_view<Real> view() const noexcept { return *this; }  ///< like all below, no longer than the rows live
+  operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_}; }
+  cos_sin_view<Real> view() const noexcept { return *this; }  ///< valid, like the spans below, while the rows live
   std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }
   std::size_t pairs() const noexcept { return pairs_; }
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }
@@ -76,11 +82,12 @@ class cos_sin_rows {
   std::span<Real const> sin(std::size_t token) const noexcept { return view().sin(token); }
   cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const { return view().slice_tokens(first, count); }
 
-  /// Rows that undo these, the attention factor and xPos's gains included: of each pair (cos, -sin) / gain^2. Rotating by both gives back
-  /// what was there, up to rounding.
+  /// Rows that undo these, attention factor and xPos gains included: (cos, -sin) / gain^2 per pair.
+  /// Rotating by both restores the vectors, up to rounding.
   cos_sin_rows inverse() const {
     if (gain_ == 0) return each_pair(detail::take_reciprocal<Real>);
-    // The square of a gain may be beyond the range of doubles, and -ffast-math would make one.
+    // Two divisions, since the square of a gain may be beyond the range of doubles; -ffast-math
+    // would combine them.
     auto const undo = [this](double x) {
       return static_cast<Real>(inverted_ ? detail::stored(x * gain_) * gain_ : detail::stored(x / gain_) / gain_);
     };
@@ -89,8 +96,9 @@ class cos_sin_rows {
     return result;
   }
 
-  /// (cos, -sin): turns back, and multiplies by the attention factor once more. What a gradient with respect to the unrotated vector
-  /// takes, and an attention output whose values were rotated keys [DeepSeek-V4]. Equal to inverse() where the factor is 1.
+  /// (cos, -sin): rotates back and multiplies by the attention factor once more. For gradients with
+  /// respect to unrotated vectors, and for attention outputs whose values were rotated keys
+  /// [DeepSeek-V4]. Equals inverse() if the factor is 1.
   cos_sin_rows transpose() const {
     return each_pair([](Real&, Real& sin) { sin = -sin; });
   }
@@ -100,26 +108,26 @@ class cos_sin_rows {
 
   explicit cos_sin_rows(std::size_t pairs) noexcept : pairs_(pairs) {}
 
-  // Room for rows of that form, the standing pairs written; nothing is changed if there is no memory.
-  void reshape(detail::row_form const& form, std::size_t tokens) {
-    auto const alike = pairs_ == form.pairs && std::ranges::equal(turning_, form.turning);
-    auto const keep_gain = [&] { gain_ = form.gain, inverted_ = false; };
+  // Room for rows of that layout, the standing pairs written; nothing is changed if there is no memory.
+  void reshape(detail::row_layout const& layout, std::size_t tokens) {
+    auto const alike = pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
+    auto const keep_gain = [&] { gain_ = layout.gain, inverted_ = false; };
     if (alike && cos_sin_.size() == tokens * 2 * pairs_) return keep_gain();
     auto const known = alike ? this->tokens() : 0;
-    cos_sin_.reserve(tokens * 2 * form.pairs);
-    turning_.reserve(form.turning.size());
-    cos_sin_.resize(tokens * 2 * form.pairs);
-    turning_.assign(form.turning.begin(), form.turning.end());
-    pairs_ = form.pairs;
+    cos_sin_.reserve(tokens * 2 * layout.pairs);
+    rotated_pairs_.reserve(layout.rotated_pairs.size());
+    cos_sin_.resize(tokens * 2 * layout.pairs);
+    rotated_pairs_.assign(layout.rotated_pairs.begin(), layout.rotated_pairs.end());
+    pairs_ = layout.pairs;
     keep_gain();
-    for (auto token = known; token < tokens; ++token) form.write_standing(cos_sin_.data() + 2 * pairs_ * token);
+    for (auto token = known; token < tokens; ++token) layout.write_unrotated(cos_sin_.data() + 2 * pairs_ * token);
   }
 
   cos_sin_rows each_pair(auto const& change) const {
     auto result = *this;
     for (std::size_t token = 0; token < tokens(); ++token) {
       auto* const row = result.cos_sin_.data() + 2 * pairs_ * token;
-      for (auto const [first, last] : turning_) {
+      for (auto const [first, last] : rotated_pairs_) {
         for (auto i = first; i < last; ++i) change(row[i], row[pairs_ + i]);
       }
     }
@@ -127,25 +135,25 @@ class cos_sin_rows {
   }
 
   std::size_t pairs_;
-  std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]; of a pair that is not in turning_, always 1 and 0
-  std::vector<pair_range> turning_;
-  double gain_ = 1;  // as row_form has it
+  std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]; 1 and 0 outside rotated_pairs_
+  std::vector<pair_range> rotated_pairs_;
+  double gain_ = 1;  // row_layout::gain
   bool inverted_ = false;
 };
 
 namespace detail {
 
-/// For what makes rows elsewhere.
+/// Lets other makers of rows create and write them.
 struct rows_access {
   template <class Real>
-  static cos_sin_rows<Real> make(row_form const& form, std::size_t tokens) {
-    cos_sin_rows<Real> rows(form.pairs);
-    rows.reshape(form, tokens);
+  static cos_sin_rows<Real> make(row_layout const& layout, std::size_t tokens) {
+    cos_sin_rows<Real> rows(layout.pairs);
+    rows.reshape(layout, tokens);
     return rows;
   }
   template <class Real>
-  static void reshape(cos_sin_rows<Real>& rows, row_form const& form, std::size_t tokens) {
-    rows.reshape(form, tokens);
+  static void reshape(cos_sin_rows<Real>& rows, row_layout const& layout, std::size_t tokens) {
+    rows.reshape(layout, tokens);
   }
   template <class Real>
   static Real* data(cos_sin_rows<Real>& rows) noexcept {
@@ -154,7 +162,7 @@ struct rows_access {
   /// The rows of a maker for positions on several axes, [axes][tokens].
   template <class Real, class P>
   static cos_sin_rows<Real> make(axis_row_maker const& maker, P const* positions, std::size_t tokens) {
-    auto rows = make<Real>(maker.form_, tokens);
+    auto rows = make<Real>(maker.layout_, tokens);
     for (std::size_t token = 0; token < tokens; ++token)
       maker.write_row(positions + token, tokens, data(rows) + maker.rotary_dim() * token);
     return rows;

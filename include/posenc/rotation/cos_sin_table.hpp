@@ -1,4 +1,4 @@
-// Rows for the price of reading them: two short tables instead of a long one.
+// cos/sin rows from two small tables, by angle addition.
 #pragma once
 
 #include <array>
@@ -18,45 +18,51 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The rows of cos_sin_rows, but for a rounding, at positions in [-range, range], by angle addition: with |p| = c F + f, |f| <= F / 2,
+/// The rows of cos_sin_rows, up to one rounding, at positions in [-range, range], by angle
+/// addition: with |p| = c F + f, |f| <= F / 2,
 ///
-///     cos + i sin = coarse[c] * fine[|f|]        with fine's conjugate where f < 0, and the product's where p < 0
+///     cos + i sin = coarse[c] * fine[|f|]      conjugate fine if f < 0, the product if p < 0
 ///
-/// Two tables of doubles, together some sqrt(2 range) rows of 16 bytes a pair that turns: 1.5 MiB at head_dim 128 and range 2^20.
-/// Positions beyond, and fractional ones, are computed as cos_sin_rows does. The attention factor is in.
-/// Accuracy, attention factor 1: float 3e-8, that is rounded correctly but for near-ties; double 7e-16.
-/// A position's row has the same bits in whatever company it is written. Made once a model; immutable: threads may share it.
-/// Throws std::invalid_argument unless range is in [1, 2^32], and at a position that is NaN or does not fit int64.
+/// Two tables of doubles, together about sqrt(2 range) rows of 16 bytes per rotated pair: 1.5 MiB
+/// at head_dim 128 and range 2^20. Positions outside the range, and fractional ones, are computed
+/// as cos_sin_rows does. The attention factor is included.
+/// Accuracy, with attention factor 1: float 3e-8, that is, correctly rounded except for near-ties;
+/// double 7e-16.
+/// Row bits depend on the position only, not on the other positions of the call. Make one per
+/// model; it is immutable, so threads may share it.
+/// Throws std::invalid_argument unless range is in [1, 2^32], and at a position that is NaN or does
+/// not fit int64.
 class cos_sin_table {
  public:
-  explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20) : form_(f), steps_(f), range_(range) {
+  explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20) : layout_(f), steps_(f), range_(range) {
     detail::require(range >= 1 && range <= std::int64_t{1} << 32, "cos_sin_table: range must be in [1, 2^32], got ", range);
     fine_bits_ = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(range))) + 1) / 2;
-    for (auto const [first, last] : form_.turning) row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
-    auto form = form_;
-    coarse_ = table_of(form, coarse_row(range) + 1, std::int64_t{1} << fine_bits_);
-    form.factor = 1;
-    fine_ = table_of(form, (std::int64_t{1} << (fine_bits_ - 1)) + 1, 1);
+    for (auto const [first, last] : layout_.rotated_pairs) row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
+    auto layout = layout_;
+    coarse_ = table_of(layout, coarse_row(range) + 1, std::int64_t{1} << fine_bits_);
+    layout.factor = 1;
+    fine_ = table_of(layout, (std::int64_t{1} << (fine_bits_ - 1)) + 1, 1);
   }
 
   template <std::floating_point Real = float, position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
-    auto result = detail::rows_access::make<Real>(form_, detail::count_positions("cos_sin_table", positions));
+    auto result = detail::rows_access::make<Real>(layout_, detail::checked_positions("cos_sin_table", positions));
     write_each(positions, result);
     return result;
   }
 
-  /// The same, over rows that are no longer needed, of whatever they were. Allocates nothing once they have had as many tokens and pairs.
-  /// Views of them must be taken anew. At an error they are as before.
+  /// Writes the rows into existing rows of any shape, which are overwritten. Allocates nothing if
+  /// they ever held as many tokens and pairs. Their views become invalid. If it throws, the rows
+  /// are unchanged.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
-    detail::rows_access::reshape(rows, form_, detail::count_positions("cos_sin_table", positions));
+    detail::rows_access::reshape(rows, layout_, detail::checked_positions("cos_sin_table", positions));
     write_each(positions, rows);
   }
 
   std::int64_t range() const noexcept { return range_; }
-  std::size_t pairs() const noexcept { return form_.pairs; }
-  std::size_t rotary_dim() const noexcept { return 2 * form_.pairs; }
+  std::size_t pairs() const noexcept { return layout_.pairs; }
+  std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }
   std::size_t bytes() const noexcept { return (coarse_.size() + fine_.size()) * sizeof(line); }  ///< of both tables
 
  private:
@@ -66,22 +72,22 @@ class cos_sin_table {
   struct alignas(64) line {
     double numbers[in_line];
   };
-  using table = std::vector<line>;  // [rows][lines of a row / 2][2]: of every range that turns, 16 cosines, their sines, the next 16
+  using table = std::vector<line>;  // [rows][lines of a row / 2][2]: per range of rotated pairs, 16 cosines, 16 sines, ...
 
   std::int64_t coarse_row(std::int64_t magnitude) const noexcept {
     return (magnitude + (std::int64_t{1} << (fine_bits_ - 1))) >> fine_bits_;
   }
 
-  table table_of(detail::row_form const& form, std::int64_t rows, std::int64_t stride) const {
+  table table_of(detail::row_layout const& layout, std::int64_t rows, std::int64_t stride) const {
     table result(static_cast<std::size_t>(rows) * row_lines_);
-    std::vector<double> row(2 * form.pairs);
+    std::vector<double> row(2 * layout.pairs);
     auto* to = result.data();
     for (std::int64_t i = 0; i < rows; ++i) {
-      detail::write_row_at(i * stride, steps_, row.data(), form);
-      for (auto const [first, last] : form.turning) {
+      detail::write_row_at(i * stride, steps_, row.data(), layout);
+      for (auto const [first, last] : layout.rotated_pairs) {
         for (auto pair = first; pair < last; pair += in_line, to += 2) {
           for (std::size_t k = 0; k < in_line && pair + k < last; ++k) {
-            to[0].numbers[k] = row[pair + k], to[1].numbers[k] = row[form.pairs + pair + k];
+            to[0].numbers[k] = row[pair + k], to[1].numbers[k] = row[layout.pairs + pair + k];
           }
         }
       }
@@ -92,33 +98,33 @@ class cos_sin_table {
   template <class Real>
   void write_each(auto const& positions, cos_sin_rows<Real>& rows) const noexcept {
     auto* row = detail::rows_access::data(rows);
-    for (auto const p : positions) write_row(detail::exact(p), row), row += 2 * form_.pairs;
+    for (auto const p : positions) write_row(detail::widened(p), row), row += 2 * layout_.pairs;
   }
 
   template <class Real>
   void write_row(double position, Real* row) const noexcept {
     auto const whole = static_cast<std::int64_t>(std::floor(position));
     if (static_cast<double>(whole) == position) return write_row(whole, row);
-    detail::write_row_at(position, steps_, row, form_);
+    detail::write_row_at(position, steps_, row, layout_);
   }
   template <class Real>
   void write_row(std::int64_t position, Real* row) const noexcept {
-    if (position < -range_ || position > range_) return detail::write_row_at(position, steps_, row, form_);
+    if (position < -range_ || position > range_) return detail::write_row_at(position, steps_, row, layout_);
     auto const magnitude = position < 0 ? -position : position;
     auto const c = coarse_row(magnitude), f = magnitude - (c << fine_bits_);
     auto const* coarse = coarse_.data() + static_cast<std::size_t>(c) * row_lines_;
     auto const* fine = fine_.data() + static_cast<std::size_t>(f < 0 ? -f : f) * row_lines_;
     auto const sign_of = [](std::int64_t x) { return lanes::bits(static_cast<phase>(x) & phase{1} << 63); };
     auto const fine_sign = sign_of(f), sign = sign_of(position);
-    for (auto const [first, last] : form_.turning) {
+    for (auto const [first, last] : layout_.rotated_pairs) {
       auto pair = first;
       for (; last - pair >= in_line; pair += in_line, coarse += 2, fine += 2) {
-        multiply(coarse, fine, fine_sign, sign, row + pair, row + form_.pairs + pair);
+        multiply(coarse, fine, fine_sign, sign, row + pair, row + layout_.pairs + pair);
       }
       if (pair == last) continue;
       std::array<Real, in_line> cos, sin;
       multiply(coarse, fine, fine_sign, sign, cos.data(), sin.data());
-      for (std::size_t k = 0; pair + k < last; ++k) row[pair + k] = cos[k], row[form_.pairs + pair + k] = sin[k];
+      for (std::size_t k = 0; pair + k < last; ++k) row[pair + k] = cos[k], row[layout_.pairs + pair + k] = sin[k];
       coarse += 2, fine += 2;
     }
   }
@@ -142,7 +148,7 @@ class cos_sin_table {
     return lanes::as_number(lanes::as_bits(x) ^ sign);
   }
 
-  detail::row_form form_;
+  detail::row_layout layout_;
   phase_steps steps_;
   std::int64_t range_;
   int fine_bits_ = 1;

@@ -1,4 +1,5 @@
-// The angles that models are trained with: formed in float, wrong at long positions, and wanted for parity.
+// Rows as most models compute them, with angles formed in float: wrong at long positions, but
+// wanted for parity.
 #pragma once
 
 #include <cmath>
@@ -13,7 +14,7 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// The product as a float, where -ffast-math or wide registers would keep more of it.
+/// The product, rounded to float even if -ffast-math or wider registers would keep more of it.
 inline float rounded_product(float a, float b) noexcept {
   float const volatile product = a * b;
   return product;
@@ -21,32 +22,35 @@ inline float rounded_product(float a, float b) noexcept {
 
 }  // namespace detail
 
-/// Rows as Hugging Face transformers, vLLM and ONNX Runtime make them, for parity with them; cos_sin_rows are exact instead, and differ
-/// by up to 6e-2 at a position of one million [modeling_llama.py, LlamaRotaryEmbedding.forward]:
+/// Rows as Hugging Face transformers, vLLM and ONNX Runtime make them; cos_sin_rows are exact
+/// instead and differ by up to 6e-2 at position one million [modeling_llama.py,
+/// LlamaRotaryEmbedding.forward]:
 ///
-///     angle = float(float(position) * float(inv_freq)),  float(float(cos angle) * float(attention_factor)),  sin likewise
+///     angle = float(float(position) * float(inv_freq))
+///     cos = float(float(cos angle) * float(attention_factor)),  sin likewise
 ///
-/// cos and sin of that very float, rounded correctly but for near-ties; a libm in float may differ by an ULP. So may inv_freq, which
-/// they make in float: give theirs for the same bits.
+/// Cosine and sine of this rounded angle are correctly rounded except for near-ties; a float libm
+/// may differ by an ULP. So may an inv_freq computed in float: pass the model's own values to get
+/// the same bits.
 /// Throws std::invalid_argument at a position that is NaN or does not fit int64.
 template <position_range Positions>
 cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& positions) {
-  detail::row_form const form(f);
-  auto rows = detail::rows_access::make<float>(form, detail::count_positions("float_angle_rows", positions));
+  detail::row_layout const layout(f);
+  auto rows = detail::rows_access::make<float>(layout, detail::checked_positions("float_angle_rows", positions));
   auto const factor = static_cast<float>(f.attention_factor());
   auto* row = detail::rows_access::data(rows);
   for (auto const p : positions) {
-    auto const position = static_cast<float>(detail::exact(p));
-    for (auto const [first, last] : form.turning) {
+    auto const position = static_cast<float>(detail::widened(p));
+    for (auto const [first, last] : layout.rotated_pairs) {
       for (auto i = first; i < last; ++i) {
-        // Below 2^127, where one phase_step of it is right to 2^-64 turns.
+        // Below 2^127, so that one phase_step is within 2^-64 turns.
         auto const angle = detail::rounded_product(position, static_cast<float>(f.inv_freq()[i]));
         auto const [cos, sin] = cos_sin(phase_step(std::abs(static_cast<double>(angle))).at(std::int64_t{1}));
         row[i] = detail::rounded_product(static_cast<float>(cos), factor);
-        row[form.pairs + i] = detail::rounded_product(static_cast<float>(angle < 0 ? -sin : sin), factor);
+        row[layout.pairs + i] = detail::rounded_product(static_cast<float>(angle < 0 ? -sin : sin), factor);
       }
     }
-    row += 2 * form.pairs;
+    row += 2 * layout.pairs;
   }
   return rows;
 }

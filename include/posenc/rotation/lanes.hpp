@@ -1,4 +1,4 @@
-// Numbers in registers, whatever type stores them: how they are read and written.
+// A register of numbers of any storage type: how it is loaded and stored.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// One number at a time: tails, and everything where xsimd has no registers of them.
+/// One number at a time: tails, and types that xsimd has no registers for.
 template <storable T>
 struct one_lane {
   using number = arithmetic_t<T>;
@@ -29,7 +29,7 @@ struct one_lane {
   static void store(T* to_x, number x, T* to_y, number y) noexcept { store(to_x, x), store(to_y, y); }
   static void load_pairs(T const* from, number& x, number& y) noexcept { x = load(from), y = load(from + 1); }
   static void store_pairs(T* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
-  using row = one_lane<number>;  ///< of the numbers that cosines, sines and weights are
+  using arithmetic_lanes = one_lane<number>;  ///< for cosines, sines and weights
   static number square_root(number x) noexcept { return std::sqrt(x); }
   static number sum(number x) noexcept { return x; }
   static number sums(number const* x) noexcept { return *x; }
@@ -41,6 +41,7 @@ struct one_lane {
 /// As many numbers as a register has.
 template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format),
           bool InRegisters = has_registers<arithmetic_t<T>>>
+/// A register of numbers.
 struct lanes : one_lane<T> {};
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
@@ -52,13 +53,13 @@ struct lanes : one_lane<T> {};
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/// float and double: stored as they are computed with.
+/// float and double: the storage type is the type of the arithmetic.
 template <storable T, class Format, std::size_t Bytes>
 struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
-  using row = lanes<Format>;  ///< of the numbers that cosines, sines and weights are
+  using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
   using typename register_arithmetic<Format>::number;
   using pairs = xsimd::batch<std::complex<Format>>;
-  static constexpr bool apart = false;  ///< whether load_pairs costs nothing over two loads
+  static constexpr bool free_deinterleave = false;  ///< load_pairs costs no more than two loads
 
   static number load(T const* from) noexcept {
     return register_arithmetic<Format>::kept(number::load_unaligned(reinterpret_cast<Format const*>(from)));
@@ -74,26 +75,26 @@ struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
   }
 };
 
-/// A register of 32-bit words, for the conversions of half and bfloat16.
-struct word_register {
+/// A register of floats and its bits, for the conversions of half and bfloat16.
+struct register_bits {
   using bits = xsimd::batch<std::uint32_t>;
   using number = xsimd::batch<float>;
   static bits as_bits(number const& x) noexcept { return bits_as<std::uint32_t>(x); }
   static number as_number(bits const& x) noexcept { return bits_as<float>(x); }
 };
 
-/// half and bfloat16: stored in 16 bits, computed with in float.
+/// half and bfloat16: stored in 16 bits, computed in float.
 template <storable T, class Format>
 struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
-  using row = lanes<float>;
+  using arithmetic_lanes = lanes<float>;
   using typename register_arithmetic<arithmetic_t<T>>::number;
   using register_arithmetic<arithmetic_t<T>>::size;
-  using bits = word_register::bits;
-  static constexpr bool first_is_low = std::endian::native == std::endian::little;  // of a pair, in its word
-  // Whether the CPU converts halves side by side, and rounds to bfloat16, but for subnormals.
+  using bits = register_bits::bits;
+  static constexpr bool first_is_low = std::endian::native == std::endian::little;  // in 32 bits
+  // Whether the CPU converts halves, and whether it rounds to bfloat16 (flushing subnormals).
   static constexpr bool converts = std::same_as<Format, half> && requires(number x) { load_halves(nullptr, x.data); };
   static constexpr bool rounds = std::same_as<Format, bfloat16> && requires(number x) { store_bfloat16(nullptr, x.data); };
-  static constexpr bool apart = !converts;
+  static constexpr bool free_deinterleave = !converts;
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {
     if constexpr (converts) {
@@ -105,7 +106,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       std::memcpy(narrow.data(), from, sizeof narrow);
       std::array<std::uint32_t, size> wide;
       for (std::size_t i = 0; i < size; ++i) wide[i] = narrow[i];
-      return Format::template decode<word_register>(bits::load_unaligned(wide.data()));
+      return Format::template decode<register_bits>(bits::load_unaligned(wide.data()));
     }
   }
   [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
@@ -127,11 +128,11 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
     auto& low = first_is_low ? x : y;
     auto& high = first_is_low ? y : x;
-    low = Format::template decode<word_register>(both & bits(0xffffu));
+    low = Format::template decode<register_bits>(both & bits(0xffffu));
     if constexpr (std::same_as<Format, bfloat16>) {
-      high = word_register::as_number(both & bits(0xffff'0000u));  // in place already
+      high = register_bits::as_number(both & bits(0xffff'0000u));  // the upper 16 bits are in place
     } else {
-      high = Format::template decode<word_register>(both >> 16);
+      high = Format::template decode<register_bits>(both >> 16);
     }
   }
   [[gnu::always_inline]] static void store_pairs(T* to, number const& x, number const& y) noexcept {
@@ -141,14 +142,14 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     }
     auto const& low = first_is_low ? x : y;
     auto const& high = first_is_low ? y : x;
-    auto const both = Format::template encode<word_register>(low) | (Format::template encode<word_register>(high) << 16);
+    auto const both = Format::template encode<register_bits>(low) | (Format::template encode<register_bits>(high) << 16);
     both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
   }
 
  private:
   static void encode_and_store(T* to, number const& x) noexcept {
     std::array<std::uint32_t, size> wide;
-    Format::template encode<word_register>(x).store_unaligned(wide.data());
+    Format::template encode<register_bits>(x).store_unaligned(wide.data());
     std::array<std::uint16_t, size> narrow;
     for (std::size_t i = 0; i < size; ++i) narrow[i] = static_cast<std::uint16_t>(wide[i]);
     std::memcpy(static_cast<void*>(to), narrow.data(), sizeof narrow);

@@ -1,4 +1,4 @@
-// Where the two numbers of a pair live within a rotary block.
+// Where the two dims of a pair are within a rotary block.
 #pragma once
 
 #include <concepts>
@@ -8,8 +8,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Pairs (i, i + n/2) of a block of n numbers: x0 x1 x2 x3 y0 y1 y2 y3.
-/// Also "half-split", "rotate_half", NeoX; Llama in Hugging Face's form, Gemma, Qwen, and the code of the p-RoPE paper.
+/// Pairs (i, i + n/2) of a block of n dims: x0 x1 x2 x3 y0 y1 y2 y3.
+/// Also called "half-split", "rotate_half", NeoX. Llama in Hugging Face's weights, Gemma, Qwen, and
+/// the code of the p-RoPE paper.
 struct halves {
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return pair; }
   static constexpr std::size_t y_index(std::size_t pair, std::size_t pairs) noexcept { return pairs + pair; }
@@ -26,7 +27,7 @@ struct halves {
 };
 
 /// Pairs (2i, 2i + 1): x0 y0 x1 y1 x2 y2 x3 y3.
-/// [Su 2021]; GPT-J, Llama in Meta's form, GLM, Cohere.
+/// [Su 2021]; GPT-J, Llama in Meta's weights, GLM, Cohere.
 struct interleaved {
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return 2 * pair; }
   static constexpr std::size_t y_index(std::size_t pair, std::size_t) noexcept { return 2 * pair + 1; }

@@ -1,4 +1,5 @@
-// Which axis of a position each pair turns by, where positions have several: time, height, width.
+// Which axis of a position each pair rotates by, for positions of several axes: time, height,
+// width.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One axis a pair, counted from 0. Nothing else is special about several axes: equal positions on all of them are one position.
-/// Immutable. Throws std::invalid_argument unless there is a pair, and for an axis of 256 or more.
+/// One axis per pair, counted from 0. Equal positions on all axes give the rows of one position.
+/// Immutable. Throws std::invalid_argument unless there is at least one pair, and for an axis of
+/// 256 or more.
 class pair_axes {
  public:
   explicit pair_axes(std::vector<std::size_t> axis_of_pair) : axis_of_pair_(std::move(axis_of_pair)) {
@@ -24,7 +26,7 @@ class pair_axes {
   }
 
   std::size_t pairs() const noexcept { return axis_of_pair_.size(); }
-  std::size_t axes() const noexcept { return axes_; }  ///< one more than the last axis that a pair has
+  std::size_t axes() const noexcept { return axes_; }  ///< 1 + the largest axis of any pair
   std::size_t axis(std::size_t pair) const noexcept { return axis_of_pair_[pair]; }
 
   friend bool operator==(pair_axes const&, pair_axes const&) = default;
@@ -36,11 +38,11 @@ class pair_axes {
 
 namespace detail {
 
-/// Throws unless each section has at most 2^24 pairs.
+/// The sum of all sections. Throws unless each has at most 2^24 pairs.
 inline std::size_t sum_of_sections(char const* what, std::span<std::size_t const> sections) {
   std::size_t sum = 0;
   for (auto const section : sections) {
-    require(section <= std::size_t{1} << 24, what, ": a section must be of at most 2^24 pairs, got ", section);
+    require(section <= std::size_t{1} << 24, what, ": a section must have at most 2^24 pairs, got ", section);
     sum += section;
   }
   return sum;
@@ -48,7 +50,8 @@ inline std::size_t sum_of_sections(char const* what, std::span<std::size_t const
 
 }  // namespace detail
 
-/// Sections of neighbouring pairs, one an axis: {16, 24, 24} is ttt...hhh...www..., as Qwen2-VL has it in halves and GLM-4V interleaved.
+/// Sections of neighbouring pairs, one section per axis: {16, 24, 24} gives ttt...hhh...www...
+/// Qwen2-VL uses it with halves, GLM-4V interleaved.
 inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
   std::vector<std::size_t> axes;
   axes.reserve(detail::sum_of_sections("contiguous_axes", sections));
@@ -56,7 +59,8 @@ inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
   return pair_axes(std::move(axes));
 }
 
-/// Of dims rather than pairs, one block an axis, as axial frequencies have them: {16, 56, 56} is 8 pairs of axis 0, then 28 and 28.
+/// One block of dims (not pairs) per axis, for axial frequencies: {16, 56, 56} gives 8 pairs of
+/// axis 0, then 28 of axis 1, then 28 of axis 2.
 /// Throws std::invalid_argument unless all dims are even.
 inline pair_axes axial_axes(std::span<std::size_t const> dims) {
   std::vector<std::size_t> sections(dims.begin(), dims.end());
@@ -67,8 +71,9 @@ inline pair_axes axial_axes(std::span<std::size_t const> dims) {
   return contiguous_axes(sections);
 }
 
-/// Axes in turn, thwthwthw...tt, as Qwen3-VL has them: pair i is of axis i % 3 as long as that axis's section lasts, of axis 0 after.
-/// {24, 20, 20} is thw 20 times, then tttt. [modeling_qwen3_vl.py, apply_interleaved_mrope]
+/// Alternating axes, thwthwthw...tt, as in Qwen3-VL: pair i has axis i % 3 while that axis's
+/// section lasts, then axis 0. {24, 20, 20} gives thw 20 times, then tttt. [modeling_qwen3_vl.py,
+/// apply_interleaved_mrope]
 /// Throws std::invalid_argument unless there are three sections.
 inline pair_axes interleaved_axes(std::span<std::size_t const> sections) {
   detail::require(sections.size() == 3, "interleaved_axes: there must be three sections, got ", sections.size());
@@ -78,8 +83,9 @@ inline pair_axes interleaved_axes(std::span<std::size_t const> sections) {
   return pair_axes(std::move(axes));
 }
 
-/// ggml's GGML_ROPE_TYPE_MROPE: sections of four axes, t h w e, that start anew when all are used up. [ggml, ops.cpp]
-/// Throws std::invalid_argument where all sections are 0.
+/// ggml's GGML_ROPE_TYPE_MROPE: sections of four axes, t h w e, repeated to the last pair. [ggml,
+/// ops.cpp]
+/// Throws std::invalid_argument if all sections are 0.
 inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
   auto const all = detail::sum_of_sections("ggml_axes", sections);
   auto const t = sections[0], h = t + sections[1], w = h + sections[2];
@@ -92,8 +98,9 @@ inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size
   return pair_axes(std::move(axes));
 }
 
-/// ggml's GGML_ROPE_TYPE_IMROPE: axes in turn, and axis 3 where the section of an axis has ended, where interleaved_axes has axis 0. Of
-/// Qwen3-VL's {24, 20, 20} pairs 61 and 62 differ. [ggml, ops.cpp]
+/// ggml's GGML_ROPE_TYPE_IMROPE: alternating axes; where the section of an axis has ended, axis 3
+/// (interleaved_axes: axis 0). With Qwen3-VL's {24, 20, 20}, pairs 61 and 62 differ. [ggml,
+/// ops.cpp]
 inline pair_axes ggml_interleaved_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
   auto const all = detail::sum_of_sections("ggml_interleaved_axes", sections);
   detail::require(all > 0, "ggml_interleaved_axes: the sections must not all be 0");

@@ -1,4 +1,4 @@
-// Exact angles: position times frequency, modulo a turn, in integers.
+// Exact angles: position times frequency modulo 2 pi, in integers.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// An angle as a fraction of a turn: 2^64 is 2 pi. It wraps as an angle does, so that multiplying by a position reduces modulo
-/// 2 pi for nothing, without error, and under -ffast-math too.
+/// An angle as a fraction of a turn: 2^64 is 2 pi. Integers wrap as angles do, so that a product
+/// with a position is reduced modulo 2 pi at no cost, without error, under -ffast-math too.
 using phase = std::uint64_t;
 
 namespace detail {
 
-/// One phase and the number made of it; phase_lanes.hpp has a register of them.
-struct phase_word {
+/// One phase and its double; phase_lanes.hpp has a register of them.
+struct scalar_phase {
   using bits = phase;
   using number = double;
   static constexpr bits product(phase n, bits x) noexcept { return n * x; }  ///< modulo 2^64
@@ -30,19 +30,19 @@ struct phase_word {
   static constexpr number multiply_add(number a, number b, number c) noexcept { return detail::multiply_add(a, b, c); }
 };
 
-/// position * (high * 2^-64 + low * 2^-96) turns, low below 2^32.
-template <class Word>
-[[gnu::always_inline]] constexpr typename Word::bits phase_at(typename Word::bits high, typename Word::bits low,
-                                                              std::int64_t position) noexcept {
-  using bits = typename Word::bits;
+/// position * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
+template <class Lanes>
+[[gnu::always_inline]] constexpr typename Lanes::bits phase_at(typename Lanes::bits high, typename Lanes::bits low,
+                                                               std::int64_t position) noexcept {
+  using bits = typename Lanes::bits;
   auto const n = static_cast<std::uint64_t>(position), signs = static_cast<std::uint64_t>(position >> 63);
-  return Word::product(n, high) + (Word::product_of_lower_halves(bits(n), low) >> 32) + Word::product_of_lower_halves(bits(n >> 32), low) -
-         ((low << 32) & bits(signs));
+  return Lanes::product(n, high) + (Lanes::product_of_lower_halves(bits(n), low) >> 32) +
+         Lanes::product_of_lower_halves(bits(n >> 32), low) - ((low << 32) & bits(signs));
 }
 
-/// A fraction of a position, in [0, 1); inv_freq / 2 pi = turns.
+/// The phase of a fractional position in [0, 1), for a frequency of `turns` = inv_freq / 2 pi.
 inline phase phase_of_fraction(double fraction, double turns) noexcept {
-  // Left to itself, a compiler would round the product in one place and not in another.
+  // With plain operators, a compiler may fuse one of the two products and round the other.
   auto const rest = multiply_add(fraction, turns, -std::floor(fraction * turns));
   return static_cast<phase>((rest - std::floor(rest)) * 0x1p63) * 2;
 }
@@ -50,13 +50,15 @@ inline phase phase_of_fraction(double fraction, double turns) noexcept {
 }  // namespace detail
 
 /// The angle between neighbouring positions, (inv_freq + rest) / 2 pi turns, to 96 binary places.
-/// Position n lands within |n| * 2^-96 + 2^-64 turns of n * (inv_freq + rest): 4e-19 radians for n = 1 and at 2^31, 7e-10 at 2^63.
+/// The phase of position n is within |n| * 2^-96 + 2^-64 turns of n * (inv_freq + rest): 4e-19
+/// radians for n = 1 and n = 2^31, 7e-10 for n = 2^63.
 class phase_step {
  public:
-  /// Precondition, not checked: inv_freq in [0, 2^64] and |rest| below its last place, as frequencies has them.
+  /// Precondition, not checked: inv_freq in [0, 2^64] and |rest| at most half an ULP of it, as in
+  /// frequencies.
   explicit constexpr phase_step(double inv_freq, double rest = 0) noexcept : turns_(inv_freq / two_pi) {
-    // inv_freq + rest = (upper + 2^-64 lower) * 2^exponent; the mantissa / 2 pi is multiplied out in 32-bit limbs, then 96 places are cut
-    // from it.
+    // inv_freq + rest = (upper + 2^-64 lower) * 2^exponent. The mantissa times 1 / 2 pi is computed
+    // in 32-bit limbs; 96 binary places of the product are kept.
     auto const whole = parts_of(inv_freq), small = parts_of(rest);
     auto const shift = small.exponent - whole.exponent + 64;
     auto const magnitude = rest == 0 || shift <= -64 ? 0 : shift < 0 ? small.mantissa >> -shift : small.mantissa << shift;
@@ -76,9 +78,10 @@ class phase_step {
     high_ = limb_from(product, places - 64) | std::uint64_t{limb_from(product, places - 32)} << 32;
   }
 
-  constexpr phase at(std::int64_t position) const noexcept { return detail::phase_at<detail::phase_word>(high_, low_, position); }
+  constexpr phase at(std::int64_t position) const noexcept { return detail::phase_at<detail::scalar_phase>(high_, low_, position); }
 
-  /// A fractional position, |position| < 2^63; the fraction's part of the angle is right to 2^-51 of itself.
+  /// A fractional position, |position| < 2^63. The angle of its fraction has a relative error of
+  /// 2^-51.
   phase at(double position) const noexcept {
     auto const whole = std::floor(position);
     return at(static_cast<std::int64_t>(whole)) + detail::phase_of_fraction(position - whole, turns_);
@@ -105,10 +108,10 @@ class phase_step {
   // 1 / 2 pi to 192 binary places, lowest limb first.
   static constexpr limbs<6> one_over_two_pi{0x4f10e410, 0x36d8a566, 0x7d4d3770, 0x7f09d5f4, 0x9391054a, 0x28be60db};
 
-  // The 32 bits of `product` from bit `place` on.
-  static constexpr std::uint32_t limb_from(limbs<10> const& product, int place) noexcept {
+  // 32 bits of `product`, from bit `first` on.
+  static constexpr std::uint32_t limb_from(limbs<10> const& product, int first) noexcept {
     auto const limb = [&](int i) { return 0 <= i && i < 10 ? product[static_cast<std::size_t>(i)] : std::uint32_t{0}; };
-    auto const index = place >> 5, shift = place & 31;
+    auto const index = first >> 5, shift = first & 31;
     return static_cast<std::uint32_t>((limb(index) | std::uint64_t{limb(index + 1)} << 32) >> shift);
   }
 
@@ -127,16 +130,16 @@ namespace detail {
 
 consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
 
-/// cos_sin for whatever Word computes on at a time.
-template <class Word>
-[[gnu::always_inline]] constexpr cos_sin_numbers<typename Word::number> cos_sin_of(typename Word::bits angle) noexcept {
-  using bits = typename Word::bits;
-  using number = typename Word::number;
+/// cos_sin of one phase or of a register of phases.
+template <class Lanes>
+[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_of(typename Lanes::bits angle) noexcept {
+  using bits = typename Lanes::bits;
+  using number = typename Lanes::number;
   auto const quadrant = (angle + bits(phase{1} << 61)) & bits(phase{3} << 62);
-  auto const rest = Word::signed_number(angle - quadrant);  // at most 1/8 of a turn from the axis
+  auto const rest = Lanes::signed_number(angle - quadrant);  // at most 1/8 of a turn from the axis
   auto const x = rest * number(6.283185307179586 * 0x1p-64), z = x * x;
-  // Taylor series in z = x^2: what is cut off at pi / 4 is below 5e-17.
-  auto const next = [&z](number& sum, double coefficient) { sum = Word::multiply_add(sum, z, number(coefficient)); };
+  // Taylor series in z = x^2: the truncation error at pi / 4 is below 5e-17.
+  auto const next = [&z](number& sum, double coefficient) { sum = Lanes::multiply_add(sum, z, number(coefficient)); };
   auto c = number(1 / factorial(16)), s = number(-1 / factorial(15));
   next(c, -1 / factorial(14)), next(s, 1 / factorial(13));
   next(c, 1 / factorial(12)), next(s, -1 / factorial(11));
@@ -145,18 +148,18 @@ template <class Word>
   next(c, -1 / factorial(6)), next(s, 1 / factorial(5));
   next(c, 1 / factorial(4)), next(s, -1 / factorial(3));
   next(c, -1 / factorial(2)), next(c, 1);
-  s = Word::multiply_add(s * z, x, x);
-  // In quadrants 1 and 3 they are swapped; cos is negative in 1 and 2, sin in 2 and 3.
-  auto const cosine = Word::as_bits(c), sine = Word::as_bits(s);
+  s = Lanes::multiply_add(s * z, x, x);
+  // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.
+  auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
   auto const other = (cosine ^ sine) & (bits(0u) - ((quadrant >> 62) & bits(1u)));
   auto const minus = bits(phase{1} << 63);
-  return {Word::as_number(cosine ^ other ^ ((quadrant + bits(phase{1} << 62)) & minus)),
-          Word::as_number(sine ^ other ^ (quadrant & minus))};
+  return {Lanes::as_number(cosine ^ other ^ ((quadrant + bits(phase{1} << 62)) & minus)),
+          Lanes::as_number(sine ^ other ^ (quadrant & minus))};
 }
 
 }  // namespace detail
 
-/// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it can be vectorised.
-constexpr cos_sin_values cos_sin(phase angle) noexcept { return detail::cos_sin_of<detail::phase_word>(angle); }
+/// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it vectorises.
+constexpr cos_sin_values cos_sin(phase angle) noexcept { return detail::cos_sin_of<detail::scalar_phase>(angle); }
 
 }  // namespace posenc

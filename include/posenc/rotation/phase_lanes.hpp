@@ -25,8 +25,8 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-struct single_phase : phase_word, one_lane<double> {
-  using phase_word::multiply_add, phase_word::number, one_lane<double>::store;
+struct single_phase : scalar_phase, one_lane<double> {
+  using scalar_phase::multiply_add, scalar_phase::number, one_lane<double>::store;
   static bits load_bits(phase const* from) noexcept { return *from; }
   static void store(float* to, number x) noexcept { *to = static_cast<float>(x); }
   static void store(auto* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
@@ -38,7 +38,8 @@ using phase_lanes = single_phase;
 
 #else
 
-// Products of the lower halves of each 64 bits; 64-bit integers as doubles, rounded once; doubles as floats. By the width of a register.
+// For each register width: the product of the lower halves of 64-bit integers; 64-bit integers to
+// doubles, rounded once; doubles to floats.
 #if defined(__AVX512F__)
 inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
 inline void store_floats(float* to, __m512d x) noexcept { _mm256_storeu_ps(to, _mm512_cvtpd_ps(x)); }
@@ -64,7 +65,7 @@ inline void store_floats(float* to, __m128d x) noexcept { _mm_storel_pi(reinterp
 inline void store_floats(float* to, __m128d x, __m128d y) noexcept { _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y))); }
 #endif
 
-/// As many as fit a register of Real, double. The bits of a result are those of phase_word, but under -ffast-math.
+/// A register of phases. Results have the bits of scalar_phase, except under -ffast-math.
 template <class Real>
 struct phase_register : lanes<Real> {
   using typename lanes<Real>::number;
@@ -90,13 +91,14 @@ struct phase_register : lanes<Real> {
     return product_of_lower_halves(bits(phase{n}), x) + (product_of_lower_halves(bits(phase{n}), x >> 32) << 32);
   }
 
-  /// Rounded once.
+  /// x as a signed integer to double, rounded once.
   static number signed_number(bits const& x) noexcept {
     if constexpr (requires { to_doubles(x.data); }) {
       return number(to_doubles(x.data));
     } else {
 #if defined(__x86_64__) || defined(__i386__)
-      // 2^84 + 2^32 * upper half and 2^52 + lower half, by their bits; all is exact but for the sum.
+      // Assembled from bits: 2^84 + 2^32 * upper half and 2^52 + lower half. Only their sum is
+      // rounded.
       auto const biased = x ^ bits(phase{1} << 63);
       auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) - number(0x1p84 + 0x1p63 + 0x1p52);
       asm("" : "+x"(upper.data));  // -ffast-math would sum in another order
@@ -117,7 +119,8 @@ struct phase_register : lanes<Real> {
       for (std::size_t i = 0; i < size; ++i) to[i] = static_cast<float>(wide[i]);
     }
   }
-  /// x, then y: as floats, in one piece, for what reads one register of them soon after would wait for two.
+  /// Stores x, then y. Floats: one full-width store, so that a full-width load soon after is
+  /// forwarded.
   static void store(double* to, number const& x, number const& y) noexcept { store(to, x), store(to + size, y); }
   static void store(float* to, number const& x, number const& y) noexcept {
     if constexpr (requires { store_floats(to, x.data, y.data); }) {
@@ -136,7 +139,7 @@ inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(phase_lanes::bits cons
   return cos_sin_of<phase_lanes>(angles);
 }
 
-/// The first `count` of them, at most all.
+/// Stores the first `count` numbers of x, all of them if count is larger.
 template <class Real>
 [[gnu::always_inline]] inline void store_first(Real* to, phase_lanes::number const& x, std::size_t count) noexcept {
   if (count >= phase_lanes::size) return phase_lanes::store(to, x);
@@ -145,19 +148,19 @@ template <class Real>
   std::copy_n(all.begin(), count, to);
 }
 
-/// Numbers behind the last pair, so that a register of any width may be loaded from there: up to 1024 bits, of doubles. The same for all
-/// targets, and so is the layout of what is padded.
+/// Elements behind the last pair, so that a register of up to 1024 bits may be loaded from there.
+/// The same for all instruction sets, so that they lay out phase_steps alike.
 inline constexpr std::size_t phase_padding = 15;
 static_assert(phase_lanes::size <= phase_padding + 1);
 
 }  // namespace detail
 
-/// One phase_step a pair, as registers load them. Made once a model. Immutable.
+/// One phase_step per pair, laid out for loads of whole registers. Make one per model. Immutable.
 /// Precondition, not checked: that of phase_step.
 class phase_steps {
  public:
   explicit phase_steps(frequencies const& f) : phase_steps(f.inv_freq(), f.rest()) {}
-  /// rest: of each pair, as phase_step has it, or of none.
+  /// rest: as in phase_step, one per pair or none.
   explicit phase_steps(std::span<double const> inv_freq, std::span<double const> rest = {})
       : high_(inv_freq.size() + detail::phase_padding), low_(high_.size()), turns_(high_.size()) {
     for (std::size_t i = 0; i < inv_freq.size(); ++i) {
@@ -168,20 +171,21 @@ class phase_steps {
 
   std::size_t pairs() const noexcept { return high_.size() - detail::phase_padding; }
 
-  /// At a position: the phases of a register of pairs from the one given on; 0s after the last one. No longer than the steps live.
+  /// A function from a pair to the phases of a register of pairs from there on, at `position`; 0
+  /// after the last pair. Valid while the steps live.
   auto at(std::int64_t position) const noexcept {
     return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
       return detail::phase_at<lanes>(lanes::load_bits(high + pair), lanes::load_bits(low + pair), position);
     };
   }
-  /// The same phases, at positions as they mostly are for half the price of a phase.
+  /// Fast path for positions below 2^32: half the multiplications.
   auto at(std::uint32_t position) const noexcept {
     return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
       auto const below = lanes::product_of_lower_halves(lanes::bits(phase{position}), lanes::load_bits(low + pair));
       return lanes::product(position, lanes::load_bits(high + pair)) + (below >> 32);
     };
   }
-  /// |position| < 2^63.
+  /// A fractional position, |position| < 2^63.
   auto at(double position) const noexcept {
     auto const whole = std::floor(position);
     return [near = at(static_cast<std::int64_t>(whole)), fraction = position - whole, turns = turns_.data()](std::size_t pair) noexcept {

@@ -1,5 +1,5 @@
-// A register of float or double: arithmetic. The one header that includes xsimd, and that knows what differs between its versions 8.1
-// to 14.
+// A register of float or double and its arithmetic. The only header that includes xsimd and knows
+// the differences between its versions 8.1 to 14.
 #pragma once
 
 #include <xsimd/xsimd.hpp>
@@ -14,21 +14,22 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Whether there are 32 vector registers, not 16 or none.
+/// Whether the CPU has 32 vector registers, not 16 or none.
 #if defined(__AVX512F__) || defined(__aarch64__) || defined(__VSX__) || defined(__VX__)
-inline constexpr bool many_registers = true;
+inline constexpr bool has_32_registers = true;
 #else
-inline constexpr bool many_registers = false;
+inline constexpr bool has_32_registers = false;
 #endif
 
-/// Whether xsimd has registers of Number. It may have them of float alone: on 32-bit ARM.
+/// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 template <class Number>
 inline constexpr bool has_registers = false;
 #else
 template <class Number>
 inline constexpr bool has_registers = [] {
-  if constexpr (xsimd::has_simd_register<Number>::value) return sizeof(xsimd::batch<Number>) > sizeof(Number);  // 8.1: of a size, too
+  // xsimd 8.1 says yes for registers of one number.
+  if constexpr (xsimd::has_simd_register<Number>::value) return sizeof(xsimd::batch<Number>) > sizeof(Number);
   return false;
 }();
 
@@ -50,7 +51,8 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format on
 }
 
-// a * b + c in one step. xsimd takes two on AVX-512 (8.1) and where XSIMD_DEFAULT_ARCH names a set without FMA; clang leaves it at that.
+// a * b + c with one rounding. xsimd rounds twice on AVX-512 (8.1), and where XSIMD_DEFAULT_ARCH
+// names an instruction set without FMA; clang does not fuse the two.
 #if defined(__AVX512F__)
 inline __m512 fused(__m512 a, __m512 b, __m512 c) noexcept { return _mm512_fmadd_ps(a, b, c); }
 inline __m512d fused(__m512d a, __m512d b, __m512d c) noexcept { return _mm512_fmadd_pd(a, b, c); }
@@ -62,7 +64,7 @@ inline __m128 fused(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps
 inline __m128d fused(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmadd_pd(a, b, c); }
 #endif
 
-// Halves side by side in memory, where the CPU converts them.
+// Loads and stores of contiguous halves, where the CPU converts them.
 #if defined(__AVX512F__)
 inline void load_halves(void const* from, __m512& x) noexcept {
   x = _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
@@ -76,25 +78,25 @@ inline void store_halves(void* to, __m256 x) noexcept { _mm_storeu_si128(static_
 inline void store_halves(void* to, __m128 x) noexcept { _mm_storel_epi64(static_cast<__m128i*>(to), _mm_cvtps_ph(x, 0)); }
 #endif
 
-// bfloat16, where the CPU rounds to it; subnormals it makes zeros.
+// Stores of bfloat16, where the CPU rounds to it; it flushes subnormals to zero.
 #if defined(__AVX512BF16__)
 inline void store_bfloat16(void* to, __m512 x) noexcept {
   _mm256_storeu_si256(static_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
 }
 inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
-  auto const in_turn = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18,
-                                        2, 17, 1, 16, 0);
-  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(in_turn, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
+  auto const alternating = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3,
+                                            18, 2, 17, 1, 16, 0);
+  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(alternating, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
 }
-// Whether there are zeros or subnormals.
+// Whether any number is zero or subnormal.
 inline bool any_tiny(__m512 x, __m512 y) noexcept {
   auto const exponent = _mm512_set1_epi32(0x7f80'0000);
   return (_mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent) | _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent)) != 0;
 }
 #endif
 
-/// A register of numbers of type Number: float or double. How wide it is only its type says: XSIMD_DEFAULT_ARCH may choose narrower ones
-/// than the CPU has.
+/// A register of float or double. Only its type says how wide it is: XSIMD_DEFAULT_ARCH may choose
+/// a narrower one than the CPU has.
 template <class Number>
 struct register_arithmetic {
   using number = xsimd::batch<Number>;
@@ -125,11 +127,11 @@ struct register_arithmetic {
     }
   }
 
-  /// The sum of each of `size` registers.
+  /// Lane i of the result: the sum of the lanes of x[i]. x: [size].
   static number sums(number const* x) noexcept {
 #if defined(__AVX512F__)
     if constexpr (bytes == 64 && sizeof(Number) == 4) {  // xsimd 8.1 mixes up their order
-      __m512 fours[4];                                   // per quarter of a register: a partial sum of each of four registers
+      __m512 fours[4];                                   // each quarter: partial sums of four registers
       for (std::size_t i = 0; i < 4; ++i) {
         auto const two = [](__m512 a, __m512 b) { return _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b)); };
         auto const first = two(x[4 * i].data, x[4 * i + 1].data), second = two(x[4 * i + 2].data, x[4 * i + 3].data);
@@ -149,7 +151,7 @@ struct register_arithmetic {
     return xsimd::haddp(x);
   }
 
-  /// x1 x0 x3 x2 ... of x0 x1 x2 x3 ...
+  /// x0 x1 x2 x3 ... -> x1 x0 x3 x2 ...
   static number neighbours_swapped(number const& x) noexcept {
     struct neighbour {
       static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
@@ -162,7 +164,7 @@ struct register_arithmetic {
     }
   }
 
-  /// x, as a register: g++ would read it from memory again at each use, for every use can take a memory operand.
+  /// Keeps x in a register. g++ would fold the load into every use, as a memory operand.
   static number kept(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm("" : "+v"(x.data));

@@ -20,14 +20,15 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// result[d]: which dim of a head laid out as From is dim d of that head laid out as To. What every function here does, and what a
-/// gather over tensors of another kind needs.
+/// The permutation between layouts: dim d of a head in layout To is dim result[d] of the same head
+/// in layout From. All functions here apply it; use it directly to gather tensors of other kinds.
 ///
 ///     interleaved -> halves, 8 of 8 dims           0 2 4 6 1 3 5 7
 ///     halves -> interleaved, the last 4 of 6       0 1 2 4 3 5
 ///
-/// Queries and keys that are both converted have the scores that they had; rotate them by To from then on.
-/// Throws std::invalid_argument unless rotary_dim is even and positive and the block lies within the head.
+/// If both queries and keys are converted, scores stay the same; from then on rotate them with To.
+/// Throws std::invalid_argument unless rotary_dim is even and positive and the block lies within
+/// the head.
 template <pair_layout From, pair_layout To>
 std::vector<std::size_t> relayout_order(std::size_t head_dim, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
   detail::require(rotary_dim % 2 == 0 && rotary_dim > 0, "relayout: rotary_dim must be even and positive, got ", rotary_dim);
@@ -42,24 +43,26 @@ std::vector<std::size_t> relayout_order(std::size_t head_dim, std::size_t rotary
   return order;
 }
 
-/// A projection's weights [heads * head_dim][columns] in memory: row-major, row_stride elements from one row to the next.
+/// A projection's weights [heads * head_dim][columns] in memory: row-major, row_stride elements
+/// from one row to the next.
 struct rows_shape {
   std::size_t heads = 0, head_dim = 0, columns = 0, row_stride = columns;
 };
 
-/// A span, vector or array of elements that are moved as they are: numbers of any type, blocks of quantised ones, bytes.
+/// A span, vector or array of elements that are moved bit by bit: numbers of any type, blocks of
+/// quantised ones, bytes.
 template <class R>
 concept movable_elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     std::copyable<std::ranges::range_value_t<R>> && std::is_trivially_copyable_v<std::ranges::range_value_t<R>> &&
     !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-/// T can store the numbers of S with one rounding at most: both are double, or neither is.
+/// T can store the numbers of S with at most one rounding: both are double, or neither is.
 template <class T, class S>
 concept stores_numbers_of = writable<T> && storable<S> && std::same_as<arithmetic_t<T>, arithmetic_t<S>>;
 
 namespace detail {
 
-/// rows[d] = what rows[order[d]] was. `before` has room for them all.
+/// rows[d] = the old rows[order[d]]. `before` has capacity for all of them.
 template <class T>
 void reorder_rows(T* rows, std::size_t row_stride, std::size_t columns, std::span<std::size_t const> order, std::vector<T>& before) {
   before.clear();
@@ -70,7 +73,7 @@ void reorder_rows(T* rows, std::size_t row_stride, std::size_t columns, std::spa
   }
 }
 
-/// The same bits, or the same number rounded once.
+/// Copies the bits, or rounds once to another format.
 template <class S, class T>
 void copy_number(S const& from, T& to) noexcept {
   if constexpr (std::same_as<storage_format_t<S>, storage_format_t<T>>) {
@@ -82,10 +85,12 @@ void copy_number(S const& from, T& to) noexcept {
 
 }  // namespace detail
 
-/// Copies head vectors, laid out as From, to others, laid out as To: [tokens][heads][head_dim], any strides. Moves rotary_dim dims, the
-/// first ones unless `block` says otherwise; the other dims are copied. Bits are kept, or, for another storage format, rounded once.
-/// Throws std::invalid_argument, before anything is changed, unless the shapes agree, no head of `from` overlaps one of `to`, rotary_dim
-/// is even and positive, and the block lies within the head. Allocates head_dim indices.
+/// Copies head vectors in layout From to others in layout To: [tokens][heads][head_dim], any
+/// strides. Moves rotary_dim dims, the first ones unless `block` says otherwise, and copies the
+/// other dims. Keeps bits, or rounds once to another storage format.
+/// Throws std::invalid_argument, before anything is changed, unless the shapes agree, `from` and
+/// `to` do not overlap, rotary_dim is even and positive, and the block lies within the head.
+/// Allocates head_dim indices.
 template <pair_layout From, pair_layout To, storable S, stores_numbers_of<S> T>
 void relayout(heads_view<S> const& from, heads_view<T> const& to, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
   detail::require(from.shape() == to.shape(), "relayout: from and to must have the same shape, got ", from.tokens(), " x ", from.heads(),
@@ -100,8 +105,8 @@ void relayout(heads_view<S> const& from, heads_view<T> const& to, std::size_t ro
     }
 }
 
-/// The same in place, of cached keys say, whether they are rotated already or not. Keeps every bit.
-/// Allocates one head, and head_dim indices.
+/// The same in place, for example on cached keys, rotated or not. Keeps every bit.
+/// Allocates one head and head_dim indices.
 template <pair_layout From, pair_layout To, writable T>
 void relayout(heads_view<T> const& x, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
   auto const order = relayout_order<From, To>(x.head_dim(), rotary_dim, block);
@@ -111,23 +116,28 @@ void relayout(heads_view<T> const& x, std::size_t rotary_dim, rotary_block block
     for (std::size_t head = 0; head < x.heads(); ++head) detail::reorder_rows(x(token, head).data(), 1, 1, order, before);
 }
 
-/// In place, the rows of a projection W_q or W_k: where W x had the layout From in each head, it has To from then on, without another
-/// rounding. A bias is one column, and so are the weights of a norm over the head, which is then the only head.
+/// Permutes the rows of a projection W_q or W_k in place: if W x had layout From in each head, it
+/// has To from then on, without rounding. A bias is a projection with one column; so are the
+/// weights of a norm over the head, with one head.
 ///
-///     relayout_rows<interleaved, halves>(w_q, {.heads = 32, .head_dim = 128, .columns = 4096}, 128);    Llama, Meta's to Hugging Face's
+///     relayout_rows<interleaved, halves>(w_q, {.heads = 32, .head_dim = 128, .columns = 4096},
+///                                        128);        Llama, from Meta's to Hugging Face's
 ///
-/// Moves rotary_dim rows of each head, the first ones unless `block` says otherwise, as they are: whole blocks of a quantised row too.
-/// Throws std::invalid_argument, before anything is changed, unless head_dim and columns are positive, rows do not overlap, the weights
-/// have heads * head_dim rows, rotary_dim is even and positive, and the block lies within the head.
-/// Allocates as much as the rows of one head, and head_dim indices.
+/// Moves rotary_dim rows of each head, the first ones unless `block` says otherwise, bit by bit:
+/// whole blocks of a quantised row too.
+/// Throws std::invalid_argument, before anything is changed, unless head_dim and columns are
+/// positive, rows do not overlap, the weights have heads * head_dim rows, rotary_dim is even and
+/// positive, and the block lies within the head.
+/// Allocates the rows of one head and head_dim indices.
 template <pair_layout From, pair_layout To, movable_elements Weights>
 void relayout_rows(Weights&& weights, rows_shape const& shape, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
   auto const [heads, head_dim, columns, row_stride] = shape;
   std::span const elements(weights);
   detail::require(head_dim > 0 && columns > 0, "relayout_rows: head_dim and columns must be positive, got ", head_dim, " and ", columns);
-  detail::require(row_stride >= columns, "relayout_rows: row_stride must be at least ", columns, ", the columns, got ", row_stride);
+  detail::require(row_stride >= columns, "relayout_rows: row_stride must be at least the number of columns, ", columns, ", got ",
+                  row_stride);
   auto const rows = elements.size() < columns ? 0 : (elements.size() - columns) / row_stride + 1;
-  detail::require(rows % head_dim == 0 && rows / head_dim == heads, "relayout_rows: weights must have a row for each of ", heads, " x ",
+  detail::require(rows % head_dim == 0 && rows / head_dim == heads, "relayout_rows: weights must have one row for each of ", heads, " x ",
                   head_dim, " dims, got ", rows, " rows in ", elements.size(), " elements");
   detail::require(rows == 0 || elements.data() != nullptr, "relayout_rows: weights must not be null for ", rows, " rows");
   auto const order = relayout_order<From, To>(head_dim, rotary_dim, block);
@@ -138,7 +148,7 @@ void relayout_rows(Weights&& weights, rows_shape const& shape, std::size_t rotar
     detail::reorder_rows(elements.data() + head * head_dim * row_stride, row_stride, columns, order, before);
 }
 
-/// In place, one head vector. Throws and allocates as relayout_rows does of one column.
+/// One head vector, in place. Throws and allocates as relayout_rows does for one column.
 template <pair_layout From, pair_layout To, movable_elements Head>
 void relayout(Head&& head, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
   relayout_rows<From, To>(head, {.heads = 1, .head_dim = std::ranges::size(head), .columns = 1}, rotary_dim, block);

@@ -1,4 +1,5 @@
-// Turns keys that are rotated already: to other positions, or to other frequencies.
+// Rows that rotate keys once more, after they were rotated: to other positions, or to other
+// frequencies.
 #pragma once
 
 #include <complex>
@@ -17,54 +18,61 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Rows that move rotated keys by delta positions, one delta a token: the pure rotation R(delta), for the keys have the attention factor
-/// already. Accuracy and errors are those of cos_sin_rows.
+/// Rows that move rotated keys by delta positions, one delta per token: the pure rotation R(delta),
+/// since the keys already have the attention factor. Accuracy and errors are those of cos_sin_rows.
 template <std::floating_point Real = float, position_range Deltas>
-cos_sin_rows<Real> shift(frequencies const& f, Deltas const& deltas) {
+cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
   return {detail::with_factor(f, 1), deltas};
 }
 
-/// Rows that turn keys rotated with `from` at from_positions into keys rotated with `to` at to_positions:
+/// Rows that take keys rotated with `from` at from_positions to keys rotated with `to` at
+/// to_positions:
 ///
-///     A_to / A_from * R(q f_to) R(-p f_from)        p, q: a token's positions; f: inv_freq; A: attention factor
+///     A_to / A_from * R(q f_to) R(-p f_from)      p, q: old and new position of a token;
+///                                                 f: inv_freq; A: attention factor
 ///
-/// for dynamic NTK as it grows, or LongRoPE from short to long. The angle is a difference of phases: as exact as one angle, to two
-/// units of 2^-64 turns. Accuracy, gain 1: that of cos_sin_rows. A pair stands still if no frequency turns it and the gain is 1.
-/// Throws std::invalid_argument unless pairs and tokens agree, and at a position that is NaN or does not fit int64.
+/// For dynamic NTK as the context grows, or LongRoPE from short to long. The angle is a difference
+/// of phases, as exact as one angle up to two units of 2^-64 turns. Accuracy, with A_to = A_from:
+/// that of cos_sin_rows. A pair is not rotated if both its frequencies are 0 and A_to = A_from.
+/// Throws std::invalid_argument unless pairs and tokens agree, and at a position that is NaN or
+/// does not fit int64.
 template <std::floating_point Real = float, position_range From, position_range To>
-cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions);
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions);
 
-/// The same where each key stays at its position: angle p (f_to - f_from). Pairs of equal frequency stand still too.
+/// The same for keys that stay at their positions: angle p (f_to - f_from). Pairs of equal
+/// frequencies are not rotated either.
 template <std::floating_point Real = float, position_range Positions>
-cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Positions const& positions);
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, Positions const& positions);
 
-/// Rows for one shift after another (StreamingLLM, a sliding context), that do not drift: each makes up for the rounding of those before.
-/// The product of all rows handed out stays within 4.3e-8 of the exact rotation by the sum of their deltas, as complex numbers: one
-/// rounding of cosine and sine to float, and 5e-16 a shift; a key that joined on the way has missed a product, which is off as much.
-/// What rotating rounds in the keys themselves comes on top. The attention factor is not applied.
+/// Rows for one shift after another (StreamingLLM, a sliding context) without drift: each corrects
+/// the rounding of those before.
+/// The product of all rows handed out stays within 4.3e-8 of the exact rotation by the sum of their
+/// deltas, as complex numbers: one rounding of cosine and sine to float, plus 5e-16 per shift; for
+/// a key added later, the same bound holds once more. The rounding of the keys themselves comes on
+/// top. The attention factor is not applied.
 class repeated_shift {
  public:
   explicit repeated_shift(frequencies const& f)
-      : steps_(f), form_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }), so_far_(f.pairs(), 1.0) {}
+      : steps_(f), layout_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }), so_far_(f.pairs(), 1.0) {}
 
-  /// Rows for `tokens` tokens that are all moved by delta. Throws std::invalid_argument if the sum of all deltas does not fit int64; the
-  /// sum is then as before.
+  /// Rows for `tokens` tokens that all move by delta. Throws std::invalid_argument if the sum of
+  /// all deltas does not fit int64; the sum is then unchanged.
   cos_sin_rows<float> next(std::int64_t delta, std::size_t tokens = 1) {
     using limits = std::numeric_limits<std::int64_t>;
     detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,
                     "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ", total_);
-    auto rows = detail::rows_access::make<float>(form_, tokens);
-    std::vector<double> wanted(2 * form_.pairs);
+    auto rows = detail::rows_access::make<float>(layout_, tokens);
+    std::vector<double> wanted(2 * layout_.pairs);
     total_ += delta;
-    detail::write_row_at(total_, steps_, wanted.data(), form_);
-    for (auto const [first, last] : form_.turning) {
+    detail::write_row_at(total_, steps_, wanted.data(), layout_);
+    for (auto const [first, last] : layout_.rotated_pairs) {
       for (auto i = first; i < last; ++i) {
         auto& done = so_far_[i];
-        auto const turn = std::complex(wanted[i], wanted[form_.pairs + i]) * std::conj(done) / std::norm(done);
-        auto const cos = static_cast<float>(turn.real()), sin = static_cast<float>(turn.imag());
+        auto const step = std::complex(wanted[i], wanted[layout_.pairs + i]) * std::conj(done) / std::norm(done);
+        auto const cos = static_cast<float>(step.real()), sin = static_cast<float>(step.imag());
         done *= std::complex<double>(cos, sin);
         auto* row = detail::rows_access::data(rows);
-        for (std::size_t token = 0; token < tokens; ++token, row += 2 * form_.pairs) row[i] = cos, row[form_.pairs + i] = sin;
+        for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout_.pairs) row[i] = cos, row[layout_.pairs + i] = sin;
       }
     }
     return rows;
@@ -74,53 +82,54 @@ class repeated_shift {
 
  private:
   phase_steps steps_;
-  detail::row_form form_;
+  detail::row_layout layout_;
   std::int64_t total_ = 0;
-  std::vector<std::complex<double>> so_far_;  // the product of the rows handed out
+  std::vector<std::complex<double>> so_far_;  // the product of all rows handed out
 };
 
 namespace detail {
 
 template <class Real>
-cos_sin_rows<Real> rerotated(row_form const& form, frequencies const& from, frequencies const& to, auto const& from_positions,
+cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from, frequencies const& to, auto const& from_positions,
                              auto const& to_positions) {
-  auto const tokens = count_positions("rerotation", from_positions);
-  require(count_positions("rerotation", to_positions) == tokens, "rerotation: there must be as many new positions as old, got ",
-          std::ranges::size(to_positions), " for ", tokens);
-  auto rows = rows_access::make<Real>(form, tokens);
+  auto const tokens = checked_positions("rerotation_rows", from_positions);
+  require(checked_positions("rerotation_rows", to_positions) == tokens,
+          "rerotation_rows: there must be as many new positions as old ones, got ", std::ranges::size(to_positions), " for ", tokens);
+  auto rows = rows_access::make<Real>(layout, tokens);
   phase_steps const from_steps(from), to_steps(to);
   auto* row = rows_access::data(rows);
   auto new_position = std::ranges::begin(to_positions);
   for (auto const p : from_positions) {
-    auto const angles = [there = to_steps.at(exact(*new_position)), here = from_steps.at(exact(p))](std::size_t i) {
+    auto const angles = [there = to_steps.at(widened(*new_position)), here = from_steps.at(widened(p))](std::size_t i) {
       return there(i) - here(i);
     };
-    write_row(row, form, angles);
-    row += 2 * form.pairs, ++new_position;
+    write_row(row, layout, angles);
+    row += 2 * layout.pairs, ++new_position;
   }
   return rows;
 }
 
-inline row_form form_of_rerotation(frequencies const& from, frequencies const& to, auto const& turns) {
-  require(from.pairs() == to.pairs(), "rerotation: both frequencies must have as many pairs, got ", from.pairs(), " and ", to.pairs());
+inline row_layout layout_of_rerotation(frequencies const& from, frequencies const& to, auto const& rotates) {
+  require(from.pairs() == to.pairs(), "rerotation_rows: both frequencies must have the same number of pairs, got ", from.pairs(), " and ",
+          to.pairs());
   auto const gain = to.attention_factor() == from.attention_factor() ? 1 : to.attention_factor() / from.attention_factor();
-  return {from.pairs(), gain, [&](std::size_t i) { return turns(with_rest(from, i), with_rest(to, i)); }};
+  return {from.pairs(), gain, [&](std::size_t i) { return rotates(with_rest(from, i), with_rest(to, i)); }};
 }
 
 }  // namespace detail
 
 template <std::floating_point Real, position_range From, position_range To>
-cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions) {
-  auto const form =
-      detail::form_of_rerotation(from, to, [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
-  return detail::rerotated<Real>(form, from, to, from_positions, to_positions);
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions) {
+  auto const layout =
+      detail::layout_of_rerotation(from, to, [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
+  return detail::rerotated<Real>(layout, from, to, from_positions, to_positions);
 }
 
 template <std::floating_point Real, position_range Positions>
-cos_sin_rows<Real> rerotation(frequencies const& from, frequencies const& to, Positions const& positions) {
-  auto const form = detail::form_of_rerotation(
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, Positions const& positions) {
+  auto const layout = detail::layout_of_rerotation(
       from, to, [](auto const& old, auto const& young) { return old.high != young.high || old.low != young.low; });
-  return detail::rerotated<Real>(form, from, to, positions, positions);
+  return detail::rerotated<Real>(layout, from, to, positions, positions);
 }
 
 }  // namespace posenc

@@ -1,4 +1,4 @@
-// The RMS norm of a head, as a factor on it.
+// The RMS norm of a head before its rotation.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// x_i w_i / sqrt(sum x^2 / n + eps) of a head x of n numbers. [Zhang 2019]  Qwen 3 and Gemma 3 have one before the rotation (Gemma's w
-/// is 1 + its stored weight). weight: [head_dim], or empty for 1; it must live as long as the rotation. Squares are summed in
-/// the arithmetic of the heads: |x| above 1e19 in float overflows.
+/// x_i w_i / sqrt(sum x^2 / n + eps) for a head x of n dims [Zhang 2019], applied before the
+/// rotation in Qwen 3 and Gemma 3. (Gemma's w is 1 + its stored weight.) weight: [head_dim], or
+/// empty for 1; it must outlive the rotation. Squares are summed in the arithmetic of the heads: in
+/// float, |x| above 1e19 overflows.
 template <std::floating_point Real>
 struct rms_norm {
   std::span<Real const> weight;
@@ -34,7 +35,7 @@ arithmetic_t<S> sum_of_squares(S const* head, std::size_t count) noexcept {
     number sums[2] = {number(0), number(0)};
     for (; i + 2 * lanes<S>::size <= count; i += 2 * lanes<S>::size) {
       number x[2];
-      if constexpr (lanes<S>::apart) {
+      if constexpr (lanes<S>::free_deinterleave) {
         lanes<S>::load_pairs(head + i, x[0], x[1]);
       } else {
         halves::load<lanes<S>>(head + i, 0, lanes<S>::size, x[0], x[1]);
@@ -47,7 +48,8 @@ arithmetic_t<S> sum_of_squares(S const* head, std::size_t count) noexcept {
   return sum;
 }
 
-/// The norms of some heads, times a scale: what is multiplied with weight and number.
+/// scale / sqrt(mean square + eps) for up to Most heads: the gain that the rotation applies to
+/// each.
 template <class Real, std::size_t Most>
 struct head_gains {
   static_assert(Most % lanes<Real>::size == 0);
@@ -57,11 +59,11 @@ struct head_gains {
   void compute(S const* head, std::ptrdiff_t stride, std::size_t heads, std::size_t head_dim, Real eps, Real scale) noexcept {
     for (std::size_t i = 0; i < heads; ++i) values[i] = sum_of_squares(head + static_cast<std::ptrdiff_t>(i) * stride, head_dim);
     std::fill(values + heads, values + Most, Real{1});
-    using row = lanes<Real>;
-    using number = typename row::number;
-    for (std::size_t i = 0; i < heads; i += row::size) {
-      auto const mean_square = row::load(values + i) / number(static_cast<Real>(head_dim));
-      row::store(values + i, number(scale) / row::square_root(mean_square + number(eps)));
+    using arithmetic_lanes = lanes<Real>;
+    using number = typename arithmetic_lanes::number;
+    for (std::size_t i = 0; i < heads; i += arithmetic_lanes::size) {
+      auto const mean_square = arithmetic_lanes::load(values + i) / number(static_cast<Real>(head_dim));
+      arithmetic_lanes::store(values + i, number(scale) / arithmetic_lanes::square_root(mean_square + number(eps)));
     }
   }
 };

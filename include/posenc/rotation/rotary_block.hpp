@@ -9,10 +9,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The rotary block of a head of n dims, of which r are rotated and the others left alone:
+/// The rotary block of a head of n dims: r dims that are rotated; the others (dots) are not:
 ///
 ///     first()    rrrr....     GPT-NeoX, GLM, Phi
-///     last()     ....rrrr     DeepSeek's heads, whose first dims carry no position
+///     last()     ....rrrr     DeepSeek, whose first dims have no position
 ///     from(2)    ..rrrr..
 class rotary_block {
  public:
@@ -20,7 +20,7 @@ class rotary_block {
   static constexpr rotary_block last() noexcept { return rotary_block(as_late_as_fits); }
   static constexpr rotary_block from(std::size_t dim) noexcept { return rotary_block(dim < as_late_as_fits ? dim : as_late_as_fits - 1); }
 
-  /// Where the block of a head begins. Throws std::invalid_argument where the head is too short for it.
+  /// The first dim of the block. Throws std::invalid_argument if the head is too short for it.
   constexpr std::size_t first_dim(std::size_t head_dim, std::size_t rotary_dim) const {
     auto const offset = first_dim_ == as_late_as_fits ? 0 : first_dim_;
     detail::require(offset <= head_dim && rotary_dim <= head_dim - offset,
@@ -29,7 +29,7 @@ class rotary_block {
     return first_dim_ == as_late_as_fits ? head_dim - rotary_dim : offset;
   }
 
-  /// The block of every head.
+  /// A view of the block of every head.
   template <class T>
   heads_view<T> of(heads_view<T> const& heads, std::size_t rotary_dim) const {
     return heads.slice_dims(first_dim(heads.head_dim(), rotary_dim), rotary_dim);

@@ -17,19 +17,24 @@ namespace posenc::inline POSENC_TARGET {
 ///
 ///     x' = x cos - y sin,   y' = x sin + y cos          [Su 2021, 3.2.2]
 ///
-///     rotate<halves>(q, rows);                                           in place
-///     rotate<halves>(k, cache, rows);                                    elsewhere, in another type
-///     rotate<interleaved, halves>(k, cache, rows);                       in another layout
-///     rotate(rows, rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),   all that a step does to q and k, in one pass over each
-///                  rotation_of<halves>(k, paged_heads(pages, shape, slots)).norm({w_k, 1e-6f}));
+///     rotate<halves>(q, rows);                            in place
+///     rotate<halves>(k, cache, rows);                     to other memory, in another type
+///     rotate<interleaved, halves>(k, cache, rows);        to another layout
+///     rotate(rows,                                        q and k in one pass over each,
+///            rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),            with norm and scale
+///            rotation_of<halves>(k, paged_heads(pages, shape, slots)).norm({w_k, 1e-6f}));
 ///
-/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], float or, for doubles, double.
-/// Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. In place, the other dims, and pairs of frequency 0,
-/// are not touched; elsewhere they are copied. Arithmetic is in the type of the rows, rounded once to the type of the target.
-/// Splitting the work by tokens or heads gives the same bits; targets with and without fused multiply-add differ in the last place. Undo
-/// with rows.inverse(). Allocates nothing. Throws std::invalid_argument, before anything is changed, unless there is one row a token, the
-/// shapes agree, the block lies within the head, and the heads that are written lie apart from all others that are read or written. Rows,
-/// weights and slots must too.
+/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens]; float, or
+/// double for heads of doubles.
+/// Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. All other dims,
+/// and pairs of frequency 0, are left alone in place, and copied otherwise. Arithmetic is in the
+/// type of the rows, rounded once to the type of the target.
+/// Work split by tokens or heads gives the same bits. Between CPUs with and without fused
+/// multiply-add, the last bit may differ. rows.inverse() undoes it. Allocates nothing.
+/// Throws std::invalid_argument, before anything is changed, unless there is one row per token, the
+/// shapes agree, the block lies within the head, and the heads that are written do not overlap any
+/// others that are read or written. Not checked: rows, weights and slots must not overlap them
+/// either.
 template <class First, class... More>
 void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows, First const& first, More const&... more) {
   [&](auto const&... checked) {

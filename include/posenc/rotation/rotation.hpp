@@ -1,4 +1,5 @@
-// One set of heads to be rotated: where from, where to, and what is done on the way, all in one pass over memory.
+// One set of heads to be rotated: where from, where to, and what is done on the way, all in one
+// pass over memory.
 #pragma once
 
 #include <algorithm>
@@ -27,13 +28,15 @@ concept heads_of_tokens = requires(V const& v, std::size_t token) {
   v.tokens(), v.heads(), v.head_dim(), v.head_stride();
 };
 
-/// Heads that are written to; and that may be, with what Source holds: only double goes with double.
+/// Heads that can be written; and those that can take what Source holds: double goes only with
+/// double.
 template <class V>
 concept writable_heads = heads_of_tokens<V> && writable<typename V::element_type>;
 template <class V, class Source>
 concept target_of = writable_heads<V> && std::same_as<arithmetic_t<typename V::element_type>, arithmetic_t<typename Source::element_type>>;
 
-/// From and To are pair layouts; Fused, whether something is done besides the rotation. Made by rotation_of.
+/// One set of heads: source, target, rotary block, norm and scale. Made by rotation_of. From and To
+/// are pair layouts; Fused: there is a norm or a scale.
 template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<Source> Target, bool Fused = false>
 class rotation {
  public:
@@ -47,22 +50,23 @@ class rotation {
   Source const& source() const noexcept { return source_; }
   Target const& target() const noexcept { return target_; }
 
-  /// Which dims are rotary; the first ones, unless told.
+  /// Which dims are rotary; by default the first ones.
   rotation block(rotary_block block) const {
     auto result = *this;
     result.block_ = block;
     return result;
   }
-  /// An RMS norm of each head before it is rotated.
+  /// An RMS norm of each head, before the rotation.
   auto norm(std::type_identity_t<rms_norm<real>> norm) const {
     detail::require(is_finite(norm.eps) && norm.eps > 0, "rotation: eps of the norm must be finite and positive, got ", norm.eps);
-    detail::require(norm.weight.empty() || norm.weight.size() == source_.head_dim(), "rotation: the norm must have a weight a dim, got ",
-                    norm.weight.size(), " for head_dim ", source_.head_dim());
+    detail::require(norm.weight.empty() || norm.weight.size() == source_.head_dim(),
+                    "rotation: the norm must have one weight per dim, got ", norm.weight.size(), " weights for head_dim ",
+                    source_.head_dim());
     fused result(*this);
     result.weight_ = norm.weight, result.eps_ = norm.eps, result.normalises_ = true;
     return result;
   }
-  /// A factor on every number of each head, after the rotation: 1 / sqrt(head_dim) on queries.
+  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries.
   auto scale(real factor) const {
     detail::require(is_finite(factor), "rotation: the scale must be finite, got ", factor);
     fused result(*this);
@@ -70,31 +74,32 @@ class rotation {
     return result;
   }
 
-  // What rotate does with it: first all is checked, then each token is rotated in turn.
+  // What rotate uses: the constructor checks everything, then rotate(token) is called for each
+  // token.
   class checked {
    public:
     checked(rotation const& r, cos_sin_view<real> const& rows) : r_(r), rows_(rows) {
       auto const& from = r.source_;
       auto const& to = r.target_;
-      detail::require(rows.tokens() == from.tokens(), "rotate: there must be one row a token, got ", rows.tokens(), " rows for ",
+      detail::require(rows.tokens() == from.tokens(), "rotate: there must be one row per token, got ", rows.tokens(), " rows for ",
                       from.tokens(), " tokens");
       detail::require(from.tokens() == to.tokens() && from.heads() == to.heads() && from.head_dim() == to.head_dim(),
-                      "rotate: source and target must have one shape, got ", from.tokens(), " tokens x ", from.heads(), " heads of ",
+                      "rotate: source and target must have the same shape, got ", from.tokens(), " tokens x ", from.heads(), " heads of ",
                       from.head_dim(), " and ", to.tokens(), " x ", to.heads(), " of ", to.head_dim());
       first_dim_ = r.block_.first_dim(from.head_dim(), rows.rotary_dim());
       bool const in_place = r.in_place();
       detail::require((in_place && std::same_as<From, To>) || !detail::may_overlap(from, to),
-                      "rotate: source and target must be the same heads in the same layout, or lie apart");
-      carries_ = Fused || !in_place;
-      std::size_t turning = 0;
-      for (auto const [first, last] : rows.turning()) turning += last - first;
-      ahead_ = from.tokens() * from.heads() * 2 * turning * sizeof(from_type) >= beyond_cache && r.dense();
+                      "rotate: source and target must not overlap, unless they are the same heads in the same layout");
+      copies_ = Fused || !in_place;
+      std::size_t rotated = 0;
+      for (auto const [first, last] : rows.rotated_pairs()) rotated += last - first;
+      ahead_ = from.tokens() * from.heads() * 2 * rotated * sizeof(from_type) >= beyond_cache && r.dense();
     }
 
     void rotate(std::size_t token) const noexcept { ahead_ ? rotate<true>(token) : rotate<false>(token); }
 
    private:
-    static constexpr std::size_t beyond_cache = std::size_t{1} << 20;  // of one core
+    static constexpr std::size_t beyond_cache = std::size_t{1} << 20;  // bytes; L2 of one core
 
     template <bool Ahead>
     void rotate(std::size_t token) const noexcept {
@@ -102,16 +107,16 @@ class rotation {
       auto* const to = r_.target_.token(token);
       if (from == nullptr || to == nullptr) return;
       if constexpr (!Fused) {
-        rotate_heads(walk<Ahead>(r_.source_.heads()), {from, to}, token);
+        rotate_heads(shape<Ahead>(r_.source_.heads()), {from, to}, token);
       } else {
         auto const* const weights = r_.weight_.empty() ? nullptr : r_.weight_.data();
-        if (!r_.normalises_) return rotate_heads(walk<Ahead>(r_.source_.heads()), {from, to, weights, &r_.scale_, false}, token);
-        constexpr std::size_t some = 64;  // heads that the first cache holds from their norm to their rotation
+        if (!r_.normalises_) return rotate_heads(shape<Ahead>(r_.source_.heads()), {from, to, weights, &r_.scale_, false}, token);
+        constexpr std::size_t some = 64;  // heads that stay in L1 from their norm to their rotation
         detail::head_gains<real, some> gains;
         for (std::size_t head = 0; head < r_.source_.heads(); head += some) {
-          auto const heads = walk<Ahead>(std::min(some, r_.source_.heads() - head));
+          auto const heads = shape<Ahead>(std::min(some, r_.source_.heads() - head));
           auto const n = static_cast<std::ptrdiff_t>(head);
-          place const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains.values, true};
+          cursor const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains.values, true};
           gains.compute(at.from, heads.from_stride, heads.heads, heads.head_dim, r_.eps_, r_.scale_);
           rotate_heads(heads, at, token);
         }
@@ -119,10 +124,10 @@ class rotation {
     }
 
     using source_number = std::remove_const_t<from_type>;
-    using place = detail::place<source_number, to_type, Fused>;
+    using cursor = detail::cursor<source_number, to_type, Fused>;
 
     template <bool Ahead>
-    detail::head_walk<source_number, to_type, Fused, Ahead> walk(std::size_t heads) const noexcept {
+    detail::token_shape<source_number, to_type, Fused, Ahead> shape(std::size_t heads) const noexcept {
       bool const steps = heads > 1;  // else the strides may be anything
       return {steps ? r_.source_.head_stride() : 0,
               steps ? r_.target_.head_stride() : 0,
@@ -131,21 +136,21 @@ class rotation {
               first_dim_,
               rows_.pairs()};
     }
-    void rotate_heads(auto const& walk, place const& at, std::size_t token) const noexcept {
-      detail::rotate_token<From, To>(walk, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.turning(), carries_);
+    void rotate_heads(auto const& shape, cursor const& at, std::size_t token) const noexcept {
+      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.rotated_pairs(), copies_);
     }
 
     rotation const& r_;
     cos_sin_view<real> const& rows_;
     std::size_t first_dim_;
-    bool carries_, ahead_;
+    bool copies_, ahead_;
   };
 
   template <class Other>
   void check_apart(Other const& other) const {
     detail::require(!detail::may_overlap(target_, other.source()) && !detail::may_overlap(target_, other.target()) &&
                         !detail::may_overlap(source_, other.target()),
-                    "rotate: what one rotation of a call writes must lie apart from the others");
+                    "rotate: heads that one rotation of a call writes must not overlap those of another");
   }
 
  private:
@@ -154,7 +159,7 @@ class rotation {
   explicit rotation(rotation<From, To, Source, Target, !Fused> const& plain)
       : source_(plain.source_), target_(plain.target_), block_(plain.block_) {}
 
-  // Whether every token goes where it came from.
+  // Whether source and target are the same heads.
   bool in_place() const noexcept {
     if constexpr (!std::same_as<std::remove_const_t<from_type>, to_type>) return false;
     if (source_.head_stride() != target_.head_stride() && source_.heads() > 1) return false;
@@ -164,7 +169,7 @@ class rotation {
     return true;
   }
 
-  // Whether tokens and heads follow one another.
+  // Whether tokens and heads are contiguous in memory.
   bool dense() const noexcept {
     auto const head = static_cast<std::ptrdiff_t>(source_.head_dim()), token = static_cast<std::ptrdiff_t>(source_.heads()) * head;
     return source_.tokens() > 0 && source_.head_stride() == head &&
@@ -192,7 +197,8 @@ rotation<Layout, Layout, V, V> rotation_of(V const& heads) {
   return {heads, heads};
 }
 
-/// From one place to another, of another type or layout if need be; dims that are not rotated are copied.
+/// From source to target, of another type or layout if need be; dims that are not rotated are
+/// copied.
 template <pair_layout From, pair_layout To = From, heads_of_tokens Source, target_of<Source> Target>
 rotation<From, To, Source, Target> rotation_of(Source const& source, Target const& target) {
   return {source, target};

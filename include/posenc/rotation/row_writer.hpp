@@ -29,65 +29,67 @@ namespace detail {
 
 struct rows_access;
 
-constexpr std::int64_t exact(std::integral auto p) noexcept { return static_cast<std::int64_t>(p); }
-constexpr double exact(std::floating_point auto p) noexcept { return static_cast<double>(p); }
+constexpr std::int64_t widened(std::integral auto p) noexcept { return static_cast<std::int64_t>(p); }
+constexpr double widened(std::floating_point auto p) noexcept { return static_cast<double>(p); }
 
 void require_position(char const* what, std::integral auto p, std::size_t token) {
   require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p, " at token ", token);
 }
 void require_position(char const* what, std::floating_point auto p, std::size_t token) {
-  auto const x = exact(p);
+  auto const x = widened(p);
   require(is_finite(x) && x >= -0x1p63 && x < 0x1p63, what, ": a position must be finite and within [-2^63, 2^63), got ", x, " at token ",
           token);
 }
 
-/// Throws unless angles can be made of all; how many there are.
+/// Throws unless each position is finite and fits int64; returns how many there are.
 template <position_range Positions>
-std::size_t count_positions(char const* what, Positions const& positions) {
+std::size_t checked_positions(char const* what, Positions const& positions) {
   std::size_t token = 0;
   for (auto const p : positions) require_position(what, p, token++);
   return token;
 }
 
-/// What the rows of all tokens have in common.
-struct row_form {
+/// What the rows of all tokens share: the pairs that are written, and the factor on them.
+struct row_layout {
   std::size_t pairs;
-  std::vector<pair_range> turning;
-  double factor;  ///< on cosines and sines
-  double gain;    ///< the same; 0 where each pair has a gain of its own
+  std::vector<pair_range> rotated_pairs;
+  double factor;  ///< the attention factor, on cosines and sines
+  double gain;    ///< the same, or 0 if each pair has its own gain (xPos)
 
-  /// turns(i): whether pair i does. A factor has to reach those too that do not.
-  row_form(std::size_t pair_count, double its_factor, auto const& turns) : pairs(pair_count), factor(its_factor), gain(its_factor) {
+  /// rotates(i): pair i has a non-zero frequency. With a factor other than 1, all pairs are
+  /// written.
+  row_layout(std::size_t pair_count, double its_factor, auto const& rotates) : pairs(pair_count), factor(its_factor), gain(its_factor) {
     for (std::size_t i = 0; i < pairs; ++i) {
-      if (!turns(i) && factor == 1) continue;
-      if (turning.empty() || turning.back().last != i) turning.push_back({i, i});
-      ++turning.back().last;
+      if (!rotates(i) && factor == 1) continue;
+      if (rotated_pairs.empty() || rotated_pairs.back().last != i) rotated_pairs.push_back({i, i});
+      ++rotated_pairs.back().last;
     }
   }
-  explicit row_form(frequencies const& f)
-      : row_form(f.pairs(), f.attention_factor(), [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
+  explicit row_layout(frequencies const& f)
+      : row_layout(f.pairs(), f.attention_factor(), [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
 
-  /// Cosine 1 and sine 0 of the pairs that stand still.
+  /// Writes cosine 1 and sine 0 for the pairs that are not rotated.
   template <class Real>
-  void write_standing(Real* row) const noexcept {
-    auto const stand = [&](std::size_t first, std::size_t last) {
+  void write_unrotated(Real* row) const noexcept {
+    auto const write = [&](std::size_t first, std::size_t last) {
       std::fill(row + first, row + last, Real{1});
       std::fill(row + pairs + first, row + pairs + last, Real{0});
     };
     std::size_t from = 0;
-    for (auto const [first, last] : turning) stand(from, first), from = last;
-    stand(from, pairs);
+    for (auto const [first, last] : rotated_pairs) write(from, first), from = last;
+    write(from, pairs);
   }
 };
 
-// Both apart from the loop over ranges: clang 14 would keep their constants on the stack there.
+// Separate functions, outside the loop over ranges: there, clang 14 keeps their constants on the
+// stack.
 template <class Real>
 [[gnu::noinline]] std::size_t write_pairs_in_twos(Real* cos, Real* sin, pair_range range, double gain, auto const& angles) noexcept {
-  auto const angles_from = angles;  // out of memory
+  auto const angles_from = angles;  // a local copy, which stays in registers
   constexpr auto size = phase_lanes::size;
   auto const factor = phase_lanes::number(gain);
   auto i = range.first;
-  for (; range.last - i >= 2 * size; i += 2 * size) {  // one alone waits for itself
+  for (; range.last - i >= 2 * size; i += 2 * size) {  // two independent chains hide latency
     auto const a = cos_sin_lanes(angles_from(i)), b = cos_sin_lanes(angles_from(i + size));
     phase_lanes::store(cos + i, a.cos * factor, b.cos * factor);
     phase_lanes::store(sin + i, a.sin * factor, b.sin * factor);
@@ -103,25 +105,26 @@ template <class Real>
   }
 }
 
-/// One row: factor * cos and factor * sin of angles_from(i), the phases of a register of pairs from i on.
+/// One row: factor * cos and factor * sin of angles_from(i), which gives the phases of a register
+/// of pairs, i first.
 template <class Real>
-void write_row(Real* row, row_form const& form, auto const& angles_from) noexcept {
-  for (auto const range : form.turning) {
-    auto const done = write_pairs_in_twos(row, row + form.pairs, range, form.factor, angles_from);
-    if (done != range.last) write_last_pairs(row, row + form.pairs, {done, range.last}, form.factor, angles_from);
+void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
+  for (auto const range : layout.rotated_pairs) {
+    auto const done = write_pairs_in_twos(row, row + layout.pairs, range, layout.factor, angles_from);
+    if (done != range.last) write_last_pairs(row, row + layout.pairs, {done, range.last}, layout.factor, angles_from);
   }
 }
 
 template <class Real>
-void write_row_at(std::int64_t position, phase_steps const& steps, Real* row, row_form const& form) noexcept {
-  if (std::in_range<std::uint32_t>(position)) return write_row(row, form, steps.at(static_cast<std::uint32_t>(position)));
-  write_row(row, form, steps.at(position));
+void write_row_at(std::int64_t position, phase_steps const& steps, Real* row, row_layout const& layout) noexcept {
+  if (std::in_range<std::uint32_t>(position)) return write_row(row, layout, steps.at(static_cast<std::uint32_t>(position)));
+  write_row(row, layout, steps.at(position));
 }
 template <class Real>
-void write_row_at(double position, phase_steps const& steps, Real* row, row_form const& form) noexcept {
+void write_row_at(double position, phase_steps const& steps, Real* row, row_layout const& layout) noexcept {
   auto const whole = static_cast<std::int64_t>(std::floor(position));
-  if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, form);
-  write_row(row, form, steps.at(position));
+  if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, layout);
+  write_row(row, layout, steps.at(position));
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Rows that rotate and, by the same factor a position, fade: xPos.
+// Rows with xPos decay.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,15 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// How fast the pairs of xPos fade: the query at position n by zeta_i^((n - center) / scale_base), where, of d dims,
+/// How fast the pairs of xPos decay. The query at position n is multiplied by zeta_i^((n - center)
+/// / scale_base) where, for d dims,
 ///
-///     zeta_i = (2i + gamma d) / ((1 + gamma) d)          0.2857 for the first pair, the fastest; almost 1 for the last
+///     zeta_i = (2i + gamma d) / ((1 + gamma) d)     0.2857 for the first pair, the fastest;
+///                                                   almost 1 for the last
 ///
-/// The defaults are the paper's. center cancels in every score: it is a matter of range alone, for the first pair of a query loses, and
-/// that of a key gains, a factor of 2 every 283 positions. The middle of the sequence keeps half in range for twice as long as 0 does.
+/// The defaults are the paper's. center cancels in every score and only affects the range of keys
+/// and queries: in the first pair, a query loses and a key gains a factor of 2 every 283 positions.
+/// A center in the middle of the sequence doubles the length that stays within the range of half.
 struct xpos_decay {
   double gamma = 0.4;
   double scale_base = 512;  ///< in positions
@@ -40,18 +43,18 @@ inline double xpos_log2(xpos_decay const& decay, std::size_t pair, std::size_t p
   return std::log2((static_cast<double>(pair) / static_cast<double>(pairs) + decay.gamma) / (1 + decay.gamma));
 }
 
-/// Throws unless the gains of all pairs at all positions, alone and times the attention factor, are within [2^-most_log2, 2^most_log2].
-/// sign: 1 of queries, -1 of keys.
+/// Throws unless the gains of all pairs at all positions, alone and times the attention factor, are
+/// within [2^-most_log2, 2^most_log2]. sign: 1 for queries, -1 for keys.
 void require_gains(char const* what, char const* format, double most_log2, auto const& positions, xpos_decay const& decay, double sign,
                    frequencies const& f) {
   auto const fastest = sign * xpos_log2(decay, 0, f.pairs()) / decay.scale_base, of_factor = std::log2(f.attention_factor());
   std::size_t token = 0;
   for (auto const p : positions) {
-    auto const from_center = static_cast<double>(exact(p)) - static_cast<double>(decay.center);
-    // Those of the other pairs lie between the fastest one's and none, with the factor and without it.
+    auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
+    // The other pairs' gains lie between 1 and the fastest pair's.
     auto const gain = from_center * fastest;
     require(std::max({std::abs(gain), std::abs(of_factor), std::abs(of_factor + gain)}) <= most_log2, what, ": gains must stay within 2^-",
-            most_log2, " to 2^", most_log2, ", the range of ", format, ", got position ", exact(p), " at token ", token,
+            most_log2, " to 2^", most_log2, ", the range of ", format, ", got position ", widened(p), " at token ", token,
             ", the center being ", decay.center, " and the attention factor ", f.attention_factor());
     ++token;
   }
@@ -60,43 +63,48 @@ void require_gains(char const* what, char const* format, double most_log2, auto 
 template <class Real>
 cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const& positions, xpos_decay const& decay, double sign) {
   require_decay(what, decay);
-  auto const tokens = count_positions(what, positions);
+  auto const tokens = checked_positions(what, positions);
   constexpr bool is_double = std::same_as<Real, double>;
   require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay, sign, f);
-  row_form form(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
-  form.gain = 0;
-  auto rows = rows_access::make<Real>(form, tokens);
+  row_layout layout(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
+  layout.gain = 0;
+  auto rows = rows_access::make<Real>(layout, tokens);
   phase_steps const steps(f);
-  std::vector<double> step(form.pairs), pure(2 * form.pairs);
-  for (std::size_t i = 0; i < form.pairs; ++i) step[i] = sign * xpos_log2(decay, i, form.pairs) / decay.scale_base;
+  std::vector<double> step(layout.pairs), pure(2 * layout.pairs);
+  for (std::size_t i = 0; i < layout.pairs; ++i) step[i] = sign * xpos_log2(decay, i, layout.pairs) / decay.scale_base;
   auto* row = rows_access::data(rows);
   for (auto const p : positions) {
-    write_row_at(exact(p), steps, pure.data(), form);
-    auto const from_center = static_cast<double>(exact(p)) - static_cast<double>(decay.center);
-    for (std::size_t i = 0; i < form.pairs; ++i) {
+    write_row_at(widened(p), steps, pure.data(), layout);
+    auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
+    for (std::size_t i = 0; i < layout.pairs; ++i) {
       auto const gain = std::exp2(from_center * step[i]);
       row[i] = static_cast<Real>(gain * pure[i]);
-      row[form.pairs + i] = static_cast<Real>(gain * pure[form.pairs + i]);
+      row[layout.pairs + i] = static_cast<Real>(gain * pure[layout.pairs + i]);
     }
-    row += 2 * form.pairs;
+    row += 2 * layout.pairs;
   }
   return rows;
 }
 
 }  // namespace detail
 
-/// Rows for xPos's queries: those of cos_sin_rows, pair i times zeta_i^((n - center) / scale_base). [Sun 2022, 3.2; torchscale, xpos.py]
-/// Every pair changes, those of frequency 0 too. Accuracy, relative to the gain: 6e-8 in float, 2e-15 + 4e-18 |n - center| in double.
-/// inverse() undoes them, and has the reciprocal gains; so has xpos_key_rows(...).transpose(), where the attention factor is 1.
-/// Throws std::invalid_argument unless gamma and scale_base are finite and positive, at a position that is NaN or does not fit int64, and
-/// where a gain, alone or times the attention factor, leaves the range of normal floats, 2^-126 to 2^126: beyond 35'000 positions from the
-/// center, with the paper's decay and no such factor.
+/// Rows for xPos queries: those of cos_sin_rows, pair i times zeta_i^((n - center) / scale_base).
+/// [Sun 2022, 3.2; torchscale, xpos.py]
+/// Every pair is written, those of frequency 0 too. Accuracy, relative to the gain: 6e-8 in float,
+/// 2e-15 + 4e-18 |n - center| in double.
+/// inverse() undoes them, with reciprocal gains; with an attention factor of 1, so does
+/// xpos_key_rows(...).transpose().
+/// Throws std::invalid_argument unless gamma and scale_base are finite and positive, at a position
+/// that is NaN or does not fit int64, and if a gain, alone or times the attention factor, leaves
+/// the range of normal floats, 2^-126 to 2^126. With the paper's decay and no attention factor,
+/// that is beyond 35'000 positions from the center.
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> xpos_query_rows(frequencies const& f, Positions const& positions, xpos_decay const& decay = {}) {
   return detail::xpos_rows<Real>("xpos_query_rows", f, positions, decay, 1);
 }
 
-/// Rows for xPos's keys: the reciprocal gain, zeta_i^(-(n - center) / scale_base), so that a score has zeta_i^((t - s) / scale_base).
+/// Rows for xPos keys, with the reciprocal gain zeta_i^(-(n - center) / scale_base): scores decay
+/// by zeta_i^((t - s) / scale_base).
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> xpos_key_rows(frequencies const& f, Positions const& positions, xpos_decay const& decay = {}) {
   return detail::xpos_rows<Real>("xpos_key_rows", f, positions, decay, -1);

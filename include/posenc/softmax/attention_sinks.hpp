@@ -1,4 +1,4 @@
-// Attention sinks: a logit that takes its share of every row and gives nothing.
+// Attention sinks: a logit in the denominator of every row that belongs to no key.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,13 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// p_s = e^(beta x_s) / (e^sink_h + sum_j e^(beta x_j)): weights of a row sum to less than 1, so that a head may attend to nothing much.
-/// The sink is learned, one a head, and no temperature multiplies it. [gpt-oss; Xiao 2023]
-/// Throws std::invalid_argument unless there is a head and each logit is finite.
+/// p_s = e^(beta x_s) / (e^sink_h + sum_j e^(beta x_j)): the weights of a row sum to less than 1,
+/// so that a head may attend to almost nothing. One learned sink per head; the temperature does not
+/// apply to it. [gpt-oss; Xiao 2023]
+/// Throws std::invalid_argument unless there is at least one head and each logit is finite.
 class attention_sinks {
  public:
-  /// logits: [heads], of one layer.
+  /// logits: [heads] of one layer.
   explicit attention_sinks(std::vector<double> logits) : logits_(std::move(logits)) {
     detail::require(!logits_.empty(), "attention_sinks: there must be a logit for at least one head, got none");
     for (std::size_t head = 0; head < logits_.size(); ++head) {

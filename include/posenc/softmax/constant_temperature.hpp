@@ -1,4 +1,4 @@
-// The same inverse temperature on every row.
+// The same inverse temperature for every row.
 #pragma once
 
 #include "posenc/core/require.hpp"
@@ -7,8 +7,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// softmax(beta * row), whatever the row: above 1 it sharpens, below 1 it flattens, 1 changes nothing.
-/// Order is kept; the entropy H falls as beta grows, dH/dbeta = -beta Var_p(row). [Velickovic 2024, Proposition 3.2]
+/// softmax(beta * row) for every row: beta above 1 sharpens, below 1 flattens, 1 changes nothing.
+/// Preserves order; the entropy H falls as beta grows, dH/dbeta = -beta Var_p(row). [Velickovic
+/// 2024, Proposition 3.2]
 /// Throws std::invalid_argument unless beta is finite and positive.
 class constant_temperature {
  public:

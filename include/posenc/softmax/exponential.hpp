@@ -1,4 +1,4 @@
-// e^x of a register of numbers that are not positive: what a softmax is made of.
+// e^x for a register of x <= 0, as softmax needs it.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Below it a float, or double, has no normal e^x, and 0 is taken.
+/// Below it, e^x is no normal float (double), and the result is 0.
 template <std::floating_point T>
 inline constexpr T lowest_exponent = std::same_as<T, float> ? T(-87) : T(-708);
 
@@ -26,7 +26,7 @@ T exponential(one_lane<T>, T x) noexcept {
   return x < lowest_exponent<T> ? T{0} : std::exp(x);
 }
 
-/// 0 of -infinity, 1 of anything else.
+/// 0 for -infinity, 1 for all else.
 template <std::floating_point T>
 T one_unless_masked(one_lane<T>, T x) noexcept {
   return is_negative_infinity(x) ? T{0} : T{1};
@@ -43,15 +43,17 @@ inline constexpr auto taylor_of_exponential = [] {
   return coefficients;
 }();
 
-/// The number as it stands, whatever -ffast-math makes of what follows.
+/// Hides how the number was computed from the optimiser, so that -ffast-math cannot rearrange it
+/// with later operations.
 [[gnu::always_inline]] inline void as_written([[maybe_unused]] auto& number) noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   asm("" : "+x"(number.data));
 #endif
 }
 
-/// n = round(x / ln 2), r = x - n ln 2, and 2^n times the Taylor series of e^r, |r| <= ln 2 / 2: to 7 places in float, 13 in double, where
-/// what is cut off is below an eighth of the last bit. Off by (2 + |x|) roundings at most. NaN stays NaN.
+/// e^x = 2^n e^r with n = round(x / ln 2), r = x - n ln 2 and |r| <= ln 2 / 2; e^r by its Taylor
+/// series to r^7 in float, r^13 in double, where the truncation error is below an eighth of the
+/// last bit. Error at most (2 + |x|) roundings. NaN gives NaN.
 template <std::floating_point T>
 requires has_registers<T>
 [[gnu::always_inline]] inline typename lanes<T>::number exponential(lanes<T>, typename lanes<T>::number const& x) noexcept {
@@ -61,24 +63,25 @@ requires has_registers<T>
   constexpr int places = std::numeric_limits<T>::digits - 1;
   constexpr std::size_t terms = std::same_as<T, float> ? 7 : 13;
   constexpr auto const& taylor = taylor_of_exponential<T, terms>;
-  constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));  // added to a number, it leaves that rounded in the last bits
-  // ln 2 in two parts, the first of which times any n is exact.
+  constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));  // adding it rounds to an integer, in the last bits
+  // ln 2 in two parts; the first times any n is exact.
   constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
-  // Written out: where long double is double, a difference of such would be 0.
+  // Written out: computing it would take a long double that is longer than double.
   constexpr auto ln2_rest = std::same_as<T, float> ? T(0x1.7f7d1cp-20) : T(0x1.ef35793c7673p-45);
 
   auto shifted = lanes<T>::multiply_add(x, number(std::numbers::log2e_v<T>), number(to_integer));
-  as_written(shifted);  // else -ffast-math would take off again what was just added
+  as_written(shifted);  // else -ffast-math would cancel to_integer
   auto n = shifted - number(to_integer);
-  as_written(n);  // or multiply both by ln 2
+  as_written(n);  // or distribute the product with ln 2
   auto most = lanes<T>::multiply_add(n, number(-ln2_first), x);
-  as_written(most);  // or make one of the two parts
+  as_written(most);  // or combine the two parts of ln 2
   auto const r = lanes<T>::multiply_add(n, number(-ln2_rest), most);
   auto series = number(taylor[0]);
   for (std::size_t k = 1; k < taylor.size(); ++k) series = lanes<T>::multiply_add(series, r, number(taylor[k]));
-  // 2^n by its bits; a product, and not a sum of bits, leaves NaN what it is, whatever bits that has.
+  // 2^n from its bits. Multiplied, not added as bits, so that NaN stays NaN.
   auto const power = bits_as<T>((bits_as<whole>(shifted) << places) + bits(std::bit_cast<whole>(T{1})));
-  // Below the lowest exponent, -infinity included, but no NaN: by the bits, which count away from 0.
+  // Whether x is below the lowest exponent (or -infinity) but not NaN. The bits of negative numbers
+  // grow with their magnitude.
   constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>), infinity = std::bit_cast<whole>(negative_infinity<T>);
   auto const is_low = bits_as<whole>(x) - bits(lowest + 1) < bits(infinity - lowest);
   return bits_as<T>(select(is_low, bits(whole{0}), bits_as<whole>(series * power)));

@@ -1,4 +1,4 @@
-// log n: queries that see more keys than the model was trained with are sharpened.
+// log n: sharpens rows with more keys than in training.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// max(1, ln n / ln L), and 1 for n below 1, which no logarithm is taken of.
+/// max(1, ln n / ln L); 1 for n below 1.
 class log_of_length {
  public:
   constexpr log_of_length(char const* rule, double trained_length) : trained_length_(trained_length) {
@@ -24,9 +24,11 @@ class log_of_length {
 
 }  // namespace detail
 
-/// beta = max(1, ln n / ln L), n being the keys that the row sees, L = trained_length in tokens: for use after training, which had n up to
-/// L. [Su 2021, kexue 8823; Su 2023, kexue 9708] Meant to keep the entropy of a row about what it was at L.
-/// Where all keys up to the query are seen it is log_n_by_position; a window or a mask makes it see fewer.
+/// beta = max(1, ln n / ln L), n being the number of keys that the row sees and L = trained_length
+/// in tokens. For models trained with n up to L. [Su 2021, kexue 8823; Su 2023, kexue 9708] Keeps
+/// the entropy of a row near its value at L.
+/// Equals log_n_by_position if every query sees all keys up to itself; with a window or a mask it
+/// sees fewer.
 /// Throws std::invalid_argument unless trained_length is finite and above 1.
 class log_n {
  public:
@@ -39,9 +41,9 @@ class log_n {
   detail::log_of_length rule_;
 };
 
-/// beta = max(1, ln(p + 1) / ln L) by the query's position p, counted from 0, whatever it sees: Qwen-1's use_logn_attn, where L is
-/// seq_length and p + 1 the number whose logarithm it lists, and ReRoPE's code. [modeling_qwen.py, logn_tensor] Above 1 from p = L on.
-/// Negative positions, and those of the trained context, have 1.
+/// beta = max(1, ln(p + 1) / ln L), p being the query's position, counted from 0: Qwen-1's
+/// use_logn_attn (L = seq_length) and ReRoPE's code. [modeling_qwen.py, logn_tensor] Above 1 from p
+/// = L on; 1 at earlier and at negative positions.
 /// Throws std::invalid_argument unless trained_length is finite and above 1.
 class log_n_by_position {
  public:

@@ -1,4 +1,4 @@
-// Temperature by the query's position, in steps: Llama 4, Ministral 3, Mistral 4.
+// A temperature that depends on the query's position, in steps: Llama 4, Ministral 3, Mistral 4.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,12 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// beta = 1 + scale * ln(1 + floor((position + offset) / floor_scale)), by the query's position: on scores, or, which is the same, on
-/// queries. 1 within the first floor_scale positions and at negative ones.
-/// Plain data, as a configuration has it; not checked: scale finite and not negative, floor_scale finite and positive, offset finite.
-/// llama4_temperature and mistral_temperature check.
+/// beta = 1 + scale * ln(1 + floor((position + offset) / floor_scale)), by the query's position; a
+/// factor on scores or, equivalently, on queries. 1 within the first floor_scale positions and at
+/// negative ones.
+/// Plain data, as in a model's configuration. Not checked: scale finite and not negative,
+/// floor_scale finite and positive, offset finite. llama4_temperature and mistral_temperature check
+/// them.
 struct position_temperature {
   double scale;
   double floor_scale;  ///< in tokens
@@ -39,16 +41,20 @@ inline position_temperature checked_temperature(char const* model, char const* s
 
 }  // namespace detail
 
-/// Llama 4, on its layers without rotation: 1 + scale ln(1 + floor((p + 1) / floor_scale)), above 1 from p = floor_scale - 1 on.
-/// [llama-models, llama4/model.py; modeling_llama4.py, attn_scale and floor_scale]
-/// Throws std::invalid_argument unless scale is finite and not negative and floor_scale finite and positive.
+/// Llama 4, on its layers without rotation: 1 + scale ln(1 + floor((p + 1) / floor_scale)), above 1
+/// from p = floor_scale - 1 on. [llama-models, llama4/model.py; modeling_llama4.py, attn_scale and
+/// floor_scale]
+/// Throws std::invalid_argument unless scale is finite and not negative and floor_scale is finite
+/// and positive.
 inline position_temperature llama4_temperature(double scale = 0.1, double floor_scale = 8192) {
   return detail::checked_temperature("llama4_temperature", "scale", scale, "floor_scale", floor_scale, 1);
 }
 
-/// Ministral 3 and Mistral 4, on all layers: 1 + beta ln(1 + floor(p / original_length)), p and not p + 1: above 1 from p =
-/// original_length on. [modeling_ministral3.py, llama_4_scaling_beta and original_max_position_embeddings]
-/// Throws std::invalid_argument unless beta is finite and not negative and original_length finite and positive.
+/// Ministral 3 and Mistral 4, on all layers: 1 + beta ln(1 + floor(p / original_length)), with p,
+/// not p + 1: above 1 from p = original_length on. [modeling_ministral3.py, llama_4_scaling_beta
+/// and original_max_position_embeddings]
+/// Throws std::invalid_argument unless beta is finite and not negative and original_length is
+/// finite and positive.
 inline position_temperature mistral_temperature(double beta, double original_length) {
   return detail::checked_temperature("mistral_temperature", "beta", beta, "original_length", original_length, 0);
 }

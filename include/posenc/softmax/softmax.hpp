@@ -1,4 +1,4 @@
-// A row of scores to attention weights, at any temperature.
+// From a row of scores to attention weights, at any temperature.
 #pragma once
 
 #include <algorithm>
@@ -23,23 +23,24 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The score of a key that is not seen: -infinity.
+/// The score of a masked key: -infinity.
 template <std::floating_point T>
 inline constexpr T masked_score = detail::negative_infinity<T>;
 
-/// True for -infinity, and for no finite score, however low; under -ffast-math too. A score that is -infinity by itself, by a bias or
-/// because a product left the range of T, counts as masked.
+/// True for -infinity only, under -ffast-math too. A score that is -infinity for another reason, a
+/// bias or an overflow in T, counts as masked.
 template <std::floating_point T>
 constexpr bool is_masked(T score) noexcept {
   return detail::is_negative_infinity(score);
 }
 
-/// A logit that takes nothing: -infinity. Any finite one, however low, is a sink.
+/// No sink: a logit of -infinity. Any finite logit, however low, is a sink.
 inline constexpr double no_sink = detail::negative_infinity<double>;
 
 namespace detail {
 
-/// Calls what(register, where it came from, how many of it) for all of a row, the last register filled up with masked scores.
+/// Calls what(register, index of its first score, number of scores) for the whole row. The last
+/// register is padded with masked scores.
 template <std::floating_point T>
 [[gnu::always_inline]] inline void for_registers(T const* row, std::size_t count, auto&& what) noexcept {
   constexpr auto size = lanes<T>::size;
@@ -51,7 +52,7 @@ template <std::floating_point T>
   what(lanes<T>::load(rest.data()), s, count - s);
 }
 
-/// A sum over a row: in registers of T for a few, in double beyond.
+/// A sum over a row: a few registers are added in T, then flushed to double.
 template <std::floating_point T>
 class row_sum {
  public:
@@ -70,7 +71,7 @@ class row_sum {
   double all_ = 0;
 };
 
-/// The largest score of a row; the masked one where there is no other.
+/// The largest score of a row; masked_score if all are masked.
 template <std::floating_point T>
 T largest(T const* row, std::size_t count) noexcept {
   using number = typename lanes<T>::number;
@@ -81,20 +82,21 @@ T largest(T const* row, std::size_t count) noexcept {
   return *std::ranges::max_element(numbers);
 }
 
-/// What a row of e_s = e^(beta (x_s - max)) sums to.
+/// Sums over a row of e_s = e^(beta (x_s - max)).
 struct exponential_sums {
-  double keys = 0;          ///< how many are not masked
+  double keys = 0;          ///< number of keys that are not masked
   double exponentials = 0;  ///< sum e_s
   double exponents = 0;     ///< sum beta (x_s - max) e_s
 };
 
-/// Writes them, 0 where masked, to `weights`, which may be the row itself, or nothing. keys and exponents only if so wished.
+/// Writes the e_s, 0 where masked, to `weights`, which may be the row itself or null. Without
+/// Statistics, only the sum `exponentials` is right.
 template <bool Statistics, std::floating_point T>
 exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max, T beta = 1) noexcept {
   using number = typename lanes<T>::number;
   row_sum<T> keys, sum, exponents;
   std::size_t calls = 0;
-  auto const top = number(is_masked(max) ? T{0} : max);  // of a row that is masked throughout, any number
+  auto const top = number(is_masked(max) ? T{0} : max);  // any number will do if all are masked
   for_registers(row, count, [&](number const& x, std::size_t at, std::size_t size) {
     auto const exponent = (x - top) * number(beta);
     auto const e = exponential(lanes<T>(), exponent);
@@ -120,15 +122,19 @@ exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max
   return {keys.total(), sum.total(), exponents.total()};
 }
 
-/// The same for any beta, in double where it is too small for T. One of 0 weighs all that is seen alike; one too large is the largest.
+/// The same for any beta; in double if beta is below the normal range of T. beta = 0 (for which
+/// -inf * 0 would be NaN): uniform over visible keys. A beta above the range of T counts as the
+/// largest T.
 template <std::floating_point T>
 double weigh(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
   using limits = std::numeric_limits<T>;
-  if (!(beta < static_cast<double>(limits::min()))) {  // NaN stays
+  if (!(beta < static_cast<double>(limits::min()))) {  // NaN too
     auto const factor = static_cast<T>(std::min(beta, static_cast<double>(limits::max())));
     return exponentials<false>(row, weights, count, max, factor).exponentials;
   }
-  double const volatile of_max = beta * static_cast<double>(max);  // apart: a difference of scores may be beyond the range of doubles
+  // Multiplied before the subtraction: the difference of two scores may be beyond the range of
+  // doubles.
+  double const volatile of_max = beta * static_cast<double>(max);
   double sum = 0;
   for (std::size_t s = 0; s < count; ++s) {
     auto const e = is_masked(row[s]) ? 0 : std::exp(beta * static_cast<double>(row[s]) - of_max);
@@ -137,11 +143,12 @@ double weigh(T const* row, T* weights, std::size_t count, T max, double beta) no
   return sum;
 }
 
-/// e^largest times the sum of the exponentials of a row.
+/// A sum of the exponentials of a row: e^largest * sum.
 struct scaled_sum {
   double largest, sum;
 
-  /// Of exponents beta (x - max). A product beyond the range of doubles is the largest or lowest of them: -infinity would be nothing.
+  /// For exponents beta (x - max). A product beyond the range of doubles is clamped to it:
+  /// -infinity would mean that there are no keys.
   scaled_sum(double beta, double max, double its_sum) noexcept : largest(beta * max), sum(its_sum) {
     if (!is_finite(largest) && is_finite(beta)) largest = std::copysign(std::numeric_limits<double>::max(), max);
   }
@@ -149,7 +156,7 @@ struct scaled_sum {
 
 struct row_share {
   double log_sum_exp;  ///< ln(e^largest sum + e^sink)
-  double share;        ///< what makes weights of the exponentials: 1 / sum without a sink; 0 where there are none
+  double share;        ///< exponentials times it are weights; 1 / sum without a sink; 0 without keys
 };
 
 inline row_share share_of(scaled_sum const& row, double sink) noexcept {
@@ -159,14 +166,15 @@ inline row_share share_of(scaled_sum const& row, double sink) noexcept {
   return {log_add_exp(log_sum_exp, sink), 1 / (row.sum + std::exp(sink - row.largest))};
 }
 
-/// What makes weights of the exponentials of a row that is part of a longer one, or all of it: e^(largest - log_sum_exp), but no more than
-/// 1 / sum. Of large scores a double does not hold what the other keys add to log_sum_exp, and of the largest not even a difference.
+/// The share for a row that is part of a longer one, or all of it: e^(largest - log_sum_exp), but
+/// at most 1 / sum. (For large scores, a double log_sum_exp cannot hold what the other keys add,
+/// nor, for the largest, any difference.)
 inline double share_within(scaled_sum const& row, double log_sum_exp) noexcept {
   if (row.sum == 0) return 0;
   return std::min(std::exp(row.largest - log_sum_exp), 1 / row.sum);
 }
 
-/// Statistics of a row whose exponentials were summed.
+/// The statistics of a row from the sums of its exponentials.
 inline row_statistics statistics_of(exponential_sums const& sums, double max, std::size_t head, std::int64_t query_position) noexcept {
   row_statistics row{.head = head, .query_position = query_position};
   if (sums.keys == 0) return row;
@@ -177,15 +185,15 @@ inline row_statistics statistics_of(exponential_sums const& sums, double max, st
   return row;
 }
 
-/// Where the exponentials of a row are, e^(beta (x - max)), and their sum with what was taken out.
+/// The exponentials of a row, e^(beta (x - max)), and their sum.
 template <std::floating_point T>
 struct row_exponentials {
   T const* numbers;
   scaled_sum sum;
 };
 
-/// Of scores that are not needed any more: in their place, or, where a temperature was asked for and is 1, in `memory`. beta is
-/// temperature(statistics, max), or 1 without.
+/// Overwrites the scores; if a temperature rule returns 1, the exponentials are already in `memory`
+/// and stay there. beta is temperature(statistics, max), or 1 without a rule.
 template <bool Temperature, std::floating_point T>
 row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]] auto const& temperature) {
   auto const max = largest(x.data(), x.size());
@@ -203,8 +211,9 @@ row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe
 
 }  // namespace detail
 
-/// The statistics of a row of scores, [keys], masked ones being -infinity: with Z = sum e^(x - max) and W = sum (x - max) e^(x - max),
-/// ln sum e^x = max + ln Z and H = ln Z - W / Z. Exponentials in T, sums in double.
+/// The statistics of a row of scores, [keys], with -infinity for masked keys: with Z = sum e^(x -
+/// max) and W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z and H = ln Z - W / Z.
+/// Exponentials in T, sums in double.
 template <std::floating_point T>
 row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::int64_t query_position = 0) noexcept {
   auto const max = detail::largest(scores.data(), scores.size());
@@ -212,9 +221,11 @@ row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::
   return detail::statistics_of(sums, static_cast<double>(max), head, query_position);
 }
 
-/// scores -> softmax(inverse_temperature * scores) in place: weights that sum to 1, 0 where masked; all 0 if every key is masked.
-/// `row`: the statistics of these very scores; inverse_temperature finite and at least 0, not checked. NaN, or +infinity, among the scores
-/// makes every weight NaN. `sink`: a logit that takes its share too, so that weights sum to less than 1; it is not multiplied.
+/// scores -> softmax(inverse_temperature * scores) in place: weights that sum to 1, 0 where masked;
+/// all 0 if every key is masked.
+/// row: the statistics of these scores. inverse_temperature: finite and at least 0, not checked. If
+/// any score is NaN or +infinity, every weight is NaN. sink: a logit that is added to the
+/// denominator, so that weights sum to less than 1; the temperature does not apply to it.
 template <std::floating_point T>
 void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1, double sink = no_sink) noexcept {
   auto const sum = detail::weigh(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
@@ -223,16 +234,16 @@ void softmax(std::span<T> scores, row_statistics const& row, double inverse_temp
   for (auto& x : scores) x *= share;
 }
 
-/// The same where nothing depends on the statistics.
+/// The same without statistics.
 template <std::floating_point T>
 void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
   auto const max = detail::largest(scores.data(), scores.size());
   softmax(scores, row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)}, inverse_temperature);
 }
 
-/// The same at the temperature, and beside the sink, that a rule of site 4 has for the row: in one pass over its exponentials where that is
-/// 1, in two elsewhere. `memory` is for as many numbers, and grows if it must; kept, it costs nothing the next time. Throws as the rule
-/// does.
+/// The same with the temperature and the sink of a rule of site 4: one pass over the exponentials
+/// if the temperature is 1, else two. memory: scratch for as many numbers as scores; it grows if it
+/// must, and costs nothing if kept for the next call. Throws as the rule does.
 template <std::floating_point T, class Rule>
 void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0, std::int64_t query_position = 0) {
   static_assert(detail::encoding_check<Rule>::passed);

@@ -22,13 +22,16 @@ void softmax_gradients(T const* weights, T* gradients, std::size_t count, T mean
 
 }  // namespace detail
 
-/// Of p = softmax(beta x), in place: dp -> dx, dx_s = beta p_s (dp_s - sum_j p_j dp_j), the sum in double.
+/// For p = softmax(beta x), dp -> dx in place: dx_s = beta p_s (dp_s - sum_j p_j dp_j), with the
+/// sum in double.
 ///
 ///     softmax(row, beta);  ...  softmax_backward<float>(row, d_row, beta);
 ///
-/// inverse_temperature, beta, counts as a constant, whatever rule it came from. Right too where a sink took its share, so that weights sum
-/// to less than 1. A key of weight 0, as every masked one is, gets 0, and may have any dp, NaN included.
-/// weights, gradients: [keys]. Throws std::invalid_argument, before anything is changed, unless they are as many.
+/// inverse_temperature, beta, counts as a constant, whatever rule it came from. Also correct with a
+/// sink, when weights sum to less than 1. Keys of weight 0, masked ones among them, get gradient 0,
+/// even if their dp is NaN.
+/// weights, gradients: [keys]. Throws std::invalid_argument, before anything is changed, unless
+/// they have the same size.
 template <std::floating_point T>
 void softmax_backward(std::type_identity_t<std::span<T const>> weights, std::span<T> gradients, double inverse_temperature = 1) {
   detail::require(weights.size() == gradients.size(), "softmax_backward: there must be one gradient for each of ", weights.size(),

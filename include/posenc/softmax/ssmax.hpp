@@ -1,4 +1,4 @@
-// SSMax: rows are sharpened by the logarithm of how many keys they see.
+// SSMax: sharpens rows by the logarithm of the number of keys that they see.
 #pragma once
 
 #include <cmath>
@@ -12,10 +12,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Scalable softmax without learning: beta = ln n, n being the keys that the row sees, so that n^x stands where e^x did.
-/// [Nakanishi 2025, "without scaling parameter"]
-/// Below 1, which flattens, for n = 2. A row of one key or none, whose weights no temperature changes, is answered with 1 and not with
-/// ln 1 = 0: 0 times a masked score would be NaN.
+/// Scalable softmax without learned parameters: beta = ln n, n being the number of keys that the
+/// row sees, so that e^x becomes n^x. [Nakanishi 2025, "without scaling parameter"]
+/// For n = 2 beta is below 1, which flattens. For n below 2, where no temperature changes the
+/// weights, it is 1, not ln 1 = 0: 0 times a masked score would be NaN.
 struct ssmax_without_scale {
   /// Site 4.
   double inverse_temperature(row_statistics const& row) const noexcept {
@@ -23,22 +23,25 @@ struct ssmax_without_scale {
   }
 };
 
-/// Scalable softmax: beta = s_h ln n + b_h, with scores already divided by sqrt(head_dim). [Nakanishi 2025, 2]
+/// Scalable softmax: beta = s_h ln n + b_h, for scores already divided by sqrt(head_dim).
+/// [Nakanishi 2025, 2]
 ///
-///     softmax(x)_i = n^(s x_i) / sum_j n^(s x_j)          where b = 0
+///     softmax(x)_i = n^(s x_i) / sum_j n^(s x_j)          if b = 0
 ///
-/// A key whose score is above all others by D keeps its weight, however many there are, if s D > 1: at s = 0.43 and D = 3 it is 0.70 of
-/// 16 keys and 0.97 of 131072, where softmax has 0.57 and 0.00015. A factor on scores, not a summand, which softmax would not see.
-/// Rows of less than two keys as in ssmax_without_scale. Entropy is raised where beta is below 1.
-/// Throws std::invalid_argument unless there is a head, each scale is finite and positive, there are as many biases as scales or none, and
-/// beta is finite and positive for two keys, so for more.
+/// If s D > 1, a key whose score exceeds all others by D keeps its weight for any number of keys:
+/// at s = 0.43 and D = 3 it is 0.70 with 16 keys and 0.97 with 131072; with softmax, 0.57 and
+/// 0.00015. b is added to the factor, not to the scores, where it would cancel.
+/// Rows of fewer than two keys are as in ssmax_without_scale. Raises entropy where beta is below 1.
+/// Throws std::invalid_argument unless there is at least one head, each scale is finite and
+/// positive, there are no biases or as many as scales, and beta is finite and positive for two
+/// keys, hence for more.
 class ssmax {
  public:
-  /// scales: s, [heads], of one layer; biases: b, [heads].
+  /// scales: s, [heads] of one layer. biases: b, [heads].
   explicit ssmax(std::vector<double> scales, std::vector<double> biases = {}) : scales_(std::move(scales)), biases_(std::move(biases)) {
     detail::require(!scales_.empty(), "ssmax: there must be a scale for at least one head, got none");
     if (biases_.empty()) biases_.resize(scales_.size());
-    detail::require(biases_.size() == scales_.size(), "ssmax: there must be as many biases as scales, or none, got ", biases_.size(),
+    detail::require(biases_.size() == scales_.size(), "ssmax: there must be no biases or as many as scales, got ", biases_.size(),
                     " biases for ", scales_.size(), " scales");
     for (std::size_t head = 0; head < scales_.size(); ++head) {
       auto const s = scales_[head], b = biases_[head];

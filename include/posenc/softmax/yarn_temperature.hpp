@@ -1,4 +1,4 @@
-// YaRN's attention factor as a temperature of the scores, instead of a factor on queries and keys.
+// YaRN's attention factor as a temperature on scores, instead of a factor on queries and keys.
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -7,24 +7,26 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// beta = attention_factor(scaling)^2, which is (0.1 ln s + 1)^2 unless mscale or an attention factor is given: the factor that YaRN has
-/// on queries and on keys, so twice on scores. [Peng 2023, 3.4, where it is 1/t; modeling_rope_utils.py]
+/// beta = attention_factor(scaling)^2, that is (0.1 ln s + 1)^2 unless mscale or an attention
+/// factor is given: YaRN's factor on queries and on keys, so twice on scores. [Peng 2023, 3.4,
+/// where it is 1/t; modeling_rope_utils.py]
 ///
-///     rope<halves>(yarn(dim, base, scaling))                                         on queries and keys, as models' code has it
+///     rope<halves>(yarn(dim, base, scaling))           on queries and keys, as in models' code
 ///
-///     auto plain = scaling;
+///     auto plain = scaling;                            on scores: the same for whole heads
 ///     plain.attention_factor = 1;
-///     scheme(rope<halves>(yarn(dim, base, plain)), yarn_temperature(scaling))        on scores: the same, of whole heads
+///     scheme(rope<halves>(yarn(dim, base, plain)), yarn_temperature(scaling))
 ///
-/// One or the other: both together would sharpen twice. They differ where a head is rotated in part, as the paper's is not: on queries
-/// and keys the factor reaches the rotated dims alone, here every score.
+/// Use one or the other: both together sharpen twice. They differ if only a part of each head is
+/// rotated (the paper rotates all of it): on queries and keys the factor reaches only the rotated
+/// dims; here, every score.
 /// Throws std::invalid_argument as attention_factor does.
 inline constant_temperature yarn_temperature(yarn_scaling const& scaling) {
   auto const magnitude = attention_factor(scaling);
   return constant_temperature(magnitude * magnitude);
 }
 
-/// beta = (0.1 ln s + 1)^2, s being the factor by which the context was extended.
+/// beta = (0.1 ln s + 1)^2, s being the factor by which the context is extended.
 /// Throws std::invalid_argument unless factor is finite and at least 1.
 inline constant_temperature yarn_temperature(double factor) {
   detail::require_factor("yarn_temperature", factor);

@@ -1,3 +1,4 @@
 // contents
+#include "posenc/frequency/untold_rule.hpp"  // a rule
 #include "posenc/score/listed.hpp"
-#include "posenc/softmax/claims_nothing.hpp"
+#include "posenc/softmax/claims_nothing.hpp"  // nothing

@@ -1,4 +1,4 @@
-#include "posenc/embedding/learned.hpp"
+#include "posenc/embedding/learned_embedding.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,12 +17,12 @@ namespace {
 
 using namespace posenc;
 
-TEST(learned, adds_the_vector_of_the_position_to_every_head) {
+TEST(learned_embedding, adds_the_vector_of_the_position_to_every_head) {
   numbers::in_every_format([]<class T>() {
     constexpr std::size_t dim = 6, heads = 2;
     auto const table = numbers::random<T>(5 * dim, 3);
     for (std::int64_t const offset : {0, 2, -4}) {
-      learned<T> const encoding(table, dim, offset);
+      learned_embedding<T> const encoding(table, dim, offset);
       std::vector<std::int64_t> const vectors{4, 0, 0, 3};
       std::vector<std::int64_t> positions;
       for (auto const v : vectors) positions.push_back(v - offset);
@@ -38,17 +38,17 @@ TEST(learned, adds_the_vector_of_the_position_to_every_head) {
   });
 }
 
-TEST(learned, a_table_of_any_format_goes_with_embeddings_of_any) {
+TEST(learned_embedding, a_table_of_any_format_goes_with_embeddings_of_any) {
   auto const table = numbers::random<bfloat16>(8);
-  learned<bfloat16> const encoding(table, 4);
+  learned_embedding<bfloat16> const encoding(table, 4);
   std::vector<double> x(4, 1);
   encoding.embed(numbers::view(x, 1, 4), std::vector<std::int64_t>{1});
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(x[i], 1 + static_cast<double>(load(table[4 + i])));
 }
 
-TEST(learned, keeps_a_copy) {
+TEST(learned_embedding, keeps_a_copy) {
   std::vector<float> table(4, 0.5F);
-  learned<float> const encoding(table, 4);
+  learned_embedding<float> const encoding(table, 4);
   table.assign(4, 9);
   std::vector<float> x(4);
   encoding.embed(numbers::view(x, 1, 4), std::vector<std::int64_t>{0});
@@ -57,45 +57,49 @@ TEST(learned, keeps_a_copy) {
   EXPECT_EQ(encoding.vectors(), 1u);
 }
 
-TEST(learned, a_position_beyond_the_table_is_rejected_before_anything_is_changed) {
+TEST(learned_embedding, a_position_beyond_the_table_is_rejected_before_anything_is_changed) {
   auto const table = numbers::random<float>(5 * 4);
   auto const before = numbers::random<float>(3 * 4);
   auto x = before;
   auto const message = [&](std::int64_t offset, std::int64_t position) {
-    learned<float> const encoding(table, 4, offset);
+    learned_embedding<float> const encoding(table, 4, offset);
     std::vector<std::int64_t> const positions{1, 1 - offset, position};
     return message_of([&] { encoding.embed(numbers::view(x, 3, 4), positions); });
   };
-  EXPECT_EQ(message(0, 5), "posenc: learned: positions must be within [0, 5), got 5 at token 2");
-  EXPECT_EQ(message(0, -1), "posenc: learned: positions must be within [0, 5), got -1 at token 2");
-  EXPECT_EQ(message(2, 3), "posenc: learned: positions must be within [-2, 3), got 3 at token 2");
-  EXPECT_EQ(message(2, -3), "posenc: learned: positions must be within [-2, 3), got -3 at token 2");
-  EXPECT_EQ(message(-1, 0), "posenc: learned: positions must be within [1, 6), got 0 at token 2");
+  EXPECT_EQ(message(0, 5), "posenc: learned_embedding: positions must be within [0, 5), got 5 at token 2");
+  EXPECT_EQ(message(0, -1), "posenc: learned_embedding: positions must be within [0, 5), got -1 at token 2");
+  EXPECT_EQ(message(2, 3), "posenc: learned_embedding: positions must be within [-2, 3), got 3 at token 2");
+  EXPECT_EQ(message(2, -3), "posenc: learned_embedding: positions must be within [-2, 3), got -3 at token 2");
+  EXPECT_EQ(message(-1, 0), "posenc: learned_embedding: positions must be within [1, 6), got 0 at token 2");
   for (auto const far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
     for (std::int64_t const offset : {0, 2, -1})
       EXPECT_NE(message(offset, far).find("got " + std::to_string(far) + " at token 2"), std::string::npos);
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 
-TEST(learned, embeddings_of_another_shape_are_rejected_and_left_alone) {
-  learned<float> const encoding(numbers::random<float>(5 * 4), 4);
+TEST(learned_embedding, embeddings_of_another_shape_are_rejected_and_left_alone) {
+  learned_embedding<float> const encoding(numbers::random<float>(5 * 4), 4);
   auto const before = numbers::random<float>(24);
   auto x = before;
   std::vector<std::int64_t> const two{0, 1}, three{0, 1, 2}, four{0, 1, 2, 3};
-  EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 8), three); }), "posenc: learned: embeddings must have 4 numbers, got 8");
+  EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 8), three); }),
+            "posenc: learned_embedding: embeddings must have 4 numbers, got 8");
   for (auto const& positions : {two, four})
     EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 4), positions); }),
-              "posenc: learned: there must be one position a token, got " + std::to_string(positions.size()) + " positions for 3 tokens");
+              "posenc: learned_embedding: there must be one position per token, got " + std::to_string(positions.size()) +
+                  " positions for 3 tokens");
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 
-TEST(learned, a_table_must_be_whole_vectors_of_finite_numbers) {
-  auto const message = [](std::vector<double> const& table, std::size_t dim) { return message_of([&] { learned<double>(table, dim); }); };
-  EXPECT_EQ(message({1, 2}, 0), "posenc: learned: dim must be positive, got 0");
-  EXPECT_EQ(message({}, 2), "posenc: learned: the table must be vectors of 2 numbers, got 0 numbers");
-  EXPECT_EQ(message({1, 2, 3}, 2), "posenc: learned: the table must be vectors of 2 numbers, got 3 numbers");
-  EXPECT_EQ(message({1, 2, 3, not_a_number()}, 2), "posenc: learned: the table must be finite, got NaN in vector 1");
-  EXPECT_EQ(message({minus_infinity(), 2, 3, 4}, 2), "posenc: learned: the table must be finite, got -infinity in vector 0");
+TEST(learned_embedding, a_table_must_be_whole_vectors_of_finite_numbers) {
+  auto const message = [](std::vector<double> const& table, std::size_t dim) {
+    return message_of([&] { learned_embedding<double>(table, dim); });
+  };
+  EXPECT_EQ(message({1, 2}, 0), "posenc: learned_embedding: dim must be positive, got 0");
+  EXPECT_EQ(message({}, 2), "posenc: learned_embedding: the table must be vectors of 2 numbers, got 0 numbers");
+  EXPECT_EQ(message({1, 2, 3}, 2), "posenc: learned_embedding: the table must be vectors of 2 numbers, got 3 numbers");
+  EXPECT_EQ(message({1, 2, 3, not_a_number()}, 2), "posenc: learned_embedding: the table must be finite, got NaN in vector 1");
+  EXPECT_EQ(message({minus_infinity(), 2, 3, 4}, 2), "posenc: learned_embedding: the table must be finite, got -infinity in vector 0");
 }
 
 }  // namespace

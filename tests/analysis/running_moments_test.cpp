@@ -1,4 +1,4 @@
-#include "posenc/analysis/moments.hpp"
+#include "posenc/analysis/running_moments.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 
 namespace {
 
-using posenc::moments;
+using posenc::running_moments;
 
-moments of(std::vector<double> const& numbers) {
-  moments result;
+running_moments of(std::vector<double> const& numbers) {
+  running_moments result;
   for (auto const x : numbers) result.add(x);
   return result;
 }
@@ -45,24 +45,24 @@ void expect_moments(std::vector<double> const& numbers) {
   EXPECT_NEAR(actual.spread(), spread, tolerance.spread);
 }
 
-TEST(moments, are_the_textbooks) {
+TEST(running_moments, are_the_textbooks) {
   for (std::size_t const count : {1u, 2u, 3u, 10u, 1000u}) expect_moments(numbers::random<double>(count, count));
   expect_moments({-3, -3, -3});
   expect_moments({5, -5});
   expect_moments({1e-100, 2e-100, 4e100});
 }
 
-TEST(moments, numbers_far_from_0_lose_nothing) {
+TEST(running_moments, numbers_far_from_0_lose_nothing) {
   auto numbers = numbers::random<double>(1000);
   for (auto& x : numbers) x += 1e9;
   expect_moments(numbers);
 }
 
-TEST(moments, the_spread_is_that_of_the_numbers_themselves) {
+TEST(running_moments, the_spread_is_that_of_the_numbers_themselves) {
   EXPECT_EQ(of({1, 3}).spread(), 1);  // a sample's would be sqrt 2
 }
 
-TEST(moments, of_one_number_are_itself_and_no_spread) {
+TEST(running_moments, of_one_number_are_itself_and_no_spread) {
   for (double const x : {0.0, -7.25, 1e300}) {
     auto const one = of({x});
     EXPECT_EQ(one.count(), 1u);
@@ -73,8 +73,8 @@ TEST(moments, of_one_number_are_itself_and_no_spread) {
   }
 }
 
-TEST(moments, of_no_numbers_are_0) {
-  moments const none;
+TEST(running_moments, of_no_numbers_are_0) {
+  running_moments const none;
   EXPECT_EQ(none.count(), 0u);
   EXPECT_EQ(none.mean(), 0);
   EXPECT_EQ(none.spread(), 0);

@@ -1,4 +1,4 @@
-// Mean, spread and extremes of numbers that come one at a time.
+// Mean, standard deviation and extremes of numbers that arrive one at a time.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Welford's recurrence: numbers far from 0 lose nothing. Of no numbers at all, everything is 0.
-class moments {
+/// Welford's recurrence, which loses no precision on numbers far from 0. Without any numbers,
+/// everything is 0.
+class running_moments {
  public:
   void add(double x) noexcept {
     low_ = count_ == 0 ? x : std::min(low_, x);
@@ -24,7 +25,7 @@ class moments {
   double mean() const noexcept { return mean_; }
   double low() const noexcept { return low_; }
   double high() const noexcept { return high_; }
-  /// Standard deviation of the numbers themselves: the root of their mean square distance from the mean.
+  /// The standard deviation of the numbers themselves (divided by count, not count - 1).
   double spread() const noexcept { return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_)); }
 
  private:

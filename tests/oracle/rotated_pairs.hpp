@@ -12,24 +12,25 @@
 namespace oracle {
 
 /// What happens to one pair: the angle position * inv_freq, and the factor on the rotated pair.
-struct turn {
+struct pair_rotation {
   wide position;
   double inv_freq;
   wide gain = 1;
 };
 
-/// Rotates, in place, the block of 2 * turns.size() dims that starts at first_dim: (x, y) -> gain (x cos a - y sin a, x sin a + y cos a).
-inline void turn_pairs(std::span<double> head, std::span<const turn> turns, pairing pairs, std::size_t first_dim = 0) {
-  const std::size_t n = turns.size();
-  if (first_dim + 2 * n > head.size()) throw std::invalid_argument("oracle::turn_pairs: the block must lie in the head");
+/// Rotates, in place, the block of 2 * rotations.size() dims that starts at first_dim: (x, y) -> gain (x cos a - y sin a, x sin a + y cos
+/// a).
+inline void rotate_pairs(std::span<double> head, std::span<const pair_rotation> rotations, pairing pairs, std::size_t first_dim = 0) {
+  const std::size_t n = rotations.size();
+  if (first_dim + 2 * n > head.size()) throw std::invalid_argument("oracle::rotate_pairs: the block must lie in the head");
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t first = first_dim + (pairs == pairing::halves ? i : 2 * i);
     const std::size_t second = first_dim + (pairs == pairing::halves ? i + n : 2 * i + 1);
-    const auto [c, s] = direction_at(turns[i].position, turns[i].inv_freq);
+    const auto [c, s] = direction_at(rotations[i].position, rotations[i].inv_freq);
     const wide x = head[first];
     const wide y = head[second];
-    head[first] = static_cast<double>(turns[i].gain * (x * c - y * s));
-    head[second] = static_cast<double>(turns[i].gain * (x * s + y * c));
+    head[first] = static_cast<double>(rotations[i].gain * (x * c - y * s));
+    head[second] = static_cast<double>(rotations[i].gain * (x * s + y * c));
   }
 }
 
