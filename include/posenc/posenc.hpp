@@ -105,6 +105,7 @@
 #include "posenc/analysis/rope_decay.hpp"
 
 // model: what a model's files say of it. Not included here, for they parse files:
-//   posenc/model/hugging_face.hpp  config.json (nlohmann-json, target posenc::model)
-//   posenc/model/gguf.hpp          the header of a GGUF file
-//   posenc/model/layer_scheme.hpp  a layer of either, for the reference attention
+//   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
+//   posenc/model/gguf.hpp           the header of a GGUF file
+//   posenc/model/gguf/metadata.hpp  all its keys and values
+//   posenc/model/layer_scheme.hpp   a layer of either, for the reference attention

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "golden/models.hpp"
-#include "model/gguf_models.hpp"
-#include "model/gguf_writer.hpp"
+#include "model/gguf/models.hpp"
+#include "model/gguf/writer.hpp"
 #include "non_numbers.hpp"
 #include "oracle/frequency_rules.hpp"
 #include "rejects.hpp"

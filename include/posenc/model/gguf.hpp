@@ -14,9 +14,9 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
+#include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
-#include "posenc/model/gguf_metadata.hpp"
 #include "posenc/model/model_encoding.hpp"
 
 namespace posenc::inline POSENC_TARGET {

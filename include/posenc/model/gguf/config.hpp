@@ -14,7 +14,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architectures.hpp"
-#include "posenc/model/gguf_metadata.hpp"
+#include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/model_encoding.hpp"
 #include "posenc/rotation/layout.hpp"
 
