@@ -117,7 +117,7 @@ inline model_encoding read_gguf_kinds(gguf_config config) {
     }
     kind->layers.push_back(i);
   }
-  config.note_unread();
+  config.note_unread(config.unread());
   return std::move(config.found);
 }
 

@@ -176,7 +176,7 @@ inline model_encoding read_hugging_face(std::string_view text, std::string const
     config.assume("model_type " + config.found.type + " is not known: pairs are halves, and what is not given is as Llama has it.");
   }
   detail::read_kinds(config);
-  config.note_unread();
+  config.note_unread(config.unread());
   return config.found;
 }
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/findings.hpp"
 #include "posenc/model/gguf/architectures.hpp"
 #include "posenc/model/gguf/metadata.hpp"
-#include "posenc/model/model_encoding.hpp"
 #include "posenc/rotation/layout.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -31,7 +31,7 @@ namespace detail {
 /// Most dims, heads, layers that a file may name, and most tokens: what a double counts exactly.
 inline constexpr std::uint64_t gguf_most_dims = 65'536, gguf_most_tokens = std::uint64_t{1} << 53;
 
-class gguf_config {
+class gguf_config : public findings {
  public:
   gguf_config(gguf_metadata const& metadata, gguf_options const& options) : file(metadata) {
     auto const name = file.text("general.architecture");
@@ -40,12 +40,12 @@ class gguf_config {
     file.require(is_name, "general.architecture", "be a name of 1 to 64 printable letters");
     found.type = *name;
     auto const known = gguf_architecture_of(*name);
-    is_known = known.has_value();
-    if (!is_known && !options.layout) {
+    if (!known && !options.layout) {
       file.refuse("general.architecture",
                   "be one whose layout of pairs is known (" + known_gguf_architectures() + "), or options.layout set");
     }
     if (known) architecture = *known;
+    take_defaults_from("llama.cpp has it" + (known ? " for " + found.type : std::string()));
     if (!known) {
       bool const is_halves = std::holds_alternative<halves>(*options.layout);
       architecture.turns = is_halves ? gguf_turns::halves : gguf_turns::interleaved;
@@ -61,8 +61,6 @@ class gguf_config {
 
   gguf_metadata const& file;
   gguf_architecture architecture = {.name = "", .turns = gguf_turns::none};
-  bool is_known;
-  model_encoding found = {};
 
   bool is(auto... names) const { return ((found.type == names) || ...); }
 
@@ -108,15 +106,9 @@ class gguf_config {
     return result;
   }
 
-  /// Records a sentence, once.
-  void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
-  void note(std::string sentence) { add(found.notes, std::move(sentence)); }
-  /// Records that a key is absent and `value` taken.
   template <class T>
   T assumed(std::string_view name, T value) {
-    assume(key(name) + " is not given: " + shown(value) +
-           (is_known ? ", as llama.cpp has it for " + found.type + "." : ", as llama.cpp has it."));
-    return value;
+    return findings::assumed(key(name), value);
   }
 
   /// Heads of queries: of each layer, 0 where it has no attention.
@@ -151,19 +143,18 @@ class gguf_config {
     return local ? *local : all ? *all : embedding_per_head();
   }
 
-  /// Notes each key about positions that nothing asked for.
-  void note_unread() {
+  /// Keys about positions that nothing asked for, as they can be printed.
+  std::vector<std::string> unread() const {
+    std::vector<std::string> result;
     for (auto const& [name, value] : file.keys()) {
-      bool const tells = name.starts_with(found.type + ".rope.") || name.starts_with(found.type + ".attention.temperature_");
-      if (tells && !asked_.contains(name)) note(printable(name) + " is not read.");
+      bool const is_about_positions =
+          name.starts_with(found.type + ".rope.") || name.starts_with(found.type + ".attention.temperature_");
+      if (is_about_positions && !asked_.contains(name)) result.push_back(printable(name));
     }
+    return result;
   }
 
  private:
-  static void add(std::vector<std::string>& sentences, std::string sentence) {
-    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
-  }
-
   std::set<std::string> asked_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <numeric>
@@ -11,9 +12,9 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/findings.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
-#include "posenc/model/model_encoding.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -22,7 +23,7 @@ namespace detail {
 inline constexpr std::size_t most_dims = 65536, most_tokens = std::size_t{1} << 53;
 
 /// The keys of the text model, its family, and the encoding that is being read.
-class hugging_face_config {
+class hugging_face_config : public findings {
  public:
   explicit hugging_face_config(json_object const& root) : keys(text_model_of(root)) {
     found.type = keys.text("model_type").value_or(root.text("model_type").value_or(""));
@@ -30,6 +31,7 @@ class hugging_face_config {
     auto const known = family_of(found.type);
     is_known = known.has_value();
     family = known.value_or(model_family{});
+    take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
     auto const layers = count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
     if (!layers) keys.refuse("num_hidden_layers", "be given");
     found.layers = *layers;
@@ -46,7 +48,6 @@ class hugging_face_config {
   json_object keys;
   model_family family;
   bool is_known;
-  model_encoding found = {};
 
   bool is(auto... types) const { return ((found.type == types) || ...); }
 
@@ -56,16 +57,6 @@ class hugging_face_config {
   }
   std::optional<double> number(std::initializer_list<char const*> names) const {
     return keys.agreed(names, [](json_object const& o, std::string const& key) { return o.number(key); });
-  }
-
-  /// Records a sentence, once.
-  void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
-  void note(std::string sentence) { add(found.notes, std::move(sentence)); }
-  /// Records that `key` is absent and `value` taken.
-  template <class T>
-  T assumed(std::string const& key, T value) {
-    assume(key + " is not given: " + shown(value) + ", as " + (is_known ? found.type : std::string("Llama")) + " has it.");
-    return value;
   }
 
   std::size_t heads() const {
@@ -92,14 +83,16 @@ class hugging_face_config {
     return assumed("sliding_window", family.window);
   }
 
-  /// Notes each key that tells of positions and that nothing asked for.
-  void note_unread() {
-    for (auto const& key : keys.unread()) {
-      bool const tells =
-          std::ranges::any_of(std::initializer_list<char const*>{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"},
-                              [&](char const* part) { return key.find(part) != std::string::npos; });
-      if (tells && !keys.is_null(key)) note(key + " is not read.");
-    }
+  /// Keys about positions that nothing asked for.
+  std::vector<std::string> unread() const {
+    constexpr std::array words{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"};
+    auto result = keys.unread();
+    std::erase_if(result, [&](std::string const& key) {
+      bool const is_about_positions =
+          std::ranges::any_of(words, [&](auto word) { return key.find(word) != std::string::npos; });
+      return !is_about_positions || keys.is_null(key);
+    });
+    return result;
   }
 
   layer_encoding& add_kind_of_all_layers() {
@@ -109,9 +102,6 @@ class hugging_face_config {
   }
 
  private:
-  static void add(std::vector<std::string>& sentences, std::string sentence) {
-    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
-  }
   static json_object text_model_of(json_object const& root) {
     for (auto const* key : {"text_config", "llm_config", "language_config"}) {
       if (auto const inner = root.object(key)) return *inner;

@@ -28,15 +28,17 @@ class hugging_face_rotation {
     auto const dim = rotary_dim(partial);
     if (config_.is("gemma4_vision")) return read_two_axes(base);
 
-    auto rules = rope_rules(rope_, {.head_dim = kind_.head_dim,
-                                    .rotary_dim = dim,
-                                    .base = base,
-                                    .partial_rotary_factor = partial,
-                                    .context = config_.found.context,
-                                    .original_context = config_.keys.count("original_max_position_embeddings", most_tokens)})
+    auto const original = config_.keys.count("original_max_position_embeddings", most_tokens);
+    auto rules = rope_rules(rope_,
+                            {.kind = kind_.name,
+                             .head_dim = kind_.head_dim,
+                             .rotary_dim = dim,
+                             .base = base,
+                             .partial_rotary_factor = partial,
+                             .context = config_.found.context,
+                             .original_context = original},
+                            config_)
                      .read();
-    for (auto& sentence : rules.assumptions) config_.assume(kind_.name + ": " + sentence);
-    for (auto& sentence : rules.notes) config_.note(kind_.name + ": " + sentence);
     if (config_.family.mscale_on_scores) kind_.softmax_factor *= rules.mscale_factor;
     if (config_.is("deepseek_v2") && rules.mscale_factor != 1) {
       config_.note("Scores are multiplied by " + shown(rules.mscale_factor) +
