@@ -25,8 +25,9 @@ TEST(findings, says_which_default_it_takes_and_from_where) {
   reader r;
   EXPECT_EQ(r.assumed("head_dim", std::size_t{128}), 128u);
   EXPECT_EQ(r.assumed("rope_theta", 2.5e5), 2.5e5);
-  EXPECT_EQ(r.found.assumptions, (sentences{"head_dim is not given: 128, as the tests have it.",
-                                            "rope_theta is not given: 250000, as the tests have it."}));
+  EXPECT_EQ(r.found.assumptions,
+            (sentences{"head_dim is not given: 128, as the tests have it.",
+                       "rope_theta is not given: 250000, as the tests have it."}));
 }
 
 TEST(findings, notes_each_unread_key) {

@@ -1,4 +1,5 @@
-// What a reader of a model's settings finds: the encoding, and what it assumed, noted and left unread.
+// What a reader of a model's settings finds: the encoding, and what it assumed, noted and left
+// unread.
 #pragma once
 
 #include <algorithm>

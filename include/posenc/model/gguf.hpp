@@ -37,9 +37,9 @@ inline double gguf_softmax_factor(gguf_config& config, std::size_t head_dim) {
   return config.architecture.attention_scale == 0 ? 1 : config.assumed(name, config.architecture.attention_scale) * root;
 }
 
-inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind, bool rotates) {
+inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind, scheduled_layer const& layer) {
   if (config.is("llama4")) {
-    bool const is_tuned = !rotates && kind.name.starts_with(gguf_full);
+    bool const is_tuned = !layer.rotates && layer.type == full_attention;
     if (is_tuned) config.assume("llama4's files do not tell its temperature: 0.1, 8192, as llama.cpp has it.");
     if (is_tuned) kind.temperature = position_temperature{0.1, 8192, 1};
     return;
@@ -75,11 +75,11 @@ inline void read_gguf_bias(gguf_config& config, layer_encoding& kind) {
   if (kind.alibi) require(kind.alibi->heads <= 65'536, config.file.file(), ": there must be at most 65536 heads");
 }
 
-inline void read_gguf_kind(gguf_config& config, layer_encoding& kind, gguf_layer const& layer) {
-  if (layer.type == gguf_no_attention) {
+inline void read_gguf_kind(gguf_config& config, layer_encoding& kind, scheduled_layer const& layer) {
+  if (!layer.attends) {
     return config.note("no_attention layers are recurrent, or feed-forward alone: no encoding acts there.");
   }
-  bool const slides = layer.type == gguf_sliding;
+  bool const slides = layer.type == sliding_attention;
   kind.head_dim = config.head_dim(slides);
   kind.softmax_factor = gguf_softmax_factor(config, kind.head_dim);
   kind.sinks = layer.sinks;
@@ -88,35 +88,20 @@ inline void read_gguf_kind(gguf_config& config, layer_encoding& kind, gguf_layer
     kind.window = *kind.window / 2 + 1;
     config.note("The window is symmetric: keys up to half of it before and after the query are seen.");
   }
-  if (layer.type == gguf_chunked) kind.chunk = 8192;
+  if (layer.type == chunked_attention) kind.chunk = 8192;
   auto const cap = config.positive_or_none("attn_logit_softcapping");
   kind.score_cap = cap;
   if (!cap && config.architecture.score_cap != 0) kind.score_cap = config.assumed("attn_logit_softcapping", config.architecture.score_cap);
   read_gguf_bias(config, kind);
-  bool const rotates = layer.rotates && !kind.alibi;
-  if (rotates) gguf_rotation(config, slides, kind).read();
-  read_gguf_temperature(config, kind, rotates);
+  if (layer.rotates && !kind.alibi) gguf_rotation(config, slides, kind).read();
+  read_gguf_temperature(config, kind, layer);
   config.file.require(is_finite(kind.softmax_factor), config.key("rope.scaling.yarn_log_multiplier"), "leave scores finite");
 }
 
 inline model_encoding read_gguf_kinds(gguf_config config) {
-  auto const layers = gguf_layers(config);
-  auto& kinds = config.found.kinds;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    auto const& layer = layers[i];
-    auto const& known = config.architecture;
-    bool const has_bias = known.alibi || known.learned || known.buckets;
-    bool const is_nope = !layer.rotates && !has_bias && layer.type != gguf_no_attention;
-    auto const name = layer.type + (is_nope ? ", NoPE" : "");
-    auto kind = std::ranges::find_if(kinds, [&](auto const& one) { return one.name == name && one.sinks == layer.sinks; });
-    if (kind == kinds.end()) {
-      layer_encoding fresh{.name = name};
-      read_gguf_kind(config, fresh, layer);
-      kinds.push_back(std::move(fresh));
-      kind = kinds.end() - 1;
-    }
-    kind->layers.push_back(i);
-  }
+  config.found.kinds = kinds_of(gguf_layers(config), [&](layer_encoding& kind, scheduled_layer const& layer) {
+    read_gguf_kind(config, kind, layer);
+  });
   config.note_unread(config.unread());
   return std::move(config.found);
 }

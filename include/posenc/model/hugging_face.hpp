@@ -51,9 +51,10 @@ inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) 
   return 1;
 }
 
-inline void read_kind(hugging_face_config& config, layer_encoding& kind, std::string const& type, bool rotates) {
+inline void read_kind(hugging_face_config& config, layer_encoding& kind, scheduled_layer const& layer) {
   auto const& keys = config.keys;
-  if (!has_attention(type)) return config.note(type + " layers have no attention: no encoding acts there.");
+  auto const& type = layer.type;
+  if (!layer.attends) return config.note(type + " layers have no attention: no encoding acts there.");
   auto const nope_dim = keys.count("qk_nope_head_dim", most_dims), rope_dim = keys.count("qk_rope_head_dim", most_dims);
   if (nope_dim && !rope_dim) keys.refuse("qk_rope_head_dim", "be given where qk_nope_head_dim is");
   if (rope_dim && !config.is_known) keys.refuse("qk_rope_head_dim", "stand in a known model_type, for scores may be scaled by mscale");
@@ -63,11 +64,11 @@ inline void read_kind(hugging_face_config& config, layer_encoding& kind, std::st
     kind.head_dim = global ? *global : config.assumed("global_head_dim", std::size_t{512});
   }
   kind.softmax_factor = softmax_factor(config, kind.head_dim);
-  if (type == sliding || config.is("deepseek_v4")) {
+  if (type == sliding_attention || config.is("deepseek_v4")) {
     kind.window = config.window();
     if (!kind.window) keys.refuse("sliding_window", "be given for layers of " + type);
   }
-  if (type == chunked) {
+  if (type == chunked_attention) {
     auto const chunk = keys.count("attention_chunk_size", most_tokens);
     kind.chunk = chunk ? *chunk : config.assumed("attention_chunk_size", std::size_t{8192});
   }
@@ -75,32 +76,27 @@ inline void read_kind(hugging_face_config& config, layer_encoding& kind, std::st
   bool const is_absent = !kind.score_cap && !keys.is_null("attn_logit_softcapping");
   if (is_absent && config.family.score_cap != 0) kind.score_cap = config.assumed("attn_logit_softcapping", config.family.score_cap);
   if (kind.score_cap) keys.require(*kind.score_cap > 0, "attn_logit_softcapping", "be positive");
-  auto const sinks = keys.flag(type == sliding ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias");
+  auto const sinks = keys.flag(type == sliding_attention ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias");
   kind.sinks = sinks.value_or(config.family.sinks);
-  if (rotates) hugging_face_rotation(config, type, kind).read();
+  if (layer.rotates) hugging_face_rotation(config, type, kind).read();
   require(is_finite(kind.softmax_factor), keys.where(), ": the factor on scores must be finite, got ", kind.softmax_factor);
-  if (!rotates && config.is("llama4_text")) read_llama4_temperature(config, kind);
+  if (!layer.rotates && config.is("llama4_text")) read_llama4_temperature(config, kind);
 }
 
 inline void read_kinds(hugging_face_config& config) {
   auto types = layer_types(config);
   auto const rotated = rotated_layers(config, types);
   if (config.is("llama4_text") && !config.keys.has("layer_types")) {
-    for (std::size_t i = 0; i < types.size(); ++i) types[i] = rotated[i] ? chunked : full;
+    for (std::size_t i = 0; i < types.size(); ++i) types[i] = rotated[i] ? chunked_attention : full_attention;
     config.assumed("layer_types", std::string("chunked_attention where there is RoPE, full_attention elsewhere"));
   }
-  auto& kinds = config.found.kinds;
+  std::vector<scheduled_layer> layers;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    auto const name = types[i] + (rotated[i] || !has_attention(types[i]) ? "" : ", NoPE");
-    auto kind = std::ranges::find(kinds, name, &layer_encoding::name);
-    if (kind == kinds.end()) {
-      layer_encoding fresh{.name = name};
-      read_kind(config, fresh, types[i], rotated[i]);
-      kinds.push_back(std::move(fresh));
-      kind = kinds.end() - 1;
-    }
-    kind->layers.push_back(i);
+    layers.push_back({.type = types[i], .attends = has_attention(types[i]), .rotates = rotated[i]});
   }
+  config.found.kinds = kinds_of(layers, [&](layer_encoding& kind, scheduled_layer const& layer) {
+    read_kind(config, kind, layer);
+  });
 }
 
 /// ALiBi, T5, and embeddings that are learned: whether the model is of those.

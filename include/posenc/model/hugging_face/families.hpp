@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -39,9 +40,6 @@ struct model_family {
   bool sinks = false;
 };
 
-inline constexpr std::string_view full = "full_attention", sliding = "sliding_attention", linear_layers = "linear_attention",
-                                  chunked = "chunked_attention";
-
 /// Those that do all as Llama does.
 inline constexpr std::array<std::string_view, 10> as_llama{"llama",  "olmo",     "olmo2",    "granite", "granitemoe",
                                                            "falcon", "baichuan", "seed_oss", "apertus", "hunyuan_v1_dense"};
@@ -65,27 +63,27 @@ inline constexpr std::array model_families{
     model_family{.type = "qwen2_5_vl_text", .base = 1e6, .slides = windows::from_max_window_layers, .max_window_layers = 80, .has_axes = true},
     model_family{.type = "qwen3_vl_text", .base = 5e5, .has_axes = true, .woven = true, .sections = {24, 20, 20}},
     model_family{.type = "qwen3_vl_moe_text", .base = 5e5, .has_axes = true, .woven = true, .sections = {24, 20, 20}},
-    model_family{.type = "qwen3_next", .partial = 0.25, .head_dim = 256, .full_every = 4, .others = linear_layers},
-    model_family{.type = "qwen3_5_text", .partial = 0.25, .head_dim = 256, .full_every = 4, .others = linear_layers, .has_axes = true, .woven = true, .sections = {11, 11, 10}},
-    model_family{.type = "qwen3_5_moe_text", .partial = 0.25, .head_dim = 256, .full_every = 4, .others = linear_layers, .has_axes = true, .woven = true, .sections = {11, 11, 10}},
+    model_family{.type = "qwen3_next", .partial = 0.25, .head_dim = 256, .full_every = 4, .others = linear_attention},
+    model_family{.type = "qwen3_5_text", .partial = 0.25, .head_dim = 256, .full_every = 4, .others = linear_attention, .has_axes = true, .woven = true, .sections = {11, 11, 10}},
+    model_family{.type = "qwen3_5_moe_text", .partial = 0.25, .head_dim = 256, .full_every = 4, .others = linear_attention, .has_axes = true, .woven = true, .sections = {11, 11, 10}},
     model_family{.type = "phi", .partial = 0.5}, model_family{.type = "stablelm", .partial = 0.25}, model_family{.type = "nemotron", .partial = 0.5},
     model_family{.type = "persimmon", .base = 25000, .partial = 0.5}, model_family{.type = "gpt_neox", .partial = 0.25},
     model_family{.type = "minimax_m2", .base = 5e6, .head_dim = 128},
     model_family{.type = "gemma", .head_dim = 256},
-    model_family{.type = "gemma2", .head_dim = 256, .slides = windows::by_pattern, .window = 4096, .full_every = 2, .others = sliding, .score_cap = 50},
-    model_family{.type = "gemma3_text", .base = 1e6, .head_dim = 256, .context = 131072, .slides = windows::by_pattern, .window = 4096, .full_every = 6, .others = sliding},
-    model_family{.type = "gemma3", .base = 1e6, .head_dim = 256, .context = 131072, .slides = windows::by_pattern, .window = 4096, .full_every = 6, .others = sliding},
-    model_family{.type = "gemma4_text", .head_dim = 256, .context = 131072, .slides = windows::by_pattern, .window = 512, .full_every = 6, .others = sliding, .needs_rope = true},
-    model_family{.type = "gemma4", .head_dim = 256, .context = 131072, .slides = windows::by_pattern, .window = 512, .full_every = 6, .others = sliding, .needs_rope = true},
+    model_family{.type = "gemma2", .head_dim = 256, .slides = windows::by_pattern, .window = 4096, .full_every = 2, .others = sliding_attention, .score_cap = 50},
+    model_family{.type = "gemma3_text", .base = 1e6, .head_dim = 256, .context = 131072, .slides = windows::by_pattern, .window = 4096, .full_every = 6, .others = sliding_attention},
+    model_family{.type = "gemma3", .base = 1e6, .head_dim = 256, .context = 131072, .slides = windows::by_pattern, .window = 4096, .full_every = 6, .others = sliding_attention},
+    model_family{.type = "gemma4_text", .head_dim = 256, .context = 131072, .slides = windows::by_pattern, .window = 512, .full_every = 6, .others = sliding_attention, .needs_rope = true},
+    model_family{.type = "gemma4", .head_dim = 256, .context = 131072, .slides = windows::by_pattern, .window = 512, .full_every = 6, .others = sliding_attention, .needs_rope = true},
     model_family{.type = "gemma4_vision", .base = 100},
-    model_family{.type = "olmo3", .slides = windows::by_pattern, .full_every = 4, .others = sliding},
-    model_family{.type = "exaone4", .slides = windows::by_pattern, .window = 4096, .full_every = 4, .others = sliding, .rope_on_sliding_only = true},
+    model_family{.type = "olmo3", .slides = windows::by_pattern, .full_every = 4, .others = sliding_attention},
+    model_family{.type = "exaone4", .slides = windows::by_pattern, .window = 4096, .full_every = 4, .others = sliding_attention, .rope_on_sliding_only = true},
     model_family{.type = "cohere", .interleaved = true, .base = 5e5},
-    model_family{.type = "cohere2", .interleaved = true, .slides = windows::by_pattern, .window = 4096, .full_every = 4, .others = sliding, .rope_on_sliding_only = true},
-    model_family{.type = "gpt_oss", .base = 150000, .head_dim = 64, .slides = windows::by_pattern, .window = 128, .full_every = 2, .others = sliding, .needs_rope = true, .sinks = true},
+    model_family{.type = "cohere2", .interleaved = true, .slides = windows::by_pattern, .window = 4096, .full_every = 4, .others = sliding_attention, .rope_on_sliding_only = true},
+    model_family{.type = "gpt_oss", .base = 150000, .head_dim = 64, .slides = windows::by_pattern, .window = 128, .full_every = 2, .others = sliding_attention, .needs_rope = true, .sinks = true},
     model_family{.type = "smollm3", .base = 2e6, .nope_every = 4},
     model_family{.type = "llama4_text", .interleaved = true, .base = 5e5, .head_dim = 128, .nope_every = 4},
-    model_family{.type = "mimo_v2_flash", .base = 5e6, .partial = 0.334, .head_dim = 192, .slides = windows::by_pattern, .window = 128, .full_every = 6, .others = sliding},
+    model_family{.type = "mimo_v2_flash", .base = 5e6, .partial = 0.334, .head_dim = 192, .slides = windows::by_pattern, .window = 128, .full_every = 6, .others = sliding_attention},
     model_family{.type = "gptj", .interleaved = true, .rotary_dim = 64}, model_family{.type = "codegen", .interleaved = true, .rotary_dim = 64},
     model_family{.type = "glm", .interleaved = true, .partial = 0.5}, model_family{.type = "glm4", .interleaved = true, .partial = 0.5},
     model_family{.type = "glm4v_text", .interleaved = true, .partial = 0.5}, model_family{.type = "glm4_moe", .partial = 0.5},

@@ -61,7 +61,7 @@ class hugging_face_rotation {
   }
 
  private:
-  bool is_sliding() const { return type_ == sliding; }
+  bool is_sliding() const { return type_ == sliding_attention; }
   bool is_compressed() const { return config_.is("deepseek_v4") && !is_sliding(); }  // DeepSeek-V4's other kinds of layers
   bool has_dims_without_rope() const { return config_.keys.has("qk_nope_head_dim"); }
 
