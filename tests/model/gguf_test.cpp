@@ -580,10 +580,10 @@ TEST(gguf, refuses_wrong_lists) {
   };
   EXPECT_EQ(sections({8, 12, 11, 0}),
             "posenc: m.gguf: qwen2vl.rope.dimension_sections must sum to the 32 pairs of the rotary block, got 31");
-  EXPECT_EQ(sections({16, 16}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must be of 3 or 4 sections, got a list of 2");
-  EXPECT_EQ(sections({-8, 20, 20}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must be of numbers of pairs, got -8");
+  EXPECT_EQ(sections({16, 16}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must have 3 or 4 sections, got a list of 2");
+  EXPECT_EQ(sections({-8, 20, 20}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must hold whole numbers of pairs, got -8");
   EXPECT_EQ(refusal(small("qwen3vl").list("qwen3vl.rope.dimension_sections", std::vector<std::int32_t>{8, 8, 8, 8})),
-            "posenc: m.gguf: qwen3vl.rope.dimension_sections must be of 3 sections for qwen3vl, or a 4th of 0, got a list of 4");
+            "posenc: m.gguf: qwen3vl.rope.dimension_sections must have 3 sections where axes interleave, got 4");
   auto const pattern = [](std::vector<std::int32_t> const& p) {
     return refusal(sliding("llama", 2).list("llama.attention.sliding_window_pattern", p));
   };

@@ -14,6 +14,7 @@
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/per_pair.hpp"
 #include "posenc/frequency/yarn.hpp"
+#include "posenc/model/axis_sections.hpp"
 #include "posenc/model/gguf/config.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -186,26 +187,21 @@ class gguf_rotation {
     auto const given = config_.file.numbers(key);
     if (needs && !given) config_.file.refuse(key, "be given");
     if (!given) return {};
-    std::vector<std::size_t> sections;
-    std::size_t sum = 0;
-    for (auto const s : *given) {
-      bool const is_count = s >= 0 && s <= static_cast<double>(gguf_most_dims) && s == static_cast<double>(static_cast<std::size_t>(s));
-      if (!is_count) refuse(config_.file.file(), ": ", key, " must be of numbers of pairs, got ", s);
-      sections.push_back(static_cast<std::size_t>(s)), sum += sections.back();
-    }
-    bool const is_short = sections.size() == 3 || sections.size() == 4;
-    config_.file.require(is_short, key, "be of 3 or 4 sections");
-    if (sum == 0 && !needs) return {};
-    if (sum != pairs) refuse(config_.file.file(), ": ", key, " must sum to the ", pairs, " pairs of the rotary block, got ", sum);
+    auto const where = config_.file.file() + ": " + key;
+    auto sections = axis_sections(where, *given);
+    bool const has_all = sections.size() == 3 || sections.size() == 4;
+    config_.file.require(has_all, key, "have 3 or 4 sections");
+    bool const are_zero = std::ranges::all_of(sections, [](auto section) { return section == 0; });
+    if (are_zero && !needs) return {};
     if (sections.size() == 4 && sections.back() == 0) sections.pop_back();
-    if (turns != gguf_turns::woven) return contiguous_axes(sections);
-    config_.file.require(sections.size() == 3, key, "be of 3 sections for " + config_.found.type + ", or a 4th of 0");
-    auto const woven = interleaved_axes(sections);
+    bool const interleave = turns == gguf_turns::woven;
+    auto const result = axes_of(where, sections, pairs, interleave);
     bool differs = false;
-    for (std::size_t i = 0; i < pairs; ++i) differs |= i >= 3 * sections[i % 3];
-    if (differs)
+    for (std::size_t i = 0; interleave && i < pairs; ++i) differs |= i >= 3 * sections[i % 3];
+    if (differs) {
       config_.note("Pairs beyond their axis's section turn by the first axis, as in the model's own code. ggml has a fourth for them.");
-    return woven;
+    }
+    return result;
   }
 
   static frequencies times(frequencies const& f, double gain) {

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/axis_sections.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
 
@@ -170,26 +170,15 @@ class hugging_face_rotation {
 
   std::optional<pair_axes> axes(std::size_t pairs) {
     auto const given = rope_.numbers("mrope_section");
-    auto const said = rope_.flag("mrope_interleaved");
+    auto const interleave = rope_.flag("mrope_interleaved");
     auto const& family = config_.family;
     if (!given && !family.has_axes) return {};
     if (!given && family.sections[0] == 0) rope_.refuse("mrope_section", "be given for " + config_.found.type);
-    std::vector<std::size_t> sections(family.sections.begin(), family.sections.end());
-    if (given) {
-      sections.clear();
-      for (auto const s : *given) {
-        bool const is_count = s >= 0 && s <= static_cast<double>(most_dims) && s == static_cast<double>(static_cast<std::size_t>(s));
-        rope_.require(is_count, "mrope_section", "be a list of numbers of pairs");
-        sections.push_back(static_cast<std::size_t>(s));
-      }
-    } else {
-      config_.assumed("mrope_section", shown(sections[0]) + ", " + shown(sections[1]) + ", " + shown(sections[2]));
-    }
-    auto const sum = std::accumulate(sections.begin(), sections.end(), std::size_t{0});
-    rope_.require(sum == pairs, "mrope_section", "sum to the " + shown(pairs) + " pairs of the rotary block, not " + shown(sum));
-    bool const is_woven = said.value_or(family.woven);
-    rope_.require(!is_woven || sections.size() == 3, "mrope_section", "be of three sections where axes take turns");
-    return is_woven ? interleaved_axes(sections) : contiguous_axes(sections);
+    auto const where = rope_.where() + ": mrope_section";
+    auto const& known = family.sections;
+    if (!given) config_.assumed("mrope_section", shown(known[0]) + ", " + shown(known[1]) + ", " + shown(known[2]));
+    auto const sections = given ? axis_sections(where, *given) : std::vector<std::size_t>(known.begin(), known.end());
+    return axes_of(where, sections, pairs, interleave.value_or(family.woven));
   }
 
   // Ministral 3 and Mistral 4; Mistral Large 3 has an object of its own for it.
