@@ -227,13 +227,15 @@ TEST(gguf, factors_of_a_tensor_divide_beside_other_rules) {
   auto expected = oracle::linear_rule(oracle::per_pair_rule(oracle::default_rule(64, 1e4), as_numbers), 4);
   expected[31] = 0;
   expect_near(inv_freq(only_kind(linear)), expected, 1e-14);
-  EXPECT_EQ(only_kind(linear).rotary[0].rule, "linear, rope_freqs");
+  EXPECT_EQ(only_kind(linear).rotary[0].rule, "linear");
+  EXPECT_TRUE(only_kind(linear).rotary[0].has_pair_factors);
   auto yarn = small().set("llama.rope.scaling.type", "yarn").set("llama.rope.scaling.factor", 4.0f);
   yarn.set("llama.rope.scaling.original_context_length", uint32_t{2048}).tensor("rope_freqs.weight", divisors);
   expected = oracle::per_pair_rule(oracle::yarn_rule(64, 1e4, 4, 2048), as_numbers);
   expected[31] = 0;
   expect_near(inv_freq(only_kind(yarn)), expected, 1e-14);
-  EXPECT_EQ(only_kind(yarn).rotary[0].rule, "yarn, rope_freqs");
+  EXPECT_EQ(only_kind(yarn).rotary[0].rule, "yarn");
+  EXPECT_TRUE(only_kind(yarn).rotary[0].has_pair_factors);
 }
 
 gguf_writer yarn(std::string const& name = "llama") {
@@ -292,7 +294,9 @@ TEST(gguf, reads_longrope_by_its_tensors_alone) {
   EXPECT_TRUE(mentions(model.assumptions, "llama.rope.scaling.attn_factor is not given: 1"));
   EXPECT_TRUE(mentions(model.notes, "LongRoPE: the short list up to 8192 tokens"));
   auto const both = only_kind(file.tensor("rope_freqs.weight", std::vector<float>(32, 3.0f)));
-  EXPECT_EQ(both.rotary[0].rule, "default, rope_freqs") << "which llama.cpp takes first";
+  EXPECT_EQ(both.rotary[0].rule, "default");
+  EXPECT_TRUE(both.rotary[0].has_pair_factors) << "which llama.cpp takes first";
+  EXPECT_FALSE(model.kinds[0].rotary[0].has_pair_factors);
 }
 
 TEST(gguf, rotates_a_part_of_a_head) {

@@ -140,11 +140,14 @@ TEST(hugging_face, takes_the_original_length_from_either_place) {
 
 TEST(hugging_face, dynamic_ntk_follows_the_length) {
   auto const kind = only_kind(with(llama(), R"({"rope_scaling": {"type": "dynamic", "factor": 2}})"));
+  EXPECT_EQ(kind.rotary[0].rule, "dynamic");
   EXPECT_TRUE(kind.rotary[0].frequencies.depends_on_length());
   EXPECT_EQ(inv_freq(kind, 8192), inv_freq(llama()));
   auto const longer = inv_freq(kind, 16384), expected = oracle::dynamic_ntk_rule(64, 5e5, 2, 8192, 16384);
   for (std::size_t i = 0; i < longer.size(); ++i) EXPECT_NEAR(longer[i], expected[i], 1e-12 * expected[i]);
-  auto const alpha = inv_freq(with(llama(), R"({"rope_scaling": {"type": "dynamic", "factor": 1, "alpha": 1000}})"));
+  auto const hunyuan = only_kind(with(llama(), R"({"rope_scaling": {"type": "dynamic", "factor": 1, "alpha": 1000}})"));
+  EXPECT_EQ(hunyuan.rotary[0].rule, "ntk");
+  auto const alpha = inv_freq(hunyuan);
   auto const fixed = oracle::ntk_rule(64, 5e5, 1000);
   for (std::size_t i = 0; i < alpha.size(); ++i) EXPECT_NEAR(alpha[i], fixed[i], 1e-12 * fixed[i]);
 }

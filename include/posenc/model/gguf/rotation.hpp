@@ -31,6 +31,7 @@ class gguf_rotation {
     auto const axes = this->axes(dim / 2);
     rotary_encoding rotary{.rule = std::move(found.name), .frequencies = std::move(found.frequencies), .layout = halves()};
     if (config_.architecture.turns == gguf_turns::interleaved && !axes) rotary.layout = interleaved();
+    rotary.has_pair_factors = found.has_pair_factors;
     if (config_.architecture.last_dims) rotary.block = rotary_block::last();
     rotary.axes = axes;
     kind_.rotary.push_back(std::move(rotary));
@@ -40,6 +41,7 @@ class gguf_rotation {
   struct rule {
     std::string name;
     frequencies_by_length frequencies;
+    bool has_pair_factors = false;
   };
 
   std::size_t rotary_dim() {
@@ -81,7 +83,7 @@ class gguf_rotation {
     auto const scale = type == "none" ? 1.0 : factor;
     auto const name = std::string(scale == 1 ? "default" : "linear");
     auto const scaled = linear(geometric(dim, base), scale);
-    if (auto const freqs = factors("rope_freqs.weight", dim)) return {name + ", rope_freqs", per_pair(times(scaled, attention), *freqs)};
+    if (auto const freqs = factors("rope_freqs.weight", dim)) return {name, per_pair(times(scaled, attention), *freqs), true};
     auto const longs = factors("rope_factors_long.weight", dim), shorts = factors("rope_factors_short.weight", dim);
     if (longs && shorts) return read_longrope(scaled, *longs, *shorts);
     auto const type_key = config_.key("rope.scaling.type");
@@ -142,7 +144,7 @@ class gguf_rotation {
     auto const blended = changed(whole, [&](std::size_t i, auto const& inv_freq) {
       return inv_freq * share + with_rest(interpolated, i) * (1 - two_doubles(share));
     });
-    if (auto const freqs = factors("rope_freqs.weight", dim)) return {"yarn, rope_freqs", per_pair(blended, *freqs)};
+    if (auto const freqs = factors("rope_freqs.weight", dim)) return {"yarn", per_pair(blended, *freqs), true};
     return {"yarn", share == 1 ? whole : blended};
   }
 

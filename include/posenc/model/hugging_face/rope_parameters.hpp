@@ -98,7 +98,7 @@ class rope_rules {
   rope_result read_dynamic(frequencies const& series) {
     if (auto const alpha = keys_.number("alpha")) {
       note("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
-      return {"dynamic, alpha", ntk(series, *alpha)};
+      return {"ntk", ntk(series, *alpha)};
     }
     dynamic_ntk_scaling const scaling{needed("factor"), trained_length()};
     dynamic_ntk(series, scaling, 1);  // throws now if ever
