@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -271,6 +273,34 @@ TEST(hugging_face, says_what_it_took_an_unknown_model_for) {
   auto bare = with(llama(), R"({"model_type": "novel"})");
   bare.erase("rope_theta");
   EXPECT_EQ(refusal(bare), "posenc: config.json: model_type must be known where no key tells of RoPE, got the string \"novel\"");
+}
+
+TEST(hugging_face, names_the_family_whose_default_it_takes) {
+  auto const t5 = read(with(llama(), R"({"model_type": "t5"})"));
+  EXPECT_TRUE(mentions(t5.assumptions, "relative_attention_num_buckets is not given: 32, as t5 has it."));
+  auto const mpt = read(with(llama(), R"({"model_type": "mpt", "attn_config": {"alibi": true}})"));
+  EXPECT_TRUE(mentions(mpt.assumptions, "alibi_bias_max is not given: 8, as mpt has it."));
+}
+
+TEST(hugging_face, notes_where_codes_differ_on_mscale) {
+  std::string const yarn = R"({"qk_nope_head_dim": 32, "qk_rope_head_dim": 32, "rope_theta": 10000, "rope_scaling": {"type": "yarn",
+      "factor": 40, "mscale": 1, "mscale_all_dim": 1, "original_max_position_embeddings": 4096}, "model_type": )";
+  auto const v2 = read(with(llama(), yarn + R"("deepseek_v2"})")), v3 = read(with(llama(), yarn + R"("deepseek_v3"})"));
+  auto const mistral = read(with(llama(), yarn + R"("mistral4"})"));
+  EXPECT_EQ(v2.kinds[0].softmax_factor, v3.kinds[0].softmax_factor);
+  EXPECT_GT(v2.kinds[0].softmax_factor, 1);
+  EXPECT_EQ(mistral.kinds[0].softmax_factor, 1);
+  EXPECT_TRUE(mentions(v2.notes, " on scores: DeepSeek's own code has it"));
+  EXPECT_TRUE(mentions(mistral.notes, " on scores: transformers has it since 5.17"));
+  EXPECT_FALSE(mentions(v3.notes, " on scores: "));
+}
+
+TEST(hugging_face, families_share_no_model_type) {
+  std::set<std::string_view> seen;
+  for (auto const& family : detail::model_families) {
+    EXPECT_FALSE(family.types[0].empty());
+    for (auto const type : family.types) EXPECT_TRUE(type.empty() || seen.insert(type).second) << type;
+  }
 }
 
 TEST(hugging_face, says_which_keys_of_a_rule_it_did_not_read) {

@@ -1,4 +1,5 @@
-// A config.json with what is known of its model: sizes, and a record of what was assumed. (nlohmann-json)
+// A config.json with what is known of its model: sizes, and a record of what was assumed.
+// (nlohmann-json)
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,8 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// Most dims, heads, layers that a configuration may name, and most tokens: what a double counts exactly.
+/// Most dims, heads, layers that a configuration may name, and most tokens: what a double counts
+/// exactly.
 inline constexpr std::size_t most_dims = 65536, most_tokens = std::size_t{1} << 53;
 
 /// The keys of the text model, its family, and the encoding that is being read.
@@ -32,31 +34,35 @@ class hugging_face_config : public findings {
     is_known = known.has_value();
     family = known.value_or(model_family{});
     take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
-    auto const layers = count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
+    auto const layers =
+        count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
     if (!layers) keys.refuse("num_hidden_layers", "be given");
     found.layers = *layers;
     heads_ = count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
-    for (auto const* key : {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
+    for (auto const* key :
+         {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
       auto const given = keys.count(key, most_tokens);
       if (given && found.context && *given != *found.context)
         note(std::string(key) + " is " + shown(*given) + ", which is not taken for the context.");
       if (given && !found.context) found.context = given;
     }
-    if (!found.context && family.context != 0) found.context = assumed("max_position_embeddings", family.context);
+    if (!found.context && family.context != 0)
+      found.context = assumed("max_position_embeddings", family.context);
   }
 
   json_object keys;
   model_family family;
   bool is_known;
 
-  bool is(auto... types) const { return ((found.type == types) || ...); }
-
   /// What one of these keys says, of which models have one or another. Throws if two differ.
-  std::optional<std::size_t> count(std::initializer_list<char const*> names, std::size_t most) const {
-    return keys.agreed(names, [most](json_object const& o, std::string const& key) { return o.count(key, most); });
+  std::optional<std::size_t> count(std::initializer_list<char const*> names,
+                                   std::size_t most) const {
+    return keys.agreed(
+        names, [most](json_object const& o, std::string const& key) { return o.count(key, most); });
   }
   std::optional<double> number(std::initializer_list<char const*> names) const {
-    return keys.agreed(names, [](json_object const& o, std::string const& key) { return o.number(key); });
+    return keys.agreed(names,
+                       [](json_object const& o, std::string const& key) { return o.number(key); });
   }
 
   std::size_t heads() const {
@@ -70,7 +76,8 @@ class hugging_face_config : public findings {
     for (auto const* name : {"hidden_size", "n_embd", "d_model"}) {
       auto const hidden = keys.count(name, std::size_t{1} << 24);
       if (!hidden) continue;
-      keys.require(*hidden % heads() == 0, name, "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
+      keys.require(*hidden % heads() == 0, name,
+                   "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
       return *hidden / heads();
     }
     keys.refuse("head_dim", "be given where hidden_size is not");
@@ -78,7 +85,8 @@ class hugging_face_config : public findings {
 
   /// null is none; absent is what the family has.
   std::optional<std::size_t> window() {
-    if (auto const given = count({"sliding_window", "sliding_window_size"}, most_tokens)) return given;
+    if (auto const given = count({"sliding_window", "sliding_window_size"}, most_tokens))
+      return given;
     if (family.window == 0 || keys.is_null("sliding_window")) return {};
     return assumed("sliding_window", family.window);
   }
@@ -88,15 +96,17 @@ class hugging_face_config : public findings {
     constexpr std::array words{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"};
     auto result = keys.unread();
     std::erase_if(result, [&](std::string const& key) {
-      bool const is_about_positions =
-          std::ranges::any_of(words, [&](auto word) { return key.find(word) != std::string::npos; });
-      return !is_about_positions || keys.is_null(key);
+      bool const is_about_positions = std::ranges::any_of(
+          words, [&](auto word) { return key.find(word) != std::string::npos; });
+      return !is_about_positions || keys.is_null(key) || key == family.constant_key;
     });
     return result;
   }
 
   layer_encoding& add_kind_of_all_layers() {
-    layer_encoding kind{.name = "full_attention", .layers = std::vector<std::size_t>(found.layers), .head_dim = head_dim()};
+    layer_encoding kind{.name = "full_attention",
+                        .layers = std::vector<std::size_t>(found.layers),
+                        .head_dim = head_dim()};
     std::iota(kind.layers.begin(), kind.layers.end(), std::size_t{0});
     return found.kinds.emplace_back(std::move(kind));
   }
