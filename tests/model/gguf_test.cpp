@@ -504,6 +504,13 @@ TEST(gguf, takes_the_layout_of_an_unknown_architecture_from_options) {
   EXPECT_TRUE(std::holds_alternative<interleaved>(other.kinds[0].rotary[0].layout));
 }
 
+TEST(gguf, architectures_share_no_name) {
+  std::set<std::string_view> seen;
+  for (auto const& architecture : detail::gguf_architectures::all) {
+    EXPECT_TRUE(seen.insert(architecture.name).second) << architecture.name;
+  }
+}
+
 TEST(gguf, refuses_names_of_architectures_that_are_none) {
   auto const must = std::string("posenc: m.gguf: general.architecture must be a name of 1 to 64 printable letters, got ");
   EXPECT_EQ(refusal(small("")), must + "the string \"\"");
