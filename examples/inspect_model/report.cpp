@@ -82,7 +82,7 @@ std::string shown_axes(posenc::pair_axes const& axes) {
 
 std::string shown_rotation(layer_encoding const& kind, posenc::rotary_encoding const& rotary, frequencies const& f) {
   auto const dim = f.rotary_dim(), first = rotary.block.first_dim(kind.head_dim, dim);
-  std::string text = "RoPE, " + rotary.rule + ": ";
+  std::string text = "RoPE, " + rotary.rule + (rotary.has_pair_factors ? ", rope_freqs: " : ": ");
   if (dim == kind.head_dim) {
     text += "all " + grouped(dim) + " dims";
   } else {

@@ -1,5 +1,5 @@
 // Any bytes as a GGUF file: it is read, or refused with std::invalid_argument; nothing else may happen, and a stream is read as memory is.
-// Seeds are the headers that tests/model/gguf_models.hpp writes for real models: this program writes them where the first folder among
+// Seeds are the headers that tests/model/gguf/models.hpp writes for real models: this program writes them where the first folder among
 // its arguments holds no file yet.
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "check_model.hpp"
-#include "model/gguf_models.hpp"
+#include "model/gguf/models.hpp"
 #include "posenc/model/gguf.hpp"
 
 namespace {

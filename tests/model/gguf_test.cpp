@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "golden/models.hpp"
-#include "model/gguf_models.hpp"
-#include "model/gguf_writer.hpp"
+#include "model/gguf/models.hpp"
+#include "model/gguf/writer.hpp"
 #include "non_numbers.hpp"
 #include "oracle/frequency_rules.hpp"
 #include "rejects.hpp"
@@ -227,13 +227,15 @@ TEST(gguf, factors_of_a_tensor_divide_beside_other_rules) {
   auto expected = oracle::linear_rule(oracle::per_pair_rule(oracle::default_rule(64, 1e4), as_numbers), 4);
   expected[31] = 0;
   expect_near(inv_freq(only_kind(linear)), expected, 1e-14);
-  EXPECT_EQ(only_kind(linear).rotary[0].rule, "linear, rope_freqs");
+  EXPECT_EQ(only_kind(linear).rotary[0].rule, "linear");
+  EXPECT_TRUE(only_kind(linear).rotary[0].has_pair_factors);
   auto yarn = small().set("llama.rope.scaling.type", "yarn").set("llama.rope.scaling.factor", 4.0f);
   yarn.set("llama.rope.scaling.original_context_length", uint32_t{2048}).tensor("rope_freqs.weight", divisors);
   expected = oracle::per_pair_rule(oracle::yarn_rule(64, 1e4, 4, 2048), as_numbers);
   expected[31] = 0;
   expect_near(inv_freq(only_kind(yarn)), expected, 1e-14);
-  EXPECT_EQ(only_kind(yarn).rotary[0].rule, "yarn, rope_freqs");
+  EXPECT_EQ(only_kind(yarn).rotary[0].rule, "yarn");
+  EXPECT_TRUE(only_kind(yarn).rotary[0].has_pair_factors);
 }
 
 gguf_writer yarn(std::string const& name = "llama") {
@@ -292,7 +294,9 @@ TEST(gguf, reads_longrope_by_its_tensors_alone) {
   EXPECT_TRUE(mentions(model.assumptions, "llama.rope.scaling.attn_factor is not given: 1"));
   EXPECT_TRUE(mentions(model.notes, "LongRoPE: the short list up to 8192 tokens"));
   auto const both = only_kind(file.tensor("rope_freqs.weight", std::vector<float>(32, 3.0f)));
-  EXPECT_EQ(both.rotary[0].rule, "default, rope_freqs") << "which llama.cpp takes first";
+  EXPECT_EQ(both.rotary[0].rule, "default");
+  EXPECT_TRUE(both.rotary[0].has_pair_factors) << "which llama.cpp takes first";
+  EXPECT_FALSE(model.kinds[0].rotary[0].has_pair_factors);
 }
 
 TEST(gguf, rotates_a_part_of_a_head) {
@@ -500,6 +504,13 @@ TEST(gguf, takes_the_layout_of_an_unknown_architecture_from_options) {
   EXPECT_TRUE(std::holds_alternative<interleaved>(other.kinds[0].rotary[0].layout));
 }
 
+TEST(gguf, architectures_share_no_name) {
+  std::set<std::string_view> seen;
+  for (auto const& architecture : detail::gguf_architectures::all) {
+    EXPECT_TRUE(seen.insert(architecture.name).second) << architecture.name;
+  }
+}
+
 TEST(gguf, refuses_names_of_architectures_that_are_none) {
   auto const must = std::string("posenc: m.gguf: general.architecture must be a name of 1 to 64 printable letters, got ");
   EXPECT_EQ(refusal(small("")), must + "the string \"\"");
@@ -580,10 +591,10 @@ TEST(gguf, refuses_wrong_lists) {
   };
   EXPECT_EQ(sections({8, 12, 11, 0}),
             "posenc: m.gguf: qwen2vl.rope.dimension_sections must sum to the 32 pairs of the rotary block, got 31");
-  EXPECT_EQ(sections({16, 16}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must be of 3 or 4 sections, got a list of 2");
-  EXPECT_EQ(sections({-8, 20, 20}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must be of numbers of pairs, got -8");
+  EXPECT_EQ(sections({16, 16}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must have 3 or 4 sections, got a list of 2");
+  EXPECT_EQ(sections({-8, 20, 20}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must hold whole numbers of pairs, got -8");
   EXPECT_EQ(refusal(small("qwen3vl").list("qwen3vl.rope.dimension_sections", std::vector<std::int32_t>{8, 8, 8, 8})),
-            "posenc: m.gguf: qwen3vl.rope.dimension_sections must be of 3 sections for qwen3vl, or a 4th of 0, got a list of 4");
+            "posenc: m.gguf: qwen3vl.rope.dimension_sections must have 3 sections where axes interleave, got 4");
   auto const pattern = [](std::vector<std::int32_t> const& p) {
     return refusal(sliding("llama", 2).list("llama.attention.sliding_window_pattern", p));
   };

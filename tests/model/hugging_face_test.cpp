@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -140,11 +142,14 @@ TEST(hugging_face, takes_the_original_length_from_either_place) {
 
 TEST(hugging_face, dynamic_ntk_follows_the_length) {
   auto const kind = only_kind(with(llama(), R"({"rope_scaling": {"type": "dynamic", "factor": 2}})"));
+  EXPECT_EQ(kind.rotary[0].rule, "dynamic");
   EXPECT_TRUE(kind.rotary[0].frequencies.depends_on_length());
   EXPECT_EQ(inv_freq(kind, 8192), inv_freq(llama()));
   auto const longer = inv_freq(kind, 16384), expected = oracle::dynamic_ntk_rule(64, 5e5, 2, 8192, 16384);
   for (std::size_t i = 0; i < longer.size(); ++i) EXPECT_NEAR(longer[i], expected[i], 1e-12 * expected[i]);
-  auto const alpha = inv_freq(with(llama(), R"({"rope_scaling": {"type": "dynamic", "factor": 1, "alpha": 1000}})"));
+  auto const hunyuan = only_kind(with(llama(), R"({"rope_scaling": {"type": "dynamic", "factor": 1, "alpha": 1000}})"));
+  EXPECT_EQ(hunyuan.rotary[0].rule, "ntk");
+  auto const alpha = inv_freq(hunyuan);
   auto const fixed = oracle::ntk_rule(64, 5e5, 1000);
   for (std::size_t i = 0; i < alpha.size(); ++i) EXPECT_NEAR(alpha[i], fixed[i], 1e-12 * fixed[i]);
 }
@@ -270,6 +275,34 @@ TEST(hugging_face, says_what_it_took_an_unknown_model_for) {
   EXPECT_EQ(refusal(bare), "posenc: config.json: model_type must be known where no key tells of RoPE, got the string \"novel\"");
 }
 
+TEST(hugging_face, names_the_family_whose_default_it_takes) {
+  auto const t5 = read(with(llama(), R"({"model_type": "t5"})"));
+  EXPECT_TRUE(mentions(t5.assumptions, "relative_attention_num_buckets is not given: 32, as t5 has it."));
+  auto const mpt = read(with(llama(), R"({"model_type": "mpt", "attn_config": {"alibi": true}})"));
+  EXPECT_TRUE(mentions(mpt.assumptions, "alibi_bias_max is not given: 8, as mpt has it."));
+}
+
+TEST(hugging_face, notes_where_codes_differ_on_mscale) {
+  std::string const yarn = R"({"qk_nope_head_dim": 32, "qk_rope_head_dim": 32, "rope_theta": 10000, "rope_scaling": {"type": "yarn",
+      "factor": 40, "mscale": 1, "mscale_all_dim": 1, "original_max_position_embeddings": 4096}, "model_type": )";
+  auto const v2 = read(with(llama(), yarn + R"("deepseek_v2"})")), v3 = read(with(llama(), yarn + R"("deepseek_v3"})"));
+  auto const mistral = read(with(llama(), yarn + R"("mistral4"})"));
+  EXPECT_EQ(v2.kinds[0].softmax_factor, v3.kinds[0].softmax_factor);
+  EXPECT_GT(v2.kinds[0].softmax_factor, 1);
+  EXPECT_EQ(mistral.kinds[0].softmax_factor, 1);
+  EXPECT_TRUE(mentions(v2.notes, " on scores: DeepSeek's own code has it"));
+  EXPECT_TRUE(mentions(mistral.notes, " on scores: transformers has it since 5.17"));
+  EXPECT_FALSE(mentions(v3.notes, " on scores: "));
+}
+
+TEST(hugging_face, families_share_no_model_type) {
+  std::set<std::string_view> seen;
+  for (auto const& family : detail::model_families) {
+    EXPECT_FALSE(family.types[0].empty());
+    for (auto const type : family.types) EXPECT_TRUE(type.empty() || seen.insert(type).second) << type;
+  }
+}
+
 TEST(hugging_face, says_which_keys_of_a_rule_it_did_not_read) {
   auto const model = read(with(llama(), R"({"rope_scaling": {"type": "linear", "factor": 2, "finetuned": true}})"));
   EXPECT_TRUE(mentions(model.notes, "config.json: rope_scaling has finetuned, which is not read."));
@@ -374,9 +407,9 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
       {R"({"rope_scaling": {"type": "longrope", "short_factor": [1, "2"], "long_factor": [1], "factor": 2}})",
        "rope_scaling: short_factor must be a list of finite numbers, got the string \"2\" at 1"},
       {R"({"rope_scaling": {"type": "mrope", "mrope_section": [8, 8, 8]}})",
-       "rope_scaling: mrope_section must sum to the 32 pairs of the rotary block, not 24, got a list of 3"},
+       "rope_scaling: mrope_section must sum to the 32 pairs of the rotary block, got 24"},
       {R"({"rope_scaling": {"type": "mrope", "mrope_section": [-8, 20, 20]}})",
-       "rope_scaling: mrope_section must be a list of numbers of pairs, got a list of 3"},
+       "rope_scaling: mrope_section must hold whole numbers of pairs, got -8"},
       {R"({"layer_types": ["full_attention"]})", "layer_types must have one entry for each of the 2 layers, got a list of 1"},
       {R"({"layer_types": ["full_attention", "sliding_attention"]})",
        "sliding_window must be given for layers of sliding_attention, and is absent"},

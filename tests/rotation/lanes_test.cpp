@@ -131,7 +131,7 @@ TEST(lanes, write_no_more_than_their_size) {
   in_every_type([]<class T>() {
     constexpr auto size = lanes<T>::size;
     std::vector<arithmetic_t<T>> const ones(size, 1);
-    auto const number = lanes<T>::row::load(ones.data());
+    auto const number = lanes<T>::arithmetic_lanes::load(ones.data());
     std::vector<T> one(2 * size + 2), pairs(2 * size + 2);
     lanes<T>::store(&one[1], number);
     lanes<T>::store_pairs(&pairs[1], number, number);

@@ -14,9 +14,9 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
+#include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
-#include "posenc/model/gguf_metadata.hpp"
 #include "posenc/model/model_encoding.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -25,23 +25,25 @@ namespace detail {
 /// What multiplies scores beside 1 / sqrt(head_dim).
 inline double gguf_softmax_factor(gguf_config& config, std::size_t head_dim) {
   auto const root = std::sqrt(static_cast<double>(head_dim));
-  auto const name = config.is("grok") ? "attention.output_scale" : "attention.scale";
+  auto const& known = config.architecture;
+  auto const name = known.scale_key;
   if (auto const given = config.positive_or_none(name)) return *given * root;
-  bool const is_27b = (config.is("gemma2") && config.found.layers == 46) || (config.is("gemma3") && config.found.layers == 62);
-  if (is_27b) {
+  if (known.embedding_scale_layers == config.found.layers) {
     auto const per_head = config.embedding_per_head();
-    config.assume(config.key(name) + " is not given: 1 / sqrt(embedding_length / head_count), as " + config.found.type + " of " +
-                  shown(config.found.layers) + " layers has it.");
+    config.assume(config.key(name) + " is not given: 1 / sqrt(embedding_length / head_count), as " +
+                  config.found.type + " of " + shown(config.found.layers) + " layers has it.");
     return root / std::sqrt(static_cast<double>(per_head));
   }
-  return config.architecture.attention_scale == 0 ? 1 : config.assumed(name, config.architecture.attention_scale) * root;
+  return known.attention_scale == 0 ? 1 : config.assumed(name, known.attention_scale) * root;
 }
 
-inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind, bool rotates) {
-  if (config.is("llama4")) {
-    bool const is_tuned = !rotates && kind.name.starts_with(gguf_full);
-    if (is_tuned) config.assume("llama4's files do not tell its temperature: 0.1, 8192, as llama.cpp has it.");
-    if (is_tuned) kind.temperature = position_temperature{0.1, 8192, 1};
+inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind,
+                                  scheduled_layer const& layer) {
+  if (config.architecture.nope_temperature) {
+    if (layer.rotates || layer.type != full_attention) return;
+    config.assume(config.found.type +
+                  "'s files do not give its temperature: 0.1, 8192, as llama.cpp has it.");
+    kind.temperature = position_temperature{0.1, 8192, 1};
     return;
   }
   auto const scale = config.number("attention.temperature_scale");
@@ -49,8 +51,12 @@ inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind, boo
   auto const length = config.count("attention.temperature_length", 1, gguf_most_tokens);
   auto const original = config.count("rope.scaling.original_context_length", 1, gguf_most_tokens);
   auto const floor = length ? length : original ? original : config.found.context;
-  if (!floor) config.file.refuse(config.key("attention.temperature_length"), "be given where attention.temperature_scale is");
-  if (!length) config.assume(config.key("attention.temperature_length") + " is not given: the original context, " + shown(*floor) + ".");
+  if (!floor)
+    config.file.refuse(config.key("attention.temperature_length"),
+                       "be given where attention.temperature_scale is");
+  if (!length)
+    config.assume(config.key("attention.temperature_length") +
+                  " is not given: the original context, " + shown(*floor) + ".");
   kind.temperature = position_temperature{*scale, static_cast<double>(*floor), 0};
 }
 
@@ -62,90 +68,87 @@ inline void read_gguf_bias(gguf_config& config, layer_encoding& kind) {
     kind.buckets = bucket_bias{*buckets, 128};
     config.assume("GGUF does not tell the buckets' largest distance: 128, as llama.cpp has it.");
   }
-  if (known.turns != gguf_turns::none && !config.is("baichuan")) return;
+  if (known.rope != gguf_rope_type::none && known.alibi_layers == 0) return;
   auto const given = config.positive_or_none("attention.max_alibi_bias");
-  bool const is_baichuan_13b = config.is("baichuan") && config.found.layers == 40;
+  bool const has_alibi = known.alibi || known.alibi_layers == config.found.layers;
   if (given) {
     kind.alibi = alibi_bias{config.heads_of_all_layers(), *given};
-  } else if (known.alibi || is_baichuan_13b) {
-    kind.alibi = alibi_bias{config.heads_of_all_layers(), config.assumed("attention.max_alibi_bias", 8.0)};
+  } else if (has_alibi) {
+    kind.alibi =
+        alibi_bias{config.heads_of_all_layers(), config.assumed("attention.max_alibi_bias", 8.0)};
   } else if (known.learned) {
     config.found.embedding = "learned";
   }
-  if (kind.alibi) require(kind.alibi->heads <= 65'536, config.file.file(), ": there must be at most 65536 heads");
+  if (kind.alibi)
+    require(kind.alibi->heads <= 65'536, config.file.file(), ": there must be at most 65536 heads");
 }
 
-inline void read_gguf_kind(gguf_config& config, layer_encoding& kind, gguf_layer const& layer) {
-  if (layer.type == gguf_no_attention) {
-    return config.note("no_attention layers are recurrent, or feed-forward alone: no encoding acts there.");
+inline void read_gguf_kind(gguf_config& config, layer_encoding& kind,
+                           scheduled_layer const& layer) {
+  if (!layer.attends) {
+    return config.note(
+        "no_attention layers are recurrent, or feed-forward alone: no encoding acts there.");
   }
-  bool const slides = layer.type == gguf_sliding;
+  bool const slides = layer.type == sliding_attention;
   kind.head_dim = config.head_dim(slides);
   kind.softmax_factor = gguf_softmax_factor(config, kind.head_dim);
   kind.sinks = layer.sinks;
   if (slides) kind.window = gguf_window(config);
-  if (slides && config.architecture.symmetric) {
+  if (slides && config.architecture.symmetric_window) {
     kind.window = *kind.window / 2 + 1;
-    config.note("The window is symmetric: keys up to half of it before and after the query are seen.");
+    config.note(
+        "The window is symmetric: keys up to half of it before and after the query are seen.");
   }
-  if (layer.type == gguf_chunked) kind.chunk = 8192;
+  if (layer.type == chunked_attention) kind.chunk = config.architecture.chunk;
   auto const cap = config.positive_or_none("attn_logit_softcapping");
   kind.score_cap = cap;
-  if (!cap && config.architecture.score_cap != 0) kind.score_cap = config.assumed("attn_logit_softcapping", config.architecture.score_cap);
+  if (!cap && config.architecture.score_cap != 0)
+    kind.score_cap = config.assumed("attn_logit_softcapping", config.architecture.score_cap);
   read_gguf_bias(config, kind);
-  bool const rotates = layer.rotates && !kind.alibi;
-  if (rotates) gguf_rotation(config, slides, kind).read();
-  read_gguf_temperature(config, kind, rotates);
-  config.file.require(is_finite(kind.softmax_factor), config.key("rope.scaling.yarn_log_multiplier"), "leave scores finite");
+  if (layer.rotates && !kind.alibi) gguf_rotation(config, slides, kind).read();
+  read_gguf_temperature(config, kind, layer);
+  config.file.require(is_finite(kind.softmax_factor),
+                      config.key("rope.scaling.yarn_log_multiplier"), "leave scores finite");
 }
 
 inline model_encoding read_gguf_kinds(gguf_config config) {
-  auto const layers = gguf_layers(config);
-  auto& kinds = config.found.kinds;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    auto const& layer = layers[i];
-    auto const& known = config.architecture;
-    bool const has_bias = known.alibi || known.learned || known.buckets;
-    bool const is_nope = !layer.rotates && !has_bias && layer.type != gguf_no_attention;
-    auto const name = layer.type + (is_nope ? ", NoPE" : "");
-    auto kind = std::ranges::find_if(kinds, [&](auto const& one) { return one.name == name && one.sinks == layer.sinks; });
-    if (kind == kinds.end()) {
-      layer_encoding fresh{.name = name};
-      read_gguf_kind(config, fresh, layer);
-      kinds.push_back(std::move(fresh));
-      kind = kinds.end() - 1;
-    }
-    kind->layers.push_back(i);
-  }
-  config.note_unread();
+  config.found.kinds =
+      kinds_of(gguf_layers(config), [&](layer_encoding& kind, scheduled_layer const& layer) {
+        read_gguf_kind(config, kind, layer);
+      });
+  config.note_unread(config.unread());
   return std::move(config.found);
 }
 
 }  // namespace detail
 
-/// By the keys of llama.cpp's architectures, over a hundred of them, and the tensors rope_freqs, rope_factors_long and rope_factors_short.
-/// What a file does not say is taken as llama.cpp has it for the architecture, and listed; keys about positions that are not read are
-/// listed too.
+/// By the keys of llama.cpp's architectures, over a hundred of them, and the tensors rope_freqs,
+/// rope_factors_long and rope_factors_short. What a file does not say is taken as llama.cpp has it
+/// for the architecture, and listed; keys about positions that are not read are listed too.
 ///
 ///     auto const model = read_gguf("Llama-3.1-8B-Q4_K_M.gguf");
 ///
-/// The layout of pairs is that of the file's weights: converters permute queries and keys of Llama and its kin to interleaved pairs.
-/// What multiplies frequencies is as ggml has it: factors of a tensor divide before scaling, YaRN's ramp is truncated. Where ggml departs
-/// from the model's own code (Qwen3-VL's last pairs, Phi 3's window), the model is followed and a note says so.
-/// Throws std::invalid_argument that names file, key and value: what gguf_metadata refuses; an architecture that is not known, unless
-/// options.layout is set; an unknown rope.scaling.type; keys that are absent, of another type, or out of range.
+/// The layout of pairs is that of the file's weights: converters permute queries and keys of Llama
+/// and its kin to interleaved pairs. What multiplies frequencies is as ggml has it: factors of a
+/// tensor divide before scaling, YaRN's ramp is truncated. Where ggml departs from the model's own
+/// code (Qwen3-VL's last pairs, Phi 3's window), the model is followed and a note says so. Throws
+/// std::invalid_argument that names file, key and value: what gguf_metadata refuses; an
+/// architecture that is not known, unless options.layout is set; an unknown rope.scaling.type; keys
+/// that are absent, of another type, or out of range.
 inline model_encoding read_gguf(gguf_metadata const& metadata, gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());
   return detail::read_gguf_kinds(detail::gguf_config(metadata, options));
 }
 
 /// The same of a stream that stands at the beginning of a file; `name` is the file's, for errors.
-inline model_encoding read_gguf(std::istream& in, std::string name, gguf_options const& options = {}) {
+inline model_encoding read_gguf(std::istream& in, std::string name,
+                                gguf_options const& options = {}) {
   return read_gguf(gguf_metadata(in, std::move(name)), options);
 }
 
 /// The same of a file. Of a model in several files, the first.
-inline model_encoding read_gguf(std::filesystem::path const& file, gguf_options const& options = {}) {
+inline model_encoding read_gguf(std::filesystem::path const& file,
+                                gguf_options const& options = {}) {
   std::ifstream in(file, std::ios::binary);
   detail::require(in.is_open(), file.string(), ": must be a file that can be read");
   return read_gguf(in, file.filename().string(), options);

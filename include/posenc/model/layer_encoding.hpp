@@ -34,10 +34,12 @@ class frequencies_by_length {
 
 /// Site 2: how queries and keys are rotated.
 struct rotary_encoding {
-  std::string rule;  ///< in the field's words: default, linear, dynamic, yarn, longrope, llama3, proportional
+  /// default, linear, dynamic, ntk, yarn, longrope, llama3, proportional
+  std::string rule;
   frequencies_by_length frequencies;
   std::variant<halves, interleaved> layout;
   rotary_block block = rotary_block::first();
+  bool has_pair_factors = false;  ///< a GGUF file's rope_freqs divide the rule's frequencies
   std::optional<pair_axes> axes = {};  ///< several axes of positions (M-RoPE); all pairs take the token's position without
 };
 

@@ -1,39 +1,83 @@
 // Which layers of a model are of which kind.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/model/layer_encoding.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 /// The names of all layers, counted from 0: `nth` where (layer + 1) % n is 0, `others` elsewhere.
 ///
-///     every_nth(62, 6, "full_attention", "sliding_attention")     Gemma 3: five local layers, then a global one
-///     every_nth(48, 4, "nope", "rope")                            Llama 4, SmolLM3: RoPE in three layers of four
+///     every_nth(62, 6, "full_attention", "sliding_attention")     Gemma 3: five local layers, then
+///     a global one every_nth(48, 4, "nope", "rope")                            Llama 4, SmolLM3:
+///     RoPE in three layers of four
 ///
 /// Throws std::invalid_argument unless n is positive.
-inline std::vector<std::string> every_nth(std::size_t layers, std::size_t n, std::string_view nth, std::string_view others) {
+inline std::vector<std::string> every_nth(std::size_t layers, std::size_t n, std::string_view nth,
+                                          std::string_view others) {
   detail::require(n > 0, "every_nth: n must be positive, got ", n);
   std::vector<std::string> names(layers);
   for (std::size_t i = 0; i < layers; ++i) names[i] = (i + 1) % n == 0 ? nth : others;
   return names;
 }
 
-/// Which layers rotate, by Hugging Face's no_rope_layers: despite its name 1 where RoPE IS used, 0 where it is not.
-/// Throws std::invalid_argument for any other number.
+/// Which layers rotate, by Hugging Face's no_rope_layers: despite its name 1 where RoPE IS used, 0
+/// where it is not. Throws std::invalid_argument for any other number.
 inline std::vector<bool> layers_with_rope(std::span<double const> no_rope_layers) {
   std::vector<bool> result;
   for (auto const used : no_rope_layers) {
-    detail::require(used == 0 || used == 1, "no_rope_layers must be of 0 (no RoPE) and 1 (RoPE), got ", used, " at layer ", result.size());
+    detail::require(used == 0 || used == 1,
+                    "no_rope_layers must be of 0 (no RoPE) and 1 (RoPE), got ", used, " at layer ",
+                    result.size());
     result.push_back(used == 1);
   }
   return result;
 }
+
+namespace detail {
+
+/// Types of layers, in Hugging Face's words.
+inline constexpr std::string_view full_attention = "full_attention",
+                                  sliding_attention = "sliding_attention",
+                                  chunked_attention = "chunked_attention",
+                                  linear_attention = "linear_attention";
+
+/// What is known of a layer before the keys of its type are read.
+struct scheduled_layer {
+  std::string type;
+  bool attends = true, rotates = true, sinks = false;
+  std::string name = attends && !rotates ? type + ", NoPE" : type;  ///< of its kind
+
+  bool operator==(scheduled_layer const&) const = default;
+};
+
+/// The kinds of layers. Equal layers share one, which read(kind, layer) fills.
+inline std::vector<layer_encoding> kinds_of(std::vector<scheduled_layer> const& layers,
+                                            auto const& read) {
+  std::vector<layer_encoding> kinds;
+  std::vector<scheduled_layer> seen;  // one for each kind
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    auto const index = static_cast<std::size_t>(std::ranges::find(seen, layers[i]) - seen.begin());
+    if (index == seen.size()) {
+      layer_encoding kind{.name = layers[i].name};
+      read(kind, layers[i]);
+      kinds.push_back(std::move(kind));
+      seen.push_back(layers[i]);
+    }
+    kinds[index].layers.push_back(i);
+  }
+  return kinds;
+}
+
+}  // namespace detail
 
 }  // namespace posenc

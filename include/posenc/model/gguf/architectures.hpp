@@ -1,9 +1,10 @@
-// What llama.cpp does for an architecture and its GGUF files do not say.
+// What each architecture of llama.cpp does by default: what its code has and a GGUF file may leave
+// out.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,120 +14,155 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// How heads turn: not at all, in pairs (2i, 2i + 1), in pairs (i, i + n/2), or so by several axes, in sections or in turn.
-/// llama.cpp's LLAMA_ROPE_TYPE_NONE, NORM, NEOX, MROPE, IMROPE.
-enum class gguf_turns { none, interleaved, halves, sections, woven };
+/// llama.cpp's LLAMA_ROPE_TYPE_NONE, _NORM, _NEOX, _MROPE and _IMROPE.
+enum class gguf_rope_type {
+  none,
+  norm,   ///< pairs (2i, 2i + 1)
+  neox,   ///< pairs (i, i + n/2)
+  mrope,  ///< as neox, by several axes in sections
+  imrope  ///< as neox, by several interleaved axes
+};
 
+/// A record an architecture; 0 and false mean that it has none of this. For a new architecture, add
+/// a record. A key in the file goes before its default here.
 struct gguf_architecture {
   std::string_view name;
-  gguf_turns turns;
-  std::size_t full_every = 0;         ///< where a window is given, each so manieth layer sees all; 0: no pattern is known
-  bool full_first = false;            ///< the first of so many, else the last
-  std::size_t window = 0;             ///< where none is given; 0: no layer slides then
-  bool symmetric = false;             ///< half of the window is before the query, half after
-  bool rope_on_sliding_only = false;  ///< where some layers slide
-  std::size_t nope_every = 0;         ///< the last of so many layers has no RoPE
-  bool own_local_rope = false;        ///< sliding layers: base 10000 where freq_base_swa is not given, and no scaling
-  bool unscaled_local = false;        ///< sliding layers: no scaling
-  bool last_dims = false;             ///< RoPE turns the last dims of a head
-  bool mscale_on_scores = false;      ///< YaRN's magnitude squared multiplies scores, by DeepSeek's yarn_log_multiplier
-  bool alibi = false;                 ///< of max_alibi_bias 8 where none is given
-  bool learned = false;               ///< positions are embedded; where max_alibi_bias is given, ALiBi instead
-  bool buckets = false;               ///< T5
-  double attention_scale = 0;         ///< where attention.scale is not given; 0: 1 / sqrt(head_dim)
-  double score_cap = 0;               ///< where attn_logit_softcapping is not given; 0: none
-  bool sinks = false;                 ///< where the file lists no tensors to tell
+  gguf_rope_type rope;
+
+  // Rotation.
+  bool last_dims = false;             ///< the last dims of a head rotate
+  double local_base = 0;              ///< rope.freq_base_swa; sliding layers then take no scaling
+  bool unscaled_local = false;        ///< sliding layers take no scaling
+  bool factors_on_full_only = false;  ///< rope_freqs.weight is for layers with full attention
+  double beta_fast = 32;              ///< rope.scaling.yarn_beta_fast
+  bool mscale_on_scores = false;   ///< YaRN's magnitude squared multiplies scores, as in DeepSeek's
+                                   ///< code; yarn_log_multiplier is a tenth of mscale_all_dim
+  bool mscale_is_all_dim = false;  ///< mscale equals mscale_all_dim, else it is 1
+
+  // Layers.
+  std::size_t window = 0;             ///< attention.sliding_window
+  std::size_t sliding_layers = 0;     ///< only the model with this many layers slides
+  bool all_slide = false;             ///< in the model's own code; llama.cpp leaves the window off
+  std::size_t full_every = 0;         ///< every n-th layer sees all keys, the others slide
+  bool full_first = false;            ///< counted from the first layer on
+  bool needs_pattern = false;         ///< attention.sliding_window_pattern must be given
+  bool symmetric_window = false;      ///< half of the window lies before the query, half after it
+  std::size_t chunk = 0;              ///< layers but every full_every-th see a chunk, and rotate
+  std::size_t attention_every = 0;    ///< full_attention_interval; the other layers are recurrent
+  bool rope_on_sliding_only = false;  ///< where some layers slide, the others do not rotate
+  std::size_t nope_every = 0;         ///< every n-th layer does not rotate
+  std::size_t nope_first_of =
+      0;  ///< the first of each n layers does not rotate, if any layer slides
+  bool finetuned_tells_rope = false;  ///< rope.scaling.finetuned is false: no layer rotates
+
+  // Positions without RoPE.
+  bool alibi = false;            ///< attention.max_alibi_bias is 8
+  std::size_t alibi_layers = 0;  ///< the model with this many layers has ALiBi instead of RoPE
+  bool learned = false;          ///< learned embeddings, or ALiBi where its max_alibi_bias is given
+  bool buckets = false;          ///< T5
+
+  // Scores.
+  std::string_view scale_key = "attention.scale";
+  double attention_scale = 0;              ///< that key; 0: 1 / sqrt(head_dim)
+  std::size_t embedding_scale_layers = 0;  ///< the model with this many layers has 1 / sqrt(
+                                           ///< embedding_length / head_count) instead
+  double score_cap = 0;                    ///< attn_logit_softcapping
+  bool sinks = false;                      ///< where the file lists no tensors
+  bool nope_temperature = false;           ///< layers without RoPE have Llama 4's temperature
 };
 
-// clang-format off
-/// From llama.cpp of 2026: llama_model_rope_type, and each architecture's load_arch_hparams and graph.
-inline constexpr std::array gguf_architectures{
-    gguf_architecture{"llama", gguf_turns::interleaved}, gguf_architecture{"llama4", gguf_turns::interleaved},
-    gguf_architecture{"llada", gguf_turns::interleaved}, gguf_architecture{"deci", gguf_turns::interleaved},
-    gguf_architecture{"baichuan", gguf_turns::interleaved}, gguf_architecture{"internlm2", gguf_turns::interleaved},
-    gguf_architecture{"minicpm", gguf_turns::interleaved}, gguf_architecture{"xverse", gguf_turns::interleaved},
-    gguf_architecture{"command-r", gguf_turns::interleaved}, gguf_architecture{"olmo", gguf_turns::interleaved},
-    gguf_architecture{"arctic", gguf_turns::interleaved}, gguf_architecture{"deepseek", gguf_turns::interleaved},
-    gguf_architecture{"chatglm", gguf_turns::interleaved}, gguf_architecture{"glm4", gguf_turns::interleaved},
-    gguf_architecture{"granite", gguf_turns::interleaved}, gguf_architecture{"granitemoe", gguf_turns::interleaved},
-    gguf_architecture{"granitehybrid", gguf_turns::interleaved}, gguf_architecture{"chameleon", gguf_turns::interleaved},
-    gguf_architecture{"bailingmoe", gguf_turns::interleaved}, gguf_architecture{"neo-bert", gguf_turns::interleaved},
-    gguf_architecture{"arcee", gguf_turns::interleaved}, gguf_architecture{"ernie4_5", gguf_turns::interleaved},
-    gguf_architecture{"ernie4_5-moe", gguf_turns::interleaved}, gguf_architecture{"mistral3", gguf_turns::interleaved},
-    gguf_architecture{"llama-embed", gguf_turns::interleaved}, gguf_architecture{"maincoder", gguf_turns::interleaved},
-    gguf_architecture{.name = "smollm3", .turns = gguf_turns::interleaved, .nope_every = 4},
-    gguf_architecture{.name = "cohere2", .turns = gguf_turns::interleaved, .full_every = 4, .rope_on_sliding_only = true},
-    gguf_architecture{.name = "plm", .turns = gguf_turns::interleaved, .last_dims = true},
-    gguf_architecture{.name = "deepseek2", .turns = gguf_turns::interleaved, .last_dims = true, .mscale_on_scores = true},
-    gguf_architecture{.name = "deepseek32", .turns = gguf_turns::interleaved, .last_dims = true, .mscale_on_scores = true},
-    gguf_architecture{.name = "mistral4", .turns = gguf_turns::interleaved, .last_dims = true, .mscale_on_scores = true},
-    gguf_architecture{.name = "glm-dsa", .turns = gguf_turns::interleaved, .last_dims = true, .mscale_on_scores = true},
-    gguf_architecture{"falcon", gguf_turns::halves}, gguf_architecture{"falcon-h1", gguf_turns::halves},
-    gguf_architecture{"dbrx", gguf_turns::halves}, gguf_architecture{"jina-bert-v3", gguf_turns::halves},
-    gguf_architecture{"nomic-bert", gguf_turns::halves}, gguf_architecture{"nomic-bert-moe", gguf_turns::halves},
-    gguf_architecture{"eurobert", gguf_turns::halves}, gguf_architecture{"stablelm", gguf_turns::halves},
-    gguf_architecture{"bitnet", gguf_turns::halves}, gguf_architecture{"qwen", gguf_turns::halves},
-    gguf_architecture{"qwen2", gguf_turns::halves}, gguf_architecture{"qwen2moe", gguf_turns::halves},
-    gguf_architecture{"qwen3", gguf_turns::halves}, gguf_architecture{"qwen3moe", gguf_turns::halves},
-    gguf_architecture{"qwen3next", gguf_turns::halves}, gguf_architecture{"dream", gguf_turns::halves},
-    gguf_architecture{"llada-moe", gguf_turns::halves}, gguf_architecture{"rnd1", gguf_turns::halves},
-    gguf_architecture{"olmoe", gguf_turns::halves}, gguf_architecture{"phi2", gguf_turns::halves},
-    gguf_architecture{"phi3", gguf_turns::halves}, gguf_architecture{"phimoe", gguf_turns::halves},
-    gguf_architecture{"plamo", gguf_turns::halves}, gguf_architecture{"plamo2", gguf_turns::halves},
-    gguf_architecture{"gemma", gguf_turns::halves}, gguf_architecture{"starcoder2", gguf_turns::halves},
-    gguf_architecture{"openelm", gguf_turns::halves}, gguf_architecture{"gptneox", gguf_turns::halves},
-    gguf_architecture{"codeshell", gguf_turns::halves}, gguf_architecture{"orion", gguf_turns::halves},
-    gguf_architecture{"nemotron", gguf_turns::halves}, gguf_architecture{"exaone", gguf_turns::halves},
-    gguf_architecture{"bailingmoe2", gguf_turns::halves}, gguf_architecture{"dots1", gguf_turns::halves},
-    gguf_architecture{"hunyuan-moe", gguf_turns::halves}, gguf_architecture{"hunyuan-dense", gguf_turns::halves},
-    gguf_architecture{"hunyuan_vl", gguf_turns::halves}, gguf_architecture{"jais2", gguf_turns::halves},
-    gguf_architecture{"lfm2", gguf_turns::halves}, gguf_architecture{"lfm2moe", gguf_turns::halves},
-    gguf_architecture{"seed_oss", gguf_turns::halves}, gguf_architecture{"grovemoe", gguf_turns::halves},
-    gguf_architecture{"apertus", gguf_turns::halves}, gguf_architecture{"minimax-m2", gguf_turns::halves},
-    gguf_architecture{"cogvlm", gguf_turns::halves}, gguf_architecture{"pangu-embedded", gguf_turns::halves},
-    gguf_architecture{"glm4moe", gguf_turns::halves}, gguf_architecture{"mimo2", gguf_turns::halves},
-    gguf_architecture{.name = "minicpm3", .turns = gguf_turns::halves, .last_dims = true},
-    gguf_architecture{.name = "grok", .turns = gguf_turns::halves, .attention_scale = 0.08838834764831845, .score_cap = 30},
-    gguf_architecture{.name = "gemma2", .turns = gguf_turns::halves, .full_every = 2, .window = 4096, .score_cap = 50},
-    gguf_architecture{.name = "gemma3", .turns = gguf_turns::halves, .full_every = 6, .own_local_rope = true},
-    gguf_architecture{.name = "gemma3n", .turns = gguf_turns::halves, .full_every = 5, .own_local_rope = true, .attention_scale = 1},
-    gguf_architecture{.name = "gemma4", .turns = gguf_turns::halves, .attention_scale = 1},
-    gguf_architecture{.name = "gemma-embedding", .turns = gguf_turns::halves, .full_every = 6, .symmetric = true, .own_local_rope = true},
-    gguf_architecture{.name = "modern-bert", .turns = gguf_turns::halves, .full_every = 3, .full_first = true, .symmetric = true},
-    gguf_architecture{.name = "olmo2", .turns = gguf_turns::halves, .full_every = 4, .unscaled_local = true},
-    gguf_architecture{.name = "exaone4", .turns = gguf_turns::halves, .full_every = 4, .rope_on_sliding_only = true},
-    gguf_architecture{.name = "exaone-moe", .turns = gguf_turns::halves, .full_every = 4, .rope_on_sliding_only = true},
-    gguf_architecture{.name = "afmoe", .turns = gguf_turns::halves, .full_every = 4, .nope_every = 4},
-    gguf_architecture{.name = "smallthinker", .turns = gguf_turns::halves, .full_every = 4, .full_first = true},
-    gguf_architecture{.name = "gpt-oss", .turns = gguf_turns::halves, .full_every = 2, .sinks = true},
-    gguf_architecture{"qwen2vl", gguf_turns::sections}, gguf_architecture{"paddleocr", gguf_turns::sections},
-    gguf_architecture{"qwen3vl", gguf_turns::woven}, gguf_architecture{"qwen3vlmoe", gguf_turns::woven},
-    gguf_architecture{"qwen35", gguf_turns::woven}, gguf_architecture{"qwen35moe", gguf_turns::woven},
-    gguf_architecture{"jamba", gguf_turns::none}, gguf_architecture{"nemotron_h", gguf_turns::none},
-    gguf_architecture{"nemotron_h_moe", gguf_turns::none}, gguf_architecture{"kimi-linear", gguf_turns::none},
-    gguf_architecture{.name = "bloom", .turns = gguf_turns::none, .alibi = true},
-    gguf_architecture{.name = "refact", .turns = gguf_turns::none, .alibi = true},
-    gguf_architecture{.name = "jina-bert-v2", .turns = gguf_turns::none, .alibi = true},
-    gguf_architecture{.name = "jais", .turns = gguf_turns::none, .alibi = true},
-    gguf_architecture{.name = "mpt", .turns = gguf_turns::none, .learned = true},
-    gguf_architecture{.name = "gpt2", .turns = gguf_turns::none, .learned = true},
-    gguf_architecture{.name = "starcoder", .turns = gguf_turns::none, .learned = true},
-    gguf_architecture{.name = "bert", .turns = gguf_turns::none, .learned = true},
-    gguf_architecture{.name = "t5", .turns = gguf_turns::none, .buckets = true, .attention_scale = 1},
-    gguf_architecture{.name = "t5encoder", .turns = gguf_turns::none, .buckets = true, .attention_scale = 1},
+/// From llama.cpp of 2026: llama_model_rope_type, and each architecture's load_arch_hparams and
+/// graph.
+struct gguf_architectures {
+  using enum gguf_rope_type;
+
+  // clang-format off
+  static constexpr gguf_architecture all[]{
+      {"llama", norm},
+      {.name = "llama4", .rope = norm, .full_every = 4, .chunk = 8192, .nope_temperature = true},
+      {"llada", norm}, {"deci", norm},
+      {.name = "baichuan", .rope = norm, .alibi_layers = 40},
+      {"internlm2", norm}, {"minicpm", norm}, {"xverse", norm}, {"command-r", norm}, {"olmo", norm},
+      {"arctic", norm}, {"deepseek", norm}, {"chatglm", norm}, {"glm4", norm},
+      {.name = "granite", .rope = norm, .finetuned_tells_rope = true},
+      {.name = "granitemoe", .rope = norm, .finetuned_tells_rope = true},
+      {.name = "granitehybrid", .rope = norm, .finetuned_tells_rope = true},
+      {"chameleon", norm}, {"bailingmoe", norm}, {"neo-bert", norm}, {"arcee", norm},
+      {"ernie4_5", norm}, {"ernie4_5-moe", norm}, {"mistral3", norm}, {"llama-embed", norm},
+      {"maincoder", norm},
+      {.name = "smollm3", .rope = norm, .nope_every = 4},
+      {.name = "cohere2", .rope = norm, .full_every = 4, .rope_on_sliding_only = true},
+      {.name = "plm", .rope = norm, .last_dims = true},
+      {.name = "deepseek2", .rope = norm, .last_dims = true, .mscale_on_scores = true,
+       .mscale_is_all_dim = true},
+      {.name = "deepseek32", .rope = norm, .last_dims = true, .mscale_on_scores = true},
+      {.name = "mistral4", .rope = norm, .last_dims = true, .mscale_on_scores = true},
+      {.name = "glm-dsa", .rope = norm, .last_dims = true, .mscale_on_scores = true},
+      {"falcon", neox}, {"falcon-h1", neox}, {"dbrx", neox}, {"jina-bert-v3", neox},
+      {"nomic-bert", neox}, {"nomic-bert-moe", neox}, {"eurobert", neox}, {"stablelm", neox},
+      {"bitnet", neox}, {"qwen", neox}, {"qwen2", neox}, {"qwen2moe", neox}, {"qwen3", neox},
+      {"qwen3moe", neox},
+      {.name = "qwen3next", .rope = neox, .attention_every = 4},
+      {"dream", neox}, {"llada-moe", neox}, {"rnd1", neox}, {"olmoe", neox}, {"phi2", neox},
+      {.name = "phi3", .rope = neox, .all_slide = true},
+      {"phimoe", neox}, {"plamo", neox}, {"plamo2", neox}, {"gemma", neox}, {"starcoder2", neox},
+      {"openelm", neox}, {"gptneox", neox}, {"codeshell", neox}, {"orion", neox},
+      {"nemotron", neox}, {"exaone", neox}, {"bailingmoe2", neox}, {"dots1", neox},
+      {"hunyuan-moe", neox}, {"hunyuan-dense", neox}, {"hunyuan_vl", neox}, {"jais2", neox},
+      {"lfm2", neox}, {"lfm2moe", neox}, {"seed_oss", neox}, {"grovemoe", neox}, {"apertus", neox},
+      {"minimax-m2", neox}, {"cogvlm", neox}, {"pangu-embedded", neox}, {"glm4moe", neox},
+      {.name = "mimo2", .rope = neox, .needs_pattern = true},
+      {.name = "minicpm3", .rope = neox, .last_dims = true},
+      {.name = "grok", .rope = neox, .beta_fast = 8, .scale_key = "attention.output_scale",
+       .attention_scale = 0.08838834764831845, .score_cap = 30},
+      {.name = "gemma2", .rope = neox, .window = 4096, .full_every = 2,
+       .embedding_scale_layers = 46, .score_cap = 50},
+      {.name = "gemma3", .rope = neox, .local_base = 1e4, .full_every = 6,
+       .embedding_scale_layers = 62},
+      {.name = "gemma3n", .rope = neox, .local_base = 1e4, .full_every = 5, .attention_scale = 1},
+      {.name = "gemma4", .rope = neox, .factors_on_full_only = true, .needs_pattern = true,
+       .attention_scale = 1},
+      {.name = "gemma-embedding", .rope = neox, .local_base = 1e4, .full_every = 6,
+       .symmetric_window = true},
+      {.name = "modern-bert", .rope = neox, .full_every = 3, .full_first = true,
+       .symmetric_window = true},
+      {.name = "olmo2", .rope = neox, .unscaled_local = true, .full_every = 4},
+      {.name = "exaone4", .rope = neox, .window = 4096, .sliding_layers = 64, .full_every = 4,
+       .rope_on_sliding_only = true},
+      {.name = "exaone-moe", .rope = neox, .full_every = 4, .rope_on_sliding_only = true},
+      {.name = "afmoe", .rope = neox, .full_every = 4, .nope_every = 4},
+      {.name = "smallthinker", .rope = neox, .full_every = 4, .full_first = true,
+       .nope_first_of = 4},
+      {.name = "gpt-oss", .rope = neox, .full_every = 2, .sinks = true},
+      {"qwen2vl", mrope}, {"paddleocr", mrope},
+      {"qwen3vl", imrope}, {"qwen3vlmoe", imrope},
+      {.name = "qwen35", .rope = imrope, .attention_every = 4},
+      {.name = "qwen35moe", .rope = imrope, .attention_every = 4},
+      {"jamba", none}, {"nemotron_h", none}, {"nemotron_h_moe", none}, {"kimi-linear", none},
+      {.name = "bloom", .rope = none, .alibi = true},
+      {.name = "refact", .rope = none, .alibi = true},
+      {.name = "jina-bert-v2", .rope = none, .alibi = true},
+      {.name = "jais", .rope = none, .alibi = true},
+      {.name = "mpt", .rope = none, .learned = true},
+      {.name = "gpt2", .rope = none, .learned = true},
+      {.name = "starcoder", .rope = none, .learned = true},
+      {.name = "bert", .rope = none, .learned = true},
+      {.name = "t5", .rope = none, .buckets = true, .attention_scale = 1},
+      {.name = "t5encoder", .rope = none, .buckets = true, .attention_scale = 1},
+  };
+  // clang-format on
+
+  static std::optional<gguf_architecture> find(std::string_view name) {
+    auto const* const found = std::ranges::find(all, name, &gguf_architecture::name);
+    return found == std::end(all) ? std::nullopt : std::optional(*found);
+  }
+
+  static std::string names() {
+    std::string result;
+    for (auto const& one : all) result += (result.empty() ? "" : ", ") + std::string(one.name);
+    return result;
+  }
 };
-// clang-format on
-
-inline std::optional<gguf_architecture> gguf_architecture_of(std::string_view name) {
-  auto const found = std::ranges::find(gguf_architectures, name, &gguf_architecture::name);
-  return found == gguf_architectures.end() ? std::nullopt : std::optional(*found);
-}
-
-inline std::string known_gguf_architectures() {
-  std::string names;
-  for (auto const& one : gguf_architectures) names += (names.empty() ? "" : ", ") + std::string(one.name);
-  return names;
-}
 
 }  // namespace detail
 }  // namespace posenc

@@ -1,4 +1,5 @@
-// The bytes of a GGUF file, read so that no length is believed and each error names the file and what was being read.
+// The bytes of a GGUF file, read so that no length is believed and each error names the file and
+// what was being read.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +23,13 @@ namespace detail {
 
 class gguf_bytes {
  public:
-  gguf_bytes(std::istream& in, std::string file) : in_(&in), origin_(in.tellg()), file_(std::move(file)) {}
-  gguf_bytes(std::span<std::byte const> memory, std::string file) : memory_(memory), file_(std::move(file)) {}
+  gguf_bytes(std::istream& in, std::string file)
+      : in_(&in), origin_(in.tellg()), file_(std::move(file)) {}
+  gguf_bytes(std::span<std::byte const> memory, std::string file)
+      : memory_(memory), file_(std::move(file)) {}
 
-  /// A header is refused beyond so many bytes. Those of large models have some ten millions, most of them a vocabulary.
+  /// A header is refused beyond so many bytes. Those of large models have some ten millions, most
+  /// of them a vocabulary.
   static constexpr std::uint64_t most_header = std::uint64_t{1} << 30;
 
   std::string const& file() const noexcept { return file_; }
@@ -59,19 +63,21 @@ class gguf_bytes {
       return std::bit_cast<T>(decoded<bits>(raw));
     } else {
       std::uint64_t bits = 0;
-      for (std::size_t i = 0; i < sizeof(T); ++i) bits |= std::to_integer<std::uint64_t>(raw[i]) << (8 * i);
+      for (std::size_t i = 0; i < sizeof(T); ++i)
+        bits |= std::to_integer<std::uint64_t>(raw[i]) << (8 * i);
       return static_cast<T>(bits);
     }
   }
 
-  /// Calls use(piece) for the next `size` bytes, in order, in pieces that a caller may keep as they come: memory grows with what is
-  /// there, not with what a length claims.
+  /// Calls use(piece) for the next `size` bytes, in order, in pieces that a caller may keep as they
+  /// come: memory grows with what is there, not with what a length claims.
   void pieces(std::uint64_t size, auto const& use) {
-    require(at_ <= most_header && size <= most_header - at_, "lie within the first ", most_header, " bytes of the file, got ", size,
-            " bytes at byte ", at_);
+    require(at_ <= most_header && size <= most_header - at_, "lie within the first ", most_header,
+            " bytes of the file, got ", size, " bytes at byte ", at_);
     std::array<std::byte, 4096> piece;
     while (size > 0) {
-      auto const part = std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(size, piece.size())));
+      auto const part = std::span(piece).first(
+          static_cast<std::size_t>(std::min<std::uint64_t>(size, piece.size())));
       take(part);
       use(std::span<std::byte const>(part));
       size -= part.size();
@@ -124,7 +130,9 @@ class gguf_bytes {
   }
 
  private:
-  [[noreturn]] void end(std::uint64_t where) const { refuse("be whole, got a file that ends within it, at byte ", where); }
+  [[noreturn]] void end(std::uint64_t where) const {
+    refuse("be whole, got a file that ends within it, at byte ", where);
+  }
 
   std::istream* in_ = nullptr;
   std::istream::pos_type origin_ = {};

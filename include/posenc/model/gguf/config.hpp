@@ -1,4 +1,5 @@
-// The keys of a GGUF file under its architecture, with what is known of that, and a record of what was assumed.
+// The keys of a GGUF file under its architecture, with what is known of that, and a record of what
+// was assumed.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +14,9 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/findings.hpp"
 #include "posenc/model/gguf/architectures.hpp"
-#include "posenc/model/gguf_metadata.hpp"
-#include "posenc/model/model_encoding.hpp"
+#include "posenc/model/gguf/metadata.hpp"
 #include "posenc/rotation/layout.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -31,40 +32,41 @@ namespace detail {
 /// Most dims, heads, layers that a file may name, and most tokens: what a double counts exactly.
 inline constexpr std::uint64_t gguf_most_dims = 65'536, gguf_most_tokens = std::uint64_t{1} << 53;
 
-class gguf_config {
+class gguf_config : public findings {
  public:
   gguf_config(gguf_metadata const& metadata, gguf_options const& options) : file(metadata) {
     auto const name = file.text("general.architecture");
     if (!name) file.refuse("general.architecture", "be given");
-    bool const is_name = !name->empty() && name->size() <= 64 && printable(*name).starts_with(*name);
+    bool const is_name =
+        !name->empty() && name->size() <= 64 && printable(*name).starts_with(*name);
     file.require(is_name, "general.architecture", "be a name of 1 to 64 printable letters");
     found.type = *name;
-    auto const known = gguf_architecture_of(*name);
-    is_known = known.has_value();
-    if (!is_known && !options.layout) {
-      file.refuse("general.architecture",
-                  "be one whose layout of pairs is known (" + known_gguf_architectures() + "), or options.layout set");
+    auto const known = gguf_architectures::find(*name);
+    if (!known && !options.layout) {
+      file.refuse("general.architecture", "be one whose layout of pairs is known (" +
+                                              gguf_architectures::names() +
+                                              "), or options.layout set");
     }
     if (known) architecture = *known;
+    take_defaults_from("llama.cpp has it" + (known ? " for " + found.type : std::string()));
     if (!known) {
       bool const is_halves = std::holds_alternative<halves>(*options.layout);
-      architecture.turns = is_halves ? gguf_turns::halves : gguf_turns::interleaved;
-      assume("general.architecture " + printable(*name) + " is not known: pairs are as options.layout says, and all layers alike.");
+      architecture.rope = is_halves ? gguf_rope_type::neox : gguf_rope_type::norm;
+      assume("general.architecture " + printable(*name) +
+             " is not known: pairs are as options.layout says, and all layers alike.");
     }
     auto const blocks = count("block_count", 1, gguf_most_dims);
     if (!blocks) file.refuse(key("block_count"), "be given");
     auto const predicting = count("nextn_predict_layers", 0, *blocks - 1).value_or(0);
-    if (predicting != 0) note(shown(predicting) + " layers after the others predict further tokens (nextn_predict_layers): left out.");
+    if (predicting != 0)
+      note(shown(predicting) +
+           " layers after the others predict further tokens (nextn_predict_layers): left out.");
     found.layers = *blocks - predicting;
     found.context = count("context_length", 1, gguf_most_tokens);
   }
 
   gguf_metadata const& file;
-  gguf_architecture architecture = {.name = "", .turns = gguf_turns::none};
-  bool is_known;
-  model_encoding found = {};
-
-  bool is(auto... names) const { return ((found.type == names) || ...); }
+  gguf_architecture architecture = {.name = "", .rope = gguf_rope_type::none};
 
   /// The full name of a key, which counts as read from there on.
   std::string key(std::string_view name) {
@@ -97,26 +99,23 @@ class gguf_config {
       return one ? std::optional(std::vector<std::size_t>(found.layers, *one)) : std::nullopt;
     }
     auto const list = *file.numbers(key(name));
-    file.require(list.size() >= found.layers, key(name), "have one entry for each of the " + shown(found.layers) + " layers");
+    file.require(list.size() >= found.layers, key(name),
+                 "have one entry for each of the " + shown(found.layers) + " layers");
     std::vector<std::size_t> result;
     for (std::size_t i = 0; i < found.layers; ++i) {
-      bool const fits =
-          list[i] >= 0 && list[i] <= static_cast<double>(most) && list[i] == static_cast<double>(static_cast<std::size_t>(list[i]));
-      if (!fits) refuse(file.file(), ": ", key(name), " must be of whole numbers from 0 to ", most, ", got ", list[i], " for layer ", i);
+      bool const fits = list[i] >= 0 && list[i] <= static_cast<double>(most) &&
+                        list[i] == static_cast<double>(static_cast<std::size_t>(list[i]));
+      if (!fits)
+        refuse(file.file(), ": ", key(name), " must be of whole numbers from 0 to ", most, ", got ",
+               list[i], " for layer ", i);
       result.push_back(static_cast<std::size_t>(list[i]));
     }
     return result;
   }
 
-  /// Records a sentence, once.
-  void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
-  void note(std::string sentence) { add(found.notes, std::move(sentence)); }
-  /// Records that a key is absent and `value` taken.
   template <class T>
   T assumed(std::string_view name, T value) {
-    assume(key(name) + " is not given: " + shown(value) +
-           (is_known ? ", as llama.cpp has it for " + found.type + "." : ", as llama.cpp has it."));
-    return value;
+    return findings::assumed(key(name), value);
   }
 
   /// Heads of queries: of each layer, 0 where it has no attention.
@@ -127,14 +126,17 @@ class gguf_config {
   }
   std::size_t heads_of_all_layers() {
     auto const all = heads();
-    bool const is_one = all.front() != 0 && std::ranges::all_of(all, [&](auto n) { return n == all.front(); });
-    file.require(is_one, key("attention.head_count"), "be above 0 and the same for all layers, for ALiBi");
+    bool const is_one =
+        all.front() != 0 && std::ranges::all_of(all, [&](auto n) { return n == all.front(); });
+    file.require(is_one, key("attention.head_count"),
+                 "be above 0 and the same for all layers, for ALiBi");
     return all.front();
   }
   /// Where not given otherwise, a head has embedding_length / head_count dims.
   std::size_t embedding_per_head() {
     auto const embedding = count("embedding_length", 1, std::uint64_t{1} << 24);
-    if (!embedding) file.refuse(key("embedding_length"), "be given where attention.key_length is not");
+    if (!embedding)
+      file.refuse(key("embedding_length"), "be given where attention.key_length is not");
     auto const heads = this->heads().front();
     file.require(heads != 0 && *embedding % heads == 0, key("embedding_length"),
                  "be a multiple of the " + shown(heads) + " heads of layer 0");
@@ -151,19 +153,18 @@ class gguf_config {
     return local ? *local : all ? *all : embedding_per_head();
   }
 
-  /// Notes each key about positions that nothing asked for.
-  void note_unread() {
+  /// Keys about positions that nothing asked for, as they can be printed.
+  std::vector<std::string> unread() const {
+    std::vector<std::string> result;
     for (auto const& [name, value] : file.keys()) {
-      bool const tells = name.starts_with(found.type + ".rope.") || name.starts_with(found.type + ".attention.temperature_");
-      if (tells && !asked_.contains(name)) note(printable(name) + " is not read.");
+      bool const is_about_positions = name.starts_with(found.type + ".rope.") ||
+                                      name.starts_with(found.type + ".attention.temperature_");
+      if (is_about_positions && !asked_.contains(name)) result.push_back(printable(name));
     }
+    return result;
   }
 
  private:
-  static void add(std::vector<std::string>& sentences, std::string sentence) {
-    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
-  }
-
   std::set<std::string> asked_;
 };
 

@@ -14,6 +14,7 @@
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/per_pair.hpp"
 #include "posenc/frequency/yarn.hpp"
+#include "posenc/model/axis_sections.hpp"
 #include "posenc/model/gguf/config.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -22,14 +23,18 @@ namespace detail {
 class gguf_rotation {
  public:
   /// Of a kind whose head_dim is known.
-  gguf_rotation(gguf_config& config, bool slides, layer_encoding& kind) : config_(config), slides_(slides), kind_(kind) {}
+  gguf_rotation(gguf_config& config, bool slides, layer_encoding& kind)
+      : config_(config), slides_(slides), kind_(kind) {}
 
   void read() {
     auto const dim = rotary_dim();
     auto found = read_rule(dim);
     auto const axes = this->axes(dim / 2);
-    rotary_encoding rotary{.rule = std::move(found.name), .frequencies = std::move(found.frequencies), .layout = halves()};
-    if (config_.architecture.turns == gguf_turns::interleaved && !axes) rotary.layout = interleaved();
+    rotary_encoding rotary{.rule = std::move(found.name),
+                           .frequencies = std::move(found.frequencies),
+                           .layout = halves()};
+    if (config_.architecture.rope == gguf_rope_type::norm && !axes) rotary.layout = interleaved();
+    rotary.has_pair_factors = found.has_pair_factors;
     if (config_.architecture.last_dims) rotary.block = rotary_block::last();
     rotary.axes = axes;
     kind_.rotary.push_back(std::move(rotary));
@@ -39,15 +44,19 @@ class gguf_rotation {
   struct rule {
     std::string name;
     frequencies_by_length frequencies;
+    bool has_pair_factors = false;
   };
 
   std::size_t rotary_dim() {
     auto const all = config_.count("rope.dimension_count", 1, gguf_most_dims);
     auto const local = config_.count("rope.dimension_count_swa", 1, gguf_most_dims);
-    auto const name = slides_ && local ? "rope.dimension_count_swa" : all ? "rope.dimension_count" : "attention.key_length";
+    auto const name = slides_ && local ? "rope.dimension_count_swa"
+                      : all            ? "rope.dimension_count"
+                                       : "attention.key_length";
     auto const dim = slides_ && local ? *local : all.value_or(kind_.head_dim);
-    config_.file.require(dim % 2 == 0 && dim <= kind_.head_dim, config_.key(name),
-                         "give an even number of rotated dims within the " + shown(kind_.head_dim) + " of a head");
+    config_.file.require(
+        dim % 2 == 0 && dim <= kind_.head_dim, config_.key(name),
+        "give an even number of rotated dims within the " + shown(kind_.head_dim) + " of a head");
     return dim;
   }
 
@@ -59,7 +68,8 @@ class gguf_rotation {
     };
     auto const all = above_one("rope.freq_base"), local = above_one("rope.freq_base_swa");
     if (slides_ && local) return *local;
-    if (slides_ && config_.architecture.own_local_rope) return config_.assumed("rope.freq_base_swa", 1e4);
+    auto const known = config_.architecture.local_base;
+    if (slides_ && known != 0) return config_.assumed("rope.freq_base_swa", known);
     return all ? *all : config_.assumed("rope.freq_base", 1e4);
   }
 
@@ -68,10 +78,12 @@ class gguf_rotation {
     auto const type = this->type();
     auto const factor = this->factor();
     auto const attention = config_.positive("rope.scaling.attn_factor").value_or(1);
-    for (auto const* key : {"beta_fast", "beta_slow", "ext_factor", "attn_factor", "log_multiplier"}) {
+    for (auto const* key :
+         {"beta_fast", "beta_slow", "ext_factor", "attn_factor", "log_multiplier"}) {
       config_.key(std::string("rope.scaling.yarn_") + key);  // of no concern to other rules
     }
-    bool const is_unscaled = slides_ && (config_.architecture.own_local_rope || config_.architecture.unscaled_local);
+    bool const is_unscaled =
+        slides_ && (config_.architecture.local_base != 0 || config_.architecture.unscaled_local);
     if (is_unscaled) return {"default", geometric(dim, base)};
     if (type == "yarn" && !config_.has("rope.scaling.factor") && !config_.has("rope.scale_linear"))
       config_.assumed("rope.scaling.factor", 1.0);
@@ -80,23 +92,33 @@ class gguf_rotation {
     auto const scale = type == "none" ? 1.0 : factor;
     auto const name = std::string(scale == 1 ? "default" : "linear");
     auto const scaled = linear(geometric(dim, base), scale);
-    if (auto const freqs = factors("rope_freqs.weight", dim)) return {name + ", rope_freqs", per_pair(times(scaled, attention), *freqs)};
-    auto const longs = factors("rope_factors_long.weight", dim), shorts = factors("rope_factors_short.weight", dim);
+    if (auto const freqs = factors("rope_freqs.weight", dim))
+      return {name, per_pair(times(scaled, attention), *freqs), true};
+    auto const longs = factors("rope_factors_long.weight", dim),
+               shorts = factors("rope_factors_short.weight", dim);
     if (longs && shorts) return read_longrope(scaled, *longs, *shorts);
     auto const type_key = config_.key("rope.scaling.type");
     if (longs || shorts)
-      refuse(config_.file.file(), ": rope_factors_long.weight and rope_factors_short.weight must be given together, got one");
-    config_.file.require(type != "longrope", type_key, "come with the tensors rope_factors_long.weight and rope_factors_short.weight");
+      refuse(config_.file.file(),
+             ": rope_factors_long.weight and rope_factors_short.weight must be given together, got "
+             "one");
+    config_.file.require(
+        type != "longrope", type_key,
+        "come with the tensors rope_factors_long.weight and rope_factors_short.weight");
     return {name, times(scaled, attention)};
   }
 
   std::string type() {
     auto const given = config_.text("rope.scaling.type");
     auto name = given.value_or("linear");
-    bool const is_known = name == "none" || name == "linear" || name == "yarn" || name == "longrope";
-    config_.file.require(is_known, config_.key("rope.scaling.type"), "be one of none, linear, yarn, longrope");
+    bool const is_known =
+        name == "none" || name == "linear" || name == "yarn" || name == "longrope";
+    config_.file.require(is_known, config_.key("rope.scaling.type"),
+                         "be one of none, linear, yarn, longrope");
     bool const scales = config_.has("rope.scaling.factor") || config_.has("rope.scale_linear");
-    if (!given && scales && factor() != 1) config_.assume(config_.key("rope.scaling.type") + " is not given: linear, as llama.cpp has it.");
+    if (!given && scales && factor() != 1)
+      config_.assume(config_.key("rope.scaling.type") +
+                     " is not given: linear, as llama.cpp has it.");
     return name;
   }
 
@@ -105,7 +127,9 @@ class gguf_rotation {
     auto const fresh = config_.number("rope.scaling.factor");
     auto const given = fresh ? fresh : old;
     if (!given || *given == 0) return 1;  // 0 is llama.cpp's way to say that there is none
-    config_.file.require(*given >= 1, config_.key(fresh ? "rope.scaling.factor" : "rope.scale_linear"), "be 0 or at least 1");
+    config_.file.require(*given >= 1,
+                         config_.key(fresh ? "rope.scaling.factor" : "rope.scale_linear"),
+                         "be 0 or at least 1");
     return *given;
   }
 
@@ -114,47 +138,59 @@ class gguf_rotation {
     if (given) return *given;
     auto const key = config_.key("rope.scaling.original_context_length");
     if (!config_.found.context) config_.file.refuse(key, "be given where context_length is not");
-    config_.assume(key + " is not given: context_length, " + shown(*config_.found.context) + ", as llama.cpp has it.");
+    config_.assume(key + " is not given: context_length, " + shown(*config_.found.context) +
+                   ", as llama.cpp has it.");
     return *config_.found.context;
   }
 
-  /// ggml blends with its own factor 1 + 0.1 ln(factor), which llama.cpp divides out again to put the model's own in.
+  /// ggml blends with its own factor 1 + 0.1 ln(factor), which llama.cpp divides out again to put
+  /// the model's own in.
   rule read_yarn(std::size_t dim, double base, double factor, double attention) {
     auto const original = static_cast<double>(original_length());
     yarn_scaling scaling{.factor = factor, .original_length = original};
-    scaling.beta_fast = config_.positive("rope.scaling.yarn_beta_fast").value_or(config_.is("grok") ? 8 : 32);
+    scaling.beta_fast =
+        config_.positive("rope.scaling.yarn_beta_fast").value_or(config_.architecture.beta_fast);
     scaling.beta_slow = config_.positive("rope.scaling.yarn_beta_slow").value_or(1);
     auto const ext = config_.number("rope.scaling.yarn_ext_factor").value_or(1);
-    config_.file.require(ext <= 1, config_.key("rope.scaling.yarn_ext_factor"), "be at most 1, or below 0, which stands for 1");
+    config_.file.require(ext <= 1, config_.key("rope.scaling.yarn_ext_factor"),
+                         "be at most 1, or below 0, which stands for 1");
     auto const share = ext < 0 ? 1 : ext;
     if (config_.number("rope.scaling.yarn_attn_factor").value_or(1) != 1) {
-      config_.note(config_.key("rope.scaling.yarn_attn_factor") + " is not read: llama.cpp computes another in its place.");
+      config_.note(config_.key("rope.scaling.yarn_attn_factor") +
+                   " is not read: llama.cpp computes another in its place.");
     }
     auto const multiplier = this->multiplier();
     auto const of_scores = yarn_magnitude(factor, multiplier);
-    auto const own = multiplier == 0 ? yarn_magnitude(factor) : yarn_magnitude(factor, mscale(multiplier)) / of_scores;
+    auto const own = multiplier == 0 ? yarn_magnitude(factor)
+                                     : yarn_magnitude(factor, mscale(multiplier)) / of_scores;
     scaling.attention_factor = share == 0 ? attention : own * attention;
-    if (config_.architecture.mscale_on_scores) kind_.softmax_factor *= own * attention * of_scores * own * attention * of_scores;
+    if (config_.architecture.mscale_on_scores)
+      kind_.softmax_factor *= own * attention * of_scores * own * attention * of_scores;
 
     auto const whole = yarn(dim, base, scaling);
     auto const interpolated = linear(geometric(dim, base), factor);
     auto const blended = changed(whole, [&](std::size_t i, auto const& inv_freq) {
       return inv_freq * share + with_rest(interpolated, i) * (1 - two_doubles(share));
     });
-    if (auto const freqs = factors("rope_freqs.weight", dim)) return {"yarn, rope_freqs", per_pair(blended, *freqs)};
+    if (auto const freqs = factors("rope_freqs.weight", dim))
+      return {"yarn", per_pair(blended, *freqs), true};
     return {"yarn", share == 1 ? whole : blended};
   }
 
   /// mscale_all_dim, of which DeepSeek's files hold a tenth; 0 where it is not given.
   double multiplier() {
     auto const given = config_.number("rope.scaling.yarn_log_multiplier").value_or(0);
-    config_.file.require(given >= 0, config_.key("rope.scaling.yarn_log_multiplier"), "be 0 or above");
+    config_.file.require(given >= 0, config_.key("rope.scaling.yarn_log_multiplier"),
+                         "be 0 or above");
     return config_.architecture.mscale_on_scores ? 10 * given : given;
   }
-  /// Files hold mscale_all_dim alone. llama.cpp takes mscale as the same for DeepSeek, as 1 for others.
-  double mscale(double all_dim) const { return config_.is("deepseek2") ? all_dim : 1; }
+  /// Files hold mscale_all_dim alone; llama.cpp derives mscale from it.
+  double mscale(double all_dim) const {
+    return config_.architecture.mscale_is_all_dim ? all_dim : 1;
+  }
 
-  rule read_longrope(frequencies const& series, std::vector<double> longs, std::vector<double> shorts) {
+  rule read_longrope(frequencies const& series, std::vector<double> longs,
+                     std::vector<double> shorts) {
     auto const given = config_.positive("rope.scaling.attn_factor");
     auto const attention = given ? *given : config_.assumed("rope.scaling.attn_factor", 1.0);
     auto const original = original_length();
@@ -163,49 +199,50 @@ class gguf_rotation {
                              .original_length = static_cast<double>(original),
                              .attention_factor = attention};
     longrope(series, scaling, 1);  // throws now if ever
-    config_.note("LongRoPE: the short list up to " + shown(original) + " tokens, the long one beyond. llama.cpp takes one by its context.");
-    return {"longrope", frequencies_by_length([series, scaling = std::move(scaling)](std::size_t length) {
-              return longrope(series, scaling, static_cast<double>(std::max<std::size_t>(length, 1)));
+    config_.note("LongRoPE: the short list up to " + shown(original) +
+                 " tokens, the long one beyond. llama.cpp takes one by its context.");
+    return {"longrope",
+            frequencies_by_length([series, scaling = std::move(scaling)](std::size_t length) {
+              return longrope(series, scaling,
+                              static_cast<double>(std::max<std::size_t>(length, 1)));
             })};
   }
 
   /// One a pair, of a tensor that divides the frequencies.
   std::optional<std::vector<double>> factors(std::string const& tensor, std::size_t dim) {
     auto given = config_.file.values(tensor);
-    if (!given || (slides_ && config_.is("gemma4"))) return {};  // Gemma 4 has p-RoPE in its other layers
+    if (!given || (slides_ && config_.architecture.factors_on_full_only)) return {};
     auto const where = config_.file.file() + ": " + tensor;
-    require(given->size() == dim / 2, where, " must have one factor for each of the ", dim / 2, " pairs, got ", given->size());
-    for (auto const f : *given) require(is_finite(f) && f > 0, where, " must have finite factors above 0, got ", f);
+    require(given->size() == dim / 2, where, " must have one factor for each of the ", dim / 2,
+            " pairs, got ", given->size());
+    for (auto const f : *given)
+      require(is_finite(f) && f > 0, where, " must have finite factors above 0, got ", f);
     return given;
   }
 
   std::optional<pair_axes> axes(std::size_t pairs) {
-    auto const turns = config_.architecture.turns;
-    bool const needs = turns == gguf_turns::sections || turns == gguf_turns::woven;
+    bool const interleave = config_.architecture.rope == gguf_rope_type::imrope;
+    bool const needs = interleave || config_.architecture.rope == gguf_rope_type::mrope;
     auto const key = config_.key("rope.dimension_sections");
     auto const given = config_.file.numbers(key);
     if (needs && !given) config_.file.refuse(key, "be given");
     if (!given) return {};
-    std::vector<std::size_t> sections;
-    std::size_t sum = 0;
-    for (auto const s : *given) {
-      bool const is_count = s >= 0 && s <= static_cast<double>(gguf_most_dims) && s == static_cast<double>(static_cast<std::size_t>(s));
-      if (!is_count) refuse(config_.file.file(), ": ", key, " must be of numbers of pairs, got ", s);
-      sections.push_back(static_cast<std::size_t>(s)), sum += sections.back();
-    }
-    bool const is_short = sections.size() == 3 || sections.size() == 4;
-    config_.file.require(is_short, key, "be of 3 or 4 sections");
-    if (sum == 0 && !needs) return {};
-    if (sum != pairs) refuse(config_.file.file(), ": ", key, " must sum to the ", pairs, " pairs of the rotary block, got ", sum);
+    auto const where = config_.file.file() + ": " + key;
+    auto sections = axis_sections(where, *given);
+    bool const has_all = sections.size() == 3 || sections.size() == 4;
+    config_.file.require(has_all, key, "have 3 or 4 sections");
+    bool const are_zero = std::ranges::all_of(sections, [](auto section) { return section == 0; });
+    if (are_zero && !needs) return {};
     if (sections.size() == 4 && sections.back() == 0) sections.pop_back();
-    if (turns != gguf_turns::woven) return contiguous_axes(sections);
-    config_.file.require(sections.size() == 3, key, "be of 3 sections for " + config_.found.type + ", or a 4th of 0");
-    auto const woven = interleaved_axes(sections);
+    auto const result = axes_of(where, sections, pairs, interleave);
     bool differs = false;
-    for (std::size_t i = 0; i < pairs; ++i) differs |= i >= 3 * sections[i % 3];
-    if (differs)
-      config_.note("Pairs beyond their axis's section turn by the first axis, as in the model's own code. ggml has a fourth for them.");
-    return woven;
+    for (std::size_t i = 0; interleave && i < pairs; ++i) differs |= i >= 3 * sections[i % 3];
+    if (differs) {
+      config_.note(
+          "Pairs beyond their axis's section turn by the first axis, as in the model's own code. "
+          "ggml has a fourth for them.");
+    }
+    return result;
   }
 
   static frequencies times(frequencies const& f, double gain) {

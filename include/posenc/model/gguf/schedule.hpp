@@ -15,63 +15,67 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-inline constexpr std::string_view gguf_full = "full_attention", gguf_sliding = "sliding_attention", gguf_chunked = "chunked_attention",
-                                  gguf_no_attention = "no_attention";
-
-/// What a layer is, before its keys are read.
-struct gguf_layer {
-  std::string type;
-  bool rotates, sinks;
-};
-
 /// The window, unless no layer slides. 0 is llama.cpp's way to say so.
 inline std::optional<std::size_t> gguf_window(gguf_config& config) {
   auto const given = config.count("attention.sliding_window", 0, gguf_most_tokens);
-  if (config.is("exaone4") && config.found.layers != 64) return {};  // only the model of 32B slides
+  auto const& known = config.architecture;
+  if (known.sliding_layers != 0 && known.sliding_layers != config.found.layers) return {};
   if (given) return *given == 0 ? std::nullopt : given;
-  auto const window = config.is("exaone4") ? std::size_t{4096} : config.architecture.window;
-  return window == 0 ? std::nullopt : std::optional(config.assumed("attention.sliding_window", window));
+  auto const window = known.window;
+  return window == 0 ? std::nullopt
+                     : std::optional(config.assumed("attention.sliding_window", window));
 }
 
 inline std::vector<std::string> gguf_types(gguf_config& config) {
   auto const layers = config.found.layers;
   auto const& known = config.architecture;
-  auto const all = [&](std::string_view name) { return std::vector<std::string>(layers, std::string(name)); };
+  auto const all = [&](std::string_view name) {
+    return std::vector<std::string>(layers, std::string(name));
+  };
   constexpr std::string_view pattern = "attention.sliding_window_pattern";
   auto const every = [&](std::size_t n, std::string_view others) {
     if (n == 0) return all(others);
-    auto names = every_nth(layers, n, gguf_full, others);
-    for (std::size_t i = 0; known.full_first && i < layers; ++i) names[i] = i % n == 0 ? gguf_full : others;
+    auto names = every_nth(layers, n, full_attention, others);
+    for (std::size_t i = 0; known.full_first && i < layers; ++i)
+      names[i] = i % n == 0 ? full_attention : others;
     return names;
   };
-  if (config.is("llama4")) {
-    if (config.count("attention.sliding_window", 0, gguf_most_tokens) == std::size_t{0}) return all(gguf_full);
-    config.assume(
-        "llama4's files do not tell its chunks: of 8192 positions, in three layers of four, and RoPE in these alone, as llama.cpp has it.");
-    return every(4, gguf_chunked);
+  if (known.chunk != 0) {
+    if (config.count("attention.sliding_window", 0, gguf_most_tokens) == std::size_t{0})
+      return all(full_attention);
+    config.assume(config.found.type + "'s files do not give its chunks: " + shown(known.chunk) +
+                  " positions, in all layers but every " + shown(known.full_every) +
+                  "th, and RoPE in these layers alone, as llama.cpp has it.");
+    return every(known.full_every, chunked_attention);
   }
   if (!gguf_window(config)) {
-    if (config.has(pattern)) config.note(config.key(pattern) + " is given, and no window: no layer slides.");
-    return all(gguf_full);
+    if (config.has(pattern))
+      config.note(config.key(pattern) + " is given, and no window: no layer slides.");
+    return all(full_attention);
   }
   if (config.file.is_list(config.key(pattern))) {
     auto const slides = *config.counts(pattern, 1);
-    auto names = all(gguf_full);
+    auto names = all(full_attention);
     for (std::size_t i = 0; i < layers; ++i) {
-      if (slides[i] == 1) names[i] = gguf_sliding;
+      if (slides[i] == 1) names[i] = sliding_attention;
     }
     return names;
   }
-  if (auto const given = config.count(pattern, 0, gguf_most_dims)) return every(*given, gguf_sliding);
-  if (known.full_every != 0) return every(config.assumed(pattern, known.full_every), gguf_sliding);
-  if (config.is("gemma4", "mimo2")) config.file.refuse(config.key(pattern), "be given");
+  if (auto const given = config.count(pattern, 0, gguf_most_dims))
+    return every(*given, sliding_attention);
+  if (known.full_every != 0)
+    return every(config.assumed(pattern, known.full_every), sliding_attention);
+  if (known.needs_pattern) config.file.refuse(config.key(pattern), "be given");
   auto const window = config.key("attention.sliding_window");
-  if (config.is("phi3")) {
-    config.assume(window + " is given: taken for every layer, as the model's own code has it. llama.cpp leaves it off.");
-    return all(gguf_sliding);
+  if (known.all_slide) {
+    config.assume(window +
+                  " is given: taken for every layer, as the model's own code has it. llama.cpp "
+                  "leaves it off.");
+    return all(sliding_attention);
   }
-  config.assume(window + " is given, and no pattern of layers is known: none slides, as llama.cpp has it.");
-  return all(gguf_full);
+  config.assume(window +
+                " is given, and no pattern of layers is known: none slides, as llama.cpp has it.");
+  return all(full_attention);
 }
 
 /// Layers without attention: recurrent ones, or those of a feed-forward network alone.
@@ -80,37 +84,49 @@ inline std::vector<bool> gguf_attends(gguf_config& config) {
   auto const heads = config.heads();
   auto const kv_heads = config.counts("attention.head_count_kv", gguf_most_dims).value_or(heads);
   auto every = std::size_t{1};
-  if (config.is("qwen3next", "qwen35", "qwen35moe")) {
+  if (auto const known = config.architecture.attention_every; known != 0) {
     auto const given = config.count("full_attention_interval", 1, gguf_most_dims);
-    every = given ? *given : config.assumed("full_attention_interval", std::size_t{4});
+    every = given ? *given : config.assumed("full_attention_interval", known);
   }
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = heads[i] != 0 && kv_heads[i] != 0 && (i + 1) % every == 0;
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = heads[i] != 0 && kv_heads[i] != 0 && (i + 1) % every == 0;
   return result;
 }
 
-inline std::vector<gguf_layer> gguf_layers(gguf_config& config) {
+inline std::vector<scheduled_layer> gguf_layers(gguf_config& config) {
   auto const types = gguf_types(config);
   auto const attends = gguf_attends(config);
   auto const& known = config.architecture;
-  auto const slides = [](std::string const& type) { return type == gguf_sliding; };
-  bool const some_slide = std::ranges::any_of(types, slides), some_chunk = types.front() == gguf_chunked;
-  if (known.nope_every != 0) config.assume(config.found.type + ": RoPE in all but every " + shown(known.nope_every) + "th layer.");
-  if (known.rope_on_sliding_only && some_slide) config.assume(config.found.type + ": RoPE in layers that slide only.");
-  if (config.is("smallthinker") && some_slide) config.assume("smallthinker: RoPE in all layers but the first of each four.");
-  // Granite without positions says that its RoPE was not trained.
-  bool const is_granite = config.is("granite", "granitemoe", "granitehybrid");
-  bool const none_rotates = !config.file.flag(config.key("rope.scaling.finetuned")).value_or(true) && is_granite;
+  auto const slides = [](std::string const& type) { return type == sliding_attention; };
+  bool const some_slide = std::ranges::any_of(types, slides),
+             some_chunk = types.front() == chunked_attention;
+  if (known.nope_every != 0)
+    config.assume(config.found.type + ": RoPE in all but every " + shown(known.nope_every) +
+                  "th layer.");
+  if (known.rope_on_sliding_only && some_slide)
+    config.assume(config.found.type + ": RoPE in layers that slide only.");
+  auto const nope_first_of = some_slide ? known.nope_first_of : 0;
+  if (nope_first_of != 0)
+    config.assume(config.found.type + ": RoPE in all layers but the first of each " +
+                  shown(nope_first_of) + ".");
+  bool const is_finetuned = config.file.flag(config.key("rope.scaling.finetuned")).value_or(true);
+  bool const none_rotates = known.finetuned_tells_rope && !is_finetuned;
 
-  std::vector<gguf_layer> result;
+  bool const has_other_positions = known.alibi || known.learned || known.buckets;
+  std::vector<scheduled_layer> result;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    bool rotates = known.turns != gguf_turns::none && !none_rotates;
+    bool rotates = known.rope != gguf_rope_type::none && !none_rotates;
     if (known.nope_every != 0 && (i + 1) % known.nope_every == 0) rotates = false;
     if (known.rope_on_sliding_only && some_slide && !slides(types[i])) rotates = false;
-    if (some_chunk && types[i] == gguf_full) rotates = false;
-    if (config.is("smallthinker") && some_slide && i % 4 == 0) rotates = false;
+    if (some_chunk && types[i] == full_attention) rotates = false;
+    if (nope_first_of != 0 && i % nope_first_of == 0) rotates = false;
     auto const sinks = "blk." + std::to_string(i) + ".attn_sinks.weight";
-    bool const has_sinks = config.file.tensors().empty() ? known.sinks : config.file.has_tensor(sinks);
-    result.push_back(attends[i] ? gguf_layer{types[i], rotates, has_sinks} : gguf_layer{std::string(gguf_no_attention), false, false});
+    bool const has_sinks =
+        config.file.tensors().empty() ? known.sinks : config.file.has_tensor(sinks);
+    scheduled_layer layer{.type = types[i], .rotates = rotates, .sinks = has_sinks};
+    if (has_other_positions) layer.name = layer.type;
+    if (!attends[i]) layer = {.type = "no_attention", .attends = false, .rotates = false};
+    result.push_back(std::move(layer));
   }
   return result;
 }

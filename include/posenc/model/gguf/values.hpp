@@ -27,18 +27,34 @@ struct gguf_long_text {
   std::uint64_t size;
 };
 
-/// A list. Of strings, or of more than gguf_most_numbers numbers, it was read past, and `numbers` is empty.
+/// A list. Of strings, or of more than gguf_most_numbers numbers, it was read past, and `numbers`
+/// is empty.
 struct gguf_list {
   std::uint64_t size;
   std::vector<double> numbers;  ///< true is 1; integers beyond 2^53 are rounded
 };
 
-using gguf_value = std::variant<std::uint64_t, std::int64_t, double, bool, std::string, gguf_long_text, gguf_list>;
+using gguf_value =
+    std::variant<std::uint64_t, std::int64_t, double, bool, std::string, gguf_long_text, gguf_list>;
 
 namespace detail {
 
 /// The numbers that stand for types in a file. [ggml, docs/gguf.md]
-enum class gguf_type : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, list, u64, i64, f64 };
+enum class gguf_type : std::uint32_t {
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  f32,
+  boolean,
+  string,
+  list,
+  u64,
+  i64,
+  f64
+};
 
 /// In an error: of letters that can be printed, and not too long.
 inline std::string printable(std::string_view text) {
@@ -49,9 +65,12 @@ inline std::string printable(std::string_view text) {
 }
 
 inline std::string shown_gguf(gguf_value const& value) {
-  if (auto const* const text = std::get_if<std::string>(&value)) return "the string \"" + printable(*text) + "\"";
-  if (auto const* const text = std::get_if<gguf_long_text>(&value)) return "a string of " + std::to_string(text->size) + " bytes";
-  if (auto const* const list = std::get_if<gguf_list>(&value)) return "a list of " + std::to_string(list->size);
+  if (auto const* const text = std::get_if<std::string>(&value))
+    return "the string \"" + printable(*text) + "\"";
+  if (auto const* const text = std::get_if<gguf_long_text>(&value))
+    return "a string of " + std::to_string(text->size) + " bytes";
+  if (auto const* const list = std::get_if<gguf_list>(&value))
+    return "a list of " + std::to_string(list->size);
   if (auto const* const flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (auto const* const n = std::get_if<std::uint64_t>(&value)) return shown(*n);
   if (auto const* const n = std::get_if<std::int64_t>(&value)) return shown(*n);
@@ -62,7 +81,8 @@ inline std::string shown_gguf(gguf_value const& value) {
 inline std::uint64_t size_of(gguf_bytes const& bytes, gguf_type type) {
   constexpr std::array<std::uint8_t, 13> sizes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
   auto const index = static_cast<std::uint32_t>(type);
-  bytes.require(index < sizes.size(), "be of one of GGUF's 13 types of values, which are 0 to 12, got type ", index);
+  bytes.require(index < sizes.size(),
+                "be of one of GGUF's 13 types of values, which are 0 to 12, got type ", index);
   return sizes[index];
 }
 
@@ -88,7 +108,8 @@ inline gguf_value gguf_scalar(gguf_bytes const& bytes, gguf_type type, std::byte
     case gguf_type::f64:
       return gguf_bytes::decoded<double>(raw);
     case gguf_type::boolean:
-      bytes.require(std::to_integer<int>(*raw) <= 1, "be 0 or 1, as a bool is, got ", std::to_integer<int>(*raw));
+      bytes.require(std::to_integer<int>(*raw) <= 1, "be 0 or 1, as a bool is, got ",
+                    std::to_integer<int>(*raw));
       return *raw != std::byte{0};
     default:
       return gguf_bytes::decoded<std::uint64_t>(raw);
@@ -104,15 +125,17 @@ inline gguf_list read_gguf_list(gguf_bytes& bytes) {
     for (std::uint64_t i = 0; i < result.size; ++i) bytes.skip(bytes.number<std::uint64_t>());
     return result;
   }
-  bytes.require(result.size <= gguf_bytes::most_header / width, "lie within the first ", gguf_bytes::most_header,
-                " bytes of the file, got a list of ", result.size);
+  bytes.require(result.size <= gguf_bytes::most_header / width, "lie within the first ",
+                gguf_bytes::most_header, " bytes of the file, got a list of ", result.size);
   bool const is_kept = result.size <= gguf_most_numbers;
   bytes.pieces(width * result.size, [&](std::span<std::byte const> piece) {
-    for (std::size_t i = 0; is_kept && i < piece.size(); i += width) {  // pieces end between numbers: 8 divides their length
+    for (std::size_t i = 0; is_kept && i < piece.size();
+         i += width) {  // pieces end between numbers: 8 divides their length
       auto const number = gguf_scalar(bytes, type, &piece[i]);
       result.numbers.push_back(std::visit(
           [](auto const& x) -> double {
-            if constexpr (std::is_arithmetic_v<std::decay_t<decltype(x)>>) return static_cast<double>(x);
+            if constexpr (std::is_arithmetic_v<std::decay_t<decltype(x)>>)
+              return static_cast<double>(x);
             return 0;
           },
           number));

@@ -1,7 +1,9 @@
-// A config.json with what is known of its model: sizes, and a record of what was assumed. (nlohmann-json)
+// A config.json with what is known of its model: sizes, and a record of what was assumed.
+// (nlohmann-json)
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <numeric>
@@ -11,18 +13,19 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/findings.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
-#include "posenc/model/model_encoding.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// Most dims, heads, layers that a configuration may name, and most tokens: what a double counts exactly.
+/// Most dims, heads, layers that a configuration may name, and most tokens: what a double counts
+/// exactly.
 inline constexpr std::size_t most_dims = 65536, most_tokens = std::size_t{1} << 53;
 
 /// The keys of the text model, its family, and the encoding that is being read.
-class hugging_face_config {
+class hugging_face_config : public findings {
  public:
   explicit hugging_face_config(json_object const& root) : keys(text_model_of(root)) {
     found.type = keys.text("model_type").value_or(root.text("model_type").value_or(""));
@@ -30,42 +33,36 @@ class hugging_face_config {
     auto const known = family_of(found.type);
     is_known = known.has_value();
     family = known.value_or(model_family{});
-    auto const layers = count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
+    take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
+    auto const layers =
+        count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
     if (!layers) keys.refuse("num_hidden_layers", "be given");
     found.layers = *layers;
     heads_ = count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
-    for (auto const* key : {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
+    for (auto const* key :
+         {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
       auto const given = keys.count(key, most_tokens);
       if (given && found.context && *given != *found.context)
         note(std::string(key) + " is " + shown(*given) + ", which is not taken for the context.");
       if (given && !found.context) found.context = given;
     }
-    if (!found.context && family.context != 0) found.context = assumed("max_position_embeddings", family.context);
+    if (!found.context && family.context != 0)
+      found.context = assumed("max_position_embeddings", family.context);
   }
 
   json_object keys;
   model_family family;
   bool is_known;
-  model_encoding found = {};
-
-  bool is(auto... types) const { return ((found.type == types) || ...); }
 
   /// What one of these keys says, of which models have one or another. Throws if two differ.
-  std::optional<std::size_t> count(std::initializer_list<char const*> names, std::size_t most) const {
-    return keys.agreed(names, [most](json_object const& o, std::string const& key) { return o.count(key, most); });
+  std::optional<std::size_t> count(std::initializer_list<char const*> names,
+                                   std::size_t most) const {
+    return keys.agreed(
+        names, [most](json_object const& o, std::string const& key) { return o.count(key, most); });
   }
   std::optional<double> number(std::initializer_list<char const*> names) const {
-    return keys.agreed(names, [](json_object const& o, std::string const& key) { return o.number(key); });
-  }
-
-  /// Records a sentence, once.
-  void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
-  void note(std::string sentence) { add(found.notes, std::move(sentence)); }
-  /// Records that `key` is absent and `value` taken.
-  template <class T>
-  T assumed(std::string const& key, T value) {
-    assume(key + " is not given: " + shown(value) + ", as " + (is_known ? found.type : std::string("Llama")) + " has it.");
-    return value;
+    return keys.agreed(names,
+                       [](json_object const& o, std::string const& key) { return o.number(key); });
   }
 
   std::size_t heads() const {
@@ -79,7 +76,8 @@ class hugging_face_config {
     for (auto const* name : {"hidden_size", "n_embd", "d_model"}) {
       auto const hidden = keys.count(name, std::size_t{1} << 24);
       if (!hidden) continue;
-      keys.require(*hidden % heads() == 0, name, "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
+      keys.require(*hidden % heads() == 0, name,
+                   "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
       return *hidden / heads();
     }
     keys.refuse("head_dim", "be given where hidden_size is not");
@@ -87,31 +85,33 @@ class hugging_face_config {
 
   /// null is none; absent is what the family has.
   std::optional<std::size_t> window() {
-    if (auto const given = count({"sliding_window", "sliding_window_size"}, most_tokens)) return given;
+    if (auto const given = count({"sliding_window", "sliding_window_size"}, most_tokens))
+      return given;
     if (family.window == 0 || keys.is_null("sliding_window")) return {};
     return assumed("sliding_window", family.window);
   }
 
-  /// Notes each key that tells of positions and that nothing asked for.
-  void note_unread() {
-    for (auto const& key : keys.unread()) {
-      bool const tells =
-          std::ranges::any_of(std::initializer_list<char const*>{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"},
-                              [&](char const* part) { return key.find(part) != std::string::npos; });
-      if (tells && !keys.is_null(key)) note(key + " is not read.");
-    }
+  /// Keys about positions that nothing asked for.
+  std::vector<std::string> unread() const {
+    constexpr std::array words{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"};
+    auto result = keys.unread();
+    std::erase_if(result, [&](std::string const& key) {
+      bool const is_about_positions = std::ranges::any_of(
+          words, [&](auto word) { return key.find(word) != std::string::npos; });
+      return !is_about_positions || keys.is_null(key) || key == family.constant_key;
+    });
+    return result;
   }
 
   layer_encoding& add_kind_of_all_layers() {
-    layer_encoding kind{.name = "full_attention", .layers = std::vector<std::size_t>(found.layers), .head_dim = head_dim()};
+    layer_encoding kind{.name = "full_attention",
+                        .layers = std::vector<std::size_t>(found.layers),
+                        .head_dim = head_dim()};
     std::iota(kind.layers.begin(), kind.layers.end(), std::size_t{0});
     return found.kinds.emplace_back(std::move(kind));
   }
 
  private:
-  static void add(std::vector<std::string>& sentences, std::string sentence) {
-    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
-  }
   static json_object text_model_of(json_object const& root) {
     for (auto const* key : {"text_config", "llm_config", "language_config"}) {
       if (auto const inner = root.object(key)) return *inner;

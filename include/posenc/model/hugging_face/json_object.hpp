@@ -1,4 +1,5 @@
-// An object of a JSON file, read so that each error names the file, the key and the value. (nlohmann-json)
+// An object of a JSON file, read so that each error names the file, the key and the value.
+// (nlohmann-json)
 #pragma once
 
 #include <cmath>
@@ -51,7 +52,8 @@ class json_error : public nlohmann::json_sax<json> {
   std::string sentence_;
 };
 
-/// A value in an error: scalars as they stand, shortened; containers by their size, for they may be of any depth.
+/// A value in an error: scalars as they stand, shortened; containers by their size, for they may be
+/// of any depth.
 inline std::string shown_json(json const& value) {
   if (value.is_object()) return "an object of " + std::to_string(value.size()) + " keys";
   if (value.is_array()) return "a list of " + std::to_string(value.size());
@@ -60,7 +62,8 @@ inline std::string shown_json(json const& value) {
   return value.is_string() ? "the string " + text : text;
 }
 
-/// Throws std::invalid_argument unless `text` is one JSON object, of no key twice and no depth that nobody writes by hand.
+/// Throws std::invalid_argument unless `text` is one JSON object, of no key twice and no depth that
+/// nobody writes by hand.
 inline json parsed_json(std::string_view text, std::string const& file) {
   std::vector<std::set<std::string>> keys;
   auto const watch = [&](int depth, json::parse_event_t event, json& value) {
@@ -71,17 +74,20 @@ inline json parsed_json(std::string_view text, std::string const& file) {
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key) {
       auto const fresh = keys.back().insert(value.get<std::string>()).second;
-      require(fresh, file, ": each key must stand once in its object, got ", shown_json(value), " twice");
+      require(fresh, file, ": each key must stand once in its object, got ", shown_json(value),
+              " twice");
     }
     return true;
   };
   auto result = json::parse(text, watch, false);
-  if (result.is_discarded()) refuse(file, ": must be JSON: ", json_error(text).sentence().substr(0, 200));
+  if (result.is_discarded())
+    refuse(file, ": must be JSON: ", json_error(text).sentence().substr(0, 200));
   require(result.is_object(), file, ": must be a JSON object, got ", shown_json(result));
   return result;
 }
 
-/// An object and where it stands. A key that is null counts as absent. Lives no longer than the JSON it was made of.
+/// An object and where it stands. A key that is null counts as absent. Lives no longer than the
+/// JSON it was made of.
 class json_object {
  public:
   json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {}
@@ -92,7 +98,9 @@ class json_object {
   /// Throws: what the key must be, and what it is.
   [[noreturn]] void refuse(std::string const& key, std::string_view must) const {
     auto const* const found = value(key);
-    detail::refuse(where_, ": ", key, " must ", must, found != nullptr ? ", got " + shown_json(*found) : std::string(", and is absent"));
+    detail::refuse(
+        where_, ": ", key, " must ", must,
+        found != nullptr ? ", got " + shown_json(*found) : std::string(", and is absent"));
   }
   void require(bool holds, std::string const& key, std::string_view must) const {
     if (!holds) refuse(key, must);
@@ -108,7 +116,8 @@ class json_object {
   std::optional<std::size_t> count(std::string const& key, std::size_t most) const {
     auto const* const found = value(key);
     if (found == nullptr) return {};
-    bool const fits = found->is_number_unsigned() && found->get<std::uint64_t>() >= 1 && found->get<std::uint64_t>() <= most;
+    bool const fits = found->is_number_unsigned() && found->get<std::uint64_t>() >= 1 &&
+                      found->get<std::uint64_t>() <= most;
     require(fits, key, "be a whole number from 1 to " + std::to_string(most));
     return static_cast<std::size_t>(found->get<std::uint64_t>());
   }
@@ -130,10 +139,12 @@ class json_object {
     return found->get<std::string>();
   }
   std::optional<std::vector<double>> numbers(std::string const& key) const {
-    return list<double>(key, "be a list of finite numbers", [](json const& x) { return x.is_number() && is_finite(x.get<double>()); });
+    return list<double>(key, "be a list of finite numbers",
+                        [](json const& x) { return x.is_number() && is_finite(x.get<double>()); });
   }
   std::optional<std::vector<std::string>> texts(std::string const& key) const {
-    return list<std::string>(key, "be a list of strings", [](json const& x) { return x.is_string(); });
+    return list<std::string>(key, "be a list of strings",
+                             [](json const& x) { return x.is_string(); });
   }
   std::optional<json_object> object(std::string const& key) const {
     auto const* const found = value(key);
@@ -143,21 +154,31 @@ class json_object {
   }
 
   /// Asked of the value alone: the key does not count as read.
-  bool is_object(std::string const& key) const { return object_->contains(key) && (*object_)[key].is_object(); }
-  bool is_text(std::string const& key) const { return object_->contains(key) && (*object_)[key].is_string(); }
+  bool is_object(std::string const& key) const {
+    return object_->contains(key) && (*object_)[key].is_object();
+  }
+  bool is_text(std::string const& key) const {
+    return object_->contains(key) && (*object_)[key].is_string();
+  }
   /// Written, as null.
-  bool is_null(std::string const& key) const { return object_->contains(key) && (*object_)[key].is_null(); }
+  bool is_null(std::string const& key) const {
+    return object_->contains(key) && (*object_)[key].is_null();
+  }
   json const& whole() const noexcept { return *object_; }
 
-  /// What the one of these keys says that is there; get is one of the functions above. Throws if two are there and differ.
+  /// What the one of these keys says that is there; get is one of the functions above. Throws if
+  /// two are there and differ.
   template <class Get>
-  auto agreed(std::initializer_list<char const*> keys, Get const& get) const -> decltype(get(*this, "")) {
+  auto agreed(std::initializer_list<char const*> keys, Get const& get) const
+      -> decltype(get(*this, "")) {
     decltype(get(*this, "")) result;
     std::string first;
     for (std::string const key : keys) {
       auto next = get(*this, key);
       if (!next) continue;
-      if (result) require(*result == *next, key, "agree with " + first + ", which is " + shown_json((*object_)[first]));
+      if (result)
+        require(*result == *next, key,
+                "agree with " + first + ", which is " + shown_json((*object_)[first]));
       if (!result) result = std::move(next), first = key;
     }
     return result;
@@ -183,13 +204,16 @@ class json_object {
   }
 
   template <class T>
-  std::optional<std::vector<T>> list(std::string const& key, std::string_view must, auto const& is_good) const {
+  std::optional<std::vector<T>> list(std::string const& key, std::string_view must,
+                                     auto const& is_good) const {
     auto const* const found = value(key);
     if (found == nullptr) return {};
     require(found->is_array(), key, must);
     std::vector<T> result;
     for (auto const& item : *found) {
-      if (!is_good(item)) detail::refuse(where_, ": ", key, " must ", must, ", got ", shown_json(item), " at ", result.size());
+      if (!is_good(item))
+        detail::refuse(where_, ": ", key, " must ", must, ", got ", shown_json(item), " at ",
+                       result.size());
       result.push_back(item.template get<T>());
     }
     return result;

@@ -1,4 +1,5 @@
-// One rope_parameters (or rope_scaling) of Hugging Face's configurations: from its keys to frequencies. (nlohmann-json)
+// One rope_parameters (or rope_scaling) of Hugging Face's configurations: from its keys to
+// frequencies. (nlohmann-json)
 #pragma once
 
 #include <algorithm>
@@ -25,11 +26,13 @@ namespace detail {
 
 /// What a rule takes from outside its own keys.
 struct rope_surroundings {
+  std::string kind;  ///< the name of the layers' kind, for findings
   std::size_t head_dim, rotary_dim;
   double base;
   std::optional<double> partial_rotary_factor;  ///< p of the proportional rule
   std::optional<std::size_t> context;           ///< max_position_embeddings
-  std::optional<std::size_t> original_context;  ///< original_max_position_embeddings beside rope_parameters, where Phi 3 has it
+  std::optional<std::size_t> original_context;  ///< original_max_position_embeddings beside
+                                                ///< rope_parameters, where Phi 3 has it
 };
 
 /// What a rule came to.
@@ -37,29 +40,29 @@ struct rope_result {
   std::string rule;
   frequencies_by_length frequencies;
   double mscale_factor = 1;  ///< on scores, for models that take it: g(mscale_all_dim)^2
-  std::vector<std::string> assumptions = {}, notes = {};
 };
 
 class rope_rules {
  public:
-  rope_rules(json_object const& keys, rope_surroundings const& around) : keys_(keys), around_(around) {}
+  rope_rules(json_object const& keys, rope_surroundings around, findings& found)
+      : keys_(keys), around_(std::move(around)), findings_(found) {}
 
-  /// Throws std::invalid_argument for an unknown rope_type, absent or bad keys, and those that contradict each other.
+  /// Throws std::invalid_argument for an unknown rope_type, absent or bad keys, and those that
+  /// contradict each other.
   rope_result read() {
     error_context const context(keys_.where());
-    auto result = read(rule());
-    result.assumptions = std::move(assumptions_), result.notes = std::move(notes_);
-    return result;
+    return read(rule());
   }
 
   /// By rope_type or its old name type, of old names the new ones.
   static std::string rule_of(json_object const& keys) {
-    auto const name = keys.agreed({"rope_type", "type"}, [](json_object const& o, std::string const& key) {
-      auto text = o.text(key);
-      if (text == "su") text = "longrope";
-      if (text == "mrope") text = "default";  // its sections are axes, not frequencies
-      return text;
-    });
+    auto const name =
+        keys.agreed({"rope_type", "type"}, [](json_object const& o, std::string const& key) {
+          auto text = o.text(key);
+          if (text == "su") text = "longrope";
+          if (text == "mrope") text = "default";  // its sections are axes, not frequencies
+          return text;
+        });
     return name.value_or("default");
   }
 
@@ -79,7 +82,8 @@ class rope_rules {
     auto const series = geometric(around_.rotary_dim, around_.base);
     if (rule == "default") {
       auto const factor = keys_.number("factor");
-      if (factor && *factor != 1) keys_.refuse("factor", "not be given without a rope_type that takes it");
+      if (factor && *factor != 1)
+        keys_.refuse("factor", "not be given without a rope_type that takes it");
       return {rule, series};
     }
     if (rule == "linear") return {rule, linear(series, needed("factor"))};
@@ -92,20 +96,23 @@ class rope_rules {
     }
     if (rule == "yarn") return read_yarn();
     if (rule == "longrope") return read_longrope(series);
-    keys_.refuse(keys_.has("rope_type") ? "rope_type" : "type",
-                 "be one of default, linear, dynamic, yarn, longrope (or su), llama3, proportional, mrope");
+    keys_.refuse(
+        keys_.has("rope_type") ? "rope_type" : "type",
+        "be one of default, linear, dynamic, yarn, longrope (or su), llama3, proportional, mrope");
   }
 
   rope_result read_dynamic(frequencies const& series) {
     if (auto const alpha = keys_.number("alpha")) {
-      notes_.push_back("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
-      return {"dynamic, alpha", ntk(series, *alpha)};
+      note("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
+      return {"ntk", ntk(series, *alpha)};
     }
     dynamic_ntk_scaling const scaling{needed("factor"), trained_length()};
     dynamic_ntk(series, scaling, 1);  // throws now if ever
-    notes_.push_back("dynamic NTK: frequencies change with the length beyond " + shown(scaling.trained_length) + " tokens.");
+    note("dynamic NTK: frequencies change with the length beyond " + shown(scaling.trained_length) +
+         " tokens.");
     return {"dynamic", frequencies_by_length([=](std::size_t length) {
-              return dynamic_ntk(series, scaling, static_cast<double>(std::max<std::size_t>(length, 1)));
+              return dynamic_ntk(series, scaling,
+                                 static_cast<double>(std::max<std::size_t>(length, 1)));
             })};
   }
 
@@ -118,11 +125,13 @@ class rope_rules {
     };
     set("beta_fast", scaling.beta_fast), set("beta_slow", scaling.beta_slow);
     scaling.truncate = keys_.flag("truncate").value_or(true);
-    scaling.mscale = keys_.number("mscale"), scaling.mscale_all_dim = keys_.number("mscale_all_dim");
+    scaling.mscale = keys_.number("mscale"),
+    scaling.mscale_all_dim = keys_.number("mscale_all_dim");
     scaling.attention_factor = keys_.number("attention_factor");
-    if (scaling.beta_fast < scaling.beta_slow) notes_.push_back("beta_fast is below beta_slow: YaRN's ramp falls.");
+    if (scaling.beta_fast < scaling.beta_slow)
+      note("beta_fast is below beta_slow: YaRN's ramp falls.");
     auto const ramp = ramp_of_yarn(around_.rotary_dim, around_.base, scaling);
-    notes_.push_back("YaRN's ramp runs from pair " + rounded(ramp.first) + " to " + rounded(ramp.last) + ".");
+    note("YaRN's ramp runs from pair " + rounded(ramp.first) + " to " + rounded(ramp.last) + ".");
     return {"yarn", yarn(around_.rotary_dim, around_.base, scaling), softmax_factor(scaling)};
   }
 
@@ -135,7 +144,8 @@ class rope_rules {
                              .attention_factor = keys_.number("attention_factor")};
     // Phi MoE has a factor of its own for either list, which then is all.
     auto const of_short = keys_.number("short_mscale"), of_long = keys_.number("long_mscale");
-    if (of_short.has_value() != of_long.has_value()) keys_.refuse(of_short ? "long_mscale" : "short_mscale", "be given where the other is");
+    if (of_short.has_value() != of_long.has_value())
+      keys_.refuse(of_short ? "long_mscale" : "short_mscale", "be given where the other is");
     auto const at = [=](std::size_t length) {
       auto with = scaling;
       auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
@@ -143,7 +153,7 @@ class rope_rules {
       return longrope(series, with, tokens);
     };
     at(1), at(static_cast<std::size_t>(original) + 1);  // throws now if ever
-    notes_.push_back("LongRoPE: the short list up to " + shown(original) + " tokens, the long one beyond.");
+    note("LongRoPE: the short list up to " + shown(original) + " tokens, the long one beyond.");
     return {"longrope", frequencies_by_length(at)};
   }
 
@@ -162,20 +172,23 @@ class rope_rules {
   double factor_or(double otherwise) const { return keys_.number("factor").value_or(otherwise); }
 
   double trained_length() const {
-    if (!around_.context) refuse(keys_.where(), ": max_position_embeddings must be given for rope_type ", rule());
+    if (!around_.context)
+      refuse(keys_.where(), ": max_position_embeddings must be given for rope_type ", rule());
     return static_cast<double>(*around_.context);
   }
 
   double original_length() {
     auto const inside = keys_.count("original_max_position_embeddings", most_tokens);
     if (inside && around_.original_context && *inside != *around_.original_context) {
-      keys_.refuse("original_max_position_embeddings",
-                   "agree with the one beside it, which is " + std::to_string(*around_.original_context));
+      keys_.refuse(
+          "original_max_position_embeddings",
+          "agree with the one beside it, which is " + std::to_string(*around_.original_context));
     }
     if (inside) return static_cast<double>(*inside);
     if (around_.original_context) return static_cast<double>(*around_.original_context);
     auto const length = trained_length();
-    assumptions_.push_back("original_max_position_embeddings is not given: max_position_embeddings, " + shown(length) + ".");
+    assume("original_max_position_embeddings is not given: max_position_embeddings, " +
+           shown(length) + ".");
     return length;
   }
 
@@ -188,16 +201,21 @@ class rope_rules {
     }
     auto const ratio = static_cast<double>(*around_.context) / original;
     if (!given) {
-      assumptions_.push_back("factor is not given: max_position_embeddings / original_max_position_embeddings, " + shown(ratio) + ".");
+      assume("factor is not given: max_position_embeddings / original_max_position_embeddings, " +
+             shown(ratio) + ".");
     } else if (*given != ratio) {
-      notes_.push_back("factor is " + shown(*given) + " although max_position_embeddings is " + shown(ratio) + " times the original.");
+      note("factor is " + shown(*given) + " although max_position_embeddings is " + shown(ratio) +
+           " times the original.");
     }
     return given.value_or(ratio);
   }
 
+  void assume(std::string const& sentence) { findings_.assume(around_.kind + ": " + sentence); }
+  void note(std::string const& sentence) { findings_.note(around_.kind + ": " + sentence); }
+
   json_object keys_;
   rope_surroundings around_;
-  std::vector<std::string> assumptions_, notes_;
+  findings& findings_;
 };
 
 }  // namespace detail

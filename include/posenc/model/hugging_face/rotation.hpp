@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/axis_sections.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
+#include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -26,67 +27,78 @@ class hugging_face_rotation {
     auto const base = this->base();
     auto const partial = partial_rotary_factor();
     auto const dim = rotary_dim(partial);
-    if (config_.is("gemma4_vision")) return read_two_axes(base);
+    if (config_.family.two_axes) return read_two_axes(base);
 
-    auto rules = rope_rules(rope_, {.head_dim = kind_.head_dim,
-                                    .rotary_dim = dim,
-                                    .base = base,
-                                    .partial_rotary_factor = partial,
-                                    .context = config_.found.context,
-                                    .original_context = config_.keys.count("original_max_position_embeddings", most_tokens)})
+    auto const original = config_.keys.count("original_max_position_embeddings", most_tokens);
+    auto rules = rope_rules(rope_,
+                            {.kind = kind_.name,
+                             .head_dim = kind_.head_dim,
+                             .rotary_dim = dim,
+                             .base = base,
+                             .partial_rotary_factor = partial,
+                             .context = config_.found.context,
+                             .original_context = original},
+                            config_)
                      .read();
-    for (auto& sentence : rules.assumptions) config_.assume(kind_.name + ": " + sentence);
-    for (auto& sentence : rules.notes) config_.note(kind_.name + ": " + sentence);
     if (config_.family.mscale_on_scores) kind_.softmax_factor *= rules.mscale_factor;
-    if (config_.is("deepseek_v2") && rules.mscale_factor != 1) {
-      config_.note("Scores are multiplied by " + shown(rules.mscale_factor) +
-                   ", as DeepSeek's own code does; transformers' class for V2 does not.");
-    }
-    if (config_.is("mistral4") && rules.mscale_factor != 1) {
-      config_.note("transformers since 5.17 multiplies Mistral 4's scores by mscale_all_dim's " + shown(rules.mscale_factor) +
-                   ", earlier ones and Mistral's own settings do not: 1 is taken.");
+    auto const note = std::string(config_.family.mscale_note);
+    if (!note.empty() && rules.mscale_factor != 1) {
+      config_.note("g(mscale_all_dim)^2 = " + shown(rules.mscale_factor) + " on scores: " + note);
     }
 
-    rotary_encoding rotary{.rule = std::move(rules.rule), .frequencies = std::move(rules.frequencies), .layout = halves()};
-    if (config_.keys.flag("rope_interleave").value_or(config_.family.interleaved)) rotary.layout = interleaved();
+    rotary_encoding rotary{.rule = std::move(rules.rule),
+                           .frequencies = std::move(rules.frequencies),
+                           .layout = halves()};
+    if (config_.keys.flag("rope_interleave").value_or(config_.family.interleaved))
+      rotary.layout = interleaved();
     if (config_.family.last_dims || has_dims_without_rope()) rotary.block = rotary_block::last();
     rotary.axes = axes(dim / 2);
     kind_.rotary.push_back(std::move(rotary));
     read_temperature();
     for (auto const& key : rope_.unread()) {
-      if (key != "max_position_embeddings") config_.note(rope_.where() + " has " + key + ", which is not read.");
+      if (key != "max_position_embeddings")
+        config_.note(rope_.where() + " has " + key + ", which is not read.");
     }
   }
 
  private:
-  bool is_sliding() const { return type_ == sliding; }
-  bool is_compressed() const { return config_.is("deepseek_v4") && !is_sliding(); }  // DeepSeek-V4's other kinds of layers
+  bool is_sliding() const { return type_ == sliding_attention; }
+  bool is_compressed() const { return config_.family.compressed && !is_sliding(); }
   bool has_dims_without_rope() const { return config_.keys.has("qk_nope_head_dim"); }
 
-  // rope_parameters, or rope_scaling, which may be nested by type of layer; no keys where it is not for this type.
+  // rope_parameters, or rope_scaling, which may be nested by type of layer; no keys where it is not
+  // for this type.
   json_object keys_of_type() {
-    auto const parameters = config_.keys.object("rope_parameters"), scaling = config_.keys.object("rope_scaling");
+    auto const parameters = config_.keys.object("rope_parameters"),
+               scaling = config_.keys.object("rope_scaling");
     if (parameters && scaling && parameters->whole() != scaling->whole()) {
-      config_.keys.refuse("rope_scaling", "not stand beside a rope_parameters that says something else");
+      config_.keys.refuse("rope_scaling",
+                          "not stand beside a rope_parameters that says something else");
     }
     auto const rope = parameters ? parameters : scaling;
-    if (!rope && config_.family.needs_rope) config_.keys.refuse("rope_parameters", "be given for " + config_.found.type);
-    if (rope && std::ranges::any_of(rope->keys(), [&](std::string const& key) { return rope->is_object(key); })) {
-      auto const label = !config_.is("deepseek_v4") ? type_ : is_compressed() ? "compress" : "main";
+    if (!rope && config_.family.needs_rope)
+      config_.keys.refuse("rope_parameters", "be given for " + config_.found.type);
+    if (rope && std::ranges::any_of(rope->keys(),
+                                    [&](std::string const& key) { return rope->is_object(key); })) {
+      auto const label = !config_.family.compressed ? type_ : is_compressed() ? "compress" : "main";
       auto const inner = rope->object(label);
       if (!inner) rope->refuse(label, "be given, for layers of " + type_);
       is_nested_ = true;
       for (auto const& key : rope->keys()) {
-        if (!rope->is_object(key)) config_.note(rope->where() + ": " + key + " stands beside nested parameters and is not read.");
+        if (!rope->is_object(key))
+          config_.note(rope->where() + ": " + key +
+                       " stands beside nested parameters and is not read.");
       }
       return *inner;
     }
-    bool const for_full_layers_only = config_.keys.has("rope_local_base_freq") || config_.keys.has("swa_rope_theta") ||
-                                      config_.is("gemma3", "gemma3_text", "deepseek_v4");
+    bool const for_full_layers_only = config_.keys.has("rope_local_base_freq") ||
+                                      config_.keys.has("swa_rope_theta") ||
+                                      config_.family.local_base != 0 || config_.family.compressed;
     if (is_sliding() && for_full_layers_only) return made(json::object());
     if (!is_compressed()) return rope ? *rope : made(json::object());
     auto keys = rope ? rope->whole() : json::object();
-    if (!keys.contains("attention_factor")) keys["attention_factor"] = 1.0;  // DeepSeek's own code has none
+    if (!keys.contains("attention_factor"))
+      keys["attention_factor"] = 1.0;  // DeepSeek's own code has none
     return made(std::move(keys));
   }
   json_object made(json keys) {
@@ -97,20 +109,27 @@ class hugging_face_rotation {
   double base() {
     auto const inside = rope_.number("rope_theta");
     if (inside) {
-      if (auto const beside = config_.number({"rope_theta", "rotary_emb_base"}); beside && *beside != *inside && !is_nested_) {
+      if (auto const beside = config_.number({"rope_theta", "rotary_emb_base"});
+          beside && *beside != *inside && !is_nested_) {
         rope_.refuse("rope_theta", "agree with the one beside it, which is " + shown(*beside));
       }
       return *inside;
     }
     if (is_compressed()) return given_or("compress_rope_theta", 160000);
     if (is_sliding()) {
-      if (auto const local = config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"})) return *local;
-      if (config_.is("gemma3", "gemma3_text")) return config_.assumed("rope_local_base_freq", 1e4);
+      if (auto const local =
+              config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"}))
+        return *local;
+      auto const known = config_.family.local_base;
+      if (known != 0) return config_.assumed("rope_local_base_freq", known);
     }
-    if (auto const given = config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta"})) return *given;
-    if (config_.is("chatglm")) return 1e4 * given_or("rope_ratio", 1);
+    if (auto const given = config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta"}))
+      return *given;
+    if (config_.family.base_is_ratio) return 1e4 * given_or("rope_ratio", 1);
     if (config_.family.base != 1e4) return config_.assumed("rope_theta", config_.family.base);
-    config_.assume("rope_theta is not given: 10000, as transformers has it where a model's class says nothing else.");
+    config_.assume(
+        "rope_theta is not given: 10000, as transformers has it where a model's class says nothing "
+        "else.");
     return 1e4;
   }
   double given_or(std::string const& key, double value) {
@@ -122,33 +141,42 @@ class hugging_face_rotation {
     auto const in_range = [&](json_object const& keys, std::string const& key) {
       auto const given = keys.number(key);
       bool const may_be_zero = rope_rules::rule_of(rope_) == "proportional";
-      if (given) keys.require((may_be_zero ? *given >= 0 : *given > 0) && *given <= 1, key, "be above 0 and at most 1");
+      if (given)
+        keys.require((may_be_zero ? *given >= 0 : *given > 0) && *given <= 1, key,
+                     "be above 0 and at most 1");
       return given;
     };
     if (auto const inside = in_range(rope_, "partial_rotary_factor")) return inside;
-    if (auto const beside = config_.keys.agreed({"partial_rotary_factor", "rotary_pct"}, in_range)) return beside;
-    bool const is_said_otherwise = config_.keys.has("rotary_dim") || config_.keys.has("qk_rope_head_dim") || config_.family.rotary_dim != 0;
+    if (auto const beside = config_.keys.agreed({"partial_rotary_factor", "rotary_pct"}, in_range))
+      return beside;
+    bool const is_said_otherwise = config_.keys.has("rotary_dim") ||
+                                   config_.keys.has("qk_rope_head_dim") ||
+                                   config_.family.rotary_dim != 0;
     if (config_.family.partial == 1 || is_said_otherwise) return {};
     return config_.assumed("partial_rotary_factor", config_.family.partial);
   }
 
   std::size_t rotary_dim(std::optional<double> partial) {
     auto const within_head = [&](std::size_t dim, std::string const& key) {
-      config_.keys.require(dim > 0 && dim % 2 == 0 && dim <= kind_.head_dim, key,
-                           "give an even number of rotated dims within head_dim " + shown(kind_.head_dim) +
-                               (key == "partial_rotary_factor" ? ", not " + shown(dim) : std::string()));
+      config_.keys.require(
+          dim > 0 && dim % 2 == 0 && dim <= kind_.head_dim, key,
+          "give an even number of rotated dims within head_dim " + shown(kind_.head_dim) +
+              (key == "partial_rotary_factor" ? ", not " + shown(dim) : std::string()));
       return dim;
     };
     for (auto const* key : {"qk_rope_head_dim", "rotary_dim"}) {
       if (auto const dim = config_.keys.count(key, most_dims)) return within_head(*dim, key);
     }
-    if (config_.family.last_dims && !config_.is("deepseek_v4"))
+    if (config_.family.last_dims && config_.family.partial == 1) {
       config_.keys.refuse("qk_rope_head_dim", "be given for " + config_.found.type);
+    }
     if (config_.family.rotary_dim != 0 && !partial)
       return within_head(config_.assumed("rotary_dim", config_.family.rotary_dim), "head_dim");
-    if (rope_rules::rule_of(rope_) == "proportional") return within_head(kind_.head_dim, "head_dim");
-    return within_head(static_cast<std::size_t>(static_cast<double>(kind_.head_dim) * partial.value_or(1)),
-                       partial ? "partial_rotary_factor" : "head_dim");
+    if (rope_rules::rule_of(rope_) == "proportional")
+      return within_head(kind_.head_dim, "head_dim");
+    return within_head(
+        static_cast<std::size_t>(static_cast<double>(kind_.head_dim) * partial.value_or(1)),
+        partial ? "partial_rotary_factor" : "head_dim");
   }
 
   // A head of Gemma 4's vision model: each half turns by one coordinate of its patch.
@@ -168,26 +196,19 @@ class hugging_face_rotation {
 
   std::optional<pair_axes> axes(std::size_t pairs) {
     auto const given = rope_.numbers("mrope_section");
-    auto const said = rope_.flag("mrope_interleaved");
+    auto const interleave = rope_.flag("mrope_interleaved");
     auto const& family = config_.family;
     if (!given && !family.has_axes) return {};
-    if (!given && family.sections[0] == 0) rope_.refuse("mrope_section", "be given for " + config_.found.type);
-    std::vector<std::size_t> sections(family.sections.begin(), family.sections.end());
-    if (given) {
-      sections.clear();
-      for (auto const s : *given) {
-        bool const is_count = s >= 0 && s <= static_cast<double>(most_dims) && s == static_cast<double>(static_cast<std::size_t>(s));
-        rope_.require(is_count, "mrope_section", "be a list of numbers of pairs");
-        sections.push_back(static_cast<std::size_t>(s));
-      }
-    } else {
-      config_.assumed("mrope_section", shown(sections[0]) + ", " + shown(sections[1]) + ", " + shown(sections[2]));
-    }
-    auto const sum = std::accumulate(sections.begin(), sections.end(), std::size_t{0});
-    rope_.require(sum == pairs, "mrope_section", "sum to the " + shown(pairs) + " pairs of the rotary block, not " + shown(sum));
-    bool const is_woven = said.value_or(family.woven);
-    rope_.require(!is_woven || sections.size() == 3, "mrope_section", "be of three sections where axes take turns");
-    return is_woven ? interleaved_axes(sections) : contiguous_axes(sections);
+    if (!given && family.sections[0] == 0)
+      rope_.refuse("mrope_section", "be given for " + config_.found.type);
+    auto const where = rope_.where() + ": mrope_section";
+    auto const& known = family.sections;
+    if (!given)
+      config_.assumed("mrope_section",
+                      shown(known[0]) + ", " + shown(known[1]) + ", " + shown(known[2]));
+    auto const sections =
+        given ? axis_sections(where, *given) : std::vector<std::size_t>(known.begin(), known.end());
+    return axes_of(where, sections, pairs, interleave.value_or(family.interleaved_axes));
   }
 
   // Ministral 3 and Mistral 4; Mistral Large 3 has an object of its own for it.

@@ -1,4 +1,5 @@
-// The header of a GGUF file: its keys and values, and the few tensors that hold factors of rotary frequencies.
+// The header of a GGUF file: its keys and values, and the few tensors that hold factors of rotary
+// frequencies.
 #pragma once
 
 #include <algorithm>
@@ -34,26 +35,33 @@ struct gguf_tensor {
 /// GGUF of versions 2 and 3, lowest byte first. [ggml, docs/gguf.md]
 ///
 ///     gguf_metadata const file(stream, "model.gguf");
-///     file.number("llama.rope.freq_base");            // 500000.0, or nothing where the key is absent
-///     file.values("rope_freqs.weight");               // what llama.cpp divides frequencies by
+///     file.number("llama.rope.freq_base");            // 500000.0, or nothing where the key is
+///     absent file.values("rope_freqs.weight");               // what llama.cpp divides frequencies
+///     by
 ///
-/// Reads the header and the tensors that rope_tensors names, no others. No length is believed before its bytes were seen: memory is
-/// proportional to what is in the file, and a header of more than 1 GiB is refused. Immutable.
-/// Throws std::invalid_argument that names file, key and value: another magic or version, numbers stored highest byte first, a file that
-/// ends early, a key or a tensor twice, a type of values that GGUF has not, a list of lists, a bool that is neither 0 nor 1.
+/// Reads the header and the tensors that rope_tensors names, no others. No length is believed
+/// before its bytes were seen: memory is proportional to what is in the file, and a header of more
+/// than 1 GiB is refused. Immutable. Throws std::invalid_argument that names file, key and value:
+/// another magic or version, numbers stored highest byte first, a file that ends early, a key or a
+/// tensor twice, a type of values that GGUF has not, a list of lists, a bool that is neither 0
+/// nor 1.
 class gguf_metadata {
  public:
   /// Where llama.cpp keeps what Llama 3, p-RoPE and LongRoPE divide frequencies by.
-  static constexpr std::array<std::string_view, 3> rope_tensors{"rope_freqs.weight", "rope_factors_long.weight",
-                                                                "rope_factors_short.weight"};
+  static constexpr std::array<std::string_view, 3> rope_tensors{
+      "rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"};
 
   /// `file` is its name, for errors.
-  gguf_metadata(std::istream& in, std::string file) : gguf_metadata(detail::gguf_bytes(in, std::move(file))) {}
-  gguf_metadata(std::span<std::byte const> memory, std::string file) : gguf_metadata(detail::gguf_bytes(memory, std::move(file))) {}
+  gguf_metadata(std::istream& in, std::string file)
+      : gguf_metadata(detail::gguf_bytes(in, std::move(file))) {}
+  gguf_metadata(std::span<std::byte const> memory, std::string file)
+      : gguf_metadata(detail::gguf_bytes(memory, std::move(file))) {}
 
   std::string const& file() const noexcept { return file_; }
   std::map<std::string, gguf_value, std::less<>> const& keys() const noexcept { return keys_; }
-  std::map<std::string, gguf_tensor, std::less<>> const& tensors() const noexcept { return tensors_; }
+  std::map<std::string, gguf_tensor, std::less<>> const& tensors() const noexcept {
+    return tensors_;
+  }
   bool has(std::string_view key) const { return keys_.contains(key); }
   bool has_tensor(std::string_view name) const { return tensors_.contains(name); }
 
@@ -66,7 +74,8 @@ class gguf_metadata {
   /// Throws: what the key must be, and what it is.
   [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
     auto const found = keys_.find(key);
-    auto const got = found == keys_.end() ? std::string(", and is absent") : ", got " + detail::shown_gguf(found->second);
+    auto const got = found == keys_.end() ? std::string(", and is absent")
+                                          : ", got " + detail::shown_gguf(found->second);
     detail::refuse(file_, ": ", key, " must ", must, got);
   }
   void require(bool holds, std::string_view key, std::string_view must) const {
@@ -84,7 +93,8 @@ class gguf_metadata {
     return *n;
   }
   /// A whole number from least to most.
-  std::optional<std::size_t> count(std::string_view key, std::uint64_t least, std::uint64_t most) const {
+  std::optional<std::size_t> count(std::string_view key, std::uint64_t least,
+                                   std::uint64_t most) const {
     auto const* const value = find(key);
     if (value == nullptr) return {};
     auto const* const n = std::get_if<std::uint64_t>(value);
@@ -92,12 +102,17 @@ class gguf_metadata {
     bool const is_whole = n != nullptr || (m != nullptr && *m >= 0);
     auto const whole = n != nullptr ? *n : is_whole ? static_cast<std::uint64_t>(*m) : 0;
     if (!is_whole || whole < least || whole > most) {
-      refuse(key, "be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+      refuse(key,
+             "be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     }
     return static_cast<std::size_t>(whole);
   }
-  std::optional<bool> flag(std::string_view key) const { return read<bool>(key, "be true or false"); }
-  std::optional<std::string> text(std::string_view key) const { return read<std::string>(key, "be a string"); }
+  std::optional<bool> flag(std::string_view key) const {
+    return read<bool>(key, "be true or false");
+  }
+  std::optional<std::string> text(std::string_view key) const {
+    return read<std::string>(key, "be a string");
+  }
   std::optional<std::vector<double>> numbers(std::string_view key) const {
     auto const* const value = find(key);
     if (value == nullptr) return {};
@@ -108,7 +123,9 @@ class gguf_metadata {
     }
     return list->numbers;
   }
-  bool is_list(std::string_view key) const { return find(key) != nullptr && std::holds_alternative<gguf_list>(*find(key)); }
+  bool is_list(std::string_view key) const {
+    return find(key) != nullptr && std::holds_alternative<gguf_list>(*find(key));
+  }
 
  private:
   static constexpr std::uint64_t most_name = 65'535;
@@ -116,10 +133,12 @@ class gguf_metadata {
   explicit gguf_metadata(detail::gguf_bytes bytes) : file_(bytes.file()) {
     bytes.about("the file");
     auto const magic = bytes.number<std::uint32_t>();
-    bytes.require(magic == 0x46554747, "begin with the letters GGUF, which as a number are 1179993927, got ", magic);
+    bytes.require(magic == 0x46554747,
+                  "begin with the letters GGUF, which as a number are 1179993927, got ", magic);
     bytes.about("version");
     auto const version = bytes.number<std::uint32_t>();
-    bytes.require(version == 0 || version % 0x10000 != 0, "be stored lowest byte first, got a file of numbers stored highest byte first");
+    bytes.require(version == 0 || version % 0x10000 != 0,
+                  "be stored lowest byte first, got a file of numbers stored highest byte first");
     bytes.require(version == 2 || version == 3, "be 2 or 3, got ", version);
     bytes.about("tensor_count");
     auto const tensors = bytes.number<std::uint64_t>();
@@ -135,10 +154,12 @@ class gguf_metadata {
   }
 
   /// A name, which is what errors are about from there on.
-  static std::string name(detail::gguf_bytes& bytes, std::string_view what, std::uint64_t i, std::uint64_t count) {
+  static std::string name(detail::gguf_bytes& bytes, std::string_view what, std::uint64_t i,
+                          std::uint64_t count) {
     bytes.about(std::string(what) + " " + std::to_string(i + 1) + " of " + std::to_string(count));
     auto [text, size] = bytes.text(most_name);
-    bytes.require(0 < size && size <= most_name, "have a name of 1 to ", most_name, " bytes, got ", size);
+    bytes.require(0 < size && size <= most_name, "have a name of 1 to ", most_name, " bytes, got ",
+                  size);
     bytes.about(detail::printable(text));
     return std::move(text);
   }
@@ -164,7 +185,8 @@ class gguf_metadata {
     require(std::has_single_bit(alignment), key, "be a power of 2");
     auto const data = (bytes.at() + alignment - 1) / alignment * alignment;
     std::vector<std::string_view> present;
-    std::ranges::copy_if(rope_tensors, std::back_inserter(present), [&](auto name) { return has_tensor(name); });
+    std::ranges::copy_if(rope_tensors, std::back_inserter(present),
+                         [&](auto name) { return has_tensor(name); });
     auto const offset = [&](std::string_view name) { return tensors_.find(name)->second.offset; };
     std::ranges::sort(present, {}, offset);  // a stream that cannot seek goes forward only
     for (auto const name : present) {
@@ -172,10 +194,10 @@ class gguf_metadata {
       bytes.about(std::string(name));
       bool const is_list = dims.size() == 1 && dims[0] >= 1 && dims[0] <= gguf_most_numbers;
       bytes.require(is_list && type == 0, "be a tensor of 1 dimension, of 1 to ", gguf_most_numbers,
-                    " numbers of type 0, which is F32, got ", dims.size(), " dimensions of type ", type, " and ",
-                    dims.empty() ? 0 : dims[0], " numbers");
-      bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62, "begin at a multiple of ", alignment, " bytes, below 2^62, got ",
-                    at);
+                    " numbers of type 0, which is F32, got ", dims.size(), " dimensions of type ",
+                    type, " and ", dims.empty() ? 0 : dims[0], " numbers");
+      bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62, "begin at a multiple of ",
+                    alignment, " bytes, below 2^62, got ", at);
       bytes.move_to(data + at);
       auto& numbers = values_[std::string(name)];
       for (std::uint64_t i = 0; i < dims[0]; ++i) numbers.push_back(bytes.number<float>());

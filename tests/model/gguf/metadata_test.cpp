@@ -1,4 +1,4 @@
-#include "posenc/model/gguf_metadata.hpp"
+#include "posenc/model/gguf/metadata.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "model/gguf_writer.hpp"
+#include "model/gguf/writer.hpp"
 #include "non_numbers.hpp"
 #include "rejects.hpp"
 

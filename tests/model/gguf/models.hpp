@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "golden/longrope_factors.hpp"
-#include "model/gguf_writer.hpp"
+#include "model/gguf/writer.hpp"
 #include "oracle/frequency_rules.hpp"
 
 namespace gguf_models {

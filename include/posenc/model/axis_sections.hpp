@@ -1,0 +1,45 @@
+// M-RoPE's sections, as a model's settings give them: for each axis of a position, a number of
+// pairs.
+#pragma once
+
+#include <cstddef>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/rotation/pair_axes.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+/// Throws std::invalid_argument, which begins with `where`, unless all are whole numbers from 0 to
+/// 65536.
+inline std::vector<std::size_t> axis_sections(std::string const& where,
+                                              std::vector<double> const& given) {
+  std::vector<std::size_t> sections;
+  for (auto const pairs : given) {
+    bool const is_in_range = pairs >= 0 && pairs <= 65'536;
+    bool const is_whole =
+        is_in_range && pairs == static_cast<double>(static_cast<std::size_t>(pairs));
+    require(is_whole, where, " must hold whole numbers of pairs, got ", pairs);
+    sections.push_back(static_cast<std::size_t>(pairs));
+  }
+  return sections;
+}
+
+/// The axis of each pair. Throws std::invalid_argument, which begins with `where`, unless sections sum
+/// to `pairs` and, where axes interleave, are three.
+inline pair_axes axes_of(std::string const& where, std::vector<std::size_t> const& sections,
+                         std::size_t pairs, bool interleave) {
+  auto const sum = std::accumulate(sections.begin(), sections.end(), std::size_t{0});
+  require(sum == pairs, where, " must sum to the ", pairs, " pairs of the rotary block, got ", sum);
+  if (!interleave) return contiguous_axes(sections);
+  require(sections.size() == 3, where, " must have 3 sections where axes interleave, got ",
+          sections.size());
+  return interleaved_axes(sections);
+}
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,52 @@
+// What a reader of a model's settings finds: the encoding, and what it assumed, noted and left
+// unread.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/model/model_encoding.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+/// The base of both readers, of config.json and of GGUF.
+class findings {
+ public:
+  model_encoding found = {};
+
+  /// Records a sentence, once.
+  void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
+  void note(std::string sentence) { add(found.notes, std::move(sentence)); }
+
+  /// Records that `key` is absent, and returns the default that is used instead.
+  template <class T>
+  T assumed(std::string const& key, T value) {
+    assume(key + " is not given: " + shown(value) + ", as " + source_of_defaults_ + ".");
+    return value;
+  }
+
+  /// Notes keys about positions that the reader did not ask for.
+  void note_unread(std::vector<std::string> const& keys) {
+    for (auto const& key : keys) note(key + " is not read.");
+  }
+
+ protected:
+  /// `source` ends the sentence "key is not given: value, as ...": "llama.cpp has it for gemma3".
+  void take_defaults_from(std::string source) { source_of_defaults_ = std::move(source); }
+
+ private:
+  static void add(std::vector<std::string>& sentences, std::string sentence) {
+    bool const is_new = std::ranges::find(sentences, sentence) == sentences.end();
+    if (is_new) sentences.push_back(std::move(sentence));
+  }
+
+  std::string source_of_defaults_;
+};
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,106 @@
+// Families without RoPE: ALiBi, T5's buckets, learned embeddings. (nlohmann-json)
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "posenc/core/target.hpp"
+#include "posenc/model/hugging_face/config.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+/// What multiplies scores beside 1 / sqrt(head_dim).
+inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) {
+  auto const root = std::sqrt(static_cast<double>(head_dim));
+  auto const given_or = [&](char const* key, double value) {
+    auto const given = config.keys.number(key);
+    if (given) config.keys.require(*given > 0, key, "be positive");
+    return given ? *given : config.assumed(key, value);
+  };
+  switch (config.family.scale) {
+    case score_scale::head_dim:
+      break;
+    case score_scale::query_pre_attn_scalar:
+      return root / std::sqrt(given_or("query_pre_attn_scalar", 256));
+    case score_scale::attention_multiplier:
+      return root * given_or("attention_multiplier", 1);
+    case score_scale::none:
+      return root;
+  }
+  return 1;
+}
+
+/// The one kind of a model whose layers are all alike and do not rotate.
+inline layer_encoding& add_kind_without_rope(hugging_face_config& config) {
+  auto& kind = config.add_kind_of_all_layers();
+  kind.softmax_factor = softmax_factor(config, kind.head_dim);
+  return kind;
+}
+
+inline void read_alibi(hugging_face_config& config, double max_bias = 8) {
+  if (!config.family.alibi_note.empty()) config.note(std::string(config.family.alibi_note));
+  add_kind_without_rope(config).alibi = alibi_bias{config.heads(), max_bias};
+}
+
+inline void read_learned_embeddings(hugging_face_config& config) {
+  add_kind_without_rope(config);
+  config.found.embedding = "learned";
+}
+
+inline void read_alibi_or_learned(hugging_face_config& config) {
+  auto const attention = config.keys.object("attn_config");
+  if (attention && attention->flag("rope").value_or(false)) {
+    attention->refuse("rope", "be false: MPT's RoPE is not read");
+  }
+  if (!attention || !attention->flag("alibi").value_or(false))
+    return read_learned_embeddings(config);
+  auto const max_bias = attention->number("alibi_bias_max");
+  if (max_bias) attention->require(*max_bias > 0, "alibi_bias_max", "be positive");
+  read_alibi(config, max_bias ? *max_bias : config.assumed("alibi_bias_max", 8.0));
+}
+
+inline void read_buckets(hugging_face_config& config) {
+  auto const given_or = [&](char const* key, std::size_t most, std::size_t value) {
+    auto const given = config.keys.count(key, most);
+    return given ? *given : config.assumed(key, value);
+  };
+  auto const buckets = given_or("relative_attention_num_buckets", most_dims, 32);
+  auto const distance = given_or("relative_attention_max_distance", most_tokens, 128);
+  add_kind_without_rope(config).buckets = bucket_bias{buckets, distance};
+}
+
+/// Reads the positions of a family without RoPE. False, and nothing was read, if the file has RoPE.
+inline bool read_other_than_rope(hugging_face_config& config) {
+  auto const& keys = config.keys;
+  switch (config.family.positions) {
+    case position_rule::rope:
+      return false;
+    case position_rule::alibi:
+      return read_alibi(config), true;
+    case position_rule::alibi_if_flagged:
+      if (!keys.flag("alibi").value_or(false)) return false;
+      return read_alibi(config), true;
+    case position_rule::alibi_without_context:
+      if (keys.has("max_position_embeddings")) return false;
+      config.found.context = keys.count("model_max_length", most_tokens);
+      config.assume(
+          "max_position_embeddings is not given: ALiBi, as Baichuan's models of 13B have it.");
+      return read_alibi(config), true;
+    case position_rule::alibi_or_learned:
+      return read_alibi_or_learned(config), true;
+    case position_rule::buckets:
+      return read_buckets(config), true;
+    case position_rule::learned_absolute:
+      keys.require(keys.text("position_embedding_type").value_or("absolute") == "absolute",
+                   "position_embedding_type",
+                   "be absolute: relative keys and queries are not read");
+      return read_learned_embeddings(config), true;
+    case position_rule::learned:
+      return read_learned_embeddings(config), true;
+  }
+  return false;
+}
+
+}  // namespace detail
+}  // namespace posenc
