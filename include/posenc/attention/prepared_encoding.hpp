@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/distance_biases.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
@@ -18,11 +20,15 @@ namespace posenc::inline POSENC_TARGET {
 
 /// An encoding at the positions of the queries and keys of one step, to attend with in T: float, or double to encode doubles.
 ///
-///     prepared_encoding<float, decltype(encoding)> const step(encoding, query_positions, key_positions);
-///     for (each layer) attention(q, k, v, step, options);
+///     prepared_encoding<float, decltype(encoding)> step(encoding, query_positions, key_positions);
+///     for (each layer) attention(q, k, v, step, options, workspace);
+///     step.advance(query_positions, key_positions);                 the next step of a decode
 ///
-/// Prepares one row a key; queries whose positions are the last of the keys', as a causal step has them, use those. For keys that a cache
-/// holds encoded, none is prepared. The encoding must outlive it; the positions need not. Immutable, so threads may share it.
+/// Site 2: one row per key; queries whose positions are the last of the keys', as a causal step has them, use those. For keys that a cache
+/// holds encoded, none is made.
+/// Site 3: biases by distance are worked out once for every distance that occurs, where positions are not scattered, and looked up by all
+/// heads, rows and layers: to the same bits. Advancing keeps them, and adds those that are new: half as many again ahead of need.
+/// The encoding must outlive it; the positions need not. Between calls to advance it is immutable, so threads may share it.
 /// Throws std::invalid_argument where the encoding does.
 template <std::floating_point T, class Encoding>
 class prepared_encoding {
@@ -31,19 +37,19 @@ class prepared_encoding {
 
  public:
   prepared_encoding(Encoding const& encoding, positions_view query_positions, positions_view key_positions, bool keys_are_encoded = false)
-      : encoding_(encoding),
-        query_positions_(query_positions.begin(), query_positions.end()),
-        key_positions_(key_positions.begin(), key_positions.end()),
-        keys_are_encoded_(keys_are_encoded) {
-    if constexpr (rotates) {
-      if (!keys_are_encoded) of_keys_.emplace(encoding.template prepare<T>(key_positions));
-      auto const queries = query_positions.size();
-      if (!keys_are_encoded && queries <= key_positions.size() && std::ranges::equal(query_positions, key_positions.last(queries))) {
-        first_query_ = key_positions.size() - queries;
-      } else {
-        of_queries_.emplace(encoding.template prepare<T>(query_positions));
-      }
-    }
+      : encoding_(encoding), keys_are_encoded_(keys_are_encoded) {
+    prepare(query_positions, key_positions);
+    // For one query alone, to look a bias up costs as much as to make it.
+    if (query_positions.size() > 1) scores_.cover(encoding_, detail::distances_of(query_positions, key_positions));
+  }
+
+  /// Takes the positions of the next step.
+  void advance(positions_view query_positions, positions_view key_positions) {
+    prepare(query_positions, key_positions);
+    auto range = detail::distances_of(query_positions, key_positions);
+    if (scores_.covers(range)) return;
+    range.farthest += range.farthest / 2, range.nearest += range.nearest / 2;
+    scores_.cover(encoding_, range);
   }
 
   Encoding const& encoding() const noexcept { return encoding_; }
@@ -61,6 +67,12 @@ class prepared_encoding {
     of_keys_->encode_keys(k, first_token);
   }
 
+  /// Site 3, in place: of a query of the step and neighbouring keys.
+  template <class S>
+  void adjust_scores(score_row<S> const& row) const requires(acts_on_scores<Encoding>) {
+    scores_.adjust(encoding_, row, keys_follow_);
+  }
+
   /// Backward, of all queries, and of all keys.
   template <class S>
   void pull_back_queries(heads_view<S> const& d) const requires(rotates) {
@@ -72,6 +84,22 @@ class prepared_encoding {
   }
 
  private:
+  void prepare(positions_view query_positions, positions_view key_positions) {
+    query_positions_.assign(query_positions.begin(), query_positions.end());
+    key_positions_.assign(key_positions.begin(), key_positions.end());
+    keys_follow_ = detail::follow_one_another(key_positions);
+    if constexpr (rotates) {
+      of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
+      if (!keys_are_encoded_) of_keys_.emplace(encoding_.template prepare<T>(key_positions));
+      auto const queries = query_positions.size();
+      if (!keys_are_encoded_ && queries <= key_positions.size() && std::ranges::equal(query_positions, key_positions.last(queries))) {
+        first_query_ = key_positions.size() - queries;
+      } else {
+        of_queries_.emplace(encoding_.template prepare<T>(query_positions));
+      }
+    }
+  }
+
   struct nothing {};
   template <class E>
   static auto prepared_of() {
@@ -88,6 +116,8 @@ class prepared_encoding {
   bool keys_are_encoded_;
   [[no_unique_address]] decltype(prepared_of<Encoding>()) of_queries_, of_keys_;
   std::size_t first_query_ = 0;
+  detail::step_scores<std::remove_cv_t<Encoding>> scores_;
+  bool keys_follow_ = false;
 };
 
 namespace detail {

@@ -147,9 +147,9 @@ class score_blocks {
   static constexpr std::size_t rows_of_block = 256;
 
   void adjust(block_row<T> const& row, std::size_t i) const {
-    adjust_scores(encoding_, score_row<T>{row.scores, row.head, given_.query_positions[row.query],
-                                          positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
-                                          std::span<T const>(memory_.queries).subspan(i * given_.head_dim, given_.head_dim)});
+    step_.adjust_scores(score_row<T>{row.scores, row.head, given_.query_positions[row.query],
+                                     positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
+                                     std::span<T const>(memory_.queries).subspan(i * given_.head_dim, given_.head_dim)});
   }
 
   std::size_t largest_block(std::size_t kv_heads) const {

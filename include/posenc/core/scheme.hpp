@@ -106,6 +106,8 @@ class scheme {
 
   constexpr explicit scheme(Encodings... encodings) : encodings_(std::move(encodings)...) {}
 
+  constexpr std::tuple<Encodings...> const& encodings() const noexcept { return encodings_; }
+
   template <class T>
   void embed(heads_view<T> const& x, positions_view positions) const requires(acts_on_embeddings<Encodings> || ...) {
     for_each([&]<class E>(E const& e) {

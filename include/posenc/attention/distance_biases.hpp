@@ -1,0 +1,133 @@
+// Site 3 of a step: biases by distance are worked out once for each distance that occurs.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// The distances of a step: [nearest, farthest]. Negative ones are of keys after the query.
+struct distance_range {
+  std::int64_t nearest = 0, farthest = -1;
+
+  bool empty() const noexcept { return farthest < nearest; }
+  bool covers(distance_range const& other) const noexcept {
+    return other.empty() || (nearest <= other.nearest && other.farthest <= farthest);
+  }
+};
+
+/// Those between some queries and some keys; empty if they are too scattered for a table: more than four a token.
+inline distance_range distances_of(positions_view queries, positions_view keys) {
+  if (queries.empty() || keys.empty()) return {};
+  auto const [first_query, last_query] = std::ranges::minmax(queries);
+  auto const [first_key, last_key] = std::ranges::minmax(keys);
+  distance_range const range{distance_between(first_query, last_key), distance_between(last_query, first_key)};
+  auto const count = static_cast<std::uint64_t>(range.farthest) - static_cast<std::uint64_t>(range.nearest);
+  return count <= 4 * (queries.size() + keys.size()) ? range : distance_range();
+}
+
+/// Whether each position is one more than that before it.
+inline bool follow_one_another(positions_view positions) noexcept {
+  std::uint64_t breaks = 0;
+  for (std::size_t s = 0; s + 1 < positions.size(); ++s) {
+    breaks |= static_cast<std::uint64_t>(positions[s + 1]) - static_cast<std::uint64_t>(positions[s]) - 1;
+  }
+  return breaks == 0;
+}
+
+/// What an encoding does at site 3 of a step. Most do it row by row.
+template <class E>
+class step_scores {
+ public:
+  bool covers(distance_range const&) const noexcept { return true; }
+  void cover(E const&, distance_range const&) {}
+
+  template <class T>
+  void adjust(E const& e, score_row<T> const& row, bool) const {
+    if constexpr (acts_on_scores<E>) adjust_scores(e, row);
+  }
+};
+
+/// A bias by distance is looked up, to the same bits.
+template <class E>
+requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class step_scores<E> {
+ public:
+  bool covers(distance_range const& range) const noexcept { return covered_.covers(range); }
+
+  /// What is known already is not worked out again.
+  void cover(E const& e, distance_range const& range) {
+    if (covered_.covers(range)) return;
+    std::vector<std::vector<double>> biases(e.heads());
+    for (std::size_t head = 0; head < biases.size(); ++head) {
+      for (auto distance = range.farthest; distance >= range.nearest; --distance) {
+        bool const known = covered_.covers({distance, distance});
+        biases[head].push_back(known ? *find(head, distance) : static_cast<double>(e.bias(head, distance)));
+      }
+    }
+    biases_ = std::move(biases), covered_ = range;
+  }
+
+  template <class T>
+  void adjust(E const& e, score_row<T> const& row, bool keys_follow) const {
+    require_row("attention", row, e.heads());
+    if (row.scores.empty()) return;
+    auto const first = distance_between(row.query_position, row.key_positions.front());
+    auto const last = distance_between(row.query_position, row.key_positions.back());
+    if (keys_follow && covered_.covers({last, first})) {
+      auto const* const biases = find(row.head, first);
+      for (std::size_t s = 0; s < row.scores.size(); ++s) row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
+    } else {
+      add_bias(row, [&](std::int64_t key) {
+        auto const distance = distance_between(row.query_position, key);
+        return covered_.covers({distance, distance}) ? *find(row.head, distance) : static_cast<double>(e.bias(row.head, distance));
+      });
+    }
+  }
+
+ private:
+  // From a distance on to nearer ones, as keys follow.
+  double const* find(std::size_t head, std::int64_t distance) const noexcept {
+    return biases_[head].data() + (covered_.farthest - distance);
+  }
+
+  distance_range covered_;
+  std::vector<std::vector<double>> biases_;  // [heads][distances, the farthest first]
+};
+
+/// Those of a scheme, one after the other.
+template <class... Es>
+class step_scores<scheme<Es...>> {
+ public:
+  bool covers(distance_range const& range) const noexcept {
+    return std::apply([&](auto const&... each) { return (each.covers(range) && ...); }, scores_);
+  }
+  void cover(scheme<Es...> const& e, distance_range const& range) {
+    for_each(
+        e, [&](auto& scores, auto const& each) { scores.cover(each, range); }, scores_);
+  }
+  template <class T>
+  void adjust(scheme<Es...> const& e, score_row<T> const& row, bool keys_follow) const {
+    for_each(
+        e, [&](auto& scores, auto const& each) { scores.adjust(each, row, keys_follow); }, scores_);
+  }
+
+ private:
+  static void for_each(scheme<Es...> const& e, auto&& act, auto& scores) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) { (act(std::get<I>(scores), std::get<I>(e.encodings())), ...); }
+    (std::index_sequence_for<Es...>());
+  }
+
+  std::tuple<step_scores<std::remove_cvref_t<Es>>...> scores_;
+};
+
+}  // namespace posenc::detail

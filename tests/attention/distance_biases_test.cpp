@@ -1,0 +1,116 @@
+#include "posenc/attention/distance_biases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/attention/prepared_encoding.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/fire.hpp"
+#include "posenc/score/kerple.hpp"
+#include "posenc/score/learned_relative.hpp"
+#include "posenc/score/sandwich.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/score/t5_bias.hpp"
+
+namespace {
+
+using namespace posenc;
+using positions = std::vector<std::int64_t>;
+
+constexpr std::size_t heads = 3;
+
+/// Counts how often its bias is asked for.
+struct counting {
+  std::size_t* count;
+  std::size_t heads() const { return ::heads; }
+  double bias(std::size_t head, std::int64_t distance) const {
+    ++*count;
+    return static_cast<double>(head + 1) * static_cast<double>(distance);
+  }
+};
+
+positions from(std::int64_t first, std::size_t count) {
+  positions result(count);
+  std::iota(result.begin(), result.end(), first);
+  return result;
+}
+
+template <class E>
+std::vector<float> adjusted(prepared_encoding<float, E> const& step, std::size_t head, std::int64_t query, positions const& keys) {
+  auto scores = numbers::random<float>(keys.size(), 7);
+  step.adjust_scores(score_row<float>{scores, head, query, keys, {}});
+  return scores;
+}
+
+template <class E>
+void adds_the_bits_of(E const& rule) {
+  positions const scattered{9, 3, 3, -20, 4}, far{0, 1'000'000'000'000, 7};
+  for (auto const& keys : {from(0, 50), from(-7, 3), from(40, 1), scattered, far, positions()}) {
+    for (auto const& queries : {from(0, 50), from(5, 2), positions{30}, positions{100, -100}}) {
+      prepared_encoding<float, E> const step(rule, queries, keys);
+      for (auto const query : queries) {
+        for (std::size_t head = 0; head < heads; ++head) {
+          auto expected = numbers::random<float>(keys.size(), 7);
+          adjust_scores(rule, score_row<float>{expected, head, query, keys, {}});
+          EXPECT_TRUE(numbers::same_bits(adjusted(step, head, query, keys), expected)) << query;
+        }
+      }
+    }
+  }
+}
+
+TEST(step_scores, add_the_bits_of_the_rule_at_any_positions) {
+  std::vector<kerple_head> const learned{{1, 0.5}, {0.3, 2}, {0.02, 0.7}};
+  adds_the_bits_of(alibi(heads));
+  adds_the_bits_of(kerple_log(learned));
+  adds_the_bits_of(kerple_power(learned));
+  adds_the_bits_of(sandwich(heads, 16));
+  adds_the_bits_of(t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
+  adds_the_bits_of(learned_relative(numbers::random<float>(11 * heads), heads, 5));
+  adds_the_bits_of(scheme{kerple_log(learned), soft_cap(3), scheme{alibi(heads)}});
+}
+
+TEST(step_scores, work_a_bias_out_once_a_distance) {
+  std::size_t count = 0;
+  scheme const encoding{counting{&count}, soft_cap(5)};
+  std::vector<float> const x(200 * heads * 4), k(200 * 4);
+  heads_view<float const> const q(x.data(), {200, heads, 4}), keys(k.data(), {200, 1, 4});
+  attention(q, keys, keys, encoding);
+  EXPECT_EQ(count, 399 * heads) << "from -199 to 199, for 200 x 200 keys of each head";
+  count = 0;
+  attention(q.slice_tokens(0, 1), keys, keys, encoding);
+  EXPECT_EQ(count, 200 * heads) << "one query asks as often as it looks";
+}
+
+TEST(step_scores, grow_as_a_decode_goes_on) {
+  std::size_t count = 0;
+  counting const encoding{&count};
+  positions keys = from(0, 100);
+  auto const before = numbers::random<float>(1, 7)[0];
+  prepared_encoding<float, counting> step(encoding, keys, keys);
+  EXPECT_EQ(count, 199 * heads);
+  for (std::int64_t token = 100; token < 10'000; ++token) {
+    keys.push_back(token);
+    step.advance(positions{token}, keys);
+    ASSERT_EQ(adjusted(step, 2, token, {token - 3})[0], static_cast<float>(static_cast<double>(before) + 9));
+  }
+  EXPECT_LE(count, (199 + 15'000) * heads) << "each at most once, and half as many again ahead";
+  EXPECT_EQ(adjusted(step, 1, 9'999, keys).back(), numbers::random<float>(keys.size(), 7).back());
+}
+
+TEST(distances_of, are_from_the_last_key_after_to_the_first_before) {
+  auto const range = detail::distances_of(from(10, 5), from(3, 10));
+  EXPECT_EQ(range.nearest, -2);
+  EXPECT_EQ(range.farthest, 11);
+  EXPECT_TRUE(detail::distances_of(positions{0, 1'000'000}, from(0, 10)).empty()) << "too scattered";
+  EXPECT_TRUE(detail::distances_of({}, from(0, 10)).empty());
+  EXPECT_TRUE(detail::distances_of(from(0, 10), {}).empty());
+}
+
+}  // namespace
