@@ -99,7 +99,8 @@
 #include "posenc/attention/mask.hpp"               // which keys a query sees
 #include "posenc/attention/arguments.hpp"          // its options
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
-#include "posenc/attention/attention.hpp"          // the reference
+#include "posenc/attention/reference.hpp"          // a paragraph a site, to read
+#include "posenc/attention/attention.hpp"          // the same in blocks
 #include "posenc/attention/merge.hpp"              // of keys that were split
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 

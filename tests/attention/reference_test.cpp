@@ -1,0 +1,133 @@
+#include "posenc/attention/reference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/embedding/sinusoidal.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/xpos.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/cope.hpp"
+#include "posenc/score/kerple.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+
+struct tensors {
+  heads_shape of_q, of_k, of_v;
+  std::vector<double> q = numbers::random<double>(of_q.tokens * of_q.heads * of_q.head_dim, 1),
+                      k = numbers::random<double>(of_k.tokens * of_k.heads * of_k.head_dim, 2),
+                      v = numbers::random<double>(of_v.tokens * of_v.heads * of_v.head_dim, 3);
+  heads_view<double const> queries() const { return {q.data(), of_q}; }
+  heads_view<double const> keys() const { return {k.data(), of_k}; }
+  heads_view<double const> values() const { return {v.data(), of_v}; }
+};
+
+template <class E>
+std::vector<double> reference(tensors const& x, E const& encoding, attention_options const& options = {}) {
+  return reference_attention(x.queries(), x.keys(), x.values(), encoding, options);
+}
+
+/// Scores are off by a few roundings of |q| |k| <= 8, times a temperature of at most 2.43; so are weights, relative, and outputs.
+template <class E>
+void agrees_with_attention(E const& encoding, attention_options const& options = {}) {
+  for (tensors const& x : {tensors{{5, 4, 8}, {9, 2, 8}, {9, 2, 3}}, tensors{{1, 4, 8}, {40, 2, 8}, {40, 2, 8}},
+                           tensors{{70, 4, 8}, {70, 4, 8}, {70, 4, 5}}}) {
+    auto const expected = reference(x, encoding, options);
+    auto const actual = attention(x.queries(), x.keys(), x.values(), encoding, options).outputs;
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
+  }
+}
+
+TEST(reference_attention, agrees_with_attention_at_every_site) {
+  agrees_with_attention(nope());
+  agrees_with_attention(sinusoidal(geometric(8, 1e4)));
+  agrees_with_attention(rope<interleaved>(geometric(8, 1e4)));
+  agrees_with_attention(xpos<halves>(geometric(8, 1e4)));
+  agrees_with_attention(alibi(4));
+  agrees_with_attention(scheme{kerple_log({{1, 1}, {0.5, 2}, {0.1, 3}, {2, 0.2}}), soft_cap(2)});
+  agrees_with_attention(adaptive_temperature{});
+  agrees_with_attention(attention_sinks({0.5, -1, 9, 0}));
+  agrees_with_attention(scheme{rope<halves>(geometric(8, 1e4)), alibi(4), adaptive_temperature{}, softmax_off_by_one{}});
+}
+
+TEST(reference_attention, agrees_with_attention_under_masks_and_options) {
+  scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4)};
+  agrees_with_attention(encoding, {.visible = mask::full});
+  agrees_with_attention(encoding, {.visible = mask::causal & mask::sliding_window(3)});
+  agrees_with_attention(encoding, {.visible = mask::chunked(4), .scale = 0.1});
+  agrees_with_attention(encoding, {.keys_are_encoded = true});
+  tensors const x{{7, 2, 4}, {7, 2, 4}, {7, 2, 4}};
+  std::vector<std::size_t> const lengths{3, 4};
+  std::vector<std::int64_t> const at{5, -2, 9, 9, 0, 1, 100};
+  for (attention_options const& options :
+       {attention_options{.visible = mask::packed(lengths)}, {.query_positions = at, .key_positions = at}}) {
+    auto const expected = reference(x, alibi(2), options), actual = attention(x.queries(), x.keys(), x.values(), alibi(2), options).outputs;
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
+  }
+}
+
+TEST(reference_attention, a_query_that_sees_no_key_has_outputs_of_0) {
+  tensors const x{{2, 1, 4}, {3, 1, 4}, {3, 1, 4}};
+  std::vector<std::int64_t> const at_queries{-1, 5}, at_keys{0, 1, 2};
+  auto const outputs = reference(x, nope(), {.query_positions = at_queries, .key_positions = at_keys});
+  EXPECT_TRUE(std::all_of(outputs.begin(), outputs.begin() + 4, [](double y) { return y == 0; }));
+  EXPECT_TRUE(std::none_of(outputs.begin() + 4, outputs.end(), [](double y) { return y == 0; }));
+}
+
+/// Tokens of a full attention in another order: outputs are in that order.
+template <class E>
+double equivariance(E const& encoding, bool positions_too) {
+  tensors const x{{6, 2, 8}, {6, 2, 8}, {6, 2, 8}};
+  std::vector<std::size_t> const order{3, 0, 5, 1, 4, 2};
+  std::vector<std::int64_t> at{0, 1, 2, 3, 4, 5}, permuted_at;
+  auto permuted = x;
+  for (std::size_t token = 0; token < 6; ++token) {
+    for (auto [from, to] : {std::pair(&x.q, &permuted.q), {&x.k, &permuted.k}, {&x.v, &permuted.v}}) {
+      std::copy_n(from->begin() + static_cast<std::ptrdiff_t>(order[token] * 16), 16,
+                  to->begin() + static_cast<std::ptrdiff_t>(token * 16));
+    }
+    permuted_at.push_back(at[positions_too ? order[token] : token]);
+  }
+  auto const plain = reference(x, encoding, {.visible = mask::full, .query_positions = at, .key_positions = at});
+  auto const other = reference(permuted, encoding, {.visible = mask::full, .query_positions = permuted_at, .key_positions = permuted_at});
+  double worst = 0;
+  for (std::size_t i = 0; i < other.size(); ++i) worst = std::max(worst, std::abs(other[i] - plain[order[i / 16] * 16 + i % 16]));
+  return worst;
+}
+
+TEST(reference_attention, cannot_tell_the_order_of_tokens_but_by_their_positions) {
+  constexpr double rounding = 0x1p-45;
+  EXPECT_LE(equivariance(nope(), false), rounding);
+  auto const by_positions_alone = [&](auto const& encoding) {
+    EXPECT_LE(equivariance(encoding, true), rounding);
+    EXPECT_GE(equivariance(encoding, false), 1e-3);
+  };
+  by_positions_alone(rope<halves>(geometric(8, 1e4)));
+  by_positions_alone(xpos<interleaved>(geometric(8, 1e4)));
+  by_positions_alone(sinusoidal(geometric(8, 1e4)));
+  by_positions_alone(alibi(2));
+}
+
+TEST(reference_attention, refuses_what_attention_refuses) {
+  tensors const x{{2, 3, 4}, {3, 1, 4}, {3, 1, 4}};
+  EXPECT_EQ(message_of([&] { reference(x, alibi(2)); }), "posenc: reference_attention: the heads of the encoding must be 3, got 2");
+  tensors const other{{2, 3, 4}, {3, 1, 5}, {3, 1, 5}};
+  EXPECT_EQ(message_of([&] { reference(other, nope()); }), "posenc: reference_attention: keys must have the queries' head_dim 4, got 5");
+}
+
+}  // namespace
