@@ -41,7 +41,7 @@ frequencies scaled(frequencies const& f, double attention_factor) {
   return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, attention_factor);
 }
 
-// Two phases, and what the oracle may be off by.
+// The errors of two phases, and of the oracle.
 double of_difference(double p, double q) { return tolerance::of_phase(p) + tolerance::of_phase(q); }
 
 template <class Real>
@@ -99,7 +99,7 @@ TEST(rerotation_rows, moves_to_other_positions) {
   expect_rerotated(rerotation_rows(from, to, p, halves), from, to, p, halves);
 }
 
-// R(q) R(-p) = R(q - p): what is exact for one set of frequencies.
+// R(q) R(-p) = R(q - p), which is exact for one set of frequencies.
 TEST(rerotation_rows, to_the_same_frequencies_is_a_shift) {
   auto const f = geometric(64, 1e4);
   std::vector<int> const p{0, 7, 1000, 131071}, q{5, 3, 1'000'000, -131071}, deltas{5, -4, 999'000, -262142};
@@ -152,7 +152,7 @@ TEST(rerotation_rows, refuses_what_does_not_match) {
             "posenc: rerotation_rows: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
 }
 
-// The farthest that the product of all rows is from the exact rotation, in any pair.
+// The largest distance of the product of all rows from the exact rotation, over all pairs.
 double drift(std::vector<complex> const& product, frequencies const& f, std::int64_t total) {
   double worst = 0;
   for (std::size_t i = 0; i < product.size(); ++i) {
