@@ -31,8 +31,8 @@ using posenc::geometric;
 constexpr std::int64_t million = 1 << 20;
 constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
 
-// The errors of_cosine of two factors, complex numbers of which each part is up to sqrt(2) of it;
-// two roundings of the product; one of the result.
+// The errors of_cosine of two factors (sqrt(2) times that as complex numbers), the two roundings of
+// the product, and one of the result.
 template <class Real>
 constexpr double of_table() {
   return std::same_as<Real, double> ? 7e-16 : 3e-8;
