@@ -1,4 +1,5 @@
-// The report for the screen, 130 columns wide: a group a suite, type and layout, a line a case and head_dim, four numbers a place.
+// The report for the screen, 130 columns wide: one group per suite, type and layout; one line per
+// case and head_dim; four numbers per cache level.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ inline std::string padded(std::string text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-/// Three digits that matter.
+/// Three significant digits.
 inline std::string shown(number x, std::size_t width) {
   if (!x) return std::string(width, ' ');
   char text[32];

@@ -1,5 +1,5 @@
-// What an engine does around the rotation: to another place, type or layout, with norm and scale on the way, a step of decoding; and
-// ggml, where it is installed.
+// What an engine does around the rotation: to other memory, another type or layout; with norm and
+// scale; one decoding step; and ggml, if it is installed.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,7 +48,7 @@ report_case case_of(std::string name, std::string type, std::string layout, quer
           .ways = {}};
 }
 
-// The limit: every number is read here, and written there as T.
+// The limit: reads every number from one buffer and writes it to another as T.
 template <class S, class T>
 [[gnu::noinline]] void scale_to(S const* from, T* to, std::size_t count, float factor) {
   using in = posenc::detail::lanes<S>;
@@ -67,7 +67,7 @@ template <class S, class T>
   }
 }
 
-// The largest error of what `rotate` writes, over the first tokens.
+// The largest error of the numbers that `rotate` writes, over the first tokens.
 template <class From, class To, class S, class T>
 double max_error(source_and_target<S, T> const& x, auto const& rotate) {
   fill(x.from.data(), x.from.count());
@@ -109,7 +109,8 @@ void add_elsewhere(report& r, std::string const& name, std::string const& type, 
   r.add(std::move(c));
 }
 
-// RMS norm, rotation, scale and bfloat16 in one pass over memory, and in a pass each; `loop` is by how much the one is faster.
+// RMS norm, rotation, scale and conversion to bfloat16, in one pass over memory and in one pass
+// each; `loop` is the speedup.
 void add_fused(report& r, place const& where) {
   auto const x = std::make_shared<source_and_target<float, bfloat16>>(where);
   auto const weight = std::make_shared<std::vector<float>>(head_dim, 1.01f);
@@ -137,7 +138,8 @@ void add_fused(report& r, place const& where) {
   r.add(std::move(fused));
 }
 
-// A step of decoding, 40 heads: its row is read from a table of every position, made by the factored table, or computed.
+// One decoding step, 40 heads: its row is read from a table of all positions, made from the
+// factored table, or computed.
 void add_decode_steps(report& r) {
   struct step {
     queries<float> q{posenc::geometric(head_dim, 1e4), L1};

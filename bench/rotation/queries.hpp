@@ -1,4 +1,4 @@
-// Head vectors to rotate, and all that a way to rotate them may need: made when the first case asks for it.
+// Head vectors to rotate, and what the compared ways to rotate them need: made on first use.
 #pragma once
 
 #include <algorithm>
@@ -59,12 +59,14 @@ class queries {
     return turns_.data();
   }
 
-  /// What is rotated again and again gathers rounding errors. A few passes over the big ones are too few to matter.
+  /// Restores the numbers, since repeated rotation accumulates rounding errors. The big ones have
+  /// too few passes for that.
   void refill() const {
     if (where_.tokens < DRAM.tokens) fill(data(), count());
   }
 
-  /// The largest error of `rotate`, which turns these numbers once, over some 64 tokens. The numbers are within [-1, 1].
+  /// The largest error of `rotate`, which rotates these numbers once, over about 64 tokens. The
+  /// numbers are within [-1, 1].
   template <class Layout>
   double max_error(auto&& rotate) {
     fill(data(), count());
@@ -86,7 +88,7 @@ class queries {
           long double const a = posenc::load(old[x]), b = posenc::load(old[y]);
           auto const difference = [&](std::size_t at, long double exact) {
             auto const d = std::abs(static_cast<double>(posenc::load(head[at]) - exact));
-            error = d <= error ? error : d;  // a NaN stays
+            error = d <= error ? error : d;  // NaN wins
           };
           difference(x, a * turns[i].cos - b * turns[i].sin);
           difference(y, a * turns[i].sin + b * turns[i].cos);
