@@ -88,7 +88,7 @@ class queries {
           long double const a = posenc::load(old[x]), b = posenc::load(old[y]);
           auto const difference = [&](std::size_t at, long double exact) {
             auto const d = std::abs(static_cast<double>(posenc::load(head[at]) - exact));
-            error = d <= error ? error : d;  // NaN wins
+            error = d < error || std::isnan(error) ? error : d;  // NaN stays
           };
           difference(x, a * turns[i].cos - b * turns[i].sin);
           difference(y, a * turns[i].sin + b * turns[i].cos);
