@@ -13,7 +13,7 @@ struct llama3_scaling {
   double low_freq_factor;
   /// Pairs with a wavelength below original_length / high_freq_factor are kept.
   double high_freq_factor;
-  double original_length;   ///< in tokens
+  double original_length;  ///< in tokens
 };
 
 /// Between the two wavelengths the frequencies are blended, linearly in the turns within the
