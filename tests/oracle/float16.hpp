@@ -9,9 +9,8 @@
 namespace oracle {
 
 /// A 16-bit binary format: sign, exponent field, fraction field. Its values are fraction *
-/// 2^(smallest_exponent) when
-/// the exponent field e is 0, and (2^fraction_bits + fraction) * 2^(smallest_exponent + e - 1)
-/// otherwise.
+/// 2^(smallest_exponent) when the exponent field e is 0, and (2^fraction_bits + fraction) *
+/// 2^(smallest_exponent + e - 1) otherwise.
 struct format16 {
   int fraction_count;     ///< how many fractions: 2^fraction_bits
   int exponent_count;     ///< how many exponents: 2^exponent_bits; the last is for infinity and NaN
@@ -34,8 +33,7 @@ inline float decode16(std::uint16_t code, format16 format) {
 }
 
 /// The nearest code, ties to the even one; from halfway past the largest finite value on, infinity.
-/// A NaN becomes a
-/// quiet NaN that keeps its sign.
+/// A NaN becomes a quiet NaN that keeps its sign.
 inline std::uint16_t encode16(float value, format16 format) {
   const int sign = std::signbit(value) ? format.fraction_count * format.exponent_count : 0;
   const int infinity = (format.exponent_count - 1) * format.fraction_count;

@@ -14,8 +14,7 @@
 namespace oracle {
 
 /// a(r) = (1/h) sum_k cos(r g_k) over the h frequencies g: the score of two equal, evenly spread
-/// vectors at distance r,
-/// divided by its value at distance 0.
+/// vectors at distance r, divided by its value at distance 0.
 inline double all_ones_kernel(wide distance, std::span<const double> inv_freq) {
   wide sum = 0;
   for (const double frequency : inv_freq) sum += direction_at(distance, frequency).cos;

@@ -24,8 +24,8 @@ inline std::vector<double> inv_freq(std::size_t dim, double base) {
 }
 
 /// The pairs p-RoPE rotates, as the paper's code counts them: Python's int((p * d) // 2) [Barbero
-/// 2024, appendix].
-/// The product is rounded to f64 before the floor, so p = 0.58 of 100 dims keeps 28 pairs, not 29.
+/// 2024, appendix]. The product is rounded to f64 before the floor, so p = 0.58 of 100 dims keeps
+/// 28 pairs, not 29.
 inline std::size_t p_rope_kept(double p, std::size_t head_dim) {
   const double product = p * static_cast<double>(head_dim);
   return static_cast<std::size_t>(std::floor(product / 2.0));  // halving is exact, so this is Python's floor division

@@ -17,9 +17,8 @@ namespace oracle {
 enum class sinusoid_order { interleaved, concatenated };
 
 /// The exponent of frequency j: base^(-j/h), which is the paper's 2j/dim, or base^(-j/(h - 1)) as
-/// in tensor2tensor's
-/// get_timing_signal_1d and fairseq's SinusoidalPositionalEmbedding, whose last frequency is
-/// exactly 1/base.
+/// in tensor2tensor's get_timing_signal_1d and fairseq's SinusoidalPositionalEmbedding, whose last
+/// frequency is exactly 1/base.
 enum class sinusoid_divisor { half, half_minus_one };
 
 /// The vector of a position, which may be negative or fractional. dim is even. The frequencies are

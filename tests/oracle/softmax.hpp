@@ -14,8 +14,7 @@
 namespace oracle {
 
 /// exp(inverse_temperature * logit), normalised to sum 1. A logit of -inf is a masked key and
-/// weighs 0; a row with
-/// every key masked is all zeros. Logits are neither NaN nor +inf.
+/// weighs 0; a row with every key masked is all zeros. Logits are neither NaN nor +inf.
 inline std::vector<double> softmax(std::span<const double> logits, double inverse_temperature = 1) {
   constexpr double masked = -std::numeric_limits<double>::infinity();
   const auto scaled = [&](double logit) { return static_cast<wide>(inverse_temperature) * logit; };
