@@ -31,7 +31,7 @@ template <class S, class T>
 struct source_and_target {
   queries<S> from;
 
-  explicit source_and_target(place const& where) : from(posenc::geometric(head_dim, 1e4), where) {}
+  explicit source_and_target(cache_level const& where) : from(posenc::geometric(head_dim, 1e4), where) {}
   heads_view<S> source() const { return from.view(); }
   T* target_data() const { return buffer<T>() + (std::same_as<S, T> ? from.count() : 0); }
   heads_view<T> target() const { return {target_data(), from.shape()}; }
@@ -92,7 +92,7 @@ double max_error(source_and_target<S, T> const& x, auto const& rotate) {
 }
 
 template <class From, class To, class S, class T>
-void add_elsewhere(report& r, std::string const& name, std::string const& type, place const& where) {
+void add_elsewhere(report& r, std::string const& name, std::string const& type, cache_level const& where) {
   auto const x = std::make_shared<source_and_target<S, T>>(where);
   queries<float> const shape(posenc::geometric(head_dim, 1e4), where);
   auto const layout = std::same_as<From, halves> ? "halves" : "interleaved";
@@ -111,7 +111,7 @@ void add_elsewhere(report& r, std::string const& name, std::string const& type, 
 
 // RMS norm, rotation, scale and conversion to bfloat16, in one pass over memory and in one pass
 // each; `loop` is the speedup.
-void add_fused(report& r, place const& where) {
+void add_fused(report& r, cache_level const& where) {
   auto const x = std::make_shared<source_and_target<float, bfloat16>>(where);
   auto const weight = std::make_shared<std::vector<float>>(head_dim, 1.01f);
   constexpr float eps = 1e-6f, scale = 0.0884f;
@@ -175,7 +175,7 @@ void add_decode_steps(report& r) {
 
 #if defined(POSENC_BENCH_GGML)
 template <class Layout>
-void add_ggml(report& r, place const& where) {
+void add_ggml(report& r, cache_level const& where) {
   auto const q = std::make_shared<queries<float>>(posenc::geometric(head_dim, 1e4), where);
   auto const theirs = std::make_shared<ggml_rope>(where.tokens, where.heads, head_dim, std::same_as<Layout, halves>, q->positions());
   auto c = case_of("ggml", "float", std::same_as<Layout, halves> ? "halves" : "interleaved", *q);

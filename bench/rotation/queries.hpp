@@ -18,23 +18,23 @@
 
 namespace bench {
 
-struct place {
+struct cache_level {
   char const* name;
   std::size_t tokens, heads;
 };
-inline constexpr place L1{"L1", 1, 40}, L2{"L2", 16, 32}, L3{"L3", 512, 32}, DRAM{"DRAM", 4096, 32};
+inline constexpr cache_level L1{"L1", 1, 40}, L2{"L2", 16, 32}, L3{"L3", 512, 32}, DRAM{"DRAM", 4096, 32};
 
 template <class T>
 class queries {
  public:
   using real = posenc::arithmetic_t<T>;
 
-  queries(posenc::frequencies f, place const& where, std::size_t misaligned_by_bytes = 0)
+  queries(posenc::frequencies f, cache_level const& where, std::size_t misaligned_by_bytes = 0)
       : where_(where), frequencies_(std::move(f)), offset_(misaligned_by_bytes / sizeof(T)) {
     for (std::size_t t = 0; t < where.tokens; ++t) positions_.push_back(static_cast<std::int64_t>(100'003 + t));
   }
 
-  place const& where() const { return where_; }
+  cache_level const& where() const { return where_; }
   posenc::heads_shape shape() const { return {where_.tokens, where_.heads, frequencies_.rotary_dim()}; }
   std::size_t head_dim() const { return frequencies_.rotary_dim(); }
   std::size_t vectors() const { return where_.tokens * where_.heads; }
@@ -99,7 +99,7 @@ class queries {
   }
 
  private:
-  place where_;
+  cache_level where_;
   posenc::frequencies frequencies_;
   std::size_t offset_;
   std::vector<std::int64_t> positions_;

@@ -43,7 +43,7 @@ template <class T>
 using shared_queries = std::shared_ptr<queries<T>>;
 
 template <class T>
-shared_queries<T> make_queries(posenc::frequencies const& f, place const& where, std::size_t misaligned_by_bytes = 0) {
+shared_queries<T> make_queries(posenc::frequencies const& f, cache_level const& where, std::size_t misaligned_by_bytes = 0) {
   return std::make_shared<queries<T>>(f, where, misaligned_by_bytes);
 }
 
@@ -142,12 +142,12 @@ void add_misaligned(report& r, measured_case const* aligned, measured_case const
 }
 
 template <class T>
-void add_type(report& r, std::vector<std::size_t> const& head_dims, std::vector<place> const& places_of_128,
-              std::vector<place> const& places_of_others) {
+void add_type(report& r, std::vector<std::size_t> const& head_dims, std::vector<cache_level> const& levels_of_128,
+              std::vector<cache_level> const& levels_of_others) {
   using posenc::halves, posenc::interleaved;
   measured_case const* limit_of_128 = nullptr;
   for (auto const head_dim : head_dims) {
-    for (auto const& where : head_dim == 128 ? places_of_128 : places_of_others) {
+    for (auto const& where : head_dim == 128 ? levels_of_128 : levels_of_others) {
       auto const q = make_queries<T>(posenc::geometric(head_dim, 1e4), where);
       auto const* const limit = add_limit(r, q);
       auto const b_halves = add_baselines<halves>(r, q, limit), b_interleaved = add_baselines<interleaved>(r, q, limit);
@@ -175,7 +175,7 @@ void add_type(report& r, std::vector<std::size_t> const& head_dims, std::vector<
 }  // namespace
 
 void add_rotation(report& r) {
-  std::vector<place> const all{L1, L2, L3, DRAM}, ends{L1, DRAM};
+  std::vector<cache_level> const all{L1, L2, L3, DRAM}, ends{L1, DRAM};
   add_type<float>(r, {64, 128, 256, 512}, all, all);
   add_type<double>(r, {64, 128, 256}, all, all);
   add_type<posenc::half>(r, {64, 128, 256}, all, ends);
