@@ -276,7 +276,7 @@ TEST(cos_sin_rows, of_the_opposite_position_are_the_inverse) {
 }
 
 TEST(cos_sin_rows, leave_alone_the_pairs_of_frequency_0) {
-  auto const turning = [](frequencies const& f) {
+  auto const rotated_pairs = [](frequencies const& f) {
     std::vector<bool> result(f.pairs(), false);
     auto last = std::size_t{0};
     cos_sin_rows const rows(f, std::vector{3});
@@ -292,11 +292,11 @@ TEST(cos_sin_rows, leave_alone_the_pairs_of_frequency_0) {
   for (int i = 0; i < 200; ++i) {
     std::vector<double> inv_freq(1 + random() % 12);
     for (auto& f : inv_freq) f = random() % 2 == 0 ? 0 : 0.5;
-    auto const moves = turning(frequencies(inv_freq));
+    auto const moves = rotated_pairs(frequencies(inv_freq));
     for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) EXPECT_EQ(moves[pair], inv_freq[pair] != 0);
   }
-  EXPECT_EQ(turning(frequencies({0, 1, 0}, 1.5)), std::vector({true, true, true})) << "the attention factor has to reach them";
-  EXPECT_EQ(turning(frequencies({-0.0, 1})), std::vector({false, true}));
+  EXPECT_EQ(rotated_pairs(frequencies({0, 1, 0}, 1.5)), std::vector({true, true, true})) << "the attention factor has to reach them";
+  EXPECT_EQ(rotated_pairs(frequencies({-0.0, 1})), std::vector({false, true}));
   EXPECT_EQ(cos_sin_rows(posenc::truncated(geometric(512, 1e6), 0.25), std::vector{3}).view().rotated_pairs().size(), 1u);
 }
 

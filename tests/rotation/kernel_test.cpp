@@ -235,11 +235,11 @@ TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
     };
     auto const plainly = [](auto const& r) { return r; };
     auto const times_1 = [](auto const& r) { return r.scale(1); };
-    auto const standing = frequencies(std::vector<double>(head_dim / 2));
+    auto const unrotated = frequencies(std::vector<double>(head_dim / 2));
     for (auto const& act : {0, 1}) {
       auto const in_layouts = [&](auto&& treated) {
-        expect(halves(), halves(), standing, treated), expect(halves(), interleaved(), standing, treated);
-        expect(interleaved(), halves(), standing, treated), expect(interleaved(), interleaved(), standing, treated);
+        expect(halves(), halves(), unrotated, treated), expect(halves(), interleaved(), unrotated, treated);
+        expect(interleaved(), halves(), unrotated, treated), expect(interleaved(), interleaved(), unrotated, treated);
       };
       act == 0 ? in_layouts(plainly) : in_layouts(times_1);
     }

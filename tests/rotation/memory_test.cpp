@@ -31,11 +31,11 @@ using posenc::rotation_of;
 
 // Where a buffer is: next to the guard page above or below it, one byte from either, or in its own
 // heap block.
-enum class place { below_guard, above_guard, on_the_heap, a_byte_below_guard, a_byte_above_guard };
+enum class location { below_guard, above_guard, on_the_heap, a_byte_below_guard, a_byte_above_guard };
 
 // The last two start at an odd byte: an error for UndefinedBehaviorSanitizer, and other CPUs may
 // refuse it.
-constexpr std::size_t places =
+constexpr std::size_t locations =
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
     5;
 #else
@@ -60,14 +60,14 @@ class guarded_buffer {
   bool is_open() const { return is_open_; }
 
   template <class T>
-  T* put(place at, std::vector<T> const& numbers) {
+  T* put(location at, std::vector<T> const& numbers) {
     auto const bytes = numbers.size() * sizeof(T);
     heap_.reset();
     auto* to = first_;
-    if (at == place::a_byte_above_guard) to = first_ + 1;
-    if (at == place::below_guard) to = first_ + size_ - bytes;
-    if (at == place::a_byte_below_guard) to = first_ + size_ - bytes - 1;
-    if (at == place::on_the_heap) heap_ = std::make_unique<std::byte[]>(bytes), to = heap_.get();
+    if (at == location::a_byte_above_guard) to = first_ + 1;
+    if (at == location::below_guard) to = first_ + size_ - bytes;
+    if (at == location::a_byte_below_guard) to = first_ + size_ - bytes - 1;
+    if (at == location::on_the_heap) heap_ = std::make_unique<std::byte[]>(bytes), to = heap_.get();
     std::memcpy(to, numbers.data(), bytes);
     return reinterpret_cast<T*>(to);
   }
@@ -133,11 +133,11 @@ void expect_keeps_to_its_bytes(bool in_place, bool normed) {
     auto const cos_sin = numbers::random<real>(c.tokens * 2 * c.pairs, 2), weight = numbers::random<real>(c.head_dim, 3);
     std::vector<T> target(count), expected;
     if constexpr (std::is_same_v<S, T>) target = in_place ? source : target;
-    for (std::size_t at = 0; at <= places; ++at) {
+    for (std::size_t at = 0; at <= locations; ++at) {
       bool const is_roomy = at == 0;
       constexpr std::size_t room = 64;  // numbers
       auto const put = [&](guarded_buffer& guarded, auto const& numbers, auto& roomy) {
-        if (!is_roomy) return guarded.put(static_cast<place>(at - 1), numbers);
+        if (!is_roomy) return guarded.put(static_cast<location>(at - 1), numbers);
         roomy.resize(room), roomy.insert(roomy.end(), numbers.begin(), numbers.end()), roomy.resize(roomy.size() + room);
         return roomy.data() + room;
       };

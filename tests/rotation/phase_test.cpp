@@ -30,7 +30,7 @@ constexpr double of_cos_sin = 2.5e-16;
 oracle::wide radians(phase angle) { return static_cast<oracle::wide>(static_cast<std::int64_t>(angle)) * (2 * oracle::pi * 0x1p-64); }
 
 // The distance of a phase from a direction, in radians.
-double apart(phase angle, oracle::direction from) {
+double distance(phase angle, oracle::direction from) {
   auto const cos = oracle::cosine(radians(angle)), sin = oracle::sine(radians(angle));
   return std::abs(std::atan2(static_cast<double>(sin * from.cos - cos * from.sin), static_cast<double>(cos * from.cos + sin * from.sin)));
 }
@@ -91,7 +91,7 @@ TEST(phase_step, lands_where_exact_arithmetic_does) {
   for (auto const inv_freq : inv_freqs())
     for (auto const n : positions()) {
       auto const exact = oracle::direction_at(static_cast<oracle::wide>(n), static_cast<oracle::wide>(inv_freq));
-      ASSERT_LE(apart(phase_step(inv_freq).at(n), exact), tolerance::of_phase(static_cast<double>(n))) << n << " * " << inv_freq;
+      ASSERT_LE(distance(phase_step(inv_freq).at(n), exact), tolerance::of_phase(static_cast<double>(n))) << n << " * " << inv_freq;
     }
 }
 
@@ -101,7 +101,7 @@ TEST(phase_step, lands_at_the_angles_known_of_llama_2) {
       if (known_pair != pair) continue;
       auto const angle = phase_step(inv_freq).at(std::int64_t{position});
       constexpr double of_golden = std::numeric_limits<long double>::digits == 53 ? 0x1p-53 : 0;  // written as long double
-      EXPECT_LE(apart(angle, {cos, sin}), tolerance::of_phase(static_cast<double>(position)) + of_golden);
+      EXPECT_LE(distance(angle, {cos, sin}), tolerance::of_phase(static_cast<double>(position)) + of_golden);
       EXPECT_NEAR(cos_sin(angle).cos, static_cast<double>(cos), of_cos_sin);
       EXPECT_NEAR(cos_sin(angle).sin, static_cast<double>(sin), of_cos_sin);
     }
@@ -154,7 +154,7 @@ TEST(phase_step, of_a_fractional_position_is_right_to_a_rounding_of_its_fraction
       // once; the sum is truncated at 2^-63.
       auto const bound =
           4 * tolerance::unit_roundoff<double>() * fraction * inv_freq + tolerance::of_phase(position) + 2 * std::numbers::pi * 0x1p-63;
-      ASSERT_LE(apart(phase_step(inv_freq).at(position), exact), bound) << position << " * " << inv_freq;
+      ASSERT_LE(distance(phase_step(inv_freq).at(position), exact), bound) << position << " * " << inv_freq;
     }
   }
 }

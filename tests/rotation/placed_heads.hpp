@@ -104,8 +104,8 @@ testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> tar
         gain = static_cast<double>(t.scale / oracle::sqrt(squares / static_cast<oracle::wide>(shape.head_dim) + t.eps));
         gain_error = tolerance::of_gain<T>(shape.head_dim);
       }
-      auto turned = x;
-      oracle::rotate(turned, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing, first_dim, factor);
+      auto rotated = x;
+      oracle::rotate(rotated, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing, first_dim, factor);
 
       testing::AssertionResult result = testing::AssertionSuccess();
       auto const check = [&](std::size_t to, std::size_t from, std::size_t other, bool turns) {
@@ -122,7 +122,7 @@ testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> tar
           if (std::memcmp(&expected, &target.memory[at], sizeof(T)) == 0) return;
           result = testing::AssertionFailure() << "not the bits of " << posenc::load(expected) << " but " << got;
         } else {
-          auto const expected = gain * turned[from];
+          auto const expected = gain * rotated[from];
           auto const off = moves_only ? tolerance::of_rotated<T>(x[from], x[other], expected, factor)
                                       : tolerance::of_amplified<T>(x[from], turns ? x[other] : 0, expected, gain, gain_error, factor);
           if (std::abs(got - expected) <= off) return;

@@ -128,20 +128,20 @@ TEST(rotate, turns_any_number_of_tokens_and_heads) {
 
 // Frequencies, some of them 0.
 std::vector<frequencies> with_standing_pairs() {
-  auto const standing = [](std::size_t pairs, auto const& stands) {
+  auto const unrotated = [](std::size_t pairs, auto const& is_unrotated) {
     auto const all = geometric(2 * pairs, 1e4);
     std::vector<double> inv_freq(all.inv_freq().begin(), all.inv_freq().end());
     for (std::size_t i = 0; i < pairs; ++i)
-      if (stands(i)) inv_freq[i] = 0;
+      if (is_unrotated(i)) inv_freq[i] = 0;
     return frequencies(inv_freq);
   };
   std::vector<frequencies> result{posenc::truncated(geometric(512, 1e6), 0.25), posenc::truncated(geometric(100, 1e4), 0.58),
                                   posenc::truncated(geometric(64, 1e4), 0)};
   for (std::size_t const pairs : {3u, 33u, 131u}) {
-    result.push_back(standing(pairs, [](std::size_t i) { return i == 0; }));
-    result.push_back(standing(pairs, [](std::size_t i) { return i % 2 == 0; }));
-    result.push_back(standing(pairs, [](std::size_t i) { return i % 19 == 11; }));
-    result.push_back(standing(pairs, [=](std::size_t i) { return i > pairs / 4 && i < pairs / 2; }));
+    result.push_back(unrotated(pairs, [](std::size_t i) { return i == 0; }));
+    result.push_back(unrotated(pairs, [](std::size_t i) { return i % 2 == 0; }));
+    result.push_back(unrotated(pairs, [](std::size_t i) { return i % 19 == 11; }));
+    result.push_back(unrotated(pairs, [=](std::size_t i) { return i > pairs / 4 && i < pairs / 2; }));
   }
   return result;
 }

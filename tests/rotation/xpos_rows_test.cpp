@@ -79,7 +79,7 @@ TEST(xpos_rows, fade_as_published) {
   EXPECT_EQ(rows.cos(2)[0], 1);
   EXPECT_EQ(rows.sin(0)[0], 0);
   EXPECT_EQ(rows.view().rotated_pairs().size(), 1u);
-  EXPECT_EQ(rows.view().rotated_pairs()[0].last, 32u) << "a pair that stands still fades all the same";
+  EXPECT_EQ(rows.view().rotated_pairs()[0].last, 32u) << "a pair of frequency 0 decays all the same";
 }
 
 TEST(xpos_rows, of_queries_are_undone_by_the_transpose_of_those_of_keys) {
