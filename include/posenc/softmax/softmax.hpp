@@ -122,7 +122,7 @@ exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max
 /// The same for any beta; in double if beta is below the normal range of T. beta = 0 (for which
 /// -inf * 0 would be NaN): uniform over visible keys. beta beyond the range of T: its largest.
 template <std::floating_point T>
-double weigh(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
+double exponentials_at(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
   using limits = std::numeric_limits<T>;
   if (!(beta < static_cast<double>(limits::min()))) {  // NaN too
     auto const factor = static_cast<T>(std::min(beta, static_cast<double>(limits::max())));
@@ -197,7 +197,7 @@ row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe
     auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
     double const beta = temperature(plain, top);
     if (beta == 1) return {memory.data(), {1, top, plain.exponentials}};
-    return {x.data(), {beta, top, weigh(x.data(), x.data(), x.size(), max, beta)}};
+    return {x.data(), {beta, top, exponentials_at(x.data(), x.data(), x.size(), max, beta)}};
   }
 }
 
@@ -218,7 +218,7 @@ row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::
 /// logit that is added to the denominator; the temperature does not apply to it.
 template <std::floating_point T>
 void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1, double sink = no_sink) noexcept {
-  auto const sum = detail::weigh(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
+  auto const sum = detail::exponentials_at(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
   if (row.keys == 0) return;
   auto const share = static_cast<T>(detail::share_of({inverse_temperature, row.max, sum}, sink).share);
   for (auto& x : scores) x *= share;
