@@ -23,7 +23,7 @@ frequencies scaled(frequencies const& f, double attention_factor) {
 
 /// What an encoding promises beyond the laws of all.
 enum promise : unsigned {
-  of_distance = 1,       ///< inner products depend on query - key, not on where they stand
+  of_distance = 1,       ///< inner products depend on query - key, not on the positions themselves
   identity_at_zero = 2,  ///< position 0 changes nothing but by the attention factor
   norm_kept = 4,         ///< up to the attention factor
 };

@@ -18,7 +18,7 @@ using namespace posenc;
 
 /// What an encoding promises beyond the laws of all.
 enum promise : unsigned {
-  of_distance = 1,   ///< depends on query - key, not on where they stand
+  of_distance = 1,   ///< depends on query - key, not on the positions themselves
   none_at_zero = 2,  ///< leaves a query's own position alone
   penalty = 4,       ///< never raises a score, and lowers it no less the farther the key
   added = 8,         ///< adds the same whatever the score
