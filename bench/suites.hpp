@@ -1,4 +1,4 @@
-// The suites of the report, each in a folder of its own.
+// The suites of the report, one per folder.
 #pragma once
 
 #include "report/report.hpp"

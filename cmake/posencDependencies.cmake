@@ -1,12 +1,14 @@
-# What posenc stands on: Eigen 3.4 to 5, and the headers of xsimd 8.1 to 14. Read by the build and by the installed package.
-# Versions are compared here, because both packages accept fewer of them than posenc does.
+# The dependencies of posenc: Eigen 3.4 to 5, and the headers of xsimd 8.1 to 14. Used by the build
+# and by the installed package. Versions are compared here, because both packages' version files
+# accept fewer.
 
 find_package(Eigen3 REQUIRED NO_MODULE)
 if(Eigen3_VERSION VERSION_LESS 3.4)
   message(FATAL_ERROR "posenc needs Eigen 3.4 or newer, found ${Eigen3_VERSION} (Debian: libeigen3-dev)")
 endif()
 
-# Only xsimd's include directory: the target that Debian 12 ships names a library that it does not bring.
+# Only xsimd's include directory: its CMake target in Debian 12 names a library that the package
+# does not contain.
 if(NOT TARGET posenc::xsimd)
   find_path(POSENC_XSIMD_INCLUDE_DIR xsimd/xsimd.hpp)
   mark_as_advanced(POSENC_XSIMD_INCLUDE_DIR)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// NaN and infinity, made of bits where neither the compiler nor -ffast-math can know them.
+/// NaN and infinity, made from bits that neither the compiler nor -ffast-math can see through.
 
 #include <bit>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Numbers to work on, in every storage format, and whether two lots of them are the same, bit for bit.
+/// Test numbers in every storage format; comparison bit for bit.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 
 namespace numbers {
 
-/// Spread evenly over [-1, 1], as T stores them; the same ones for the same seed.
+/// Uniform in [-1, 1], stored as T; the same for the same seed.
 template <posenc::storable T>
 std::vector<T> random(std::size_t count, std::uint64_t seed = 1) {
   std::mt19937_64 bits(seed);
@@ -25,7 +25,7 @@ std::vector<T> random(std::size_t count, std::uint64_t seed = 1) {
   return result;
 }
 
-/// The numbers that are stored, exactly.
+/// The stored numbers, exactly.
 template <posenc::storable T>
 std::vector<double> exact(std::vector<T> const& stored) {
   std::vector<double> result;
@@ -38,7 +38,7 @@ posenc::heads_view<T> view(std::vector<T>& stored, std::size_t tokens, std::size
   return {stored.data(), {tokens, stored.size() / (tokens * head_dim), head_dim}};
 }
 
-/// Tells -0 from 0, and NaN from nothing; under -ffast-math too.
+/// Compares bits: -0 is not 0, and NaN equals itself; under -ffast-math too.
 template <posenc::storable T>
 testing::AssertionResult same_bits(std::vector<T> const& a, std::vector<T> const& b) {
   if (a.size() != b.size()) return testing::AssertionFailure() << a.size() << " numbers and " << b.size();

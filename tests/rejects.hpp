@@ -1,13 +1,14 @@
 #pragma once
 
-/// Bad input: which error a call answers it with.
+/// Bad input: the error that a call throws.
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 #include <string>
 
-/// What the std::invalid_argument says that `call` throws; a failed test, and "", if it throws none.
+/// The text of the std::invalid_argument that `call` throws; if it throws none, "" and a failed
+/// test.
 std::string message_of(auto&& call) {
   try {
     call();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Tolerances come from the arithmetic: what rounding to a format, or a dot product in it, may cost at most.
+/// Tolerances from the arithmetic: the largest error of rounding to a format, of a dot product in
+/// it, and so on.
 
 #include <cmath>
 #include <concepts>
@@ -13,7 +14,7 @@
 
 namespace tolerance {
 
-/// Largest relative error of rounding once to the format of T: 2^-53, 2^-24, 2^-11 or 2^-8.
+/// The largest relative error of rounding once to the format of T: 2^-53, 2^-24, 2^-11 or 2^-8.
 template <posenc::storable T>
 constexpr double unit_roundoff() {
   using format = posenc::storage_format_t<T>;
@@ -23,53 +24,58 @@ constexpr double unit_roundoff() {
   if constexpr (std::same_as<format, posenc::bfloat16>) return 0x1p-8;
 }
 
-/// Largest absolute error of storing `value` as T, subnormals included.
+/// The largest absolute error of storing `value` as T, subnormals included.
 template <posenc::storable T>
 double of_storing(double value) {
   constexpr double half_of_smallest = std::same_as<posenc::storage_format_t<T>, posenc::half> ? 0x1p-25 : 0x1p-127;
   return std::abs(value) * unit_roundoff<T>() + half_of_smallest;
 }
 
-/// x cos - y sin in the arithmetic of T, then stored as T: four roundings of at most |x| + |y|, then one of the result.
+/// The error of x cos - y sin in the arithmetic of T, then stored as T: four roundings of at most
+/// |x| + |y|, then one of the result.
 template <posenc::storable T>
 double of_rotating(double x, double y, double result) {
   auto const arithmetic = 4 * unit_roundoff<posenc::arithmetic_t<T>>() * (std::abs(x) + std::abs(y));
   return arithmetic + of_storing<T>(std::abs(result) + arithmetic);
 }
 
-/// A cosine or sine as the library promises it, with the arithmetic of T.
+/// The error of a cosine or sine that the library promises, in the arithmetic of T.
 template <posenc::storable T>
 constexpr double of_cosine() {
   return std::same_as<posenc::arithmetic_t<T>, double> ? 3e-16 : 3e-8;
 }
 
-/// The angle of a whole position as a phase, in radians: the frequency cut at 2^-96 turns, the result at 2^-64. An oracle may be off as
-/// well: a phase of up to pi radians is rounded twice (pi epsilons), a direction has functions and products (two).
+/// The error of the phase of an integer position, in radians: the frequency is truncated at 2^-96
+/// turns, the result at 2^-64. Plus that of an oracle: a phase of up to pi radians is rounded twice
+/// (pi epsilons), a direction has functions and products (two).
 inline double of_phase(double position) {
   return 2 * std::numbers::pi * (std::abs(position) * 0x1p-96 + 0x1p-64) + (std::numbers::pi + 2) * oracle::wide_epsilon;
 }
 
-/// The angle position * base^exponent, where the power was rounded to double: by 4 ULP (vectors under -ffast-math), and by the rounding
-/// of the exponent.
+/// The error of the angle position * base^exponent if the power was rounded to double: 4 ULP
+/// (vectors under -ffast-math), and the rounding of the exponent.
 inline double of_angle(double position, double inv_freq) {
   return std::abs(position) * inv_freq * unit_roundoff<double>() * (8 + 2 * std::abs(std::log(inv_freq)));
 }
 
-/// A number of the pair (x, y) once rotated, against exact arithmetic: by the cosines, the arithmetic, and the storing.
+/// The error of a rotated number of the pair (x, y): that of the cosines, of the arithmetic, and of
+/// storing it.
 template <posenc::storable T>
 double of_rotated(double x, double y, double result, double attention_factor = 1) {
   return attention_factor * of_cosine<T>() * (std::abs(x) + std::abs(y)) +
          of_rotating<T>(attention_factor * x, attention_factor * y, result);
 }
 
-/// The gain scale / sqrt(sum x^2 / n + eps) of n numbers in the arithmetic of T, relative: the root halves what the sum is off by, in any
-/// order; then the mean, eps, the root and the quotient, of which a fast mode may take the last two from an estimate.
+/// The relative error of the gain scale / sqrt(sum x^2 / n + eps) of n numbers in the arithmetic of
+/// T: half that of the sum, in any order; then the mean, eps, the root and the quotient, of which a
+/// fast mode may estimate the last two.
 template <posenc::storable T>
 double of_gain(std::size_t n) {
   return ((static_cast<double>(n) + 2) / 2 + 8) * unit_roundoff<posenc::arithmetic_t<T>>();
 }
 
-/// A number of the pair (x, y), already weighed (one rounding), rotated and multiplied by a gain that is itself off by gain_error.
+/// The error of a number of the pair (x, y), multiplied by a weight (one rounding), rotated, and
+/// multiplied by a gain whose error is gain_error.
 template <posenc::storable T>
 double of_amplified(double x, double y, double result, double gain, double gain_error, double attention_factor = 1) {
   constexpr auto u = unit_roundoff<posenc::arithmetic_t<T>>();
@@ -78,28 +84,31 @@ double of_amplified(double x, double y, double result, double gain, double gain_
   return amplified + of_storing<T>(std::abs(result) + amplified);
 }
 
-/// base^exponent for |exponent| <= 1, relative: std::pow is within 4 ULPs (what a vectorised one under -ffast-math promises), and the
-/// exponent's rounding tells |ln base| times.
+/// The relative error of base^exponent for |exponent| <= 1: 4 ULP of std::pow (which vectorised
+/// ones under -ffast-math promise), and |ln base| times the rounding of the exponent.
 inline double of_power(double base) { return (8 + std::abs(std::log(base))) * unit_roundoff<double>(); }
 
-/// A dot product of n terms whose magnitudes sum to `magnitude`, summed in any order.
+/// The error of a dot product of n terms whose magnitudes sum to `magnitude`, summed in any order.
 template <std::floating_point T>
 double of_dot_product(std::size_t n, double magnitude) {
   return (static_cast<double>(n) + 2) * unit_roundoff<T>() * magnitude;
 }
 
-/// e^exponent, computed in double from an exponent that is right but for its last two roundings: by 4 ULP (vectors under -ffast-math).
+/// The error of e^exponent in double, from an exponent with two roundings: 4 ULP (vectors under
+/// -ffast-math).
 inline double of_exponential(double value, double exponent) { return value * unit_roundoff<double>() * (8 + 2 * std::abs(exponent)); }
 
-/// e^x of x <= 0 and a sum of such over `keys` keys in the arithmetic of T, relative: the exponent is off by three roundings of itself, the
-/// exponential by (2 + |x|), and up to 16 registers of 16 numbers are summed in T, the rest in double.
+/// The relative error of e^x, x <= 0, and of a sum of these over `keys` keys, in the arithmetic of
+/// T: three roundings of the exponent, (2 + |x|) of the exponential; up to 16 registers of 16
+/// numbers are summed in T, the rest in double.
 template <std::floating_point T>
 double of_exponentials(double exponent, std::size_t keys) {
   return (24 + 4 * std::abs(exponent)) * unit_roundoff<T>() + static_cast<double>(keys) * unit_roundoff<double>();
 }
 
-/// A softmax weight e^exponent / Z over `keys` keys: exponential, the sum, whose terms' exponents average at most ln(keys), and the
-/// product with its reciprocal. Weights below one and a half of the smallest normal number are 0.
+/// The error of a softmax weight e^exponent / Z over `keys` keys: the exponential; the sum, whose
+/// exponents average at most ln(keys); and the product with its reciprocal. Weights below 1.5 times
+/// the smallest normal number are 0.
 template <std::floating_point T>
 double of_weight(double weight, double exponent, std::size_t keys) {
   auto const average = std::log(static_cast<double>(keys) + 1);
@@ -107,11 +116,13 @@ double of_weight(double weight, double exponent, std::size_t keys) {
   return weight * relative + 2 * std::numeric_limits<T>::min();
 }
 
-/// A softmax weight where every score may be off by `score_error`: numerator and denominator by e^score_error each, in opposite ways.
+/// The error of a softmax weight if every score has an error of score_error: e^score_error each of
+/// numerator and denominator, in opposite directions.
 inline double of_weight_by_scores(double weight, double score_error) { return weight * std::expm1(2 * score_error); }
 
-/// An entropy ln Z - W / Z from sums over `keys` keys in the arithmetic of T: Z and W / Z are off as exponentials are at the exponents met,
-/// whose average under the weights is at most L = ln(keys), and that of their squares at most (L + 1)^2 + 1; W is at most L times Z.
+/// The error of an entropy ln Z - W / Z from sums over `keys` keys in the arithmetic of T. Z and W
+/// / Z have the errors of exponentials, whose exponents average, under the weights, at most L =
+/// ln(keys), and their squares at most (L + 1)^2 + 1; W is at most L Z.
 template <std::floating_point T = double>
 double of_entropy(double entropy, std::size_t keys) {
   auto const average = std::log(static_cast<double>(keys) + 1);

@@ -1,5 +1,5 @@
-// The reference attention: a head of 128 dims under a causal mask, a step of decoding, a row of softmax. A row of the report is a query
-// and a key that it sees: 4 head_dim flops.
+// The reference attention: one head of 128 dims under a causal mask, one decoding step, one row of
+// softmax. A row of the report is one query and one visible key: 4 head_dim flops.
 #include "posenc/attention/attention.hpp"
 
 #include <benchmark/benchmark.h>
@@ -60,7 +60,7 @@ report_case case_of(std::string name, std::string where, std::size_t rows) {
           .ways = {}};
 }
 
-// The largest error of outputs against sums in long double, over some queries.
+// The largest error of the outputs, compared with sums in long double, over some queries.
 double max_error(prompt& p) {
   auto const n = p.x.tokens();
   auto const& result = posenc::attention(p.view(p.x.q), p.view(p.x.k), p.view(p.x.v), posenc::nope(), {}, p.workspace);
@@ -115,14 +115,14 @@ void add_prompt(report& r, std::size_t n) {
   add("t5, table",
       posenc::bias_table(posenc::t5_bias(posenc::relative_buckets(32, 128, false), std::vector<float>(32, 0.5f), 1), 1, longest), plain);
   add("soft_cap", posenc::soft_cap(50), plain);
-  if (n > 2000) return;  // what a table is for, and what has none
+  if (n > 2000) return;  // the slow ones, without a table
   add("kerple_log", posenc::kerple_log({{1, 1}}), plain);
   add("kerple_power", posenc::kerple_power({{1, 0.5}}), plain);
   std::vector<float> const hidden(32, 0.1f);
   add("fire, 32 hidden", posenc::fire({hidden, hidden, hidden, {0.1f}}, {.c = 1, .threshold = 512}), plain);
 }
 
-// A query of 32 heads against a cache of 4096 keys of 8 heads: limit is reading the cache once.
+// One query of 32 heads and a cache of 4096 keys of 8 heads. Limit: reading the cache once.
 void add_decode(report& r) {
   constexpr std::size_t keys = 4096, heads = 32, kv_heads = 8;
   struct cache {
@@ -146,8 +146,8 @@ void add_decode(report& r) {
   r.add(std::move(c));
 }
 
-// Rows of 1024 scores, at a temperature that depends on their entropy: of rows that it sharpens, in
-// two passes, and of rows that are sharp enough.
+// Rows of 1024 scores at a temperature that depends on their entropy: rows that it sharpens (two
+// passes), and rows that are sharp enough (one).
 void add_softmax(report& r) {
   static constexpr std::size_t keys = 1024, count = 64;
   for (bool const sharp : {false, true}) {

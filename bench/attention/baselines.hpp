@@ -1,4 +1,5 @@
-// What attention is compared with: what users would write. One head, [tokens][head_dim] dense, float, causal.
+// What attention is compared with: the code that users would write. One head, [tokens][head_dim]
+// contiguous, float, causal.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,7 +20,7 @@ struct qkv {
   Eigen::Index head_dim() const { return q.cols(); }
 };
 
-/// Three loops a query, as a textbook in C has them.
+/// Three loops per query, as in a textbook in C.
 inline void attend_by_loops(qkv const& x, matrix& outputs) {
   auto const n = x.tokens(), d = x.head_dim();
   auto const scale = 1 / std::sqrt(static_cast<float>(d));
@@ -42,7 +43,7 @@ inline void attend_by_loops(qkv const& x, matrix& outputs) {
   }
 }
 
-/// Two matrix products and a softmax of all scores between them.
+/// Two matrix products, with a softmax of all scores between them.
 inline void attend_by_matrices(qkv const& x, matrix& scores, matrix& outputs) {
   scores.noalias() = x.q * x.k.transpose() * (1 / std::sqrt(static_cast<float>(x.head_dim())));
   for (Eigen::Index t = 0; t < x.tokens(); ++t) {
@@ -54,7 +55,8 @@ inline void attend_by_matrices(qkv const& x, matrix& scores, matrix& outputs) {
   outputs.noalias() = scores * x.v;
 }
 
-/// The products alone, of all queries with all keys: twice the work of a causal mask, at the rate that Eigen has.
+/// The two products alone, of all queries and all keys, at the speed of Eigen: twice the work of a
+/// causal mask.
 inline void multiply(qkv const& x, matrix& scores, matrix& outputs) {
   scores.noalias() = x.q * x.k.transpose();
   outputs.noalias() = scores * x.v;

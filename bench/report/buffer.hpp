@@ -1,4 +1,5 @@
-// Numbers to work on: one allocation a type, shared by all cases, for they run one after another.
+// Numbers to work on: one allocation per type, shared by all cases, since they run one after
+// another.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 
 namespace bench {
 
-/// A tile of numbers in [-1, 1], none so small that turning it makes subnormals; a prime many, so that no two rows are alike.
+/// A tile of numbers in [-1, 1], none so small that rotating it makes subnormals. Its length is a
+/// prime, so that no two rows are alike.
 template <class T>
 std::vector<T> const& tile() {
   static auto const numbers = [] {
@@ -33,7 +35,8 @@ void fill(T* first, std::size_t count) {
   for (std::size_t i = 0; i < count; i += numbers.size()) std::copy_n(numbers.data(), std::min(numbers.size(), count - i), first + i);
 }
 
-/// The allocation: 64-byte aligned, touched, 256 MiB of float or double, 64 MiB of 16-bit numbers, and a bit for misalignment.
+/// The allocation: 64-byte aligned, touched, 256 MiB of float or double, 64 MiB of 16-bit numbers,
+/// and some more for misalignment.
 template <class T>
 T* buffer() {
   struct release {

@@ -1,4 +1,4 @@
-// report.csv: a line a case; a field that does not apply is empty.
+// report.csv: one line per case; fields that do not apply are empty.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Where a report was made: absolute numbers hold for no other machine.
+// The machine that a report was made on: absolute numbers hold for no other.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,4 +1,4 @@
-// The cases of a report, how they are run, and what they are compared with.
+// The cases of a report, how they run, and what they are compared with.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -18,21 +18,21 @@ namespace bench {
 
 struct measured_case;
 
-/// A line of the report.
+/// One line of the report.
 struct report_case {
   std::string suite, name, type, layout;
   std::size_t head_dim;
-  std::string where;  ///< which cache, or what else stands above a column of the table
-  std::size_t rows;   ///< of one pass
+  std::string where;  ///< a cache level, or another heading of a column
+  std::size_t rows;   ///< per pass
 
-  std::vector<work> ways;                     ///< the quickest counts
+  std::vector<work> ways;                     ///< the fastest counts
   std::function<void()> prepare = [] {};      ///< before each repetition
   std::function<double()> max_error = {};     ///< once, before the first repetition
-  measured_case const* limit = nullptr;       ///< what nothing can be faster than
-  measured_case const* plain_loop = nullptr;  ///< of a user
+  measured_case const* limit = nullptr;       ///< the lower bound of the time
+  measured_case const* plain_loop = nullptr;  ///< what a user would write
   measured_case const* eigen = nullptr;
-  measured_case const* beside = nullptr;  ///< worth a sentence beneath the table: so many times as fast as that
-  bool in_table = true;                   ///< baselines are in report.csv alone
+  measured_case const* beside = nullptr;  ///< the speedup over it gets a sentence below the table
+  bool in_table = true;                   ///< false: in report.csv only
 };
 
 struct measured_case : report_case {
@@ -117,7 +117,7 @@ class report {
     }
   }
 
-  // Of the repetitions at full clock, or if there are none, of all.
+  // Repetitions at full clock; all, if there are none.
   double median(measured_case::way const& way) const {
     std::vector<double> seconds;
     for (auto const& s : way.samples) {

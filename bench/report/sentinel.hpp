@@ -1,4 +1,4 @@
-// The CPU's clock, seen by how long a chain of additions takes that wait for each other.
+// The CPU's clock, measured by a chain of dependent additions.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@ inline double now() { return std::chrono::duration<double>(std::chrono::steady_c
 
 class sentinel {
  public:
-  /// Seconds that the chain takes now; the best of three, for an interrupt is no slow clock.
+  /// The time of the chain now, in seconds: the best of three, so that an interrupt does not look
+  /// like a slow clock.
   double read() {
     auto const reading = std::min({chain(), chain(), chain()});
     fastest_ = std::min(fastest_, reading);
@@ -21,7 +22,7 @@ class sentinel {
  private:
   static double chain() {
     unsigned long sum = 0, one = 1;
-    asm volatile("" : "+r"(one));  // some CPUs add constants for nothing
+    asm volatile("" : "+r"(one));  // some CPUs add constants at no cost
     auto const start = now();
     for (int i = 0; i < 1000; ++i) {
       for (int j = 0; j < 16; ++j) {

@@ -1,4 +1,5 @@
-// The report for the screen, 130 columns wide: a group a suite, type and layout, a line a case and head_dim, four numbers a place.
+// The report for the screen, 130 columns wide: one group per suite, type and layout; one line per
+// case and head_dim; four numbers per cache level.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ inline std::string padded(std::string text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 
-/// Three digits that matter.
+/// Three significant digits.
 inline std::string shown(number x, std::size_t width) {
   if (!x) return std::string(width, ' ');
   char text[32];
@@ -30,14 +31,14 @@ struct table {
   static std::string line_name(measured_case const& c) { return c.name + ' ' + std::to_string(c.head_dim); }
 
   static void write_group(std::ostream& out, report const& r, std::vector<measured_case const*> const& group) {
-    std::vector<std::string> places;
-    for (auto const* const place : {"L1", "L2", "L3", "DRAM", "n = 1024", "n = 4096", "decode", ""}) {
-      if (std::ranges::any_of(group, [&](auto const* c) { return c->where == place; })) places.emplace_back(place);
+    std::vector<std::string> columns;
+    for (auto const* const column : {"L1", "L2", "L3", "DRAM", "n = 1024", "n = 4096", "decode", ""}) {
+      if (std::ranges::any_of(group, [&](auto const* c) { return c->where == column; })) columns.emplace_back(column);
     }
     auto const row = [](std::string text) { return text + std::string(text.size() < label ? label - text.size() : 0, ' '); };
     out << '\n' << group_name(*group.front()) << '\n' << row("") << padded("max error", error_width);
-    for (auto const& place : places)
-      out << padded(place.empty() ? "ns" : place, time) << padded("limit", ratio + 1) << padded("loop", ratio) << padded("Eig.", ratio);
+    for (auto const& column : columns)
+      out << padded(column.empty() ? "ns" : column, time) << padded("limit", ratio + 1) << padded("loop", ratio) << padded("Eig.", ratio);
     out << '\n';
     std::vector<std::string> written;
     for (auto const* first : group) {
@@ -45,9 +46,9 @@ struct table {
       written.push_back(line_name(*first));
       std::string numbers;
       double error = -1;
-      for (auto const& place : places) {
+      for (auto const& column : columns) {
         auto const found =
-            std::ranges::find_if(group, [&](auto const* c) { return c->where == place && line_name(*c) == line_name(*first); });
+            std::ranges::find_if(group, [&](auto const* c) { return c->where == column && line_name(*c) == line_name(*first); });
         if (found == group.end()) {
           numbers.append(cell, ' ');
           continue;

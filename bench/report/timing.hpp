@@ -1,4 +1,5 @@
-// One repetition: passes over the same data for about a millisecond, between two readings of the clock sentinel.
+// One repetition: passes over the same data for about a millisecond, between two readings of the
+// clock sentinel.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -16,11 +17,11 @@
 namespace bench {
 
 struct sample {
-  double seconds;  ///< a pass
+  double seconds;  ///< per pass
   double clock;    ///< the slower reading of the sentinel
 };
 
-/// So many passes. A loop within one call, for a std::function costs as much as a whole row.
+/// Runs `passes` passes. The loop is inside, since a std::function call costs as much as a row.
 using work = std::function<void(std::size_t passes)>;
 
 work passes_of(auto pass) {
@@ -34,13 +35,14 @@ work passes_of(auto pass) {
 
 class stopwatch {
  public:
-  /// prepare: before the clock starts. passes: 0 at the first repetition, which finds out how many it takes.
+  /// prepare: called before the clock starts. passes: 0 at the first repetition, which determines
+  /// it.
   sample measure(std::function<void()> const& prepare, work const& run, std::size_t& passes) {
     prepare();
     if (passes == 0) passes = enough_passes(run);
     for (int left = patience;; --left) {
       auto before = clock_.read();
-      if (passes > 1) run(passes / 4 + 1);  // into the cache
+      if (passes > 1) run(passes / 4 + 1);  // warms the cache
       auto const start = now();
       run(passes);
       auto const seconds = (now() - start) / static_cast<double>(passes);
@@ -52,10 +54,10 @@ class stopwatch {
   }
 
   bool is_slow(sample const& s) const { return clock_.is_slow(s.clock); }
-  std::size_t rerun() const { return rerun_; }  ///< how many were, at once, because the clock was slow
+  std::size_t rerun() const { return rerun_; }  ///< repetitions that were repeated because the clock was slow
 
  private:
-  static constexpr double batch = 1e-3;  // shorter than what a scheduler grants, so that the median meets few interruptions
+  static constexpr double batch = 1e-3;  // shorter than a time slice, so that few batches are interrupted
   static constexpr int patience = 3;
 
   static std::size_t enough_passes(work const& run) {

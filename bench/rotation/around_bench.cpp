@@ -1,5 +1,5 @@
-// What an engine does around the rotation: to another place, type or layout, with norm and scale on the way, a step of decoding; and
-// ggml, where it is installed.
+// What an engine does around the rotation: to other memory, another type or layout; with norm and
+// scale; one decoding step; and ggml, if it is installed.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,7 +31,7 @@ template <class S, class T>
 struct source_and_target {
   queries<S> from;
 
-  explicit source_and_target(place const& where) : from(posenc::geometric(head_dim, 1e4), where) {}
+  explicit source_and_target(cache_level const& where) : from(posenc::geometric(head_dim, 1e4), where) {}
   heads_view<S> source() const { return from.view(); }
   T* target_data() const { return buffer<T>() + (std::same_as<S, T> ? from.count() : 0); }
   heads_view<T> target() const { return {target_data(), from.shape()}; }
@@ -48,7 +48,7 @@ report_case case_of(std::string name, std::string type, std::string layout, quer
           .ways = {}};
 }
 
-// The limit: every number is read here, and written there as T.
+// The limit: reads every number from one buffer and writes it to another as T.
 template <class S, class T>
 [[gnu::noinline]] void scale_to(S const* from, T* to, std::size_t count, float factor) {
   using in = posenc::detail::lanes<S>;
@@ -67,7 +67,7 @@ template <class S, class T>
   }
 }
 
-// The largest error of what `rotate` writes, over the first tokens.
+// The largest error of the numbers that `rotate` writes, over the first tokens.
 template <class From, class To, class S, class T>
 double max_error(source_and_target<S, T> const& x, auto const& rotate) {
   fill(x.from.data(), x.from.count());
@@ -92,7 +92,7 @@ double max_error(source_and_target<S, T> const& x, auto const& rotate) {
 }
 
 template <class From, class To, class S, class T>
-void add_elsewhere(report& r, std::string const& name, std::string const& type, place const& where) {
+void add_elsewhere(report& r, std::string const& name, std::string const& type, cache_level const& where) {
   auto const x = std::make_shared<source_and_target<S, T>>(where);
   queries<float> const shape(posenc::geometric(head_dim, 1e4), where);
   auto const layout = std::same_as<From, halves> ? "halves" : "interleaved";
@@ -109,8 +109,9 @@ void add_elsewhere(report& r, std::string const& name, std::string const& type, 
   r.add(std::move(c));
 }
 
-// RMS norm, rotation, scale and bfloat16 in one pass over memory, and in a pass each; `loop` is by how much the one is faster.
-void add_fused(report& r, place const& where) {
+// RMS norm, rotation, scale and conversion to bfloat16, in one pass over memory and in one pass
+// each; `loop` is the speedup.
+void add_fused(report& r, cache_level const& where) {
   auto const x = std::make_shared<source_and_target<float, bfloat16>>(where);
   auto const weight = std::make_shared<std::vector<float>>(head_dim, 1.01f);
   constexpr float eps = 1e-6f, scale = 0.0884f;
@@ -137,7 +138,8 @@ void add_fused(report& r, place const& where) {
   r.add(std::move(fused));
 }
 
-// A step of decoding, 40 heads: its row is read from a table of every position, made by the factored table, or computed.
+// One decoding step, 40 heads: its row is read from a table of all positions, made from the
+// factored table, or computed.
 void add_decode_steps(report& r) {
   struct step {
     queries<float> q{posenc::geometric(head_dim, 1e4), L1};
@@ -173,7 +175,7 @@ void add_decode_steps(report& r) {
 
 #if defined(POSENC_BENCH_GGML)
 template <class Layout>
-void add_ggml(report& r, place const& where) {
+void add_ggml(report& r, cache_level const& where) {
   auto const q = std::make_shared<queries<float>>(posenc::geometric(head_dim, 1e4), where);
   auto const theirs = std::make_shared<ggml_rope>(where.tokens, where.heads, head_dim, std::same_as<Layout, halves>, q->positions());
   auto c = case_of("ggml", "float", std::same_as<Layout, halves> ? "halves" : "interleaved", *q);

@@ -1,4 +1,5 @@
-// What rotation is compared with: the limit, and what users would write. Heads are dense, [tokens][heads][head_dim].
+// What rotation is compared with: the limit, and the code that users would write. Heads are
+// contiguous, [tokens][heads][head_dim].
 #pragma once
 
 #include <Eigen/Core>
@@ -17,14 +18,15 @@
 
 namespace bench {
 
-// Scaling: reads and writes every number once. By -1, which leaves numbers what they are; the compiler must not know.
+// Scaling: reads and writes every number once. By -1, which keeps magnitudes; the compiler must not
+// know it.
 
 template <class T>
 [[gnu::noinline]] void scale_by_loop(T* x, std::size_t count, T factor) {
   for (std::size_t i = 0; i < count; ++i) x[i] *= factor;
 }
 
-/// By posenc's registers, several at a time; a register, or two of them, by `load` and `store`.
+/// With posenc's registers, several at a time; `load` and `store` handle one or two.
 template <class T, std::size_t At_once>
 void scale_by_registers(T* x, std::size_t count, posenc::arithmetic_t<T> factor, auto const& load, auto const& store) {
   using lanes = posenc::detail::lanes<T>;
@@ -53,7 +55,7 @@ template <class T>
       [](T* to, auto const& n) { lanes::store_pairs(to, n[0], n[1]); });
 }
 
-// The loop of a user who has a table.
+// The loop of a user with a table.
 
 inline float user_load(float x) { return x; }
 inline double user_load(double x) { return x; }
@@ -93,7 +95,7 @@ template <class Layout, class T, class Real>
   }
 }
 
-// Eigen: products of arrays, or of complex numbers where a pair is one.
+// Eigen: products of arrays; of complex numbers if pairs are interleaved.
 
 template <class T>
 [[gnu::noinline]] void eigen_halves(T* heads, posenc::heads_shape const& shape, T const* cos_sin) {
@@ -122,7 +124,7 @@ template <class T>
   }
 }
 
-// The loop of llama2.c: no table.
+// The loop of llama2.c, without a table.
 [[gnu::noinline]] inline void on_the_fly(float* heads, posenc::heads_shape const& shape, std::int64_t const* positions) {
   for (std::size_t t = 0; t < shape.tokens; ++t) {
     for (std::size_t h = 0; h < shape.heads; ++h) {

@@ -1,4 +1,5 @@
-// Cosine and sine of position * inv_freq, the product not rounded, in long double: what errors are measured against.
+// Cosine and sine of position * inv_freq in long double, with an unrounded product: the reference
+// for errors.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// ggml's rotation, where ggml is installed: its own trigonometry included, on one thread, on its CPU backend.
+// ggml's rotation, if ggml is installed: with its own trigonometry, on one thread, on its CPU
+// backend.
 #pragma once
 
 #include <ggml-alloc.h>
@@ -14,7 +15,8 @@
 
 namespace bench {
 
-/// Rotates [tokens][heads][head_dim] numbers of its own in place, 1e4 to the power of -2i / head_dim.
+/// Rotates [tokens][heads][head_dim] numbers of its own in place, with frequencies 1e4^(-2i /
+/// head_dim).
 class ggml_rope {
  public:
   ggml_rope(std::size_t tokens, std::size_t heads, std::size_t head_dim, bool halves, std::vector<std::int64_t> const& positions) {

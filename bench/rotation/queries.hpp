@@ -1,4 +1,4 @@
-// Head vectors to rotate, and all that a way to rotate them may need: made when the first case asks for it.
+// Head vectors to rotate, and what the compared ways to rotate them need: made on first use.
 #pragma once
 
 #include <algorithm>
@@ -18,23 +18,23 @@
 
 namespace bench {
 
-struct place {
+struct cache_level {
   char const* name;
   std::size_t tokens, heads;
 };
-inline constexpr place L1{"L1", 1, 40}, L2{"L2", 16, 32}, L3{"L3", 512, 32}, DRAM{"DRAM", 4096, 32};
+inline constexpr cache_level L1{"L1", 1, 40}, L2{"L2", 16, 32}, L3{"L3", 512, 32}, DRAM{"DRAM", 4096, 32};
 
 template <class T>
 class queries {
  public:
   using real = posenc::arithmetic_t<T>;
 
-  queries(posenc::frequencies f, place const& where, std::size_t misaligned_by_bytes = 0)
+  queries(posenc::frequencies f, cache_level const& where, std::size_t misaligned_by_bytes = 0)
       : where_(where), frequencies_(std::move(f)), offset_(misaligned_by_bytes / sizeof(T)) {
     for (std::size_t t = 0; t < where.tokens; ++t) positions_.push_back(static_cast<std::int64_t>(100'003 + t));
   }
 
-  place const& where() const { return where_; }
+  cache_level const& where() const { return where_; }
   posenc::heads_shape shape() const { return {where_.tokens, where_.heads, frequencies_.rotary_dim()}; }
   std::size_t head_dim() const { return frequencies_.rotary_dim(); }
   std::size_t vectors() const { return where_.tokens * where_.heads; }
@@ -59,12 +59,14 @@ class queries {
     return turns_.data();
   }
 
-  /// What is rotated again and again gathers rounding errors. A few passes over the big ones are too few to matter.
+  /// Restores the numbers, since repeated rotation accumulates rounding errors. The big ones have
+  /// too few passes for that.
   void refill() const {
     if (where_.tokens < DRAM.tokens) fill(data(), count());
   }
 
-  /// The largest error of `rotate`, which turns these numbers once, over some 64 tokens. The numbers are within [-1, 1].
+  /// The largest error of `rotate`, which rotates these numbers once, over about 64 tokens. The
+  /// numbers are within [-1, 1].
   template <class Layout>
   double max_error(auto&& rotate) {
     fill(data(), count());
@@ -86,7 +88,7 @@ class queries {
           long double const a = posenc::load(old[x]), b = posenc::load(old[y]);
           auto const difference = [&](std::size_t at, long double exact) {
             auto const d = std::abs(static_cast<double>(posenc::load(head[at]) - exact));
-            error = d <= error ? error : d;  // a NaN stays
+            error = d < error || std::isnan(error) ? error : d;  // NaN stays
           };
           difference(x, a * turns[i].cos - b * turns[i].sin);
           difference(y, a * turns[i].sin + b * turns[i].cos);
@@ -97,7 +99,7 @@ class queries {
   }
 
  private:
-  place where_;
+  cache_level where_;
   posenc::frequencies frequencies_;
   std::size_t offset_;
   std::vector<std::int64_t> positions_;

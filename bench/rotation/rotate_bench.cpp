@@ -1,12 +1,13 @@
-// Rotation against its limit, scaling the same bytes, and against what users write.
+// Rotation compared with its limit, scaling the same bytes, and with the code that users would
+// write.
 //
-// Tried, and no better (Zen 5, part of the limit or time where said):
-//   cosines and sines read once for two heads at head_dim 256      .55 in L2, as one head at a time
-//   software prefetch within the caches                            a third slower in L1 and L2; beyond 1 MiB it is what helps
-//   one head a block of 16 registers, in L3                        .5
-//   a struct of strides passed by value                            30 ns a call: g++ stores its parts and loads it whole
-//   std::optional in rotary_block                                  9 ns a call
-//   bfloat16 rounded in integers                                   twice the time of the CPU's own rounding
+// Tried without gain (Zen 5; the number is the part of the limit, unless it says otherwise):
+//     cosines and sines loaded once for two heads    .55 in L2 at head_dim 256, as for one head
+//     software prefetch within the caches    a third slower in L1 and L2; helps beyond 1 MiB
+//     one head per block with 16 registers   .5 in L3
+//     a struct of strides passed by value    30 ns per call: stored in parts, loaded as a whole
+//     std::optional in rotary_block          9 ns per call
+//     bfloat16 rounded in integers           twice the time of the CPU's instruction
 #include <concepts>
 #include <cstddef>
 #include <memory>
@@ -42,7 +43,7 @@ template <class T>
 using shared_queries = std::shared_ptr<queries<T>>;
 
 template <class T>
-shared_queries<T> make_queries(posenc::frequencies const& f, place const& where, std::size_t misaligned_by_bytes = 0) {
+shared_queries<T> make_queries(posenc::frequencies const& f, cache_level const& where, std::size_t misaligned_by_bytes = 0) {
   return std::make_shared<queries<T>>(f, where, misaligned_by_bytes);
 }
 
@@ -59,7 +60,7 @@ report_case case_of(shared_queries<T> const& q, std::string name) {
           .prepare = [q] { q->refill(); }};
 }
 
-/// rotate: once.
+/// rotate: rotates once.
 template <class Layout, class T>
 report_case rotation_case(shared_queries<T> const& q, std::string name, auto const& rotate) {
   auto c = case_of(q, std::move(name));
@@ -123,7 +124,7 @@ void add_on_the_fly(report& r, shared_queries<float> const& q, baselines const& 
   r.add(std::move(c));
 }
 
-// The bytes that p-RoPE moves are those of a head with a quarter of the dims.
+// p-RoPE moves the bytes of a head with a quarter of the dims.
 template <class Layout>
 void add_p_rope(report& r, baselines const& full, measured_case const* rotate, measured_case const* limit_of_a_quarter) {
   auto const q = make_queries<float>(posenc::truncated(posenc::geometric(512, 1e6), 0.25), L1);
@@ -141,12 +142,12 @@ void add_misaligned(report& r, measured_case const* aligned, measured_case const
 }
 
 template <class T>
-void add_type(report& r, std::vector<std::size_t> const& head_dims, std::vector<place> const& places_of_128,
-              std::vector<place> const& places_of_others) {
+void add_type(report& r, std::vector<std::size_t> const& head_dims, std::vector<cache_level> const& levels_of_128,
+              std::vector<cache_level> const& levels_of_others) {
   using posenc::halves, posenc::interleaved;
   measured_case const* limit_of_128 = nullptr;
   for (auto const head_dim : head_dims) {
-    for (auto const& where : head_dim == 128 ? places_of_128 : places_of_others) {
+    for (auto const& where : head_dim == 128 ? levels_of_128 : levels_of_others) {
       auto const q = make_queries<T>(posenc::geometric(head_dim, 1e4), where);
       auto const* const limit = add_limit(r, q);
       auto const b_halves = add_baselines<halves>(r, q, limit), b_interleaved = add_baselines<interleaved>(r, q, limit);
@@ -174,7 +175,7 @@ void add_type(report& r, std::vector<std::size_t> const& head_dims, std::vector<
 }  // namespace
 
 void add_rotation(report& r) {
-  std::vector<place> const all{L1, L2, L3, DRAM}, ends{L1, DRAM};
+  std::vector<cache_level> const all{L1, L2, L3, DRAM}, ends{L1, DRAM};
   add_type<float>(r, {64, 128, 256, 512}, all, all);
   add_type<double>(r, {64, 128, 256}, all, all);
   add_type<posenc::half>(r, {64, 128, 256}, all, ends);

@@ -1,4 +1,5 @@
-// Making rows: 64 cosines and sines a position, at 256 positions far apart, against what users call.
+// Making rows: 64 cosines and sines per position, at 256 scattered positions, compared with what
+// users call.
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -30,7 +31,7 @@ std::vector<std::int64_t> const& positions() {
   return result;
 }
 
-/// [tokens][2][pairs], as posenc's rows are.
+/// [tokens][2][pairs], like posenc's rows.
 template <class Real>
 std::vector<Real>& table() {
   static std::vector<Real> numbers(tokens * head_dim);
@@ -50,7 +51,7 @@ double max_error(Real const* rows) {
   return error;
 }
 
-// Angles, cosines and sines in Angle: what PyTorch code does in float, and careful code in double.
+// Angles, cosines and sines in Angle: float as in PyTorch code, or double as in careful code.
 template <class Real, class Angle>
 [[gnu::noinline]] void library_calls() {
   auto* row = table<Real>().data();

@@ -1,4 +1,5 @@
-# 32-bit ARM. With NEON (-mfpu=neon) it has registers of float and not of double. Debian: g++-arm-linux-gnueabihf, qemu-user-static.
+# 32-bit ARM. NEON (-mfpu=neon) has registers of floats, not of doubles. Debian:
+# g++-arm-linux-gnueabihf, qemu-user-static.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR armv7)
 set(CMAKE_CXX_COMPILER arm-linux-gnueabihf-g++)

@@ -1,7 +1,9 @@
-# What cross compiling has in common. Programs are static, so that an emulator needs no libraries of the platform.
+# Common settings for cross compiling. Programs are static, so that an emulator needs no libraries
+# of the platform.
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 
-# xsimd is headers alone, those of the host. They lie in /usr/include, where no cross compiler may look: a link to their folder does.
+# xsimd has headers only, so the host's will do. They are in /usr/include, where no cross compiler
+# may look: a link to their folder solves that.
 if(NOT CMAKE_IN_TRY_COMPILE AND NOT DEFINED CACHE{POSENC_XSIMD_INCLUDE_DIR})
   set(POSENC_XSIMD_INCLUDE_DIR "${CMAKE_BINARY_DIR}/host" CACHE PATH "Where xsimd is")
   file(MAKE_DIRECTORY "${POSENC_XSIMD_INCLUDE_DIR}")

@@ -1,4 +1,5 @@
-# 32-bit x86, run as it is. By itself x87, whose registers hold more than a double. Debian: g++-i686-linux-gnu.
+# 32-bit x86, run natively. By default x87, whose registers are wider than a double. Debian:
+# g++-i686-linux-gnu.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR i686)
 set(CMAKE_CXX_COMPILER i686-linux-gnu-g++)

@@ -1,4 +1,5 @@
-# 64-bit PowerPC, little endian. With xsimd 14 in registers. Debian: g++-powerpc64le-linux-gnu, qemu-user-static.
+# 64-bit PowerPC, little endian. Registers are used with xsimd 14. Debian:
+# g++-powerpc64le-linux-gnu, qemu-user-static.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ppc64le)
 set(CMAKE_CXX_COMPILER powerpc64le-linux-gnu-g++)

@@ -1,4 +1,5 @@
-# 64-bit RISC-V, which xsimd knows only with vectors of fixed width. Debian: g++-riscv64-linux-gnu, qemu-user-static.
+# 64-bit RISC-V; xsimd supports only vectors of fixed width. Debian: g++-riscv64-linux-gnu,
+# qemu-user-static.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR riscv64)
 set(CMAKE_CXX_COMPILER riscv64-linux-gnu-g++)

@@ -1,4 +1,5 @@
-# IBM Z: big endian. With xsimd 14.2 or newer and -march=z14 -mzvector in registers. Debian: g++-s390x-linux-gnu, qemu-user-static.
+# IBM Z: big endian. Registers are used with xsimd 14.2 or newer and -march=z14 -mzvector. Debian:
+# g++-s390x-linux-gnu, qemu-user-static.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR s390x)
 set(CMAKE_CXX_COMPILER s390x-linux-gnu-g++)

@@ -1,5 +1,6 @@
-# WebAssembly with WASI, which has no exceptions (-fno-exceptions), run by node. Debian: clang-16, lld-16, wasi-libc, nodejs,
-# libc++-16-dev-wasm32, libc++abi-16-dev-wasm32, libclang-rt-16-dev-wasm32.
+# WebAssembly with WASI, without exceptions (-fno-exceptions), run by node. Debian: clang-16,
+# lld-16, wasi-libc, nodejs, libc++-16-dev-wasm32, libc++abi-16-dev-wasm32,
+# libclang-rt-16-dev-wasm32.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 set(CMAKE_CXX_COMPILER clang++-16)

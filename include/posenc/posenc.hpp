@@ -6,7 +6,7 @@
 // core: the vocabulary
 #include "posenc/core/sites.hpp"           // the four sites, where encodings act. Read this first
 #include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
-#include "posenc/core/adjust_scores.hpp"   // site 3 on a row: a bias, or a rule that looks at scores
+#include "posenc/core/adjust_scores.hpp"   // site 3 on a row of scores
 #include "posenc/core/gradient_sites.hpp"  // the sites in reverse, for training
 #include "posenc/core/encoding_check.hpp"  // one-sentence errors for wrong signatures
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]

@@ -29,7 +29,8 @@ namespace {
 
 using namespace posenc;
 
-/// sqrt(head_dim) a(r), as the mean of the logits has it: by the numbers that were rotated, their products, and the frequencies.
+/// The error of sqrt(head_dim) a(r), the mean of the logits: that of the rotated numbers, of their
+/// products, and of the frequencies.
 double tolerance_of_logit(std::size_t head_dim, double distance) {
   auto const dim = static_cast<double>(head_dim);
   auto const number = tolerance::of_rotated<double>(1, 1, std::sqrt(2.0));
@@ -103,10 +104,12 @@ TEST(distance_profile, does_not_depend_on_the_range_it_is_part_of) {
   }
 }
 
-/// Of all that is known of a profile of so many samples: [Barbero 2024, Proposition 3.2] for rho 0, all ones' curve for rho 1.
+/// Checks all that is known of a profile of `samples` samples: [Barbero 2024, Proposition 3.2] for
+/// rho 0, the curve of all ones for rho 1.
 ///
-/// A logit is a quadratic form of Gaussians, independent from pair to pair, so that its excess kurtosis is at most 12 for one pair,
-/// and 12 sum V_i^2 / (sum V_i)^2 for all, V_i being the variance of pair i. That bounds what a sample variance may be off by.
+/// A logit is a quadratic form of Gaussians, independent from pair to pair. Its excess kurtosis is
+/// at most 12 for one pair, and 12 sum V_i^2 / (sum V_i)^2 for all, V_i being the variance of pair
+/// i. This bounds the error of a sample variance.
 void expect_closed_form(double rho) {
   constexpr std::size_t head_dim = 16, samples = 20'000, range = 8;
   constexpr double base = 10, sigmas = 5;

@@ -21,7 +21,7 @@ namespace {
 
 using namespace posenc;
 
-// An angle is off by what its frequency is.
+// The error of an angle is that of its frequency.
 double error_at(std::int64_t distance, double base) {
   return 1e-15 + std::abs(static_cast<double>(distance)) * tolerance::unit_roundoff<double>() * (8 + 2 * std::log(base));
 }
@@ -43,7 +43,8 @@ TEST(rope_decay, roformer_bound_has_the_known_values) {
 TEST(rope_decay, roformer_bound_is_a_bound_and_loose) {
   auto const f = geometric(128, 1e4);
   for (std::int64_t r = 0; r < 500; ++r) {
-    // For constant vectors h_i = 2 but for the last difference, so that the score is at most 2 |S_h|.
+    // For constant vectors, h_i = 2 except for the last difference, so the score is at most 2
+    // |S_h|.
     EXPECT_LE(std::abs(mean_cosine(f, r)) * 64, 64 * roformer_bound(f, r) + 1e-9);
   }
   EXPECT_NEAR(roformer_bound(f, 100) / mean_cosine(f, 100), 21.43, 0.005);

@@ -19,7 +19,8 @@ running_moments of(std::vector<double> const& numbers) {
   return result;
 }
 
-/// Welford's recurrence loses n roundings of the numbers in the mean, and of the mean against the spread in the spread. [Chan 1983]
+/// The error of Welford's recurrence: n roundings of the numbers in the mean, and of the mean,
+/// relative to the spread, in the spread. [Chan 1983]
 struct tolerances {
   double mean, spread;
 };

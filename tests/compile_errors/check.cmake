@@ -1,6 +1,7 @@
-# Wrong encodings do not compile, and the compiler's first error is the sentence that a case begins with; what begins with "compiles" does.
-# As C++20, or as NN where the name of a case begins with cxxNN_.
-# Run with cmake -P and: CASES, a directory of sources; COMPILER, its FLAGS, and the directories that it INCLUDES but for those that it knows, which are IMPLICIT.
+# Wrong encodings do not compile, and the compiler's first error is the first line of the case; a
+# case that begins with "compiles" compiles. As C++20, or as C++NN if the name of the case begins
+# with cxxNN_. Run with cmake -P and: CASES, a directory of sources; COMPILER; its FLAGS; INCLUDES,
+# its include directories, except IMPLICIT, which it knows.
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 list(REMOVE_ITEM INCLUDES ${IMPLICIT})
 foreach(directory IN LISTS INCLUDES)

@@ -1,5 +1,5 @@
-# Builds and runs the consumer both ways, and by pkg-config. Run with cmake -P and:
-# SOURCE, the checkout; BUILD, a configured build of it; COMPILER.
+# Builds and runs the consumer both ways, and by pkg-config. Run with cmake -P and: SOURCE, the
+# checkout; BUILD, a configured build of it; COMPILER.
 set(room "${BUILD}/consumer")
 file(REMOVE_RECURSE "${room}")
 function(run)
@@ -15,7 +15,7 @@ foreach(way PACKAGE SUBDIRECTORY)
   run("${room}/${way}/reader")
 endforeach()
 
-# The package moves with its folder; pkg-config finds it there.
+# The installed folder can be moved; pkg-config finds the package there.
 file(RENAME "${room}/prefix" "${room}/moved")
 set(ENV{PKG_CONFIG_PATH} "${room}/moved/share/pkgconfig")
 execute_process(COMMAND pkg-config --cflags posenc OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)

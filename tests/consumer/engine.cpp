@@ -1,4 +1,4 @@
-// Rotates queries and keys in buffers of its own; exits with 0 if the scores depend on distance alone.
+// Rotates queries and keys in its own buffers; exits with 0 if scores depend on distance alone.
 #include <posenc/posenc.hpp>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// A second translation unit, so that a function that is not inline would be defined twice.
+// A second translation unit: a function that is not inline would be defined twice.
 #include <posenc/posenc.hpp>
 
 #include <array>

@@ -9,7 +9,7 @@
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
 
-# Of the headers of sites, those whose public class is no encoding, or one that is nothing without another.
+# Headers of sites whose public class is no encoding, or takes another encoding.
 set(claim_nothing posenc/query_key/distance_remapping.hpp posenc/query_key/prepared_rotation.hpp posenc/score/bias_table.hpp)
 
 # The first lines of all entities of a header outside namespace detail.
@@ -64,7 +64,8 @@ foreach(header IN LISTS headers)
     string(APPEND wrong "\n  posenc.hpp does not describe ${header}")
   endif()
 
-  # static_assert(acts_on_scores<alibi> && ...), static_assert(acts_on_softmax<decltype(yarn_temperature(1.0))>)
+  # static_assert(acts_on_scores<alibi> && ...)
+  # static_assert(acts_on_softmax<decltype(yarn_temperature(1.0))>)
   file(STRINGS "${SOURCE}/include/${header}" claims REGEX "^static_assert\\(.*(acts_on_|adds_sink)")
   if(NOT claims AND header MATCHES "^posenc/(embedding|query_key|score|softmax)/" AND NOT header IN_LIST claim_nothing)
     public_entities("${SOURCE}/include/${header}" entities)

@@ -10,7 +10,7 @@ namespace {
 
 using posenc::bfloat16;
 
-/// What positions kept in bfloat16 come to: 4095 is 4096, an angle further.
+/// Positions stored in bfloat16: 4095 becomes 4096, a different angle.
 TEST(bfloat16, does_not_tell_positions_apart_beyond_256) {
   EXPECT_EQ(static_cast<float>(posenc::bfloat16(257.0f)), 256.0f);
   EXPECT_EQ(static_cast<float>(posenc::bfloat16(255.0f)), 255.0f);

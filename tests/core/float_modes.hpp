@@ -1,6 +1,7 @@
 #pragma once
 
-/// How the CPU treats subnormal floats. A program linked with -ffast-math starts with them flushed to zero.
+/// How the CPU treats subnormal floats. A program linked with -ffast-math starts with
+/// flush-to-zero.
 
 #include <cfenv>
 
@@ -8,7 +9,7 @@
 #include <xmmintrin.h>
 #endif
 
-/// While it lives, arithmetic is as IEEE 754 has it, for the oracle.
+/// While it lives, arithmetic follows IEEE 754, for the oracle.
 class ieee_arithmetic {
  public:
   ieee_arithmetic() {
@@ -23,7 +24,7 @@ class ieee_arithmetic {
   std::fenv_t before_;
 };
 
-/// While it lives, subnormal floats are zero, as operands and as results; where the CPU cannot, nothing changes.
+/// While it lives, subnormal floats are zero, as operands and as results, if the CPU supports it.
 class flushed_subnormals {
  public:
   flushed_subnormals() {

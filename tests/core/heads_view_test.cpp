@@ -24,11 +24,11 @@ constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max(), far_back = std:
 constexpr auto many = std::numeric_limits<std::size_t>::max();
 constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;  // its square is one more than many
 
-// Strides of either sign fit round its middle.
+// Strides of either sign fit if data points to the middle.
 std::array<float, 4096> memory;
 float* const middle = memory.data() + memory.size() / 2;
 
-// Whether any element of the heads belongs to two of them: told from a map of the memory.
+// Whether two heads share an element, by marking every element of every head.
 bool overlap(heads_shape shape, heads_strides strides) {
   static std::array<std::uint32_t, memory.size()> owner;
   static std::uint32_t view = 0;
@@ -128,7 +128,8 @@ TEST(heads_view, converts_to_read_only_and_not_back) {
   EXPECT_EQ(x.shape(), (heads_shape{5, 3, 8}));
 }
 
-// Each head of `slice` is the head of `x` that lies first_token tokens, first_head heads and first_dim dims further.
+// Each head of `slice` is the head of `x` that is first_token tokens, first_head heads and
+// first_dim dims further on.
 void expect_part(heads_view<float> slice, heads_view<float> x, std::size_t first_token, std::size_t first_head, std::size_t first_dim) {
   for (std::size_t t = 0; t < slice.tokens(); ++t)
     for (std::size_t h = 0; h < slice.heads(); ++h) {
@@ -244,7 +245,7 @@ TEST(heads_view, fits_into_memory_up_to_the_last_byte_that_a_pointer_difference_
   expect_limit<posenc::half>();
 }
 
-// Whether a number of one is at the address of a number of the other: told byte by byte.
+// Whether two views share memory, byte by byte.
 template <class S, class T>
 bool shares(heads_view<S> const& a, heads_view<T> const& b) {
   for (std::size_t s = 0; s < a.tokens() * a.heads(); ++s)
@@ -257,7 +258,7 @@ bool shares(heads_view<S> const& a, heads_view<T> const& b) {
   return false;
 }
 
-// Two views that may have strides in common: what may_overlap sees of them.
+// Two views, with or without common strides: what may_overlap says.
 template <class S, class T>
 void expect_never_denies_an_overlap(std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -296,7 +297,8 @@ TEST(heads_view, never_denies_that_it_shares_numbers_with_another) {
   expect_never_denies_an_overlap<posenc::half, posenc::half>(3);
 }
 
-// As engines lay them out: [tokens][q heads, k heads, v heads], [tokens][heads][q, k, v], and tokens that are interleaved.
+// Layouts of engines: [tokens][q heads, k heads, v heads], [tokens][heads][q, k, v], and
+// interleaved tokens.
 TEST(heads_view, sees_apart_what_lies_side_by_side) {
   auto const apart = [](heads_view<float> const& a, heads_view<float> const& b) {
     return !posenc::detail::may_overlap(a, b) && !posenc::detail::may_overlap(b, a);

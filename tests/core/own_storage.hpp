@@ -1,6 +1,6 @@
 #pragma once
 
-/// An engine's own 16-bit type, which posenc knows nothing of but for one line.
+/// An engine's own 16-bit type, which one line makes known to posenc.
 
 #include <cstdint>
 

@@ -36,14 +36,14 @@ constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max();
 constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;  // its square is one more than a size holds
 constexpr pages_shape five_pages{5, 4, 3, 8};
 
-// Pages of [tokens][heads][head_dim] and of [heads][tokens][head_dim], close together or with something between them; and backwards
-// within a page, which is where numbers of a page come before its first head.
+// Pages of [tokens][heads][head_dim] and of [heads][tokens][head_dim], contiguous or with gaps; and
+// backwards within a page, where elements of a page are before its first head.
 constexpr pages_strides ways[] = {{96, 24, 8},   {96, 8, 32},  {200, 24, 8}, {97, 8, 32},
                                   {150, 36, 12}, {120, 9, 37}, {96, -24, 8}, {96, 24, -8}};
 
 constexpr std::size_t before = 100;  // numbers before the first head
 
-// Where the head lies, counted from the first.
+// The offset of the head from the first one.
 std::ptrdiff_t offset(pages_strides s, std::int64_t slot, std::size_t head) {
   auto const at = static_cast<std::ptrdiff_t>(slot);
   return at / 4 * s.page + at % 4 * s.token + static_cast<std::ptrdiff_t>(head) * s.head;
@@ -184,14 +184,14 @@ TEST(paged_heads, of_nothing_needs_no_data) {
   rotate<halves>(no_heads, rows);
 }
 
-// Pages in memory, with something round them.
+// Pages in memory, with other numbers around them.
 template <class T>
 struct cache {
   std::vector<T> memory = numbers::random<T>(1200, 7);
   paged_heads<T> at(pages_strides strides, slots const& which) { return {memory.data() + before, five_pages, strides, which}; }
 };
 
-// Where the heads lie is all the same to the kernel: two of its cases.
+// The kernel gives the same bits wherever the heads are: two of its cases.
 void in_types_and_layouts(auto&& test) {
   test.template operator()<float, halves>();
   test.template operator()<posenc::bfloat16, interleaved>();
@@ -239,7 +239,7 @@ TEST(paged_heads, give_what_rotate_gathers_and_passes_over) {
   });
 }
 
-// The shift of cached keys: by one angle each; a slot named twice is turned twice.
+// Shifts of cached keys, one angle each; a slot that occurs twice is rotated twice.
 TEST(paged_heads, turn_in_place_slot_by_slot) {
   in_types_and_layouts([]<class T, class Layout>() {
     slots const which{4, -1, 11, 4, 0};
@@ -277,7 +277,7 @@ TEST(paged_heads, take_queries_in_place_and_keys_to_the_cache_in_one_call) {
   EXPECT_TRUE(numbers::same_bits(c.memory, c_alone.memory));
 }
 
-// As engines pad a batch: whatever else is asked for, there is nothing to do.
+// Padding tokens, as in the batches of engines: nothing to do, whatever else is asked for.
 TEST(paged_heads, of_padding_alone_are_left_as_they_are) {
   cache<float> c, other;
   auto const kept = c.memory;

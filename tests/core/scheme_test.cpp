@@ -131,7 +131,8 @@ TEST(scheme, adjusts_scores_of_any_type) {
   EXPECT_EQ(score, 1.1);
 }
 
-// Gradients that write down who pulled them back; those of scores are multiplied by the score before, as a square's are.
+// Gradients that write down who pulled them back; those of scores are multiplied by the score
+// before, as a square's are.
 struct pulling {
   diary* to;
   std::string name;

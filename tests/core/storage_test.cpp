@@ -17,7 +17,7 @@ using posenc::half;
 using posenc::storable;
 using posenc::storage_format_t;
 
-// Of types that cannot store a head vector's numbers.
+// Types that cannot store the elements of head vectors.
 struct unknown_two_bytes {
   std::uint16_t bits;
 };
@@ -70,7 +70,7 @@ TEST(storage, arithmetic_is_in_double_for_double_alone) {
   static_assert(std::same_as<arithmetic_t<Eigen::bfloat16>, float> && std::same_as<arithmetic_t<engine::brain_float>, float>);
 }
 
-// All 65,536 codes of T, loaded and stored again, as Format does it.
+// All 65,536 codes of T, loaded and stored as Format would.
 template <class T, class Format>
 void expect_stored_as() {
   for (std::uint32_t i = 0; i < 65536; ++i) {

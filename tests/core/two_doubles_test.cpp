@@ -15,7 +15,7 @@ fixed_point exact(two_doubles const& x) { return fixed_point(x.high) + fixed_poi
 
 std::mt19937_64 bits(3);
 
-/// Of magnitude 2^-20 to 2^20, of either sign unless said otherwise.
+/// Magnitudes 2^-20 to 2^20, of either sign unless said otherwise.
 two_doubles random_number(bool positive = false) {
   auto const spread = [] { return static_cast<double>(bits() >> 11) * 0x1p-53; };
   auto const high = std::ldexp(1 + spread(), static_cast<int>(bits() % 40) - 20);
@@ -23,7 +23,7 @@ two_doubles random_number(bool positive = false) {
   return positive || bits() % 2 == 0 ? x : -x;
 }
 
-/// Relative to the result, or to `scale` where that is larger.
+/// The error relative to the result, or to `scale` if that is larger.
 void expect_near(two_doubles const& actual, fixed_point const& expected, double bound, double scale = 0) {
   EXPECT_LE(std::abs((exact(actual) - expected).number()), bound * std::max(std::abs(expected.number()), scale));
   EXPECT_EQ(actual.high, actual.high + actual.low) << "the nearest double";
@@ -58,7 +58,7 @@ TEST(two_doubles, have_a_hundred_places_of_exponentials_logarithms_and_powers) {
   expect_near(posenc::detail::two_pi(), oracle::pi_in_fixed_point() + oracle::pi_in_fixed_point(), 0x1p-104);
 }
 
-/// 2^n is beyond the range of fixed-point numbers: the logarithm of 2^n x is taken apart.
+/// 2^n is beyond the range of fixed-point numbers, so the logarithm of 2^n x is checked as a sum.
 TEST(two_doubles, have_a_hundred_places_of_logarithms_wherever_doubles_end) {
   auto const ln2 = oracle::log(fixed_point(2.0));
   auto const times = [](fixed_point const& x, int n) {

@@ -1,4 +1,4 @@
-/// Every default of site 1 against its value written out.
+/// Every default of site 1, compared with its value.
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,8 @@ TEST(embedding_defaults, are_what_is_documented) {
   EXPECT_EQ(axis.step, 1);
 }
 
-/// In numbers, for both sides of a comparison above are made by the same code: the second sine or cosine of each.
+/// In numbers, since the same code makes both sides of a comparison above: the second sine or
+/// cosine of each.
 TEST(embedding_defaults, have_a_base_of_ten_thousand) {
   EXPECT_NEAR(written(mae_sin_cos(1, 9, 8), 1)[1], std::sin(0.01), 1e-15);
   EXPECT_NEAR(written(vit_sin_cos(1, 9, 8), 1)[1], std::sin(1e-4), 1e-15);

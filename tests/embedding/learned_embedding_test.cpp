@@ -96,8 +96,8 @@ TEST(learned_embedding, a_table_must_be_whole_vectors_of_finite_numbers) {
     return message_of([&] { learned_embedding<double>(table, dim); });
   };
   EXPECT_EQ(message({1, 2}, 0), "posenc: learned_embedding: dim must be positive, got 0");
-  EXPECT_EQ(message({}, 2), "posenc: learned_embedding: the table must be vectors of 2 numbers, got 0 numbers");
-  EXPECT_EQ(message({1, 2, 3}, 2), "posenc: learned_embedding: the table must be vectors of 2 numbers, got 3 numbers");
+  EXPECT_EQ(message({}, 2), "posenc: learned_embedding: the table must be one or more vectors of 2 numbers, got 0 numbers");
+  EXPECT_EQ(message({1, 2, 3}, 2), "posenc: learned_embedding: the table must be one or more vectors of 2 numbers, got 3 numbers");
   EXPECT_EQ(message({1, 2, 3, not_a_number()}, 2), "posenc: learned_embedding: the table must be finite, got NaN in vector 1");
   EXPECT_EQ(message({minus_infinity(), 2, 3, 4}, 2), "posenc: learned_embedding: the table must be finite, got -infinity in vector 0");
 }

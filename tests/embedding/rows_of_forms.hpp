@@ -1,6 +1,6 @@
 #pragma once
 
-/// A row that the library wrote, against one of the oracle.
+/// A vector written by the library, compared with the oracle.
 
 #include <gtest/gtest.h>
 
@@ -23,8 +23,9 @@ std::vector<T> written(Encoding const& encoding, Position position) {
   return row;
 }
 
-/// Angles may be off by the rounding of a frequency, which is a power of a base up to 1e6 with an exponent within [-1, 0], times a scale
-/// (8 + ln 1e6 + 2 half ULP, as tolerance::of_power has it), by that of a coordinate (6), and by what a fraction of a position costs (4).
+/// The error of an angle: the rounding of its frequency, a power of a base up to 1e6 with an
+/// exponent in [-1, 0] times a scale (8 + ln 1e6 + 2 half ULP, see tolerance::of_power); that of a
+/// coordinate (6); and that of a fractional position (4).
 template <class T, class Encoding, class Position>
 void expect_row(Encoding const& encoding, Position position, oracle::sinusoidal_forms_row const& expected, double scale = 1) {
   auto const row = numbers::exact(written<T>(encoding, position));

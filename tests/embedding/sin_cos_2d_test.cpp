@@ -18,7 +18,7 @@ using namespace posenc;
 using rows_of_forms::expect_row;
 using rows_of_forms::written;
 
-/// Calls test(row, column, position) for every patch of an image, in the order of a picture.
+/// Calls test(row, column, position) for every patch of an image, row by row.
 template <class Test>
 void for_every_patch(std::size_t height, std::size_t width, Test const& test) {
   std::int64_t position = 0;

@@ -22,7 +22,7 @@ using namespace posenc;
 using oracle::sinusoid_divisor;
 using oracle::sinusoid_order;
 
-/// p_t, as T stores it.
+/// p_t, stored as T.
 template <class T, class Layout>
 std::vector<T> written(sinusoidal<Layout> const& encoding, std::int64_t position) {
   std::vector<T> row(encoding.dim());
@@ -30,7 +30,8 @@ std::vector<T> written(sinusoidal<Layout> const& encoding, std::int64_t position
   return row;
 }
 
-/// By how much number i of the row may be off: by the power that its frequency is, by sine or cosine, and by storing it.
+/// The error of number i of the vector: that of its frequency, which is a power; of sine or cosine;
+/// and of storing it.
 template <class T>
 double tolerance_of(double position, double inv_freq, double number) {
   return tolerance::of_angle(position, inv_freq) + tolerance::of_cosine<T>() + tolerance::of_storing<T>(number);
@@ -181,7 +182,7 @@ TEST(sinusoidal, every_head_of_a_strided_view_gets_the_row_and_nothing_between_t
     auto x = before, expected = before;
     std::vector<std::int64_t> const positions{5, -1, 9};
     constexpr auto stride = static_cast<std::ptrdiff_t>(dim + gap);
-    // The last token first, the heads far apart.
+    // The last token first, and gaps between heads.
     heads_view<T> const view(x.data() + stride * (tokens - 1), {tokens, heads, dim}, {-stride, stride * tokens});
     encoding.embed(view, positions);
     for (std::size_t token = 0; token < tokens; ++token) {

@@ -47,7 +47,8 @@ TEST(timestep, of_ggml_has_the_cosines_first_and_no_shift) {
   });
 }
 
-/// sin 1, sin 0.1 ..., as in golden/sinusoidal.hpp: the frequencies of Attention is all you need, of 8 dims.
+/// sin 1, sin 0.1 ..., as in golden/sinusoidal.hpp: the frequencies of "Attention is all you need"
+/// for 8 dims.
 TEST(timestep, of_ggml_has_the_known_row) {
   auto const row = written<double>(ggml_timestep(8), 1.0);
   std::array const expected{0.54030230586813972, 0.99500416527802577,  0.99995000041666528,   0.99999950000004167,
@@ -55,7 +56,7 @@ TEST(timestep, of_ggml_has_the_known_row) {
   for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(row[i], expected[i], tolerance::of_power(1e4) + tolerance::of_cosine<double>()) << i;
 }
 
-/// Ho 2020 took both from fairseq.
+/// DDPM [Ho 2020] took both from fairseq.
 TEST(timestep, by_default_is_the_timing_signal_of_fairseq) {
   for (std::size_t const dim : {4u, 33u, 128u})
     for (std::int64_t const t : {0, 1, 999})

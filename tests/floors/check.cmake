@@ -1,6 +1,6 @@
-# The include floors: a header includes its own floor and those before it, Eigen only from attention on, xsimd only in
-# rotation, nlohmann-json only in model/hugging_face. And all of it lives in the namespace of its target.
-# Run with cmake -P and INCLUDE, the directory that holds posenc/.
+# The include floors: a header includes only its own floor and those before it; Eigen only from
+# attention on, xsimd only in rotation, nlohmann-json only in model/hugging_face. And everything is
+# in the namespace of its target. Run with cmake -P and INCLUDE, the directory that holds posenc/.
 set(floor_core 0)
 set(floor_frequency 1)
 set(floor_rotation 2)

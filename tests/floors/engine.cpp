@@ -1,4 +1,5 @@
-// An engine that rotates parses neither Eigen nor, of the standard library, the heavy parts. No precompiled header may hide it.
+// An engine that rotates parses neither Eigen nor the heavy headers of the standard library. No
+// precompiled header may hide this.
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/rotate.hpp"
 

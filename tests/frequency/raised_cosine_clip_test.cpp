@@ -40,7 +40,7 @@ TEST(raised_cosine_clip, keeps_the_attention_factor) {
 
 TEST(raised_cosine_clip, refuses_more_pairs_than_there_are) {
   EXPECT_EQ(message_of([] { raised_cosine_clip(geometric(8, 1e4), 5); }),
-            "posenc: raised_cosine_clip: at most all 4 pairs can be clipped, got 5");
+            "posenc: raised_cosine_clip: n must be at most the number of pairs, 4, got 5");
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #pragma once
 
 /// The entropy-adaptive temperature of "softmax is not enough" and its consequences.
-/// Source: coefficients and rule from the adaptive temperature code of [Velickovic 2024]: H = -sum p ln(p + 1e-9) of
-/// the plain softmax, beta = max(P(H), 1) where H > 0.5, else 1, result softmax(beta * logits). The values follow from
-/// that rule, evaluated with 70 digits and written with 17.
+/// Source: coefficients and rule from the adaptive temperature code of [Velickovic 2024]: H = -sum
+/// p ln(p + 1e-9) of the plain softmax, beta = max(P(H), 1) where H > 0.5, else 1, result
+/// softmax(beta * logits). The values follow from that rule, evaluated with 70 digits and written
+/// with 17.
 
 #include <array>
 #include <cstddef>
@@ -18,7 +19,8 @@ struct adaptive_point {
   double polynomial;
 };
 
-/// P(H) away from H = 1, the one point where reading the coefficients backwards gives the same value.
+/// P(H) away from H = 1, the one point where reading the coefficients backwards gives the same
+/// value.
 inline constexpr std::array<adaptive_point, 7> adaptive_points{{
     {0.5, 0.1503125},
     {1.5, 1.8455625},
@@ -29,7 +31,8 @@ inline constexpr std::array<adaptive_point, 7> adaptive_points{{
     {6.0, 0.855},
 }};
 
-/// P exceeds 1 only between these entropies, so that beta is continuous and the test H > 0.5 changes nothing.
+/// P exceeds 1 only between these entropies, so that beta is continuous and the test H > 0.5
+/// changes nothing.
 inline constexpr double adaptive_lower_root = 0.84858199600986928;
 inline constexpr double adaptive_upper_root = 5.9445208279051429;
 
@@ -37,7 +40,8 @@ inline constexpr double adaptive_upper_root = 5.9445208279051429;
 inline constexpr double adaptive_peak_entropy = 4.4124018659656706;
 inline constexpr double adaptive_peak_beta = 2.4213877066315243;
 
-/// A uniform row is adapted up to this many keys; then ln(keys) passes the upper root and beta is 1 again.
+/// A uniform row is adapted up to this many keys; then ln(keys) passes the upper root and beta is 1
+/// again.
 inline constexpr std::size_t adaptive_last_uniform_keys = 381;
 inline constexpr double adaptive_last_uniform_beta = 1.0043427618048769;  ///< P(ln 381), the epsilon left out
 
@@ -81,10 +85,12 @@ inline constexpr std::array<adaptive_example, 5> adaptive_examples{{
 inline constexpr std::array<double, 4> adaptive_weights_1234{
     {0.020152534994707734, 0.065742230289103685, 0.21446636090797286, 0.69963887380821572}};
 
-/// The entropy of one logit of 3 among 1023 of 0: so dispersed that beta is 1 and the row gets no help.
+/// The entropy of one logit of 3 among 1023 of 0: so dispersed that beta is 1 and the row gets no
+/// help.
 inline constexpr double adaptive_dispersed_entropy = 6.8921708019943111;
 
-/// dH/dbeta = -beta Var_p(logits) for the logits 1, 2, 3, 4 at beta = 1.3 [Velickovic 2024, Proposition 3.2].
+/// dH/dbeta = -beta Var_p(logits) for the logits 1, 2, 3, 4 at beta = 1.3 [Velickovic 2024,
+/// Proposition 3.2].
 inline constexpr double entropy_slope_1234 = -0.55345102692380052;
 
 }  // namespace golden

@@ -1,9 +1,9 @@
 #pragma once
 
 /// The slopes of ALiBi for 1 to 16 heads, in the order of the heads.
-/// Source: [Press 2022, section 3] prints 8 heads (1/2, 1/4, ..., 1/256) and 16 heads (2^-0.5, 2^-1, ..., 2^-8); the
-/// other counts follow get_slopes of ofirpress/attention_with_linear_biases, evaluated with 70 digits and written
-/// with 17.
+/// Source: [Press 2022, section 3] prints 8 heads (1/2, 1/4, ..., 1/256) and 16 heads (2^-0.5,
+/// 2^-1, ..., 2^-8); the other counts follow get_slopes of ofirpress/attention_with_linear_biases,
+/// evaluated with 70 digits and written with 17.
 
 #include <array>
 #include <cstddef>

@@ -1,9 +1,9 @@
 #pragma once
 
-/// The all-ones kernel a(r) = (1/h) sum_k cos(r g_k), h = d/2: the score of two equal constant vectors at distance r
-/// over its value at distance 0, the curve of [Barbero 2024, figure 2]. Source: the formula, evaluated with 70 digits,
-/// written with 17. Distances were found by a scan in 64-bit long double and the sign on both sides confirmed with 45
-/// digits.
+/// The all-ones kernel a(r) = (1/h) sum_k cos(r g_k), h = d/2: the score of two equal constant
+/// vectors at distance r over its value at distance 0, the curve of [Barbero 2024, figure 2].
+/// Source: the formula, evaluated with 70 digits, written with 17. Distances were found by a scan
+/// in 64-bit long double and the sign on both sides confirmed with 45 digits.
 
 #include <array>
 #include <cstddef>
@@ -77,9 +77,9 @@ inline constexpr std::array<kernel_distance, 3> first_increases{{
     {256, 1e4, 25},
 }};
 
-/// First negative distances of modified frequencies over 128 dims. The Llama rules are {factor, 1, 4, 8192}; the others
-/// extend base 1e4 from 4096 positions by 16, YaRN with beta 32 and 1, its ramp by dimension (code) or rotations
-/// (paper).
+/// First negative distances of modified frequencies over 128 dims. The Llama rules are {factor, 1,
+/// 4, 8192}; the others extend base 1e4 from 4096 positions by 16, YaRN with beta 32 and 1, its
+/// ramp by dimension (code) or rotations (paper).
 inline constexpr std::size_t first_negative_llama_3_1 = 85133;     ///< base 5e5, factor 8
 inline constexpr std::size_t first_negative_llama_3_2 = 241522;    ///< base 5e5, factor 32
 inline constexpr std::size_t first_negative_interpolated = 27297;  ///< position interpolation

@@ -1,9 +1,10 @@
 #pragma once
 
 /// Rows as angles in float give them: positions of 1e3, 2^17 - 1 and 2^20 - 1; head_dim 128.
-/// Derivation: w = float(base^(-2i/128)) [Su 2021, section 3.2.2]; angle = float(float(position) * w), the product exact in f64 and
-/// rounded once; cosine and sine of that very float by their Taylor series with 80 decimal digits after reduction by 2 pi, rounded to
-/// float. With Python's struct and decimal.
+/// Derivation: w = float(base^(-2i/128)) [Su 2021, section 3.2.2]; angle = float(float(position) *
+/// w), the product exact in f64 and rounded once; cosine and sine of that very float by their
+/// Taylor series with 80 decimal digits after reduction by 2 pi, rounded to float. With Python's
+/// struct and decimal.
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,9 @@
 #pragma once
 
 /// What every rule of frequencies must give, for the settings of models that use it.
-/// Source: the rules' formulas [Su 2021, section 3.2.2; transformers, modeling_rope_utils.py; jquesnelle/yarn; vLLM; hrlics/CoPE],
-/// evaluated with 60 digits, written with 17. In radians per position.
+/// Source: the rules' formulas [Su 2021, section 3.2.2; transformers, modeling_rope_utils.py;
+/// jquesnelle/yarn; vLLM; hrlics/CoPE], evaluated with 60 digits, written with 17. In radians per
+/// position.
 
 #include <array>
 #include <cstddef>
@@ -69,7 +70,8 @@ inline constexpr std::array<dynamic_ntk_value, 4> dynamic_ntk_values{{
     {128, 1e4, 2, 2048, 8192, 72195.860086509387, 1.6496885495563688e-5},
 }};
 
-/// NTK of vLLM with mixed_b: inv_freq_i / exp(a (i + 1)^b), a = ln(factor) / (dim/2)^b. The last pair is exactly 1/factor as fast.
+/// NTK of vLLM with mixed_b: inv_freq_i / exp(a (i + 1)^b), a = ln(factor) / (dim/2)^b. The last
+/// pair is exactly 1/factor as fast.
 struct ntk_mixed_value {
   std::size_t dim;
   double base, factor, b;
@@ -87,7 +89,8 @@ inline constexpr std::array<ntk_mixed_value, 4> ntk_mixed_values{{
 /// LongRoPE's sqrt(1 + ln(factor) / ln(trained)) for Phi-3.5 and Phi-4: factor 131072 / 4096.
 inline constexpr double phi_attention_factor = 1.1902380714238083;
 
-/// Blended around one rotation in the trained length, then between 2 and 16 [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding].
+/// Blended around one rotation in the trained length, then between 2 and 16 [jquesnelle/yarn,
+/// LlamaPartNTKScaledRotaryEmbedding].
 struct ntk_by_parts_value {
   std::size_t dim;
   double base, factor;

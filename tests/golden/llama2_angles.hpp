@@ -1,8 +1,9 @@
 #pragma once
 
-/// The cosine and sine of position * inv_freq for Llama 2: 128 dims, base 1e4, at near and far positions.
-/// Source: inv_freq = 1e4^(-2i/128) [Su 2021, section 3.2.2] rounded to f64, then multiplied exactly by the position;
-/// cosine and sine evaluated with 70 digits, written with 20.
+/// The cosine and sine of position * inv_freq for Llama 2: 128 dims, base 1e4, at near and far
+/// positions.
+/// Source: inv_freq = 1e4^(-2i/128) [Su 2021, section 3.2.2] rounded to f64, then multiplied
+/// exactly by the position; cosine and sine evaluated with 70 digits, written with 20.
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,8 @@
 #pragma once
 
 /// LongRoPE's factors of Phi-3.5-mini and Phi-4-mini, a factor a pair.
-/// Source: rope_scaling in the config.json of microsoft/Phi-3.5-mini-instruct and microsoft/Phi-4-mini-instruct.
+/// Source: rope_scaling in the config.json of microsoft/Phi-3.5-mini-instruct and
+/// microsoft/Phi-4-mini-instruct.
 
 #include <array>
 

@@ -1,10 +1,12 @@
 #pragma once
 
-/// What must come of the configurations in examples/inspect_model/models: the settings written a second time, and what they give.
-/// Source: the models' published config.json and their classes in Hugging Face transformers (mistral-4, gemma-4-vision: the class's
-/// defaults; glm-4-9b-chat: converted from its rope_ratio of 500). Values from the formulas with 60 digits, written with 17.
-/// Mistral 4's scores: as Mistral scales them; late versions of transformers multiply them by (0.1 ln(128) + 1)^2.
-/// DeepSeek-V4's window is that of the keys themselves; its s and h layers see compressed ones beyond.
+/// What must come of the configurations in examples/inspect_model/models: the settings written a
+/// second time, and what they give. Source: the models' published config.json and their classes in
+/// Hugging Face transformers (mistral-4, gemma-4-vision: the class's defaults; glm-4-9b-chat:
+/// converted from its rope_ratio of 500). Values from the formulas with 60 digits, written with 17.
+/// Mistral 4's scores: as Mistral scales them; late versions of transformers multiply them by (0.1
+/// ln(128) + 1)^2. DeepSeek-V4's window is that of the keys themselves; its s and h layers see
+/// compressed ones beyond.
 
 #include <array>
 #include <cstddef>

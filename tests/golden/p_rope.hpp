@@ -1,9 +1,10 @@
 #pragma once
 
 /// How many pairs p-RoPE rotates.
-/// Source: [Barbero 2024, section 6.1 and the code in the appendix], int((p * head_dim) // 2) in f64. (0.25, 512) is
-/// the global attention of Gemma 4, (0.75, 256) the paper's best model. The rows where the counts differ are all those
-/// with p a multiple of 0.01 and head_dim even and at most 512.
+/// Source: [Barbero 2024, section 6.1 and the code in the appendix], int((p * head_dim) // 2) in
+/// f64. (0.25, 512) is the global attention of Gemma 4, (0.75, 256) the paper's best model. The
+/// rows where the counts differ are all those with p a multiple of 0.01 and head_dim even and at
+/// most 512.
 
 #include <array>
 #include <cstddef>

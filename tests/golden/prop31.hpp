@@ -1,9 +1,9 @@
 #pragma once
 
-/// RoPE can be maximal at any distance [Barbero 2024, Proposition 3.1]: for k = R^r q, read at every distance, the
-/// score is largest at distance r, where it is ||q||^2. Source: the construction in the proof, for q_i = sin(1 + 1.7
-/// i), 128 dims, base 1e4; evaluated with 70 digits, written with 17. Over the distances 0..8191 the runner-up is
-/// always a neighbour of r.
+/// RoPE can be maximal at any distance [Barbero 2024, Proposition 3.1]: for k = R^r q, read at
+/// every distance, the score is largest at distance r, where it is ||q||^2. Source: the
+/// construction in the proof, for q_i = sin(1 + 1.7 i), 128 dims, base 1e4; evaluated with 70
+/// digits, written with 17. Over the distances 0..8191 the runner-up is always a neighbour of r.
 
 #include <array>
 #include <cstddef>

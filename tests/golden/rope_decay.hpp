@@ -1,7 +1,7 @@
 #pragma once
 
-/// What frequencies alone say about distances. Source: the formulas of [Su 2021, section 3.4.3] and [Men 2024, theorem 1], evaluated in
-/// arbitrary precision.
+/// What frequencies alone say about distances. Source: the formulas of [Su 2021, section 3.4.3] and
+/// [Men 2024, theorem 1], evaluated in arbitrary precision.
 
 #include <array>
 #include <cstddef>
@@ -35,7 +35,8 @@ inline constexpr std::array<roformer_value, 16> roformer_values{{
     {128, -100, 10.227329948505143},
 }};
 
-/// The smallest base of 128 dims with a(r) >= 0 for all r below a length, by a fine search: what it holds for is no interval of bases.
+/// The smallest base of 128 dims with a(r) >= 0 for all r below a length, by a fine search: what it
+/// holds for is no interval of bases.
 struct smallest_base {
   std::size_t length;
   double base;

@@ -1,8 +1,9 @@
 #pragma once
 
 /// Rows of the sinusoidal embedding of 8 dims, base 10000, in four forms.
-/// Source: [Vaswani 2017, section 3.5]; tensor2tensor get_timing_signal_1d and fairseq SinusoidalPositionalEmbedding
-/// for the concatenated order and the exponent over h - 1. Evaluated with 70 digits, written with 17.
+/// Source: [Vaswani 2017, section 3.5]; tensor2tensor get_timing_signal_1d and fairseq
+/// SinusoidalPositionalEmbedding for the concatenated order and the exponent over h - 1. Evaluated
+/// with 70 digits, written with 17.
 
 #include <array>
 

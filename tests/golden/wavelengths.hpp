@@ -1,7 +1,8 @@
 #pragma once
 
 /// The slowest pair of common models, and pairs whose frequency is a round number.
-/// Source: g_k = base^(-2k/d), wavelength 2 pi / g_k [Su 2021, section 3.2.2], evaluated with 70 digits, written
+/// Source: g_k = base^(-2k/d), wavelength 2 pi / g_k [Su 2021, section 3.2.2], evaluated with 70
+/// digits, written
 /// with 17.
 
 #include <array>
@@ -29,8 +30,8 @@ inline constexpr std::array<slowest_pair, 7> slowest_pairs{{
     {64, 1.5e5, 9.675236569981486e-6, 649408.95881283962, 162352.2397032099, 324704.47940641981},
 }};
 
-/// One pair. For base 1e4 and 128 dims, pairs 16, 32 and 48 turn by exactly 0.1, 0.01 and 0.001; for base 5e5, the
-/// wavelength of pair 32 is exactly 1000 sqrt(2) pi.
+/// One pair. For base 1e4 and 128 dims, pairs 16, 32 and 48 turn by exactly 0.1, 0.01 and 0.001;
+/// for base 5e5, the wavelength of pair 32 is exactly 1000 sqrt(2) pi.
 struct checkpoint {
   std::size_t head_dim;
   double base;

@@ -1,8 +1,9 @@
 #pragma once
 
 /// What YaRN must give, as its code has it and as its paper has it.
-/// Source: the rule's formulas [Peng 2023, sections 3.1 to 3.4; transformers, modeling_rope_utils.py] and the settings in the
-/// config.json of gpt-oss, DeepSeek-V3 and Kimi-K2, evaluated with 60 digits, written with 17. In radians per position.
+/// Source: the rule's formulas [Peng 2023, sections 3.1 to 3.4; transformers,
+/// modeling_rope_utils.py] and the settings in the config.json of gpt-oss, DeepSeek-V3 and Kimi-K2,
+/// evaluated with 60 digits, written with 17. In radians per position.
 
 #include <array>
 #include <cstddef>
@@ -108,7 +109,8 @@ inline constexpr std::array<yarn_attention_factor, 7> yarn_attention_factors{{
     {128, 1.4852030263919617},
 }};
 
-/// On scores, beside 1 / sqrt(head_dim): DeepSeek-V3's (0.1 ln(40) + 1)^2 and Llama-2's (0.1 ln(16) + 1)^2.
+/// On scores, beside 1 / sqrt(head_dim): DeepSeek-V3's (0.1 ln(40) + 1)^2 and Llama-2's (0.1 ln(16)
+/// + 1)^2.
 inline constexpr double deepseek_v3_softmax_factor = 1.8738542070926266;
 inline constexpr double deepseek_v3_scale = 0.1352337788608801;  ///< that, times 1 / sqrt(192)
 inline constexpr double llama2_by_16_softmax_factor = 1.6313902266748685;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Site 1: what holds for every encoding that adds p_t to an embedding.
+/// Site 1: the laws of every encoding that adds p_t to an embedding.
 
 #include <gtest/gtest.h>
 
@@ -16,10 +16,10 @@
 
 namespace laws {
 
-/// Positions to start from: near, negative, and far.
+/// Start positions: near, negative, and far.
 inline constexpr std::array<std::int64_t, 7> starts{0, 1, 17, -5, 1'000'000, -1'000'000, 1'234'567};
 
-/// The vectors that are added, [positions][dim].
+/// The added vectors, [positions][dim].
 template <class T, posenc::acts_on_embeddings E>
 std::vector<T> added(E const& encoding, std::size_t dim, std::vector<std::int64_t> const& positions) {
   std::vector<T> x(positions.size() * dim, T(0.0F));
@@ -44,7 +44,7 @@ void inner_products_depend_on_distance_alone(E const& encoding, std::size_t dim)
   });
 }
 
-/// In any order, and whatever the other tokens are.
+/// p_t does not depend on the order of tokens or on the other tokens.
 template <posenc::acts_on_embeddings E>
 void each_token_gets_what_its_position_says(E const& encoding, std::size_t dim,
                                             std::vector<std::int64_t> const& positions = {7, -2, 1'000'003, 7, 0, 5}) {
@@ -58,7 +58,7 @@ void each_token_gets_what_its_position_says(E const& encoding, std::size_t dim,
   });
 }
 
-/// And the same to every head.
+/// Every head gets the same p_t.
 template <posenc::acts_on_embeddings E>
 void adds_to_what_is_there(E const& encoding, std::size_t dim, std::vector<std::int64_t> const& positions = {3, -8, 4095, 1'000'000}) {
   numbers::in_every_format([&]<class T>() {
@@ -75,7 +75,7 @@ void adds_to_what_is_there(E const& encoding, std::size_t dim, std::vector<std::
   });
 }
 
-/// No token, or no head: no harm.
+/// Views without tokens or heads are allowed.
 template <posenc::acts_on_embeddings E>
 void an_empty_view_stays_empty(E const& encoding, std::size_t dim) {
   std::vector<std::int64_t> const three{1, 2, 3};

@@ -14,7 +14,8 @@ namespace {
 
 using namespace posenc;
 
-/// Every encoding of embeddings that knows distances, in some configurations: one line each.
+/// Every encoding of embeddings whose vectors depend on distance, in some configurations: one line
+/// each.
 template <class Law>
 void for_every_encoding(Law const& law) {
   auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t dim) {
@@ -38,7 +39,7 @@ void for_every_encoding(Law const& law) {
   obey("several", scheme(nope(), sinusoidal<interleaved>(geometric(16, 1e4))), 16);
 }
 
-/// And those that know some positions, or treat one apart: with those that they are asked for.
+/// And those with only some positions, or with a special one; each with the positions to test.
 template <class Law>
 void for_every_table(Law const& law) {
   auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t dim) {

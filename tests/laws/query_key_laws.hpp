@@ -1,6 +1,7 @@
 #pragma once
 
-/// Site 2: what holds for every encoding that rotates queries and keys. `gain` is its attention factor.
+/// Site 2: the laws of every encoding that rotates queries and keys. `gain` is its attention
+/// factor.
 
 #include <gtest/gtest.h>
 
@@ -32,13 +33,13 @@ std::vector<T> keys_at(E const& encoding, std::vector<T> keys, std::vector<std::
   return keys;
 }
 
-/// By how much an encoded number may be off, where none was beyond [-1, 1].
+/// The error of an encoded number, for inputs in [-1, 1].
 template <class T>
 double error_of_a_number(double gain) {
   return tolerance::of_rotated<T>(1, 1, gain * std::numbers::sqrt2, gain);
 }
 
-/// Where an encoding is asked: near, negative, and beyond a million, where it does not know fewer positions.
+/// Positions to test: near, negative, and beyond a million, unless the encoding has fewer.
 struct places {
   std::vector<std::int64_t> starts{0, 1, 17, -5, 1'000'000, -1'000'000, 1'234'567};
   std::vector<std::int64_t> positions{7, -2, 1'000'003, 7, 0, 5, 1, -7, 4095};
@@ -48,7 +49,7 @@ template <posenc::acts_on_queries_and_keys E>
 void inner_products_depend_on_distance_alone(E const& encoding, std::size_t head_dim, double gain, places const& at) {
   numbers::in_float_and_double([&]<class T>() {
     auto const q = numbers::random<T>(head_dim, 1), k = numbers::random<T>(head_dim, 2);
-    // Two sums of products of two numbers, none beyond sqrt 2, each off by that error.
+    // Two sums of products of two numbers up to sqrt 2, each with that error.
     auto const n = static_cast<double>(head_dim);
     auto const tolerance = 2 * n * (2 * gain * std::numbers::sqrt2 + error_of_a_number<T>(gain)) * error_of_a_number<T>(gain);
     for (std::int64_t const distance : {0, 1, 2, 63, 5000, -3}) {
@@ -65,7 +66,7 @@ void inner_products_depend_on_distance_alone(E const& encoding, std::size_t head
   });
 }
 
-/// Up to the attention factor.
+/// Norms are kept, up to the attention factor.
 template <posenc::acts_on_queries_and_keys E>
 void position_zero_is_the_identity(E const& encoding, std::size_t head_dim, double gain, places const&) {
   numbers::in_every_format([&]<class T>() {
@@ -99,7 +100,7 @@ void norms_are_kept(E const& encoding, std::size_t head_dim, double gain, places
   });
 }
 
-/// In any order, and whatever the other tokens and heads are.
+/// The result does not depend on the order of tokens, or on other tokens and heads.
 template <posenc::acts_on_queries_and_keys E>
 void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_dim, double, places const& at) {
   numbers::in_every_format([&]<class T>() {
@@ -120,7 +121,8 @@ void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_d
   });
 }
 
-/// `a` and `b` give the same bits, once the numbers of a's head are put where b has them: b's number i is a's number order[i].
+/// `a` and `b` give the same bits if the numbers of a head are permuted: number i for b is number
+/// order[i] for a.
 template <posenc::acts_on_queries_and_keys A, posenc::acts_on_queries_and_keys B>
 void are_the_same_but_for_their_order(A const& a, B const& b, std::vector<std::size_t> const& order) {
   numbers::in_every_format([&]<class T>() {
@@ -137,7 +139,7 @@ void are_the_same_but_for_their_order(A const& a, B const& b, std::vector<std::s
   });
 }
 
-/// Not a bit of a query or key is changed, not even of -0, infinity and NaN.
+/// No bit of a query or key changes, not even of -0, infinity and NaN.
 template <posenc::acts_on_queries_and_keys E>
 void nothing_is_changed(E const& encoding, std::size_t head_dim) {
   numbers::in_every_format([&]<class T>() {

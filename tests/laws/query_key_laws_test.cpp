@@ -21,23 +21,24 @@ frequencies scaled(frequencies const& f, double attention_factor) {
   return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, attention_factor);
 }
 
-/// What an encoding promises beyond what all do.
+/// What an encoding promises beyond the laws of all.
 enum promise : unsigned {
-  of_distance = 1,       ///< inner products depend on query - key, not on where they stand
+  of_distance = 1,       ///< inner products depend on query - key, not on the positions themselves
   identity_at_zero = 2,  ///< position 0 changes nothing but by the attention factor
   norm_kept = 4,         ///< up to the attention factor
 };
 constexpr unsigned rotation_by_position = of_distance | identity_at_zero | norm_kept;
 
-/// The prompt of a model that sees: a word, an image of 2 x 2 patches, a word; 3 axes, of 8, 4 and 4 pairs.
+/// A multimodal prompt: a word, an image of 2 x 2 patches, a word; 3 axes, of 8, 4 and 4 pairs.
 m_rope<halves> m_rope_of_a_prompt() {
   axis_positions<std::int64_t> const prompt(
       std::vector<std::vector<std::int64_t>>{{0, 1, 1, 1, 1, 3}, {0, 1, 1, 2, 2, 3}, {0, 1, 2, 1, 2, 3}});
   return {geometric(32, 1e6), contiguous_axes(std::vector<std::size_t>{8, 4, 4}), prompt, -2};
 }
 
-/// Every encoding of queries and keys, in some configurations: one line each. The head_dim, the attention factor or 1, and for those that
-/// are more than rope what they promise and where. The law is seen by those that promise all that it is about.
+/// Every encoding of queries and keys, in some configurations: one line each, with head_dim; the
+/// attention factor; and, unless it is a plain rope, what it promises and at which positions. A law
+/// is tested with the encodings that promise all that it needs.
 template <class Law>
 void for_every_encoding(unsigned promised, Law const& law) {
   auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t head_dim, double gain = 1,
@@ -63,7 +64,7 @@ void for_every_encoding(unsigned promised, Law const& law) {
   obey("beside nope", scheme(nope(), rope<halves>(geometric(64, 1e4))), 64);
   obey("m_rope, an image and the text behind it", m_rope_of_a_prompt(), 32, 1, rotation_by_position,
        {.starts = {9, 10, 17, 1'000'000, 1'234'567}, .positions = {7, 2, 1'000'003, 7, 0, 5, 3}});
-  // A key that comes 3 tokens after its query gains zeta^(-3 / 512) < 1.01 on it.
+  // For a key 3 tokens after its query, the gain is zeta^(-3 / 512) < 1.01.
   laws::places const near{.starts = {0, 1, 17, -5, 2000, -2000}, .positions = {7, -2, 1003, 7, 0, 5}};
   obey("xpos", xpos<halves>(geometric(64, 1e4)), 64, 1.01, of_distance, near);
   obey("xpos, interleaved, at its center", xpos<interleaved>(geometric(64, 1e4)), 64, 1, identity_at_zero, near);
@@ -90,7 +91,8 @@ TEST(query_key_laws, each_token_is_encoded_by_its_position_in_any_order) {
 }
 
 TEST(query_key_laws, layouts_are_equal_up_to_their_permutation) {
-  // The block of n pairs begins at dim `first`; interleaved has pair i at 2i and 2i + 1, halves at i and n + i.
+  // The block of n pairs starts at dim `first`. Pair i is (2i, 2i + 1) if interleaved, (i, n + i)
+  // in halves.
   auto const obey = [](frequencies const& f, rotary_block block, std::size_t first, std::size_t head_dim) {
     std::vector<std::size_t> order(head_dim);
     std::iota(order.begin(), order.end(), std::size_t{0});

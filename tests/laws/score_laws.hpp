@@ -1,6 +1,6 @@
 #pragma once
 
-/// Site 3: what holds for every encoding that changes scores by where query and key stand.
+/// Site 3: the laws of every encoding that changes scores by the positions of query and key.
 
 #include <gtest/gtest.h>
 
@@ -18,10 +18,10 @@
 
 namespace laws {
 
-/// How many numbers the queries of these rows have.
+/// The head_dim of the queries of these rows.
 inline constexpr std::size_t head_dim = 16;
 
-/// A row of scores, adjusted.
+/// An adjusted row of scores.
 template <class T, posenc::acts_on_scores E>
 std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head, std::int64_t query_position,
                         std::vector<std::int64_t> const& key_positions) {
@@ -32,14 +32,14 @@ std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t he
 
 inline constexpr std::array<std::int64_t, 13> distances{0, 1, 2, 3, 7, 64, 1000, 65'535, -1, -2, -500, 4, 33};
 
-/// Keys at those distances behind the query.
+/// Keys at the given distances behind the query.
 inline std::vector<std::int64_t> keys_behind(std::int64_t query_position) {
   std::vector<std::int64_t> keys;
   for (auto const distance : distances) keys.push_back(query_position - distance);
   return keys;
 }
 
-/// Near, negative, and beyond a million.
+/// Query positions: near, negative, and beyond a million.
 template <posenc::acts_on_scores E>
 void adjustment_depends_on_distance_alone(E const& encoding, std::size_t heads) {
   numbers::in_float_and_double([&]<class T>() {
@@ -63,7 +63,7 @@ void a_query_meets_its_own_position_unchanged(E const& encoding, std::size_t hea
   });
 }
 
-/// On either side of the query.
+/// Keys on either side of the query.
 template <posenc::acts_on_scores E>
 void a_penalty_never_falls_with_distance(E const& encoding, std::size_t heads) {
   numbers::in_float_and_double([&]<class T>() {
@@ -80,7 +80,7 @@ void a_penalty_never_falls_with_distance(E const& encoding, std::size_t heads) {
   });
 }
 
-/// The same number is added whatever the score, up to its rounding.
+/// The same number is added to every score, up to rounding.
 template <posenc::acts_on_scores E>
 void adjustment_is_added(E const& encoding, std::size_t heads) {
   numbers::in_float_and_double([&]<class T>() {

@@ -16,9 +16,9 @@ namespace {
 
 using namespace posenc;
 
-/// What an encoding promises beyond what all do.
+/// What an encoding promises beyond the laws of all.
 enum promise : unsigned {
-  of_distance = 1,   ///< depends on query - key, not on where they stand
+  of_distance = 1,   ///< depends on query - key, not on the positions themselves
   none_at_zero = 2,  ///< leaves a query's own position alone
   penalty = 4,       ///< never raises a score, and lowers it no less the farther the key
   added = 8,         ///< adds the same whatever the score
@@ -33,7 +33,7 @@ fire fire_below_threshold() {
       {.c = 0.1, .threshold = 2e6}};
 }
 
-/// Gates for every key and query of the laws of penalties and of sums.
+/// Gates for all keys and queries of the laws of penalties and of sums.
 forgetting forgetting_of_2_heads() {
   constexpr std::int64_t first = -70'000, last = 1000;
   auto log_gates = numbers_of(static_cast<std::size_t>(last - first + 1) * 2);
@@ -41,8 +41,8 @@ forgetting forgetting_of_2_heads() {
   return {log_gates, 2, first};
 }
 
-/// Every encoding of scores, in some configurations: one line each, for how many heads it is, and what it promises. The law is seen by
-/// those that promise all that it is about.
+/// Every encoding of scores, in some configurations: one line each, with its number of heads and
+/// what it promises. A law is tested with the encodings that promise all that it needs.
 template <class Law>
 void for_every_encoding(unsigned promised, Law const& law) {
   auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t heads, unsigned promises) {

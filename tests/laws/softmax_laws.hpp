@@ -1,6 +1,7 @@
 #pragma once
 
-/// Site 4: what holds for every encoding that answers a row of scores with an inverse temperature, or a head with a sink.
+/// Site 4: the laws of every encoding that returns an inverse temperature for a row, or a sink for
+/// a head.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@
 
 namespace laws {
 
-/// Rows of every kind: even, uneven, dominated, tied, short, long, masked in part.
+/// Rows of every kind: uniform, uneven, dominated by one key, tied, short, long, partly masked.
 template <class T>
 std::vector<std::vector<T>> rows_of_scores() {
   std::vector<std::vector<T>> rows;
@@ -38,7 +39,7 @@ std::vector<std::vector<T>> rows_of_scores() {
   return rows;
 }
 
-/// For any entropy that a row of so many keys can have.
+/// For any entropy that a row of that many keys can have.
 template <posenc::acts_on_softmax E>
 void inverse_temperature_is_positive_and_finite(E const& encoding) {
   for (std::size_t const keys : {0u, 1u, 2u, 3u, 8u, 100u, 382u, 10'000u, 10'000'000u}) {
@@ -51,7 +52,8 @@ void inverse_temperature_is_positive_and_finite(E const& encoding) {
   }
 }
 
-/// Calls law(scores, weights, exponents) for every row, where the exponents are beta (x - max), and 0 where masked.
+/// Calls law(scores, weights, exponents) for every row; exponents are beta (x - max), and 0 where
+/// masked.
 template <class T, posenc::acts_on_softmax E, class Law>
 void for_every_row(E const& encoding, Law const& law) {
   for (auto const& scores : rows_of_scores<T>()) {
@@ -88,7 +90,8 @@ void weights_sum_to_one(E const& encoding) {
   numbers::in_float_and_double([&]<class T>() {
     for_every_row<T>(encoding, [](std::vector<T> const&, std::vector<T> const& weights, std::vector<double> const&) {
       auto const n = static_cast<double>(weights.size());
-      // The exponentials are summed in T by sixteens; the reciprocal of the sum, and the products with it; and their sum here.
+      // Roundings: the exponentials, summed in T by sixteens; the reciprocal of the sum, the
+      // products with it; and the sum here.
       auto const tolerance = 19 * tolerance::unit_roundoff<T>() + 2 * n * tolerance::unit_roundoff<double>();
       EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1, tolerance);
       EXPECT_GE(*std::ranges::min_element(weights), 0);
@@ -114,7 +117,8 @@ void entropy_is_never_raised(E const& encoding) {
   });
 }
 
-/// Weights beside a sink sum to 1 - e^sink / (e^sink + sum_j e^x_j), and keep the order of the scores.
+/// With a sink, weights sum to 1 - e^sink / (e^sink + sum_j e^x_j) and keep the order of the
+/// scores.
 template <posenc::adds_sink E>
 void sinks_take_their_share(E const& encoding, std::size_t head) {
   auto const sink = static_cast<double>(encoding.sink(head));
@@ -130,7 +134,7 @@ void sinks_take_their_share(E const& encoding, std::size_t head) {
           auto const above = sink - seen.max;
           auto const expected = static_cast<double>(keys / (keys + oracle::exp(static_cast<oracle::wide>(above))));
           auto const n = static_cast<double>(scores.size());
-          // As without a sink; and e^(sink - max).
+          // The error without a sink, plus that of e^(sink - max).
           auto const tolerance = expected * (19 * tolerance::unit_roundoff<T>() + 2 * n * tolerance::unit_roundoff<double>()) +
                                  tolerance::of_exponential(expected, above) + 2 * n * static_cast<double>(std::numeric_limits<T>::min());
           EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), expected, tolerance) << "sink " << sink;

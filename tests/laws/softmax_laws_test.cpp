@@ -22,7 +22,7 @@ auto obeying(Law const& law) {
   };
 }
 
-/// Every rule for the temperature that never raises the entropy: one line each.
+/// Every temperature rule that never raises the entropy: one line each.
 template <class Law>
 void for_every_sharpening_encoding(Law const& law) {
   auto const obey = obeying(law);
@@ -40,7 +40,7 @@ void for_every_sharpening_encoding(Law const& law) {
   obey("twice", scheme(adaptive_temperature{}, nope(), scheme(adaptive_temperature{})));
 }
 
-/// And those that may raise it.
+/// And the rules that may raise it.
 template <class Law>
 void for_every_encoding(Law const& law) {
   for_every_sharpening_encoding(law);
@@ -67,7 +67,7 @@ TEST(softmax_laws, entropy_is_never_raised) {
   for_every_sharpening_encoding([]<class E>(E const& e) { laws::entropy_is_never_raised(e); });
 }
 
-/// Every encoding that adds a sink, and its heads.
+/// Every encoding that adds a sink, with its number of heads.
 TEST(softmax_laws, sinks_take_their_share) {
   auto const obey = [](char const* name, auto const& encoding, std::size_t heads = 1) {
     SCOPED_TRACE(name);

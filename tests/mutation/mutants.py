@@ -2,7 +2,7 @@
 import random
 import re
 
-# How often each kind is drawn, beside the others.
+# How often each kind is drawn, relative to the others.
 KINDS = {"arithmetic": 3, "comparison": 3, "constant": 3, "statement": 3, "logic": 1.5, "return": 1.5, "sign": 1, "cos_sin": 0.8,
          "max_min": 0.8}
 MESSAGES = re.compile(r"\b(require|refuse|invalid_argument|runtime_error|out_of_range|shown)\s*\(")

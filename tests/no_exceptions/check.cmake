@@ -1,5 +1,5 @@
-# Runs the program without exceptions, each time into one error. Run with cmake -P and: PLAIN, without a handler of its own; HANDLING,
-# with one; JSON, whether it reads config.json.
+# Runs the program without exceptions, once per error. Run with cmake -P and: PLAIN, without its own
+# handler; HANDLING, with one; JSON, whether it reads config.json.
 foreach(program "${PLAIN}" "${HANDLING}")
   execute_process(COMMAND "${program}" works OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
   if(NOT output STREQUAL "works\n")

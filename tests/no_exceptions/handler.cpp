@@ -1,4 +1,4 @@
-// A program's own end of errors. It needs nothing of posenc.
+// A program's own error handler. It includes nothing of posenc.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,4 +1,5 @@
-// Compiled with -fno-exceptions -fno-rtti: all of the library compiles, works, and ends the program at an error.
+// Compiled with -fno-exceptions -fno-rtti: the whole library compiles, works, and ends the program
+// on an error.
 #include <posenc/model/gguf.hpp>
 #include <posenc/posenc.hpp>
 

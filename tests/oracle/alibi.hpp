@@ -1,6 +1,7 @@
 #pragma once
 
-/// ALiBi [Press 2022, section 3], after get_slopes of the authors' code (ofirpress/attention_with_linear_biases).
+/// ALiBi [Press 2022, section 3], after get_slopes of the authors' code
+/// (ofirpress/attention_with_linear_biases).
 
 #include <bit>
 #include <cmath>
@@ -11,9 +12,9 @@
 
 namespace oracle {
 
-/// The slopes of every head. A power of two takes the geometric sequence that starts at 2^(-max_bias/heads) and has
-/// that ratio. Otherwise the slopes of the power of two below come first, and the missing ones are every other slope
-/// of twice that power.
+/// The slopes of every head. For a power of two, the geometric sequence that starts at
+/// 2^(-max_bias/heads) and has that ratio. Otherwise the slopes of the next lower power of two,
+/// then every other slope of twice that power.
 inline std::vector<double> alibi_slopes(std::size_t heads, double max_bias = 8) {
   std::vector<double> slopes;
   if (std::has_single_bit(heads)) {
@@ -32,7 +33,8 @@ inline std::vector<double> alibi_slopes(std::size_t heads, double max_bias = 8) 
 /// The slope of one head; head < heads.
 inline double slope(std::size_t head, std::size_t heads, double max_bias = 8) { return alibi_slopes(heads, max_bias).at(head); }
 
-/// What ALiBi adds to the scaled score: -slope |q - k|, symmetric so that it also serves attention without a mask.
+/// The bias on the scaled score: -slope |q - k|, symmetric, so that it also serves attention
+/// without a mask.
 inline double bias(std::size_t head, std::size_t heads, double query_position, double key_position, double max_bias = 8) {
   return -slope(head, heads, max_bias) * std::abs(query_position - key_position);
 }

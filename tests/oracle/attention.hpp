@@ -37,7 +37,8 @@ struct attention_result {
   std::vector<double> weights;  ///< [heads][queries][keys]
 };
 
-/// q is [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim]; the positions number the queries and keys.
+/// q is [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim];
+/// the positions number the queries and keys.
 inline attention_result attention(std::span<const double> q, std::span<const double> k, std::span<const double> v,
                                   std::span<const double> query_positions, std::span<const double> key_positions, attention_shape shape,
                                   double scale, const visibility& seen, const score_bias& bias = nullptr,
@@ -68,7 +69,7 @@ inline attention_result attention(std::span<const double> q, std::span<const dou
         if (bias) logits[s] += bias(head, query_positions[t], key_positions[s]);
       }
 
-      // 2. its weights, sharpened by what the plain softmax looks like
+      // 2. its weights, at the temperature that the plain softmax asks for
       std::vector<double> weights = softmax(logits);
       if (inverse_temperature) weights = softmax(logits, inverse_temperature(entropy(weights)));
 

@@ -1,6 +1,7 @@
 #pragma once
 
-/// The gradients of attention from the chain rule, one pair of query and key at a time, in wide numbers.
+/// The gradients of attention by the chain rule, one pair of query and key at a time, in wide
+/// numbers.
 
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Numbers of 64 binary places before the point and 320 behind it, in integers: wider than any floating-point type, the same on every
-/// platform, and under -ffast-math. Made for clarity, not for speed: a logarithm, an exponential, a sine are right to 2^-250 or so.
+/// Numbers with 64 bits before the binary point and 320 behind it, in integers: wider than any
+/// floating-point type, the same on every platform, and under -ffast-math. Made for clarity, not
+/// for speed: logarithm, exponential and sine are correct to about 2^-250.
 
 #include <array>
 #include <cmath>
@@ -15,7 +16,7 @@ namespace oracle {
 class fixed_point {
  public:
   fixed_point() = default;
-  /// Exact for |x| < 2^63, but for places behind the last.
+  /// Exact for |x| < 2^63, except for bits beyond the last.
   explicit fixed_point(double x) {
     int exponent = 0;
     auto const mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(x), &exponent), 53));
@@ -100,7 +101,7 @@ inline fixed_point exp(fixed_point const& x) {
   return sum;
 }
 
-/// Of x in (2^-40, 2^62).
+/// ln x for x in (2^-40, 2^62).
 inline fixed_point log(fixed_point const& x) {
   fixed_point y(std::log(x.number()));
   for (int i = 0; i < 5; ++i) y = y + x * exp(-y) - fixed_point::whole(1);  // doubles the places that are right
@@ -125,7 +126,7 @@ inline fixed_point const& pi_in_fixed_point() {
   return value;
 }
 
-/// cos and sin, whatever the angle.
+/// cos and sin of any angle.
 inline std::pair<fixed_point, fixed_point> cos_sin(fixed_point x) {
   auto const turn = pi_in_fixed_point() + pi_in_fixed_point();
   for (auto n = std::nearbyint(x.number() / turn.number()); n != 0; n = std::nearbyint(x.number() / turn.number()))

@@ -6,7 +6,7 @@ namespace {
 
 using oracle::fixed_point;
 
-/// The error as a double, which is as good as the whole of it.
+/// The error, as a double.
 void expect_near(fixed_point const& actual, fixed_point const& expected) { EXPECT_LT(std::abs((actual - expected).number()), 0x1p-240); }
 
 TEST(oracle_fixed_point, holds_doubles_and_whole_numbers) {

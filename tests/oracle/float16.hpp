@@ -1,6 +1,6 @@
 #pragma once
 
-/// IEEE half and bfloat16, decoded and encoded by arithmetic on values rather than by moving bits.
+/// IEEE half and bfloat16, decoded and encoded by arithmetic on values, not by moving bits.
 
 #include <cmath>
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace oracle {
 
-/// A 16-bit binary format: sign, exponent field, fraction field. Its values are fraction * 2^(smallest_exponent) when
-/// the exponent field e is 0, and (2^fraction_bits + fraction) * 2^(smallest_exponent + e - 1) otherwise.
+/// A 16-bit binary format: sign, exponent field, fraction field. Its values are fraction *
+/// 2^(smallest_exponent) when the exponent field e is 0, and (2^fraction_bits + fraction) *
+/// 2^(smallest_exponent + e - 1) otherwise.
 struct format16 {
   int fraction_count;     ///< how many fractions: 2^fraction_bits
   int exponent_count;     ///< how many exponents: 2^exponent_bits; the last is for infinity and NaN
@@ -31,21 +32,23 @@ inline float decode16(std::uint16_t code, format16 format) {
   return sign * std::ldexp(significand, format.smallest_exponent + exponent - 1);
 }
 
-/// The nearest code, ties to the even one; from halfway past the largest finite value on, infinity. A NaN becomes a
-/// quiet NaN that keeps its sign.
+/// The nearest code, ties to the even one; from halfway past the largest finite value on, infinity.
+/// A NaN becomes a quiet NaN that keeps its sign.
 inline std::uint16_t encode16(float value, format16 format) {
   const int sign = std::signbit(value) ? format.fraction_count * format.exponent_count : 0;
   const int infinity = (format.exponent_count - 1) * format.fraction_count;
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign + infinity + format.fraction_count / 2);
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign + infinity);
 
-  // The exponent field e whose spacing, 2^(smallest_exponent + max(e, 1) - 1), holds at this magnitude.
+  // The exponent field e whose spacing, 2^(smallest_exponent + max(e, 1) - 1), holds at this
+  // magnitude.
   const double magnitude = std::abs(static_cast<double>(value));
   int exponent = 1;
   const double normal = std::ldexp(static_cast<double>(format.fraction_count), format.smallest_exponent);
   if (magnitude >= normal) exponent += std::ilogb(magnitude) - std::ilogb(normal);
 
-  // Codes of one sign count upwards through the values, so the neighbours are `below` and the next integer.
+  // Codes of one sign count upwards through the values, so the neighbours are `below` and the next
+  // integer.
   const double steps = std::ldexp(magnitude, -(format.smallest_exponent + exponent - 1));  // exact
   const int below = static_cast<int>(std::floor(steps));
   const double rest = steps - below;  // exact, in [0, 1)

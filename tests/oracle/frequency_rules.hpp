@@ -1,6 +1,7 @@
 #pragma once
 
-/// Every rule of frequencies, one pair at a time and from its formula. Radians per position, fastest pair first.
+/// Every frequency rule, one pair at a time, from its formula. Radians per position, fastest pair
+/// first.
 
 #include <cmath>
 #include <cstddef>
@@ -25,7 +26,7 @@ inline std::vector<double> linear_rule(std::vector<double> f, wide factor) {
   return f;
 }
 
-/// base * factor^(dim / (dim - 2)): the last pair then is 1/factor as fast as it was.
+/// base * factor^(dim / (dim - 2)), which divides the last frequency by factor.
 inline wide ntk_base(std::size_t dim, wide base, wide factor) {
   return base * pow(factor, static_cast<wide>(dim) / static_cast<wide>(dim - 2));
 }
@@ -33,7 +34,8 @@ inline wide ntk_base(std::size_t dim, wide base, wide factor) {
 /// NTK-aware.
 inline std::vector<double> ntk_rule(std::size_t dim, wide base, wide factor) { return default_rule(dim, ntk_base(dim, base, factor)); }
 
-/// The base of dynamic NTK at a length, in tokens [transformers, modeling_rope_utils.py]. That of the trained length below it.
+/// The base of dynamic NTK at a length, in tokens [transformers, modeling_rope_utils.py]; below the
+/// trained length, that of the trained length.
 inline wide dynamic_ntk_base(std::size_t dim, wide base, wide factor, wide trained, wide length) {
   const wide ratio = length > trained ? length / trained : 1.0L;
   return ntk_base(dim, base, factor * ratio - (factor - 1));
@@ -43,7 +45,8 @@ inline std::vector<double> dynamic_ntk_rule(std::size_t dim, wide base, wide fac
   return default_rule(dim, dynamic_ntk_base(dim, base, factor, trained, length));
 }
 
-/// "ntk" of vLLM without mixed_b, kexue.fm 9706's "NTK-RoPE-fixed": the base times factor, then all frequencies / factor^(2/dim).
+/// "ntk" of vLLM without mixed_b, kexue.fm 9706's "NTK-RoPE-fixed": the base times factor, then all
+/// frequencies / factor^(2/dim).
 inline std::vector<double> ntk_fixed_rule(std::size_t dim, wide base, wide factor) {
   return linear_rule(default_rule(dim, base * factor), pow(factor, 2.0L / static_cast<wide>(dim)));
 }
@@ -56,7 +59,7 @@ inline std::vector<double> ntk_mixed_rule(std::size_t dim, wide base, wide facto
   return f;
 }
 
-/// The pair, not a whole number as a rule, that turns `rotations` times in the trained length.
+/// The index, in general not an integer, of the pair with `rotations` turns in the trained length.
 inline wide yarn_pair_of(wide rotations, std::size_t dim, wide base, wide trained) {
   return static_cast<wide>(dim) * log(trained / (2 * pi * rotations)) / (2 * log(base));
 }
@@ -84,7 +87,7 @@ inline wide ramp(std::size_t pair, pair_range range) {
   return x > 1 ? 1 : x;
 }
 
-/// YaRN as its code has it [jquesnelle/yarn; transformers]: the blend is linear in the number of the pair.
+/// YaRN as coded [jquesnelle/yarn; transformers]: the blend is linear in the index of the pair.
 inline std::vector<double> yarn_rule(std::size_t dim, wide base, wide factor, wide trained, wide fast = 32, wide slow = 1,
                                      bool truncate = true) {
   std::vector<double> f = default_rule(dim, base);
@@ -96,7 +99,8 @@ inline std::vector<double> yarn_rule(std::size_t dim, wide base, wide factor, wi
   return f;
 }
 
-/// YaRN as its paper has it [Peng 2023, section 3.2]: the blend is linear in the rotations a pair makes in the trained length.
+/// YaRN as published [Peng 2023, section 3.2]: the blend is linear in the turns of a pair in the
+/// trained length.
 inline std::vector<double> yarn_paper_rule(std::size_t dim, wide base, wide factor, wide trained, wide alpha = 1, wide beta = 32) {
   std::vector<double> f = default_rule(dim, base);
   for (double& x : f) {
@@ -109,11 +113,13 @@ inline std::vector<double> yarn_paper_rule(std::size_t dim, wide base, wide fact
   return f;
 }
 
-/// 0.1 weight ln(factor) + 1, and 1 for a factor of at most 1 [Peng 2023, section 3.4; DeepSeek's weights].
+/// 0.1 weight ln(factor) + 1, and 1 for a factor of at most 1 [Peng 2023, section 3.4; DeepSeek's
+/// weights].
 inline wide yarn_mscale(wide factor, wide weight = 1) { return factor > 1 ? wide(1) / 10 * weight * log(factor) + 1 : 1.0L; }
 
-/// NTK by parts [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding]: NTK-aware and linear are blended around one rotation in the
-/// trained length (1.25 to 0.75), the result and the unscaled frequencies between 16 and 2 rotations.
+/// NTK by parts [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding]: blends NTK-aware and linear
+/// around one turn in the trained length (1.25 to 0.75), then that and the unscaled frequencies
+/// between 16 and 2 turns.
 inline std::vector<double> ntk_by_parts_rule(std::size_t dim, wide base, wide factor, wide trained, wide ntk_weight = 1,
                                              wide unscaled_weight = 1) {
   const std::vector<double> unscaled = default_rule(dim, base);
@@ -146,7 +152,8 @@ inline std::vector<double> longrope_rule(std::size_t dim, wide base, const std::
 /// sqrt(1 + ln(factor) / ln(trained)), and 1 for a factor of at most 1.
 inline wide longrope_attention_factor(wide factor, wide trained) { return factor > 1 ? sqrt(1 + log(factor) / log(trained)) : 1.0L; }
 
-/// Llama 3.1: by wavelength. low_factor = high_factor is a step at wavelength trained / low_factor, above which pairs are divided.
+/// Llama 3.1: by wavelength. low_factor = high_factor is a step: pairs of wavelengths above trained
+/// / low_factor are divided.
 inline std::vector<double> llama3_rule(std::vector<double> f, wide factor, wide low_factor, wide high_factor, wide trained) {
   for (double& x : f) {
     if (x == 0) continue;
@@ -162,7 +169,8 @@ inline std::vector<double> llama3_rule(std::vector<double> f, wide factor, wide 
   return f;
 }
 
-/// "proportional" [transformers; Gemma 4], p-RoPE: exponents over the whole head, int(p * head_dim // 2) pairs move, all / factor.
+/// "proportional" [transformers; Gemma 4], p-RoPE: exponents over the whole head, int(p * head_dim
+/// // 2) pairs move, all / factor.
 inline std::vector<double> proportional_rule(std::size_t head_dim, wide base, double p, wide factor = 1) {
   std::vector<double> f = linear_rule(default_rule(head_dim, base), factor);
   const double product = p * static_cast<double>(head_dim);  // Python's, rounded to f64; halving is exact
@@ -178,7 +186,8 @@ inline std::vector<double> resonance_rule(std::vector<double> f) {
   return f;
 }
 
-/// Clipped RoPE [Li 2026]: the last `count` frequencies times (1 + cos(u)) / 2, u in even steps from 0 to pi, both included.
+/// Clipped RoPE [Li 2026]: the last `count` frequencies times (1 + cos(u)) / 2, with u in even
+/// steps from 0 to pi, both included.
 inline std::vector<double> raised_cosine_clip_rule(std::vector<double> f, std::size_t count) {
   for (std::size_t j = 0; j < count; ++j) {
     const wide u = count > 1 ? pi * static_cast<wide>(j) / static_cast<wide>(count - 1) : 0.0L;
@@ -188,7 +197,7 @@ inline std::vector<double> raised_cosine_clip_rule(std::vector<double> f, std::s
   return f;
 }
 
-/// FoPE's floor [Hua 2024]: frequencies that do not turn once in the trained length stand still.
+/// FoPE's floor [Hua 2024]: 0 for frequencies of less than one turn in the trained length.
 inline std::vector<double> fope_floor_rule(std::vector<double> f, wide trained) {
   for (double& x : f) {
     if (x < 2 * pi / trained) x = 0;

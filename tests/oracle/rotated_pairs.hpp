@@ -1,6 +1,7 @@
 #pragma once
 
-/// A rotation where each pair has a position and a gain of its own: several axes [Qwen2-VL, 2.1], xPos [Sun 2022, section 3.2].
+/// A rotation in which each pair has its own position and gain: several axes [Qwen2-VL, 2.1], xPos
+/// [Sun 2022, section 3.2].
 
 #include <cstddef>
 #include <span>
@@ -11,15 +12,15 @@
 
 namespace oracle {
 
-/// What happens to one pair: the angle position * inv_freq, and the factor on the rotated pair.
+/// The rotation of one pair: the angle position * inv_freq, and the factor on the rotated pair.
 struct pair_rotation {
   wide position;
   double inv_freq;
   wide gain = 1;
 };
 
-/// Rotates, in place, the block of 2 * rotations.size() dims that starts at first_dim: (x, y) -> gain (x cos a - y sin a, x sin a + y cos
-/// a).
+/// Rotates, in place, the block of 2 * rotations.size() dims from first_dim on: (x, y) -> gain (x
+/// cos a - y sin a, x sin a + y cos a).
 inline void rotate_pairs(std::span<double> head, std::span<const pair_rotation> rotations, pairing pairs, std::size_t first_dim = 0) {
   const std::size_t n = rotations.size();
   if (first_dim + 2 * n > head.size()) throw std::invalid_argument("oracle::rotate_pairs: the block must lie in the head");

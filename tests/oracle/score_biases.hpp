@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the biases of site 3 add to a score, by their definitions, in wide numbers and without any thought of speed.
+/// The biases of site 3 by their definitions, in wide numbers, without regard to speed.
 
 #include <cmath>
 #include <cstddef>
@@ -25,7 +25,8 @@ inline real kerple_log_bias(double p, double a, real r) { return -static_cast<re
 /// [Chi 2022]: -a r^p.
 inline real kerple_power_bias(double p, double a, real r) { return r > 0 ? -static_cast<real>(a) * pow(r, static_cast<real>(p)) : 0; }
 
-/// [Chi 2023]: the inner product of sinusoidal embeddings of so many frequencies, less its largest value, over 8 (h + 1) / H.
+/// [Chi 2023]: the inner product of sinusoidal embeddings of `dims` dims, less its largest value,
+/// over 8 (h + 1) / H.
 inline real sandwich_bias(std::span<const real> inv_freq, std::size_t head, std::size_t heads, real r) {
   real product = 0;
   for (const real f : inv_freq) product += direction_at(r, f).cos;
@@ -39,21 +40,22 @@ inline std::vector<real> sandwich_frequencies(std::size_t dims) {
   return inv_freq;
 }
 
-/// [Li 2023]: the quotient that FIRE's network is asked about, for a key that is not after the query.
+/// [Li 2023]: the input of FIRE's network, for a key that is not after the query.
 inline real fire_input(double c, double threshold, double epsilon, std::int64_t query, std::int64_t key) {
   const real farthest = static_cast<real>(query) > static_cast<real>(threshold) ? static_cast<real>(query) : static_cast<real>(threshold);
   const auto psi = [&](real x) { return log(static_cast<real>(c) * x + 1.0L); };
   return psi(distance_between(query, key)) / (psi(farthest) + static_cast<real>(epsilon));
 }
 
-/// The forget gates of one head, from the one after the key to the query's: [Lin 2025].
+/// [Lin 2025]: the sum of a head's log forget gates, from the one after the key to the query's.
 inline real forgetting_bias(std::span<const float> log_gates, std::size_t heads, std::size_t head, std::size_t query, std::size_t key) {
   real sum = 0;
   for (std::size_t l = key + 1; l <= query; ++l) sum += static_cast<real>(log_gates[l * heads + head]);
   return sum;
 }
 
-/// CoPE's position of one key, before it is clamped: [Golovneva 2024], the sum over every key that stands from there to the query.
+/// [Golovneva 2024]: CoPE's position of one key before it is clamped: the sum of the gates from
+/// that key to the query.
 inline real cope_position(std::span<const double> scores, std::span<const std::int64_t> at, std::int64_t query, std::int64_t key) {
   real sum = 0;
   for (std::size_t u = 0; u < scores.size(); ++u) {

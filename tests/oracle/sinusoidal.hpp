@@ -1,6 +1,6 @@
 #pragma once
 
-/// One row of the sinusoidal embedding, in the four forms found in the field [Vaswani 2017, section 3.5].
+/// One vector of the sinusoidal embedding, in four published forms [Vaswani 2017, section 3.5].
 
 #include <algorithm>
 #include <cmath>
@@ -12,16 +12,17 @@
 
 namespace oracle {
 
-/// Where the sine and cosine of frequency j < h = dim/2 stand: interleaved at 2j and 2j + 1 [Vaswani 2017], or
-/// concatenated at j and h + j (tensor2tensor, fairseq).
+/// The indices of sine and cosine of frequency j < h = dim/2: interleaved, 2j and 2j + 1 [Vaswani
+/// 2017], or concatenated, j and h + j (tensor2tensor, fairseq).
 enum class sinusoid_order { interleaved, concatenated };
 
-/// The exponent of frequency j: base^(-j/h), which is the paper's 2j/dim, or base^(-j/(h - 1)) as in tensor2tensor's
-/// get_timing_signal_1d and fairseq's SinusoidalPositionalEmbedding, whose last frequency is exactly 1/base.
+/// The exponent of frequency j: base^(-j/h), which is the paper's 2j/dim, or base^(-j/(h - 1)) as
+/// in tensor2tensor's get_timing_signal_1d and fairseq's SinusoidalPositionalEmbedding, whose last
+/// frequency is exactly 1/base.
 enum class sinusoid_divisor { half, half_minus_one };
 
-/// The row of a position, which may be negative or fractional. dim is even. The frequencies are not rounded to f64,
-/// so the absolute error is about |position| * 2^-64, plus the final rounding.
+/// The vector of a position, which may be negative or fractional. dim is even. The frequencies are
+/// not rounded to f64, so the absolute error is about |position| * 2^-64, plus the final rounding.
 inline std::vector<double> sinusoidal_row(wide position, std::size_t dim, sinusoid_order order, sinusoid_divisor divisor,
                                           double base = 10000) {
   if (dim % 2 != 0) throw std::invalid_argument("oracle::sinusoidal_row: dim must be even");

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Sinusoidal rows as libraries compute them, written from their formulas in wide numbers: one function a library.
+/// Sinusoidal vectors as libraries compute them, from their formulas in wide numbers: one function
+/// per library.
 
 #include <cmath>
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace oracle {
 
-/// How much the angle of number i of a row may be off by: what position * frequency a library's frequency stands for.
+/// `angles`: position * frequency of each number, to bound the error of its angle.
 struct sinusoidal_forms_row {
   std::vector<double> numbers;
   std::vector<double> angles;  ///< of each number, 0 for a zero
@@ -27,7 +28,7 @@ inline sinusoidal_forms_row zeros(std::size_t dim) { return {std::vector<double>
 
 }  // namespace forms
 
-/// diffusers get_timestep_embedding; DDPM's and Stable Diffusion's are of it.
+/// diffusers get_timestep_embedding, which includes those of DDPM and Stable Diffusion.
 inline sinusoidal_forms_row diffusers_timestep(wide t, std::size_t dim, bool flip_sin_to_cos, wide shift, wide scale, wide max_period) {
   auto row = forms::zeros(dim);
   const std::size_t half = dim / 2;
@@ -40,7 +41,8 @@ inline sinusoidal_forms_row diffusers_timestep(wide t, std::size_t dim, bool fli
   return row;
 }
 
-/// tensor2tensor get_timing_signal_1d; fairseq's SinusoidalPositionalEmbedding is that of time scales 1 and 10000.
+/// tensor2tensor get_timing_signal_1d; with timescales 1 and 10000, fairseq's
+/// SinusoidalPositionalEmbedding.
 inline sinusoidal_forms_row timing_signal(wide position, std::size_t dim, wide shortest, wide longest) {
   auto row = forms::zeros(dim);
   const std::size_t half = dim / 2;
@@ -54,15 +56,16 @@ inline sinusoidal_forms_row timing_signal(wide position, std::size_t dim, wide s
   return row;
 }
 
-/// One axis of a grid of patches: `dim` numbers of coordinate x, from `at` on. in_turn: DETR's order, else MAE's.
-inline void put_axis(sinusoidal_forms_row& row, std::size_t at, std::size_t dim, wide x, bool in_turn, wide divisor,
+/// One axis of a grid of patches: `dim` numbers for coordinate x, from index `at` on. alternating:
+/// DETR's order, else MAE's.
+inline void put_axis(sinusoidal_forms_row& row, std::size_t at, std::size_t dim, wide x, bool alternating, wide divisor,
                      wide temperature = 10000.0L) {
   const std::size_t half = dim / 2;
   for (std::size_t j = 0; j < half; ++j) {
     const wide frequency = pow(temperature, -static_cast<wide>(j) / divisor);
     const auto [c, s] = direction_at(x, frequency);
-    forms::put(row, at + (in_turn ? 2 * j : j), s, frequency * x);
-    forms::put(row, at + (in_turn ? 2 * j + 1 : half + j), c, frequency * x);
+    forms::put(row, at + (alternating ? 2 * j : j), s, frequency * x);
+    forms::put(row, at + (alternating ? 2 * j + 1 : half + j), c, frequency * x);
   }
 }
 

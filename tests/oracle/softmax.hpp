@@ -13,8 +13,8 @@
 
 namespace oracle {
 
-/// exp(inverse_temperature * logit), normalised to sum 1. A logit of -inf is a masked key and weighs 0; a row with
-/// every key masked is all zeros. Logits are neither NaN nor +inf.
+/// exp(inverse_temperature * logit), normalised to sum 1. A logit of -inf is a masked key and
+/// weighs 0; a row with every key masked is all zeros. Logits are neither NaN nor +inf.
 inline std::vector<double> softmax(std::span<const double> logits, double inverse_temperature = 1) {
   constexpr double masked = -std::numeric_limits<double>::infinity();
   const auto scaled = [&](double logit) { return static_cast<wide>(inverse_temperature) * logit; };
@@ -40,7 +40,8 @@ inline double entropy(std::span<const double> weights) {
   return static_cast<double>(sum);
 }
 
-/// The entropy as the paper's code computes it, -sum p ln(p + 1e-9): short by about 1e-9 a key.
+/// The entropy as the paper's code computes it, -sum p ln(p + 1e-9): too small by about 1e-9 per
+/// key.
 inline double entropy_with_epsilon(std::span<const double> weights) {
   wide sum = 0;
   for (const wide p : weights) sum -= p * log(p + wide(1) / 1'000'000'000);
@@ -55,7 +56,8 @@ inline double adaptive_beta(double entropy) {
   return static_cast<double>(std::max(fit, wide(1)));
 }
 
-/// The paper's adaptive softmax: the entropy (with its epsilon) of the plain softmax decides the temperature.
+/// The paper's adaptive softmax: the entropy (with its epsilon) of the plain softmax decides the
+/// temperature.
 inline std::vector<double> adaptive_softmax(std::span<const double> logits) {
   return softmax(logits, adaptive_beta(entropy_with_epsilon(softmax(logits))));
 }

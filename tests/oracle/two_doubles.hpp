@@ -19,7 +19,7 @@ class two_doubles {
     if (sizeof(x) > sizeof(double) && high_ - high_ == 0) low_ = static_cast<double>(x - static_cast<decltype(x)>(high_));
   }
   constexpr two_doubles(std::integral auto x) {
-    // By halves of 32 bits, each of which is a double; the upper one has the sign.
+    // By halves of 32 bits, each of which is a double; the upper one is signed.
     const auto upper = sizeof(x) > 4 ? static_cast<double>(static_cast<std::int64_t>(x) >> 32) * 0x1p32 : 0.0;
     const auto lower = sizeof(x) > 4 ? static_cast<double>(static_cast<std::uint32_t>(x)) : static_cast<double>(x);
     const auto top = std::unsigned_integral<decltype(x)> && upper < 0 ? 0x1p64 : 0.0;
@@ -36,7 +36,7 @@ class two_doubles {
     }
   }
 
-  /// Of two doubles of any size, what they sum to; infinity has nothing beside it.
+  /// The sum of two doubles of any size; an infinity has no rest.
   static constexpr two_doubles sum(double a, double b) {
     const double s = a + b, of_b = s - a;
     if (!(s - s == 0)) return {s, 0};
@@ -85,7 +85,7 @@ class two_doubles {
 
  private:
   constexpr two_doubles(double high, double low) : high_(high), low_(low) {}
-  // 26 bits of it, and 26 are left, with their sign [Dekker 1971].
+  // The upper 26 bits, and the lower 26, signed [Dekker 1971].
   static double upper_half(double x) {
     const double shifted = x * 0x8000001;
     return shifted - (shifted - x);
@@ -109,7 +109,7 @@ inline two_doubles sqrt(two_doubles x) {
   return near + (x - near * near) / (2 * near);
 }
 
-/// 1 / k!, what Taylor series are made of.
+/// 1 / k!, for Taylor series.
 inline const std::array<two_doubles, 46> over_factorial = [] {
   std::array<two_doubles, 46> result;
   result[0] = 1;
@@ -117,18 +117,18 @@ inline const std::array<two_doubles, 46> over_factorial = [] {
   return result;
 }();
 
-/// 2^n e^r, r within half of ln 2 of 0, as a Taylor series.
+/// 2^n e^r with |r| <= ln 2 / 2, by the Taylor series.
 inline two_doubles exp(two_doubles x) {
   if (!(x.high() > -745 && x.high() < 710)) return std::exp(x.high());
   const double n = std::round(x.high() / ln2.high());
   const two_doubles r = x - n * ln2;
   two_doubles series;
   for (std::size_t k = 25; k > 0; --k) series = series * r + over_factorial[k - 1];
-  // Twice, for 2^n may be no double where the number is one.
+  // In two steps: 2^n may be beyond the range of doubles when the result is not.
   const int half = static_cast<int>(n) / 2, rest = static_cast<int>(n) - half;
   return series * std::ldexp(1.0, half) * std::ldexp(1.0, rest);
 }
-/// Newton's step from the double.
+/// One Newton step from std::log.
 inline two_doubles log(two_doubles x) {
   if (!(x > 0)) return std::log(x.high());
   const two_doubles near = std::log(x.high());
@@ -143,12 +143,14 @@ inline two_doubles tanh(two_doubles x) {
   return (e - 1) / (e + 1);
 }
 
-/// position * frequency radians, less whole turns. Exact but for the last rounding: the product is summed without any.
+/// position * frequency radians modulo 2 pi. Exact but for the last rounding: the product is summed
+/// without any.
 struct two_doubles_angle {
   two_doubles rounded, lost;
 };
 inline two_doubles_angle angle_at(two_doubles a, two_doubles b) {
-  // A sum of doubles without overlap, the smallest first: to add one is exact [Shewchuk 1997, figure 6].
+  // A sum of non-overlapping doubles, the smallest first: adding one is exact [Shewchuk 1997,
+  // figure 6].
   std::array<double, 64> terms{};
   std::size_t count = 0;
   const auto add = [&](double x) {

@@ -11,7 +11,8 @@ namespace {
 
 using oracle::two_doubles;
 
-// Against long double, where that is one number wider than a double, and under -ffast-math, where two doubles are none, not at all.
+// Compared with long double, if that is wider than a double; not under -ffast-math, which breaks
+// two doubles.
 class two_doubles_test : public testing::Test {
  protected:
   void SetUp() override {
@@ -21,7 +22,7 @@ class two_doubles_test : public testing::Test {
   }
 };
 
-// The functions of long double are right to a place; cosh, which is made of exponentials, to two.
+// The functions of long double have an error of one ULP; cosh, made of exponentials, of two.
 constexpr long double a_place = 0x1p-63L;
 
 void expect_near(two_doubles x, long double expected, long double given, int places = 1) {

@@ -1,7 +1,8 @@
 #pragma once
 
-/// The numbers that oracles compute with: of 64 bits or more, with functions as exact. long double, but where that is a double (32-bit
-/// ARM), has the functions of double (WebAssembly) or a fused multiply-add that is not exact (PowerPC): there two doubles.
+/// The type that oracles compute with, of 64 bits or more, with functions as exact: long double;
+/// but two doubles where long double is a double (32-bit ARM), has the functions of double
+/// (WebAssembly), or a fused multiply-add that is not exact (PowerPC).
 
 #include <math.h>
 
@@ -31,13 +32,14 @@ inline constexpr int wide_cost = 1;  ///< how many times as long a function take
 
 using std::abs, std::ceil, std::cosh, std::exp, std::exp2, std::floor, std::log, std::pow, std::round, std::sqrt, std::tanh;
 
-// The C functions, called where no compiler sees which: under -ffast-math g++ would take the x87's fcos and fsin, which
-// are wrong far from 0, and clang++ a product and a sum for fma.
+// The C functions, hidden from the optimiser: under -ffast-math g++ would use the x87 instructions
+// fcos and fsin, which are wrong far from 0, and clang++ a product and a sum for fma.
 inline wide (*volatile const cosine)(wide) = ::cosl;
 inline wide (*volatile const sine)(wide) = ::sinl;
 inline wide (*volatile const fused)(wide, wide, wide) = ::fmal;
 
-/// position * frequency radians, and what rounding it lost: a large position times a 53-bit frequency does not fit long double.
+/// position * frequency radians and its rounding error: the product of a large position and a
+/// 53-bit frequency does not fit long double.
 struct angle_parts {
   wide rounded, lost;
 };

@@ -1,4 +1,5 @@
-/// The accuracy that the library promises, as this platform keeps it: a line of a table, each error with its bound. Fails above one.
+/// The accuracy that the library promises, measured on this platform: one line of a table, each
+/// error with its bound. Fails if one is exceeded.
 
 #include <algorithm>
 #include <array>
@@ -40,7 +41,7 @@ std::vector<std::int64_t> positions(std::int64_t range, std::size_t count) {
 
 double distance(double ours, wide exact) { return std::abs(static_cast<double>(wide(ours) - exact)); }
 
-/// Of cosines and sines, absolute.
+/// The absolute error of cosines and sines.
 template <class Real>
 double error_of_rows(posenc::frequencies const& f, std::vector<std::int64_t> const& at, posenc::cos_sin_rows<Real> const& rows) {
   double worst = 0;
@@ -54,7 +55,7 @@ double error_of_rows(posenc::frequencies const& f, std::vector<std::int64_t> con
   return worst;
 }
 
-/// Of ALiBi's slopes, in ULPs.
+/// The error of ALiBi's slopes, in ULPs.
 double error_of_slopes() {
   double worst = 0;
   for (std::size_t heads = 1; heads <= 128; ++heads) {
@@ -67,7 +68,7 @@ double error_of_slopes() {
   return worst;
 }
 
-/// Of e^x of registers, as part of (2 + |x|) roundings.
+/// The error of e^x in registers, in units of (2 + |x|) roundings.
 template <class T>
 double error_of_exponentials() {
   using lanes = posenc::detail::lanes<T>;
@@ -88,7 +89,7 @@ double error_of_exponentials() {
   return worst;
 }
 
-/// Of rotated vectors, in roundings of |x| + |y|.
+/// The error of rotated vectors, in roundings of |x| + |y|.
 template <class T, class Layout>
 double error_of_rotation() {
   constexpr std::size_t dim = 134, heads = 3;  // 67 pairs: no whole registers

@@ -1,4 +1,5 @@
-# cmake -DSOURCE=<the project> -P all.cmake: runs every platform but those of .ci/run, and prints the table of their accuracy.
+# cmake -DSOURCE=<the project> -P all.cmake: runs every platform that .ci/run does not, and prints
+# the table of their accuracy.
 
 set(platforms aarch64-sve s390x-vector riscv64 ppc64le i686 i686-sse2 wasm32 libcxx x86-64-v2)
 file(STRINGS /proc/cpuinfo avx512 REGEX "^flags.* avx512f .*avx512vl" LIMIT_COUNT 1)

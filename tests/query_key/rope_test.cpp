@@ -250,7 +250,8 @@ TEST(p_rope, bad_settings_are_rejected) {
   EXPECT_EQ(message_of([] { p_rope(127, 1e4, 0.5); }), "posenc: geometric: the dimension must be even and positive, got 127");
   EXPECT_EQ(message_of([] { p_rope(0, 1e4, 0.5); }), "posenc: geometric: the dimension must be even and positive, got 0");
   EXPECT_EQ(message_of([] { p_rope((1u << 24) + 2, 1e4, 0.5); }), "posenc: geometric: the dimension must be at most 2^24, got 16777218");
-  EXPECT_EQ(message_of([] { p_rope(128, 0.5, 0.5); }), "posenc: truncated: frequencies must not rise from pair to pair, as they do for a base below 1");
+  EXPECT_EQ(message_of([] { p_rope(128, 0.5, 0.5); }),
+            "posenc: truncated: frequencies must not rise from pair to pair, as for a base below 1, got a rise at pair 1");
   EXPECT_EQ(message_of([] { p_rope(128, 0, 0.5); }), "posenc: geometric: base must be finite and positive, got 0");
   EXPECT_EQ(message_of([] { p_rope(128, infinity(), 0.5); }), "posenc: geometric: base must be finite and positive, got infinity");
 }

@@ -35,7 +35,8 @@ TEST(axis_position_builder, text_has_the_same_position_on_all_axes) {
   EXPECT_EQ(builder().next(), 0);
 }
 
-// The example of transformers' get_rope_index: a video of 3 frames of 2 x 2, then five words.
+// The example of transformers' get_rope_index: a video of 3 frames of 2 x 2 tokens, then five text
+// tokens.
 TEST(axis_position_builder, builds_the_example_of_qwen2_vl) {
   auto const built = builder().video(3, 2, 2).text(5);
   EXPECT_EQ(of(built), (integers{{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 4, 5, 6, 7},
@@ -46,7 +47,8 @@ TEST(axis_position_builder, builds_the_example_of_qwen2_vl) {
   EXPECT_EQ(built.rope_delta(), 8 - 17);
 }
 
-// That of Qwen2.5-VL: 25 tokens a second, one frame of the video a second, two merged into one.
+// The example of Qwen2.5-VL: 25 tokens per second, one frame per second, two frames merged into
+// one.
 TEST(axis_position_builder, builds_the_example_of_qwen2_5_vl) {
   auto const built = builder().video(3, 2, 2, 25 * 2).text(2);
   EXPECT_EQ(of(built)[0], (std::vector<std::int64_t>{0, 0, 0, 0, 50, 50, 50, 50, 100, 100, 100, 100, 101, 102}));

@@ -39,7 +39,7 @@ std::vector<Real> all(cos_sin_view<Real> rows) {
   return result;
 }
 
-// Axes without any order.
+// Axes in random order.
 pair_axes scattered(std::size_t pairs, std::size_t axes) {
   std::mt19937_64 random(pairs);
   std::vector<std::size_t> axis_of_pair(pairs);
@@ -47,7 +47,7 @@ pair_axes scattered(std::size_t pairs, std::size_t axes) {
   return pair_axes(axis_of_pair);
 }
 
-// Of both signs, near and as far as `bits` bits reach; those of the first axis are near.
+// Positions of both signs, near 0 and up to `bits` bits; near ones on the first axis.
 std::vector<std::vector<std::int64_t>> integers(std::size_t axes, std::size_t tokens, int bits) {
   std::mt19937_64 random(static_cast<std::uint64_t>(bits));
   std::vector<std::vector<std::int64_t>> result(axes);
@@ -99,14 +99,14 @@ TEST(axis_rows, take_the_farthest_positions_on_one_axis_and_near_ones_on_another
 
 TEST(axis_rows, take_fractional_positions) {
   numbers::in_float_and_double([]<class Real>() {
-    // The fraction's part of the angle takes four roundings.
+    // The angle of the fraction takes four roundings.
     expect_exact<Real>(geometric(78, 1e4), scattered(39, 3),
                        std::vector<std::vector<double>>{{0.5, 1, 2, -3.25, 7, 1e6}, {0.1, 2, 0x1p40, 1e-20, -7, 4}, {3, 3, 0.75, 5, 1, -2}},
                        4 * tolerance::unit_roundoff<double>());
   });
 }
 
-// Pair by pair, for every number of pairs there are tails of.
+// Pair by pair, for every length of a tail.
 template <class Real, class P>
 void expect_bits_of_cos_sin_rows(std::vector<P> const& positions) {
   for (std::size_t pairs = 1; pairs <= 70; ++pairs) {
@@ -130,7 +130,7 @@ TEST(axis_rows, of_equal_axes_are_the_rows_of_one_axis_bit_for_bit) {
   });
 }
 
-// The pairs of an axis are those that rows of its positions alone have, whatever the others are.
+// Pairs of one axis have the rows of that axis alone, whatever the other axes are.
 template <class Real, class P>
 void expect_pairs_of_each_axis(std::vector<std::vector<P>> const& positions) {
   for (std::size_t pairs = 1; pairs <= 70; ++pairs) {
@@ -192,7 +192,7 @@ TEST(axis_rows, are_undone_by_their_inverse) {
   rotate<interleaved>(numbers::view(y, 2, 10), rows);
   EXPECT_FALSE(numbers::same_bits(x, y));
   rotate<interleaved>(numbers::view(y, 2, 10), rows.inverse());
-  // Twice a rotation of numbers in [-1, 1], and a factor that is rounded.
+  // Two rotations of numbers in [-1, 1], and a rounded factor.
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 4 * tolerance::of_rotated<double>(1, 1, 2, 1.25));
 }
 

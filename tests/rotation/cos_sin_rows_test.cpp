@@ -44,7 +44,8 @@ std::vector<std::int64_t> integers(std::size_t count, int bits) {
   return result;
 }
 
-// Rows of Real against exact arithmetic: off by what is documented and, at that position, `more`; times the attention factor.
+// Rows of Real against exact arithmetic: the documented error, plus `more` at that position, times
+// the attention factor.
 template <class Real>
 void expect_exact(frequencies const& f, auto const& positions, auto const& more) {
   cos_sin_rows<Real> const rows(of_doubles(f), positions);
@@ -101,7 +102,7 @@ TEST(cos_sin_rows, take_fractional_positions) {
   auto const f = geometric(64, 1e4);
   std::vector<double> positions{0.5, -0.5, -1e-20, 1e-300, 0.1, -1234567.75, 0x1p52 + 0.5};
   for (auto const n : integers(100, 40)) positions.push_back(static_cast<double>(n) * 0x1p-12);
-  // The fraction's part of the angle takes four roundings.
+  // The angle of the fraction takes four roundings.
   auto const more = [](double position) { return 4 * tolerance::unit_roundoff<double>() + tolerance::of_phase(position); };
   expect_exact<float>(f, positions, more);
   expect_exact<double>(f, positions, more);
@@ -167,7 +168,7 @@ TEST(cos_sin_rows, times_their_inverse_are_one) {
     auto const positions = integers(50, 30);
     auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
       auto const undo = rows.inverse(), twice = undo.inverse();
-      // (c + is)(c' + is'): two numbers of error of_cosine, and three roundings.
+      // (c + is)(c' + is'): the error of_cosine of both, and three roundings.
       auto const bound = 2 * std::numbers::sqrt2 * tolerance::of_cosine<Real>() + 6 * tolerance::unit_roundoff<Real>();
       for (std::size_t token = 0; token < rows.tokens(); ++token) {
         for (std::size_t i = 0; i < f.pairs(); ++i) {
@@ -185,7 +186,7 @@ TEST(cos_sin_rows, times_their_inverse_are_one) {
   }
 }
 
-/// Where the square of the factor is no double.
+/// Factors whose square is beyond the range of doubles.
 TEST(cos_sin_rows, of_any_factor_have_an_inverse) {
   for (double const factor : {1e-160, 1e-300, 1e160, 1e300}) {
     cos_sin_rows<double> const rows(frequencies({1, 0}, factor), std::vector{0, 3});
@@ -226,7 +227,7 @@ TEST(cos_sin_rows, transposed_turn_back_and_keep_the_factor) {
   }
 }
 
-// Registers and what is left of them, each row alone and among others, each pair among few and among many.
+// Whole registers and tails; each row alone and among others; each pair among few and among many.
 TEST(cos_sin_rows, have_the_same_bits_in_any_company) {
   auto const f = of_doubles(geometric(78, 1e4));
   std::vector<std::int64_t> positions{0, 1, -1, 1 << 20, (1ll << 32) - 1, 1ll << 32, -(1ll << 32), farthest, farthest_back};
@@ -275,7 +276,7 @@ TEST(cos_sin_rows, of_the_opposite_position_are_the_inverse) {
 }
 
 TEST(cos_sin_rows, leave_alone_the_pairs_of_frequency_0) {
-  auto const turning = [](frequencies const& f) {
+  auto const rotated_pairs = [](frequencies const& f) {
     std::vector<bool> result(f.pairs(), false);
     auto last = std::size_t{0};
     cos_sin_rows const rows(f, std::vector{3});
@@ -291,11 +292,11 @@ TEST(cos_sin_rows, leave_alone_the_pairs_of_frequency_0) {
   for (int i = 0; i < 200; ++i) {
     std::vector<double> inv_freq(1 + random() % 12);
     for (auto& f : inv_freq) f = random() % 2 == 0 ? 0 : 0.5;
-    auto const moves = turning(frequencies(inv_freq));
+    auto const moves = rotated_pairs(frequencies(inv_freq));
     for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) EXPECT_EQ(moves[pair], inv_freq[pair] != 0);
   }
-  EXPECT_EQ(turning(frequencies({0, 1, 0}, 1.5)), std::vector({true, true, true})) << "the attention factor has to reach them";
-  EXPECT_EQ(turning(frequencies({-0.0, 1})), std::vector({false, true}));
+  EXPECT_EQ(rotated_pairs(frequencies({0, 1, 0}, 1.5)), std::vector({true, true, true})) << "the attention factor has to reach them";
+  EXPECT_EQ(rotated_pairs(frequencies({-0.0, 1})), std::vector({false, true}));
   EXPECT_EQ(cos_sin_rows(posenc::truncated(geometric(512, 1e6), 0.25), std::vector{3}).view().rotated_pairs().size(), 1u);
 }
 

@@ -31,7 +31,8 @@ using posenc::geometric;
 constexpr std::int64_t million = 1 << 20;
 constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
 
-// Two factors off by of_cosine each, as complex numbers up to sqrt(2) of it; the product's two roundings; the result's.
+// The errors of_cosine of two factors (sqrt(2) times that as complex numbers), the two roundings of
+// the product, and one of the result.
 template <class Real>
 constexpr double of_table() {
   return std::same_as<Real, double> ? 7e-16 : 3e-8;
@@ -159,13 +160,13 @@ TEST(cos_sin_table, writes_over_rows_where_they_are) {
   std::vector<std::int64_t> const fewer(positions.begin(), positions.begin() + 7);
   auto rows = table.rows(positions);
   auto const* const memory = rows.cos(0).data();
-  auto const* const turning = rows.view().rotated_pairs().data();
+  auto const* const ranges = rows.view().rotated_pairs().data();
   for (auto const& next : {fewer, positions, fewer, std::vector<std::int64_t>{}, positions}) {
     table.write(next, rows);
     EXPECT_EQ(rows.tokens(), next.size());
     EXPECT_TRUE(numbers::same_bits(all(rows.view()), all(table.rows(next).view())));
     EXPECT_TRUE(next.empty() || rows.cos(0).data() == memory);
-    EXPECT_EQ(rows.view().rotated_pairs().data(), turning);
+    EXPECT_EQ(rows.view().rotated_pairs().data(), ranges);
   }
 }
 

@@ -1,4 +1,5 @@
-// What the kernel has a case for: types, layouts, standing pairs, tails, memory beyond the cache.
+// The cases of the kernel: types, layouts, pairs that are not rotated, tails, memory beyond the
+// cache.
 
 #include "posenc/rotation/kernel.hpp"
 
@@ -37,7 +38,7 @@ using posenc::rotary_block;
 using posenc::rotate;
 using posenc::rotation_of;
 
-// Calls `test` for each two types that one arithmetic serves.
+// Calls `test` for every pair of types with the same arithmetic.
 template <class Test>
 void in_every_two_types(Test&& test) {
   auto const from = [&]<class S>(std::type_identity<S>, char const* name) {
@@ -63,7 +64,8 @@ frequencies with_every_third_pair_standing(std::size_t pairs) {
   return frequencies(inv_freq);
 }
 
-// Blocks of few and many pairs, all of them turning, or some, or only the first ones; and a factor.
+// Blocks of few and many pairs, with all of them rotated, or some, or the first ones; with a
+// factor.
 std::vector<frequencies> rules() {
   std::vector<frequencies> result{geometric(2, 1e4), of_doubles(geometric(36, 1e4)), of_doubles(geometric(130, 1e4)),
                                   with_every_third_pair_standing(47), posenc::truncated(of_doubles(geometric(160, 1e4)), 0.25)};
@@ -142,7 +144,7 @@ TEST(rotate, goes_elsewhere_with_the_bits_that_it_has_in_place) {
   });
 }
 
-// The same tokens, all at once, where they are more than the cache holds, and one by one.
+// The same tokens, all at once (more than the cache holds) and one by one.
 template <class From, class To, class S, class T>
 void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::size_t rotary_dim, auto&& treated) {
   auto const least = std::size_t{1} << 20;  // bytes
@@ -192,7 +194,8 @@ TEST(rotate, beyond_the_cache_norms_and_scales_each_token_as_alone) {
   });
 }
 
-// Numbers of every kind, whole registers of one kind and mixed ones; rotated, all pairs but two standing, or turning by position 0.
+// Numbers of every kind, in registers of one kind and mixed ones; rotated; with all pairs but two
+// not rotated; rotated by position 0.
 template <class S>
 std::vector<S> of_every_kind(std::size_t count) {
   std::vector<float> const kinds{1.f,          -1.f,          0.f,          -0.f,          0x1p-126f,    -0x1p-126f,   0x1p-127f,
@@ -209,7 +212,7 @@ std::vector<S> of_every_kind(std::size_t count) {
   return result;
 }
 
-// Where the CPU rounds to bfloat16 by itself it would make subnormals zeros, were it let to.
+// The instruction that rounds to bfloat16 flushes subnormals to zero; the kernel must not.
 TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
   auto const from_to = []<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
     std::size_t const head_dim = 192, heads = 64;
@@ -232,11 +235,11 @@ TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
     };
     auto const plainly = [](auto const& r) { return r; };
     auto const times_1 = [](auto const& r) { return r.scale(1); };
-    auto const standing = frequencies(std::vector<double>(head_dim / 2));
+    auto const unrotated = frequencies(std::vector<double>(head_dim / 2));
     for (auto const& act : {0, 1}) {
       auto const in_layouts = [&](auto&& treated) {
-        expect(halves(), halves(), standing, treated), expect(halves(), interleaved(), standing, treated);
-        expect(interleaved(), halves(), standing, treated), expect(interleaved(), interleaved(), standing, treated);
+        expect(halves(), halves(), unrotated, treated), expect(halves(), interleaved(), unrotated, treated);
+        expect(interleaved(), halves(), unrotated, treated), expect(interleaved(), interleaved(), unrotated, treated);
       };
       act == 0 ? in_layouts(plainly) : in_layouts(times_1);
     }
@@ -251,7 +254,8 @@ TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
   from_to(std::type_identity<half>(), std::type_identity<engine::brain_float>());
 }
 
-// A pair's bits where it turns, whatever its neighbours hold: the register of a tail, or of a whole column, is rounded in one go.
+// The bits of a rotated pair do not depend on its neighbours, though the register of a tail, or a
+// whole column, is rounded at once.
 TEST(rotate, gives_a_pair_the_same_bits_beside_subnormals_as_beside_others) {
 #if defined(__FAST_MATH__)
   GTEST_SKIP() << "-ffast-math links code that has the CPU flush subnormals";
@@ -276,7 +280,7 @@ TEST(rotate, gives_a_pair_the_same_bits_beside_subnormals_as_beside_others) {
   });
 }
 
-// Two registers stored at once, each case beside each kind of other.
+// Two registers stored at once: each kind of numbers beside each other kind.
 TEST(lanes, store_two_registers_as_one_lane_does) {
   in_every_16_bit_type([]<class T>() {
     using lanes = posenc::detail::lanes<T>;

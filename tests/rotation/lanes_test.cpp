@@ -22,7 +22,7 @@ using posenc::arithmetic_t;
 using posenc::detail::lanes;
 using posenc::detail::one_lane;
 
-// Calls `step(i)` for i = 0, size, ... while size numbers fit below `count`.
+// Calls step(i) for i = 0, size, 2 size ... while i + size is at most `count`.
 template <class T>
 void for_each_register(std::size_t count, auto&& step) {
   for (std::size_t i = 0; i + lanes<T>::size <= count; i += lanes<T>::size) step(i);
@@ -31,7 +31,7 @@ void for_each_register(std::size_t count, auto&& step) {
 template <class T>
 constexpr auto format_of = std::same_as<posenc::storage_format_t<T>, posenc::half> ? oracle::half_format : oracle::bfloat16_format;
 
-// All codes, from an address that no register is aligned to.
+// All codes, from an address that is not aligned for any register.
 template <class T>
 std::vector<T> all_codes() {
   std::vector<T> result(65537);
@@ -39,7 +39,7 @@ std::vector<T> all_codes() {
   return result;
 }
 
-// The float's bits; of a NaN those of the quiet one, for a CPU that converts by itself makes NaNs quiet.
+// The float's bits; NaNs made quiet, since a CPU that converts does so.
 std::uint32_t quiet_bits(float x) {
   auto const bits = std::bit_cast<std::uint32_t>(x);
   return float16::is_nan(bits) ? bits | 0x40'0000 : bits;
@@ -85,7 +85,7 @@ void expect_stores_as_one_lane(std::vector<float> const& cases) {
   EXPECT_TRUE(numbers::same_bits(paired, alone));
 }
 
-// Whole registers of them, whatever their size.
+// Whole registers, whatever their size.
 template <class T>
 std::vector<float> rounding_cases() {
   std::vector<float> cases;

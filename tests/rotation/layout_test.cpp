@@ -40,7 +40,7 @@ TEST(layout, gives_every_number_to_one_pair) {
   });
 }
 
-// Loads and stores neighbouring pairs where the indices say.
+// Loads and stores neighbouring pairs at the indices of the layout.
 template <class Layout, class Lanes>
 void expect_moves_by_index() {
   for (std::size_t pairs = Lanes::size; pairs <= 40; ++pairs) {

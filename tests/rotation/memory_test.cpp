@@ -1,5 +1,5 @@
-// The kernel touches the bytes of its heads, rows and weights, and no others: it works between pages that nobody may touch, and in heap
-// blocks of exactly its bytes, whose ends AddressSanitizer watches.
+// The kernel touches the bytes of its heads, rows and weights, and no others. It works between
+// protected pages, and in heap blocks of exactly its bytes, whose ends AddressSanitizer watches.
 
 #include <gtest/gtest.h>
 
@@ -29,11 +29,13 @@ using posenc::interleaved;
 using posenc::rotary_block;
 using posenc::rotation_of;
 
-// Where a buffer lies: against the guard above it, against the one below, a byte away from either, or in a heap block of its own.
-enum class place { below_guard, above_guard, on_the_heap, a_byte_below_guard, a_byte_above_guard };
+// Where a buffer is: next to the guard page above or below it, one byte from either, or in its own
+// heap block.
+enum class location { below_guard, above_guard, on_the_heap, a_byte_below_guard, a_byte_above_guard };
 
-// The last two begin at an odd byte: UndefinedBehaviorSanitizer takes that for an error, and other CPUs may refuse it.
-constexpr std::size_t places =
+// The last two start at an odd byte: an error for UndefinedBehaviorSanitizer, and other CPUs may
+// refuse it.
+constexpr std::size_t locations =
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
     5;
 #else
@@ -58,14 +60,14 @@ class guarded_buffer {
   bool is_open() const { return is_open_; }
 
   template <class T>
-  T* put(place at, std::vector<T> const& numbers) {
+  T* put(location at, std::vector<T> const& numbers) {
     auto const bytes = numbers.size() * sizeof(T);
     heap_.reset();
     auto* to = first_;
-    if (at == place::a_byte_above_guard) to = first_ + 1;
-    if (at == place::below_guard) to = first_ + size_ - bytes;
-    if (at == place::a_byte_below_guard) to = first_ + size_ - bytes - 1;
-    if (at == place::on_the_heap) heap_ = std::make_unique<std::byte[]>(bytes), to = heap_.get();
+    if (at == location::a_byte_above_guard) to = first_ + 1;
+    if (at == location::below_guard) to = first_ + size_ - bytes;
+    if (at == location::a_byte_below_guard) to = first_ + size_ - bytes - 1;
+    if (at == location::on_the_heap) heap_ = std::make_unique<std::byte[]>(bytes), to = heap_.get();
     std::memcpy(to, numbers.data(), bytes);
     return reinterpret_cast<T*>(to);
   }
@@ -87,15 +89,16 @@ std::vector<T> taken(T const* from, std::size_t count) {
 
 constexpr std::size_t heads = 2, least_beyond_cache = std::size_t{1} << 20;  // bytes
 
-// How many tokens, and which dims of a head turn.
+// Number of tokens, and which dims of a head are rotated.
 struct rotary_case {
   std::size_t tokens, head_dim, pairs;
   rotary_block block;
   std::vector<posenc::pair_range> rotated_pairs;
 };
 
-// Every head_dim with all the pairs that it has room for; two of five again with about half of them, of which some stand.
-// And more than a cache holds, in columns and a tail: there, memory is fetched ahead.
+// Every head_dim with as many pairs as fit; two of five again with about half as many, of which
+// some are not rotated. And more data than a cache holds, in columns and a tail, where memory is
+// prefetched.
 std::vector<rotary_case> rotary_cases(std::size_t size_of_number) {
   std::vector<rotary_case> result{{least_beyond_cache / (heads * 614 * size_of_number) + 1, 615, 307, rotary_block::last(), {{0, 307}}}};
   for (std::size_t head_dim = 2; head_dim <= 140; ++head_dim) {
@@ -107,7 +110,7 @@ std::vector<rotary_case> rotary_cases(std::size_t size_of_number) {
   return result;
 }
 
-/// Source and target are one in place. A weight a dim: the norm's, or null for none.
+/// In place, source and target are the same. One norm weight per dim, or null for none.
 template <class From, class To, class S, class T>
 void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* cos_sin, arithmetic_t<T> const* weight) {
   posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, c.tokens, c.pairs, c.rotated_pairs);
@@ -118,7 +121,7 @@ void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* c
   posenc::rotate(rows, plain.norm({{weight, c.head_dim}, arithmetic_t<T>(0x1p-20)}));
 }
 
-// Guarded heads get the bits that they get where there is room around everything.
+// Guarded heads get the same bits as heads with room around everything.
 template <class From, class To, class S, class T>
 void expect_keeps_to_its_bytes(bool in_place, bool normed) {
   using real = arithmetic_t<T>;
@@ -130,11 +133,11 @@ void expect_keeps_to_its_bytes(bool in_place, bool normed) {
     auto const cos_sin = numbers::random<real>(c.tokens * 2 * c.pairs, 2), weight = numbers::random<real>(c.head_dim, 3);
     std::vector<T> target(count), expected;
     if constexpr (std::is_same_v<S, T>) target = in_place ? source : target;
-    for (std::size_t at = 0; at <= places; ++at) {
+    for (std::size_t at = 0; at <= locations; ++at) {
       bool const is_roomy = at == 0;
       constexpr std::size_t room = 64;  // numbers
       auto const put = [&](guarded_buffer& guarded, auto const& numbers, auto& roomy) {
-        if (!is_roomy) return guarded.put(static_cast<place>(at - 1), numbers);
+        if (!is_roomy) return guarded.put(static_cast<location>(at - 1), numbers);
         roomy.resize(room), roomy.insert(roomy.end(), numbers.begin(), numbers.end()), roomy.resize(roomy.size() + room);
         return roomy.data() + room;
       };

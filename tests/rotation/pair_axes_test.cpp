@@ -15,7 +15,7 @@ namespace {
 using namespace posenc;
 using sections = std::vector<std::size_t>;
 
-// A letter a pair, as papers draw it.
+// One letter per pair, as papers draw it.
 std::string drawn(pair_axes const& axes) {
   std::string letters;
   for (std::size_t pair = 0; pair < axes.pairs(); ++pair) letters += "thwe"[axes.axis(pair)];
@@ -28,7 +28,8 @@ std::string repeated(std::string const& part, std::size_t count) {
   return result;
 }
 
-// Qwen3-VL's words: t everywhere, then h at 1, 4, 7 ... below 3 h, then w at 2, 5, 8 ... below 3 w. [modeling_qwen3_vl.py]
+// Qwen3-VL's rule: t everywhere, then h at 1, 4, 7 ... below 3 h, then w at 2, 5, 8 ... below 3 w.
+// [modeling_qwen3_vl.py]
 std::string slices(sections const& s) {
   std::string letters(s[0] + s[1] + s[2], 't');
   for (std::size_t i = 1; i < std::min(3 * s[1], letters.size()); i += 3) letters[i] = 'h';

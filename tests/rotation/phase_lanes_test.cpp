@@ -38,7 +38,7 @@ numbers stored(lanes::number const& x) {
   return result;
 }
 
-// Of every magnitude, from either side of 0.
+// Positions of every magnitude and sign.
 phases random_phases(std::mt19937_64& random) {
   phases result;
   for (auto& x : result) {
@@ -82,7 +82,8 @@ TEST(phase_lanes, round_once_to_a_number) {
   }
 }
 
-// A compiler may compute the one otherwise than the other under -ffast-math: there within twice the bound of cos_sin.
+// Under -ffast-math a compiler may compute the two differently; then within twice the bound of
+// cos_sin.
 TEST(phase_lanes, have_the_cosines_and_sines_of_each_phase) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 100'000; ++i) {
@@ -156,7 +157,8 @@ TEST(phase_steps, land_where_each_step_does) {
   }
 }
 
-// What a file for one target makes, a file for another may read: AddressSanitizer sees it, else what lies there.
+// A file for one target may read what a file for another target made. AddressSanitizer sees reads
+// beyond the end; otherwise the test reads what is there.
 TEST(phase_steps, may_be_read_by_registers_of_any_width) {
   std::vector<double> const inv_freq(1, 0.5);
   phase_steps const steps(inv_freq);

@@ -24,21 +24,21 @@ using posenc::phase_step;
 
 constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
 
-// As documented of cos_sin.
+// The documented error of cos_sin.
 constexpr double of_cos_sin = 2.5e-16;
 
 oracle::wide radians(phase angle) { return static_cast<oracle::wide>(static_cast<std::int64_t>(angle)) * (2 * oracle::pi * 0x1p-64); }
 
-// How far the phase is from the direction, in radians.
-double apart(phase angle, oracle::direction from) {
+// The distance of a phase from a direction, in radians.
+double distance(phase angle, oracle::direction from) {
   auto const cos = oracle::cosine(radians(angle)), sin = oracle::sine(radians(angle));
   return std::abs(std::atan2(static_cast<double>(sin * from.cos - cos * from.sin), static_cast<double>(cos * from.cos + sin * from.sin)));
 }
 
-// The farthest a sum of phases may be from exact, in units of 2^-64 turns.
+// The largest error of a sum of phases, in units of 2^-64 turns.
 std::uint64_t difference(phase a, phase b) { return std::min(a - b, b - a); }
 
-// Of every magnitude up to 2^63, and either sign.
+// Positions of every magnitude up to 2^63 and either sign.
 std::vector<std::int64_t> positions() {
   std::vector<std::int64_t> result{0, 1, -1, 2, 1'000'000, farthest, -farthest, farthest_back, (1ll << 32) - 1, 1ll << 32, -(1ll << 32)};
   std::mt19937_64 random(3);
@@ -47,7 +47,7 @@ std::vector<std::int64_t> positions() {
   return result;
 }
 
-// Those of models, round ones, and the extremes that a phase_step may have.
+// Frequencies of models, round ones, and the extremes that a phase_step allows.
 std::vector<double> inv_freqs() {
   auto result = oracle::inv_freq(128, 5e5);
   for (double const more : {0.0, -0.0, 0x1p64, 0x1.fffffffffffffp63, 12345.678, 1e9, 1e-18, 1e-25, 0x1p-96, 0x1p-500, 0x1p-1022, 0x1p-1074})
@@ -58,7 +58,7 @@ std::vector<double> inv_freqs() {
 TEST(cos_sin, is_within_its_bound_everywhere) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 400'000 / oracle::wide_cost; ++i) {
-    // Anywhere, or at every scale near one of the eight points where the quadrants and the reduction have their seams.
+    // Anywhere; and, at every scale, near the eight points where quadrants or the reduction meet.
     auto const seam = random() << 61, off = random() >> (random() & 63);
     auto const angle = i % 4 == 0 ? seam + off : i % 4 == 1 ? seam - off : random();
     auto const [cos, sin] = cos_sin(angle);
@@ -91,7 +91,7 @@ TEST(phase_step, lands_where_exact_arithmetic_does) {
   for (auto const inv_freq : inv_freqs())
     for (auto const n : positions()) {
       auto const exact = oracle::direction_at(static_cast<oracle::wide>(n), static_cast<oracle::wide>(inv_freq));
-      ASSERT_LE(apart(phase_step(inv_freq).at(n), exact), tolerance::of_phase(static_cast<double>(n))) << n << " * " << inv_freq;
+      ASSERT_LE(distance(phase_step(inv_freq).at(n), exact), tolerance::of_phase(static_cast<double>(n))) << n << " * " << inv_freq;
     }
 }
 
@@ -101,7 +101,7 @@ TEST(phase_step, lands_at_the_angles_known_of_llama_2) {
       if (known_pair != pair) continue;
       auto const angle = phase_step(inv_freq).at(std::int64_t{position});
       constexpr double of_golden = std::numeric_limits<long double>::digits == 53 ? 0x1p-53 : 0;  // written as long double
-      EXPECT_LE(apart(angle, {cos, sin}), tolerance::of_phase(static_cast<double>(position)) + of_golden);
+      EXPECT_LE(distance(angle, {cos, sin}), tolerance::of_phase(static_cast<double>(position)) + of_golden);
       EXPECT_NEAR(cos_sin(angle).cos, static_cast<double>(cos), of_cos_sin);
       EXPECT_NEAR(cos_sin(angle).sin, static_cast<double>(sin), of_cos_sin);
     }
@@ -150,10 +150,11 @@ TEST(phase_step, of_a_fractional_position_is_right_to_a_rounding_of_its_fraction
       auto const position = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63 + static_cast<int>(random() % 50));
       auto const fraction = position - std::floor(position);
       auto const exact = oracle::direction_at(static_cast<oracle::wide>(position), static_cast<oracle::wide>(inv_freq));
-      // The frequency in turns is rounded twice, the product once, a negative position's fraction once; the sum is cut at 2^-63.
+      // The frequency in turns is rounded twice, the product once, a negative position's fraction
+      // once; the sum is truncated at 2^-63.
       auto const bound =
           4 * tolerance::unit_roundoff<double>() * fraction * inv_freq + tolerance::of_phase(position) + 2 * std::numbers::pi * 0x1p-63;
-      ASSERT_LE(apart(phase_step(inv_freq).at(position), exact), bound) << position << " * " << inv_freq;
+      ASSERT_LE(distance(phase_step(inv_freq).at(position), exact), bound) << position << " * " << inv_freq;
     }
   }
 }
@@ -163,7 +164,7 @@ TEST(phase_step, is_known_at_compile_time) {
   static_assert(phase_step(1).at(std::int64_t{1}) == 0x28be'60db'9391'054a, "1 radian is 1 / 2 pi turns");
 }
 
-/// Against integers of 384 places.
+/// Against integers of 384 bits.
 TEST(phase_step, counts_what_rounding_has_left_of_the_frequency) {
   using oracle::fixed_point;
   auto const turn = oracle::pi_in_fixed_point() + oracle::pi_in_fixed_point();
@@ -175,7 +176,7 @@ TEST(phase_step, counts_what_rounding_has_left_of_the_frequency) {
         auto const got = static_cast<double>(static_cast<std::int64_t>(phase_step(inv_freq, rest).at(n))) * 0x1p-64;
         auto off = frequency * fixed_point::whole(n) - fixed_point(got);
         for (int i = 0; i < 3; ++i) off = off - fixed_point(std::nearbyint(off.number()));  // whole turns
-        // And what a double holds of half a turn.
+        // Plus the rounding of half a turn to double.
         EXPECT_LE(std::abs(off.number()), std::abs(static_cast<double>(n)) * 0x1p-96 + 0x1p-64 + 0x1p-54) << n << " * " << inv_freq;
       }
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Heads placed in memory in every way that strides allow, with something before, between and after them; and what rotations make of
-/// them.
+/// Heads in memory at all kinds of strides, with numbers before, between and after them; and the
+/// rotation that the oracle expects.
 
 #include <gtest/gtest.h>
 
@@ -21,16 +21,16 @@
 #include "posenc/rotation/rotary_block.hpp"
 #include "tolerance.hpp"
 
-/// Where the heads of a token, and the tokens, lie.
+/// Where the heads of a token, and the tokens, are.
 enum class arrangement { dense, padded, heads_outermost, backwards };
 
 inline constexpr std::array arrangements{arrangement::dense, arrangement::padded, arrangement::heads_outermost, arrangement::backwards};
 
-/// Random numbers in [-1, 1], some of them those of heads.
+/// Random numbers in [-1, 1]; some of them are the heads.
 template <class T>
 class placed_heads {
  public:
-  /// `misaligned`: how many elements the heads begin after where memory is aligned.
+  /// `misaligned`: offset of the heads from aligned memory, in elements.
   placed_heads(posenc::heads_shape shape, arrangement arranged, std::size_t misaligned = 0, std::uint64_t seed = 1) : shape_(shape) {
     auto const tokens = static_cast<std::ptrdiff_t>(shape.tokens), heads = static_cast<std::ptrdiff_t>(shape.heads);
     auto const dim = static_cast<std::ptrdiff_t>(shape.head_dim);
@@ -45,7 +45,7 @@ class placed_heads {
 
   posenc::heads_view<T> view() { return {memory.data() + first_, shape_, strides_}; }
 
-  /// Where in memory that number is.
+  /// The index of that number in memory.
   std::size_t at(std::size_t token, std::size_t head, std::size_t dim) {
     return static_cast<std::size_t>(view()(token, head).data() - memory.data()) + dim;
   }
@@ -58,7 +58,8 @@ class placed_heads {
   std::size_t first_;
 };
 
-/// Calls `test` for float, double, half and bfloat16 with each layout: where another type with the same bits would tell no more.
+/// Calls `test` for float, double, half and bfloat16 with each layout; for tests that other types
+/// with the same bits need not repeat.
 template <class Test>
 void in_every_format_and_layout(Test&& test) {
   numbers::in_every_format([&]<class T>() {
@@ -76,8 +77,9 @@ struct treatment {
   double scale = 1;
 };
 
-/// Whether the heads of `target` are those of `source` once treated, each number within its tolerance of the oracle; numbers that were
-/// only to be moved have their bits, or are rounded once; and no other memory of the target has changed since `before`.
+/// Whether the heads of `target` are those of `source` after the treatment `t`, each number within
+/// its tolerance of the oracle; whether numbers that are only copied have their bits, or are
+/// rounded once; and whether the rest of the target is as `before`.
 template <class From, class To, class S, class T>
 testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> target, std::vector<T> const& before,
                                      std::vector<std::int64_t> const& positions, treatment const& t) {
@@ -102,8 +104,8 @@ testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> tar
         gain = static_cast<double>(t.scale / oracle::sqrt(squares / static_cast<oracle::wide>(shape.head_dim) + t.eps));
         gain_error = tolerance::of_gain<T>(shape.head_dim);
       }
-      auto turned = x;
-      oracle::rotate(turned, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing, first_dim, factor);
+      auto rotated = x;
+      oracle::rotate(rotated, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing, first_dim, factor);
 
       testing::AssertionResult result = testing::AssertionSuccess();
       auto const check = [&](std::size_t to, std::size_t from, std::size_t other, bool turns) {
@@ -120,7 +122,7 @@ testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> tar
           if (std::memcmp(&expected, &target.memory[at], sizeof(T)) == 0) return;
           result = testing::AssertionFailure() << "not the bits of " << posenc::load(expected) << " but " << got;
         } else {
-          auto const expected = gain * turned[from];
+          auto const expected = gain * rotated[from];
           auto const off = moves_only ? tolerance::of_rotated<T>(x[from], x[other], expected, factor)
                                       : tolerance::of_amplified<T>(x[from], turns ? x[other] : 0, expected, gain, gain_error, factor);
           if (std::abs(got - expected) <= off) return;

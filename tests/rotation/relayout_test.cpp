@@ -59,7 +59,8 @@ TEST(relayout_order, to_the_same_layout_is_the_identity) {
 }
 
 TEST(relayout_order, of_deepseek_is_that_of_its_transpose) {
-  // q.view(.., d / 2, 2).transpose(4, 3) on the last 64 of 192 dims: [DeepSeek-V2, modeling_deepseek.py, apply_rotary_pos_emb]
+  // q.view(.., d / 2, 2).transpose(4, 3) on the last 64 of 192 dims: [DeepSeek-V2,
+  // modeling_deepseek.py, apply_rotary_pos_emb]
   order expected(192);
   std::iota(expected.begin(), expected.end(), std::size_t{0});
   for (std::size_t i = 0; i < 32; ++i)
@@ -83,7 +84,7 @@ TEST(relayout_order, and_that_of_the_way_back_undo_each_other) {
   });
 }
 
-// Calls `test` for every format, and for an engine's own.
+// Calls `test` for every format, and for an engine's own type.
 void in_every_storage(auto&& test) {
   numbers::in_every_format(test);
   SCOPED_TRACE("engine::brain_float");
@@ -146,7 +147,8 @@ TEST(relayout, rounds_once_where_the_format_changes) {
   });
 }
 
-// A signalling NaN with a payload, -0, infinity and a subnormal number, which no arithmetic and no conversion would all keep.
+// A signalling NaN with a payload, -0, infinity and a subnormal: no arithmetic and no conversion
+// keeps the bits of all.
 template <class T, class Bits>
 void expect_keeps(std::array<Bits, 4> const& codes) {
   auto const now = [](Bits bits) { return std::bit_cast<T>(bits); };
@@ -163,7 +165,7 @@ TEST(relayout, keeps_every_bit_of_the_same_format) {
   expect_keeps<double>(std::array<std::uint64_t, 4>{0x7ff0'1234'5678'9abc, 1ull << 63, 0xfff0'0000'0000'0000, 1});
   expect_keeps<half>(std::array<std::uint16_t, 4>{0x7d23, 0x8000, 0xfc00, 1});
   expect_keeps<bfloat16>(std::array<std::uint16_t, 4>{0x7fa3, 0x8000, 0xff80, 1});
-  // Neither does it matter whose type the format is.
+  // Nor does it matter whose type has the format.
   std::vector<engine::brain_float> own{engine::brain_float(0x7fa3), engine::brain_float(0x8000)};
   std::vector<bfloat16> ours(2);
   relayout<halves, interleaved>(numbers::view(own, 1, 2), numbers::view(ours, 1, 2), 2);
@@ -215,7 +217,8 @@ std::vector<int> numbered(std::size_t rows, std::size_t columns) {
 }
 
 TEST(relayout_rows, does_as_hugging_faces_conversion_of_llama) {
-  // w.view(n_heads, dim1 // n_heads // 2, 2, dim2).transpose(1, 2).reshape(dim1, dim2)  [transformers, convert_llama_weights_to_hf.py]
+  // w.view(n_heads, dim1 // n_heads // 2, 2, dim2).transpose(1, 2).reshape(dim1, dim2)
+  // [transformers, convert_llama_weights_to_hf.py]
   auto w = numbered(8, 3);
   relayout_rows<interleaved, halves>(w, {.heads = 2, .head_dim = 4, .columns = 3}, 4);
   EXPECT_EQ(w, (std::vector{0, 1, 2, 20, 21, 22, 10, 11, 12, 30, 31, 32, 40, 41, 42, 60, 61, 62, 50, 51, 52, 70, 71, 72}));
@@ -236,7 +239,7 @@ TEST(relayout_rows, leaves_what_lies_between_rows) {
                             40, 41, 42, 43, 50, 61, 62, 53, 60, 51, 52, 63, 70, 71, 72, 73}));
 }
 
-// As engines store quantised rows.
+// Quantised rows, as engines store them.
 struct quantised {
   std::uint16_t scale;
   std::array<std::byte, 4> codes;
@@ -256,7 +259,7 @@ TEST(relayout_rows, moves_bytes_and_blocks_as_well) {
   EXPECT_EQ(blocks, (std::array<quantised, 4>{quantised{0, {}}, quantised{2, {}}, quantised{1, {}}, quantised{3, {}}}));
 }
 
-// y = W x + bias, summed in one order whatever the row.
+// y = W x + bias, summed in the same order for every row.
 std::vector<double> project(std::vector<double> const& w, std::vector<double> const& x, std::vector<double> const& bias) {
   auto y = bias;
   for (std::size_t r = 0; r < y.size(); ++r)
@@ -282,7 +285,7 @@ TEST(relayout_rows, makes_projections_that_have_the_other_layout) {
     relayout<interleaved, halves>(numbers::view(moved, 1, head_dim), rotary_dim, block);
     ASSERT_TRUE(numbers::same_bits(new_q, moved));
 
-    // The model's scores are what they were.
+    // The model's scores are unchanged.
     auto const f = posenc::geometric(rotary_dim, 1e4);
     posenc::cos_sin_rows<double> const at_9(f, std::vector{9}), at_4(f, std::vector{4});
     posenc::rotate<interleaved>(numbers::view(q, 1, head_dim), at_9, block);
@@ -295,7 +298,7 @@ TEST(relayout_rows, makes_projections_that_have_the_other_layout) {
   });
 }
 
-// Each of the functions refuses it with that message, and changes nothing.
+// Each of the functions throws that message and changes nothing.
 void expect_refused(std::size_t rotary_dim, rotary_block block, std::string const& message) {
   placed_heads<float> x({3, 2, 16}, arrangement::padded), y({3, 2, 16}, arrangement::dense);
   auto const x_before = x.memory, y_before = y.memory;
@@ -347,7 +350,7 @@ TEST(relayout, refuses_heads_that_overlap_and_changes_nothing) {
   EXPECT_EQ(message(at(47, {24, 8}), at(0, {24, 8})), must);
   EXPECT_EQ(message(at(0, {60, 20}), at(13, {60, 20})), must);
   EXPECT_EQ(message(at(100, {-60, 20}), at(113, {-60, 20})), must);
-  // Heads of floats over heads of half as many bytes.
+  // Heads of floats that overlap heads of half as many bytes.
   heads_view const floats(reinterpret_cast<float*>(memory.data()), {2, 3, 8});
   EXPECT_EQ(message(at(92, {24, 8}), floats), must);
   EXPECT_EQ(message(floats, at(92, {24, 8})), must);
@@ -355,7 +358,7 @@ TEST(relayout, refuses_heads_that_overlap_and_changes_nothing) {
 }
 
 TEST(relayout, takes_heads_of_the_same_memory_only_where_none_overlap) {
-  // Dense, one of three fused projections, heads outermost, backwards, far apart.
+  // Contiguous, one of three fused projections, heads outermost, backwards, far apart.
   posenc::heads_strides const strides[]{{6, 2}, {18, 2}, {2, 4}, {3, 11}, {-6, 2}, {13, -3}, {30, 10}};
   std::size_t taken = 0, refused = 0;
   for (auto const& from_strides : strides)

@@ -32,7 +32,7 @@ using complex = std::complex<oracle::wide>;
 
 constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
 
-complex turned(oracle::wide position, double inv_freq) {
+complex rotation_by(oracle::wide position, double inv_freq) {
   auto const [cos, sin] = oracle::direction_at(position, static_cast<oracle::wide>(inv_freq));
   return {cos, sin};
 }
@@ -41,7 +41,7 @@ frequencies scaled(frequencies const& f, double attention_factor) {
   return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, attention_factor);
 }
 
-// Two phases, and what the oracle may be off by.
+// The errors of two phases, and of the oracle.
 double of_difference(double p, double q) { return tolerance::of_phase(p) + tolerance::of_phase(q); }
 
 template <class Real>
@@ -50,8 +50,8 @@ void expect_rerotated(cos_sin_rows<Real> const& rows, frequencies const& from, f
   auto const more = gain == 1 ? 0 : 2 * tolerance::unit_roundoff<Real>();  // the gain is rounded, and the product
   for (std::size_t token = 0; token < p.size(); ++token) {
     for (std::size_t i = 0; i < from.pairs(); ++i) {
-      auto const exact = turned(static_cast<oracle::wide>(q[token]), to.inv_freq()[i]) *
-                         std::conj(turned(static_cast<oracle::wide>(p[token]), from.inv_freq()[i]));
+      auto const exact = rotation_by(static_cast<oracle::wide>(q[token]), to.inv_freq()[i]) *
+                         std::conj(rotation_by(static_cast<oracle::wide>(p[token]), from.inv_freq()[i]));
       auto const bound =
           gain * (tolerance::of_cosine<Real>() + more + of_difference(static_cast<double>(p[token]), static_cast<double>(q[token])));
       ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), gain * static_cast<double>(exact.real()), bound) << p[token] << ", " << i;
@@ -99,7 +99,7 @@ TEST(rerotation_rows, moves_to_other_positions) {
   expect_rerotated(rerotation_rows(from, to, p, halves), from, to, p, halves);
 }
 
-// R(q) R(-p) = R(q - p): what is exact for one set of frequencies.
+// R(q) R(-p) = R(q - p), which is exact for one set of frequencies.
 TEST(rerotation_rows, to_the_same_frequencies_is_a_shift) {
   auto const f = geometric(64, 1e4);
   std::vector<int> const p{0, 7, 1000, 131071}, q{5, 3, 1'000'000, -131071}, deltas{5, -4, 999'000, -262142};
@@ -123,7 +123,7 @@ TEST(rerotation_rows, there_and_back_is_the_identity) {
   }
 }
 
-std::vector<std::size_t> turning(cos_sin_rows<float> const& rows) {
+std::vector<std::size_t> rotated_pairs(cos_sin_rows<float> const& rows) {
   std::vector<std::size_t> result;
   for (auto const [first, last] : rows.view().rotated_pairs())
     for (auto i = first; i < last; ++i) result.push_back(i);
@@ -133,10 +133,11 @@ std::vector<std::size_t> turning(cos_sin_rows<float> const& rows) {
 TEST(rerotation_rows, leaves_alone_what_stays) {
   frequencies const from({1, 0.5, 0.25, 0, 0}), to({1, 0.4, 0.25, 0, 0.1});
   std::vector<int> const p{3, 4};
-  EXPECT_EQ(turning(rerotation_rows(from, to, p)), (std::vector<std::size_t>{1, 4}));
-  EXPECT_EQ(turning(rerotation_rows(from, to, p, p)), (std::vector<std::size_t>{0, 1, 2, 4})) << "elsewhere, equal frequencies turn too";
-  EXPECT_EQ(turning(rerotation_rows(scaled(from, 1.5), scaled(to, 1.5), p)), (std::vector<std::size_t>{1, 4}));
-  EXPECT_EQ(turning(rerotation_rows(scaled(from, 1.5), to, p)), (std::vector<std::size_t>{0, 1, 2, 3, 4})) << "the gain reaches all";
+  EXPECT_EQ(rotated_pairs(rerotation_rows(from, to, p)), (std::vector<std::size_t>{1, 4}));
+  EXPECT_EQ(rotated_pairs(rerotation_rows(from, to, p, p)), (std::vector<std::size_t>{0, 1, 2, 4}))
+      << "elsewhere, equal frequencies rotate too";
+  EXPECT_EQ(rotated_pairs(rerotation_rows(scaled(from, 1.5), scaled(to, 1.5), p)), (std::vector<std::size_t>{1, 4}));
+  EXPECT_EQ(rotated_pairs(rerotation_rows(scaled(from, 1.5), to, p)), (std::vector<std::size_t>{0, 1, 2, 3, 4})) << "the gain reaches all";
   EXPECT_EQ(rerotation_rows(from, to, p).cos(1)[0], 1);
 }
 
@@ -152,11 +153,11 @@ TEST(rerotation_rows, refuses_what_does_not_match) {
             "posenc: rerotation_rows: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
 }
 
-// The farthest that the product of all rows is from the exact rotation, in any pair.
+// The largest distance of the product of all rows from the exact rotation, over all pairs.
 double drift(std::vector<complex> const& product, frequencies const& f, std::int64_t total) {
   double worst = 0;
   for (std::size_t i = 0; i < product.size(); ++i) {
-    worst = std::max(worst, static_cast<double>(std::abs(product[i] - turned(static_cast<oracle::wide>(total), f.inv_freq()[i]))));
+    worst = std::max(worst, static_cast<double>(std::abs(product[i] - rotation_by(static_cast<oracle::wide>(total), f.inv_freq()[i]))));
   }
   return worst;
 }

@@ -17,7 +17,7 @@ std::vector<float> memory(3 * 2 * 16);
 
 heads_view<float> heads(std::size_t head_dim) { return {memory.data(), {3, 2, head_dim}, {32, 16}}; }
 
-// The block of every head begins at that dim and has rotary_dim of them.
+// The block of every head begins at that dim and has rotary_dim dims.
 void expect_block(rotary_block block, std::size_t head_dim, std::size_t first, std::size_t rotary_dim) {
   auto const x = heads(head_dim), part = block.of(x, rotary_dim);
   EXPECT_EQ(part.shape(), (heads_shape{3, 2, rotary_dim}));

@@ -30,7 +30,7 @@ using posenc::interleaved;
 using posenc::rotary_block;
 using posenc::rotate;
 
-// Of lengths that leave registers, columns of them, and tails.
+// Lengths with columns of registers, registers and tails.
 constexpr std::size_t head_dims[] = {2, 18, 64, 72, 130, 520};
 
 TEST(rotate, at_position_0_is_the_identity_bit_for_bit) {
@@ -54,7 +54,8 @@ TEST(rotate, by_the_inverse_gives_back_what_was_there) {
       auto const before = x.memory;
       rotate<Layout>(x.view(), rows, rotary_block::from(5));
       rotate<Layout>(x.view(), rows.inverse(), rotary_block::from(5));
-      // Rotated numbers are off by `once`; the inverse takes over those of both numbers of a pair, and adds as much of its own.
+      // The error `once` of the rotation, which the inverse takes over from both numbers of a pair
+      // and adds its own to.
       auto const once = tolerance::of_rotated<T>(factor, factor, 2 * factor);
       for (std::size_t i = 0; i < before.size(); ++i)
         EXPECT_NEAR(static_cast<double>(posenc::load(x.memory[i])), static_cast<double>(posenc::load(before[i])), 4 * once);

@@ -34,7 +34,7 @@ using posenc::rotate;
 template <class Layout>
 constexpr auto pairing = std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
 
-// Whether each number of the memory that moved is within its tolerance of the oracle's, and whether the others kept their bits.
+// Whether each rotated number is within its tolerance of the oracle and all others kept their bits.
 template <class T, class Layout>
 testing::AssertionResult rotates(placed_heads<T> x, frequencies const& f, std::vector<std::int64_t> const& positions, rotary_block block,
                                  std::size_t first_dim) {
@@ -66,10 +66,11 @@ testing::AssertionResult rotates(placed_heads<T> x, frequencies const& f, std::v
   return numbers::same_bits(unmoved, before) << ", which should have stayed";
 }
 
-// Some near and some far, in no order.
+// Near and far positions, unordered.
 std::vector<std::int64_t> const three_positions{1'000'003, -7, 131'071};
 
-// All even ones that leave tails of every length, and those of models; 520 is four of the widest columns and a tail.
+// All even head_dims with tails of every length, and those of models; 520 is four of the widest
+// columns and a tail.
 std::vector<std::size_t> head_dims() {
   std::vector<std::size_t> result;
   for (std::size_t dim = 2; dim <= 72; dim += 2) result.push_back(dim);
@@ -88,7 +89,7 @@ TEST(rotate, turns_whole_heads_wherever_they_lie_and_nothing_else) {
   });
 }
 
-// Every number of registers, and of columns of them, before every tail; at each distance from where memory is aligned.
+// Every number of registers and columns before every tail, at each misalignment of memory.
 TEST(rotate, turns_heads_of_every_length) {
   in_every_type_and_layout([]<class T, class Layout>() {
     for (std::size_t pairs = 37; pairs <= 260; ++pairs) {
@@ -125,27 +126,27 @@ TEST(rotate, turns_any_number_of_tokens_and_heads) {
   });
 }
 
-// Frequencies of which some are 0.
+// Frequencies, some of them 0.
 std::vector<frequencies> with_standing_pairs() {
-  auto const standing = [](std::size_t pairs, auto const& stands) {
+  auto const unrotated = [](std::size_t pairs, auto const& is_unrotated) {
     auto const all = geometric(2 * pairs, 1e4);
     std::vector<double> inv_freq(all.inv_freq().begin(), all.inv_freq().end());
     for (std::size_t i = 0; i < pairs; ++i)
-      if (stands(i)) inv_freq[i] = 0;
+      if (is_unrotated(i)) inv_freq[i] = 0;
     return frequencies(inv_freq);
   };
   std::vector<frequencies> result{posenc::truncated(geometric(512, 1e6), 0.25), posenc::truncated(geometric(100, 1e4), 0.58),
                                   posenc::truncated(geometric(64, 1e4), 0)};
   for (std::size_t const pairs : {3u, 33u, 131u}) {
-    result.push_back(standing(pairs, [](std::size_t i) { return i == 0; }));
-    result.push_back(standing(pairs, [](std::size_t i) { return i % 2 == 0; }));
-    result.push_back(standing(pairs, [](std::size_t i) { return i % 19 == 11; }));
-    result.push_back(standing(pairs, [=](std::size_t i) { return i > pairs / 4 && i < pairs / 2; }));
+    result.push_back(unrotated(pairs, [](std::size_t i) { return i == 0; }));
+    result.push_back(unrotated(pairs, [](std::size_t i) { return i % 2 == 0; }));
+    result.push_back(unrotated(pairs, [](std::size_t i) { return i % 19 == 11; }));
+    result.push_back(unrotated(pairs, [=](std::size_t i) { return i > pairs / 4 && i < pairs / 2; }));
   }
   return result;
 }
 
-// A NaN with all the bits that it can have: no arithmetic would keep them, nor the sign of 0.
+// A NaN with all bits set: no arithmetic keeps them, nor the sign of 0.
 template <class T>
 T full_nan() {
   std::array<unsigned char, sizeof(T)> bytes;

@@ -91,7 +91,8 @@ frequencies with_some_pairs_standing(std::size_t pairs, double factor = 1) {
   return frequencies(inv_freq, factor);
 }
 
-// Norms with weights and without, scales, and both; blocks that are the head, and parts of it. eps, scale and weights are floats.
+// Norms with and without weights, scales, and both; blocks that are the whole head or part of it.
+// eps, scale and weights are floats.
 template <class Real>
 std::vector<treatment> treatments(std::size_t pairs, std::size_t rest) {
   auto const head_dim = 2 * pairs + rest;
@@ -246,12 +247,12 @@ TEST(rotation, of_queries_and_keys_side_by_side_in_one_buffer_turns_both) {
     rotate(rows, rotation_of<Layout>(q(packed)).scale(2), rotation_of<Layout>(k(packed)));
     rotate(rows, rotation_of<Layout>(q(alone)).scale(2)), rotate(rows, rotation_of<Layout>(k(alone)));
     EXPECT_TRUE(numbers::same_bits(packed, alone));
-    // from q's place to k's, in the same buffer
+    // from q to k, in the same buffer
     EXPECT_NO_THROW((rotate<Layout, Layout>(q(packed).slice_heads(0, 2), k(packed), rows)));
   });
 }
 
-// Bad calls: the message, and that nothing has changed.
+// Bad calls: they throw that message and change nothing.
 
 constexpr auto lie_apart = "posenc: rotate: source and target must not overlap, unless they are the same heads in the same layout";
 constexpr auto others_apart = "posenc: rotate: heads that one rotation of a call writes must not overlap those of another";
@@ -362,7 +363,7 @@ TEST(rotation, refuses_rotations_of_one_call_that_get_into_each_others_way_and_c
   });
 }
 
-// Of nothing: no layout is wrong in place, no stride is taken, no null stepped from.
+// Empty views: no layout is wrong in place, no stride is used, no null pointer is advanced.
 TEST(rotation, of_nothing_does_nothing) {
   numbers::in_every_format([]<class T>() {
     using real = arithmetic_t<T>;

@@ -21,7 +21,7 @@ namespace {
 
 using namespace posenc;
 
-// 33 pairs, of which some stand still: no whole registers.
+// 33 pairs, some of frequency 0: no whole registers.
 frequencies some_frequencies(double factor = 1) {
   auto const f = truncated(geometric(66, 1e4), 0.7);
   return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, factor);

@@ -24,7 +24,7 @@ namespace {
 
 using namespace posenc;
 
-// What is documented, beside what a phase is off by: a rounding to Real, and the gain in double.
+// The documented error, plus that of a phase: one rounding to Real, and the gain in double.
 template <class Real>
 double of_gained(double gain, double from_center) {
   auto const in_double = 2e-15 + 4e-18 * std::abs(from_center);
@@ -68,7 +68,8 @@ TEST(xpos_rows, are_rotations_times_the_decay) {
   expect_exact<double>(frequencies(oracle::inv_freq(64, 1e4)), {1e12 + 1000}, {.center = 1'000'000'000'000});
 }
 
-// zeta_0, zeta_1 and zeta_31 of 64 dims, from the formula; zeta_0^4, which torchscale's positions from 0 reach at 2048.
+// zeta_0, zeta_1 and zeta_31 of 64 dims, from the formula; and zeta_0^4, which torchscale, counting
+// from 0, reaches at 2048.
 TEST(xpos_rows, fade_as_published) {
   auto const rows = xpos_query_rows<double>(frequencies(std::vector<double>(32, 0.0)), std::vector{512, 2048, 0});
   EXPECT_NEAR(rows.cos(0)[0], 0.28571428571428571, 1e-14);
@@ -78,7 +79,7 @@ TEST(xpos_rows, fade_as_published) {
   EXPECT_EQ(rows.cos(2)[0], 1);
   EXPECT_EQ(rows.sin(0)[0], 0);
   EXPECT_EQ(rows.view().rotated_pairs().size(), 1u);
-  EXPECT_EQ(rows.view().rotated_pairs()[0].last, 32u) << "a pair that stands still fades all the same";
+  EXPECT_EQ(rows.view().rotated_pairs()[0].last, 32u) << "a pair of frequency 0 decays all the same";
 }
 
 TEST(xpos_rows, of_queries_are_undone_by_the_transpose_of_those_of_keys) {
@@ -95,13 +96,14 @@ TEST(xpos_rows, of_queries_are_undone_by_the_transpose_of_those_of_keys) {
   }
 }
 
-/// Up to gains whose squares no double holds.
+/// Up to gains whose squares are beyond the range of doubles.
 TEST(xpos_rows, times_their_inverse_are_one) {
   frequencies const f({1, 0.3, 0.001, 0}, 1.25);
   auto const check = [&]<class Real>(std::vector<std::int64_t> const& positions) {
     for (auto const& rows : {xpos_query_rows<Real>(f, positions), xpos_key_rows<Real>(f, positions)}) {
       auto const undo = rows.inverse(), twice = undo.inverse();
-      // A rounding of each number, three of doubles, two of the product; smaller ones of what is beyond normal numbers.
+      // One rounding of each number, three of doubles, two of the product; plus the roundings of
+      // subnormals.
       auto const bound = 4 * tolerance::unit_roundoff<Real>() + 6 * tolerance::unit_roundoff<double>();
       for (std::size_t token = 0; token < rows.tokens(); ++token) {
         for (std::size_t i = 0; i < f.pairs(); ++i) {
@@ -167,7 +169,7 @@ TEST(xpos_rows, refuse_an_attention_factor_that_takes_a_gain_out_of_the_range) {
             }),
             "posenc: xpos_key_rows: gains must stay within 2^-1022 to 2^1022, the range of double, got position 250000 at token 0, the "
             "center being 0 and the attention factor 1e+200");
-  // Where one takes back what the other does.
+  // Positions at which one undoes the other.
   auto const rows = xpos_query_rows<double>(frequencies({1, 0.1}, 1e200), std::vector{250'000, 0}), undo = rows.inverse();
   EXPECT_NEAR(rows.cos(0)[0] * undo.cos(0)[0] - rows.sin(0)[0] * undo.sin(0)[0], 1, 8 * tolerance::unit_roundoff<double>());
   EXPECT_NO_THROW(xpos_key_rows(frequencies({1, 0.1}, 1e-30), std::vector{30'000}));

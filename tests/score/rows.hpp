@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "numbers.hpp"
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/sites.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"

@@ -21,13 +21,13 @@ double beta_of(double entropy, std::size_t keys = 0) {
   return adaptive_temperature{}.inverse_temperature({.keys = keys, .entropy = entropy});
 }
 
-/// beta by the statistics of a row.
+/// beta from the statistics of a row.
 double beta_of(std::vector<double> const& scores) {
   return adaptive_temperature{}.inverse_temperature(statistics(std::span<double const>(scores)));
 }
 
-/// P(H) in Horner's form: two roundings a step, of sums of terms of alternating sign. And by how much H itself is off times the steepest
-/// |P'| where P exceeds 1, which is at its upper root.
+/// The error of P(H) in Horner's form: two roundings per step, of sums of terms with alternating
+/// signs; plus the error of H times the steepest slope of P.
 double tolerance_of_beta(double entropy, double entropy_error = 0) {
   double magnitude = 0;
   for (auto const c : golden::adaptive_coefficients) magnitude = magnitude * entropy + std::abs(c);
@@ -45,7 +45,8 @@ TEST(adaptive_temperature, beta_is_the_published_polynomial_where_that_exceeds_1
     EXPECT_NEAR(beta_of(entropy), oracle::adaptive_beta(entropy), tolerance_of_beta(entropy)) << entropy;
 }
 
-/// Either reading of a published port: the coefficients in ascending order; and the polynomial as temperature, clipped to [0, 1].
+/// Two misreadings in published ports: the coefficients in ascending order; and the polynomial as a
+/// temperature, clipped to [0, 1].
 TEST(adaptive_temperature, beta_is_neither_the_polynomial_read_backwards_nor_its_reciprocal) {
   for (auto const& [entropy, polynomial] : golden::adaptive_points) {
     if (polynomial <= 1) continue;
@@ -115,7 +116,7 @@ TEST(adaptive_temperature, the_published_rows_get_the_published_temperatures_and
   }
 }
 
-/// -sum p ln(p + 1e-9) is 1e-9 a key below -sum p ln p.
+/// -sum p ln(p + 1e-9) is below -sum p ln p by 1e-9 per key.
 TEST(adaptive_temperature, the_entropy_is_the_published_one_with_its_epsilon) {
   for (auto const& example : golden::adaptive_examples) {
     if (example.beta == 1) continue;

@@ -19,7 +19,7 @@ namespace {
 
 using namespace posenc;
 
-/// e^(beta x_s) / (e^sink + sum_j e^(beta x_j)), and the logarithm of what is below the line.
+/// e^(beta x_s) / (e^sink + sum_j e^(beta x_j)), and the logarithm of the denominator.
 std::vector<oracle::wide> textbook(std::vector<double> const& x, double beta, double sink, oracle::wide& log_sum_exp) {
   oracle::wide sum = oracle::exp(static_cast<oracle::wide>(sink));
   for (auto const score : x) sum += oracle::exp(static_cast<oracle::wide>(beta * score));
@@ -38,7 +38,7 @@ TEST(attention_sinks, a_sink_takes_its_share_of_a_row_and_no_temperature_multipl
       auto weights = x;
       softmax(std::span(weights), statistics(std::span<double const>(x)), beta, sink);
       for (std::size_t s = 0; s < x.size(); ++s) {
-        // The share goes through a logarithm as large as the sink.
+        // The share is computed from a logarithm as large as the sink.
         auto const expected_weight = static_cast<double>(expected[s]);
         EXPECT_NEAR(weights[s], expected_weight,
                     tolerance::of_weight<double>(expected_weight, 8, x.size()) +

@@ -1,4 +1,5 @@
-/// Every default of site 4, and those of site 3 that no test of their own has, against their values written out.
+/// Every default of site 4, and those of site 3 without a test of their own, compared with their
+/// values.
 
 #include <gtest/gtest.h>
 

@@ -29,7 +29,7 @@ TEST(exponential, is_within_two_roundings_and_one_more_for_each_of_its_exponent)
   numbers::in_float_and_double([]<class T>() {
     auto const lowest = static_cast<double>(lowest_exponent<T>);
     for (int i = 0; i <= 200'000; ++i) {
-      // Densely near 0, where weights are large, and all the way down.
+      // Densely near 0, where weights are large, and down to the lowest exponent.
       auto const x = static_cast<T>((i % 2 == 0 ? lowest : -2.0) * i / 200'000);
       auto const expected = oracle::exp(static_cast<oracle::wide>(x));
       auto const bound = (2 + std::abs(static_cast<double>(x))) * tolerance::unit_roundoff<T>() * static_cast<double>(expected);

@@ -43,7 +43,7 @@ TEST(log_n, is_exactly_1_within_the_trained_length_and_more_beyond_it) {
   EXPECT_TRUE(is_finite(by_position(2048, std::numeric_limits<std::int64_t>::max())));
 }
 
-/// The square of the trained length: its logarithm to that base is 2. So too the cube.
+/// The square of the trained length, whose logarithm to that base is 2; and the cube.
 TEST(log_n, of_a_power_of_the_trained_length_is_its_exponent) {
   EXPECT_NEAR(by_keys(2048, 2048 * 2048), 2, tolerance_of(2));
   EXPECT_NEAR(by_position(512, 512 * 512 * 512 - 1), 3, tolerance_of(3));

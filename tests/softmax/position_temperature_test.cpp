@@ -27,7 +27,8 @@ struct value {
   double beta;
 };
 
-/// The formulas [llama-models, model.py; transformers, modeling_ministral3.py] evaluated, to nine digits.
+/// The formulas [llama-models, model.py; transformers, modeling_ministral3.py], evaluated to nine
+/// digits.
 TEST(position_temperature, of_llama_4_is_the_published_one) {
   for (auto const& [position, beta] : {value{0, 1}, value{8190, 1}, value{8191, 1.06931471805599}, value{16383, 1.10986122886681},
                                        value{131'071, 1.28332133440562}, value{1'048'575, 1.48598124043617}, value{10'485'759, 1.71553963}})

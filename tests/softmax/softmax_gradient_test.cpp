@@ -25,8 +25,8 @@ std::vector<T> pulled_back(std::vector<T> const& weights, std::vector<T> d, doub
   return d;
 }
 
-/// dx_s = sum_j beta p_j ([j = s] - p_s) dp_j of the weights given; they may sum to less than 1. The mean is a dot product in double,
-/// rounded to T; then a difference, two products and beta.
+/// dx_s = sum_j beta p_j ([j = s] - p_s) dp_j for the weights given, which may sum to less than 1.
+/// Roundings: the mean, a dot product in double, to T; a difference, two products, and beta.
 TEST(softmax_backward, is_the_jacobian_of_softmax) {
   numbers::in_float_and_double([]<class T>() {
     for (std::size_t const keys : {1u, 2u, 7u, 100u}) {
@@ -56,8 +56,9 @@ TEST(softmax_backward, is_the_jacobian_of_softmax) {
   });
 }
 
-/// Central differences of the oracle's softmax: with D(h) off by h^2 / 6 times a third derivative, D(2h) - D(h) is three times that.
-/// Weights are right within a few roundings, which h divides.
+/// Central differences of the oracle's softmax. The error of D(h) is h^2 / 6 times a third
+/// derivative, so D(2h) - D(h) is three times that. Weights have an error of a few roundings, which
+/// is divided by h.
 TEST(softmax_backward, is_what_a_change_of_a_score_does) {
   std::vector<double> const x{0.3, -1.2, 2.0, 0.7, -0.4}, dp{1, -2, 0.5, 3, -0.25};
   for (double const beta : {1.0, 1.7}) {

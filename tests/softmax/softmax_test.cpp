@@ -34,7 +34,7 @@ std::vector<T> weights_of(std::vector<T> scores, double inverse_temperature = 1)
   return scores;
 }
 
-/// Scores of so many keys, up to `scale` from 0, every third masked if so wished.
+/// `keys` scores in [-scale, scale]; on request, every third is masked.
 template <class T>
 std::vector<T> some_scores(std::size_t keys, double scale, bool masked = false) {
   auto scores = numbers::random<T>(keys, keys);
@@ -43,7 +43,7 @@ std::vector<T> some_scores(std::size_t keys, double scale, bool masked = false) 
   return scores;
 }
 
-/// Calls test(scores) for rows of many lengths and scales, masked in part and not.
+/// Calls test(scores) for rows of many lengths and scales, with and without masked keys.
 template <class T, class Test>
 void for_many_rows(Test const& test) {
   for (std::size_t const keys : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 31u, 64u, 100u, 1000u}) {
@@ -89,7 +89,7 @@ TEST(softmax, statistics_of_one_pass_are_the_textbooks) {
       EXPECT_EQ(row.keys, static_cast<std::size_t>(std::ranges::count_if(scores, [](T x) { return !is_masked(x); })));
       EXPECT_EQ(row.max, static_cast<double>(*best));
       EXPECT_NEAR(row.entropy, entropy, tolerance::of_entropy<T>(entropy, row.keys));
-      // max - ln p of the best key; a relative error of Z is an absolute one of its logarithm.
+      // max - ln p of the best key. A relative error of Z is an absolute error of its logarithm.
       auto const log_sum_exp = row.max - std::log(weights[static_cast<std::size_t>(best - scores.begin())]);
       EXPECT_NEAR(row.log_sum_exp, log_sum_exp,
                   tolerance::of_entropy<T>(0, row.keys) + 4 * tolerance::unit_roundoff<double>() * std::abs(row.log_sum_exp));
@@ -211,7 +211,7 @@ TEST(softmax, huge_scores_neither_overflow_nor_count_as_masked) {
   });
 }
 
-/// Where a double does not hold the sum's share in log_sum_exp.
+/// Scores so large that a double log_sum_exp cannot hold what the sum adds.
 TEST(softmax, huge_scores_beside_a_sink_share_what_there_is) {
   for (double const score : {1e20, 1e300, std::numeric_limits<double>::max()}) {
     for (double const sink : {no_sink, std::numeric_limits<double>::lowest(), 0.0, 1e19}) {
@@ -255,7 +255,8 @@ TEST(softmax, a_constant_added_to_every_score_changes_nothing) {
   EXPECT_NEAR(seen(shifted).entropy, seen(scores).entropy, 2 * tolerance::of_entropy(seen(scores).entropy, 50) + 12 * 1027 * 0x1p-53);
 }
 
-/// SSMax multiplies the scores by s ln n. A published port subtracts s ln n from each instead, which softmax does not see.
+/// SSMax multiplies scores by s ln n. A published port subtracts s ln n from each score instead,
+/// which softmax cancels.
 TEST(softmax, ssmax_as_a_shift_does_nothing_and_as_a_factor_sharpens) {
   constexpr double s_ln_n = 2.0;
   auto const scores = some_scores<double>(64, 3);
@@ -266,7 +267,7 @@ TEST(softmax, ssmax_as_a_shift_does_nothing_and_as_a_factor_sharpens) {
   EXPECT_GT(std::ranges::max(weights_of(scores, s_ln_n)), 1.5 * plain);
 }
 
-/// Smaller than the least normal number of T.
+/// Below the smallest normal number of T.
 TEST(softmax, at_a_small_inverse_temperature_is_the_textbooks) {
   auto const weights = weights_of<float>({3.3e38f, -3.3e38f, masked_score<float>, 0}, 1e-38);
   auto const sum = 1 + std::exp(-6.6) + std::exp(-3.3);

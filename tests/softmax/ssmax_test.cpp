@@ -51,7 +51,8 @@ TEST(ssmax, a_row_of_one_key_or_none_is_left_alone) {
   }
 }
 
-/// [Nakanishi 2025, figure 1]: one score above n - 1 equal ones; its formula evaluated, to four digits.
+/// [Nakanishi 2025, figure 1]: one score above n - 1 equal ones; the formula, evaluated to four
+/// digits.
 TEST(ssmax, keeps_the_weight_of_a_key_that_stands_out) {
   struct known {
     std::size_t keys;
@@ -71,7 +72,7 @@ TEST(ssmax, keeps_the_weight_of_a_key_that_stands_out) {
   }
 }
 
-/// n^(s x) / sum n^(s x), in powers of n as the paper writes it.
+/// n^(s x) / sum n^(s x), in powers of n as in the paper.
 TEST(ssmax, weights_are_those_of_powers_of_the_number_of_keys) {
   constexpr double s = 0.43;
   std::vector<double> const scores{0.5, -1, 2, 1.75, -0.25};

@@ -25,7 +25,8 @@ using namespace posenc;
 double tolerance_of(double beta) { return 16 * tolerance::unit_roundoff<double>() * beta; }
 
 TEST(yarn_temperature, is_the_square_of_the_published_factor) {
-  // [Peng 2023, 3.4] YaRN for Llama 2 7B, factor 16, magnitude 1.2772588722239781 on queries and on keys.
+  // [Peng 2023, 3.4] YaRN for Llama 2 7B, factor 16, magnitude 1.2772588722239781 on queries and on
+  // keys.
   EXPECT_NEAR(yarn_temperature(16).inverse_temperature({}), 1.6313902266748685, tolerance_of(1.7));
   for (double const factor : {1.0, 1.5, 2.0, 4.0, 40.0, 256.0})
     EXPECT_NEAR(yarn_temperature(factor).inverse_temperature({}), oracle::yarn_beta(factor), tolerance_of(3)) << factor;
@@ -57,7 +58,8 @@ TEST(yarn_temperature, on_scores_is_the_attention_factor_on_queries_and_keys) {
   };
   double size = 0, plain_size = 0;
   auto const on_both = score(yarn(dim, 1e4, scaling), size), on_none = score(yarn(dim, 1e4, plain), plain_size);
-  // Of the two dot products, and of either factor of each of their terms: four numbers rotated with a cosine and a sine each.
+  // The errors of two dot products, and of both factors of each of their terms: four numbers, each
+  // rotated with one cosine and one sine.
   auto const tolerance =
       2 * tolerance::of_dot_product<double>(dim, size) + static_cast<double>(dim) * 16 * 2 * tolerance::of_cosine<double>();
   EXPECT_NEAR(on_both, yarn_temperature(scaling).inverse_temperature({}) * on_none, tolerance);

@@ -1,4 +1,5 @@
-// Every hot template once, as a program of several instruction sets holds them: this file is compiled for each, under an ENTRY of its own.
+// Every hot template once. Compiled for each instruction set, each with its own ENTRY, and linked
+// into one program.
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -40,18 +41,20 @@ using namespace posenc;
 constexpr std::size_t tokens = 5, heads = 3, head_dim = 150;
 constexpr std::array<std::int64_t, tokens> positions{0, 7, 1'000'000, -3, std::int64_t{1} << 40};  // no code before main
 
-/// Appends numbers to what the program compares. Roundings differ by target: with fused multiply-add, and under -ffast-math.
+/// Appends numbers to the results that the program compares. Roundings differ by target: fused
+/// multiply-add, -ffast-math.
 struct numbers {
   result* to;
 
-  /// A float: scores of up to 30 give weights that are off by 144 roundings (tolerance::of_exponentials), in each of two targets.
-  /// A half: stored three times, where two targets may be a place apart (two roundings); so may the norm's gain be by the first two, and
-  /// the numbers, which are at most 1.2 at last, turn without growing: five places of them.
+  /// float: scores of up to 30 give weights with an error of 144 roundings
+  /// (tolerance::of_exponentials) in each of two targets. half: stored three times, each time with
+  /// a difference of one ULP (two roundings) between targets; so may the norm's gain differ by the
+  /// first two. The numbers end below 1.2 and do not grow when rotated: five ULPs in all.
   template <class T>
   static constexpr double bound = std::same_as<T, arithmetic_t<T>> ? 2 * 144 * tolerance::unit_roundoff<T>()
                                                                    : 5 * 1.2 * 2 * tolerance::unit_roundoff<T>();
 
-  /// T: what they were last stored as.
+  /// T: the type that the results were last stored as.
   template <class T>
   void add(auto const& values) {
     for (auto const& x : values) {

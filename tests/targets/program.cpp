@@ -1,4 +1,4 @@
-// One program of several instruction sets: runs every one that the CPU has, and compares what they compute.
+// One program for several instruction sets: runs all that the CPU has, and compares their results.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +37,7 @@ std::vector<result> results_of(instruction_set const& set, char const** target) 
 
 }  // namespace
 
-// Arguments: `native` also runs what was compiled for the very machine that compiled it.
+// Arguments: `native` also runs what was compiled for the compiling machine.
 int main(int count, char** arguments) {
   [[maybe_unused]] bool const native = count > 1 && std::string_view(arguments[1]) == "native";
   instruction_set const sets[] = {

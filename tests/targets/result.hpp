@@ -1,9 +1,9 @@
 #pragma once
 
-/// What one target computes, and how far another's may be from it.
+/// The results of one target, and by how much those of another may differ.
 struct result {
   double value, bound;
 };
 
-/// Writes all results from `to` on, and returns where they end. `target`: the namespace that made them.
+/// Writes all results from `to` on and returns their end. `target`: the namespace that made them.
 using entry = result*(result* to, char const** target);

@@ -1,5 +1,5 @@
-# Runs programs of several instruction sets on this CPU, and as CPUs that lack some of them. Run with cmake -P and: PROGRAMS; QEMU, which
-# may be not found: then on this CPU alone.
+# Runs programs for several instruction sets on this CPU, and on emulated CPUs that lack some of
+# them. Run with cmake -P and: PROGRAMS; QEMU, which may be NOTFOUND: then on this CPU only.
 cmake_policy(VERSION 3.25)
 set(sets_here "base;(scalar;)?.*native|base(;v3)?(;v4)?")
 set(sets_Nehalem "base(;scalar)?")

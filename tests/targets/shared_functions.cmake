@@ -1,5 +1,6 @@
-# Files for several instruction sets share no function of posenc, and none of anybody's with instructions that the least of them lacks.
-# Run with cmake -P and: OBJECTS, one for each instruction set; NM, OBJDUMP; PROGRAM, which runs them and tells their namespaces.
+# Files for several instruction sets share no function of posenc, and no other function with
+# instructions that the smallest set lacks. Run with cmake -P and: OBJECTS, one per instruction set;
+# NM, OBJDUMP; PROGRAM, which runs them and prints their namespaces.
 cmake_policy(VERSION 3.25)
 execute_process(COMMAND "${PROGRAM}" native OUTPUT_VARIABLE ran COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "ran [a-z0-9_]+ [a-z0-9_]+" ran "${ran}")
@@ -41,7 +42,8 @@ if(ours)
   message(FATAL_ERROR "functions of posenc that files of two instruction sets share:\n  ${ours}")
 endif()
 
-# What is left is the standard library's. Instructions of AVX and beyond begin with v or k; the others are those of BMI, LZCNT, MOVBE, POPCNT.
+# The rest are functions of the standard library. Instructions of AVX and beyond begin with v or k;
+# the others are those of BMI, LZCNT, MOVBE, POPCNT.
 set(beyond "(v[a-z0-9]+|k(mov|or|and|test|shift|unpck)[a-z]*|[st]?hlx|shrx|sarx|mulx|rorx|andn|blsi|blsr|blsmsk|bzhi|bextr|pext|pdep|lzcnt|tzcnt|popcnt|movbe)")
 foreach(object IN LISTS OBJECTS)
   execute_process(COMMAND "${OBJDUMP}" -d --no-show-raw-insn "${object}" OUTPUT_VARIABLE code COMMAND_ERROR_IS_FATAL ANY)

@@ -39,9 +39,10 @@ struct profile_settings {
 };
 
 struct distance_profile {
-  std::vector<running_moments> logit, weight;  ///< [distance], over samples and heads; logits are scaled by 1 / sqrt(head_dim)
-  running_moments entropy;                     ///< of the weights, in nats
-  running_moments inverse_temperature;         ///< of the rows
+  /// [distance], over samples and heads. Logits are scaled by 1 / sqrt(head_dim).
+  std::vector<running_moments> logit, weight;
+  running_moments entropy;              ///< of the weights, in nats
+  running_moments inverse_temperature;  ///< of the rows
 };
 
 /// The reference attention of one query to a key at every distance from 0 to range - 1.

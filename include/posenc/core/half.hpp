@@ -40,13 +40,15 @@ struct half {
     auto const sign = (all >> 16) & u32(0x8000u);
     auto const magnitude = all & u32(0x7fff'ffffu);
     auto const odd = (magnitude >> 13) & u32(1u);
-    auto const normal = (magnitude - u32(112u << 23) + u32(0xfffu) + odd) >> 13;  // carries into the exponent
+    // Rounding may carry into the exponent.
+    auto const normal = (magnitude - u32(112u << 23) + u32(0xfffu) + odd) >> 13;
     // Subnormal: adding 1/2 rounds to a multiple of 2^-24, the smallest half.
     auto const one_half = u32(0x3f00'0000u);
     auto const subnormal = Bits::as_bits(Bits::as_number(magnitude) + Bits::as_number(one_half)) - one_half;
     auto const quiet_nan = u32(0x7e00u) | ((magnitude >> 13) & u32(0x3ffu));
     auto const finite = detail::choose(detail::below(magnitude, u32(smallest_normal)), subnormal, normal);
-    auto const ordered = detail::choose(detail::below(magnitude, u32(0x4780'0000u)), finite, u32(0x7c00u));  // infinity from 2^16 on
+    // Infinity from 2^16 on.
+    auto const ordered = detail::choose(detail::below(magnitude, u32(0x4780'0000u)), finite, u32(0x7c00u));
     return sign | detail::choose(detail::below(u32(0x7f80'0000u), magnitude), quiet_nan, ordered);
   }
 

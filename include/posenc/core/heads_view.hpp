@@ -82,7 +82,8 @@ class heads_view {
         return (stride < 0) == (sign < 0) ? static_cast<std::ptrdiff_t>(steps - 1) * stride : 0;
       };
       auto const steps = towards(tokens(), strides_.token) + towards(heads(), strides_.head);
-      return reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(steps) * sizeof(T);  // may lie outside the array
+      // In integers: the address may be outside the array.
+      return reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(steps) * sizeof(T);
     };
     return {corner(-1), corner(1) + head_dim() * sizeof(T)};
   }

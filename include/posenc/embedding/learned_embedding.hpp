@@ -23,8 +23,8 @@ class learned_embedding {
   /// table: [positions][dim], as models store it.
   learned_embedding(std::span<T const> table, std::size_t dim, std::int64_t offset = 0) : dim_(dim), offset_(offset) {
     detail::require(dim > 0, "learned_embedding: dim must be positive, got 0");
-    detail::require(!table.empty() && table.size() % dim == 0, "learned_embedding: the table must be vectors of ", dim, " numbers, got ",
-                    table.size(), " numbers");
+    detail::require(!table.empty() && table.size() % dim == 0, "learned_embedding: the table must be one or more vectors of ", dim,
+                    " numbers, got ", table.size(), " numbers");
     for (std::size_t i = 0; i < table.size(); ++i) {
       auto const number = static_cast<double>(load(table[i]));
       detail::require(is_finite(number), "learned_embedding: the table must be finite, got ", number, " in vector ", i / dim);

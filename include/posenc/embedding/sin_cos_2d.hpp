@@ -44,7 +44,8 @@ class sin_cos_grid {
  public:
   /// axes: the slowest first. blocks: the axis of each block of a vector.
   sin_cos_grid(std::vector<grid_axis> const& axes, std::vector<std::size_t> const& blocks) {
-    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});  // below 2^32 if std::size_t has 32 bits
+    // 2^32, or less if std::size_t has 32 bits.
+    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});
     detail::require(!axes.empty(), "sin_cos_grid: there must be at least one axis, got none");
     std::vector<std::size_t> strides(axes.size());
     for (auto axis = axes.size(); axis-- > 0;) {
@@ -155,7 +156,7 @@ inline sin_cos_grid<halves> cogvideox_sin_cos(std::size_t frames, std::size_t he
 
 struct detr_form {
   double base = 1e4;
-  bool normalize = false;               ///< coordinates up to `scale`, whatever the size: DETR's models
+  bool normalize = false;               ///< coordinates up to `scale`; in DETR's models
   double scale = 2 * std::numbers::pi;  ///< used if normalize
 };
 

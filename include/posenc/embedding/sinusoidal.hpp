@@ -20,9 +20,9 @@ namespace posenc::inline POSENC_TARGET {
 
 /// How published sinusoidal embeddings differ, apart from frequencies and order of pairs.
 struct sinusoidal_form {
-  std::int64_t start = 0;                   ///< position of the first token, added to every position (CTranslate2: 1)
+  std::int64_t start = 0;                   ///< added to every position (CTranslate2: 1)
   bool cosine_first = false;                ///< swap sines and cosines
-  double scale = 1;                         ///< of the vector (x-transformers: learned, initially dim^(-1/2))
+  double scale = 1;                         ///< of the vector (x-transformers: learned)
   std::size_t zeros = 0;                    ///< after the pairs: 1 if dim is odd
   std::optional<std::int64_t> silent = {};  ///< the position whose p_t is 0 (fairseq's padding_idx)
 };

@@ -14,7 +14,7 @@ struct timestep_form {
   double scale = 1;  ///< of angles; 1000 if times run from 0 to 1
   double max_period = 1e4;
   double downscale_freq_shift = 1;  ///< 0 in Stable Diffusion and most later models
-  bool flip_sin_to_cos = false;     ///< cosines first; true in Stable Diffusion and most later models
+  bool flip_sin_to_cos = false;     ///< cosines first, as in Stable Diffusion and later
 };
 
 /// sin(scale t f_j), then cos(scale t f_j), then a zero if dim is odd; f_j = max_period^(-j / (h -

@@ -8,10 +8,12 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct llama3_scaling {
-  double factor;            ///< at least 1; 8 in Llama 3.1, 32 in Llama 3.2
-  double low_freq_factor;   ///< pairs with a wavelength above original_length / low_freq_factor are divided by factor
-  double high_freq_factor;  ///< pairs with a wavelength below original_length / high_freq_factor are kept
-  double original_length;   ///< in tokens
+  double factor;  ///< at least 1; 8 in Llama 3.1, 32 in Llama 3.2
+  /// Pairs with a wavelength above original_length / low_freq_factor are divided by factor.
+  double low_freq_factor;
+  /// Pairs with a wavelength below original_length / high_freq_factor are kept.
+  double high_freq_factor;
+  double original_length;  ///< in tokens
 };
 
 /// Between the two wavelengths the frequencies are blended, linearly in the turns within the

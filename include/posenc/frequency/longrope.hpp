@@ -14,8 +14,8 @@ namespace posenc::inline POSENC_TARGET {
 
 struct longrope_scaling {
   std::vector<double> short_factor, long_factor;  ///< one per pair
-  double original_length;                         ///< O, in tokens, above 1; sequences up to it are short
-  double factor = 1;                              ///< the whole context divided by O, for the attention factor
+  double original_length;                         ///< O, in tokens, above 1; the longest short one
+  double factor = 1;                              ///< whole context / O, for the attention factor
   std::optional<double> attention_factor = {};    ///< replaces the computed one
 };
 

@@ -24,7 +24,7 @@ inline two_doubles sine(two_doubles const& x) noexcept {
 /// clipping, with n = 20 of 64] truncated is the hard clip.
 /// Throws std::invalid_argument if n is more than the number of pairs.
 inline frequencies raised_cosine_clip(frequencies const& f, std::size_t n) {
-  detail::require(n <= f.pairs(), "raised_cosine_clip: at most all ", f.pairs(), " pairs can be clipped, got ", n);
+  detail::require(n <= f.pairs(), "raised_cosine_clip: n must be at most the number of pairs, ", f.pairs(), ", got ", n);
   auto const kept = f.pairs() - n;
   return detail::changed(f, [&](std::size_t i, auto const& inv_freq) {
     if (i <= kept) return inv_freq;

@@ -42,8 +42,10 @@ inline std::size_t exact_floor(double p, std::size_t pairs) {
 /// pair (geometric's do not, for a base of 1 or more).
 inline frequencies truncated(frequencies const& f, double p, kept_pairs_rule kept_pairs = published_floor) {
   detail::require(is_finite(p) && p >= 0 && p <= 1, "truncated: p must be in [0, 1], got ", p);
-  detail::require(std::ranges::is_sorted(f.inv_freq(), std::greater{}),
-                  "truncated: frequencies must not rise from pair to pair, as they do for a base below 1");
+  auto const rise = std::ranges::is_sorted_until(f.inv_freq(), std::greater{});
+  detail::require(rise == f.inv_freq().end(),
+                  "truncated: frequencies must not rise from pair to pair, as for a base below 1, got a rise at pair ",
+                  rise - f.inv_freq().begin());
   auto const kept = kept_pairs(p, f.pairs());
   return detail::changed(f, [&](std::size_t i, auto const& inv_freq) { return i < kept ? inv_freq : 0; });
 }

@@ -17,9 +17,9 @@ namespace posenc::inline POSENC_TARGET {
 struct yarn_scaling {
   double factor;                                           ///< s, at least 1
   double original_length;                                  ///< O, the trained context in tokens
-  double beta_fast = 32;                                   ///< pairs of more turns within O are kept
-  double beta_slow = 1;                                    ///< pairs of fewer turns are divided by factor
-  bool truncate = true;                                    ///< round the ramp's ends outwards to whole indices; false for gpt-oss
+  double beta_fast = 32;                                   ///< more turns within O: frequency kept
+  double beta_slow = 1;                                    ///< fewer turns within O: divided by factor
+  bool truncate = true;                                    ///< round the ramp's ends outwards; not in gpt-oss
   std::optional<double> mscale = {}, mscale_all_dim = {};  ///< DeepSeek's; 0 means none
   std::optional<double> attention_factor = {};             ///< replaces the computed one
 };

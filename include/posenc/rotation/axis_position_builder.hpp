@@ -101,7 +101,8 @@ class axis_position_builder {
   }
 
   axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height, std::size_t width, double step) {
-    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});  // below 2^32 if std::size_t has 32 bits
+    // 2^32, or less if std::size_t has 32 bits.
+    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});
     detail::require(frames > 0 && height > 0 && width > 0, "axis_position_builder: ", part, " must have at least one token, got ", frames,
                     " x ", height, " x ", width);
     detail::require(height <= most / width && frames <= most / (std::uint64_t{height} * width), "axis_position_builder: ", part,

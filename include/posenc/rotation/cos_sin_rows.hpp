@@ -21,7 +21,8 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// cos + i sin -> 1 / (cos + i sin), which is (cos, -sin) / (cos^2 + sin^2), within three roundings of a double and one to Real.
+/// cos + i sin -> 1 / (cos + i sin) = (cos, -sin) / (cos^2 + sin^2), within three roundings of a
+/// double and one to Real.
 template <std::floating_point Real>
 void take_reciprocal(Real& cos, Real& sin) noexcept {
   // Scaled to about 1: the squares of doubles may be beyond their range.
@@ -62,7 +63,7 @@ class cos_sin_rows {
  public:
   template <position_range Positions>
   cos_sin_rows(frequencies const& f, Positions const& positions) : cos_sin_rows(row_maker(f), positions) {}
-  /// The same by what is made once a model.
+  /// The same rows from a maker, which is made once per model.
   template <position_range Positions>
   cos_sin_rows(row_maker const& maker, Positions const& positions) : pairs_(maker.pairs()) {
     reshape(maker.layout_, detail::checked_positions("cos_sin_rows", positions));
@@ -74,7 +75,8 @@ class cos_sin_rows {
   }
 
   operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_}; }
-  cos_sin_view<Real> view() const noexcept { return *this; }  ///< valid, like the spans below, while the rows live
+  /// Like the spans below, valid while the rows live.
+  cos_sin_view<Real> view() const noexcept { return *this; }
   std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }
   std::size_t pairs() const noexcept { return pairs_; }
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }
@@ -108,7 +110,8 @@ class cos_sin_rows {
 
   explicit cos_sin_rows(std::size_t pairs) noexcept : pairs_(pairs) {}
 
-  // Room for rows of that layout, the standing pairs written; nothing is changed if there is no memory.
+  // Makes room for `tokens` rows of that layout and writes the pairs that are not rotated. If
+  // memory is short, nothing changes.
   void reshape(detail::row_layout const& layout, std::size_t tokens) {
     auto const alike = pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
     auto const keep_gain = [&] { gain_ = layout.gain, inverted_ = false; };
@@ -159,7 +162,7 @@ struct rows_access {
   static Real* data(cos_sin_rows<Real>& rows) noexcept {
     return rows.cos_sin_.data();
   }
-  /// The rows of a maker for positions on several axes, [axes][tokens].
+  /// Rows from a maker for positions on several axes, [axes][tokens].
   template <class Real, class P>
   static cos_sin_rows<Real> make(axis_row_maker const& maker, P const* positions, std::size_t tokens) {
     auto rows = make<Real>(maker.layout_, tokens);

@@ -72,7 +72,8 @@ class cos_sin_table {
   struct alignas(64) line {
     double numbers[in_line];
   };
-  using table = std::vector<line>;  // [rows][lines of a row / 2][2]: per range of rotated pairs, 16 cosines, 16 sines, ...
+  // [rows][lines of a row / 2][2]: per range of rotated pairs, 16 cosines, 16 sines, ...
+  using table = std::vector<line>;
 
   std::int64_t coarse_row(std::int64_t magnitude) const noexcept {
     return (magnitude + (std::int64_t{1} << (fine_bits_ - 1))) >> fine_bits_;

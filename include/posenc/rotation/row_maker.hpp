@@ -1,4 +1,4 @@
-// From positions to rows of cosines and sines, without a table.
+// From positions to rows of cosines and sines in the caller's memory, without a table.
 #pragma once
 
 #include <algorithm>
@@ -19,21 +19,21 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Writes the rows of cos_sin_rows, to the bit, into memory of the caller's.
+/// Writes the rows of cos_sin_rows, bit for bit, into the caller's memory.
 ///
-///     row_maker const maker(f);                                        once a model
-///     auto const rows = maker.write(positions, memory);                once a step: allocates nothing
+///     row_maker const maker(f);                           once per model
+///     auto const rows = maker.write(positions, memory);   once per step; allocates nothing
 ///     rotate<halves>(q, rows);
 ///
-/// memory: [tokens][2][pairs] floats, or doubles to rotate doubles; what is returned is a view of it, and of the maker. Positions are of
-/// any integer type. Preconditions, not checked: there is room for all rows, and every position fits int64. Immutable, so threads may share
-/// it.
+/// memory: [tokens][2][pairs] floats, or doubles to rotate doubles. Returns a view of the memory
+/// and of the maker. Positions may have any integer type. Preconditions, not checked: the memory
+/// has room for all rows, and every position fits int64. Immutable, so threads may share it.
 class row_maker {
  public:
   explicit row_maker(frequencies const& f) : layout_(f), steps_(f) {}
 
   std::size_t pairs() const noexcept { return layout_.pairs; }
-  std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }  ///< and as many numbers has a row
+  std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }  ///< also the length of a row
 
   template <std::floating_point Real, position_range Positions>
   requires std::integral<std::ranges::range_value_t<Positions>> cos_sin_view<Real> write(Positions const& positions, Real* memory)
@@ -57,13 +57,14 @@ class row_maker {
   phase_steps steps_;
 };
 
-/// The same for pairs that turn by positions on several axes: the rows of axis_rows, to the bit.
+/// The same for positions on several axes: the rows of axis_rows, bit for bit.
 ///
-///     axis_row_maker const maker(geometric(128, 1e6), contiguous_axes(sections));       Qwen2-VL
+///     axis_row_maker const maker(geometric(128, 1e6), contiguous_axes(sections));    Qwen2-VL
 ///     auto const rows = maker.write(positions, tokens, memory);
 ///
-/// positions: [axes][tokens], int32, int64 or any other integers that fit int64. Preconditions and all else as of row_maker.
-/// Throws std::invalid_argument unless axes and frequencies have as many pairs.
+/// positions: [axes][tokens], of any integer type that fits int64. Preconditions and all else as
+/// for row_maker.
+/// Throws std::invalid_argument unless axes and frequencies have the same number of pairs.
 class axis_row_maker {
  public:
   axis_row_maker(frequencies const& f, pair_axes const& axes)
@@ -74,7 +75,7 @@ class axis_row_maker {
 
   std::size_t axes() const noexcept { return axes_; }
   std::size_t pairs() const noexcept { return layout_.pairs; }
-  std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }  ///< and as many numbers has a row
+  std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }  ///< also the length of a row
 
   template <std::floating_point Real, std::integral P>
   cos_sin_view<Real> write(P const* positions, std::size_t tokens, Real* memory) const noexcept {
@@ -85,7 +86,7 @@ class axis_row_maker {
  private:
   friend struct detail::rows_access;
 
-  // Of a position on every axis, a stride apart.
+  // position: one per axis, `stride` elements apart.
   template <class P, class Real>
   void write_row(P const* position, std::size_t stride, Real* row) const noexcept {
     layout_.write_unrotated(row);
@@ -101,7 +102,8 @@ class axis_row_maker {
     }
   }
 
-  // The phases of a register of pairs from the one given on, each at the position of its axis.
+  // A function from a pair to the phases of a register of pairs from there on, each at the position
+  // of its axis.
   auto phases(auto const& at) const noexcept {
     return [this, at](std::size_t pair) noexcept {
       auto result = steps_.at(at(0))(pair) & detail::phase_lanes::load_bits(masks_.data() + pair);
@@ -112,14 +114,14 @@ class axis_row_maker {
     };
   }
 
-  // Whether a position has the shorter product of phase_steps.
+  // Whether phase_steps has its fast path for a position.
   static bool is_near(std::int64_t position) noexcept { return std::in_range<std::uint32_t>(position); }
   static bool is_near(double position) noexcept { return position >= 0 && position < 0x1p32 && std::floor(position) == position; }
 
   detail::row_layout layout_;
   phase_steps steps_;
   std::size_t axes_, mask_stride_;
-  std::vector<phase> masks_;  // [axes][pairs and what is behind]: all bits are set where the pair is of the axis
+  std::vector<phase> masks_;  // [axes][mask_stride_]: all ones if the pair has the axis
 };
 
 }  // namespace posenc

@@ -22,7 +22,8 @@ namespace posenc::inline POSENC_TARGET {
 ///     adaptive_temperature{}                                        as published
 ///     adaptive_temperature{adaptive_temperature::held_at_maximum}   2.4214 for H above 4.4124
 struct adaptive_temperature {
-  static constexpr std::array coefficients{-0.037, 0.481, -2.3, 4.917, -1.791};  ///< highest power first
+  /// Of P, the highest power first.
+  static constexpr std::array coefficients{-0.037, 0.481, -2.3, 4.917, -1.791};
   static constexpr double entropy_gate = 0.5;
   static constexpr double entropy_of_maximum = 4.41240186596567;  ///< where P is largest, in nats
 
@@ -36,7 +37,8 @@ struct adaptive_temperature {
   /// too. Not published; extrapolates beyond the range that the coefficients were fitted to.
   static constexpr double held_at_maximum(double entropy) noexcept { return published(std::min(entropy, entropy_of_maximum)); }
 
-  double (*fit)(double entropy) noexcept = published;  ///< beta as a function of H; not null; other fits go here
+  /// beta as a function of H; not null. Other fits go here.
+  double (*fit)(double entropy) noexcept = published;
 
   /// Site 4.
   constexpr double inverse_temperature(row_statistics const& row) const noexcept {

@@ -63,7 +63,8 @@ requires has_registers<T>
   constexpr int places = std::numeric_limits<T>::digits - 1;
   constexpr std::size_t terms = std::same_as<T, float> ? 7 : 13;
   constexpr auto const& taylor = taylor_of_exponential<T, terms>;
-  constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));  // adding it rounds to an integer, in the last bits
+  // Adding it rounds to an integer, in the last bits.
+  constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));
   // ln 2 in two parts; the first times any n is exact.
   constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
   // Written out: computing it would take a long double that is longer than double.

@@ -27,8 +27,7 @@ namespace posenc::inline POSENC_TARGET {
 template <std::floating_point T>
 inline constexpr T masked_score = detail::negative_infinity<T>;
 
-/// True for -infinity only, under -ffast-math too. A score that is -infinity for another reason, a
-/// bias or an overflow in T, counts as masked.
+/// True for -infinity only, under -ffast-math too; also if a bias or an overflow in T made it.
 template <std::floating_point T>
 constexpr bool is_masked(T score) noexcept {
   return detail::is_negative_infinity(score);
@@ -39,8 +38,7 @@ inline constexpr double no_sink = detail::negative_infinity<double>;
 
 namespace detail {
 
-/// Calls what(register, index of its first score, number of scores) for the whole row. The last
-/// register is padded with masked scores.
+/// Calls what(register, first index, size) along the row; masked scores pad the last register.
 template <std::floating_point T>
 [[gnu::always_inline]] inline void for_registers(T const* row, std::size_t count, auto&& what) noexcept {
   constexpr auto size = lanes<T>::size;
@@ -89,8 +87,7 @@ struct exponential_sums {
   double exponents = 0;     ///< sum beta (x_s - max) e_s
 };
 
-/// Writes the e_s, 0 where masked, to `weights`, which may be the row itself or null. Without
-/// Statistics, only the sum `exponentials` is right.
+/// Writes the e_s (0 if masked) to `weights`: the row or null. keys, exponents: if Statistics.
 template <bool Statistics, std::floating_point T>
 exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max, T beta = 1) noexcept {
   using number = typename lanes<T>::number;
@@ -123,17 +120,15 @@ exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max
 }
 
 /// The same for any beta; in double if beta is below the normal range of T. beta = 0 (for which
-/// -inf * 0 would be NaN): uniform over visible keys. A beta above the range of T counts as the
-/// largest T.
+/// -inf * 0 would be NaN): uniform over visible keys. beta beyond the range of T: its largest.
 template <std::floating_point T>
-double weigh(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
+double exponentials_at(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
   using limits = std::numeric_limits<T>;
   if (!(beta < static_cast<double>(limits::min()))) {  // NaN too
     auto const factor = static_cast<T>(std::min(beta, static_cast<double>(limits::max())));
     return exponentials<false>(row, weights, count, max, factor).exponentials;
   }
-  // Multiplied before the subtraction: the difference of two scores may be beyond the range of
-  // doubles.
+  // Multiplied first: the difference of two scores may be beyond the range of doubles.
   double const volatile of_max = beta * static_cast<double>(max);
   double sum = 0;
   for (std::size_t s = 0; s < count; ++s) {
@@ -147,8 +142,7 @@ double weigh(T const* row, T* weights, std::size_t count, T max, double beta) no
 struct scaled_sum {
   double largest, sum;
 
-  /// For exponents beta (x - max). A product beyond the range of doubles is clamped to it:
-  /// -infinity would mean that there are no keys.
+  /// For exponents beta (x - max). Clamped to finite: -infinity would mean that there are no keys.
   scaled_sum(double beta, double max, double its_sum) noexcept : largest(beta * max), sum(its_sum) {
     if (!is_finite(largest) && is_finite(beta)) largest = std::copysign(std::numeric_limits<double>::max(), max);
   }
@@ -166,15 +160,13 @@ inline row_share share_of(scaled_sum const& row, double sink) noexcept {
   return {log_add_exp(log_sum_exp, sink), 1 / (row.sum + std::exp(sink - row.largest))};
 }
 
-/// The share for a row that is part of a longer one, or all of it: e^(largest - log_sum_exp), but
-/// at most 1 / sum. (For large scores, a double log_sum_exp cannot hold what the other keys add,
-/// nor, for the largest, any difference.)
+/// For a row that is part of a longer one: e^(largest - log_sum_exp), at most 1 / sum, since a
+/// double log_sum_exp of large scores cannot hold what the other keys add.
 inline double share_within(scaled_sum const& row, double log_sum_exp) noexcept {
   if (row.sum == 0) return 0;
   return std::min(std::exp(row.largest - log_sum_exp), 1 / row.sum);
 }
 
-/// The statistics of a row from the sums of its exponentials.
 inline row_statistics statistics_of(exponential_sums const& sums, double max, std::size_t head, std::int64_t query_position) noexcept {
   row_statistics row{.head = head, .query_position = query_position};
   if (sums.keys == 0) return row;
@@ -205,15 +197,14 @@ row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe
     auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
     double const beta = temperature(plain, top);
     if (beta == 1) return {memory.data(), {1, top, plain.exponentials}};
-    return {x.data(), {beta, top, weigh(x.data(), x.data(), x.size(), max, beta)}};
+    return {x.data(), {beta, top, exponentials_at(x.data(), x.data(), x.size(), max, beta)}};
   }
 }
 
 }  // namespace detail
 
-/// The statistics of a row of scores, [keys], with -infinity for masked keys: with Z = sum e^(x -
-/// max) and W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z and H = ln Z - W / Z.
-/// Exponentials in T, sums in double.
+/// The statistics of a row of scores, [keys], with -infinity for masked keys: Z = sum e^(x - max),
+/// W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z, H = ln Z - W / Z. Sums in double.
 template <std::floating_point T>
 row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::int64_t query_position = 0) noexcept {
   auto const max = detail::largest(scores.data(), scores.size());
@@ -222,13 +213,12 @@ row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::
 }
 
 /// scores -> softmax(inverse_temperature * scores) in place: weights that sum to 1, 0 where masked;
-/// all 0 if every key is masked.
-/// row: the statistics of these scores. inverse_temperature: finite and at least 0, not checked. If
-/// any score is NaN or +infinity, every weight is NaN. sink: a logit that is added to the
-/// denominator, so that weights sum to less than 1; the temperature does not apply to it.
+/// all 0 if every key is masked. row: the statistics of these scores. inverse_temperature: finite
+/// and at least 0, not checked. If any score is NaN or +infinity, every weight is NaN. sink: a
+/// logit that is added to the denominator; the temperature does not apply to it.
 template <std::floating_point T>
 void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1, double sink = no_sink) noexcept {
-  auto const sum = detail::weigh(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
+  auto const sum = detail::exponentials_at(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
   if (row.keys == 0) return;
   auto const share = static_cast<T>(detail::share_of({inverse_temperature, row.max, sum}, sink).share);
   for (auto& x : scores) x *= share;
@@ -241,9 +231,8 @@ void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
   softmax(scores, row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)}, inverse_temperature);
 }
 
-/// The same with the temperature and the sink of a rule of site 4: one pass over the exponentials
-/// if the temperature is 1, else two. memory: scratch for as many numbers as scores; it grows if it
-/// must, and costs nothing if kept for the next call. Throws as the rule does.
+/// The same with a rule of site 4: one pass if its temperature is 1, else two. memory: scratch that
+/// grows if it must; keep it for the next call. Throws as the rule does.
 template <std::floating_point T, class Rule>
 void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0, std::int64_t query_position = 0) {
   static_assert(detail::encoding_check<Rule>::passed);
