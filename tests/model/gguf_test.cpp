@@ -317,8 +317,8 @@ TEST(gguf, glm_turns_halves_where_it_has_sections) {
 }
 
 TEST(gguf, says_where_the_fourth_axis_of_ggml_is_not_the_model_s) {
-  EXPECT_TRUE(mentions(read(gguf_models::qwen3_vl_8b()).notes, "ggml has a fourth"));
-  EXPECT_FALSE(mentions(read(gguf_models::qwen3_5_27b()).notes, "ggml has a fourth"));
+  EXPECT_TRUE(mentions(read(gguf_models::qwen3_vl_8b()).notes, "ggml has a fourth axis"));
+  EXPECT_FALSE(mentions(read(gguf_models::qwen3_5_27b()).notes, "ggml has a fourth axis"));
 }
 
 // Layers.
@@ -558,8 +558,8 @@ TEST(gguf, names_file_key_and_value_of_what_is_wrong) {
   wrong("rope.freq_base", 1.0f, "be above 1, got 1");
   wrong("rope.freq_base", not_a_number(), "be a finite number, got NaN");
   wrong("rope.freq_base_swa", 0.5f, "be above 1, got 0.5");
-  wrong("rope.dimension_count", uint32_t{63}, "give an even number of rotated dims within the 64 of a head, got 63");
-  wrong("rope.dimension_count", uint32_t{66}, "give an even number of rotated dims within the 64 of a head, got 66");
+  wrong("rope.dimension_count", uint32_t{63}, "give an even number of rotary dims within the 64 of a head, got 63");
+  wrong("rope.dimension_count", uint32_t{66}, "give an even number of rotary dims within the 64 of a head, got 66");
   wrong("rope.dimension_count", uint32_t{0}, "be a whole number from 1 to 65536, got 0");
   wrong("rope.scaling.type", "dynamic", "be one of none, linear, yarn, longrope, got the string \"dynamic\"");
   wrong("rope.scaling.type", uint32_t{1}, "be a string, got 1");

@@ -19,7 +19,7 @@
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
-#include "posenc/model/layer_encoding.hpp"
+#include "posenc/model/rope_result.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -33,13 +33,6 @@ struct rope_surroundings {
   std::optional<std::size_t> context;           ///< max_position_embeddings
   std::optional<std::size_t> original_context;  ///< original_max_position_embeddings beside
                                                 ///< rope_parameters, where Phi 3 has it
-};
-
-/// What a rule came to.
-struct rope_result {
-  std::string rule;
-  frequencies_by_length frequencies;
-  double mscale_factor = 1;  ///< on scores, for models that take it: g(mscale_all_dim)^2
 };
 
 class rope_rules {
