@@ -421,7 +421,7 @@ TEST(gguf, leaves_out_layers_without_attention) {
 TEST(gguf, leaves_out_layers_that_predict_further_tokens) {
   auto const model = read(small("glm4moe", 5).set("glm4moe.nextn_predict_layers", uint32_t{1}));
   EXPECT_EQ(model.layers, 4u);
-  EXPECT_TRUE(mentions(model.notes, "1 layers after the others predict further tokens"));
+  EXPECT_TRUE(mentions(model.notes, "Layers that predict further tokens (nextn_predict_layers) are left out: 1."));
 }
 
 TEST(gguf, granite_says_by_finetuned_that_it_has_no_rope) {
@@ -601,13 +601,13 @@ TEST(gguf, refuses_wrong_lists) {
   EXPECT_EQ(pattern({1}),
             "posenc: m.gguf: llama.attention.sliding_window_pattern must have one entry for each of the 2 layers, got a list of 1");
   EXPECT_EQ(pattern({1, 2}),
-            "posenc: m.gguf: llama.attention.sliding_window_pattern must be of whole numbers from 0 to 1, got 2 for layer 1");
+            "posenc: m.gguf: llama.attention.sliding_window_pattern must hold whole numbers from 0 to 1, got 2 for layer 1");
   auto const heads = gguf_writer()
                          .set("general.architecture", "bloom")
                          .set("bloom.block_count", uint32_t{2})
                          .set("bloom.attention.key_length", uint32_t{8});
   EXPECT_EQ(refusal(gguf_writer(heads).list("bloom.attention.head_count", std::vector<std::int32_t>{4, 8})),
-            "posenc: m.gguf: bloom.attention.head_count must be above 0 and the same for all layers, for ALiBi, got a list of 2");
+            "posenc: m.gguf: bloom.attention.head_count must be above 0 and the same for all layers with ALiBi, got a list of 2");
 }
 
 TEST(gguf, refuses_wrong_tensors_of_factors) {

@@ -103,7 +103,7 @@ TEST(hugging_face, reads_each_way_to_rotate_a_part) {
 TEST(hugging_face, reads_each_name_of_the_base) {
   auto other = llama();
   other.erase("rope_theta");
-  EXPECT_TRUE(mentions(read(other).assumptions, "rope_theta is not given: 10000, as transformers has it"));
+  EXPECT_TRUE(mentions(read(other).assumptions, "rope_theta is not given: 10000, the default of transformers."));
   other["rotary_emb_base"] = 500000;
   EXPECT_EQ(inv_freq(other), inv_freq(llama()));
   EXPECT_TRUE(read(other).assumptions.empty());
@@ -166,7 +166,7 @@ TEST(hugging_face, nested_parameters_are_by_type_of_layer) {
   EXPECT_FALSE(model.kind_of(0).window);
   config["rope_parameters"].erase("sliding_attention");
   EXPECT_EQ(refusal(config),
-            "posenc: config.json: rope_parameters: sliding_attention must be given, for layers of sliding_attention, and is absent");
+            "posenc: config.json: rope_parameters: sliding_attention must be given for layers of sliding_attention, and is absent");
 }
 
 TEST(hugging_face, local_base_is_of_sliding_layers_and_scaling_of_the_others) {
@@ -272,7 +272,7 @@ TEST(hugging_face, says_what_it_took_an_unknown_model_for) {
   EXPECT_TRUE(read(llama()).assumptions.empty());
   auto bare = with(llama(), R"({"model_type": "novel"})");
   bare.erase("rope_theta");
-  EXPECT_EQ(refusal(bare), "posenc: config.json: model_type must be known where no key tells of RoPE, got the string \"novel\"");
+  EXPECT_EQ(refusal(bare), "posenc: config.json: model_type must be known where no key is about RoPE, got the string \"novel\"");
 }
 
 TEST(hugging_face, names_the_family_whose_default_it_takes) {
@@ -324,7 +324,7 @@ TEST(hugging_face, refuses_what_is_no_json) {
   EXPECT_EQ(refusal(std::string("[1, 2]")), "posenc: config.json: must be a JSON object, got a list of 2");
   EXPECT_EQ(refusal(std::string("17")), "posenc: config.json: must be a JSON object, got 17");
   EXPECT_EQ(refusal(std::string(R"({"a": 1, "b": {"a": 1}, "a": 2})")),
-            "posenc: config.json: each key must stand once in its object, got the string \"a\" twice");
+            "posenc: config.json: each key must appear once in its object, got the string \"a\" twice");
   EXPECT_EQ(refusal(std::string(100'000, '[')), "posenc: config.json: must not nest deeper than 64 levels");
   EXPECT_NE(refusal(std::string(R"({"rope_theta": NaN})")).find("must be JSON"), std::string::npos);
   EXPECT_NE(refusal(std::string(R"({"rope_theta": 1e999})")).find("must be JSON"), std::string::npos);
@@ -354,36 +354,36 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
       {R"({"num_hidden_layers": 1000000000000})", "num_hidden_layers must be a whole number from 1 to 65536, got 1000000000000"},
       {R"({"n_layer": 3})", "n_layer must agree with num_hidden_layers, which is 2, got 3"},
       {R"({"head_dim": 70000})", "head_dim must be a whole number from 1 to 65536, got 70000"},
-      {R"({"head_dim": 63})", "head_dim must give an even number of rotated dims within head_dim 63, got 63"},
+      {R"({"head_dim": 63})", "head_dim must give an even number of rotary dims within head_dim 63, got 63"},
       {R"({"hidden_size": 250})", "hidden_size must be a multiple of the 4 heads where head_dim is not given, got 250"},
       {R"({"rope_theta": "1e4"})", "rope_theta must be a finite number, got the string \"1e4\""},
       {R"({"rope_theta": -1})", "geometric: base must be finite and positive, got -1"},
       {R"({"partial_rotary_factor": 1.5})", "partial_rotary_factor must be above 0 and at most 1, got 1.5"},
       {R"({"partial_rotary_factor": 0.5, "rotary_pct": 0.25})", "rotary_pct must agree with partial_rotary_factor, which is 0.5, got 0.25"},
-      {R"({"rotary_dim": 66})", "rotary_dim must give an even number of rotated dims within head_dim 64, got 66"},
+      {R"({"rotary_dim": 66})", "rotary_dim must give an even number of rotary dims within head_dim 64, got 66"},
       {R"({"qk_nope_head_dim": 128})", "qk_rope_head_dim must be given where qk_nope_head_dim is, and is absent"},
       {R"({"rope_scaling": [1]})", "rope_scaling must be an object, got a list of 1"},
       {R"({"rope_scaling": {}, "rope_parameters": {"rope_theta": 500000}})",
-       "rope_scaling must not stand beside a rope_parameters that says something else, got an object of 0 keys"},
+       "rope_scaling must agree with rope_parameters, got an object of 0 keys"},
       {R"({"rope_scaling": {"factor": 8}})", "rope_scaling: factor must not be given without a rope_type that takes it, got 8"},
       {R"({"layer_types": ["full_attention", "Sliding_attention"]})",
-       "layer_types must be of full_attention, attention, sliding_attention, chunked_attention, compressed_sparse_attention, "
+       "layer_types must be among full_attention, attention, sliding_attention, chunked_attention, compressed_sparse_attention, "
        "heavily_compressed_attention, hybrid, linear_attention, conv, mamba, recurrent, got the string \"Sliding_attention\""},
       {R"({"model_type": "granite", "attention_multiplier": 1e308})", "the factor on scores must be finite, got infinity"},
       {R"({"alibi": true})", "alibi must be false for llama, got true"},
       {R"({"model_type": "novel", "qk_rope_head_dim": 64})",
-       "qk_rope_head_dim must stand in a known model_type, for scores may be scaled by mscale, got 64"},
+       "qk_rope_head_dim must come with a known model_type, because only some scale scores by mscale, got 64"},
       {R"({"model_type": "deepseek_v3"})", "qk_rope_head_dim must be given for deepseek_v3, and is absent"},
       {R"({"model_type": "gpt_oss", "head_dim": 64})", "rope_parameters must be given for gpt_oss, and is absent"},
       {R"({"model_type": "qwen2_vl"})", "mrope_section must be given for qwen2_vl, and is absent"},
       {R"({"model_type": "mpt", "attn_config": {"rope": true}})", "attn_config: rope must be false: MPT's RoPE is not read, got true"},
       {R"({"model_type": "bert", "position_embedding_type": "relative_key"})",
        "position_embedding_type must be absolute: relative keys and queries are not read, got the string \"relative_key\""},
-      {R"({"hybrid_layer_pattern": [0, 2], "sliding_window": 4})", "hybrid_layer_pattern must be of known numbers, got 2 for layer 1"},
+      {R"({"hybrid_layer_pattern": [0, 2], "sliding_window": 4})", "hybrid_layer_pattern must be one of 0, 1, got 2 for layer 1"},
       {R"({"model_type": "exaone4", "sliding_window": 4, "sliding_window_pattern": "LXG"})",
        "sliding_window_pattern must be a number, or letters L and G, got the string \"LXG\""},
       {R"({"rope_parameters": {"rope_theta": 1e4}})",
-       "rope_parameters: rope_theta must agree with the one beside it, which is 5e+05, got 10000.0"},
+       "rope_parameters: rope_theta must agree with the one outside, which is 5e+05, got 10000.0"},
       {R"({"rope_scaling": {"type": "ntk", "factor": 2}})",
        "rope_scaling: type must be one of default, linear, dynamic, yarn, longrope (or su), llama3, proportional, mrope, got the string "
        "\"ntk\""},
@@ -399,7 +399,7 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
       {R"({"rope_scaling": {"type": "yarn", "factor": 4, "truncate": "no"}})",
        "rope_scaling: truncate must be true or false, got the string \"no\""},
       {R"({"rope_scaling": {"type": "yarn", "factor": 4, "original_max_position_embeddings": 2048}, "original_max_position_embeddings": 4096})",
-       "rope_scaling: original_max_position_embeddings must agree with the one beside it, which is 4096, got 2048"},
+       "rope_scaling: original_max_position_embeddings must agree with the one outside, which is 4096, got 2048"},
       {R"({"rope_scaling": {"type": "longrope", "long_factor": [1]}})",
        "rope_scaling: short_factor must be given for rope_type longrope, and is absent"},
       {R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [1, 2], "factor": 2}})",
@@ -415,7 +415,7 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
        "sliding_window must be given for layers of sliding_attention, and is absent"},
       {R"({"model_type": "smollm3", "no_rope_layers": [1]})",
        "no_rope_layers must have one entry for each of the 2 layers, got a list of 1"},
-      {R"({"model_type": "smollm3", "no_rope_layers": [1, 2]})", "no_rope_layers must be of 0 (no RoPE) and 1 (RoPE), got 2 at layer 1"},
+      {R"({"model_type": "smollm3", "no_rope_layers": [1, 2]})", "no_rope_layers must hold 0 (no RoPE) or 1 (RoPE), got 2 at layer 1"},
       {R"({"max_position_embeddings": 9007199254740993})",
        "max_position_embeddings must be a whole number from 1 to 9007199254740992, got 9007199254740993"},
   };

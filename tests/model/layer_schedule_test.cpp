@@ -28,7 +28,7 @@ TEST(layer_schedule, a_1_in_no_rope_layers_means_rope) {
   EXPECT_EQ(message_of([] {
               posenc::layers_with_rope(std::vector<double>{1, 2});
             }),
-            "posenc: no_rope_layers must be of 0 (no RoPE) and 1 (RoPE), got 2 at layer 1");
+            "posenc: no_rope_layers must hold 0 (no RoPE) or 1 (RoPE), got 2 at layer 1");
 }
 
 TEST(layer_schedule, equal_layers_share_a_kind_that_is_read_once) {

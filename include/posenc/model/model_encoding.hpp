@@ -14,14 +14,15 @@ namespace posenc::inline POSENC_TARGET {
 
 /// What a reader of configurations found. Plain data.
 struct model_encoding {
-  std::string type;                         ///< model_type of config.json, general.architecture of GGUF
-  std::size_t layers = 0;                   ///< how many
-  std::optional<std::size_t> context = {};  ///< tokens the model is made for
-  std::string embedding = {};               ///< site 1: learned, sinusoidal, or nothing
-  std::vector<layer_encoding> kinds;        ///< each layer is of one of them
-  std::vector<std::string> assumptions =
-      {};                               ///< what the configuration does not say and was taken as known of the model, one sentence each
-  std::vector<std::string> notes = {};  ///< what a user of these settings should know, one sentence each
+  std::string type;        ///< model_type of config.json, general.architecture of GGUF
+  std::size_t layers = 0;  ///< how many
+  std::optional<std::size_t> context = {};    ///< tokens the model is made for
+  std::string embedding = {};                 ///< site 1: learned, sinusoidal, or nothing
+  std::vector<layer_encoding> kinds;          ///< each layer is of one of them
+  std::vector<std::string> assumptions = {};  ///< what the configuration does not say and was taken
+                                              ///< as known of the model, one sentence each
+  std::vector<std::string> notes =
+      {};  ///< what a user of these settings should know, one sentence each
 
   /// The kind of a layer. Throws std::invalid_argument if there is no such layer.
   layer_encoding const& kind_of(std::size_t layer) const {
@@ -30,7 +31,8 @@ struct model_encoding {
         if (l == layer) return kind;
       }
     }
-    detail::refuse("model_encoding: a layer must be one of the ", layers, " that the model has, got ", layer);
+    detail::refuse("model_encoding: a layer must be one of the ", layers,
+                   " that the model has, got ", layer);
   }
 };
 

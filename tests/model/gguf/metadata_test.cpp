@@ -173,25 +173,25 @@ TEST(gguf_metadata, takes_tensors_in_any_order_from_a_stream_that_only_goes_forw
 
 TEST(gguf_metadata, refuses_other_files) {
   EXPECT_EQ(refusal("PK\3\4and more"),
-            "posenc: m.gguf: the file must begin with the letters GGUF, which as a number are 1179993927, got 67324752");
-  EXPECT_EQ(refusal(""), "posenc: m.gguf: the file must be whole, got a file that ends within it, at byte 0");
-  EXPECT_EQ(refusal("GGU"), "posenc: m.gguf: the file must be whole, got a file that ends within it, at byte 3");
+            "posenc: m.gguf: the file must begin with GGUF's magic number, 1179993927, got 67324752");
+  EXPECT_EQ(refusal(""), "posenc: m.gguf: the file must be complete, got a file that ends within it, at byte 0");
+  EXPECT_EQ(refusal("GGU"), "posenc: m.gguf: the file must be complete, got a file that ends within it, at byte 3");
   EXPECT_EQ(refusal(gguf_writer(1)), "posenc: m.gguf: version must be 2 or 3, got 1");
   EXPECT_EQ(refusal(gguf_writer(4)), "posenc: m.gguf: version must be 2 or 3, got 4");
   EXPECT_EQ(refusal(gguf_writer(0)), "posenc: m.gguf: version must be 2 or 3, got 0");
   EXPECT_EQ(refusal(gguf_writer(0x03000000)),
-            "posenc: m.gguf: version must be stored lowest byte first, got a file of numbers stored highest byte first");
+            "posenc: m.gguf: version must be little-endian, got a big-endian file");
 }
 
 TEST(gguf_metadata, refuses_a_file_that_ends_early_wherever_it_ends) {
   auto const text = every_type().tensor("x", {1}, 0, 0).tensor("rope_freqs.weight", {1.0f, 2.0f}).str();
   for (std::size_t size = 0; size < text.size(); ++size) {
     auto const message = refusal(text.substr(0, size));
-    EXPECT_TRUE(message.ends_with("must be whole, got a file that ends within it, at byte " + std::to_string(size))) << message;
+    EXPECT_TRUE(message.ends_with("must be complete, got a file that ends within it, at byte " + std::to_string(size))) << message;
     EXPECT_TRUE(message.starts_with("posenc: m.gguf: ")) << message;
   }
-  EXPECT_EQ(refusal(every_type().str().substr(0, 50)), "posenc: m.gguf: i8 must be whole, got a file that ends within it, at byte 50");
-  EXPECT_TRUE(refusal(text.substr(0, text.size() - 1)).starts_with("posenc: m.gguf: rope_freqs.weight must be whole"));
+  EXPECT_EQ(refusal(every_type().str().substr(0, 50)), "posenc: m.gguf: i8 must be complete, got a file that ends within it, at byte 50");
+  EXPECT_TRUE(refusal(text.substr(0, text.size() - 1)).starts_with("posenc: m.gguf: rope_freqs.weight must be complete"));
 }
 
 TEST(gguf_metadata, refuses_absurd_lengths) {
@@ -207,32 +207,32 @@ TEST(gguf_metadata, refuses_absurd_lengths) {
   EXPECT_EQ(refusal(gguf_writer().raw("k", 9, list_of(8, huge) + length(huge))), beyond("k", "18446744073709551615 bytes at byte 57"));
   // Lengths that could be, were the file longer.
   EXPECT_EQ(refusal(gguf_writer().raw("k", 8, length(1 << 29) + "abc")),
-            "posenc: m.gguf: k must be whole, got a file that ends within it, at byte 48");
+            "posenc: m.gguf: k must be complete, got a file that ends within it, at byte 48");
   EXPECT_EQ(refusal(gguf_writer().raw("k", 9, list_of(8, huge))),
-            "posenc: m.gguf: k must be whole, got a file that ends within it, at byte 49");
+            "posenc: m.gguf: k must be complete, got a file that ends within it, at byte 49");
   EXPECT_EQ(refusal(gguf_writer().raw("k", 9, list_of(12, 1 << 27))),
             "posenc: m.gguf: k must lie within the first 1073741824 bytes of the file, got 1073741824 bytes at byte 49");
   EXPECT_EQ(refusal(gguf_writer().count(huge, 0)),
-            "posenc: m.gguf: key 1 of 18446744073709551615 must be whole, got a file that ends within it, at byte 24");
+            "posenc: m.gguf: key 1 of 18446744073709551615 must be complete, got a file that ends within it, at byte 24");
   EXPECT_EQ(refusal(gguf_writer().count(0, huge)),
-            "posenc: m.gguf: tensor 1 of 18446744073709551615 must be whole, got a file that ends within it, at byte 24");
+            "posenc: m.gguf: tensor 1 of 18446744073709551615 must be complete, got a file that ends within it, at byte 24");
   auto const key = gguf_writer().count(1, 0).str() + length(huge);
   EXPECT_EQ(refusal(key), beyond("key 1 of 1", "18446744073709551615 bytes at byte 32"));
 }
 
 TEST(gguf_metadata, refuses_wrong_keys_and_values) {
-  EXPECT_EQ(refusal(gguf_writer().set("a", 1.0f).set("a", 1.0f)), "posenc: m.gguf: a must stand once in the file, got it twice");
+  EXPECT_EQ(refusal(gguf_writer().set("a", 1.0f).set("a", 1.0f)), "posenc: m.gguf: a must appear once in the file, got it twice");
   EXPECT_EQ(refusal(gguf_writer().set("", 1.0f)), "posenc: m.gguf: key 1 of 1 must have a name of 1 to 65535 bytes, got 0");
   EXPECT_EQ(refusal(gguf_writer().set(std::string(65'536, 'k'), 1.0f)),
             "posenc: m.gguf: key 1 of 1 must have a name of 1 to 65535 bytes, got 65536");
   EXPECT_EQ(refusal(gguf_writer().raw("a", 13, "")),
-            "posenc: m.gguf: a must be of one of GGUF's 13 types of values, which are 0 to 12, got type 13");
+            "posenc: m.gguf: a must have one of GGUF's value types, 0 to 12, got type 13");
   EXPECT_EQ(refusal(gguf_writer().raw("a", 9, gguf_text().number(std::uint32_t{77}).str())),
-            "posenc: m.gguf: a must be of one of GGUF's 13 types of values, which are 0 to 12, got type 77");
-  EXPECT_EQ(refusal(gguf_writer().raw("a", 9, gguf_text().number(std::uint32_t{9}).str())), "posenc: m.gguf: a must be no list of lists");
-  EXPECT_EQ(refusal(gguf_writer().raw("a", 7, "\2")), "posenc: m.gguf: a must be 0 or 1, as a bool is, got 2");
+            "posenc: m.gguf: a must have one of GGUF's value types, 0 to 12, got type 77");
+  EXPECT_EQ(refusal(gguf_writer().raw("a", 9, gguf_text().number(std::uint32_t{9}).str())), "posenc: m.gguf: a must not be a list of lists");
+  EXPECT_EQ(refusal(gguf_writer().raw("a", 7, "\2")), "posenc: m.gguf: a must be 0 or 1, for it is a bool, got 2");
   EXPECT_EQ(refusal(gguf_writer().raw("a", 9, gguf_text().number(std::uint32_t{7}).number(std::uint64_t{2}).bytes("\1\7").str())),
-            "posenc: m.gguf: a must be 0 or 1, as a bool is, got 7");
+            "posenc: m.gguf: a must be 0 or 1, for it is a bool, got 7");
   EXPECT_EQ(refusal(gguf_writer().set("general.alignment", std::uint32_t{48})),
             "posenc: m.gguf: general.alignment must be a power of 2, got 48");
   EXPECT_EQ(refusal(gguf_writer().set("general.alignment", std::uint32_t{0})),
@@ -241,23 +241,23 @@ TEST(gguf_metadata, refuses_wrong_keys_and_values) {
 
 TEST(gguf_metadata, refuses_wrong_tensors) {
   EXPECT_EQ(refusal(gguf_writer().tensor("t", {1}, 0, 0).tensor("t", {1}, 0, 0)),
-            "posenc: m.gguf: t must stand once among the tensors, got it twice");
+            "posenc: m.gguf: t must appear once among the tensors, got it twice");
   EXPECT_EQ(refusal(gguf_writer().tensor("t", {1, 1, 1, 1, 1}, 0, 0)), "posenc: m.gguf: t must have at most 4 dimensions, got 5");
   EXPECT_EQ(refusal(gguf_writer().tensor("", {1}, 0, 0)), "posenc: m.gguf: tensor 1 of 1 must have a name of 1 to 65535 bytes, got 0");
   auto const shape =
-      "posenc: m.gguf: rope_freqs.weight must be a tensor of 1 dimension, of 1 to 65536 numbers of type 0, which is F32, got ";
-  EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {64}, 1, 0)), shape + std::string("1 dimensions of type 1 and 64 numbers"));
-  EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {8, 8}, 0, 0)), shape + std::string("2 dimensions of type 0 and 8 numbers"));
-  EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {}, 0, 0)), shape + std::string("0 dimensions of type 0 and 0 numbers"));
+      "posenc: m.gguf: rope_freqs.weight must have 1 dimension, of 1 to 65536 numbers, and type 0 (F32), got ";
+  EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {64}, 1, 0)), shape + std::string("1 dimensions, the first of 64 numbers, and type 1"));
+  EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {8, 8}, 0, 0)), shape + std::string("2 dimensions, the first of 8 numbers, and type 0"));
+  EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {}, 0, 0)), shape + std::string("0 dimensions, the first of 0 numbers, and type 0"));
   EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {65'537}, 0, 0)),
-            shape + std::string("1 dimensions of type 0 and 65537 numbers"));
+            shape + std::string("1 dimensions, the first of 65537 numbers, and type 0"));
   EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {1}, 0, 16)),
-            "posenc: m.gguf: rope_freqs.weight must begin at a multiple of 32 bytes, below 2^62, got 16");
+            "posenc: m.gguf: rope_freqs.weight must have an offset below 2^62 that is a multiple of 32, got 16");
   EXPECT_EQ(refusal(gguf_writer().tensor("rope_freqs.weight", {1}, 0, std::uint64_t{1} << 62)),
-            "posenc: m.gguf: rope_freqs.weight must begin at a multiple of 32 bytes, below 2^62, got 4611686018427387904");
+            "posenc: m.gguf: rope_freqs.weight must have an offset below 2^62 that is a multiple of 32, got 4611686018427387904");
   for (auto const offset : {std::uint64_t{1} << 20, (std::uint64_t{1} << 62) - 32}) {
     auto const file = gguf_writer().tensor("rope_freqs.weight", {1}, 0, offset).str();
-    auto const expected = "posenc: m.gguf: rope_freqs.weight must be whole, got a file that ends within it, at byte ";
+    auto const expected = "posenc: m.gguf: rope_freqs.weight must be complete, got a file that ends within it, at byte ";
     EXPECT_TRUE(message_of([&] { read(file); }).starts_with(expected));
     std::istringstream seekable(file);
     EXPECT_TRUE(message_of([&] { gguf_metadata(seekable, "m.gguf"); }).starts_with(expected));

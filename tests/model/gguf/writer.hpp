@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-/// The bytes of one thing after the other, lowest byte first.
+/// Bytes, appended one value after another, little-endian.
 class gguf_text {
  public:
   gguf_text& bytes(std::string_view raw) { return raw_ += raw, *this; }
