@@ -7,13 +7,13 @@
 #include "report.hpp"
 
 using posenc::frequencies;
-using posenc::layer_encoding;
+using posenc::layer_description;
 
-std::size_t reach_of(layer_encoding const& kind, std::size_t context) {
+std::size_t reach_of(layer_description const& kind, std::size_t context) {
   return std::min({context, kind.window.value_or(context), kind.chunk.value_or(context)});
 }
 
-std::vector<std::string> findings(layer_encoding const& kind, frequencies const& f, std::size_t context) {
+std::vector<std::string> findings(layer_description const& kind, frequencies const& f, std::size_t context) {
   std::vector<std::string> result;
   auto const reach = reach_of(kind, context);
   auto const within = "within " + grouped(reach) + " tokens";

@@ -20,7 +20,7 @@
 
 namespace {
 
-posenc::model_encoding read(std::filesystem::path const& file) {
+posenc::model_description read(std::filesystem::path const& file) {
   std::string magic(4, '\0');
   std::ifstream(file, std::ios::binary).read(magic.data(), 4);
   return magic == "GGUF" ? posenc::read_gguf(file) : posenc::read_hugging_face(file);

@@ -12,8 +12,8 @@
 #include "posenc/frequency/describe.hpp"
 
 using posenc::frequencies;
-using posenc::layer_encoding;
-using posenc::model_encoding;
+using posenc::layer_description;
+using posenc::model_description;
 
 std::string grouped(std::size_t number) {
   auto text = std::to_string(number);
@@ -80,7 +80,7 @@ std::string shown_axes(posenc::pair_axes const& axes) {
   return "axes of its pairs: " + (count <= 4 ? runs : letters);
 }
 
-std::string shown_rotation(layer_encoding const& kind, posenc::rotary_encoding const& rotary, frequencies const& f) {
+std::string shown_rotation(layer_description const& kind, posenc::rotary_description const& rotary, frequencies const& f) {
   auto const dim = f.rotary_dim(), first = rotary.block.first_dim(kind.head_dim, dim);
   std::string text = "RoPE, " + rotary.rule + (rotary.has_pair_factors ? ", rope_freqs: " : ": ");
   if (dim == kind.head_dim) {
@@ -129,7 +129,7 @@ void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach, bool
   }
 }
 
-void print_kind(std::ostream& os, layer_encoding const& kind, report_options const& options) {
+void print_kind(std::ostream& os, layer_description const& kind, report_options const& options) {
   os << '\n';
   print_wrapped(
       os, "  ",
@@ -167,7 +167,7 @@ void print_kind(std::ostream& os, layer_encoding const& kind, report_options con
 
 }  // namespace
 
-void print(std::ostream& os, std::string const& file, model_encoding const& model, report_options const& options) {
+void print(std::ostream& os, std::string const& file, model_description const& model, report_options const& options) {
   os << file << ": " << model.type << ", " << grouped(model.layers) << " layers";
   if (model.context) os << ", made for " << grouped(*model.context) << " tokens";
   if (!model.context || *model.context != options.length) os << ", shown at " << grouped(options.length);

@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "posenc/model/model_encoding.hpp"
+#include "posenc/model/model_description.hpp"
 
 std::string grouped(std::size_t number);  ///< 131,072
 std::string rounded(double number);       ///< four digits: 0.8729, 54,410, 3.069e-07
@@ -15,4 +15,4 @@ struct report_options {
   bool all_pairs = false;  ///< instead of a few
 };
 
-void print(std::ostream& os, std::string const& file, posenc::model_encoding const& model, report_options const& options);
+void print(std::ostream& os, std::string const& file, posenc::model_description const& model, report_options const& options);

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdlib>
 
-#include "posenc/model/model_encoding.hpp"
+#include "posenc/model/model_description.hpp"
 
 inline void must(bool holds) {
   if (!holds) std::abort();
 }
 
-inline void check(posenc::model_encoding const& model) {
+inline void check(posenc::model_description const& model) {
   std::size_t layers = 0;
   for (auto const& kind : model.kinds) {
     layers += kind.layers.size();

@@ -36,20 +36,20 @@ namespace {
 using namespace posenc;
 using std::uint32_t;
 
-model_encoding read(gguf_writer const& file, gguf_options const& options = {}) {
+model_description read(gguf_writer const& file, gguf_options const& options = {}) {
   auto const bytes = file.str();
   return read_gguf(gguf_metadata(bytes_of(bytes), "m.gguf"), options);
 }
-layer_encoding only_kind(gguf_writer const& file) {
+layer_description only_kind(gguf_writer const& file) {
   auto const model = read(file);
   EXPECT_EQ(model.kinds.size(), 1u);
   return model.kinds.front();
 }
-std::vector<double> inv_freq(layer_encoding const& kind, std::size_t length = 1) {
+std::vector<double> inv_freq(layer_description const& kind, std::size_t length = 1) {
   auto const f = kind.rotary.at(0).frequencies.at(length);
   return {f.inv_freq().begin(), f.inv_freq().end()};
 }
-double attention_factor(layer_encoding const& kind) { return kind.rotary.at(0).frequencies.at(1).attention_factor(); }
+double attention_factor(layer_description const& kind) { return kind.rotary.at(0).frequencies.at(1).attention_factor(); }
 
 std::string refusal(gguf_writer const& file) {
   return message_of([&] { read(file); });
@@ -102,7 +102,7 @@ TEST_P(gguf_files, have_each_layer_of_its_kind) {
 }
 
 TEST_P(gguf_files, turn_as_far_as_their_settings_say) {
-  each_kind([](layer_encoding const& kind, golden::layer_kind const& must) {
+  each_kind([](layer_description const& kind, golden::layer_kind const& must) {
     ASSERT_EQ(kind.rotary.size(), must.rotary ? 1u : 0u);
     if (!must.rotary) return;
     auto const trained = static_cast<std::size_t>(must.rotary->trained);
@@ -121,7 +121,7 @@ TEST_P(gguf_files, turn_as_far_as_their_settings_say) {
 }
 
 TEST_P(gguf_files, turn_the_pairs_that_llama_cpp_turns) {
-  each_kind([](layer_encoding const& kind, golden::layer_kind const& must) {
+  each_kind([](layer_description const& kind, golden::layer_kind const& must) {
     EXPECT_EQ(kind.head_dim, must.head_dim);
     if (!must.rotary) return;
     auto const& rotary = kind.rotary.at(0);
@@ -136,7 +136,7 @@ TEST_P(gguf_files, turn_the_pairs_that_llama_cpp_turns) {
 }
 
 TEST_P(gguf_files, scale_scores_as_their_code_does) {
-  each_kind([](layer_encoding const& kind, golden::layer_kind const& must) {
+  each_kind([](layer_description const& kind, golden::layer_kind const& must) {
     // 10 * 0.1f * mscale, its logarithm's share of the magnitude, squared: four roundings to f32 at most.
     expect_near(kind.softmax_factor, must.softmax_factor, 4 * of_float, "softmax factor");
     ASSERT_EQ(kind.temperature.has_value(), must.temperature.has_value());
@@ -148,7 +148,7 @@ TEST_P(gguf_files, scale_scores_as_their_code_does) {
 }
 
 TEST_P(gguf_files, see_and_add_what_their_code_sees_and_adds) {
-  each_kind([](layer_encoding const& kind, golden::layer_kind const& must) {
+  each_kind([](layer_description const& kind, golden::layer_kind const& must) {
     EXPECT_EQ(kind.window.value_or(0), must.window);
     EXPECT_EQ(kind.chunk.value_or(0), must.chunk);
     EXPECT_EQ(kind.sinks, must.sinks);
@@ -323,7 +323,7 @@ TEST(gguf, says_where_the_fourth_axis_of_ggml_is_not_the_model_s) {
 
 // Layers.
 
-std::string kinds_of(model_encoding const& model) {
+std::string kinds_of(model_description const& model) {
   std::string letters;
   for (std::size_t i = 0; i < model.layers; ++i) {
     auto const& kind = model.kind_of(i);

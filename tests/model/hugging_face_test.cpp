@@ -30,13 +30,13 @@ json with(json config, std::string const& patch) {
 /// null within `patch` stays a null, where with() erases.
 json with_null(json config, std::string const& key) { return config[key] = nullptr, config; }
 
-model_encoding read(json const& config) { return read_hugging_face(config.dump(), "config.json"); }
-layer_encoding only_kind(json const& config) {
+model_description read(json const& config) { return read_hugging_face(config.dump(), "config.json"); }
+layer_description only_kind(json const& config) {
   auto const model = read(config);
   EXPECT_EQ(model.kinds.size(), 1u);
   return model.kinds.front();
 }
-std::vector<double> inv_freq(layer_encoding const& kind, std::size_t length = 1) {
+std::vector<double> inv_freq(layer_description const& kind, std::size_t length = 1) {
   auto const f = kind.rotary.at(0).frequencies.at(length);
   return {f.inv_freq().begin(), f.inv_freq().end()};
 }
@@ -311,7 +311,7 @@ TEST(hugging_face, says_which_keys_of_a_rule_it_did_not_read) {
 TEST(hugging_face, each_layer_has_a_kind) {
   auto const model = read(llama());
   EXPECT_EQ(&model.kind_of(1), &model.kinds[0]);
-  EXPECT_EQ(message_of([&] { model.kind_of(2); }), "posenc: model_encoding: a layer must be one of the 2 that the model has, got 2");
+  EXPECT_EQ(message_of([&] { model.kind_of(2); }), "posenc: model_description: layer must be below the number of layers, 2, got 2");
 }
 
 // Bad input.

@@ -41,7 +41,7 @@ TEST(layer_schedule, equal_layers_share_a_kind_that_is_read_once) {
                                             {.type = "full", .rotates = false}};
   std::size_t read = 0;
   auto const kinds = posenc::detail::kinds_of(
-      layers, [&](posenc::layer_encoding& kind, scheduled_layer const& layer) {
+      layers, [&](posenc::layer_description& kind, scheduled_layer const& layer) {
         kind.sinks = layer.sinks, ++read;
       });
   ASSERT_EQ(kinds.size(), 4u);

@@ -87,7 +87,7 @@ void expect_near(double actual, double expected, std::string const& what) {
 
 class models : public testing::TestWithParam<golden::model> {
  protected:
-  static posenc::model_encoding read() { return posenc::read_hugging_face(shipped() / (std::string(GetParam().name) + ".json")); }
+  static posenc::model_description read() { return posenc::read_hugging_face(shipped() / (std::string(GetParam().name) + ".json")); }
 
   /// Calls `check(kind as read, kind as it must be)` for each kind.
   static void each_kind(auto const& check) {
@@ -114,7 +114,7 @@ TEST_P(models, have_each_layer_of_its_kind) {
 }
 
 TEST_P(models, turn_as_far_as_their_settings_say) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     ASSERT_EQ(kind.rotary.size(), expected.rotary ? expected.rotary->blocks : 0);
     for (auto const& rotary : kind.rotary) {
       auto const trained = static_cast<std::size_t>(expected.rotary->trained);
@@ -135,7 +135,7 @@ TEST_P(models, turn_as_far_as_their_settings_say) {
 }
 
 TEST_P(models, turn_the_pairs_their_code_turns) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     EXPECT_EQ(kind.head_dim, expected.head_dim);
     for (std::size_t block = 0; block < kind.rotary.size(); ++block) {
       ASSERT_TRUE(expected.rotary);
@@ -155,7 +155,7 @@ TEST_P(models, turn_the_pairs_their_code_turns) {
 }
 
 TEST_P(models, scale_scores_as_their_code_does) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     expect_near(kind.softmax_factor, expected.softmax_factor, "softmax factor");
     ASSERT_EQ(kind.temperature.has_value(), expected.temperature.has_value());
     if (!kind.temperature) return;
@@ -166,7 +166,7 @@ TEST_P(models, scale_scores_as_their_code_does) {
 }
 
 TEST_P(models, see_the_keys_their_code_sees) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     EXPECT_EQ(kind.window.value_or(0), expected.window);
     EXPECT_EQ(kind.chunk.value_or(0), expected.chunk);
     EXPECT_EQ(kind.sinks, expected.sinks);
@@ -175,7 +175,7 @@ TEST_P(models, see_the_keys_their_code_sees) {
 }
 
 TEST_P(models, add_to_scores_what_their_code_adds) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     ASSERT_EQ(kind.alibi.has_value(), expected.alibi_heads != 0);
     if (kind.alibi) {
       EXPECT_EQ(kind.alibi->heads, expected.alibi_heads);

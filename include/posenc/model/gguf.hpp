@@ -17,7 +17,7 @@
 #include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
-#include "posenc/model/model_encoding.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -37,7 +37,7 @@ inline double gguf_softmax_factor(gguf_config& config, std::size_t head_dim) {
   return known.attention_scale == 0 ? 1 : config.assumed(name, known.attention_scale) * root;
 }
 
-inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind,
+inline void read_gguf_temperature(gguf_config& config, layer_description& kind,
                                   scheduled_layer const& layer) {
   if (config.architecture.nope_temperature) {
     if (layer.rotates || layer.type != full_attention) return;
@@ -58,7 +58,7 @@ inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind,
 }
 
 /// T5's buckets, ALiBi, or learned embeddings.
-inline void read_gguf_bias(gguf_config& config, layer_encoding& kind) {
+inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   auto const& known = config.architecture;
   if (known.buckets) {
     auto const buckets = config.count("attention.relative_buckets_count", 1, gguf_most_dims);
@@ -79,7 +79,7 @@ inline void read_gguf_bias(gguf_config& config, layer_encoding& kind) {
   }
 }
 
-inline void read_gguf_kind(gguf_config& config, layer_encoding& kind,
+inline void read_gguf_kind(gguf_config& config, layer_description& kind,
                            scheduled_layer const& layer) {
   if (!layer.attends) {
     return config.note(
@@ -106,9 +106,9 @@ inline void read_gguf_kind(gguf_config& config, layer_encoding& kind,
                       config.key("rope.scaling.yarn_log_multiplier"), "leave scores finite");
 }
 
-inline model_encoding read_gguf_kinds(gguf_config config) {
+inline model_description read_gguf_kinds(gguf_config config) {
   config.found.kinds =
-      kinds_of(gguf_layers(config), [&](layer_encoding& kind, scheduled_layer const& layer) {
+      kinds_of(gguf_layers(config), [&](layer_description& kind, scheduled_layer const& layer) {
         read_gguf_kind(config, kind, layer);
       });
   config.note_unread(config.unread());
@@ -131,20 +131,21 @@ inline model_encoding read_gguf_kinds(gguf_config config) {
 /// Throws std::invalid_argument that names file, key and value: for what gguf_metadata refuses; an
 /// unknown architecture, unless options.layout is set; an unknown rope.scaling.type; keys that are
 /// absent, of another type, or out of range.
-inline model_encoding read_gguf(gguf_metadata const& metadata, gguf_options const& options = {}) {
+inline model_description read_gguf(gguf_metadata const& metadata,
+                                   gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());
   return detail::read_gguf_kinds(detail::gguf_config(metadata, options));
 }
 
 /// Reads a stream from its current position on; `name` is the name of the file, for errors.
-inline model_encoding read_gguf(std::istream& in, std::string name,
-                                gguf_options const& options = {}) {
+inline model_description read_gguf(std::istream& in, std::string name,
+                                   gguf_options const& options = {}) {
   return read_gguf(gguf_metadata(in, std::move(name)), options);
 }
 
 /// Reads a file. For a model split into several files, give the first.
-inline model_encoding read_gguf(std::filesystem::path const& file,
-                                gguf_options const& options = {}) {
+inline model_description read_gguf(std::filesystem::path const& file,
+                                   gguf_options const& options = {}) {
   std::ifstream in(file, std::ios::binary);
   detail::require(in.is_open(), file.string(), ": must be a file that can be read");
   return read_gguf(in, file.filename().string(), options);

@@ -15,12 +15,12 @@
 #include "posenc/model/hugging_face/other_positions.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
-#include "posenc/model/model_encoding.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-inline void read_llama4_temperature(hugging_face_config& config, layer_encoding& kind) {
+inline void read_llama4_temperature(hugging_face_config& config, layer_description& kind) {
   if (!config.keys.truth("attn_temperature_tuning").value_or(true)) return;
   auto const scale = config.positive_or("attn_scale", 0.1);
   kind.temperature = position_temperature{scale, config.positive_or("floor_scale", 8192), 1};
@@ -50,7 +50,7 @@ inline std::optional<double> score_cap_of(hugging_face_config& config) {
   return config.assumed(key, config.family.score_cap);
 }
 
-inline void read_kind(hugging_face_config& config, layer_encoding& kind,
+inline void read_kind(hugging_face_config& config, layer_description& kind,
                       scheduled_layer const& layer) {
   auto const& keys = config.keys;
   auto const& type = layer.type;
@@ -91,7 +91,7 @@ inline void read_kinds(hugging_face_config& config) {
   for (std::size_t i = 0; i < types.size(); ++i) {
     layers.push_back({.type = types[i], .attends = has_attention(types[i]), .rotates = rotated[i]});
   }
-  config.found.kinds = kinds_of(layers, [&](layer_encoding& kind, scheduled_layer const& layer) {
+  config.found.kinds = kinds_of(layers, [&](layer_description& kind, scheduled_layer const& layer) {
     read_kind(config, kind, layer);
   });
 }
@@ -108,7 +108,7 @@ inline void read_kinds(hugging_face_config& config) {
 /// Throws std::invalid_argument that names file, key and value: for text that is not JSON, a value
 /// of another type or out of range, an unknown rope_type, keys that contradict each other, a list
 /// of the wrong length.
-inline model_encoding read_hugging_face(std::string_view text, std::string const& name) {
+inline model_description read_hugging_face(std::string_view text, std::string const& name) {
   auto const json = detail::parsed_json(text, name);
   detail::error_context const context(name);
   detail::hugging_face_config config(detail::json_object(json, name));
@@ -131,7 +131,7 @@ inline model_encoding read_hugging_face(std::string_view text, std::string const
 }
 
 /// Reads a config.json of at most 16 MiB.
-inline model_encoding read_hugging_face(std::filesystem::path const& file) {
+inline model_description read_hugging_face(std::filesystem::path const& file) {
   std::ifstream in(file, std::ios::binary);
   detail::require(in.is_open(), file.string(), ": must be a file that can be read");
   constexpr std::size_t most = std::size_t{16} << 20;

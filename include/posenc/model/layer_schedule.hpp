@@ -11,7 +11,7 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_encoding.hpp"
+#include "posenc/model/layer_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -60,14 +60,14 @@ struct scheduled_layer {
 };
 
 /// The kinds of layers. Equal layers share one, which read(kind, layer) fills.
-inline std::vector<layer_encoding> kinds_of(std::vector<scheduled_layer> const& layers,
-                                            auto const& read) {
-  std::vector<layer_encoding> kinds;
+inline std::vector<layer_description> kinds_of(std::vector<scheduled_layer> const& layers,
+                                               auto const& read) {
+  std::vector<layer_description> kinds;
   std::vector<scheduled_layer> seen;  // one for each kind
   for (std::size_t i = 0; i < layers.size(); ++i) {
     auto const index = static_cast<std::size_t>(std::ranges::find(seen, layers[i]) - seen.begin());
     if (index == seen.size()) {
-      layer_encoding kind{.name = layers[i].name};
+      layer_description kind{.name = layers[i].name};
       read(kind, layers[i]);
       kinds.push_back(std::move(kind));
       seen.push_back(layers[i]);

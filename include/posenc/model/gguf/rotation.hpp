@@ -18,18 +18,18 @@ namespace detail {
 class gguf_rotation {
  public:
   /// `kind` has its head_dim already.
-  gguf_rotation(gguf_config& config, bool slides, layer_encoding& kind)
+  gguf_rotation(gguf_config& config, bool slides, layer_description& kind)
       : config_(config), known_(config.architecture), slides_(slides), kind_(kind) {}
 
   void read() {
     auto const dim = rotary_dim();
     auto result = gguf_rope_rule(config_, slides_, dim).read();
     kind_.softmax_factor *= result.mscale_factor;
-    rotary_encoding rotary{.rule = std::move(result.rule),
-                           .frequencies = std::move(result.frequencies),
-                           .layout = halves(),
-                           .has_pair_factors = result.has_pair_factors,
-                           .axes = axes(dim / 2)};
+    rotary_description rotary{.rule = std::move(result.rule),
+                              .frequencies = std::move(result.frequencies),
+                              .layout = halves(),
+                              .has_pair_factors = result.has_pair_factors,
+                              .axes = axes(dim / 2)};
     if (known_.rope == gguf_rope_type::norm && !rotary.axes) rotary.layout = interleaved();
     if (known_.last_dims) rotary.block = rotary_block::last();
     kind_.rotary.push_back(std::move(rotary));
@@ -79,7 +79,7 @@ class gguf_rotation {
   gguf_config& config_;
   gguf_architecture const& known_;
   bool slides_;
-  layer_encoding& kind_;
+  layer_description& kind_;
 };
 
 }  // namespace detail

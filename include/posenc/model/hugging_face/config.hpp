@@ -114,10 +114,10 @@ class hugging_face_config : public findings {
   }
 
   /// The one kind of a model whose layers are all alike.
-  layer_encoding& add_kind_of_all_layers() {
-    layer_encoding kind{.name = "full_attention",
-                        .layers = std::vector<std::size_t>(found.layers),
-                        .head_dim = head_dim()};
+  layer_description& add_kind_of_all_layers() {
+    layer_description kind{.name = "full_attention",
+                           .layers = std::vector<std::size_t>(found.layers),
+                           .head_dim = head_dim()};
     std::iota(kind.layers.begin(), kind.layers.end(), std::size_t{0});
     return found.kinds.emplace_back(std::move(kind));
   }

@@ -28,7 +28,7 @@ inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) 
 }
 
 /// The one kind of a model whose layers are all alike and do not rotate.
-inline layer_encoding& add_kind_without_rope(hugging_face_config& config) {
+inline layer_description& add_kind_without_rope(hugging_face_config& config) {
   auto& kind = config.add_kind_of_all_layers();
   kind.softmax_factor = softmax_factor(config, kind.head_dim);
   return kind;

@@ -20,7 +20,7 @@ namespace detail {
 class hugging_face_rotation {
  public:
   /// `type` is the type of the layers; `kind` has its head_dim already.
-  hugging_face_rotation(hugging_face_config& config, std::string type, layer_encoding& kind)
+  hugging_face_rotation(hugging_face_config& config, std::string type, layer_description& kind)
       : config_(config),
         family_(config.family),
         type_(std::move(type)),
@@ -42,10 +42,10 @@ class hugging_face_rotation {
                              .original_context = config_.keys.count(original_length, most_tokens)};
     auto result = rope_rule(rope_, inputs, config_).read();
     read_mscale(result.mscale_factor);
-    rotary_encoding rotary{.rule = std::move(result.rule),
-                           .frequencies = std::move(result.frequencies),
-                           .layout = halves(),
-                           .axes = axes(dim / 2)};
+    rotary_description rotary{.rule = std::move(result.rule),
+                              .frequencies = std::move(result.frequencies),
+                              .layout = halves(),
+                              .axes = axes(dim / 2)};
     bool const is_interleaved = config_.keys.flag("rope_interleave").value_or(family_.interleaved);
     if (is_interleaved) rotary.layout = interleaved();
     bool const has_dims_without_rope = config_.keys.has("qk_nope_head_dim");
@@ -224,7 +224,7 @@ class hugging_face_rotation {
   hugging_face_config& config_;
   model_family const& family_;
   std::string type_;
-  layer_encoding& kind_;
+  layer_description& kind_;
   json made_ = {};
   bool is_nested_ = false;
   json_object rope_;
