@@ -147,8 +147,8 @@ TEST_P(gguf_files, rotate_the_pairs_that_llama_cpp_rotates) {
     auto const& sections = must.rotary->sections;
     ASSERT_EQ(rotary.axes.has_value(), sections[0] != 0);
     if (!rotary.axes) return;
-    EXPECT_EQ(*rotary.axes,
-              must.rotary->woven ? interleaved_axes(sections) : contiguous_axes(sections));
+    EXPECT_EQ(*rotary.axes, must.rotary->interleaved_axes ? interleaved_axes(sections)
+                                                          : contiguous_axes(sections));
   });
 }
 

@@ -79,7 +79,7 @@ std::vector<double> frequencies_of(golden::rope const& r, bool beyond_trained) {
 
 /// The axis of a pair: contiguous sections in Qwen2-VL, interleaved axes in Qwen3-VL.
 std::size_t axis_of(golden::rope const& r, std::size_t pair) {
-  if (r.woven) return pair % 3 != 0 && pair < 3 * r.sections[pair % 3] ? pair % 3 : 0;
+  if (r.interleaved_axes) return pair % 3 != 0 && pair < 3 * r.sections[pair % 3] ? pair % 3 : 0;
   if (pair < r.sections[0]) return 0;
   return pair < r.sections[0] + r.sections[1] ? 1 : 2;
 }
