@@ -1,4 +1,4 @@
-// What a model does about position, read from its config.json or GGUF file.
+// How a model encodes positions, read from its config.json or GGUF file.
 //
 //     inspect_model config.json
 //     inspect_model Llama-3.1-8B-Q4_K_M.gguf
@@ -20,7 +20,7 @@
 
 namespace {
 
-posenc::model_encoding read(std::filesystem::path const& file) {
+posenc::model_description read(std::filesystem::path const& file) {
   std::string magic(4, '\0');
   std::ifstream(file, std::ios::binary).read(magic.data(), 4);
   return magic == "GGUF" ? posenc::read_gguf(file) : posenc::read_hugging_face(file);
@@ -30,18 +30,21 @@ posenc::model_encoding read(std::filesystem::path const& file) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "What a model does about position, layer by layer: how it rotates queries and keys, what it adds to scores, how far it sees.");
+      "How a model encodes positions, layer by layer: how it rotates queries and keys, what it "
+      "adds to scores, how far it sees.");
   std::vector<std::string> files;
   std::optional<std::size_t> length;
   bool all_pairs = false;
-  app.add_option("FILE", files, "config.json of Hugging Face's format, or GGUF")->required();
-  app.add_option("--length", length, "of the sequence, in tokens (the longest that the model is made for; 4096 where it does not say)")
+  app.add_option("FILE", files, "a config.json of Hugging Face, or a GGUF file")->required();
+  app.add_option("--length", length,
+                 "of the sequence, in tokens (default: the context of the model, or 4096)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
-  app.add_flag("--all-pairs", all_pairs, "every pair of a head, not only some");
+  app.add_flag("--all-pairs", all_pairs, "print every pair of a head rather than some");
   CLI11_PARSE(app, argc, argv);
 
   bool good = true;
-  for (std::size_t i = 0; i < files.size(); ++i) try {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    try {
       auto const model = read(files[i]);
       if (i != 0) std::cout << '\n';
       print(std::cout, std::filesystem::path(files[i]).filename().string(), model,
@@ -50,6 +53,7 @@ int main(int argc, char** argv) {
       std::cerr << error.what() << '\n';
       good = false;
     }
+  }
   std::cout.flush();
   if (!std::cout) {
     std::cerr << "inspect_model: the output could not be written\n";

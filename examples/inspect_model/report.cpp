@@ -8,16 +8,17 @@
 #include <string_view>
 #include <vector>
 
-#include "findings.hpp"
 #include "posenc/frequency/describe.hpp"
+#include "remarks.hpp"
 
 using posenc::frequencies;
-using posenc::layer_encoding;
-using posenc::model_encoding;
+using posenc::layer_description;
+using posenc::model_description;
 
 std::string grouped(std::size_t number) {
   auto text = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), 1, ',');
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), 1, ',');
   return text;
 }
 
@@ -32,14 +33,15 @@ namespace {
 
 constexpr std::size_t columns = 100;
 
-// `text` in lines of at most so many columns, the first after `head`, the others below its end.
+// `text` wrapped at `columns`: the first line after `head`, the others indented as far.
 void print_wrapped(std::ostream& os, std::string const& head, std::string_view text) {
   os << head;
   auto used = head.size();
   for (bool first = true; !text.empty(); first = false) {
     auto const word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(word.size() + 1, text.size()));
-    if (!first && used + 1 + word.size() > columns) os << '\n' << std::string(head.size(), ' '), used = head.size(), first = true;
+    if (!first && used + 1 + word.size() > columns)
+      os << '\n' << std::string(head.size(), ' '), used = head.size(), first = true;
     if (!first) os << ' ', ++used;
     os << word;
     used += word.size();
@@ -66,10 +68,11 @@ std::string shown_layers(std::vector<std::size_t> const& layers) {
   return text;
 }
 
-// 16 t, 24 h, 24 w; or in turn, as letters.
+// Contiguous axes as 16 t, 24 h, 24 w; interleaved ones as a letter for each pair.
 std::string shown_axes(posenc::pair_axes const& axes) {
   std::string letters, runs;
-  for (std::size_t i = 0; i < axes.pairs(); ++i) letters += axes.axis(i) < 4 ? "thwe"[axes.axis(i)] : '?';
+  for (std::size_t i = 0; i < axes.pairs(); ++i)
+    letters += axes.axis(i) < 4 ? "thwe"[axes.axis(i)] : '?';
   std::size_t count = 0;
   for (std::size_t first = 0, last = 0; first < letters.size(); first = last, ++count) {
     last = std::min(letters.find_first_not_of(letters[first], first), letters.size());
@@ -80,38 +83,43 @@ std::string shown_axes(posenc::pair_axes const& axes) {
   return "axes of its pairs: " + (count <= 4 ? runs : letters);
 }
 
-std::string shown_rotation(layer_encoding const& kind, posenc::rotary_encoding const& rotary, frequencies const& f) {
+std::string shown_rotation(layer_description const& kind, posenc::rotary_description const& rotary,
+                           frequencies const& f) {
   auto const dim = f.rotary_dim(), first = rotary.block.first_dim(kind.head_dim, dim);
   std::string text = "RoPE, " + rotary.rule + (rotary.has_pair_factors ? ", rope_freqs: " : ": ");
   if (dim == kind.head_dim) {
     text += "all " + grouped(dim) + " dims";
   } else {
-    text += "dims " + grouped(first) + " to " + grouped(first + dim - 1) + " of " + grouped(kind.head_dim);
+    text += "dims " + grouped(first) + " to " + grouped(first + dim - 1) + " of " +
+            grouped(kind.head_dim);
   }
-  text += std::holds_alternative<posenc::halves>(rotary.layout) ? ", pairs as halves (i, i + " + grouped(dim / 2) + ")"
-                                                                : ", pairs interleaved (2i, 2i + 1)";
+  text += std::holds_alternative<posenc::halves>(rotary.layout)
+              ? ", pairs as halves (i, i + " + grouped(dim / 2) + ")"
+              : ", pairs interleaved (2i, 2i + 1)";
   if (rotary.axes) text += ", " + shown_axes(*rotary.axes);
   return text + ".";
 }
 
-void print_row(std::ostream& os, std::string const& pair, std::string const& inv_freq, std::string const& wavelength,
-               std::string const& turns, std::string const& remark = "") {
+void print_row(std::ostream& os, std::string const& pair, std::string const& inv_freq,
+               std::string const& wavelength, std::string const& turns,
+               std::string const& remark = "") {
   char line[200];
-  std::snprintf(line, sizeof line, "      %6s  %12s  %18s  %14s  %s", pair.c_str(), inv_freq.c_str(), wavelength.c_str(), turns.c_str(),
-                remark.c_str());
+  std::snprintf(line, sizeof line, "      %6s  %12s  %18s  %14s  %s", pair.c_str(),
+                inv_freq.c_str(), wavelength.c_str(), turns.c_str(), remark.c_str());
   std::string text = line;
   os << text.substr(0, text.find_last_not_of(' ') + 1) << '\n';
 }
 
-// Some pairs, evenly spread, and those where something begins or ends.
+// All pairs, or seven evenly spaced and those where pairs begin to be slow or not to rotate.
 void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach, bool all) {
   auto const pairs = posenc::describe(f, reach).pairs;
   std::set<std::size_t> chosen;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     bool const slow_begins = pairs[i].turns < 1 && (i == 0 || pairs[i - 1].turns >= 1);
-    bool const stands = pairs[i].inv_freq == 0, standing_begins = stands && (i == 0 || pairs[i - 1].inv_freq != 0);
-    if (all || slow_begins || standing_begins) chosen.insert(i);
-    if (standing_begins && i > 0) chosen.insert(i - 1);
+    bool const was_rotated = i == 0 || pairs[i - 1].inv_freq != 0;
+    bool const unrotated_begin = was_rotated && pairs[i].inv_freq == 0;
+    if (all || slow_begins || unrotated_begin) chosen.insert(i);
+    if (unrotated_begin && i > 0) chosen.insert(i - 1);
   }
   for (std::size_t i = 0; i <= 6; ++i) chosen.insert(i * (pairs.size() - 1) / 6);
   print_row(os, "pair", "rad/token", "wavelength, tokens", "turns in " + grouped(reach));
@@ -120,34 +128,37 @@ void print_pairs(std::ostream& os, frequencies const& f, std::size_t reach, bool
     auto const& p = pairs[i];
     bool const first_slow = !slow && p.turns < 1 && p.inv_freq != 0;
     if (p.inv_freq == 0) {
-      print_row(os, grouped(i), "0", "-", "0", "stands still");
+      print_row(os, grouped(i), "0", "-", "0", "does not rotate");
     } else {
       print_row(os, grouped(i), rounded(p.inv_freq), rounded(p.wavelength), rounded(p.turns),
-                first_slow ? "no whole turn from here on" : "");
+                first_slow ? "less than one turn from here on" : "");
     }
     slow = slow || first_slow;
   }
 }
 
-void print_kind(std::ostream& os, layer_encoding const& kind, report_options const& options) {
+void print_kind(std::ostream& os, layer_description const& kind, report_options const& options) {
   os << '\n';
-  print_wrapped(
-      os, "  ",
-      kind.name + ", " + grouped(kind.layers.size()) + (kind.layers.size() == 1 ? " layer: " : " layers: ") + shown_layers(kind.layers));
+  print_wrapped(os, "  ",
+                kind.name + ", " + grouped(kind.layers.size()) +
+                    (kind.layers.size() == 1 ? " layer: " : " layers: ") +
+                    shown_layers(kind.layers));
   auto const line = [&](std::string const& text) { print_wrapped(os, "    ", text); };
   if (kind.window) line("Sees the " + grouped(*kind.window) + " nearest tokens.");
   if (kind.chunk) line("Sees its own chunk of " + grouped(*kind.chunk) + " tokens.");
   if (kind.alibi) {
-    line("ALiBi: score - slope * distance, " + grouped(kind.alibi->heads) + " heads, max bias " + rounded(kind.alibi->max_bias) + ".");
+    line("ALiBi: score - slope * distance, " + grouped(kind.alibi->heads) + " heads, max bias " +
+         rounded(kind.alibi->max_bias) + ".");
   }
   if (kind.buckets) {
-    line("T5: a learned bias for each of " + grouped(kind.buckets->buckets) + " buckets of distance, up to " +
-         grouped(kind.buckets->max_distance) + ".");
+    line("T5: a learned bias for each of " + grouped(kind.buckets->buckets) +
+         " buckets of distance, up to " + grouped(kind.buckets->max_distance) + ".");
   }
   if (kind.temperature) {
     auto const& t = *kind.temperature;
     line("Temperature: scores times 1 + " + rounded(t.scale) + " ln(1 + floor((position" +
-         (t.offset == 0 ? "" : " + " + rounded(t.offset)) + ") / " + rounded(t.floor_scale) + ")).");
+         (t.offset == 0 ? "" : " + " + rounded(t.offset)) + ") / " + rounded(t.floor_scale) +
+         ")).");
   }
   if (kind.softmax_factor == std::sqrt(static_cast<double>(kind.head_dim))) {
     line("Scores are not divided by sqrt(head_dim).");
@@ -155,36 +166,43 @@ void print_kind(std::ostream& os, layer_encoding const& kind, report_options con
     line("Scores times " + rounded(kind.softmax_factor) + ", beside 1 / sqrt(head_dim).");
   }
   if (kind.score_cap) line("Scores capped at " + rounded(*kind.score_cap) + ".");
-  if (kind.sinks) line("A learned sink a head joins the softmax.");
-  if (kind.rotary.empty() && kind.head_dim != 0 && !kind.alibi && !kind.buckets) line("No rotation.");
+  if (kind.sinks) line("Each head has a learned sink logit.");
+  if (kind.rotary.empty() && kind.head_dim != 0 && !kind.alibi && !kind.buckets)
+    line("No rotation.");
   for (auto const& rotary : kind.rotary) {
     auto const f = rotary.frequencies.at(options.length);
     line(shown_rotation(kind, rotary, f));
     print_pairs(os, f, reach_of(kind, options.length), options.all_pairs);
-    for (auto const& finding : findings(kind, f, options.length)) print_wrapped(os, "    * ", finding);
+    for (auto const& remark : remarks(kind, f, options.length)) {
+      print_wrapped(os, "    * ", remark);
+    }
   }
 }
 
 }  // namespace
 
-void print(std::ostream& os, std::string const& file, model_encoding const& model, report_options const& options) {
+void print(std::ostream& os, std::string const& file, model_description const& model,
+           report_options const& options) {
   os << file << ": " << model.type << ", " << grouped(model.layers) << " layers";
   if (model.context) os << ", made for " << grouped(*model.context) << " tokens";
-  if (!model.context || *model.context != options.length) os << ", shown at " << grouped(options.length);
+  if (!model.context || *model.context != options.length)
+    os << ", shown at " << grouped(options.length);
   os << '\n';
-  if (!model.embedding.empty()) os << "\n  Positions are " << model.embedding << " embeddings, added to those of tokens.\n";
-  double lost = 0;  // by angles formed in float
+  if (!model.embedding.empty())
+    os << "\n  Positions are " << model.embedding << " embeddings, added to those of tokens.\n";
+  double lost = 0;  // by angles computed in float
   for (auto const& kind : model.kinds) {
     print_kind(os, kind, options);
-    for (auto const& rotary : kind.rotary) lost = std::max(lost, float_error(rotary.frequencies.at(options.length), options.length));
+    for (auto const& rotary : kind.rotary)
+      lost = std::max(lost, float_error(rotary.frequencies.at(options.length), options.length));
   }
   if (!model.assumptions.empty()) os << "\n  Assumed:\n";
   for (auto const& sentence : model.assumptions) print_wrapped(os, "    - ", sentence);
   if (!model.notes.empty() || lost > 0) os << "\n  Notes:\n";
   if (lost > 0) {
     print_wrapped(os, "    - ",
-                  "Formed in float32, angles are off by up to " + rounded(lost) + " radians at the last of " + grouped(options.length) +
-                      " positions.");
+                  "Angles computed in float32 are off by up to " + rounded(lost) +
+                      " radians at the last of " + grouped(options.length) + " positions.");
   }
   for (auto const& sentence : model.notes) print_wrapped(os, "    - ", sentence);
 }

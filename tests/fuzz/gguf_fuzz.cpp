@@ -1,6 +1,6 @@
-// Any bytes as a GGUF file: it is read, or refused with std::invalid_argument; nothing else may happen, and a stream is read as memory is.
-// Seeds are the headers that tests/model/gguf/models.hpp writes for real models: this program writes them where the first folder among
-// its arguments holds no file yet.
+// Any bytes as a GGUF file are read or refused with std::invalid_argument, and a stream gives the
+// same as memory. Seeds are the headers of real models in tests/model/gguf/models.hpp, which this
+// program writes into the first folder among its arguments if that is empty.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace {
 
-// The error, or nothing.
+// The error, or an empty string.
 std::string outcome(auto const& read) {
   try {
     check(read());
@@ -37,18 +37,20 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     fs::path const folder((*argv)[i]);
     if (!fs::is_directory(folder)) continue;
     if (!fs::is_empty(folder)) return 0;
-    for (auto const& model : gguf_models::all) std::ofstream(folder / std::string(model.name), std::ios::binary) << model.file().str();
+    for (auto const& model : gguf_models::all)
+      std::ofstream(folder / std::string(model.name), std::ios::binary) << model.file().str();
     return 0;
   }
   return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  // An unknown architecture is read too, if the first byte of the input says so: a file has a G there.
+  // The first byte of a file is G; a g stands for a file that is read with options.layout.
   std::string file(reinterpret_cast<char const*>(data), size);
   posenc::gguf_options options;
   if (!file.empty() && file[0] == 'g') file[0] = 'G', options.layout = posenc::halves();
-  auto const of_memory = outcome([&] { return posenc::read_gguf(posenc::gguf_metadata(bytes_of(file), "m.gguf"), options); });
+  auto const of_memory = outcome(
+      [&] { return posenc::read_gguf(posenc::gguf_metadata(bytes_of(file), "m.gguf"), options); });
   std::istringstream stream(file);
   must(outcome([&] { return posenc::read_gguf(stream, "m.gguf", options); }) == of_memory);
   return 0;

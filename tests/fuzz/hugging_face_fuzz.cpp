@@ -1,5 +1,5 @@
-// Any text as a config.json: it is read, or refused with std::invalid_argument; nothing else may happen. Seeds are the models' files, the
-// dictionary is hugging_face.dict.
+// Any text as a config.json is read or refused with std::invalid_argument. Seeds are the files in
+// examples/inspect_model/models, the dictionary is hugging_face.dict.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   try {
-    check(posenc::read_hugging_face(std::string_view(reinterpret_cast<char const*>(data), size), "config.json"));
+    check(posenc::read_hugging_face(std::string_view(reinterpret_cast<char const*>(data), size),
+                                    "config.json"));
   } catch (std::invalid_argument const& error) {
     must(std::string_view(error.what()).starts_with("posenc: config.json: "));
   }

@@ -39,7 +39,7 @@ struct rope {
   double attention_factor = 1;
   std::size_t blocks = 1;                      ///< so many blocks of rotary_dim dims, one after the other, an axis each
   std::array<std::size_t, 3> sections = {};    ///< of M-RoPE, in pairs
-  bool woven = false;                          ///< M-RoPE's axes take turns
+  bool interleaved_axes = false;               ///< M-RoPE's axes interleave, else they are contiguous
   std::array<pair_value, 3> values;            ///< up to the trained length
   std::array<pair_value, 3> long_values = {};  ///< LongRoPE beyond it
 };
@@ -92,7 +92,7 @@ inline constexpr layer_kind gemma4_global = {.letter = 'g', .head_dim = 512, .ro
     .rotary_dim = 512, .base = 1e6, .p = 0.25, .values = {{{1, 0.9474635256553754}, {63, 0.033376246942920385}, {64, 0}}}},
     .softmax_factor = 22.627416997969521};
 inline constexpr layer_kind qwen3_vl_text = {.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
-    .base = 5e6, .sections = {24, 20, 20}, .woven = true,
+    .base = 5e6, .sections = {24, 20, 20}, .interleaved_axes = true,
     .values = {{{1, 0.78582998041963461}, {31, 0.00056909714142128439}, {63, 2.5450797880376063e-7}}}}};
 inline constexpr layer_kind deepseek_v4_sparse = {.letter = 's', .head_dim = 512, .rotary = rope{.rule = rope_rule::yarn,
     .rotary_dim = 64, .base = 1.6e5, .interleaved = true, .last = true, .factor = 16, .trained = 65536,
@@ -161,7 +161,7 @@ inline constexpr std::array<model, 35> models{{
     {"qwen3-vl-4b", 36, "g", {{qwen3_vl_text}}},
     {"qwen3-vl-8b", 36, "g", {{qwen3_vl_text}}},
     {"qwen3.5-27b", 64, "rrrg", {{{.letter = 'r'}, {.letter = 'g', .head_dim = 256, .rotary = rope{.rule = rope_rule::plain,
-        .rotary_dim = 64, .base = 1e7, .sections = {11, 11, 10}, .woven = true,
+        .rotary_dim = 64, .base = 1e7, .sections = {11, 11, 10}, .interleaved_axes = true,
         .values = {{{1, 0.60429639023813282}, {16, 0.00031622776601683793}, {31, 1.6548170999431814e-7}}}}}}}},
     {"phi-4-mini", 32, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::longrope, .rotary_dim = 96, .base = 1e4,
         .factor = 32, .trained = 4096, .short_factors = phi4_mini_short, .long_factors = phi4_mini_long,

@@ -36,47 +36,58 @@ namespace {
 using namespace posenc;
 using std::uint32_t;
 
-model_encoding read(gguf_writer const& file, gguf_options const& options = {}) {
+model_description read(gguf_writer const& file, gguf_options const& options = {}) {
   auto const bytes = file.str();
   return read_gguf(gguf_metadata(bytes_of(bytes), "m.gguf"), options);
 }
-layer_encoding only_kind(gguf_writer const& file) {
+layer_description only_kind(gguf_writer const& file) {
   auto const model = read(file);
   EXPECT_EQ(model.kinds.size(), 1u);
   return model.kinds.front();
 }
-std::vector<double> inv_freq(layer_encoding const& kind, std::size_t length = 1) {
+std::vector<double> inv_freq(layer_description const& kind, std::size_t length = 1) {
   auto const f = kind.rotary.at(0).frequencies.at(length);
   return {f.inv_freq().begin(), f.inv_freq().end()};
 }
-double attention_factor(layer_encoding const& kind) { return kind.rotary.at(0).frequencies.at(1).attention_factor(); }
+double attention_factor(layer_description const& kind) {
+  return kind.rotary.at(0).frequencies.at(1).attention_factor();
+}
 
 std::string refusal(gguf_writer const& file) {
   return message_of([&] { read(file); });
 }
 bool mentions(std::vector<std::string> const& sentences, std::string const& part) {
-  return std::ranges::any_of(sentences, [&](auto const& sentence) { return sentence.find(part) != std::string::npos; });
+  return std::ranges::any_of(
+      sentences, [&](auto const& sentence) { return sentence.find(part) != std::string::npos; });
 }
 
-/// A number of the file is an f32: it is off by 2^-24 of itself, a product of two by twice that. Then what f64 adds.
+/// A number in the file is an f32, with a relative error of 2^-24; a product of two has twice that.
+/// The errors of f64 are far below.
 constexpr double of_float = 0x1p-23;
 
 void expect_near(double actual, double expected, double relative, std::string const& what) {
   EXPECT_NEAR(actual, expected, relative * std::abs(expected)) << what;
 }
-void expect_near(std::vector<double> const& actual, std::vector<double> const& expected, double relative) {
+void expect_near(std::vector<double> const& actual, std::vector<double> const& expected,
+                 double relative) {
   ASSERT_EQ(actual.size(), expected.size());
-  for (std::size_t i = 0; i < actual.size(); ++i) expect_near(actual[i], expected[i], relative, "pair " + std::to_string(i));
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    expect_near(actual[i], expected[i], relative, "pair " + std::to_string(i));
 }
 
 /// A small model with no key about positions.
-gguf_writer small(std::string const& name = "llama", uint32_t layers = 2) { return gguf_models::common(name, {layers, 8192, 256, 4, 4}); }
+gguf_writer small(std::string const& name = "llama", uint32_t layers = 2) {
+  return gguf_models::common(name, {layers, 8192, 256, 4, 4});
+}
 
-// Real models: the same settings give the same encoding as from a config.json, but for what the converters change.
+// Real models: the same settings give the same description as from a config.json, except for what
+// converters change.
 
 class gguf_files : public testing::TestWithParam<gguf_models::model> {
  protected:
-  static golden::model const& expected() { return *std::ranges::find(golden::models, GetParam().name, &golden::model::name); }
+  static golden::model const& expected() {
+    return *std::ranges::find(golden::models, GetParam().name, &golden::model::name);
+  }
   static void each_kind(auto const& check) {
     auto const encoding = read(GetParam().file());
     std::set<char> seen;
@@ -96,32 +107,37 @@ TEST_P(gguf_files, have_each_layer_of_its_kind) {
   for (std::size_t layer = 0; layer < encoding.layers; ++layer) {
     for (std::size_t before = 0; before < layer; ++before) {
       bool const same = &encoding.kind_of(layer) == &encoding.kind_of(before);
-      ASSERT_EQ(same, expected().kind_of(layer).letter == expected().kind_of(before).letter) << "layers " << before << " and " << layer;
+      ASSERT_EQ(same, expected().kind_of(layer).letter == expected().kind_of(before).letter)
+          << "layers " << before << " and " << layer;
     }
   }
 }
 
-TEST_P(gguf_files, turn_as_far_as_their_settings_say) {
-  each_kind([](layer_encoding const& kind, golden::layer_kind const& must) {
+TEST_P(gguf_files, have_the_frequencies_of_their_settings) {
+  each_kind([](layer_description const& kind, golden::layer_kind const& must) {
     ASSERT_EQ(kind.rotary.size(), must.rotary ? 1u : 0u);
     if (!must.rotary) return;
     auto const trained = static_cast<std::size_t>(must.rotary->trained);
-    bool const truncates_otherwise = !must.rotary->truncate;  // ggml always does: gpt_oss_ramps_are_truncated
+    // ggml always truncates YaRN's ramp: see gpt_oss_ramps_are_truncated.
+    bool const is_truncated = must.rotary->truncate;
     bool const is_longrope = must.rotary->rule == golden::rope_rule::longrope;
     for (bool const beyond : {false, true}) {
       auto const f = kind.rotary[0].frequencies.at(trained + (beyond ? 1 : 0));
       ASSERT_EQ(f.pairs(), must.rotary->rotary_dim / 2);
-      for (auto const& [pair, value] : beyond&& is_longrope ? must.rotary->long_values : must.rotary->values) {
-        if (!truncates_otherwise) expect_near(f.inv_freq()[pair], value, of_float, "golden pair " + std::to_string(pair));
+      for (auto const& [pair, value] :
+           beyond&& is_longrope ? must.rotary->long_values : must.rotary->values) {
+        if (is_truncated)
+          expect_near(f.inv_freq()[pair], value, of_float, "golden pair " + std::to_string(pair));
       }
-      expect_near(f.attention_factor(), must.rotary->attention_factor, of_float, "attention factor");
+      expect_near(f.attention_factor(), must.rotary->attention_factor, of_float,
+                  "attention factor");
     }
     EXPECT_EQ(kind.rotary[0].frequencies.depends_on_length(), is_longrope);
   });
 }
 
-TEST_P(gguf_files, turn_the_pairs_that_llama_cpp_turns) {
-  each_kind([](layer_encoding const& kind, golden::layer_kind const& must) {
+TEST_P(gguf_files, rotate_the_pairs_that_llama_cpp_rotates) {
+  each_kind([](layer_description const& kind, golden::layer_kind const& must) {
     EXPECT_EQ(kind.head_dim, must.head_dim);
     if (!must.rotary) return;
     auto const& rotary = kind.rotary.at(0);
@@ -131,13 +147,14 @@ TEST_P(gguf_files, turn_the_pairs_that_llama_cpp_turns) {
     auto const& sections = must.rotary->sections;
     ASSERT_EQ(rotary.axes.has_value(), sections[0] != 0);
     if (!rotary.axes) return;
-    EXPECT_EQ(*rotary.axes, must.rotary->woven ? interleaved_axes(sections) : contiguous_axes(sections));
+    EXPECT_EQ(*rotary.axes, must.rotary->interleaved_axes ? interleaved_axes(sections)
+                                                          : contiguous_axes(sections));
   });
 }
 
 TEST_P(gguf_files, scale_scores_as_their_code_does) {
-  each_kind([](layer_encoding const& kind, golden::layer_kind const& must) {
-    // 10 * 0.1f * mscale, its logarithm's share of the magnitude, squared: four roundings to f32 at most.
+  each_kind([](layer_description const& kind, golden::layer_kind const& must) {
+    // (1 + 10 * 0.1f * mscale * ...)^2: at most four roundings to f32.
     expect_near(kind.softmax_factor, must.softmax_factor, 4 * of_float, "softmax factor");
     ASSERT_EQ(kind.temperature.has_value(), must.temperature.has_value());
     if (!kind.temperature) return;
@@ -148,7 +165,7 @@ TEST_P(gguf_files, scale_scores_as_their_code_does) {
 }
 
 TEST_P(gguf_files, see_and_add_what_their_code_sees_and_adds) {
-  each_kind([](layer_encoding const& kind, golden::layer_kind const& must) {
+  each_kind([](layer_description const& kind, golden::layer_kind const& must) {
     EXPECT_EQ(kind.window.value_or(0), must.window);
     EXPECT_EQ(kind.chunk.value_or(0), must.chunk);
     EXPECT_EQ(kind.sinks, must.sinks);
@@ -160,12 +177,13 @@ TEST_P(gguf_files, see_and_add_what_their_code_sees_and_adds) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(real, gguf_files, testing::ValuesIn(gguf_models::all), [](auto const& tested) {
-  std::string name(tested.param.name);
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return !std::isalnum(c); }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(real, gguf_files, testing::ValuesIn(gguf_models::all),
+                         [](auto const& tested) {
+                           std::string name(tested.param.name);
+                           std::ranges::replace_if(
+                               name, [](unsigned char c) { return !std::isalnum(c); }, '_');
+                           return name;
+                         });
 
 TEST(gguf, gpt_oss_ramps_are_truncated) {
   // Pairs 9, 12 and 17 as of ggml's formula, ramp 8 to 18; untruncated, pair 17 is 1.29e-4.
@@ -191,46 +209,59 @@ TEST(gguf, reads_a_file_and_a_stream_as_it_reads_memory) {
     EXPECT_TRUE(model.assumptions.empty());
     EXPECT_TRUE(model.notes.empty());
   }
-  EXPECT_TRUE(message_of([&] { read_gguf(path); }).ends_with("posenc_gguf_test.gguf: must be a file that can be read"));
+  EXPECT_TRUE(message_of([&] {
+                read_gguf(path);
+              }).ends_with("posenc_gguf_test.gguf: must be a file that can be read"));
 }
 
 // Frequencies.
 
-TEST(gguf, takes_base_10000_and_the_whole_head_where_nothing_is_said) {
+TEST(gguf, has_base_10000_and_rotates_the_whole_head_by_default) {
   auto const model = read(small());
   expect_near(inv_freq(model.kinds[0]), oracle::default_rule(64, 1e4), 1e-14);
   EXPECT_EQ(model.kinds[0].rotary[0].rule, "default");
-  EXPECT_EQ(model.assumptions, std::vector<std::string>{"llama.rope.freq_base is not given: 10000, as llama.cpp has it for llama."});
+  EXPECT_EQ(model.assumptions,
+            std::vector<std::string>{
+                "llama.rope.freq_base is not given: 10000, as llama.cpp has it for llama."});
 }
 
 TEST(gguf, reads_linear_scaling_under_its_old_and_new_name) {
   auto const expected = oracle::linear_rule(oracle::default_rule(64, 1e4), 4);
-  auto const typed = small().set("llama.rope.scaling.type", "linear").set("llama.rope.scaling.factor", 4.0f);
-  auto const untyped = small().set("llama.rope.scaling.factor", 4.0f), old = small().set("llama.rope.scale_linear", 4.0f);
+  auto const typed =
+      small().set("llama.rope.scaling.type", "linear").set("llama.rope.scaling.factor", 4.0f);
+  auto const untyped = small().set("llama.rope.scaling.factor", 4.0f),
+             old = small().set("llama.rope.scale_linear", 4.0f);
   for (auto const& file : {typed, untyped, old}) {
     expect_near(inv_freq(only_kind(file)), expected, 1e-14);
     EXPECT_EQ(only_kind(file).rotary[0].rule, "linear");
   }
   EXPECT_FALSE(mentions(read(typed).assumptions, "rope.scaling.type"));
-  EXPECT_TRUE(mentions(read(untyped).assumptions, "llama.rope.scaling.type is not given: linear, as llama.cpp has it."));
-  EXPECT_TRUE(mentions(read(old).assumptions, "llama.rope.scaling.type is not given: linear, as llama.cpp has it."));
-  auto const none = small().set("llama.rope.scaling.type", "none").set("llama.rope.scaling.factor", 4.0f);
+  EXPECT_TRUE(mentions(read(untyped).assumptions,
+                       "llama.rope.scaling.type is not given: linear, as llama.cpp has it."));
+  EXPECT_TRUE(mentions(read(old).assumptions,
+                       "llama.rope.scaling.type is not given: linear, as llama.cpp has it."));
+  auto const none =
+      small().set("llama.rope.scaling.type", "none").set("llama.rope.scaling.factor", 4.0f);
   expect_near(inv_freq(only_kind(none)), oracle::default_rule(64, 1e4), 1e-14);
-  expect_near(inv_freq(only_kind(small().set("llama.rope.scaling.factor", 0.0f))), oracle::default_rule(64, 1e4), 1e-14);
+  expect_near(inv_freq(only_kind(small().set("llama.rope.scaling.factor", 0.0f))),
+              oracle::default_rule(64, 1e4), 1e-14);
 }
 
 TEST(gguf, factors_of_a_tensor_divide_beside_other_rules) {
   std::vector<float> divisors(32, 1.0f);
   divisors[3] = 2.5f, divisors[31] = 1e30f;
   std::vector<double> const as_numbers(divisors.begin(), divisors.end());
-  auto const linear = small().set("llama.rope.scaling.factor", 4.0f).tensor("rope_freqs.weight", divisors);
-  auto expected = oracle::linear_rule(oracle::per_pair_rule(oracle::default_rule(64, 1e4), as_numbers), 4);
+  auto const linear =
+      small().set("llama.rope.scaling.factor", 4.0f).tensor("rope_freqs.weight", divisors);
+  auto expected =
+      oracle::linear_rule(oracle::per_pair_rule(oracle::default_rule(64, 1e4), as_numbers), 4);
   expected[31] = 0;
   expect_near(inv_freq(only_kind(linear)), expected, 1e-14);
   EXPECT_EQ(only_kind(linear).rotary[0].rule, "linear");
   EXPECT_TRUE(only_kind(linear).rotary[0].has_pair_factors);
   auto yarn = small().set("llama.rope.scaling.type", "yarn").set("llama.rope.scaling.factor", 4.0f);
-  yarn.set("llama.rope.scaling.original_context_length", uint32_t{2048}).tensor("rope_freqs.weight", divisors);
+  yarn.set("llama.rope.scaling.original_context_length", uint32_t{2048})
+      .tensor("rope_freqs.weight", divisors);
   expected = oracle::per_pair_rule(oracle::yarn_rule(64, 1e4, 4, 2048), as_numbers);
   expected[31] = 0;
   expect_near(inv_freq(only_kind(yarn)), expected, 1e-14);
@@ -239,22 +270,30 @@ TEST(gguf, factors_of_a_tensor_divide_beside_other_rules) {
 }
 
 gguf_writer yarn(std::string const& name = "llama") {
-  return small(name).set(name + ".rope.scaling.type", "yarn").set(name + ".rope.scaling.factor", 4.0f);
+  return small(name)
+      .set(name + ".rope.scaling.type", "yarn")
+      .set(name + ".rope.scaling.factor", 4.0f);
 }
 
 TEST(gguf, reads_yarn) {
   auto const plain = read(yarn());
   expect_near(inv_freq(plain.kinds[0]), oracle::yarn_rule(64, 1e4, 4, 8192), 1e-14);
-  EXPECT_TRUE(mentions(plain.assumptions, "llama.rope.scaling.original_context_length is not given: context_length, 8192"));
+  EXPECT_TRUE(
+      mentions(plain.assumptions,
+               "llama.rope.scaling.original_context_length is not given: context_length, 8192"));
   auto const magnitude = static_cast<double>(oracle::yarn_mscale(4));
   expect_near(attention_factor(plain.kinds[0]), magnitude, 1e-15, "A");
-  expect_near(attention_factor(only_kind(yarn().set("llama.rope.scaling.attn_factor", 0.5f))), 0.5 * magnitude, 1e-15,
-              "A times attn_factor");
-  auto const other = yarn().set("llama.rope.scaling.yarn_beta_fast", 16.0f).set("llama.rope.scaling.yarn_beta_slow", 2.0f);
+  expect_near(attention_factor(only_kind(yarn().set("llama.rope.scaling.attn_factor", 0.5f))),
+              0.5 * magnitude, 1e-15, "A times attn_factor");
+  auto const other = yarn()
+                         .set("llama.rope.scaling.yarn_beta_fast", 16.0f)
+                         .set("llama.rope.scaling.yarn_beta_slow", 2.0f);
   expect_near(inv_freq(only_kind(other)), oracle::yarn_rule(64, 1e4, 4, 8192, 16, 2), 1e-14);
   EXPECT_EQ(only_kind(other).softmax_factor, 1);
   auto const multiplied = only_kind(yarn().set("llama.rope.scaling.yarn_log_multiplier", 0.5f));
-  expect_near(attention_factor(multiplied), magnitude / static_cast<double>(oracle::yarn_mscale(4, 0.5L)), 1e-15, "mscale 1 over 0.5");
+  expect_near(attention_factor(multiplied),
+              magnitude / static_cast<double>(oracle::yarn_mscale(4, 0.5L)), 1e-15,
+              "mscale 1 over 0.5");
   auto const no_factor = read(small().set("llama.rope.scaling.type", "yarn"));
   EXPECT_TRUE(mentions(no_factor.assumptions, "llama.rope.scaling.factor is not given: 1"));
   expect_near(inv_freq(no_factor.kinds[0]), oracle::default_rule(64, 1e4), 1e-14);
@@ -264,8 +303,11 @@ TEST(gguf, reads_yarn) {
 }
 
 TEST(gguf, blends_yarn_by_its_ext_factor) {
-  auto const with = [](float ext) { return only_kind(yarn().set("llama.rope.scaling.yarn_ext_factor", ext)); };
-  auto const whole = oracle::yarn_rule(64, 1e4, 4, 8192), none = oracle::linear_rule(oracle::default_rule(64, 1e4), 4);
+  auto const with = [](float ext) {
+    return only_kind(yarn().set("llama.rope.scaling.yarn_ext_factor", ext));
+  };
+  auto const whole = oracle::yarn_rule(64, 1e4, 4, 8192),
+             none = oracle::linear_rule(oracle::default_rule(64, 1e4), 4);
   expect_near(inv_freq(with(1)), whole, 1e-14);
   expect_near(inv_freq(with(-1)), whole, 1e-14);
   expect_near(inv_freq(with(0)), none, 1e-14);
@@ -276,8 +318,10 @@ TEST(gguf, blends_yarn_by_its_ext_factor) {
 }
 
 TEST(gguf, deepseek_without_a_multiplier_puts_all_of_its_magnitude_on_both_sides) {
-  // llama.cpp: kq_scale is that of (A (1 + 0.1 * 0))^2, where A = g(1) is on rotated queries and keys as well.
-  auto const kind = only_kind(yarn("deepseek2").set("deepseek2.rope.dimension_count", uint32_t{32}));
+  // llama.cpp: kq_scale is that of (A (1 + 0.1 * 0))^2, where A = g(1) is on rotated queries and
+  // keys as well.
+  auto const kind =
+      only_kind(yarn("deepseek2").set("deepseek2.rope.dimension_count", uint32_t{32}));
   auto const magnitude = static_cast<double>(oracle::yarn_mscale(4));
   expect_near(attention_factor(kind), magnitude, 1e-15, "A");
   expect_near(kind.softmax_factor, magnitude * magnitude, 1e-14, "softmax factor");
@@ -285,7 +329,8 @@ TEST(gguf, deepseek_without_a_multiplier_puts_all_of_its_magnitude_on_both_sides
 
 TEST(gguf, reads_longrope_by_its_tensors_alone) {
   std::vector<float> const shorts(32, 1.0f), longs(32, 2.0f);
-  auto file = small().tensor("rope_factors_short.weight", shorts).tensor("rope_factors_long.weight", longs);
+  auto file =
+      small().tensor("rope_factors_short.weight", shorts).tensor("rope_factors_long.weight", longs);
   auto const model = read(file.set("llama.rope.scaling.type", "longrope"));
   auto const plain = oracle::default_rule(64, 1e4);
   expect_near(inv_freq(model.kinds[0], 8192), plain, 1e-14);
@@ -306,29 +351,34 @@ TEST(gguf, rotates_a_part_of_a_head) {
   EXPECT_EQ(kind.rotary[0].block.first_dim(64, 16), 0u);
 }
 
-TEST(gguf, glm_turns_halves_where_it_has_sections) {
+TEST(gguf, glm_rotates_halves_where_it_has_sections) {
   EXPECT_TRUE(std::holds_alternative<interleaved>(only_kind(small("glm4")).rotary[0].layout));
-  auto const kind = only_kind(small("glm4").list("glm4.rope.dimension_sections", std::vector<std::int32_t>{8, 12, 12, 0}));
+  auto const kind = only_kind(
+      small("glm4").list("glm4.rope.dimension_sections", std::vector<std::int32_t>{8, 12, 12, 0}));
   EXPECT_TRUE(std::holds_alternative<halves>(kind.rotary[0].layout));
   EXPECT_EQ(*kind.rotary[0].axes, contiguous_axes(std::vector<std::size_t>{8, 12, 12}));
-  auto const none = only_kind(small("glm4").list("glm4.rope.dimension_sections", std::vector<std::int32_t>{0, 0, 0, 0}));
+  auto const none = only_kind(
+      small("glm4").list("glm4.rope.dimension_sections", std::vector<std::int32_t>{0, 0, 0, 0}));
   EXPECT_TRUE(std::holds_alternative<interleaved>(none.rotary[0].layout));
   EXPECT_FALSE(none.rotary[0].axes);
 }
 
-TEST(gguf, says_where_the_fourth_axis_of_ggml_is_not_the_model_s) {
-  EXPECT_TRUE(mentions(read(gguf_models::qwen3_vl_8b()).notes, "ggml has a fourth"));
-  EXPECT_FALSE(mentions(read(gguf_models::qwen3_5_27b()).notes, "ggml has a fourth"));
+TEST(gguf, notes_where_ggml_has_a_fourth_axis_and_the_model_has_not) {
+  EXPECT_TRUE(mentions(read(gguf_models::qwen3_vl_8b()).notes, "ggml has a fourth axis"));
+  EXPECT_FALSE(mentions(read(gguf_models::qwen3_5_27b()).notes, "ggml has a fourth axis"));
 }
 
 // Layers.
 
-std::string kinds_of(model_encoding const& model) {
+std::string kinds_of(model_description const& model) {
   std::string letters;
   for (std::size_t i = 0; i < model.layers; ++i) {
     auto const& kind = model.kind_of(i);
     bool const slides = kind.name.starts_with("sliding");
-    letters += kind.name == "no_attention" ? '-' : kind.rotary.empty() ? (slides ? 'n' : 'N') : slides ? 's' : 'F';
+    letters += kind.name == "no_attention" ? '-'
+               : kind.rotary.empty()       ? (slides ? 'n' : 'N')
+               : slides                    ? 's'
+                                           : 'F';
   }
   return letters;
 }
@@ -341,7 +391,8 @@ TEST(gguf, knows_which_layers_slide) {
   EXPECT_EQ(kinds_of(small("gemma2", 4)), "sFsF");
   EXPECT_EQ(read(small("gemma2", 4)).kind_of(0).window, 4096u) << "where none is given";
   EXPECT_EQ(kinds_of(small("gemma3", 7)), "FFFFFFF") << "without a window";
-  EXPECT_EQ(kinds_of(small("gemma3", 7).set("gemma3.attention.sliding_window", uint32_t{0})), "FFFFFFF");
+  EXPECT_EQ(kinds_of(small("gemma3", 7).set("gemma3.attention.sliding_window", uint32_t{0})),
+            "FFFFFFF");
   EXPECT_EQ(kinds_of(sliding("gemma3", 7)), "sssssFs");
   EXPECT_EQ(kinds_of(sliding("gemma3n", 10)), "ssssFssssF");
   EXPECT_EQ(kinds_of(sliding("cohere2")), "sssNsssN");
@@ -357,29 +408,46 @@ TEST(gguf, knows_which_layers_slide) {
   EXPECT_EQ(kinds_of(sliding("modern-bert", 6)), "FssFss");
   EXPECT_EQ(kinds_of(small("smollm3", 8)), "FFFNFFFN");
   EXPECT_EQ(kinds_of(small("llama4", 8)), "FFFNFFFN");
-  EXPECT_EQ(kinds_of(small("llama4", 8).set("llama4.attention.sliding_window", uint32_t{0})), "FFFFFFFF");
+  EXPECT_EQ(kinds_of(small("llama4", 8).set("llama4.attention.sliding_window", uint32_t{0})),
+            "FFFFFFFF");
   EXPECT_EQ(kinds_of(sliding("phi3", 3)), "sss");
-  EXPECT_TRUE(mentions(read(sliding("phi3")).assumptions, "taken for every layer, as the model's own code has it"));
-  EXPECT_TRUE(mentions(read(sliding("gemma3")).assumptions, "gemma3.attention.sliding_window_pattern is not given: 6"));
+  EXPECT_TRUE(mentions(read(sliding("phi3")).assumptions,
+                       "taken for every layer, as the model's own code has it"));
+  EXPECT_TRUE(mentions(read(sliding("gemma3")).assumptions,
+                       "gemma3.attention.sliding_window_pattern is not given: 6"));
 }
 
-TEST(gguf, says_so_where_no_pattern_is_known) {
+TEST(gguf, assumes_full_attention_where_no_pattern_is_known) {
   auto const model = read(sliding("qwen2"));
   EXPECT_EQ(kinds_of(model), "FFFFFFFF");
-  EXPECT_TRUE(mentions(model.assumptions, "qwen2.attention.sliding_window is given, and no pattern of layers is known: none slides"));
-  EXPECT_EQ(refusal(sliding("gemma4")), "posenc: m.gguf: gemma4.attention.sliding_window_pattern must be given, and is absent");
-  auto const useless = read(small("llama").set("llama.attention.sliding_window_pattern", uint32_t{2}));
-  EXPECT_TRUE(mentions(useless.notes, "llama.attention.sliding_window_pattern is given, and no window: no layer slides."));
+  EXPECT_TRUE(mentions(
+      model.assumptions,
+      "qwen2.attention.sliding_window is given, and no pattern of layers is known: none slides"));
+  EXPECT_EQ(refusal(sliding("gemma4")),
+            "posenc: m.gguf: gemma4.attention.sliding_window_pattern must be given, and is absent");
+  auto const useless =
+      read(small("llama").set("llama.attention.sliding_window_pattern", uint32_t{2}));
+  EXPECT_TRUE(
+      mentions(useless.notes,
+               "llama.attention.sliding_window_pattern is given, and no window: no layer slides."));
 }
 
 TEST(gguf, takes_the_pattern_that_is_given) {
-  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{3})), "ssFssFss");
-  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{0})), "ssssssss");
-  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{1})), "FFFFFFFF");
-  EXPECT_EQ(kinds_of(sliding("modern-bert").set("modern-bert.attention.sliding_window_pattern", uint32_t{4})), "FsssFsss");
+  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{3})),
+            "ssFssFss");
+  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{0})),
+            "ssssssss");
+  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{1})),
+            "FFFFFFFF");
+  EXPECT_EQ(
+      kinds_of(
+          sliding("modern-bert").set("modern-bert.attention.sliding_window_pattern", uint32_t{4})),
+      "FsssFsss");
   std::vector<bool> const flags{true, false, false, true, true, false, true, false};
-  EXPECT_EQ(kinds_of(sliding("mimo2").list("mimo2.attention.sliding_window_pattern", flags)), "sFFssFsF");
-  EXPECT_EQ(kinds_of(sliding("llama").list("llama.attention.sliding_window_pattern", std::vector<uint32_t>{0, 0, 1, 1, 0, 0, 1, 1})),
+  EXPECT_EQ(kinds_of(sliding("mimo2").list("mimo2.attention.sliding_window_pattern", flags)),
+            "sFFssFsF");
+  EXPECT_EQ(kinds_of(sliding("llama").list("llama.attention.sliding_window_pattern",
+                                           std::vector<uint32_t>{0, 0, 1, 1, 0, 0, 1, 1})),
             "FFssFFss");
 }
 
@@ -389,7 +457,8 @@ TEST(gguf, sliding_layers_have_the_rope_of_their_own) {
     return file.set(name + ".rope.scaling.type", "linear").set(name + ".rope.scaling.factor", 8.0f);
   };
   auto const plain = [](double base) { return oracle::default_rule(64, base); };
-  auto const gemma = read(scaled("gemma3")), olmo = read(scaled("olmo2")), cohere = read(scaled("cohere2"));
+  auto const gemma = read(scaled("gemma3")), olmo = read(scaled("olmo2")),
+             cohere = read(scaled("cohere2"));
   expect_near(inv_freq(gemma.kind_of(0)), plain(1e4), 1e-14);
   expect_near(inv_freq(gemma.kind_of(5)), oracle::linear_rule(plain(1e6), 8), 1e-14);
   EXPECT_TRUE(mentions(gemma.assumptions, "gemma3.rope.freq_base_swa is not given: 10000"));
@@ -407,13 +476,17 @@ TEST(gguf, windows_of_embedding_models_are_symmetric) {
 }
 
 TEST(gguf, leaves_out_layers_without_attention) {
-  auto file =
-      gguf_writer().set("general.architecture", "lfm2").set("lfm2.block_count", uint32_t{4}).set("lfm2.embedding_length", uint32_t{64});
-  file.set("lfm2.attention.head_count", uint32_t{4}).list("lfm2.attention.head_count_kv", std::vector<std::int32_t>{0, 0, 2, 0});
+  auto file = gguf_writer()
+                  .set("general.architecture", "lfm2")
+                  .set("lfm2.block_count", uint32_t{4})
+                  .set("lfm2.embedding_length", uint32_t{64});
+  file.set("lfm2.attention.head_count", uint32_t{4})
+      .list("lfm2.attention.head_count_kv", std::vector<std::int32_t>{0, 0, 2, 0});
   EXPECT_EQ(kinds_of(file), "--F-");
   EXPECT_TRUE(mentions(read(file).notes, "no_attention layers"));
   EXPECT_EQ(kinds_of(small("qwen3next", 8)), "---F---F");
-  EXPECT_TRUE(mentions(read(small("qwen3next", 8)).assumptions, "qwen3next.full_attention_interval is not given: 4"));
+  EXPECT_TRUE(mentions(read(small("qwen3next", 8)).assumptions,
+                       "qwen3next.full_attention_interval is not given: 4"));
   EXPECT_EQ(kinds_of(small("jamba", 2)), "NN");
   EXPECT_EQ(read(small("jamba", 2)).kinds[0].name, "full_attention, NoPE");
 }
@@ -421,20 +494,24 @@ TEST(gguf, leaves_out_layers_without_attention) {
 TEST(gguf, leaves_out_layers_that_predict_further_tokens) {
   auto const model = read(small("glm4moe", 5).set("glm4moe.nextn_predict_layers", uint32_t{1}));
   EXPECT_EQ(model.layers, 4u);
-  EXPECT_TRUE(mentions(model.notes, "1 layers after the others predict further tokens"));
+  EXPECT_TRUE(mentions(
+      model.notes, "Layers that predict further tokens (nextn_predict_layers) are left out: 1."));
 }
 
-TEST(gguf, granite_says_by_finetuned_that_it_has_no_rope) {
+TEST(gguf, granite_does_not_rotate_if_its_rope_is_not_finetuned) {
   EXPECT_EQ(kinds_of(small("granite")), "FF");
   EXPECT_EQ(kinds_of(small("granite").set("granite.rope.scaling.finetuned", true)), "FF");
   EXPECT_EQ(kinds_of(small("granite").set("granite.rope.scaling.finetuned", false)), "NN");
-  EXPECT_EQ(kinds_of(small("llama").set("llama.rope.scaling.finetuned", false)), "FF") << "of no meaning elsewhere";
+  EXPECT_EQ(kinds_of(small("llama").set("llama.rope.scaling.finetuned", false)), "FF")
+      << "of no meaning elsewhere";
 }
 
 TEST(gguf, sees_sinks_among_the_tensors) {
   auto const none = sliding("gpt-oss", 2).tensor("token_embd.weight", {64, 3}, 0, 0);
   EXPECT_FALSE(read(none).kind_of(0).sinks);
-  auto const one = sliding("mimo2", 2).list("mimo2.attention.sliding_window_pattern", std::vector<bool>{true, false});
+  auto const one =
+      sliding("mimo2", 2)
+          .list("mimo2.attention.sliding_window_pattern", std::vector<bool>{true, false});
   auto const model = read(gguf_writer(one).tensor("blk.0.attn_sinks.weight", {4}, 0, 0));
   EXPECT_TRUE(model.kind_of(0).sinks);
   EXPECT_FALSE(model.kind_of(1).sinks);
@@ -446,30 +523,42 @@ TEST(gguf, sees_sinks_among_the_tensors) {
 // Scores.
 
 TEST(gguf, reads_scales_and_caps_of_scores) {
-  EXPECT_EQ(only_kind(small("granite").set("granite.attention.scale", 0.0625f)).softmax_factor, 0.5);
+  EXPECT_EQ(only_kind(small("granite").set("granite.attention.scale", 0.0625f)).softmax_factor,
+            0.5);
   EXPECT_EQ(only_kind(small("granite").set("granite.attention.scale", 0.0f)).softmax_factor, 1);
   EXPECT_EQ(read(small("gemma2")).kinds[0].score_cap, 50);
-  EXPECT_EQ(read(small("gemma2").set("gemma2.attn_logit_softcapping", 30.0f)).kinds[0].score_cap, 30);
+  EXPECT_EQ(read(small("gemma2").set("gemma2.attn_logit_softcapping", 30.0f)).kinds[0].score_cap,
+            30);
   EXPECT_FALSE(only_kind(small("gemma3")).score_cap);
   auto const grok = read(small("grok"));
   EXPECT_EQ(grok.kinds[0].score_cap, 30);
   expect_near(grok.kinds[0].softmax_factor, 8 / std::sqrt(128.0), 1e-15, "of heads of 64 dims");
   EXPECT_TRUE(mentions(grok.assumptions, "grok.attn_logit_softcapping is not given: 30"));
-  expect_near(read(small("gemma2", 46).set("gemma2.attention.key_length", uint32_t{16})).kinds[0].softmax_factor, 0.5, 1e-15, "27B");
-  EXPECT_TRUE(mentions(read(gguf_models::gemma_3_27b()).assumptions, "gemma3.attention.scale is not given: 1 / sqrt(embedding_length"));
+  expect_near(read(small("gemma2", 46).set("gemma2.attention.key_length", uint32_t{16}))
+                  .kinds[0]
+                  .softmax_factor,
+              0.5, 1e-15, "27B");
+  EXPECT_TRUE(mentions(read(gguf_models::gemma_3_27b()).assumptions,
+                       "gemma3.attention.scale is not given: 1 / sqrt(embedding_length"));
 }
 
 TEST(gguf, reads_temperatures_of_positions) {
   auto const with = [](std::string const& key, auto value) {
-    return gguf_writer(small().set("llama.attention.temperature_scale", 0.5f)).set("llama." + key, value);
+    return gguf_writer(small().set("llama.attention.temperature_scale", 0.5f))
+        .set("llama." + key, value);
   };
-  EXPECT_EQ(only_kind(with("attention.temperature_length", uint32_t{100})).temperature->floor_scale, 100);
-  EXPECT_EQ(only_kind(with("rope.scaling.original_context_length", uint32_t{200})).temperature->floor_scale, 200);
+  EXPECT_EQ(only_kind(with("attention.temperature_length", uint32_t{100})).temperature->floor_scale,
+            100);
+  EXPECT_EQ(only_kind(with("rope.scaling.original_context_length", uint32_t{200}))
+                .temperature->floor_scale,
+            200);
   auto const model = read(small().set("llama.attention.temperature_scale", 0.5f));
   EXPECT_EQ(model.kinds[0].temperature->floor_scale, 8192);
   EXPECT_EQ(model.kinds[0].temperature->scale, 0.5);
   EXPECT_EQ(model.kinds[0].temperature->offset, 0);
-  EXPECT_TRUE(mentions(model.assumptions, "llama.attention.temperature_length is not given: the original context, 8192."));
+  EXPECT_TRUE(
+      mentions(model.assumptions,
+               "llama.attention.temperature_length is not given: the original context, 8192."));
   EXPECT_FALSE(only_kind(small().set("llama.attention.temperature_scale", 0.0f)).temperature);
 }
 
@@ -477,28 +566,36 @@ TEST(gguf, reads_biases_and_learned_positions) {
   auto const mpt = only_kind(small("mpt").set("mpt.attention.max_alibi_bias", 4.0f));
   EXPECT_EQ(mpt.alibi->heads, 4u);
   EXPECT_EQ(mpt.alibi->max_bias, 4);
-  for (auto const& file : {small("mpt"), small("mpt").set("mpt.attention.max_alibi_bias", 0.0f), small("gpt2")}) {
+  for (auto const& file :
+       {small("mpt"), small("mpt").set("mpt.attention.max_alibi_bias", 0.0f), small("gpt2")}) {
     EXPECT_EQ(read(file).embedding, "learned");
     EXPECT_FALSE(only_kind(file).alibi);
     EXPECT_TRUE(only_kind(file).rotary.empty());
     EXPECT_EQ(only_kind(file).name, "full_attention");
   }
-  EXPECT_TRUE(mentions(read(small("bloom")).assumptions, "bloom.attention.max_alibi_bias is not given: 8"));
+  EXPECT_TRUE(
+      mentions(read(small("bloom")).assumptions, "bloom.attention.max_alibi_bias is not given: 8"));
   EXPECT_FALSE(only_kind(small("baichuan", 32)).alibi) << "the model of 7B rotates";
   EXPECT_EQ(only_kind(small("baichuan", 32)).rotary.size(), 1u);
 }
 
-// What a file does not say, and what is wrong.
+// Absent keys, and errors.
 
 TEST(gguf, takes_the_layout_of_an_unknown_architecture_from_options) {
   auto const message = refusal(small("newcomer"));
-  EXPECT_TRUE(message.starts_with("posenc: m.gguf: general.architecture must be one whose layout of pairs is known (llama, llama4, "))
+  EXPECT_TRUE(
+      message.starts_with("posenc: m.gguf: general.architecture must be one whose layout of pairs "
+                          "is known (llama, llama4, "))
       << message;
-  EXPECT_TRUE(message.ends_with("), or options.layout set, got the string \"newcomer\"")) << message;
+  EXPECT_TRUE(message.ends_with("), or options.layout set, got the string \"newcomer\""))
+      << message;
   auto const model = read(sliding("newcomer", 2), {.layout = halves()});
   EXPECT_TRUE(std::holds_alternative<halves>(model.kinds[0].rotary[0].layout));
-  EXPECT_TRUE(mentions(model.assumptions, "general.architecture newcomer is not known: pairs are as options.layout says"));
-  EXPECT_TRUE(mentions(model.assumptions, "newcomer.rope.freq_base is not given: 10000, as llama.cpp has it."));
+  EXPECT_TRUE(
+      mentions(model.assumptions,
+               "general.architecture newcomer is not known: pairs are as options.layout says"));
+  EXPECT_TRUE(mentions(model.assumptions,
+                       "newcomer.rope.freq_base is not given: 10000, as llama.cpp has it."));
   EXPECT_TRUE(mentions(model.assumptions, "no pattern of layers is known"));
   auto const other = read(small("newcomer"), {.layout = interleaved()});
   EXPECT_TRUE(std::holds_alternative<interleaved>(other.kinds[0].rotary[0].layout));
@@ -511,22 +608,27 @@ TEST(gguf, architectures_share_no_name) {
   }
 }
 
-TEST(gguf, refuses_names_of_architectures_that_are_none) {
-  auto const must = std::string("posenc: m.gguf: general.architecture must be a name of 1 to 64 printable letters, got ");
+TEST(gguf, refuses_unprintable_and_long_names_of_architectures) {
+  auto const must = std::string(
+      "posenc: m.gguf: general.architecture must be a name of 1 to 64 printable letters, got ");
   EXPECT_EQ(refusal(small("")), must + "the string \"\"");
   EXPECT_EQ(refusal(small("a\nb")), must + "the string \"a?b\"");
-  EXPECT_EQ(refusal(small(std::string(65, 'a'))), must + "the string \"" + std::string(64, 'a') + "...\"");
+  EXPECT_EQ(refusal(small(std::string(65, 'a'))),
+            must + "the string \"" + std::string(64, 'a') + "...\"");
   EXPECT_EQ(message_of([] { read(gguf_writer().set("general.architecture", uint32_t{7})); }),
             "posenc: m.gguf: general.architecture must be a string, got 7");
 }
 
 TEST(gguf, lists_keys_about_positions_that_it_does_not_read) {
-  auto const model =
-      read(small().set("llama.rope.new_rule", 1.0f).set("llama.rope.scaling.alpha", 1.0f).set("llama.feed_forward_length", 1.0f));
-  EXPECT_EQ(model.notes, (std::vector<std::string>{"llama.rope.new_rule is not read.", "llama.rope.scaling.alpha is not read."}));
+  auto const model = read(small()
+                              .set("llama.rope.new_rule", 1.0f)
+                              .set("llama.rope.scaling.alpha", 1.0f)
+                              .set("llama.feed_forward_length", 1.0f));
+  EXPECT_EQ(model.notes, (std::vector<std::string>{"llama.rope.new_rule is not read.",
+                                                   "llama.rope.scaling.alpha is not read."}));
 }
 
-TEST(gguf, refuses_files_that_lack_what_no_one_can_guess) {
+TEST(gguf, refuses_files_without_a_key_that_has_no_default) {
   auto const needs = [](gguf_writer const& file, std::string const& key) {
     EXPECT_EQ(refusal(file), "posenc: m.gguf: " + key + " must be given, and is absent");
   };
@@ -536,40 +638,55 @@ TEST(gguf, refuses_files_that_lack_what_no_one_can_guess) {
   auto const counted = gguf_writer(named).set("llama.block_count", uint32_t{2});
   needs(counted, "llama.attention.head_count");
   auto const headed = gguf_writer(counted).set("llama.attention.head_count", uint32_t{4});
-  EXPECT_EQ(refusal(headed), "posenc: m.gguf: llama.embedding_length must be given where attention.key_length is not, and is absent");
-  EXPECT_EQ(only_kind(gguf_writer(headed).set("llama.attention.key_length", uint32_t{32})).head_dim, 32u);
+  EXPECT_EQ(refusal(headed),
+            "posenc: m.gguf: llama.embedding_length must be given where attention.key_length is "
+            "not, and is absent");
+  EXPECT_EQ(only_kind(gguf_writer(headed).set("llama.attention.key_length", uint32_t{32})).head_dim,
+            32u);
   EXPECT_EQ(refusal(gguf_writer(headed).set("llama.embedding_length", uint32_t{30})),
-            "posenc: m.gguf: llama.embedding_length must be a multiple of the 4 heads of layer 0, got 30");
+            "posenc: m.gguf: llama.embedding_length must be a multiple of the 4 heads of layer 0, "
+            "got 30");
   needs(small("qwen2vl"), "qwen2vl.rope.dimension_sections");
   needs(small("qwen3vl"), "qwen3vl.rope.dimension_sections");
   needs(small("t5"), "t5.attention.relative_buckets_count");
   auto const no_context = gguf_writer(headed).set("llama.attention.key_length", uint32_t{32});
-  EXPECT_EQ(refusal(gguf_writer(no_context).set("llama.rope.scaling.type", "yarn").set("llama.rope.scaling.factor", 2.0f)),
-            "posenc: m.gguf: llama.rope.scaling.original_context_length must be given where context_length is not, and is absent");
+  EXPECT_EQ(refusal(gguf_writer(no_context)
+                        .set("llama.rope.scaling.type", "yarn")
+                        .set("llama.rope.scaling.factor", 2.0f)),
+            "posenc: m.gguf: llama.rope.scaling.original_context_length must be given where "
+            "context_length is not, and is absent");
   EXPECT_EQ(refusal(gguf_writer(no_context).set("llama.attention.temperature_scale", 0.1f)),
-            "posenc: m.gguf: llama.attention.temperature_length must be given where attention.temperature_scale is, and is absent");
+            "posenc: m.gguf: llama.attention.temperature_length must be given where "
+            "attention.temperature_scale is, and is absent");
 }
 
 TEST(gguf, names_file_key_and_value_of_what_is_wrong) {
   auto const wrong = [](std::string const& key, auto value, std::string const& rest) {
-    EXPECT_EQ(refusal(small().set("llama." + key, value)), "posenc: m.gguf: llama." + key + " must " + rest);
+    EXPECT_EQ(refusal(small().set("llama." + key, value)),
+              "posenc: m.gguf: llama." + key + " must " + rest);
   };
   wrong("rope.freq_base", "x", "be a finite number, got the string \"x\"");
   wrong("rope.freq_base", 1.0f, "be above 1, got 1");
   wrong("rope.freq_base", not_a_number(), "be a finite number, got NaN");
   wrong("rope.freq_base_swa", 0.5f, "be above 1, got 0.5");
-  wrong("rope.dimension_count", uint32_t{63}, "give an even number of rotated dims within the 64 of a head, got 63");
-  wrong("rope.dimension_count", uint32_t{66}, "give an even number of rotated dims within the 64 of a head, got 66");
+  wrong("rope.dimension_count", uint32_t{63},
+        "give an even number of rotary dims within the 64 of a head, got 63");
+  wrong("rope.dimension_count", uint32_t{66},
+        "give an even number of rotary dims within the 64 of a head, got 66");
   wrong("rope.dimension_count", uint32_t{0}, "be a whole number from 1 to 65536, got 0");
-  wrong("rope.scaling.type", "dynamic", "be one of none, linear, yarn, longrope, got the string \"dynamic\"");
+  wrong("rope.scaling.type", "dynamic",
+        "be one of none, linear, yarn, longrope, got the string \"dynamic\"");
   wrong("rope.scaling.type", uint32_t{1}, "be a string, got 1");
   wrong("rope.scaling.type", "longrope",
-        "come with the tensors rope_factors_long.weight and rope_factors_short.weight, got the string \"longrope\"");
+        "come with the tensors rope_factors_long.weight and rope_factors_short.weight, got the "
+        "string \"longrope\"");
   wrong("rope.scaling.factor", 0.5f, "be 0 or at least 1, got 0.5");
   wrong("rope.scale_linear", -2.0f, "be 0 or at least 1, got -2");
   wrong("rope.scaling.attn_factor", 0.0f, "be above 0, got 0");
-  wrong("attention.sliding_window", std::int32_t{-1}, "be a whole number from 0 to 9007199254740992, got -1");
-  wrong("attention.key_length", std::uint64_t{1} << 40, "be a whole number from 1 to 65536, got 1099511627776");
+  wrong("attention.sliding_window", std::int32_t{-1},
+        "be a whole number from 0 to 9007199254740992, got -1");
+  wrong("attention.key_length", std::uint64_t{1} << 40,
+        "be a whole number from 1 to 65536, got 1099511627776");
   wrong("attention.scale", -1.0f, "be 0 or above, got -1");
   wrong("attn_logit_softcapping", -1.0f, "be 0 or above, got -1");
   wrong("attention.temperature_scale", true, "be a finite number, got true");
@@ -590,39 +707,58 @@ TEST(gguf, refuses_wrong_lists) {
     return refusal(small("qwen2vl").list("qwen2vl.rope.dimension_sections", s));
   };
   EXPECT_EQ(sections({8, 12, 11, 0}),
-            "posenc: m.gguf: qwen2vl.rope.dimension_sections must sum to the 32 pairs of the rotary block, got 31");
-  EXPECT_EQ(sections({16, 16}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must have 3 or 4 sections, got a list of 2");
-  EXPECT_EQ(sections({-8, 20, 20}), "posenc: m.gguf: qwen2vl.rope.dimension_sections must hold whole numbers of pairs, got -8");
-  EXPECT_EQ(refusal(small("qwen3vl").list("qwen3vl.rope.dimension_sections", std::vector<std::int32_t>{8, 8, 8, 8})),
-            "posenc: m.gguf: qwen3vl.rope.dimension_sections must have 3 sections where axes interleave, got 4");
+            "posenc: m.gguf: qwen2vl.rope.dimension_sections must sum to the 32 pairs of the "
+            "rotary block, got 31");
+  EXPECT_EQ(
+      sections({16, 16}),
+      "posenc: m.gguf: qwen2vl.rope.dimension_sections must have 3 or 4 sections, got a list of 2");
+  EXPECT_EQ(
+      sections({-8, 20, 20}),
+      "posenc: m.gguf: qwen2vl.rope.dimension_sections must hold whole numbers of pairs, got -8");
+  EXPECT_EQ(refusal(small("qwen3vl").list("qwen3vl.rope.dimension_sections",
+                                          std::vector<std::int32_t>{8, 8, 8, 8})),
+            "posenc: m.gguf: qwen3vl.rope.dimension_sections must have 3 sections where axes "
+            "interleave, got 4");
   auto const pattern = [](std::vector<std::int32_t> const& p) {
     return refusal(sliding("llama", 2).list("llama.attention.sliding_window_pattern", p));
   };
   EXPECT_EQ(pattern({1}),
-            "posenc: m.gguf: llama.attention.sliding_window_pattern must have one entry for each of the 2 layers, got a list of 1");
+            "posenc: m.gguf: llama.attention.sliding_window_pattern must have one entry for each "
+            "of the 2 layers, got a list of 1");
   EXPECT_EQ(pattern({1, 2}),
-            "posenc: m.gguf: llama.attention.sliding_window_pattern must be of whole numbers from 0 to 1, got 2 for layer 1");
+            "posenc: m.gguf: llama.attention.sliding_window_pattern must hold whole numbers from 0 "
+            "to 1, got 2 for layer 1");
   auto const heads = gguf_writer()
                          .set("general.architecture", "bloom")
                          .set("bloom.block_count", uint32_t{2})
                          .set("bloom.attention.key_length", uint32_t{8});
-  EXPECT_EQ(refusal(gguf_writer(heads).list("bloom.attention.head_count", std::vector<std::int32_t>{4, 8})),
-            "posenc: m.gguf: bloom.attention.head_count must be above 0 and the same for all layers, for ALiBi, got a list of 2");
+  EXPECT_EQ(refusal(gguf_writer(heads).list("bloom.attention.head_count",
+                                            std::vector<std::int32_t>{4, 8})),
+            "posenc: m.gguf: bloom.attention.head_count must be above 0 and the same for all "
+            "layers with ALiBi, got a list of 2");
 }
 
 TEST(gguf, refuses_wrong_tensors_of_factors) {
-  auto const factors = [](std::string const& name, std::vector<float> const& values) { return refusal(small().tensor(name, values)); };
-  EXPECT_EQ(factors("rope_freqs.weight", std::vector<float>(31, 1.0f)),
-            "posenc: m.gguf: rope_freqs.weight must have one factor for each of the 32 pairs, got 31");
+  auto const factors = [](std::string const& name, std::vector<float> const& values) {
+    return refusal(small().tensor(name, values));
+  };
+  EXPECT_EQ(
+      factors("rope_freqs.weight", std::vector<float>(31, 1.0f)),
+      "posenc: m.gguf: rope_freqs.weight must have one factor for each of the 32 pairs, got 31");
   std::vector<float> wrong(32, 1.0f);
   wrong[7] = 0;
-  EXPECT_EQ(factors("rope_freqs.weight", wrong), "posenc: m.gguf: rope_freqs.weight must have finite factors above 0, got 0");
+  EXPECT_EQ(factors("rope_freqs.weight", wrong),
+            "posenc: m.gguf: rope_freqs.weight must have finite factors above 0, got 0");
   wrong[7] = float_of_bits(0x7fc00000);
-  EXPECT_EQ(factors("rope_freqs.weight", wrong), "posenc: m.gguf: rope_freqs.weight must have finite factors above 0, got NaN");
+  EXPECT_EQ(factors("rope_freqs.weight", wrong),
+            "posenc: m.gguf: rope_freqs.weight must have finite factors above 0, got NaN");
   wrong[7] = 1e-30f;
-  EXPECT_TRUE(factors("rope_freqs.weight", wrong).starts_with("posenc: m.gguf: frequencies: inv_freq must be in [0, 2^64] radians"));
+  EXPECT_TRUE(
+      factors("rope_freqs.weight", wrong)
+          .starts_with("posenc: m.gguf: frequencies: inv_freq must be in [0, 2^64] radians"));
   EXPECT_EQ(factors("rope_factors_long.weight", std::vector<float>(32, 1.0f)),
-            "posenc: m.gguf: rope_factors_long.weight and rope_factors_short.weight must be given together, got one");
+            "posenc: m.gguf: rope_factors_long.weight and rope_factors_short.weight must be given "
+            "together, got one");
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST(layer_schedule, a_1_in_no_rope_layers_means_rope) {
   EXPECT_EQ(message_of([] {
               posenc::layers_with_rope(std::vector<double>{1, 2});
             }),
-            "posenc: no_rope_layers must be of 0 (no RoPE) and 1 (RoPE), got 2 at layer 1");
+            "posenc: no_rope_layers must hold 0 (no RoPE) or 1 (RoPE), got 2 at layer 1");
 }
 
 TEST(layer_schedule, equal_layers_share_a_kind_that_is_read_once) {
@@ -41,7 +41,7 @@ TEST(layer_schedule, equal_layers_share_a_kind_that_is_read_once) {
                                             {.type = "full", .rotates = false}};
   std::size_t read = 0;
   auto const kinds = posenc::detail::kinds_of(
-      layers, [&](posenc::layer_encoding& kind, scheduled_layer const& layer) {
+      layers, [&](posenc::layer_description& kind, scheduled_layer const& layer) {
         kind.sinks = layer.sinks, ++read;
       });
   ASSERT_EQ(kinds.size(), 4u);

@@ -53,18 +53,23 @@ std::string_view name_of(rope_rule rule) {
 }
 
 std::vector<double> frequencies_of(golden::rope const& r, bool beyond_trained) {
-  auto const list = [](std::span<double const> s) { return std::vector<double>(s.begin(), s.end()); };
+  auto const list = [](std::span<double const> s) {
+    return std::vector<double>(s.begin(), s.end());
+  };
   switch (r.rule) {
     case rope_rule::plain:
       return oracle::default_rule(r.rotary_dim, r.base);
     case rope_rule::linear:
       return oracle::linear_rule(oracle::default_rule(r.rotary_dim, r.base), r.factor);
     case rope_rule::llama3:
-      return oracle::llama3_rule(oracle::default_rule(r.rotary_dim, r.base), r.factor, r.low_freq_factor, r.high_freq_factor, r.trained);
+      return oracle::llama3_rule(oracle::default_rule(r.rotary_dim, r.base), r.factor,
+                                 r.low_freq_factor, r.high_freq_factor, r.trained);
     case rope_rule::yarn:
-      return oracle::yarn_rule(r.rotary_dim, r.base, r.factor, r.trained, r.beta_fast, r.beta_slow, r.truncate);
+      return oracle::yarn_rule(r.rotary_dim, r.base, r.factor, r.trained, r.beta_fast, r.beta_slow,
+                               r.truncate);
     case rope_rule::longrope:
-      return oracle::longrope_rule(r.rotary_dim, r.base, list(r.short_factors), list(r.long_factors), r.trained,
+      return oracle::longrope_rule(r.rotary_dim, r.base, list(r.short_factors),
+                                   list(r.long_factors), r.trained,
                                    beyond_trained ? r.trained + 1 : r.trained);
     case rope_rule::proportional:
       return oracle::proportional_rule(r.rotary_dim, r.base, r.p, r.factor);
@@ -72,9 +77,9 @@ std::vector<double> frequencies_of(golden::rope const& r, bool beyond_trained) {
   return {};
 }
 
-/// The axis of a pair, as Qwen2-VL counts sections off and Qwen3-VL lets axes take turns.
+/// The axis of a pair: contiguous sections in Qwen2-VL, interleaved axes in Qwen3-VL.
 std::size_t axis_of(golden::rope const& r, std::size_t pair) {
-  if (r.woven) return pair % 3 != 0 && pair < 3 * r.sections[pair % 3] ? pair % 3 : 0;
+  if (r.interleaved_axes) return pair % 3 != 0 && pair < 3 * r.sections[pair % 3] ? pair % 3 : 0;
   if (pair < r.sections[0]) return 0;
   return pair < r.sections[0] + r.sections[1] ? 1 : 2;
 }
@@ -87,9 +92,11 @@ void expect_near(double actual, double expected, std::string const& what) {
 
 class models : public testing::TestWithParam<golden::model> {
  protected:
-  static posenc::model_encoding read() { return posenc::read_hugging_face(shipped() / (std::string(GetParam().name) + ".json")); }
+  static posenc::model_description read() {
+    return posenc::read_hugging_face(shipped() / (std::string(GetParam().name) + ".json"));
+  }
 
-  /// Calls `check(kind as read, kind as it must be)` for each kind.
+  /// Calls check(the kind that was read, the expected kind) for each kind.
   static void each_kind(auto const& check) {
     auto const encoding = read();
     std::set<char> seen;
@@ -107,14 +114,15 @@ TEST_P(models, have_each_layer_of_its_kind) {
   ASSERT_EQ(encoding.layers, GetParam().layers);
   std::map<char, std::string> names;
   for (std::size_t layer = 0; layer < encoding.layers; ++layer) {
-    auto const [at, is_first] = names.try_emplace(GetParam().kind_of(layer).letter, encoding.kind_of(layer).name);
+    auto const [at, is_first] =
+        names.try_emplace(GetParam().kind_of(layer).letter, encoding.kind_of(layer).name);
     EXPECT_EQ(encoding.kind_of(layer).name, at->second) << "layer " << layer;
   }
   EXPECT_EQ(encoding.kinds.size(), names.size());
 }
 
-TEST_P(models, turn_as_far_as_their_settings_say) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+TEST_P(models, have_the_frequencies_of_their_settings) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     ASSERT_EQ(kind.rotary.size(), expected.rotary ? expected.rotary->blocks : 0);
     for (auto const& rotary : kind.rotary) {
       auto const trained = static_cast<std::size_t>(expected.rotary->trained);
@@ -122,20 +130,23 @@ TEST_P(models, turn_as_far_as_their_settings_say) {
         auto const f = rotary.frequencies.at(trained + (beyond ? 1 : 0));
         auto const must = frequencies_of(*expected.rotary, beyond);
         ASSERT_EQ(f.pairs(), must.size());
-        for (std::size_t i = 0; i < must.size(); ++i) expect_near(f.inv_freq()[i], must[i], "pair " + std::to_string(i));
+        for (std::size_t i = 0; i < must.size(); ++i)
+          expect_near(f.inv_freq()[i], must[i], "pair " + std::to_string(i));
         auto const is_long = beyond && expected.rotary->rule == rope_rule::longrope;
-        for (auto const& [pair, inv_freq] : is_long ? expected.rotary->long_values : expected.rotary->values) {
+        for (auto const& [pair, inv_freq] :
+             is_long ? expected.rotary->long_values : expected.rotary->values) {
           expect_near(f.inv_freq()[pair], inv_freq, "golden pair " + std::to_string(pair));
         }
         expect_near(f.attention_factor(), expected.rotary->attention_factor, "attention factor");
       }
-      EXPECT_EQ(rotary.frequencies.depends_on_length(), expected.rotary->rule == rope_rule::longrope);
+      EXPECT_EQ(rotary.frequencies.depends_on_length(),
+                expected.rotary->rule == rope_rule::longrope);
     }
   });
 }
 
-TEST_P(models, turn_the_pairs_their_code_turns) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+TEST_P(models, rotate_the_pairs_that_their_code_rotates) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     EXPECT_EQ(kind.head_dim, expected.head_dim);
     for (std::size_t block = 0; block < kind.rotary.size(); ++block) {
       ASSERT_TRUE(expected.rotary);
@@ -148,14 +159,15 @@ TEST_P(models, turn_the_pairs_their_code_turns) {
       bool const has_axes = must.sections[0] != 0 || must.blocks > 1;
       ASSERT_EQ(rotary.axes.has_value(), has_axes);
       for (std::size_t pair = 0; has_axes && pair < must.rotary_dim / 2; ++pair) {
-        EXPECT_EQ(rotary.axes->axis(pair), must.blocks > 1 ? block : axis_of(must, pair)) << "pair " << pair;
+        EXPECT_EQ(rotary.axes->axis(pair), must.blocks > 1 ? block : axis_of(must, pair))
+            << "pair " << pair;
       }
     }
   });
 }
 
 TEST_P(models, scale_scores_as_their_code_does) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     expect_near(kind.softmax_factor, expected.softmax_factor, "softmax factor");
     ASSERT_EQ(kind.temperature.has_value(), expected.temperature.has_value());
     if (!kind.temperature) return;
@@ -165,8 +177,8 @@ TEST_P(models, scale_scores_as_their_code_does) {
   });
 }
 
-TEST_P(models, see_the_keys_their_code_sees) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+TEST_P(models, see_the_keys_that_their_code_sees) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     EXPECT_EQ(kind.window.value_or(0), expected.window);
     EXPECT_EQ(kind.chunk.value_or(0), expected.chunk);
     EXPECT_EQ(kind.sinks, expected.sinks);
@@ -175,7 +187,7 @@ TEST_P(models, see_the_keys_their_code_sees) {
 }
 
 TEST_P(models, add_to_scores_what_their_code_adds) {
-  each_kind([](posenc::layer_encoding const& kind, golden::layer_kind const& expected) {
+  each_kind([](posenc::layer_description const& kind, golden::layer_kind const& expected) {
     ASSERT_EQ(kind.alibi.has_value(), expected.alibi_heads != 0);
     if (kind.alibi) {
       EXPECT_EQ(kind.alibi->heads, expected.alibi_heads);
@@ -198,9 +210,10 @@ std::string test_name(testing::TestParamInfo<golden::model> const& tested) {
 
 INSTANTIATE_TEST_SUITE_P(shipped, models, testing::ValuesIn(golden::models), test_name);
 
-TEST(shipped_models, are_those_of_which_it_is_known_what_must_come_out) {
+TEST(shipped_models, are_those_with_golden_values) {
   std::set<std::string> files, known;
-  for (auto const& file : std::filesystem::directory_iterator(shipped())) files.insert(file.path().filename().string());
+  for (auto const& file : std::filesystem::directory_iterator(shipped()))
+    files.insert(file.path().filename().string());
   for (auto const& model : golden::models) known.insert(std::string(model.name) + ".json");
   EXPECT_EQ(files, known);
 }

@@ -8,7 +8,7 @@ foreach(program "${PLAIN}" "${HANDLING}")
 endforeach()
 
 set(argument "posenc: geometric: the dimension must be even and positive, got 7")
-set(gguf "posenc: model.gguf: the file must begin with the letters GGUF, which as a number are 1179993927, got 1730178926")
+set(gguf "posenc: model.gguf: the file must begin with GGUF's magic number, 1179993927, got 1730178926")
 set(json "posenc: config.json: must be JSON: ")
 set(rule "posenc: config.json: rope_scaling: linear: factor must be finite and at least 1, got 0.5")
 set(cases argument gguf)

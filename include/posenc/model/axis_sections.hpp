@@ -29,8 +29,8 @@ inline std::vector<std::size_t> axis_sections(std::string const& where,
   return sections;
 }
 
-/// The axis of each pair. Throws std::invalid_argument, which begins with `where`, unless sections sum
-/// to `pairs` and, where axes interleave, are three.
+/// The axis of each pair. Throws std::invalid_argument, which begins with `where`, unless sections
+/// sum to `pairs` and, where axes interleave, are three.
 inline pair_axes axes_of(std::string const& where, std::vector<std::size_t> const& sections,
                          std::size_t pairs, bool interleave) {
   auto const sum = std::accumulate(sections.begin(), sections.end(), std::size_t{0});

@@ -9,7 +9,7 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/model_encoding.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -17,7 +17,7 @@ namespace detail {
 /// The base of both readers, of config.json and of GGUF.
 class findings {
  public:
-  model_encoding found = {};
+  model_description found = {};
 
   /// Records a sentence, once.
   void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }

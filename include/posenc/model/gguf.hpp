@@ -1,4 +1,4 @@
-// Reads what a model does about position from the header of a GGUF file.
+// Reads how a model encodes positions from the header of a GGUF file.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 #include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
-#include "posenc/model/model_encoding.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -37,7 +37,7 @@ inline double gguf_softmax_factor(gguf_config& config, std::size_t head_dim) {
   return known.attention_scale == 0 ? 1 : config.assumed(name, known.attention_scale) * root;
 }
 
-inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind,
+inline void read_gguf_temperature(gguf_config& config, layer_description& kind,
                                   scheduled_layer const& layer) {
   if (config.architecture.nope_temperature) {
     if (layer.rotates || layer.type != full_attention) return;
@@ -51,22 +51,20 @@ inline void read_gguf_temperature(gguf_config& config, layer_encoding& kind,
   auto const length = config.count("attention.temperature_length", 1, gguf_most_tokens);
   auto const original = config.count("rope.scaling.original_context_length", 1, gguf_most_tokens);
   auto const floor = length ? length : original ? original : config.found.context;
-  if (!floor)
-    config.file.refuse(config.key("attention.temperature_length"),
-                       "be given where attention.temperature_scale is");
-  if (!length)
-    config.assume(config.key("attention.temperature_length") +
-                  " is not given: the original context, " + shown(*floor) + ".");
+  auto const key = config.key("attention.temperature_length");
+  if (!floor) config.file.refuse(key, "be given where attention.temperature_scale is");
+  if (!length) config.assume(key + " is not given: the original context, " + shown(*floor) + ".");
   kind.temperature = position_temperature{*scale, static_cast<double>(*floor), 0};
 }
 
-inline void read_gguf_bias(gguf_config& config, layer_encoding& kind) {
+/// T5's buckets, ALiBi, or learned embeddings.
+inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   auto const& known = config.architecture;
   if (known.buckets) {
     auto const buckets = config.count("attention.relative_buckets_count", 1, gguf_most_dims);
     if (!buckets) config.file.refuse(config.key("attention.relative_buckets_count"), "be given");
     kind.buckets = bucket_bias{*buckets, 128};
-    config.assume("GGUF does not tell the buckets' largest distance: 128, as llama.cpp has it.");
+    config.assume("GGUF has no key for the buckets' max_distance: 128, as llama.cpp has it.");
   }
   if (known.rope != gguf_rope_type::none && known.alibi_layers == 0) return;
   auto const given = config.positive_or_none("attention.max_alibi_bias");
@@ -74,20 +72,18 @@ inline void read_gguf_bias(gguf_config& config, layer_encoding& kind) {
   if (given) {
     kind.alibi = alibi_bias{config.heads_of_all_layers(), *given};
   } else if (has_alibi) {
-    kind.alibi =
-        alibi_bias{config.heads_of_all_layers(), config.assumed("attention.max_alibi_bias", 8.0)};
+    auto const max_bias = config.assumed("attention.max_alibi_bias", 8.0);
+    kind.alibi = alibi_bias{config.heads_of_all_layers(), max_bias};
   } else if (known.learned) {
     config.found.embedding = "learned";
   }
-  if (kind.alibi)
-    require(kind.alibi->heads <= 65'536, config.file.file(), ": there must be at most 65536 heads");
 }
 
-inline void read_gguf_kind(gguf_config& config, layer_encoding& kind,
+inline void read_gguf_kind(gguf_config& config, layer_description& kind,
                            scheduled_layer const& layer) {
   if (!layer.attends) {
     return config.note(
-        "no_attention layers are recurrent, or feed-forward alone: no encoding acts there.");
+        "no_attention layers are recurrent or feed-forward only: no encoding acts there.");
   }
   bool const slides = layer.type == sliding_attention;
   kind.head_dim = config.head_dim(slides);
@@ -96,14 +92,13 @@ inline void read_gguf_kind(gguf_config& config, layer_encoding& kind,
   if (slides) kind.window = gguf_window(config);
   if (slides && config.architecture.symmetric_window) {
     kind.window = *kind.window / 2 + 1;
-    config.note(
-        "The window is symmetric: keys up to half of it before and after the query are seen.");
+    config.note("The window is symmetric: half of its keys lie before the query, half after it.");
   }
   if (layer.type == chunked_attention) kind.chunk = config.architecture.chunk;
-  auto const cap = config.positive_or_none("attn_logit_softcapping");
-  kind.score_cap = cap;
-  if (!cap && config.architecture.score_cap != 0)
+  kind.score_cap = config.positive_or_none("attn_logit_softcapping");
+  if (!kind.score_cap && config.architecture.score_cap != 0) {
     kind.score_cap = config.assumed("attn_logit_softcapping", config.architecture.score_cap);
+  }
   read_gguf_bias(config, kind);
   if (layer.rotates && !kind.alibi) gguf_rotation(config, slides, kind).read();
   read_gguf_temperature(config, kind, layer);
@@ -111,9 +106,9 @@ inline void read_gguf_kind(gguf_config& config, layer_encoding& kind,
                       config.key("rope.scaling.yarn_log_multiplier"), "leave scores finite");
 }
 
-inline model_encoding read_gguf_kinds(gguf_config config) {
+inline model_description read_gguf_kinds(gguf_config config) {
   config.found.kinds =
-      kinds_of(gguf_layers(config), [&](layer_encoding& kind, scheduled_layer const& layer) {
+      kinds_of(gguf_layers(config), [&](layer_description& kind, scheduled_layer const& layer) {
         read_gguf_kind(config, kind, layer);
       });
   config.note_unread(config.unread());
@@ -122,33 +117,35 @@ inline model_encoding read_gguf_kinds(gguf_config config) {
 
 }  // namespace detail
 
-/// By the keys of llama.cpp's architectures, over a hundred of them, and the tensors rope_freqs,
-/// rope_factors_long and rope_factors_short. What a file does not say is taken as llama.cpp has it
-/// for the architecture, and listed; keys about positions that are not read are listed too.
+/// Reads the keys of more than a hundred architectures of llama.cpp, and the tensors rope_freqs,
+/// rope_factors_long and rope_factors_short. For an absent key llama.cpp's default is used and
+/// listed in `assumptions`; keys about positions that are not read are listed in `notes`.
 ///
 ///     auto const model = read_gguf("Llama-3.1-8B-Q4_K_M.gguf");
 ///
-/// The layout of pairs is that of the file's weights: converters permute queries and keys of Llama
-/// and its kin to interleaved pairs. What multiplies frequencies is as ggml has it: factors of a
-/// tensor divide before scaling, YaRN's ramp is truncated. Where ggml departs from the model's own
-/// code (Qwen3-VL's last pairs, Phi 3's window), the model is followed and a note says so. Throws
-/// std::invalid_argument that names file, key and value: what gguf_metadata refuses; an
-/// architecture that is not known, unless options.layout is set; an unknown rope.scaling.type; keys
-/// that are absent, of another type, or out of range.
-inline model_encoding read_gguf(gguf_metadata const& metadata, gguf_options const& options = {}) {
+/// The layout of pairs is that of the weights in the file: converters permute the queries and keys
+/// of Llama and others to interleaved pairs. Frequencies are computed as by ggml: the factors of a
+/// tensor divide before scaling, and YaRN's ramp is truncated. Where ggml and the model's own code
+/// differ (Qwen3-VL's last pairs, Phi 3's window), the model's code is followed and a note says so.
+///
+/// Throws std::invalid_argument that names file, key and value: for what gguf_metadata refuses; an
+/// unknown architecture, unless options.layout is set; an unknown rope.scaling.type; keys that are
+/// absent, of another type, or out of range.
+inline model_description read_gguf(gguf_metadata const& metadata,
+                                   gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());
   return detail::read_gguf_kinds(detail::gguf_config(metadata, options));
 }
 
-/// The same of a stream that stands at the beginning of a file; `name` is the file's, for errors.
-inline model_encoding read_gguf(std::istream& in, std::string name,
-                                gguf_options const& options = {}) {
+/// Reads a stream from its current position on; `name` is the name of the file, for errors.
+inline model_description read_gguf(std::istream& in, std::string name,
+                                   gguf_options const& options = {}) {
   return read_gguf(gguf_metadata(in, std::move(name)), options);
 }
 
-/// The same of a file. Of a model in several files, the first.
-inline model_encoding read_gguf(std::filesystem::path const& file,
-                                gguf_options const& options = {}) {
+/// Reads a file. For a model split into several files, give the first.
+inline model_description read_gguf(std::filesystem::path const& file,
+                                   gguf_options const& options = {}) {
   std::ifstream in(file, std::ios::binary);
   detail::require(in.is_open(), file.string(), ": must be a file that can be read");
   return read_gguf(in, file.filename().string(), options);

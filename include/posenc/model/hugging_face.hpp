@@ -1,67 +1,72 @@
-// Reads what a model does about position from Hugging Face's config.json. (nlohmann-json)
+// Reads how a model encodes positions from Hugging Face's config.json. (nlohmann-json)
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/other_positions.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
-#include "posenc/model/model_encoding.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-inline void read_llama4_temperature(hugging_face_config& config, layer_encoding& kind) {
+inline void read_llama4_temperature(hugging_face_config& config, layer_description& kind) {
   if (!config.keys.truth("attn_temperature_tuning").value_or(true)) return;
-  auto const given_or = [&](std::string const& key, double value) {
-    auto const given = config.keys.number(key);
-    if (given) config.keys.require(*given > 0, key, "be positive");
-    return given ? *given : config.assumed(key, value);
-  };
-  kind.temperature =
-      position_temperature{given_or("attn_scale", 0.1), given_or("floor_scale", 8192), 1};
+  auto const scale = config.positive_or("attn_scale", 0.1);
+  kind.temperature = position_temperature{scale, config.positive_or("floor_scale", 8192), 1};
 }
 
-inline void read_kind(hugging_face_config& config, layer_encoding& kind,
+inline std::size_t head_dim_of(hugging_face_config& config, std::string_view type) {
+  auto const& keys = config.keys;
+  auto const nope_dim = keys.count("qk_nope_head_dim", most_dims);
+  auto const rope_dim = keys.count("qk_rope_head_dim", most_dims);
+  if (nope_dim && !rope_dim) keys.refuse("qk_rope_head_dim", "be given where qk_nope_head_dim is");
+  if (rope_dim && !config.is_known) {
+    keys.refuse("qk_rope_head_dim",
+                "come with a known model_type, because only some scale scores by mscale");
+  }
+  auto const dim = nope_dim ? *nope_dim + *rope_dim : config.head_dim();
+  auto const global_dim = config.family.global_head_dim;
+  if (type != full_attention || global_dim == 0) return dim;
+  return config.count_or("global_head_dim", most_dims, global_dim);
+}
+
+/// The key attn_logit_softcapping: null is no cap, absent is the family's.
+inline std::optional<double> score_cap_of(hugging_face_config& config) {
+  constexpr auto key = "attn_logit_softcapping";
+  auto const given = config.keys.number(key);
+  if (given) config.keys.require(*given > 0, key, "be positive");
+  if (given || config.family.score_cap == 0 || config.keys.is_null(key)) return given;
+  return config.assumed(key, config.family.score_cap);
+}
+
+inline void read_kind(hugging_face_config& config, layer_description& kind,
                       scheduled_layer const& layer) {
   auto const& keys = config.keys;
   auto const& type = layer.type;
-  if (!layer.attends)
+  if (!layer.attends) {
     return config.note(type + " layers have no attention: no encoding acts there.");
-  auto const nope_dim = keys.count("qk_nope_head_dim", most_dims),
-             rope_dim = keys.count("qk_rope_head_dim", most_dims);
-  if (nope_dim && !rope_dim) keys.refuse("qk_rope_head_dim", "be given where qk_nope_head_dim is");
-  if (rope_dim && !config.is_known)
-    keys.refuse("qk_rope_head_dim",
-                "stand in a known model_type, for scores may be scaled by mscale");
-  kind.head_dim = nope_dim ? *nope_dim + *rope_dim : config.head_dim();
-  if (type == full_attention && config.family.global_head_dim != 0) {
-    auto const global = keys.count("global_head_dim", most_dims);
-    kind.head_dim =
-        global ? *global : config.assumed("global_head_dim", config.family.global_head_dim);
   }
+  kind.head_dim = head_dim_of(config, type);
   kind.softmax_factor = softmax_factor(config, kind.head_dim);
   if (type == sliding_attention || config.family.compressed) {
     kind.window = config.window();
     if (!kind.window) keys.refuse("sliding_window", "be given for layers of " + type);
   }
   if (type == chunked_attention) {
-    auto const chunk = keys.count("attention_chunk_size", most_tokens);
-    kind.chunk = chunk ? *chunk : config.assumed("attention_chunk_size", std::size_t{8192});
+    kind.chunk = config.count_or("attention_chunk_size", most_tokens, 8192);
   }
-  kind.score_cap = keys.number("attn_logit_softcapping");
-  bool const is_absent = !kind.score_cap && !keys.is_null("attn_logit_softcapping");
-  if (is_absent && config.family.score_cap != 0)
-    kind.score_cap = config.assumed("attn_logit_softcapping", config.family.score_cap);
-  if (kind.score_cap) keys.require(*kind.score_cap > 0, "attn_logit_softcapping", "be positive");
+  kind.score_cap = score_cap_of(config);
   auto const sinks = keys.flag(type == sliding_attention ? "add_swa_attention_sink_bias"
                                                          : "add_full_attention_sink_bias");
   kind.sinks = sinks.value_or(config.family.sinks);
@@ -75,30 +80,35 @@ inline void read_kinds(hugging_face_config& config) {
   auto types = layer_types(config);
   auto const rotated = rotated_layers(config, types);
   if (config.family.chunked_where_rotated && !config.keys.has("layer_types")) {
-    for (std::size_t i = 0; i < types.size(); ++i)
+    for (std::size_t i = 0; i < types.size(); ++i) {
       types[i] = rotated[i] ? chunked_attention : full_attention;
-    config.assumed("layer_types",
-                   std::string("chunked_attention where there is RoPE, full_attention elsewhere"));
+    }
+    config.assumed(
+        "layer_types",
+        std::string("chunked_attention for layers with RoPE, full_attention for others"));
   }
   std::vector<scheduled_layer> layers;
   for (std::size_t i = 0; i < types.size(); ++i) {
     layers.push_back({.type = types[i], .attends = has_attention(types[i]), .rotates = rotated[i]});
   }
-  config.found.kinds = kinds_of(layers, [&](layer_encoding& kind, scheduled_layer const& layer) {
+  config.found.kinds = kinds_of(layers, [&](layer_description& kind, scheduled_layer const& layer) {
     read_kind(config, kind, layer);
   });
 }
 
 }  // namespace detail
 
-/// The text of a config.json; `name` is the file's, for errors. Reads the schema of transformers 5
-/// (rope_parameters, nested by type of layers or not), those before (rope_scaling, rope_theta,
-/// rotary_pct, rotary_emb_base, rope_local_base_freq ...), a text_config within, and the keys of
-/// GPT-J, GPT-NeoX, MPT, BLOOM and T5. What it does not say is taken as known of the model_type,
-/// and listed. Throws std::invalid_argument that names file, key and value: text that is no JSON,
-/// types and ranges, an unknown rope_type, keys that contradict each other, lists of the wrong
-/// length.
-inline model_encoding read_hugging_face(std::string_view text, std::string const& name) {
+/// Reads the text of a config.json; `name` is the name of the file, for errors.
+///
+/// Reads the keys of transformers 5 (rope_parameters, nested by type of layer or not) and of
+/// earlier versions (rope_scaling, rope_theta, rotary_pct, rotary_emb_base, rope_local_base_freq
+/// ...), those of GPT-J, GPT-NeoX, MPT, BLOOM and T5, and a text_config inside. For an absent key
+/// the default of the model_type is used and listed in `assumptions`.
+///
+/// Throws std::invalid_argument that names file, key and value: for text that is not JSON, a value
+/// of another type or out of range, an unknown rope_type, keys that contradict each other, a list
+/// of the wrong length.
+inline model_description read_hugging_face(std::string_view text, std::string const& name) {
   auto const json = detail::parsed_json(text, name);
   detail::error_context const context(name);
   detail::hugging_face_config config(detail::json_object(json, name));
@@ -107,21 +117,21 @@ inline model_encoding read_hugging_face(std::string_view text, std::string const
                       "be false for " + config.found.type);
   if (!config.is_known) {
     auto const keys = config.keys.keys();
-    bool const tells_of_rope = std::ranges::any_of(keys, [](std::string const& key) {
+    bool const has_rope_keys = std::ranges::any_of(keys, [](std::string const& key) {
       return key.find("rope_") != std::string::npos || key.starts_with("rotary_") ||
              key == "partial_rotary_factor";
     });
-    config.keys.require(tells_of_rope, "model_type", "be known where no key tells of RoPE");
+    config.keys.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
     config.assume("model_type " + config.found.type +
-                  " is not known: pairs are halves, and what is not given is as Llama has it.");
+                  " is not known: pairs are halves, and defaults are Llama's.");
   }
   detail::read_kinds(config);
   config.note_unread(config.unread());
   return config.found;
 }
 
-/// The same of a file, of at most 16 MiB.
-inline model_encoding read_hugging_face(std::filesystem::path const& file) {
+/// Reads a config.json of at most 16 MiB.
+inline model_description read_hugging_face(std::filesystem::path const& file) {
   std::ifstream in(file, std::ios::binary);
   detail::require(in.is_open(), file.string(), ": must be a file that can be read");
   constexpr std::size_t most = std::size_t{16} << 20;

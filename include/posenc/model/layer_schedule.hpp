@@ -1,4 +1,4 @@
-// Which layers of a model are of which kind.
+// The type of each layer of a model, and the kinds that its layers share.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,14 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_encoding.hpp"
+#include "posenc/model/layer_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The names of all layers, counted from 0: `nth` where (layer + 1) % n is 0, `others` elsewhere.
+/// A name for each layer, counted from 0: `nth` where (layer + 1) % n is 0, `others` elsewhere.
 ///
-///     every_nth(62, 6, "full_attention", "sliding_attention")     Gemma 3: five local layers, then
-///     a global one every_nth(48, 4, "nope", "rope")                            Llama 4, SmolLM3:
-///     RoPE in three layers of four
+///     every_nth(62, 6, "full", "sliding")     Gemma 3: five local layers, then a global one
+///     every_nth(48, 4, "nope", "rope")        Llama 4, SmolLM3: RoPE in three layers of four
 ///
 /// Throws std::invalid_argument unless n is positive.
 inline std::vector<std::string> every_nth(std::size_t layers, std::size_t n, std::string_view nth,
@@ -30,13 +29,13 @@ inline std::vector<std::string> every_nth(std::size_t layers, std::size_t n, std
   return names;
 }
 
-/// Which layers rotate, by Hugging Face's no_rope_layers: despite its name 1 where RoPE IS used, 0
-/// where it is not. Throws std::invalid_argument for any other number.
+/// Which layers rotate, by Hugging Face's no_rope_layers. Despite its name a 1 means RoPE, a 0 no
+/// RoPE. Throws std::invalid_argument for any other number.
 inline std::vector<bool> layers_with_rope(std::span<double const> no_rope_layers) {
   std::vector<bool> result;
   for (auto const used : no_rope_layers) {
     detail::require(used == 0 || used == 1,
-                    "no_rope_layers must be of 0 (no RoPE) and 1 (RoPE), got ", used, " at layer ",
+                    "no_rope_layers must hold 0 (no RoPE) or 1 (RoPE), got ", used, " at layer ",
                     result.size());
     result.push_back(used == 1);
   }
@@ -61,14 +60,14 @@ struct scheduled_layer {
 };
 
 /// The kinds of layers. Equal layers share one, which read(kind, layer) fills.
-inline std::vector<layer_encoding> kinds_of(std::vector<scheduled_layer> const& layers,
-                                            auto const& read) {
-  std::vector<layer_encoding> kinds;
+inline std::vector<layer_description> kinds_of(std::vector<scheduled_layer> const& layers,
+                                               auto const& read) {
+  std::vector<layer_description> kinds;
   std::vector<scheduled_layer> seen;  // one for each kind
   for (std::size_t i = 0; i < layers.size(); ++i) {
     auto const index = static_cast<std::size_t>(std::ranges::find(seen, layers[i]) - seen.begin());
     if (index == seen.size()) {
-      layer_encoding kind{.name = layers[i].name};
+      layer_description kind{.name = layers[i].name};
       read(kind, layers[i]);
       kinds.push_back(std::move(kind));
       seen.push_back(layers[i]);

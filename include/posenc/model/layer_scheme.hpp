@@ -1,4 +1,4 @@
-// What a kind of layer does about position, as an encoding that the reference attention takes.
+// The scheme of a layer of a model: its description as an encoding that acts.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_encoding.hpp"
+#include "posenc/model/layer_description.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
@@ -21,11 +21,13 @@ namespace detail {
 /// The rotations of a layer at the positions of a step.
 template <class Real>
 struct prepared_layer {
-  std::vector<std::variant<prepared_rotation<halves, Real>, prepared_rotation<interleaved, Real>>> rotations;
+  std::vector<std::variant<prepared_rotation<halves, Real>, prepared_rotation<interleaved, Real>>>
+      rotations;
 
   template <class T>
   void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
-    for (auto const& one : rotations) std::visit([&](auto const& r) { r.encode_queries(q, first_token); }, one);
+    for (auto const& one : rotations)
+      std::visit([&](auto const& r) { r.encode_queries(q, first_token); }, one);
   }
   template <class T>
   void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
@@ -35,21 +37,26 @@ struct prepared_layer {
 
 }  // namespace detail
 
-/// The rotation, ALiBi, score cap, temperature and softmax factor of a layer at a length of the sequence, each at its site; positions of
-/// text, the same on all axes. Window and chunk are the mask's to keep; sinks, which a model learns, are attention_sinks beside this in
-/// a scheme.
+/// Rotation, ALiBi, score cap, temperature and softmax factor of a layer for a length of the
+/// sequence. Positions are those of text: all axes have the same. Not in it: window and chunk,
+/// which belong to the mask, and sinks, which are learned (put attention_sinks beside this in a
+/// scheme).
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
 ///
-/// Throws std::invalid_argument for a layer with learned buckets, which a configuration does not hold.
+/// Throws std::invalid_argument for a layer with T5's buckets, whose biases are the model's
+/// weights.
 class layer_scheme {
  public:
-  layer_scheme(layer_encoding const& layer, std::size_t length) : temperature_(layer.temperature), factor_(layer.softmax_factor) {
-    detail::require(!layer.buckets, "layer_scheme: a layer must not have learned buckets, whose numbers are the model's weights");
+  layer_scheme(layer_description const& layer, std::size_t length)
+      : temperature_(layer.temperature), factor_(layer.softmax_factor) {
+    detail::require(!layer.buckets,
+                    "layer_scheme: T5 buckets need the model's weights; use t5_bias");
     for (auto const& rotary : layer.rotary) {
       auto const f = rotary.frequencies.at(length);
-      std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); }, rotary.layout);
+      std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); },
+                 rotary.layout);
     }
     if (layer.score_cap) cap_.emplace(*layer.score_cap);
     if (layer.alibi) alibi_.emplace(layer.alibi->heads, layer.alibi->max_bias);
@@ -59,7 +66,9 @@ class layer_scheme {
   detail::prepared_layer<T> prepare(positions_view positions) const {
     detail::prepared_layer<T> prepared;
     for (auto const& one : ropes_)
-      std::visit([&](auto const& r) { prepared.rotations.emplace_back(r.template prepare<T>(positions)); }, one);
+      std::visit(
+          [&](auto const& r) { prepared.rotations.emplace_back(r.template prepare<T>(positions)); },
+          one);
     return prepared;
   }
   template <class T>
@@ -71,7 +80,8 @@ class layer_scheme {
     return temperature_ ? factor_ * temperature_->inverse_temperature(row) : factor_;
   }
 
-  /// Throws std::invalid_argument, in the name of a function, unless ALiBi, if the layer has it, is of so many heads.
+  /// Throws std::invalid_argument, in the name of `function`, if the layer has ALiBi for another
+  /// number of heads than `count`.
   void require_heads(char const* function, std::size_t count) const {
     if (alibi_) detail::require_heads(function, *alibi_, count);
   }
@@ -84,6 +94,7 @@ class layer_scheme {
   double factor_;
 };
 
-static_assert(acts_on_queries_and_keys<layer_scheme> && acts_on_scores<layer_scheme> && acts_on_softmax<layer_scheme>);
+static_assert(acts_on_queries_and_keys<layer_scheme> && acts_on_scores<layer_scheme> &&
+              acts_on_softmax<layer_scheme>);
 
 }  // namespace posenc

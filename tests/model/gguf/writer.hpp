@@ -1,6 +1,7 @@
 #pragma once
 
-/// GGUF files in memory, written from the format's description [ggml, docs/gguf.md]: right ones, and by `bytes` and `count` wrong ones.
+/// GGUF files in memory, written from the description of the format [ggml, docs/gguf.md]; bytes(),
+/// raw() and count() write invalid ones.
 
 #include <bit>
 #include <cstddef>
@@ -11,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-/// The bytes of one thing after the other, lowest byte first.
+/// Bytes, appended one value after another, little-endian.
 class gguf_text {
  public:
   gguf_text& bytes(std::string_view raw) { return raw_ += raw, *this; }
@@ -24,10 +25,13 @@ class gguf_text {
     } else {
       bits = static_cast<std::uint64_t>(value);
     }
-    for (std::size_t i = 0; i < sizeof value; ++i) raw_ += static_cast<char>(bits >> (8 * i) & 0xff);
+    for (std::size_t i = 0; i < sizeof value; ++i)
+      raw_ += static_cast<char>(bits >> (8 * i) & 0xff);
     return *this;
   }
-  gguf_text& string(std::string_view text) { return number(std::uint64_t{text.size()}).bytes(text); }
+  gguf_text& string(std::string_view text) {
+    return number(std::uint64_t{text.size()}).bytes(text);
+  }
   std::string const& str() const { return raw_; }
 
  private:
@@ -75,7 +79,7 @@ class gguf_writer {
     for (auto const& value : values) text.string(value);
     return raw(key, list_type, text.str());
   }
-  /// A value of any bytes.
+  /// A value of arbitrary bytes.
   gguf_writer& raw(std::string_view key, std::uint32_t type, std::string_view value) {
     keys_.string(key).number(type).bytes(value);
     ++key_count_;
@@ -87,21 +91,31 @@ class gguf_writer {
     for (auto const value : values) data_.number(value);
     return tensor(name, {values.size()}, 0, offset);
   }
-  /// An entry among the tensors, without data.
-  gguf_writer& tensor(std::string_view name, std::vector<std::uint64_t> const& dims, std::uint32_t type, std::uint64_t offset) {
+  /// A tensor without data.
+  gguf_writer& tensor(std::string_view name, std::vector<std::uint64_t> const& dims,
+                      std::uint32_t type, std::uint64_t offset) {
     tensors_.string(name).number(static_cast<std::uint32_t>(dims.size()));
     for (auto const d : dims) tensors_.number(d);
     tensors_.number(type).number(offset);
     ++tensor_count_;
     return *this;
   }
-  gguf_writer& alignment(std::uint32_t bytes) { return alignment_ = bytes, set("general.alignment", bytes); }
-  /// Other numbers of keys and tensors than there are.
-  gguf_writer& count(std::uint64_t keys, std::uint64_t tensors) { return key_count_ = keys, tensor_count_ = tensors, *this; }
+  gguf_writer& alignment(std::uint32_t bytes) {
+    return alignment_ = bytes, set("general.alignment", bytes);
+  }
+  /// Claims other counts of keys and tensors than there are.
+  gguf_writer& count(std::uint64_t keys, std::uint64_t tensors) {
+    return key_count_ = keys, tensor_count_ = tensors, *this;
+  }
 
   std::string str() const {
     gguf_text file;
-    file.bytes("GGUF").number(version_).number(tensor_count_).number(key_count_).bytes(keys_.str()).bytes(tensors_.str());
+    file.bytes("GGUF")
+        .number(version_)
+        .number(tensor_count_)
+        .number(key_count_)
+        .bytes(keys_.str())
+        .bytes(tensors_.str());
     if (!data_.str().empty()) pad(file), file.bytes(data_.str());
     return file.str();
   }
@@ -118,4 +132,6 @@ class gguf_writer {
   gguf_text keys_, tensors_, data_;
 };
 
-inline std::span<std::byte const> bytes_of(std::string_view file) { return std::as_bytes(std::span(file.data(), file.size())); }
+inline std::span<std::byte const> bytes_of(std::string_view file) {
+  return std::as_bytes(std::span(file.data(), file.size()));
+}

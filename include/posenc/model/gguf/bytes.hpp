@@ -1,5 +1,5 @@
-// The bytes of a GGUF file, read so that no length is believed and each error names the file and
-// what was being read.
+// The bytes of a GGUF file. No length in it is trusted; each error names the file and what was
+// read.
 #pragma once
 
 #include <algorithm>
@@ -28,27 +28,25 @@ class gguf_bytes {
   gguf_bytes(std::span<std::byte const> memory, std::string file)
       : memory_(memory), file_(std::move(file)) {}
 
-  /// A header is refused beyond so many bytes. Those of large models have some ten millions, most
-  /// of them a vocabulary.
+  /// The longest header, in bytes. Large models have about 10 MB, mostly their vocabulary.
   static constexpr std::uint64_t most_header = std::uint64_t{1} << 30;
 
   std::string const& file() const noexcept { return file_; }
   std::uint64_t at() const noexcept { return at_; }
 
-  /// What is being read from here on: the subject of errors.
-  void about(std::string what) { about_ = std::move(what); }
-  std::string const& about() const noexcept { return about_; }
+  /// Sets the subject of errors: what is read from here on.
+  void subject(std::string what) { subject_ = std::move(what); }
 
   template <class... Parts>
   [[noreturn]] void refuse(Parts const&... parts) const {
-    detail::refuse(file_, ": ", about_, " must ", parts...);
+    detail::refuse(file_, ": ", subject_, " must ", parts...);
   }
   template <class... Parts>
   void require(bool holds, Parts const&... parts) const {
     if (!holds) refuse(parts...);
   }
 
-  /// A number as GGUF stores it, lowest byte first.
+  /// A little-endian number.
   template <class T>
   T number() {
     std::array<std::byte, sizeof(T)> raw{};
@@ -63,14 +61,15 @@ class gguf_bytes {
       return std::bit_cast<T>(decoded<bits>(raw));
     } else {
       std::uint64_t bits = 0;
-      for (std::size_t i = 0; i < sizeof(T); ++i)
+      for (std::size_t i = 0; i < sizeof(T); ++i) {
         bits |= std::to_integer<std::uint64_t>(raw[i]) << (8 * i);
+      }
       return static_cast<T>(bits);
     }
   }
 
-  /// Calls use(piece) for the next `size` bytes, in order, in pieces that a caller may keep as they
-  /// come: memory grows with what is there, not with what a length claims.
+  /// Calls use(piece) for the next `size` bytes, piece by piece, so that a caller who keeps them
+  /// allocates what the file holds and not what a length claims.
   void pieces(std::uint64_t size, auto const& use) {
     require(at_ <= most_header && size <= most_header - at_, "lie within the first ", most_header,
             " bytes of the file, got ", size, " bytes at byte ", at_);
@@ -88,7 +87,7 @@ class gguf_bytes {
     pieces(size, [](std::span<std::byte const>) {});
   }
 
-  /// A string after its length: `most` bytes of it, and the length.
+  /// A string, which begins with its length: at most `most` bytes of it, and the length.
   std::pair<std::string, std::uint64_t> text(std::uint64_t most) {
     auto const size = number<std::uint64_t>();
     std::string result;
@@ -99,7 +98,7 @@ class gguf_bytes {
     return {std::move(result), size};
   }
 
-  /// Moves to a byte counted from the file's beginning, not before where it stands.
+  /// Moves forward to a byte, counted from the beginning of the file.
   void move_to(std::uint64_t offset) {
     if (in_ == nullptr) return void(at_ = offset);
     if (origin_ != std::istream::pos_type(-1) && in_->seekg(0, std::ios::end)) {
@@ -131,14 +130,14 @@ class gguf_bytes {
 
  private:
   [[noreturn]] void end(std::uint64_t where) const {
-    refuse("be whole, got a file that ends within it, at byte ", where);
+    refuse("be complete, got a file that ends within it, at byte ", where);
   }
 
   std::istream* in_ = nullptr;
   std::istream::pos_type origin_ = {};
   std::span<std::byte const> memory_ = {};
   std::uint64_t at_ = 0;
-  std::string file_, about_ = {};
+  std::string file_, subject_ = {};
 };
 
 }  // namespace detail

@@ -1,5 +1,4 @@
-// The keys of a GGUF file under its architecture, with what is known of that, and a record of what
-// was assumed.
+// The keys of a GGUF file, with what is known of its architecture.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +20,20 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What a GGUF file does not say.
+/// How to read a GGUF file.
 struct gguf_options {
-  /// The pairs of an architecture that is not known, instead of an error.
+  /// The layout of pairs for an unknown architecture, which is an error without.
   std::optional<std::variant<halves, interleaved>> layout = {};
 };
 
 namespace detail {
 
-/// Most dims, heads, layers that a file may name, and most tokens: what a double counts exactly.
-inline constexpr std::uint64_t gguf_most_dims = 65'536, gguf_most_tokens = std::uint64_t{1} << 53;
+/// The most dims, heads or layers that a key may give.
+inline constexpr std::uint64_t gguf_most_dims = 65'536;
+/// The most tokens: what a double counts exactly.
+inline constexpr std::uint64_t gguf_most_tokens = std::uint64_t{1} << 53;
 
+/// The keys below the name of the architecture, what is known of that, and what was found.
 class gguf_config : public findings {
  public:
   gguf_config(gguf_metadata const& metadata, gguf_options const& options) : file(metadata) {
@@ -58,9 +60,10 @@ class gguf_config : public findings {
     auto const blocks = count("block_count", 1, gguf_most_dims);
     if (!blocks) file.refuse(key("block_count"), "be given");
     auto const predicting = count("nextn_predict_layers", 0, *blocks - 1).value_or(0);
-    if (predicting != 0)
-      note(shown(predicting) +
-           " layers after the others predict further tokens (nextn_predict_layers): left out.");
+    if (predicting != 0) {
+      note("Layers that predict further tokens (nextn_predict_layers) are left out: " +
+           shown(predicting) + ".");
+    }
     found.layers = *blocks - predicting;
     found.context = count("context_length", 1, gguf_most_tokens);
   }
@@ -68,7 +71,7 @@ class gguf_config : public findings {
   gguf_metadata const& file;
   gguf_architecture architecture = {.name = "", .rope = gguf_rope_type::none};
 
-  /// The full name of a key, which counts as read from there on.
+  /// The full name of a key, which counts as read from here on.
   std::string key(std::string_view name) {
     auto full = found.type + "." + std::string(name);
     asked_.insert(full);
@@ -85,14 +88,14 @@ class gguf_config : public findings {
     if (given) file.require(*given > 0, key(name), "be above 0");
     return given;
   }
-  /// As positive, but 0 is as good as absent: llama.cpp's way to say so.
+  /// As positive, but 0 counts as absent: llama.cpp writes it for none.
   std::optional<double> positive_or_none(std::string_view name) {
     auto const given = number(name);
     if (given) file.require(*given >= 0, key(name), "be 0 or above");
     return given == 0.0 ? std::nullopt : given;
   }
 
-  /// A number of each layer: one for all of them, or a list.
+  /// A count for each layer: the key holds one for all layers, or a list.
   std::optional<std::vector<std::size_t>> counts(std::string_view name, std::uint64_t most) {
     if (!file.is_list(key(name))) {
       auto const one = count(name, 0, most);
@@ -105,9 +108,8 @@ class gguf_config : public findings {
     for (std::size_t i = 0; i < found.layers; ++i) {
       bool const fits = list[i] >= 0 && list[i] <= static_cast<double>(most) &&
                         list[i] == static_cast<double>(static_cast<std::size_t>(list[i]));
-      if (!fits)
-        refuse(file.file(), ": ", key(name), " must be of whole numbers from 0 to ", most, ", got ",
-               list[i], " for layer ", i);
+      require(fits, file.file(), ": ", key(name), " must hold whole numbers from 0 to ", most,
+              ", got ", list[i], " for layer ", i);
       result.push_back(static_cast<std::size_t>(list[i]));
     }
     return result;
@@ -118,7 +120,7 @@ class gguf_config : public findings {
     return findings::assumed(key(name), value);
   }
 
-  /// Heads of queries: of each layer, 0 where it has no attention.
+  /// Query heads of each layer; 0 where it has no attention.
   std::vector<std::size_t> heads() {
     auto given = counts("attention.head_count", gguf_most_dims);
     if (!given) file.refuse(key("attention.head_count"), "be given");
@@ -126,34 +128,33 @@ class gguf_config : public findings {
   }
   std::size_t heads_of_all_layers() {
     auto const all = heads();
-    bool const is_one =
-        all.front() != 0 && std::ranges::all_of(all, [&](auto n) { return n == all.front(); });
-    file.require(is_one, key("attention.head_count"),
-                 "be above 0 and the same for all layers, for ALiBi");
+    bool const are_equal = std::ranges::all_of(all, [&](auto n) { return n == all.front(); });
+    file.require(are_equal && all.front() != 0, key("attention.head_count"),
+                 "be above 0 and the same for all layers with ALiBi");
     return all.front();
   }
-  /// Where not given otherwise, a head has embedding_length / head_count dims.
+  /// embedding_length / head_count, the default of head_dim.
   std::size_t embedding_per_head() {
     auto const embedding = count("embedding_length", 1, std::uint64_t{1} << 24);
-    if (!embedding)
+    if (!embedding) {
       file.refuse(key("embedding_length"), "be given where attention.key_length is not");
+    }
     auto const heads = this->heads().front();
     file.require(heads != 0 && *embedding % heads == 0, key("embedding_length"),
                  "be a multiple of the " + shown(heads) + " heads of layer 0");
     return *embedding / heads;
   }
   std::size_t head_dim(bool slides) {
-    auto const first_of = [&](auto... names) {
-      std::optional<std::size_t> dim;
-      ((dim = dim ? dim : count(names, 1, gguf_most_dims)), ...);
-      return dim;
-    };
-    auto const all = first_of("attention.key_length_mla", "attention.key_length");
-    auto const local = slides ? count("attention.key_length_swa", 1, gguf_most_dims) : std::nullopt;
-    return local ? *local : all ? *all : embedding_per_head();
+    auto const dims = [&](char const* name) { return count(name, 1, gguf_most_dims); };
+    auto const latent = dims("attention.key_length_mla");
+    auto const all = latent ? latent : dims("attention.key_length");
+    auto const local = slides ? dims("attention.key_length_swa") : std::nullopt;
+    if (local) return *local;
+    if (all) return *all;
+    return embedding_per_head();
   }
 
-  /// Keys about positions that nothing asked for, as they can be printed.
+  /// Keys about positions that the reader did not ask for, as they can be printed.
   std::vector<std::string> unread() const {
     std::vector<std::string> result;
     for (auto const& [name, value] : file.keys()) {

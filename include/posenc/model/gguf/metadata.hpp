@@ -1,5 +1,4 @@
-// The header of a GGUF file: its keys and values, and the few tensors that hold factors of rotary
-// frequencies.
+// The header of a GGUF file: its keys and values, and the tensors that divide RoPE's frequencies.
 #pragma once
 
 #include <algorithm>
@@ -25,33 +24,32 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What the file's table says of a tensor.
+/// The description of a tensor.
 struct gguf_tensor {
-  std::vector<std::uint64_t> dims;  ///< the one whose numbers are neighbours first
-  std::uint32_t type;               ///< ggml's number of it: 0 is F32
-  std::uint64_t offset;             ///< in bytes, from where the tensors' data begin
+  std::vector<std::uint64_t> dims;  ///< the contiguous one first
+  std::uint32_t type;               ///< as ggml numbers them: 0 is F32
+  std::uint64_t offset;             ///< in bytes, from the beginning of the tensors' data
 };
 
-/// GGUF of versions 2 and 3, lowest byte first. [ggml, docs/gguf.md]
+/// A little-endian GGUF file of version 2 or 3. [ggml, docs/gguf.md]
 ///
 ///     gguf_metadata const file(stream, "model.gguf");
-///     file.number("llama.rope.freq_base");            // 500000.0, or nothing where the key is
-///     absent file.values("rope_freqs.weight");               // what llama.cpp divides frequencies
-///     by
+///     file.number("llama.rope.freq_base");     // 500000.0, or nothing where the key is absent
+///     file.values("rope_freqs.weight");        // the numbers of one of rope_tensors
 ///
-/// Reads the header and the tensors that rope_tensors names, no others. No length is believed
-/// before its bytes were seen: memory is proportional to what is in the file, and a header of more
-/// than 1 GiB is refused. Immutable. Throws std::invalid_argument that names file, key and value:
-/// another magic or version, numbers stored highest byte first, a file that ends early, a key or a
-/// tensor twice, a type of values that GGUF has not, a list of lists, a bool that is neither 0
-/// nor 1.
+/// Reads the header and the tensors in rope_tensors only. No length is trusted before its bytes
+/// were read: memory is proportional to the file, and a header beyond 1 GiB is refused. Immutable.
+///
+/// Throws std::invalid_argument that names file, key and value: for another magic number or
+/// version, a big-endian file, a file that ends early, a key or tensor that appears twice, an
+/// unknown type of value, a list of lists, a bool that is neither 0 nor 1.
 class gguf_metadata {
  public:
-  /// Where llama.cpp keeps what Llama 3, p-RoPE and LongRoPE divide frequencies by.
+  /// The factors that divide frequencies in Llama 3, p-RoPE and LongRoPE.
   static constexpr std::array<std::string_view, 3> rope_tensors{
       "rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"};
 
-  /// `file` is its name, for errors.
+  /// `file` is the name of the file, for errors.
   gguf_metadata(std::istream& in, std::string file)
       : gguf_metadata(detail::gguf_bytes(in, std::move(file))) {}
   gguf_metadata(std::span<std::byte const> memory, std::string file)
@@ -71,7 +69,7 @@ class gguf_metadata {
     return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// Throws: what the key must be, and what it is.
+  /// Throws std::invalid_argument: what the value must be, and what it is.
   [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
     auto const found = keys_.find(key);
     auto const got = found == keys_.end() ? std::string(", and is absent")
@@ -82,7 +80,8 @@ class gguf_metadata {
     if (!holds) refuse(key, must);
   }
 
-  /// Nothing where the key is absent; throws where it is something else, as all of these do.
+  /// The value of a key, or nothing where it is absent. Throws std::invalid_argument, as the next
+  /// functions do, for a value of another type.
   std::optional<double> number(std::string_view key) const {
     auto const* const value = find(key);
     if (value == nullptr) return {};
@@ -131,43 +130,42 @@ class gguf_metadata {
   static constexpr std::uint64_t most_name = 65'535;
 
   explicit gguf_metadata(detail::gguf_bytes bytes) : file_(bytes.file()) {
-    bytes.about("the file");
+    bytes.subject("the file");
     auto const magic = bytes.number<std::uint32_t>();
-    bytes.require(magic == 0x46554747,
-                  "begin with the letters GGUF, which as a number are 1179993927, got ", magic);
-    bytes.about("version");
+    bytes.require(magic == 0x46554747, "begin with GGUF's magic number, 1179993927, got ", magic);
+    bytes.subject("version");
     auto const version = bytes.number<std::uint32_t>();
     bytes.require(version == 0 || version % 0x10000 != 0,
-                  "be stored lowest byte first, got a file of numbers stored highest byte first");
+                  "be little-endian, got a big-endian file");
     bytes.require(version == 2 || version == 3, "be 2 or 3, got ", version);
-    bytes.about("tensor_count");
+    bytes.subject("tensor_count");
     auto const tensors = bytes.number<std::uint64_t>();
-    bytes.about("metadata_kv_count");
+    bytes.subject("metadata_kv_count");
     auto const keys = bytes.number<std::uint64_t>();
     for (std::uint64_t i = 0; i < keys; ++i) {
       auto key = name(bytes, "key", i, keys);
-      bytes.require(!keys_.contains(key), "stand once in the file, got it twice");
+      bytes.require(!keys_.contains(key), "appear once in the file, got it twice");
       auto value = detail::read_gguf_value(bytes);
       keys_.emplace(std::move(key), std::move(value));
     }
     read_tensors(bytes, tensors);
   }
 
-  /// A name, which is what errors are about from there on.
+  /// Reads a name, which is the subject of errors from here on.
   static std::string name(detail::gguf_bytes& bytes, std::string_view what, std::uint64_t i,
                           std::uint64_t count) {
-    bytes.about(std::string(what) + " " + std::to_string(i + 1) + " of " + std::to_string(count));
+    bytes.subject(std::string(what) + " " + std::to_string(i + 1) + " of " + std::to_string(count));
     auto [text, size] = bytes.text(most_name);
     bytes.require(0 < size && size <= most_name, "have a name of 1 to ", most_name, " bytes, got ",
                   size);
-    bytes.about(detail::printable(text));
+    bytes.subject(detail::printable(text));
     return std::move(text);
   }
 
   void read_tensors(detail::gguf_bytes& bytes, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       auto tensor_name = name(bytes, "tensor", i, count);
-      bytes.require(!tensors_.contains(tensor_name), "stand once among the tensors, got it twice");
+      bytes.require(!tensors_.contains(tensor_name), "appear once among the tensors, got it twice");
       auto const dims = bytes.number<std::uint32_t>();
       bytes.require(dims <= 4, "have at most 4 dimensions, got ", dims);
       gguf_tensor tensor{};
@@ -188,16 +186,16 @@ class gguf_metadata {
     std::ranges::copy_if(rope_tensors, std::back_inserter(present),
                          [&](auto name) { return has_tensor(name); });
     auto const offset = [&](std::string_view name) { return tensors_.find(name)->second.offset; };
-    std::ranges::sort(present, {}, offset);  // a stream that cannot seek goes forward only
+    std::ranges::sort(present, {}, offset);  // a pipe only goes forward
     for (auto const name : present) {
       auto const& [dims, type, at] = tensors_.find(name)->second;
-      bytes.about(std::string(name));
+      bytes.subject(std::string(name));
       bool const is_list = dims.size() == 1 && dims[0] >= 1 && dims[0] <= gguf_most_numbers;
-      bytes.require(is_list && type == 0, "be a tensor of 1 dimension, of 1 to ", gguf_most_numbers,
-                    " numbers of type 0, which is F32, got ", dims.size(), " dimensions of type ",
-                    type, " and ", dims.empty() ? 0 : dims[0], " numbers");
-      bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62, "begin at a multiple of ",
-                    alignment, " bytes, below 2^62, got ", at);
+      bytes.require(is_list && type == 0, "have 1 dimension, of 1 to ", gguf_most_numbers,
+                    " numbers, and type 0 (F32), got ", dims.size(), " dimensions, the first of ",
+                    dims.empty() ? 0 : dims[0], " numbers, and type ", type);
+      bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62,
+                    "have an offset below 2^62 that is a multiple of ", alignment, ", got ", at);
       bytes.move_to(data + at);
       auto& numbers = values_[std::string(name)];
       for (std::uint64_t i = 0; i < dims[0]; ++i) numbers.push_back(bytes.number<float>());

@@ -1,4 +1,4 @@
-// Which layers of a GGUF file slide, and which rotate.
+// Which layers slide and which rotate, by the keys of a GGUF file or its architecture.
 #pragma once
 
 #include <algorithm>
@@ -15,71 +15,75 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// The window, unless no layer slides. 0 is llama.cpp's way to say so.
+/// The sliding window, if some layers slide. llama.cpp writes 0 for none.
 inline std::optional<std::size_t> gguf_window(gguf_config& config) {
   auto const given = config.count("attention.sliding_window", 0, gguf_most_tokens);
   auto const& known = config.architecture;
   if (known.sliding_layers != 0 && known.sliding_layers != config.found.layers) return {};
   if (given) return *given == 0 ? std::nullopt : given;
-  auto const window = known.window;
-  return window == 0 ? std::nullopt
-                     : std::optional(config.assumed("attention.sliding_window", window));
+  if (known.window == 0) return {};
+  return config.assumed("attention.sliding_window", known.window);
 }
 
-inline std::vector<std::string> gguf_types(gguf_config& config) {
+/// The type of each layer, as if all had attention.
+inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
   auto const layers = config.found.layers;
   auto const& known = config.architecture;
-  auto const all = [&](std::string_view name) {
-    return std::vector<std::string>(layers, std::string(name));
-  };
+  constexpr std::string_view window = "attention.sliding_window";
   constexpr std::string_view pattern = "attention.sliding_window_pattern";
-  auto const every = [&](std::size_t n, std::string_view others) {
+  auto const all = [&](std::string_view type) {
+    return std::vector<std::string>(layers, std::string(type));
+  };
+  auto const with_full_every = [&](std::size_t n, std::string_view others) {
     if (n == 0) return all(others);
-    auto names = every_nth(layers, n, full_attention, others);
-    for (std::size_t i = 0; known.full_first && i < layers; ++i)
-      names[i] = i % n == 0 ? full_attention : others;
-    return names;
+    auto types = every_nth(layers, n, full_attention, others);
+    for (std::size_t i = 0; known.full_first && i < layers; ++i) {
+      types[i] = i % n == 0 ? full_attention : others;
+    }
+    return types;
   };
   if (known.chunk != 0) {
-    if (config.count("attention.sliding_window", 0, gguf_most_tokens) == std::size_t{0})
-      return all(full_attention);
+    bool const is_off = config.count(window, 0, gguf_most_tokens) == std::size_t{0};
+    if (is_off) return all(full_attention);
     config.assume(config.found.type + "'s files do not give its chunks: " + shown(known.chunk) +
                   " positions, in all layers but every " + shown(known.full_every) +
                   "th, and RoPE in these layers alone, as llama.cpp has it.");
-    return every(known.full_every, chunked_attention);
+    return with_full_every(known.full_every, chunked_attention);
   }
   if (!gguf_window(config)) {
-    if (config.has(pattern))
+    if (config.has(pattern)) {
       config.note(config.key(pattern) + " is given, and no window: no layer slides.");
+    }
     return all(full_attention);
   }
   if (config.file.is_list(config.key(pattern))) {
     auto const slides = *config.counts(pattern, 1);
-    auto names = all(full_attention);
+    auto types = all(full_attention);
     for (std::size_t i = 0; i < layers; ++i) {
-      if (slides[i] == 1) names[i] = sliding_attention;
+      if (slides[i] == 1) types[i] = sliding_attention;
     }
-    return names;
+    return types;
   }
-  if (auto const given = config.count(pattern, 0, gguf_most_dims))
-    return every(*given, sliding_attention);
-  if (known.full_every != 0)
-    return every(config.assumed(pattern, known.full_every), sliding_attention);
+  if (auto const n = config.count(pattern, 0, gguf_most_dims)) {
+    return with_full_every(*n, sliding_attention);
+  }
+  if (known.full_every != 0) {
+    return with_full_every(config.assumed(pattern, known.full_every), sliding_attention);
+  }
   if (known.needs_pattern) config.file.refuse(config.key(pattern), "be given");
-  auto const window = config.key("attention.sliding_window");
+  auto const window_is_given = config.key(window) + " is given";
   if (known.all_slide) {
-    config.assume(window +
-                  " is given: taken for every layer, as the model's own code has it. llama.cpp "
-                  "leaves it off.");
+    config.assume(window_is_given +
+                  ": taken for every layer, as the model's own code has it. llama.cpp ignores it.");
     return all(sliding_attention);
   }
-  config.assume(window +
-                " is given, and no pattern of layers is known: none slides, as llama.cpp has it.");
+  config.assume(window_is_given +
+                ", and no pattern of layers is known: none slides, as llama.cpp has it.");
   return all(full_attention);
 }
 
-/// Layers without attention: recurrent ones, or those of a feed-forward network alone.
-inline std::vector<bool> gguf_attends(gguf_config& config) {
+/// Whether each layer has attention. Others are recurrent or feed-forward only.
+inline std::vector<bool> gguf_layers_with_attention(gguf_config& config) {
   std::vector<bool> result(config.found.layers, true);
   auto const heads = config.heads();
   auto const kv_heads = config.counts("attention.head_count_kv", gguf_most_dims).value_or(heads);
@@ -88,28 +92,31 @@ inline std::vector<bool> gguf_attends(gguf_config& config) {
     auto const given = config.count("full_attention_interval", 1, gguf_most_dims);
     every = given ? *given : config.assumed("full_attention_interval", known);
   }
-  for (std::size_t i = 0; i < result.size(); ++i)
+  for (std::size_t i = 0; i < result.size(); ++i) {
     result[i] = heads[i] != 0 && kv_heads[i] != 0 && (i + 1) % every == 0;
+  }
   return result;
 }
 
+/// What is known of each layer before its other keys are read.
 inline std::vector<scheduled_layer> gguf_layers(gguf_config& config) {
-  auto const types = gguf_types(config);
-  auto const attends = gguf_attends(config);
+  auto const types = gguf_layer_types(config);
+  auto const attends = gguf_layers_with_attention(config);
   auto const& known = config.architecture;
   auto const slides = [](std::string const& type) { return type == sliding_attention; };
-  bool const some_slide = std::ranges::any_of(types, slides),
-             some_chunk = types.front() == chunked_attention;
-  if (known.nope_every != 0)
-    config.assume(config.found.type + ": RoPE in all but every " + shown(known.nope_every) +
-                  "th layer.");
-  if (known.rope_on_sliding_only && some_slide)
-    config.assume(config.found.type + ": RoPE in layers that slide only.");
+  bool const some_slide = std::ranges::any_of(types, slides);
   auto const nope_first_of = some_slide ? known.nope_first_of : 0;
-  if (nope_first_of != 0)
-    config.assume(config.found.type + ": RoPE in all layers but the first of each " +
-                  shown(nope_first_of) + ".");
+  auto const assume_rope_in = [&](std::string const& layers) {
+    config.assume(config.found.type + ": RoPE in " + layers + ".");
+  };
+  if (known.nope_every != 0)
+    assume_rope_in("all but every " + shown(known.nope_every) + "th layer");
+  if (known.rope_on_sliding_only && some_slide) assume_rope_in("sliding layers only");
+  if (nope_first_of != 0) {
+    assume_rope_in("all layers but the first of each " + shown(nope_first_of));
+  }
   bool const is_finetuned = config.file.flag(config.key("rope.scaling.finetuned")).value_or(true);
+  bool const some_chunked = types.front() == chunked_attention;
   bool const none_rotates = known.finetuned_tells_rope && !is_finetuned;
 
   bool const has_other_positions = known.alibi || known.learned || known.buckets;
@@ -118,7 +125,7 @@ inline std::vector<scheduled_layer> gguf_layers(gguf_config& config) {
     bool rotates = known.rope != gguf_rope_type::none && !none_rotates;
     if (known.nope_every != 0 && (i + 1) % known.nope_every == 0) rotates = false;
     if (known.rope_on_sliding_only && some_slide && !slides(types[i])) rotates = false;
-    if (some_chunk && types[i] == full_attention) rotates = false;
+    if (some_chunked && types[i] == full_attention) rotates = false;
     if (nope_first_of != 0 && i % nope_first_of == 0) rotates = false;
     auto const sinks = "blk." + std::to_string(i) + ".attn_sinks.weight";
     bool const has_sinks =

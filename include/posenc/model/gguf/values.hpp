@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,15 +20,17 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Longer strings, and lists of more numbers, are read past: no key about positions has such.
-inline constexpr std::uint64_t gguf_most_text = std::uint64_t{1} << 20, gguf_most_numbers = 65'536;
+/// Bytes of the longest string that is kept. No key about positions holds a longer one.
+inline constexpr std::uint64_t gguf_most_text = std::uint64_t{1} << 20;
+/// Numbers in the longest list that is kept.
+inline constexpr std::uint64_t gguf_most_numbers = 65'536;
 
-/// A string of more than gguf_most_text bytes, which was read past.
+/// A string of more than gguf_most_text bytes, which is skipped.
 struct gguf_long_text {
   std::uint64_t size;
 };
 
-/// A list. Of strings, or of more than gguf_most_numbers numbers, it was read past, and `numbers`
+/// A list. If it holds strings, or more than gguf_most_numbers numbers, it is skipped and `numbers`
 /// is empty.
 struct gguf_list {
   std::uint64_t size;
@@ -39,24 +42,14 @@ using gguf_value =
 
 namespace detail {
 
-/// The numbers that stand for types in a file. [ggml, docs/gguf.md]
+/// The types of values, as they are numbered in a file. [ggml, docs/gguf.md]
+// clang-format off
 enum class gguf_type : std::uint32_t {
-  u8,
-  i8,
-  u16,
-  i16,
-  u32,
-  i32,
-  f32,
-  boolean,
-  string,
-  list,
-  u64,
-  i64,
-  f64
+  u8, i8, u16, i16, u32, i32, f32, boolean, string, list, u64, i64, f64
 };
+// clang-format on
 
-/// In an error: of letters that can be printed, and not too long.
+/// A string in an error: unprintable bytes as ?, at most 64 bytes.
 inline std::string printable(std::string_view text) {
   std::string result(text.substr(0, 64));
   std::ranges::replace_if(
@@ -77,16 +70,15 @@ inline std::string shown_gguf(gguf_value const& value) {
   return shown(std::get<double>(value));
 }
 
-/// In bytes; 0 of strings and lists.
+/// Bytes of a scalar; 0 for strings and lists.
 inline std::uint64_t size_of(gguf_bytes const& bytes, gguf_type type) {
   constexpr std::array<std::uint8_t, 13> sizes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
   auto const index = static_cast<std::uint32_t>(type);
-  bytes.require(index < sizes.size(),
-                "be of one of GGUF's 13 types of values, which are 0 to 12, got type ", index);
+  bytes.require(index < sizes.size(), "have one of GGUF's value types, 0 to 12, got type ", index);
   return sizes[index];
 }
 
-/// A scalar from as many bytes as its type has.
+/// The scalar in size_of(type) bytes.
 inline gguf_value gguf_scalar(gguf_bytes const& bytes, gguf_type type, std::byte const* raw) {
   switch (type) {
     case gguf_type::u8:
@@ -108,7 +100,7 @@ inline gguf_value gguf_scalar(gguf_bytes const& bytes, gguf_type type, std::byte
     case gguf_type::f64:
       return gguf_bytes::decoded<double>(raw);
     case gguf_type::boolean:
-      bytes.require(std::to_integer<int>(*raw) <= 1, "be 0 or 1, as a bool is, got ",
+      bytes.require(std::to_integer<int>(*raw) <= 1, "be 0 or 1, for it is a bool, got ",
                     std::to_integer<int>(*raw));
       return *raw != std::byte{0};
     default:
@@ -116,10 +108,18 @@ inline gguf_value gguf_scalar(gguf_bytes const& bytes, gguf_type type, std::byte
   }
 }
 
+inline double number_of(gguf_value const& scalar) {
+  auto const convert = [](auto const& x) -> double {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(x)>>) return static_cast<double>(x);
+    return 0;
+  };
+  return std::visit(convert, scalar);
+}
+
 inline gguf_list read_gguf_list(gguf_bytes& bytes) {
   auto const type = static_cast<gguf_type>(bytes.number<std::uint32_t>());
   auto const width = size_of(bytes, type);
-  bytes.require(type != gguf_type::list, "be no list of lists");
+  bytes.require(type != gguf_type::list, "not be a list of lists");
   gguf_list result{bytes.number<std::uint64_t>(), {}};
   if (type == gguf_type::string) {
     for (std::uint64_t i = 0; i < result.size; ++i) bytes.skip(bytes.number<std::uint64_t>());
@@ -129,22 +129,16 @@ inline gguf_list read_gguf_list(gguf_bytes& bytes) {
                 gguf_bytes::most_header, " bytes of the file, got a list of ", result.size);
   bool const is_kept = result.size <= gguf_most_numbers;
   bytes.pieces(width * result.size, [&](std::span<std::byte const> piece) {
-    for (std::size_t i = 0; is_kept && i < piece.size();
-         i += width) {  // pieces end between numbers: 8 divides their length
-      auto const number = gguf_scalar(bytes, type, &piece[i]);
-      result.numbers.push_back(std::visit(
-          [](auto const& x) -> double {
-            if constexpr (std::is_arithmetic_v<std::decay_t<decltype(x)>>)
-              return static_cast<double>(x);
-            return 0;
-          },
-          number));
+    if (!is_kept) return;
+    // Each piece holds whole numbers, for 8 divides its length.
+    for (std::size_t i = 0; i < piece.size(); i += width) {
+      result.numbers.push_back(number_of(gguf_scalar(bytes, type, &piece[i])));
     }
   });
   return result;
 }
 
-/// A value, its type first.
+/// Reads a value, which begins with its type.
 inline gguf_value read_gguf_value(gguf_bytes& bytes) {
   auto const type = static_cast<gguf_type>(bytes.number<std::uint32_t>());
   std::array<std::byte, 8> raw{};

@@ -1,5 +1,4 @@
-// A config.json with what is known of its model: sizes, and a record of what was assumed.
-// (nlohmann-json)
+// The keys of a config.json, with what is known of its family. (nlohmann-json)
 #pragma once
 
 #include <algorithm>
@@ -20,11 +19,12 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// Most dims, heads, layers that a configuration may name, and most tokens: what a double counts
-/// exactly.
-inline constexpr std::size_t most_dims = 65536, most_tokens = std::size_t{1} << 53;
+/// The most dims, heads or layers that a key may give.
+inline constexpr std::size_t most_dims = 65'536;
+/// The most tokens: what a double counts exactly.
+inline constexpr std::size_t most_tokens = std::size_t{1} << 53;
 
-/// The keys of the text model, its family, and the encoding that is being read.
+/// The keys of the text model, its family, and what was found.
 class hugging_face_config : public findings {
  public:
   explicit hugging_face_config(json_object const& root) : keys(text_model_of(root)) {
@@ -34,35 +34,45 @@ class hugging_face_config : public findings {
     is_known = known.has_value();
     family = known.value_or(model_family{});
     take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
+
     auto const layers =
         count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
     if (!layers) keys.refuse("num_hidden_layers", "be given");
     found.layers = *layers;
     heads_ = count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
-    for (auto const* key :
-         {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
-      auto const given = keys.count(key, most_tokens);
-      if (given && found.context && *given != *found.context)
-        note(std::string(key) + " is " + shown(*given) + ", which is not taken for the context.");
-      if (given && !found.context) found.context = given;
-    }
-    if (!found.context && family.context != 0)
-      found.context = assumed("max_position_embeddings", family.context);
+    read_context();
   }
 
   json_object keys;
   model_family family;
   bool is_known;
 
-  /// What one of these keys says, of which models have one or another. Throws if two differ.
+  /// The value under one of several names. Throws std::invalid_argument if two names differ.
   std::optional<std::size_t> count(std::initializer_list<char const*> names,
                                    std::size_t most) const {
-    return keys.agreed(
-        names, [most](json_object const& o, std::string const& key) { return o.count(key, most); });
+    auto const get = [most](json_object const& o, std::string const& key) {
+      return o.count(key, most);
+    };
+    return keys.agreed(names, get);
   }
   std::optional<double> number(std::initializer_list<char const*> names) const {
-    return keys.agreed(names,
-                       [](json_object const& o, std::string const& key) { return o.number(key); });
+    auto const get = [](json_object const& o, std::string const& key) { return o.number(key); };
+    return keys.agreed(names, get);
+  }
+
+  /// The value of a key, or a default, which is then recorded as assumed.
+  std::size_t count_or(std::string const& key, std::size_t most, std::size_t value) {
+    auto const given = keys.count(key, most);
+    return given ? *given : assumed(key, value);
+  }
+  double number_or(std::string const& key, double value) {
+    auto const given = keys.number(key);
+    return given ? *given : assumed(key, value);
+  }
+  double positive_or(std::string const& key, double value) {
+    auto const given = keys.number(key);
+    if (given) keys.require(*given > 0, key, "be positive");
+    return given ? *given : assumed(key, value);
   }
 
   std::size_t heads() const {
@@ -83,15 +93,15 @@ class hugging_face_config : public findings {
     keys.refuse("head_dim", "be given where hidden_size is not");
   }
 
-  /// null is none; absent is what the family has.
+  /// sliding_window: null is no window, absent is the family's.
   std::optional<std::size_t> window() {
-    if (auto const given = count({"sliding_window", "sliding_window_size"}, most_tokens))
-      return given;
+    auto const given = count({"sliding_window", "sliding_window_size"}, most_tokens);
+    if (given) return given;
     if (family.window == 0 || keys.is_null("sliding_window")) return {};
     return assumed("sliding_window", family.window);
   }
 
-  /// Keys about positions that nothing asked for.
+  /// Keys about positions that the reader did not ask for.
   std::vector<std::string> unread() const {
     constexpr std::array words{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"};
     auto result = keys.unread();
@@ -103,10 +113,11 @@ class hugging_face_config : public findings {
     return result;
   }
 
-  layer_encoding& add_kind_of_all_layers() {
-    layer_encoding kind{.name = "full_attention",
-                        .layers = std::vector<std::size_t>(found.layers),
-                        .head_dim = head_dim()};
+  /// The one kind of a model whose layers are all alike.
+  layer_description& add_kind_of_all_layers() {
+    layer_description kind{.name = "full_attention",
+                           .layers = std::vector<std::size_t>(found.layers),
+                           .head_dim = head_dim()};
     std::iota(kind.layers.begin(), kind.layers.end(), std::size_t{0});
     return found.kinds.emplace_back(std::move(kind));
   }
@@ -117,6 +128,20 @@ class hugging_face_config : public findings {
       if (auto const inner = root.object(key)) return *inner;
     }
     return root;
+  }
+
+  void read_context() {
+    for (auto const* key :
+         {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
+      auto const given = keys.count(key, most_tokens);
+      if (given && found.context && *given != *found.context) {
+        note(std::string(key) + " is " + shown(*given) + ", which is not taken for the context.");
+      }
+      if (given && !found.context) found.context = given;
+    }
+    if (!found.context && family.context != 0) {
+      found.context = assumed("max_position_embeddings", family.context);
+    }
   }
 
   std::optional<std::size_t> heads_;

@@ -1,5 +1,4 @@
-// An object of a JSON file, read so that each error names the file, the key and the value.
-// (nlohmann-json)
+// The keys of a JSON object. Each error names file, key and value. (nlohmann-json)
 #pragma once
 
 #include <cmath>
@@ -25,7 +24,7 @@ namespace detail {
 
 using json = nlohmann::json;
 
-/// What is wrong with a text that is no JSON, in the parser's words. It needs no exceptions.
+/// Why a text is not JSON, in the parser's words; works without exceptions.
 class json_error : public nlohmann::json_sax<json> {
  public:
   explicit json_error(std::string_view text) { json::sax_parse(text, this); }
@@ -52,18 +51,18 @@ class json_error : public nlohmann::json_sax<json> {
   std::string sentence_;
 };
 
-/// A value in an error: scalars as they stand, shortened; containers by their size, for they may be
-/// of any depth.
+/// A value in an error: a scalar as it is written, shortened; a container, which may nest deeply,
+/// by its size.
 inline std::string shown_json(json const& value) {
   if (value.is_object()) return "an object of " + std::to_string(value.size()) + " keys";
   if (value.is_array()) return "a list of " + std::to_string(value.size());
   auto text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  if (text.size() > 60) text.resize(60), text += "...";
+  if (text.size() > 60) text = text.substr(0, 60) + "...";
   return value.is_string() ? "the string " + text : text;
 }
 
-/// Throws std::invalid_argument unless `text` is one JSON object, of no key twice and no depth that
-/// nobody writes by hand.
+/// The JSON object that is `text`. Throws std::invalid_argument unless it is one, with no key twice
+/// and at most 64 levels.
 inline json parsed_json(std::string_view text, std::string const& file) {
   std::vector<std::set<std::string>> keys;
   auto const watch = [&](int depth, json::parse_event_t event, json& value) {
@@ -73,21 +72,22 @@ inline json parsed_json(std::string_view text, std::string const& file) {
     }
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key) {
-      auto const fresh = keys.back().insert(value.get<std::string>()).second;
-      require(fresh, file, ": each key must stand once in its object, got ", shown_json(value),
+      bool const is_new = keys.back().insert(value.get<std::string>()).second;
+      require(is_new, file, ": each key must appear once in its object, got ", shown_json(value),
               " twice");
     }
     return true;
   };
   auto result = json::parse(text, watch, false);
-  if (result.is_discarded())
+  if (result.is_discarded()) {
     refuse(file, ": must be JSON: ", json_error(text).sentence().substr(0, 200));
+  }
   require(result.is_object(), file, ": must be a JSON object, got ", shown_json(result));
   return result;
 }
 
-/// An object and where it stands. A key that is null counts as absent. Lives no longer than the
-/// JSON it was made of.
+/// An object and its place in the file. A key with the value null counts as absent. A view: the
+/// JSON must outlive it.
 class json_object {
  public:
   json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {}
@@ -95,7 +95,7 @@ class json_object {
   std::string const& where() const noexcept { return where_; }  ///< "config.json: rope_scaling"
   bool has(std::string const& key) const { return value(key) != nullptr; }
 
-  /// Throws: what the key must be, and what it is.
+  /// Throws std::invalid_argument: what the value must be, and what it is.
   [[noreturn]] void refuse(std::string const& key, std::string_view must) const {
     auto const* const found = value(key);
     detail::refuse(
@@ -127,7 +127,7 @@ class json_object {
     require(found->is_boolean(), key, "be true or false");
     return found->get<bool>();
   }
-  /// A flag that some write as a number.
+  /// A flag, or a number that stands for one.
   std::optional<bool> truth(std::string const& key) const {
     auto const* const found = value(key);
     return found != nullptr && found->is_number() ? std::optional(*number(key) != 0) : flag(key);
@@ -153,21 +153,20 @@ class json_object {
     return json_object(*found, where_ + ": " + key);
   }
 
-  /// Asked of the value alone: the key does not count as read.
+  /// These three do not count the key as read.
   bool is_object(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_object();
   }
   bool is_text(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_string();
   }
-  /// Written, as null.
   bool is_null(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_null();
   }
   json const& whole() const noexcept { return *object_; }
 
-  /// What the one of these keys says that is there; get is one of the functions above. Throws if
-  /// two are there and differ.
+  /// The value under the one of these keys that is given, by get(object, key). Throws
+  /// std::invalid_argument if two are given and differ.
   template <class Get>
   auto agreed(std::initializer_list<char const*> keys, Get const& get) const
       -> decltype(get(*this, "")) {
@@ -176,10 +175,13 @@ class json_object {
     for (std::string const key : keys) {
       auto next = get(*this, key);
       if (!next) continue;
-      if (result)
-        require(*result == *next, key,
-                "agree with " + first + ", which is " + shown_json((*object_)[first]));
-      if (!result) result = std::move(next), first = key;
+      if (!result) {
+        result = std::move(next);
+        first = key;
+        continue;
+      }
+      require(*result == *next, key,
+              "agree with " + first + ", which is " + shown_json((*object_)[first]));
     }
     return result;
   }
@@ -189,7 +191,7 @@ class json_object {
     for (auto const& item : object_->items()) result.push_back(item.key());
     return result;
   }
-  /// Those that were never asked for, of this object or a copy of it.
+  /// The keys that neither this object nor a copy of it was asked for.
   std::vector<std::string> unread() const {
     auto result = keys();
     std::erase_if(result, [&](std::string const& key) { return asked_->contains(key); });
@@ -211,9 +213,10 @@ class json_object {
     require(found->is_array(), key, must);
     std::vector<T> result;
     for (auto const& item : *found) {
-      if (!is_good(item))
+      if (!is_good(item)) {
         detail::refuse(where_, ": ", key, " must ", must, ", got ", shown_json(item), " at ",
                        result.size());
+      }
       result.push_back(item.template get<T>());
     }
     return result;

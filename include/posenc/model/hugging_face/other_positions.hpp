@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <string>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
@@ -13,18 +14,13 @@ namespace detail {
 /// What multiplies scores beside 1 / sqrt(head_dim).
 inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) {
   auto const root = std::sqrt(static_cast<double>(head_dim));
-  auto const given_or = [&](char const* key, double value) {
-    auto const given = config.keys.number(key);
-    if (given) config.keys.require(*given > 0, key, "be positive");
-    return given ? *given : config.assumed(key, value);
-  };
   switch (config.family.scale) {
     case score_scale::head_dim:
       break;
     case score_scale::query_pre_attn_scalar:
-      return root / std::sqrt(given_or("query_pre_attn_scalar", 256));
+      return root / std::sqrt(config.positive_or("query_pre_attn_scalar", 256));
     case score_scale::attention_multiplier:
-      return root * given_or("attention_multiplier", 1);
+      return root * config.positive_or("attention_multiplier", 1);
     case score_scale::none:
       return root;
   }
@@ -32,7 +28,7 @@ inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) 
 }
 
 /// The one kind of a model whose layers are all alike and do not rotate.
-inline layer_encoding& add_kind_without_rope(hugging_face_config& config) {
+inline layer_description& add_kind_without_rope(hugging_face_config& config) {
   auto& kind = config.add_kind_of_all_layers();
   kind.softmax_factor = softmax_factor(config, kind.head_dim);
   return kind;
@@ -61,16 +57,12 @@ inline void read_alibi_or_learned(hugging_face_config& config) {
 }
 
 inline void read_buckets(hugging_face_config& config) {
-  auto const given_or = [&](char const* key, std::size_t most, std::size_t value) {
-    auto const given = config.keys.count(key, most);
-    return given ? *given : config.assumed(key, value);
-  };
-  auto const buckets = given_or("relative_attention_num_buckets", most_dims, 32);
-  auto const distance = given_or("relative_attention_max_distance", most_tokens, 128);
+  auto const buckets = config.count_or("relative_attention_num_buckets", most_dims, 32);
+  auto const distance = config.count_or("relative_attention_max_distance", most_tokens, 128);
   add_kind_without_rope(config).buckets = bucket_bias{buckets, distance};
 }
 
-/// Reads the positions of a family without RoPE. False, and nothing was read, if the file has RoPE.
+/// Reads the positions of a model without RoPE. Returns false, and reads nothing, if it has RoPE.
 inline bool read_other_than_rope(hugging_face_config& config) {
   auto const& keys = config.keys;
   switch (config.family.positions) {

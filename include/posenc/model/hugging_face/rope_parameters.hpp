@@ -1,5 +1,4 @@
-// One rope_parameters (or rope_scaling) of Hugging Face's configurations: from its keys to
-// frequencies. (nlohmann-json)
+// From the keys of a rope_parameters (or rope_scaling) to frequencies. (nlohmann-json)
 #pragma once
 
 #include <algorithm>
@@ -19,43 +18,37 @@
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
-#include "posenc/model/layer_encoding.hpp"
+#include "posenc/model/rope_result.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// What a rule takes from outside its own keys.
-struct rope_surroundings {
-  std::string kind;  ///< the name of the layers' kind, for findings
+/// What a rule needs beside its own keys.
+struct rope_inputs {
+  std::string kind;  ///< the name of the kind of layers, for findings
   std::size_t head_dim, rotary_dim;
   double base;
   std::optional<double> partial_rotary_factor;  ///< p of the proportional rule
   std::optional<std::size_t> context;           ///< max_position_embeddings
-  std::optional<std::size_t> original_context;  ///< original_max_position_embeddings beside
+  std::optional<std::size_t> original_context;  ///< original_max_position_embeddings outside
                                                 ///< rope_parameters, where Phi 3 has it
 };
 
-/// What a rule came to.
-struct rope_result {
-  std::string rule;
-  frequencies_by_length frequencies;
-  double mscale_factor = 1;  ///< on scores, for models that take it: g(mscale_all_dim)^2
-};
-
-class rope_rules {
+/// The RoPE rule of one kind of layers.
+class rope_rule {
  public:
-  rope_rules(json_object const& keys, rope_surroundings around, findings& found)
-      : keys_(keys), around_(std::move(around)), findings_(found) {}
+  rope_rule(json_object const& keys, rope_inputs inputs, findings& found)
+      : keys_(keys), inputs_(std::move(inputs)), findings_(found) {}
 
-  /// Throws std::invalid_argument for an unknown rope_type, absent or bad keys, and those that
-  /// contradict each other.
+  /// Throws std::invalid_argument for an unknown rope_type, and for keys that are absent, out of
+  /// range or contradict each other.
   rope_result read() {
     error_context const context(keys_.where());
-    return read(rule());
+    return read(name());
   }
 
-  /// By rope_type or its old name type, of old names the new ones.
-  static std::string rule_of(json_object const& keys) {
+  /// The value of rope_type, or of its old key type; old values as the current ones.
+  static std::string name_in(json_object const& keys) {
     auto const name =
         keys.agreed({"rope_type", "type"}, [](json_object const& o, std::string const& key) {
           auto text = o.text(key);
@@ -67,35 +60,36 @@ class rope_rules {
   }
 
  private:
-  std::string rule() const {
-    auto name = rule_of(keys_);
-    // Phi 3's first configurations.
+  std::string name() const {
+    auto name = name_in(keys_);
+    // Phi 3's first files say yarn.
     if (name == "yarn" && keys_.has("short_factor") && keys_.has("long_factor")) name = "longrope";
     return name;
   }
 
-  rope_result read(std::string const& rule) {
-    if (rule == "proportional") {
-      auto const p = around_.partial_rotary_factor.value_or(1);
-      return {rule, proportional(around_.head_dim, around_.base, p, factor_or(1))};
+  rope_result read(std::string const& name) {
+    if (name == "proportional") {
+      auto const p = inputs_.partial_rotary_factor.value_or(1);
+      return {name,
+              proportional(inputs_.head_dim, inputs_.base, p, keys_.number("factor").value_or(1))};
     }
-    auto const series = geometric(around_.rotary_dim, around_.base);
-    if (rule == "default") {
+    auto const series = geometric(inputs_.rotary_dim, inputs_.base);
+    if (name == "default") {
       auto const factor = keys_.number("factor");
-      if (factor && *factor != 1)
-        keys_.refuse("factor", "not be given without a rope_type that takes it");
-      return {rule, series};
+      bool const is_ignored = factor && *factor != 1;
+      keys_.require(!is_ignored, "factor", "not be given without a rope_type that takes it");
+      return {name, series};
     }
-    if (rule == "linear") return {rule, linear(series, needed("factor"))};
-    if (rule == "dynamic") return read_dynamic(series);
-    if (rule == "llama3") {
-      return {rule, llama3(series, {.factor = needed("factor"),
+    if (name == "linear") return {name, linear(series, needed("factor"))};
+    if (name == "dynamic") return read_dynamic(series);
+    if (name == "llama3") {
+      return {name, llama3(series, {.factor = needed("factor"),
                                     .low_freq_factor = needed("low_freq_factor"),
                                     .high_freq_factor = needed("high_freq_factor"),
                                     .original_length = original_length()})};
     }
-    if (rule == "yarn") return read_yarn();
-    if (rule == "longrope") return read_longrope(series);
+    if (name == "yarn") return read_yarn();
+    if (name == "longrope") return read_longrope(series);
     keys_.refuse(
         keys_.has("rope_type") ? "rope_type" : "type",
         "be one of default, linear, dynamic, yarn, longrope (or su), llama3, proportional, mrope");
@@ -107,13 +101,13 @@ class rope_rules {
       return {"ntk", ntk(series, *alpha)};
     }
     dynamic_ntk_scaling const scaling{needed("factor"), trained_length()};
-    dynamic_ntk(series, scaling, 1);  // throws now if ever
+    auto const at = [=](std::size_t length) {
+      return dynamic_ntk(series, scaling, static_cast<double>(std::max<std::size_t>(length, 1)));
+    };
+    at(1);  // throws here rather than when it is used
     note("dynamic NTK: frequencies change with the length beyond " + shown(scaling.trained_length) +
          " tokens.");
-    return {"dynamic", frequencies_by_length([=](std::size_t length) {
-              return dynamic_ntk(series, scaling,
-                                 static_cast<double>(std::max<std::size_t>(length, 1)));
-            })};
+    return {"dynamic", frequencies_by_length(at)};
   }
 
   rope_result read_yarn() {
@@ -121,18 +115,20 @@ class rope_rules {
     yarn_scaling scaling{.factor = factor_by_context(original), .original_length = original};
     auto const set = [&](char const* key, double& to) {
       auto const given = keys_.number(key);
-      if (given && *given != 0) to = *given;  // Hugging Face takes 0 as absent
+      if (given && *given != 0) to = *given;  // 0 counts as absent in transformers
     };
-    set("beta_fast", scaling.beta_fast), set("beta_slow", scaling.beta_slow);
+    set("beta_fast", scaling.beta_fast);
+    set("beta_slow", scaling.beta_slow);
     scaling.truncate = keys_.flag("truncate").value_or(true);
-    scaling.mscale = keys_.number("mscale"),
+    scaling.mscale = keys_.number("mscale");
     scaling.mscale_all_dim = keys_.number("mscale_all_dim");
     scaling.attention_factor = keys_.number("attention_factor");
-    if (scaling.beta_fast < scaling.beta_slow)
+    if (scaling.beta_fast < scaling.beta_slow) {
       note("beta_fast is below beta_slow: YaRN's ramp falls.");
-    auto const ramp = ramp_of_yarn(around_.rotary_dim, around_.base, scaling);
+    }
+    auto const ramp = ramp_of_yarn(inputs_.rotary_dim, inputs_.base, scaling);
     note("YaRN's ramp runs from pair " + rounded(ramp.first) + " to " + rounded(ramp.last) + ".");
-    return {"yarn", yarn(around_.rotary_dim, around_.base, scaling), softmax_factor(scaling)};
+    return {"yarn", yarn(inputs_.rotary_dim, inputs_.base, scaling), softmax_factor(scaling)};
   }
 
   rope_result read_longrope(frequencies const& series) {
@@ -142,17 +138,21 @@ class rope_rules {
                              .original_length = original,
                              .factor = factor_by_context(original),
                              .attention_factor = keys_.number("attention_factor")};
-    // Phi MoE has a factor of its own for either list, which then is all.
-    auto const of_short = keys_.number("short_mscale"), of_long = keys_.number("long_mscale");
-    if (of_short.has_value() != of_long.has_value())
+    // Phi MoE has an attention factor for each list.
+    auto const of_short = keys_.number("short_mscale");
+    auto const of_long = keys_.number("long_mscale");
+    if (of_short.has_value() != of_long.has_value()) {
       keys_.refuse(of_short ? "long_mscale" : "short_mscale", "be given where the other is");
+    }
     auto const at = [=](std::size_t length) {
-      auto with = scaling;
+      auto scaling_at = scaling;
       auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
-      if (of_short) with.attention_factor = tokens > original ? of_long : of_short;
-      return longrope(series, with, tokens);
+      if (of_short) scaling_at.attention_factor = tokens > original ? of_long : of_short;
+      return longrope(series, scaling_at, tokens);
     };
-    at(1), at(static_cast<std::size_t>(original) + 1);  // throws now if ever
+    for (std::size_t const length : {std::size_t{1}, static_cast<std::size_t>(original) + 1}) {
+      at(length);  // throws here rather than when it is used
+    }
     note("LongRoPE: the short list up to " + shown(original) + " tokens, the long one beyond.");
     return {"longrope", frequencies_by_length(at)};
   }
@@ -161,45 +161,43 @@ class rope_rules {
 
   double needed(char const* key) const {
     auto const given = keys_.number(key);
-    if (!given) keys_.refuse(key, "be given for rope_type " + rule());
+    if (!given) keys_.refuse(key, "be given for rope_type " + name());
     return *given;
   }
   std::vector<double> list(char const* key) const {
     auto given = keys_.numbers(key);
-    if (!given) keys_.refuse(key, "be given for rope_type " + rule());
+    if (!given) keys_.refuse(key, "be given for rope_type " + name());
     return std::move(*given);
   }
-  double factor_or(double otherwise) const { return keys_.number("factor").value_or(otherwise); }
-
   double trained_length() const {
-    if (!around_.context)
-      refuse(keys_.where(), ": max_position_embeddings must be given for rope_type ", rule());
-    return static_cast<double>(*around_.context);
+    require(inputs_.context.has_value(), keys_.where(),
+            ": max_position_embeddings must be given for rope_type ", name());
+    return static_cast<double>(*inputs_.context);
   }
 
   double original_length() {
-    auto const inside = keys_.count("original_max_position_embeddings", most_tokens);
-    if (inside && around_.original_context && *inside != *around_.original_context) {
-      keys_.refuse(
-          "original_max_position_embeddings",
-          "agree with the one beside it, which is " + std::to_string(*around_.original_context));
+    constexpr auto key = "original_max_position_embeddings";
+    auto const inside = keys_.count(key, most_tokens);
+    auto const outside = inputs_.original_context;
+    if (inside && outside && *inside != *outside) {
+      keys_.refuse(key, "agree with the one outside, which is " + shown(*outside));
     }
     if (inside) return static_cast<double>(*inside);
-    if (around_.original_context) return static_cast<double>(*around_.original_context);
+    if (outside) return static_cast<double>(*outside);
     auto const length = trained_length();
     assume("original_max_position_embeddings is not given: max_position_embeddings, " +
            shown(length) + ".");
     return length;
   }
 
-  // How much longer the context is than the original one, unless it is said.
+  /// The key factor, or the context divided by the original context.
   double factor_by_context(double original) {
     auto const given = keys_.number("factor");
-    if (!around_.context) {
+    if (!inputs_.context) {
       if (!given) keys_.refuse("factor", "be given where max_position_embeddings is not");
       return *given;
     }
-    auto const ratio = static_cast<double>(*around_.context) / original;
+    auto const ratio = static_cast<double>(*inputs_.context) / original;
     if (!given) {
       assume("factor is not given: max_position_embeddings / original_max_position_embeddings, " +
              shown(ratio) + ".");
@@ -210,11 +208,11 @@ class rope_rules {
     return given.value_or(ratio);
   }
 
-  void assume(std::string const& sentence) { findings_.assume(around_.kind + ": " + sentence); }
-  void note(std::string const& sentence) { findings_.note(around_.kind + ": " + sentence); }
+  void assume(std::string const& sentence) { findings_.assume(inputs_.kind + ": " + sentence); }
+  void note(std::string const& sentence) { findings_.note(inputs_.kind + ": " + sentence); }
 
   json_object keys_;
-  rope_surroundings around_;
+  rope_inputs inputs_;
   findings& findings_;
 };
 

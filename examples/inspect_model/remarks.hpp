@@ -1,0 +1,21 @@
+// Remarks on the rotation of a kind of layers: what stands out at a given context.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/model/layer_description.hpp"
+
+/// The longest distance from a query to a key of such a layer, in tokens: its window, its chunk, or
+/// the context.
+std::size_t reach_of(posenc::layer_description const& kind, std::size_t context);
+
+/// One sentence each.
+std::vector<std::string> remarks(posenc::layer_description const& kind,
+                                 posenc::frequencies const& f, std::size_t context);
+
+/// The largest error of an angle at the last position, in radians, if angles are computed in float,
+/// as most code does.
+double float_error(posenc::frequencies const& f, std::size_t context);

@@ -1,0 +1,84 @@
+// How one kind of layers of a model encodes positions, as data.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/pair_axes.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+#include "posenc/softmax/position_temperature.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// Frequencies for each length of the sequence, in tokens. Only those of dynamic NTK and LongRoPE
+/// depend on it.
+class frequencies_by_length {
+ public:
+  frequencies_by_length(frequencies f)
+      : at_([f = std::move(f)](std::size_t) { return f; }), is_constant_(true) {}
+  explicit frequencies_by_length(std::function<frequencies(std::size_t length)> at)
+      : at_(std::move(at)), is_constant_(false) {}
+
+  frequencies at(std::size_t length) const { return at_(length); }
+  bool depends_on_length() const noexcept { return !is_constant_; }
+
+ private:
+  std::function<frequencies(std::size_t)> at_;
+  bool is_constant_;
+};
+
+/// Site 2: how queries and keys rotate.
+struct rotary_description {
+  /// default, linear, dynamic, ntk, yarn, longrope, llama3 or proportional.
+  std::string rule;
+  frequencies_by_length frequencies;
+  std::variant<halves, interleaved> layout;
+  rotary_block block = rotary_block::first();
+  /// The tensor rope_freqs of a GGUF file divides the frequencies of the rule.
+  bool has_pair_factors = false;
+  /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
+  std::optional<pair_axes> axes = {};
+};
+
+/// Site 3: ALiBi [Press 2021]. For a power of 2 of heads the last slope is 2^-max_bias.
+struct alibi_bias {
+  std::size_t heads;
+  double max_bias = 8;
+};
+
+/// Site 3: T5's buckets of distances, with a learned bias each.
+struct bucket_bias {
+  std::size_t buckets;
+  std::size_t max_distance;
+};
+
+/// A kind of layers, site by site. What is absent does not act; NoPE has nothing. Plain data.
+struct layer_description {
+  /// The type in the model's settings, full_attention, sliding_attention ..., with ", NoPE" if it
+  /// does not rotate.
+  std::string name;
+  std::vector<std::size_t> layers = {};  ///< their indices, from 0
+  std::size_t head_dim = 0;              ///< of queries and keys, with the dims that do not rotate
+  /// Mostly one; a vision model rotates a block of each head for each axis of the image.
+  std::vector<rotary_description> rotary = {};
+  std::optional<alibi_bias> alibi = {};
+  std::optional<bucket_bias> buckets = {};
+  std::optional<position_temperature> temperature = {};
+  /// Multiplies scores beside 1 / sqrt(head_dim): DeepSeek's mscale squared, the scales of Gemma
+  /// and Granite.
+  double softmax_factor = 1;
+  std::optional<double> score_cap = {};    ///< c tanh(score / c), before the mask
+  bool sinks = false;                      ///< each head has a learned sink logit
+  std::optional<std::size_t> window = {};  ///< a query sees keys at distances below this
+  std::optional<std::size_t> chunk = {};   ///< a query sees the keys of its own chunk of this size
+};
+
+}  // namespace posenc

@@ -1,0 +1,39 @@
+// How a model encodes positions, layer by layer, as data.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/model/layer_description.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// What a reader found in a model's settings. Plain data.
+struct model_description {
+  std::string type;                         ///< model_type, or general.architecture of GGUF
+  std::size_t layers = 0;                   ///< their number
+  std::optional<std::size_t> context = {};  ///< tokens that the model is made for
+  std::string embedding = {};               ///< site 1: learned, or empty
+  std::vector<layer_description> kinds;     ///< each layer is of one of them
+  /// Defaults that stand for absent keys, one sentence each.
+  std::vector<std::string> assumptions = {};
+  /// What a user of these settings should know, one sentence each.
+  std::vector<std::string> notes = {};
+
+  /// The kind of a layer. Throws std::invalid_argument if there is no such layer.
+  layer_description const& kind_of(std::size_t layer) const {
+    for (auto const& kind : kinds) {
+      for (auto const one : kind.layers) {
+        if (one == layer) return kind;
+      }
+    }
+    detail::refuse("model_description: layer must be below the number of layers, ", layers,
+                   ", got ", layer);
+  }
+};
+
+}  // namespace posenc
