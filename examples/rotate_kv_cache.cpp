@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/cos_sin_table.hpp"
-#include "posenc/rotation/rerotation.hpp"
+#include "posenc/rows/cos_sin_table.hpp"
+#include "posenc/rows/rerotation.hpp"
 #include "posenc/rotation/rotate.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 
 #include "baselines.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/cos_sin_table.hpp"
+#include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "queries.hpp"
 #include "suites.hpp"

@@ -12,8 +12,8 @@
 #include <type_traits>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/lanes.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/simd/lanes.hpp"
 #include "posenc/rotation/layout.hpp"
 
 namespace bench {

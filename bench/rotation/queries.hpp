@@ -13,7 +13,7 @@
 
 #include "exact.hpp"
 #include "posenc/core/heads_view.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "report/buffer.hpp"
 
 namespace bench {

@@ -41,21 +41,23 @@
 #include "posenc/frequency/fope_floor.hpp"          // zeroes frequencies below one turn per context
 #include "posenc/frequency/describe.hpp"            // wavelengths, turns, last angles
 
-// rotation: from positions to rotated heads (xsimd)
-#include "posenc/rotation/phase.hpp"                  // exact angles, in integers
-#include "posenc/rotation/phase_lanes.hpp"            // a register of them
-#include "posenc/rotation/row_writer.hpp"             // writes one row of cosines and sines
-#include "posenc/rotation/row_maker.hpp"              // rows into the caller's memory
-#include "posenc/rotation/cos_sin_view.hpp"           // a view of rows of cosines and sines
-#include "posenc/rotation/cos_sin_rows.hpp"           // one row of cosines and sines per token
-#include "posenc/rotation/cos_sin_table.hpp"          // rows from two small tables (angle addition)
-#include "posenc/rotation/rerotation.hpp"             // keys to other positions, frequencies
-#include "posenc/rotation/float_angles.hpp"           // rows as Hugging Face computes them
-#include "posenc/rotation/pair_axes.hpp"              // which axis each pair rotates by
-#include "posenc/rotation/axis_positions.hpp"         // positions of several axes
-#include "posenc/rotation/axis_position_builder.hpp"  // the positions of text, images and video
-#include "posenc/rotation/axis_rows.hpp"              // rows for positions of several axes
-#include "posenc/rotation/xpos_rows.hpp"              // rows with xPos decay
+// rows: from positions to cosines and sines
+#include "posenc/rows/phase.hpp"                  // exact angles, in integers
+#include "posenc/rows/phase_lanes.hpp"            // a register of them
+#include "posenc/rows/row_writer.hpp"             // writes one row of cosines and sines
+#include "posenc/rows/row_maker.hpp"              // rows into the caller's memory
+#include "posenc/rows/cos_sin_view.hpp"           // a view of rows of cosines and sines
+#include "posenc/rows/cos_sin_rows.hpp"           // one row of cosines and sines per token
+#include "posenc/rows/cos_sin_table.hpp"          // rows from two small tables (angle addition)
+#include "posenc/rows/rerotation.hpp"             // keys to other positions, frequencies
+#include "posenc/rows/float_angles.hpp"           // rows as Hugging Face computes them
+#include "posenc/rows/pair_axes.hpp"              // which axis each pair rotates by
+#include "posenc/rows/axis_positions.hpp"         // positions of several axes
+#include "posenc/rows/axis_position_builder.hpp"  // the positions of text, images and video
+#include "posenc/rows/axis_rows.hpp"              // rows for positions of several axes
+#include "posenc/rows/xpos_rows.hpp"              // rows with xPos decay
+
+// rotation: layouts, and the kernel (xsimd)
 #include "posenc/rotation/layout.hpp"                 // halves, interleaved
 #include "posenc/rotation/rotary_block.hpp"           // which dims of a head are rotated
 #include "posenc/rotation/rms_norm.hpp"               // the norm of a head before its rotation
@@ -109,7 +111,7 @@
 #include "posenc/analysis/running_moments.hpp"   // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"        // what frequencies alone say
 
-// model: what a model's files say of it. Not included here, for they parse files:
+// model: encodings read from a model's files. Not included here, since these headers parse files:
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
 //   posenc/model/gguf.hpp           the header of a GGUF file
 //   posenc/model/gguf/metadata.hpp  all its keys and values

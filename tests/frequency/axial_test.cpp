@@ -11,7 +11,7 @@
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
 #include "oracle/rotated_pairs.hpp"
-#include "posenc/rotation/axis_rows.hpp"
+#include "posenc/rows/axis_rows.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"

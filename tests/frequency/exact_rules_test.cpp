@@ -24,9 +24,9 @@
 #include "posenc/frequency/resonance.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/frequency/yarn_by_rotations.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/cos_sin_table.hpp"
-#include "posenc/rotation/rerotation.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_table.hpp"
+#include "posenc/rows/rerotation.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "golden/frequency_rules.hpp"
 #include "oracle/frequency_rules.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/phase.hpp"
+#include "posenc/rows/phase.hpp"
 
 namespace {
 

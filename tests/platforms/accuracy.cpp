@@ -19,11 +19,11 @@
 #include "oracle/wide.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/cos_sin_table.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/softmax/exponential.hpp"
+#include "posenc/simd/exponential.hpp"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include "oracle/rotary.hpp"
 #include "oracle/rotated_pairs.hpp"
 #include "posenc/query_key/rope.hpp"
-#include "posenc/rotation/axis_position_builder.hpp"
+#include "posenc/rows/axis_position_builder.hpp"
 #include "query_key/transposed.hpp"
 #include "rejects.hpp"
 #include "site_2.hpp"

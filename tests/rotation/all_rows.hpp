@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "posenc/rotation/cos_sin_view.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 
 template <class Real>
 std::vector<Real> all(posenc::cos_sin_view<Real> rows) {

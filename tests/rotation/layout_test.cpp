@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "posenc/rotation/lanes.hpp"
+#include "posenc/simd/lanes.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/phase.hpp"
+#include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -11,7 +11,7 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/lanes.hpp"
+#include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

@@ -9,7 +9,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// One float and its bits; rotation/lanes.hpp has a register of them.
+/// One float and its bits; simd/lanes.hpp has a register of them.
 struct scalar_bits {
   using bits = std::uint32_t;
   using number = float;

@@ -14,7 +14,7 @@
 #include "posenc/embedding/add_rows.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/phase.hpp"
+#include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

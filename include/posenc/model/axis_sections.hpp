@@ -9,7 +9,7 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/pair_axes.hpp"
+#include "posenc/rows/pair_axes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {

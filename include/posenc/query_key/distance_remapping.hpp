@@ -12,7 +12,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

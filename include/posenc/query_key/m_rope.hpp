@@ -13,10 +13,10 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/prepared_rotation.hpp"
-#include "posenc/rotation/axis_position_builder.hpp"
-#include "posenc/rotation/axis_positions.hpp"
-#include "posenc/rotation/axis_rows.hpp"
-#include "posenc/rotation/pair_axes.hpp"
+#include "posenc/rows/axis_position_builder.hpp"
+#include "posenc/rows/axis_positions.hpp"
+#include "posenc/rows/axis_rows.hpp"
+#include "posenc/rows/pair_axes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -12,8 +12,8 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/query_key/prepared_rotation.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/row_maker.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/row_maker.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -14,7 +14,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/prepared_rotation.hpp"
-#include "posenc/rotation/xpos_rows.hpp"
+#include "posenc/rows/xpos_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/cos_sin_view.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <span>
 
-#include "posenc/core/multiply_add.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/lanes.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/simd/lanes.hpp"
+#include "posenc/simd/multiply_add.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

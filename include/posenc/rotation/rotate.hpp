@@ -6,10 +6,10 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotation.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

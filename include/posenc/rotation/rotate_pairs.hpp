@@ -5,8 +5,8 @@
 
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/lanes.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

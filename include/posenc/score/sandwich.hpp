@@ -10,7 +10,7 @@
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/phase.hpp"
+#include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -19,7 +19,7 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/softmax/exponential.hpp"
+#include "posenc/simd/exponential.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

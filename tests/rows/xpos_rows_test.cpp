@@ -1,4 +1,4 @@
-#include "posenc/rotation/xpos_rows.hpp"
+#include "posenc/rows/xpos_rows.hpp"
 
 #include <gtest/gtest.h>
 

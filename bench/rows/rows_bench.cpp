@@ -9,7 +9,7 @@
 
 #include "exact.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "suites.hpp"
 
 namespace bench {

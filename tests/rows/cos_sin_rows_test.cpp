@@ -1,4 +1,4 @@
-#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,8 +13,8 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/phase_lanes.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/phase_lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -1,4 +1,4 @@
-#include "posenc/rotation/axis_rows.hpp"
+#include "posenc/rows/axis_rows.hpp"
 
 #include <gtest/gtest.h>
 

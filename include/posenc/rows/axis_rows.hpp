@@ -7,10 +7,10 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/axis_positions.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/pair_axes.hpp"
-#include "posenc/rotation/row_maker.hpp"
+#include "posenc/rows/axis_positions.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/pair_axes.hpp"
+#include "posenc/rows/row_maker.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -1,4 +1,4 @@
-#include "posenc/rotation/pair_axes.hpp"
+#include "posenc/rows/pair_axes.hpp"
 
 #include <gtest/gtest.h>
 

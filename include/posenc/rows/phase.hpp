@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "posenc/core/multiply_add.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/multiply_add.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

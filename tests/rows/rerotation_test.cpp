@@ -1,4 +1,4 @@
-#include "posenc/rotation/rerotation.hpp"
+#include "posenc/rows/rerotation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,10 +12,10 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/cos_sin_view.hpp"
-#include "posenc/rotation/pair_axes.hpp"
-#include "posenc/rotation/phase_lanes.hpp"
-#include "posenc/rotation/row_writer.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rows/pair_axes.hpp"
+#include "posenc/rows/phase_lanes.hpp"
+#include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -1,4 +1,4 @@
-#include "posenc/rotation/axis_positions.hpp"
+#include "posenc/rows/axis_positions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/axis_positions.hpp"
+#include "posenc/rows/axis_positions.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

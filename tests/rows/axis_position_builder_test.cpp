@@ -1,4 +1,4 @@
-#include "posenc/rotation/axis_position_builder.hpp"
+#include "posenc/rows/axis_position_builder.hpp"
 
 #include <gtest/gtest.h>
 

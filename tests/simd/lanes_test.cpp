@@ -1,4 +1,4 @@
-#include "posenc/rotation/lanes.hpp"
+#include "posenc/simd/lanes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "posenc/softmax/exponential.hpp"
+#include "posenc/simd/exponential.hpp"
 
 #include <gtest/gtest.h>
 

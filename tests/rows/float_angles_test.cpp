@@ -1,4 +1,4 @@
-#include "posenc/rotation/float_angles.hpp"
+#include "posenc/rows/float_angles.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/lanes.hpp"
+#include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

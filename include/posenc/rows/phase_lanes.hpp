@@ -12,8 +12,8 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/lanes.hpp"
-#include "posenc/rotation/phase.hpp"
+#include "posenc/rows/phase.hpp"
+#include "posenc/simd/lanes.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers

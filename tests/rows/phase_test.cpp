@@ -1,4 +1,4 @@
-#include "posenc/rotation/phase.hpp"
+#include "posenc/rows/phase.hpp"
 
 #include <gtest/gtest.h>
 

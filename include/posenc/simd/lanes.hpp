@@ -11,10 +11,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "posenc/core/multiply_add.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/registers.hpp"
+#include "posenc/simd/multiply_add.hpp"
+#include "posenc/simd/registers.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

@@ -13,9 +13,9 @@
 #include "posenc/core/target.hpp"
 #include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/cos_sin_view.hpp"
-#include "posenc/rotation/row_maker.hpp"
-#include "posenc/rotation/row_writer.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rows/row_maker.hpp"
+#include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -8,8 +8,8 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
-#include "posenc/rotation/phase.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {

@@ -1,4 +1,4 @@
-#include "posenc/rotation/row_maker.hpp"
+#include "posenc/rows/row_maker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@
 #include "numbers.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
-#include "posenc/rotation/axis_rows.hpp"
-#include "posenc/rotation/cos_sin_rows.hpp"
+#include "posenc/rows/axis_rows.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "rejects.hpp"
 
