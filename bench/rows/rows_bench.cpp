@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exact.hpp"
+#include "rotation/exact.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "suites.hpp"
