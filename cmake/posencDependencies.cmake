@@ -1,10 +1,13 @@
-# The dependencies of posenc: Eigen 3.4 to 5, and the headers of xsimd 8.1 to 14. Used by the build
-# and by the installed package. Versions are compared here, because both packages' version files
-# accept fewer.
+# The dependencies of posenc: the headers of xsimd 8.1 to 14, and Eigen 3.4 to 5 except for
+# posenc::rotation. Used by the build and by the installed package. Versions are compared here,
+# because both packages' version files accept fewer.
 
-find_package(Eigen3 REQUIRED NO_MODULE)
-if(Eigen3_VERSION VERSION_LESS 3.4)
-  message(FATAL_ERROR "posenc needs Eigen 3.4 or newer, found ${Eigen3_VERSION} (Debian: libeigen3-dev)")
+find_package(Eigen3 QUIET NO_MODULE)
+set(POSENC_EIGEN_PROBLEM "")
+if(NOT Eigen3_FOUND)
+  set(POSENC_EIGEN_PROBLEM "posenc::posenc needs Eigen 3.4 or newer, found none (Debian: libeigen3-dev); posenc::rotation does without")
+elseif(Eigen3_VERSION VERSION_LESS 3.4)
+  set(POSENC_EIGEN_PROBLEM "posenc::posenc needs Eigen 3.4 or newer, found ${Eigen3_VERSION} (Debian: libeigen3-dev); posenc::rotation does without")
 endif()
 
 # Only xsimd's include directory: its CMake target in Debian 12 names a library that the package
