@@ -42,8 +42,9 @@ using positions = std::vector<std::int64_t>;
 /// Any encoding, in double: so that attention is compiled once for all of them.
 class any_encoding {
  public:
-  template <positional_encoding E>
-  any_encoding(E encoding) : of_(std::make_shared<some<E>>(scheme<E>(std::move(encoding)))) {}
+  template <class E>
+  requires(!std::same_as<E, any_encoding> && positional_encoding<E>) any_encoding(E encoding)
+      : of_(std::make_shared<some<E>>(scheme<E>(std::move(encoding)))) {}
 
   template <class>
   auto prepare(positions_view at) const {
@@ -536,7 +537,8 @@ TEST(attention_backward, rejects_what_attention_does_and_gradients_or_results_of
             "posenc: attention_backward: forward must have 120 outputs and 20 log_sum_exp, got 120 and 19");
   EXPECT_EQ(message_of([&] { attention_backward(x.q_view(), x.k_view(), x.v_view(), alibi(8), forward, x.d_view()); }),
             "posenc: attention_backward: the heads of the encoding must be 4, got 8");
-  EXPECT_EQ(message_of([&] { inputs(sizes{}).gradients(any_encoding(alibi(3))); }), "posenc: adjust_scores: the head must be below 3, got 3");
+  EXPECT_EQ(message_of([&] { inputs(sizes{}).gradients(any_encoding(alibi(3))); }),
+            "posenc: adjust_scores: the head must be below 3, got 3");
 }
 
 }  // namespace

@@ -127,6 +127,18 @@ TEST(sin_cos_2d, axes_may_have_blocks_of_different_sizes_in_any_order) {
   EXPECT_TRUE(numbers::same_bits(std::vector<float>(row.begin() + 6, row.end()), of_few));
 }
 
+TEST(sin_cos_2d, is_added_to_the_embeddings_of_its_patches) {
+  auto const encoding = mae_sin_cos(2, 3, 8);
+  auto const before = numbers::random<double>(3 * 8);
+  std::vector<std::int64_t> const positions{4, 0, 5};
+  auto x = before;
+  encoding.embed(numbers::view(x, 3, 8), positions);
+  for (std::size_t token = 0; token < 3; ++token) {
+    auto const p = written<double>(encoding, positions[token]);
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(x[token * 8 + i], before[token * 8 + i] + p[i]) << token << ", " << i;
+  }
+}
+
 TEST(sin_cos_2d, a_position_beyond_the_grid_is_rejected_before_anything_is_changed) {
   auto const encoding = mae_sin_cos(2, 3, 8);
   auto const before = numbers::random<float>(3 * 8);

@@ -483,6 +483,10 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
        "rope_scaling: type must be one of default, linear, dynamic, yarn, longrope (or su), "
        "llama3, proportional, mrope, got the string "
        "\"ntk\""},
+      {R"({"rope_scaling": {"type": "axial", "factor": 2}})",
+       "rope_scaling: type must be one of default, linear, dynamic, yarn, longrope (or su), "
+       "llama3, proportional, mrope, got the string "
+       "\"axial\""},
       {R"({"rope_scaling": {"type": "linear", "rope_type": "yarn"}})",
        "rope_scaling: type must agree with rope_type, which is the string \"yarn\", got the string "
        "\"linear\""},
