@@ -111,8 +111,8 @@
 #include "posenc/analysis/running_moments.hpp"   // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"        // what frequencies alone say
 
-// model: encodings read from a model's files. Not included here, since these headers parse files:
+// model: how a model encodes positions, by its own settings. Not included here: these parse files
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
 //   posenc/model/gguf.hpp           the header of a GGUF file
 //   posenc/model/gguf/metadata.hpp  all its keys and values
-//   posenc/model/layer_scheme.hpp   a layer of either, for the reference attention
+//   posenc/model/layer_scheme.hpp   a layer of either, as an encoding

@@ -25,7 +25,7 @@ enum class gguf_rope_type {
 
 /// A record an architecture; 0 and false mean that it has none of this. For a new architecture, add
 /// a record. A key in the file goes before its default here.
-struct gguf_architecture {
+struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
   std::string_view name;
   gguf_rope_type rope;
 
