@@ -94,6 +94,7 @@
 #include "posenc/softmax/yarn_temperature.hpp"      //     YaRN's, on scores
 #include "posenc/softmax/constant_temperature.hpp"  //     one for all rows
 #include "posenc/softmax/attention_sinks.hpp"       //     a logit without a key; softmax-off-by-one
+#include "posenc/softmax/masked_score.hpp"          // masked scores; no sink
 #include "posenc/softmax/softmax.hpp"               // from a row of scores to weights
 #include "posenc/softmax/softmax_gradient.hpp"      // and its gradient
 

@@ -34,7 +34,8 @@ struct attention_result {
 /// Results and all memory of calls one after another, for those who count each: of one thread at a time.
 ///
 ///     attention_workspace<float> workspace;
-///     auto const& result = attention(q, k, v, encoding, options, workspace);    // good until the next call, or one that throws
+///     // valid until the next call
+///     auto const& result = attention(q, k, v, encoding, options, workspace);
 template <std::floating_point T>
 struct attention_workspace {
   attention_result<T> result;
@@ -123,7 +124,7 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
 
 /// softmax(scale * q k^T under the encoding) v. T is float, or double where q is; half and bfloat16 are computed with as float.
 ///
-///     q [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim], any strides
+///     q [queries][heads][head_dim]    k [keys][kv_heads][head_dim]    v [keys][kv_heads][value_dim]
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
 /// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections, embed before projecting instead.

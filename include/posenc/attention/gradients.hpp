@@ -35,7 +35,8 @@ struct attention_gradients {
 /// Gradients and all memory of calls one after another, as attention_workspace is for attention: of one thread at a time.
 ///
 ///     gradients_workspace<float> workspace;
-///     auto const& d = attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);    // good until the next call
+///     // valid until the next call
+///     auto const& d = attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
 template <std::floating_point T>
 struct gradients_workspace {
   attention_gradients<T> result;
@@ -44,50 +45,15 @@ struct gradients_workspace {
   std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;
 };
 
-namespace detail {
-
-/// sums[s] += factors[row][s] rows[row], for keys s of one kv head, where the factor is not 0.
-template <std::floating_point T>
-void add_row(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b, std::size_t row) {
-  auto const numbers = dense_rows(rows + row * sums.head_dim(), 1, sums.head_dim());
-  for (std::size_t s = 0; s < b.seen(); ++s) {
-    auto const factor = factors[row * b.seen() + s];
-    if (factor != 0) dense_rows(sums(b.keys.first + s, 0).data(), 1, sums.head_dim()) += factor * numbers;
-  }
-}
-
-/// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key, and there the row may be anything, NaN included.
-template <std::floating_point T>
-void add_transposed_product(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b) {
-  if (b.rows() <= few_rows) {
-    for (std::size_t row = 0; row < b.rows(); ++row) add_row(sums, factors, rows, b, row);
-    return;
-  }
-  auto const dims = sums.head_dim();
-  std::vector<T> finite;
-  for (std::size_t row = 0; row < b.rows(); ++row) {
-    if (all_finite(std::span(rows + row * dims, dims))) continue;
-    add_row(sums, factors, rows, b, row);
-    if (finite.empty()) finite.assign(rows, rows + b.rows() * dims);
-    std::fill_n(finite.data() + row * dims, dims, T{0});
-  }
-  auto const of_keys = dense_rows(factors, b.rows(), b.seen());
-  auto const all = dense_rows(finite.empty() ? rows : std::as_const(finite).data(), b.rows(), dims);
-  for_rectangles(b, [&](auto row, auto count, auto column, auto columns, token_range const& keys) {
-    rows_of<T> some(sums(keys.first, 0).data(), columns, all.cols(), Eigen::OuterStride<>(sums.strides().token));
-    some.noalias() += of_keys.block(row, column, count, columns).transpose() * all.middleRows(row, count);
-  });
-}
-
-}  // namespace detail
-
 /// The gradients of a loss with respect to q, k and v, from those with respect to attention's outputs:
 ///
 ///     auto const forward = attention(q, k, v, encoding, options);
 ///     auto const d = attention_backward(q, k, v, encoding, forward, d_outputs, options);
 ///
-///     P = e^(beta x - log_sum_exp)    dV = P^T dO    dP = dO V^T    dx = beta P o (dP - rowsum(dO o O))    [Dao 2022, appendix B.4]
-///     dS = dx through site 3          dQ = scale dS K and dK = scale dS^T Q, each through the transpose of site 2
+///     P = e^(beta x - log_sum_exp)      dV = P^T dO                     [Dao 2022, appendix B.4]
+///     dP = dO V^T                       dx = beta P o (dP - rowsum(dO o O))
+///     dS = dx through site 3
+///     dQ = scale dS K                   dK = scale dS^T Q, each through the transpose of site 2
 ///
 /// Scores and weights are computed again; of `forward`, outputs and log_sum_exp alone are read. Inputs, encoding and options must be those
 /// that it came from, but for this: where keys were attended to in parts and the results merged, so may gradients be taken, of each part

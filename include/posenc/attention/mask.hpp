@@ -29,11 +29,11 @@ struct token_range {
 
 /// An interval of positions around the query's, and within it those of the query's own sequence; `&` is what both of two masks show.
 ///
-///     mask::full                                          every key
-///     mask::causal                                        no key after the query
-///     mask::causal & mask::sliding_window(128)            Mistral, Gemma, gpt-oss: the 128 nearest, the query's own among them
-///     mask::causal & mask::chunked(8192)                  Llama 4: the keys of the query's own chunk
-///     mask::causal & mask::packed(lengths)                sequences one after another in one batch see only themselves
+///     mask::full                                  every key
+///     mask::causal                                no key after the query
+///     mask::causal & mask::sliding_window(128)    Mistral, Gemma, gpt-oss: the 128 nearest keys
+///     mask::causal & mask::chunked(8192)          Llama 4: the keys of the query's own chunk
+///     mask::causal & mask::packed(lengths)        packed sequences, which see only themselves
 ///
 /// Positions decide, not the order of tokens: keys may be cached, evicted, padded, in any order. Packed sequences are of neighbouring
 /// tokens, whose positions may begin anew with each. Immutable.

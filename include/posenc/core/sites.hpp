@@ -55,9 +55,9 @@ concept prepares_queries_and_keys = prepares<E, T> && encodes_queries<prepared_t
 /// (2) prepare<T>(positions) makes, once, what positions alone decide: a value, which then encodes queries and keys in place, whole or by
 /// ranges of tokens, for every head, block and layer. T is float, or double to encode doubles.
 ///
-///     auto const prepared = e.template prepare<T>(positions);      once a step; positions need not outlive the call
-///     prepared.encode_queries(q, first_token);                     token i of q, [tokens][heads][head_dim], by positions[first_token + i]
-///     prepared.encode_keys(k, first_token);
+///     auto const prepared = e.template prepare<T>(positions);      once a step; keeps no view of them
+///     prepared.encode_queries(q, first_token);    token i of q, by positions[first_token + i]
+///     prepared.encode_keys(k, first_token);       [tokens][heads][head_dim]
 template <class E>
 concept acts_on_queries_and_keys = detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
@@ -137,7 +137,9 @@ concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0
 /// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`, constrains each of its functions to
 /// where they have it, and lets what it wraps refuse a number of heads:
 ///
-///     void require_heads(char const* function, std::size_t count) const { scheme<Inner const&>(inner).require_heads(function, count); }
+///     void require_heads(char const* function, std::size_t count) const {
+///       scheme<Inner const&>(inner).require_heads(function, count);
+///     }
 template <class E>
 concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
 

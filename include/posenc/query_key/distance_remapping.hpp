@@ -19,16 +19,17 @@ namespace posenc::inline POSENC_TARGET {
 /// Scores by two matrices: the near one of q and k rotated at their own positions, as ever, and a far one of the same q and k rotated at
 /// far_query(t) and far_key(s). A score is taken from the near one where t - s < window, from the far one elsewhere:
 ///
-///     effective distance of t - s         0  1  2 .. w-1 |  w    w+1   w+2  ...                     w: window
-///     rerope(w)                           0  1  2 .. w-1 |  w     w     w   ...                     min(t - s, w)
-///     leaky_rerope(w, k)                  0  1  2 .. w-1 |  w   w+1/k w+2/k ...                     w + (t - s - w) / k
-///     self_extend(w, g)                   0  1  2 .. w-1 |  about w + (t - s - w) / g, an integer:  [t / g] - [s / g] + w - [w / g]
+///     t - s                 0  1  2 .. w-1 |  w    w+1   w+2  ...    w: window
+///     rerope(w)             0  1  2 .. w-1 |  w     w     w   ...    min(t - s, w)
+///     leaky_rerope(w, k)    0  1  2 .. w-1 |  w   w+1/k w+2/k ...    w + (t - s - w) / k
+///     self_extend(w, g)     0  1  2 .. w-1 |  an integer:            [t / g] - [s / g] + w - [w / g]
 ///
 /// One matrix cannot have that, where each key has one position whatever the query (see remapped). For causal attention: a key after its
 /// query is near.
 ///
 ///     auto const far = leaky_rerope(2048, 16);
-///     rotate<halves>(q, q_near, rows);  rotate<halves>(q, q_far, far.far_query_rows(f, positions));      k likewise
+///     rotate<halves>(q, q_near, rows);                                  k likewise
+///     rotate<halves>(q, q_far, far.far_query_rows(f, positions));
 ///     score = far.is_near(t, s) ? <q_near_t, k_near_s> : <q_far_t, k_far_s>
 class distance_remapping {
  public:

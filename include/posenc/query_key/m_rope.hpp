@@ -23,10 +23,11 @@ namespace posenc::inline POSENC_TARGET {
 /// M-RoPE [Qwen2-VL, 2.1]: pair i of a token turns by its position on axis a(i), times inv_freq_i. Text, whose positions are equal on
 /// all axes, is rotated as rope does. The position that site 2 gives is a token's index in the sequence:
 ///
-///     index < positions.tokens()     positions.of(axis)[index]             the prompt, as axis_position_builder has built it
-///     beyond                         index + delta, on every axis          text that is generated; delta is the builder's rope_delta()
+///     index < positions.tokens()     positions.of(axis)[index]       the prompt
+///     beyond                         index + delta, on every axis    text that is generated
 ///
-///     m_rope<halves>(geometric(128, 1e6), contiguous_axes(sections), prompt.positions(), prompt.rope_delta())           Qwen2-VL
+///     m_rope<halves>(geometric(128, 1e6), contiguous_axes(sections),                  Qwen2-VL;
+///                    prompt.positions(), prompt.rope_delta())         prompt: axis_position_builder
 ///
 /// <q_t, k_s> depends on the differences of their positions on each axis alone, not on t - s.
 /// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every axis that a pair has, and delta is

@@ -17,9 +17,9 @@ namespace posenc::inline POSENC_TARGET {
 /// What rope, m_rope and their kin prepare: one row a token, by which queries and keys are rotated, whole or by ranges of tokens.
 ///
 ///     auto const prepared = rope<halves>(f).prepare(positions);    once a step
-///     prepared.encode_queries(q);                                  every layer: [tokens][heads][head_dim], any strides, any storage type
+///     prepared.encode_queries(q);                                  every layer; any storage type
 ///     prepared.encode_keys(k);                                     the keys of the same tokens
-///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of the step: split the work as you like
+///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of the step
 ///
 /// Arithmetic is in Real: float, or double to rotate doubles. Rotating allocates nothing and gives the same bits however it is split.
 /// Throws std::invalid_argument, before anything is changed, unless every token of the view has a row, and as rotate does.

@@ -51,8 +51,10 @@ struct prepared_remap {
 
 /// Site 2: `inner` at query_map(t) and key_map(s). A prompt that is squashed into the context a model was trained for, or moved:
 ///
-///     remapped(rope<halves>(f), [](std::int64_t t) { return t / 4; }, [](std::int64_t s) { return s / 4; })
-///     remapped(rope<halves>(f), [](std::int64_t t) { return t; }, [](std::int64_t s) { return s < 100 ? s + shift : s; })
+///     auto const quarter = [](std::int64_t t) { return t / 4; };
+///     remapped(rope<halves>(f), quarter, quarter)
+///     auto const moved = [](std::int64_t s) { return s < 100 ? s + 1000 : s; };
+///     remapped(rope<halves>(f), [](std::int64_t t) { return t; }, moved)
 ///
 /// Each key has one position, whatever the query: distances as ReRoPE and Self-Extend clip them are distance_remapping's.
 /// A map must answer the same position in the same way each time. Attention must have as many heads as inner.

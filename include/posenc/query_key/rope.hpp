@@ -19,10 +19,10 @@ namespace posenc::inline POSENC_TARGET {
 
 /// RoPE with any frequencies: q_t -> R_t q_t, k_s -> R_s k_s, where R_t rotates pair i by t * inv_freq_i. [Su 2021, 3.2]
 ///
-///     rope<halves>(geometric(128, 1e4))                              Llama 2
-///     rope<interleaved>(geometric(64, 1e4))                          GPT-J: the first 64 of 256 dims
-///     rope<halves>(truncated(geometric(512, 1e6), 0.25))             Gemma 4's global layers
-///     rope<interleaved>(geometric(64, 1e4), rotary_block::last())    DeepSeek: the last 64 dims
+///     rope<halves>(geometric(128, 1e4))                             Llama 2
+///     rope<interleaved>(geometric(64, 1e4))                         GPT-J: first 64 of 256 dims
+///     rope<halves>(truncated(geometric(512, 1e6), 0.25))            Gemma 4's global layers
+///     rope<interleaved>(geometric(64, 1e4), rotary_block::last())   DeepSeek: last 64 dims
 template <pair_layout Layout = halves>
 class rope {
  public:

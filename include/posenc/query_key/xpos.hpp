@@ -77,7 +77,7 @@ class prepared_xpos {
 /// xpos_decay. The score of pair i is RoPE's times zeta_i^((t - s) / b): it depends on t - s alone, and grows where s is after t.
 ///
 ///     xpos<interleaved>(geometric(64, 1e4))                               torchscale
-///     xpos<interleaved>(geometric(64, 1e4), {.center = length / 2})       what half needs of a long sequence
+///     xpos<interleaved>(geometric(64, 1e4), {.center = length / 2})   for long sequences in half
 ///
 /// Throws std::invalid_argument unless gamma and scale_base are finite and positive.
 template <pair_layout Layout = halves>

@@ -19,7 +19,7 @@ namespace posenc::inline POSENC_TARGET {
 /// What `rule` adds, read where it would be computed: the same bits, for the price of an addition where keys stand one after another.
 /// Beyond `longest`, to either side, the rule itself is asked.
 ///
-///     bias_table(kerple_power(learned), heads, 131'072)        once a model, for every layer, step and thread
+///     bias_table(kerple_power(learned), heads, 131'072)        once a model
 ///
 /// Memory: 16 bytes a head and distance. Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule is
 /// of so many heads, or of more where it may serve fewer.

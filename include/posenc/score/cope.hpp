@@ -18,9 +18,9 @@ namespace posenc::inline POSENC_TARGET {
 
 /// Contextual position encoding: [Golovneva 2024, 4; github.com/facebookresearch/RAM, projects/cope]
 ///
-///     g_tu = sigmoid(score(t, u))                                     a gate, of every key that is not after the query
-///     p_ts = min(g_ts + ... + g_tt, positions - 1)                    over the keys from s to t
-///     score(t, s) += scale <q_t, e[p_ts]>                             e between whole positions by linear interpolation
+///     g_tu = sigmoid(score(t, u))                     a gate per key that is not after the query
+///     p_ts = min(g_ts + ... + g_tt, positions - 1)    over the keys from s to t
+///     score(t, s) += scale <q_t, e[p_ts]>             e is interpolated between whole positions
 ///
 /// The gate is made of the scaled score, <q, k> / sqrt(head_dim), in the paper's listing and in its code alike. They differ in what is
 /// added: the listing adds <q, e> as it is (--cope-nodiv of the code), so scale = 1; the code divides it too unless told not to, so

@@ -18,7 +18,7 @@ namespace posenc::inline POSENC_TARGET {
 /// [clipping: Shaw 2018, 3.2; a number instead of a vector for each distance: Swin, Liu 2021, 3.2]
 ///
 ///     row   0 ... k - 1             k              k + 1 ... 2k
-///           keys after the query    its own place  earlier keys, the last row for those k or more before it
+///           keys after the query    its own place  earlier keys, the last row from k before it on
 ///
 /// Rows count query - key, as Swin's do along one axis; a table that counts key - query, as Shaw's, has its rows the other way round.
 /// weights: [2 k + 1][heads]. Throws std::invalid_argument unless there are that many, and all are finite.

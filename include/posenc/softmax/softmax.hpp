@@ -2,206 +2,23 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "posenc/core/encoding_check.hpp"
-#include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/row_statistics.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/simd/exponential.hpp"
+#include "posenc/softmax/masked_score.hpp"
+#include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
-/// The score of a masked key: -infinity.
-template <std::floating_point T>
-inline constexpr T masked_score = detail::negative_infinity<T>;
-
-/// True for -infinity only, under -ffast-math too; also if a bias or an overflow in T made it.
-template <std::floating_point T>
-constexpr bool is_masked(T score) noexcept {
-  return detail::is_negative_infinity(score);
-}
-
-/// No sink: a logit of -infinity. Any finite logit, however low, is a sink.
-inline constexpr double no_sink = detail::negative_infinity<double>;
-
-namespace detail {
-
-/// Calls what(register, first index, size) along the row; masked scores pad the last register.
-template <std::floating_point T>
-[[gnu::always_inline]] inline void for_registers(T const* row, std::size_t count, auto&& what) noexcept {
-  constexpr auto size = lanes<T>::size;
-  std::size_t s = 0;
-  for (; s + size <= count; s += size) what(lanes<T>::load(row + s), s, size);
-  if (s == count) return;
-  std::array<T, size> rest;
-  std::fill(std::copy(row + s, row + count, rest.begin()), rest.end(), masked_score<T>);
-  what(lanes<T>::load(rest.data()), s, count - s);
-}
-
-/// A sum over a row: a few registers are added in T, then flushed to double.
-template <std::floating_point T>
-class row_sum {
- public:
-  void add(typename lanes<T>::number const& x) noexcept { few_ = few_ + x; }
-  void flush() noexcept {
-    all_ += static_cast<double>(lanes<T>::sum(few_));
-    few_ = typename lanes<T>::number(T{0});
-  }
-  double total() noexcept {
-    flush();
-    return all_;
-  }
-
- private:
-  typename lanes<T>::number few_ = typename lanes<T>::number(T{0});
-  double all_ = 0;
-};
-
-/// The largest score of a row; masked_score if all are masked.
-template <std::floating_point T>
-T largest(T const* row, std::size_t count) noexcept {
-  using number = typename lanes<T>::number;
-  auto most = number(masked_score<T>);
-  for_registers(row, count, [&](number const& x, std::size_t, std::size_t) { most = lanes<T>::larger(most, x); });
-  std::array<T, lanes<T>::size> numbers;
-  lanes<T>::store(numbers.data(), most);
-  return *std::ranges::max_element(numbers);
-}
-
-/// Sums over a row of e_s = e^(beta (x_s - max)).
-struct exponential_sums {
-  double keys = 0;          ///< number of keys that are not masked
-  double exponentials = 0;  ///< sum e_s
-  double exponents = 0;     ///< sum beta (x_s - max) e_s
-};
-
-/// Writes the e_s (0 if masked) to `weights`: the row or null. keys, exponents: if Statistics.
-template <bool Statistics, std::floating_point T>
-exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max, T beta = 1) noexcept {
-  using number = typename lanes<T>::number;
-  row_sum<T> keys, sum, exponents;
-  std::size_t calls = 0;
-  auto const top = number(is_masked(max) ? T{0} : max);  // any number will do if all are masked
-  for_registers(row, count, [&](number const& x, std::size_t at, std::size_t size) {
-    auto const exponent = (x - top) * number(beta);
-    auto const e = exponential(lanes<T>(), exponent);
-    if (weights != nullptr) {
-      if (size == lanes<T>::size) {
-        lanes<T>::store(weights + at, e);
-      } else {
-        std::array<T, lanes<T>::size> numbers;
-        lanes<T>::store(numbers.data(), e);
-        std::copy_n(numbers.begin(), size, weights + at);
-      }
-    }
-    sum.add(e);
-    if constexpr (Statistics) {
-      exponents.add(lanes<T>::larger(exponent, number(lowest_exponent<T>)) * e);
-      keys.add(one_unless_masked(lanes<T>(), x));
-    }
-    if (++calls % 16 == 0) {
-      sum.flush();
-      if constexpr (Statistics) exponents.flush(), keys.flush();
-    }
-  });
-  return {keys.total(), sum.total(), exponents.total()};
-}
-
-/// The same for any beta; in double if beta is below the normal range of T. beta = 0 (for which
-/// -inf * 0 would be NaN): uniform over visible keys. beta beyond the range of T: its largest.
-template <std::floating_point T>
-double exponentials_at(T const* row, T* weights, std::size_t count, T max, double beta) noexcept {
-  using limits = std::numeric_limits<T>;
-  if (!(beta < static_cast<double>(limits::min()))) {  // NaN too
-    auto const factor = static_cast<T>(std::min(beta, static_cast<double>(limits::max())));
-    return exponentials<false>(row, weights, count, max, factor).exponentials;
-  }
-  // Multiplied first: the difference of two scores may be beyond the range of doubles.
-  double const volatile of_max = beta * static_cast<double>(max);
-  double sum = 0;
-  for (std::size_t s = 0; s < count; ++s) {
-    auto const e = is_masked(row[s]) ? 0 : std::exp(beta * static_cast<double>(row[s]) - of_max);
-    weights[s] = static_cast<T>(e), sum += e;
-  }
-  return sum;
-}
-
-/// A sum of the exponentials of a row: e^largest * sum.
-struct scaled_sum {
-  double largest, sum;
-
-  /// For exponents beta (x - max). Clamped to finite: -infinity would mean that there are no keys.
-  scaled_sum(double beta, double max, double its_sum) noexcept : largest(beta * max), sum(its_sum) {
-    if (!is_finite(largest) && is_finite(beta)) largest = std::copysign(std::numeric_limits<double>::max(), max);
-  }
-};
-
-struct row_share {
-  double log_sum_exp;  ///< ln(e^largest sum + e^sink)
-  double share;        ///< exponentials times it are weights; 1 / sum without a sink; 0 without keys
-};
-
-inline row_share share_of(scaled_sum const& row, double sink) noexcept {
-  if (row.sum == 0) return {sink, 0};
-  auto const log_sum_exp = row.largest + std::log(row.sum);
-  if (is_masked(sink)) return {log_sum_exp, 1 / row.sum};
-  return {log_add_exp(log_sum_exp, sink), 1 / (row.sum + std::exp(sink - row.largest))};
-}
-
-/// For a row that is part of a longer one: e^(largest - log_sum_exp), at most 1 / sum, since a
-/// double log_sum_exp of large scores cannot hold what the other keys add.
-inline double share_within(scaled_sum const& row, double log_sum_exp) noexcept {
-  if (row.sum == 0) return 0;
-  return std::min(std::exp(row.largest - log_sum_exp), 1 / row.sum);
-}
-
-inline row_statistics statistics_of(exponential_sums const& sums, double max, std::size_t head, std::int64_t query_position) noexcept {
-  row_statistics row{.head = head, .query_position = query_position};
-  if (sums.keys == 0) return row;
-  row.keys = static_cast<std::size_t>(sums.keys);
-  row.max = max;
-  row.log_sum_exp = max + std::log(sums.exponentials);
-  row.entropy = std::log(sums.exponentials) - sums.exponents / sums.exponentials;
-  return row;
-}
-
-/// The exponentials of a row, e^(beta (x - max)), and their sum.
-template <std::floating_point T>
-struct row_exponentials {
-  T const* numbers;
-  scaled_sum sum;
-};
-
-/// Overwrites the scores; if a temperature rule returns 1, the exponentials are already in `memory`
-/// and stay there. beta is temperature(statistics, max), or 1 without a rule.
-template <bool Temperature, std::floating_point T>
-row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]] auto const& temperature) {
-  auto const max = largest(x.data(), x.size());
-  auto const top = static_cast<double>(max);
-  if constexpr (!Temperature) {
-    return {x.data(), {1, top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials}};
-  } else {
-    if (memory.size() < x.size()) memory.resize(x.size() + x.size() / 2);
-    auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
-    double const beta = temperature(plain, top);
-    if (beta == 1) return {memory.data(), {1, top, plain.exponentials}};
-    return {x.data(), {beta, top, exponentials_at(x.data(), x.data(), x.size(), max, beta)}};
-  }
-}
-
-}  // namespace detail
 
 /// The statistics of a row of scores, [keys], with -infinity for masked keys: Z = sum e^(x - max),
 /// W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z, H = ln Z - W / Z. Sums in double.
