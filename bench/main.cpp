@@ -25,9 +25,11 @@ struct quiet : benchmark::BenchmarkReporter {
 };
 
 void write_repetitions(std::ostream& out, bench::report::repetitions const& n) {
-  out << n.all << " repetitions; at a clock more than 10 % slower than the fastest: " << n.rerun << " rerun at once, " << n.left_out
-      << " left out of the medians\n";
-  if (n.only_slow > 0) out << n.only_slow << " cases were never seen at full clock: theirs are medians of slow repetitions\n";
+  out << n.all << " repetitions; at a clock more than 10 % slower than the fastest: " << n.rerun
+      << " rerun at once, " << n.left_out << " left out of the medians\n";
+  if (n.only_slow > 0)
+    out << n.only_slow
+        << " cases were never seen at full clock: theirs are medians of slow repetitions\n";
 }
 
 }  // namespace
@@ -35,9 +37,11 @@ void write_repetitions(std::ostream& out, bench::report::repetitions const& n) {
 int main(int argc, char** argv) {
   std::string repetitions = "25";
   std::vector<char*> given(argv + 1, argv + argc);
-  if (std::erase_if(given, [](char const* a) { return std::string_view(a) == "--quick"; }) > 0) repetitions = "5";
+  if (std::erase_if(given, [](char const* a) { return std::string_view(a) == "--quick"; }) > 0)
+    repetitions = "5";
 
-  std::string defaults[] = {"--benchmark_enable_random_interleaving=true", "--benchmark_repetitions=" + repetitions};
+  std::string defaults[] = {"--benchmark_enable_random_interleaving=true",
+                            "--benchmark_repetitions=" + repetitions};
   std::vector<char*> arguments{argv[0], defaults[0].data(), defaults[1].data()};
   arguments.insert(arguments.end(), given.begin(), given.end());
   auto count = static_cast<int>(arguments.size());

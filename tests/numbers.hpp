@@ -21,7 +21,9 @@ template <posenc::storable T>
 std::vector<T> random(std::size_t count, std::uint64_t seed = 1) {
   std::mt19937_64 bits(seed);
   std::vector<T> result(count);
-  for (auto& x : result) posenc::store(x, static_cast<posenc::arithmetic_t<T>>(static_cast<double>(bits() >> 11) * 0x1p-52 - 1));
+  for (auto& x : result)
+    posenc::store(
+        x, static_cast<posenc::arithmetic_t<T>>(static_cast<double>(bits() >> 11) * 0x1p-52 - 1));
   return result;
 }
 
@@ -41,10 +43,12 @@ posenc::heads_view<T> view(std::vector<T>& stored, std::size_t tokens, std::size
 /// Compares bits: -0 is not 0, and NaN equals itself; under -ffast-math too.
 template <posenc::storable T>
 testing::AssertionResult same_bits(std::vector<T> const& a, std::vector<T> const& b) {
-  if (a.size() != b.size()) return testing::AssertionFailure() << a.size() << " numbers and " << b.size();
+  if (a.size() != b.size())
+    return testing::AssertionFailure() << a.size() << " numbers and " << b.size();
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::memcmp(&a[i], &b[i], sizeof(T)) == 0) continue;
-    return testing::AssertionFailure() << posenc::load(a[i]) << " and " << posenc::load(b[i]) << " at " << i << " of " << a.size();
+    return testing::AssertionFailure() << posenc::load(a[i]) << " and " << posenc::load(b[i])
+                                       << " at " << i << " of " << a.size();
   }
   return testing::AssertionSuccess();
 }

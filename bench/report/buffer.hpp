@@ -22,7 +22,8 @@ std::vector<T> const& tile() {
     std::mt19937 random(1);
     for (auto& x : result) {
       auto const magnitude = 1. / 64 + 63. / 64 * static_cast<double>(random()) / 0x1p32;
-      posenc::store(x, static_cast<posenc::arithmetic_t<T>>(random() % 2 == 0 ? magnitude : -magnitude));
+      posenc::store(
+          x, static_cast<posenc::arithmetic_t<T>>(random() % 2 == 0 ? magnitude : -magnitude));
     }
     return result;
   }();
@@ -32,7 +33,8 @@ std::vector<T> const& tile() {
 template <class T>
 void fill(T* first, std::size_t count) {
   auto const& numbers = tile<T>();
-  for (std::size_t i = 0; i < count; i += numbers.size()) std::copy_n(numbers.data(), std::min(numbers.size(), count - i), first + i);
+  for (std::size_t i = 0; i < count; i += numbers.size())
+    std::copy_n(numbers.data(), std::min(numbers.size(), count - i), first + i);
 }
 
 /// The allocation: 64-byte aligned, touched, 256 MiB of float or double, 64 MiB of 16-bit numbers,
@@ -43,8 +45,10 @@ T* buffer() {
     void operator()(T* p) const { ::operator delete (p, std::align_val_t{64}); }
   };
   static auto const owner = [] {
-    constexpr std::size_t bytes = (sizeof(T) > 2 ? std::size_t{256} << 20 : std::size_t{64} << 20) + 64;
-    std::unique_ptr<T, release> result(static_cast<T*>(::operator new (bytes, std::align_val_t{64})));
+    constexpr std::size_t bytes =
+        (sizeof(T) > 2 ? std::size_t{256} << 20 : std::size_t{64} << 20) + 64;
+    std::unique_ptr<T, release> result(
+        static_cast<T*>(::operator new (bytes, std::align_val_t{64})));
     fill(result.get(), bytes / sizeof(T));
     return result;
   }();

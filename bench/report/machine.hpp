@@ -21,7 +21,8 @@ inline void write_machine(std::ostream& out) {
   auto const& cpu = benchmark::CPUInfo::Get();
   out << cpu_model() << ", " << cpu.num_cpus << " CPUs\n";
   for (auto const& cache : cpu.caches) {
-    if (cache.type != "Instruction") out << 'L' << cache.level << ' ' << cache.size / 1024 << " KiB  ";
+    if (cache.type != "Instruction")
+      out << 'L' << cache.level << ' ' << cache.size / 1024 << " KiB  ";
   }
 #if defined(__clang__)
   out << "\nclang++ " __clang_version__;

@@ -53,11 +53,13 @@ class report {
     added.measured.resize(added.ways.size());
     for (std::size_t i = 0; i < added.ways.size(); ++i) {
       auto name = added.suite;
-      for (auto const& part : {added.name, added.type, added.layout, std::to_string(added.head_dim), added.where}) {
+      for (auto const& part :
+           {added.name, added.type, added.layout, std::to_string(added.head_dim), added.where}) {
         if (!part.empty()) name += '/' + part;
       }
       if (added.ways.size() > 1) name += "/way " + std::to_string(i + 1);
-      benchmark::RegisterBenchmark(name.c_str(), [this, &added, i](benchmark::State& state) { run(added, i, state); })
+      benchmark::RegisterBenchmark(
+          name.c_str(), [this, &added, i](benchmark::State& state) { run(added, i, state); })
           ->UseManualTime()
           ->Iterations(1);
     }
@@ -92,7 +94,8 @@ class report {
     n.rerun = watch_.rerun();
     for (auto const& c : cases_) {
       for (auto const& way : c.measured) {
-        auto const slow = static_cast<std::size_t>(std::ranges::count_if(way.samples, [&](auto const& s) { return watch_.is_slow(s); }));
+        auto const slow = static_cast<std::size_t>(
+            std::ranges::count_if(way.samples, [&](auto const& s) { return watch_.is_slow(s); }));
         n.all += way.samples.size();
         if (slow > 0 && slow == way.samples.size()) {
           ++n.only_slow;

@@ -54,10 +54,13 @@ class stopwatch {
   }
 
   bool is_slow(sample const& s) const { return clock_.is_slow(s.clock); }
-  std::size_t rerun() const { return rerun_; }  ///< repetitions that were repeated because the clock was slow
+  std::size_t rerun() const {
+    return rerun_;
+  }  ///< repetitions that were repeated because the clock was slow
 
  private:
-  static constexpr double batch = 1e-3;  // shorter than a time slice, so that few batches are interrupted
+  static constexpr double batch =
+      1e-3;  // shorter than a time slice, so that few batches are interrupted
   static constexpr int patience = 3;
 
   static std::size_t enough_passes(work const& run) {
@@ -65,7 +68,8 @@ class stopwatch {
       auto const start = now();
       run(passes);
       auto const seconds = now() - start;
-      if (seconds >= batch / 4) return static_cast<std::size_t>(std::ceil(batch / seconds * static_cast<double>(passes)));
+      if (seconds >= batch / 4)
+        return static_cast<std::size_t>(std::ceil(batch / seconds * static_cast<double>(passes)));
     }
   }
 

@@ -12,8 +12,8 @@
 
 #include "baselines.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_table.hpp"
 #include "queries.hpp"
 #include "suites.hpp"
 #if defined(POSENC_BENCH_GGML)
@@ -23,7 +23,8 @@
 namespace bench {
 namespace {
 
-using posenc::bfloat16, posenc::halves, posenc::heads_view, posenc::interleaved, posenc::rotation_of;
+using posenc::bfloat16, posenc::halves, posenc::heads_view, posenc::interleaved,
+    posenc::rotation_of;
 
 constexpr std::size_t head_dim = 128;
 
@@ -31,13 +32,15 @@ template <class S, class T>
 struct source_and_target {
   queries<S> from;
 
-  explicit source_and_target(cache_level const& where) : from(posenc::geometric(head_dim, 1e4), where) {}
+  explicit source_and_target(cache_level const& where)
+      : from(posenc::geometric(head_dim, 1e4), where) {}
   heads_view<S> source() const { return from.view(); }
   T* target_data() const { return buffer<T>() + (std::same_as<S, T> ? from.count() : 0); }
   heads_view<T> target() const { return {target_data(), from.shape()}; }
 };
 
-report_case case_of(std::string name, std::string type, std::string layout, queries<float> const& q) {
+report_case case_of(std::string name, std::string type, std::string layout,
+                    queries<float> const& q) {
   return {.suite = "rotation",
           .name = std::move(name),
           .type = std::move(type),
@@ -62,7 +65,8 @@ template <class S, class T>
         out::store_pairs(to + j, x * c, y * c);
       }
     } else {
-      for (std::size_t j = i; j < i + 4 * in::size; j += in::size) out::store(to + j, in::load(from + j) * c);
+      for (std::size_t j = i; j < i + 4 * in::size; j += in::size)
+        out::store(to + j, in::load(from + j) * c);
     }
   }
 }
@@ -80,11 +84,13 @@ double max_error(source_and_target<S, T> const& x, auto const& rotate) {
       for (std::size_t h = 0; h < x.from.where().heads; ++h) {
         auto const before = x.source()(t, h);
         auto const after = x.target()(t, h);
-        long double const a = posenc::load(before[From::x_index(i, f.pairs())]), b = posenc::load(before[From::y_index(i, f.pairs())]);
+        long double const a = posenc::load(before[From::x_index(i, f.pairs())]),
+                          b = posenc::load(before[From::y_index(i, f.pairs())]);
         auto const note = [&](std::size_t dim, long double exact) {
           error = std::max(error, std::abs(static_cast<double>(exact - posenc::load(after[dim]))));
         };
-        note(To::x_index(i, f.pairs()), a * turn.cos - b * turn.sin), note(To::y_index(i, f.pairs()), a * turn.sin + b * turn.cos);
+        note(To::x_index(i, f.pairs()), a * turn.cos - b * turn.sin),
+            note(To::y_index(i, f.pairs()), a * turn.sin + b * turn.cos);
       }
     }
   }
@@ -92,12 +98,14 @@ double max_error(source_and_target<S, T> const& x, auto const& rotate) {
 }
 
 template <class From, class To, class S, class T>
-void add_elsewhere(report& r, std::string const& name, std::string const& type, cache_level const& where) {
+void add_elsewhere(report& r, std::string const& name, std::string const& type,
+                   cache_level const& where) {
   auto const x = std::make_shared<source_and_target<S, T>>(where);
   queries<float> const shape(posenc::geometric(head_dim, 1e4), where);
   auto const layout = std::same_as<From, halves> ? "halves" : "interleaved";
   auto limit = case_of(name + "_limit", type, layout, shape);
-  limit.ways = {passes_of([x] { scale_to(x->from.data(), x->target_data(), x->from.count(), -1.0f); })};
+  limit.ways = {
+      passes_of([x] { scale_to(x->from.data(), x->target_data(), x->from.count(), -1.0f); })};
   limit.prepare = [x] { x->from.refill(); };
   limit.in_table = false;
   auto const rotate = [x] { posenc::rotate<From, To>(x->source(), x->target(), x->from.rows()); };
@@ -132,7 +140,8 @@ void add_fused(report& r, cache_level const& where) {
   auto fused = case_of("norm_and_scale", "float to bfloat16", "halves", x->from);
   fused.prepare = separate.prepare;
   fused.ways = {passes_of([=] {
-    posenc::rotate(x->from.rows(), rotation_of<halves>(x->source(), x->target()).norm({*weight, eps}).scale(scale));
+    posenc::rotate(x->from.rows(),
+                   rotation_of<halves>(x->source(), x->target()).norm({*weight, eps}).scale(scale));
   })};
   fused.plain_loop = r.add(std::move(separate));
   r.add(std::move(fused));
@@ -170,14 +179,18 @@ void add_decode_steps(report& r) {
     s->table.write(s->next(), s->one);
     posenc::rotate<halves>(s->q.view(), s->one);
   });
-  add("computed", full, [s] { posenc::rotate<halves>(s->q.view(), posenc::cos_sin_rows(posenc::geometric(head_dim, 1e4), s->next())); });
+  add("computed", full, [s] {
+    posenc::rotate<halves>(s->q.view(),
+                           posenc::cos_sin_rows(posenc::geometric(head_dim, 1e4), s->next()));
+  });
 }
 
 #if defined(POSENC_BENCH_GGML)
 template <class Layout>
 void add_ggml(report& r, cache_level const& where) {
   auto const q = std::make_shared<queries<float>>(posenc::geometric(head_dim, 1e4), where);
-  auto const theirs = std::make_shared<ggml_rope>(where.tokens, where.heads, head_dim, std::same_as<Layout, halves>, q->positions());
+  auto const theirs = std::make_shared<ggml_rope>(where.tokens, where.heads, head_dim,
+                                                  std::same_as<Layout, halves>, q->positions());
   auto c = case_of("ggml", "float", std::same_as<Layout, halves> ? "halves" : "interleaved", *q);
   c.prepare = [=] {
     q->refill();

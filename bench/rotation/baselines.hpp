@@ -12,9 +12,9 @@
 #include <type_traits>
 
 #include "posenc/core/heads_view.hpp"
+#include "posenc/rotation/layout.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/simd/lanes.hpp"
-#include "posenc/rotation/layout.hpp"
 
 namespace bench {
 
@@ -28,7 +28,8 @@ template <class T>
 
 /// With posenc's registers, several at a time; `load` and `store` handle one or two.
 template <class T, std::size_t At_once>
-void scale_by_registers(T* x, std::size_t count, posenc::arithmetic_t<T> factor, auto const& load, auto const& store) {
+void scale_by_registers(T* x, std::size_t count, posenc::arithmetic_t<T> factor, auto const& load,
+                        auto const& store) {
   using lanes = posenc::detail::lanes<T>;
   typename lanes::number const c(factor);
   constexpr auto step = 4 * At_once * lanes::size;
@@ -45,7 +46,8 @@ template <class T>
 [[gnu::noinline]] void scale_by_lanes(T* x, std::size_t count, posenc::arithmetic_t<T> factor) {
   using lanes = posenc::detail::lanes<T>;
   scale_by_registers<T, 1>(
-      x, count, factor, [](T const* from, auto& n) { n[0] = lanes::load(from); }, [](T* to, auto const& n) { lanes::store(to, n[0]); });
+      x, count, factor, [](T const* from, auto& n) { n[0] = lanes::load(from); },
+      [](T* to, auto const& n) { lanes::store(to, n[0]); });
 }
 template <class T>
 [[gnu::noinline]] void scale_by_pairs(T* x, std::size_t count, posenc::arithmetic_t<T> factor) {
@@ -59,7 +61,9 @@ template <class T>
 
 inline float user_load(float x) { return x; }
 inline double user_load(double x) { return x; }
-inline float user_load(posenc::bfloat16 x) { return std::bit_cast<float>(std::uint32_t{x.bits} << 16); }
+inline float user_load(posenc::bfloat16 x) {
+  return std::bit_cast<float>(std::uint32_t{x.bits} << 16);
+}
 
 inline void user_store(float& to, float x) { to = x; }
 inline void user_store(double& to, double x) { to = x; }
@@ -69,8 +73,12 @@ inline void user_store(posenc::bfloat16& to, float x) {
 }
 
 #if defined(__FLT16_MAX__) && (!defined(__clang__) || __clang_major__ >= 15)
-inline float user_load(posenc::half x) { return static_cast<float>(std::bit_cast<_Float16>(x.bits)); }
-inline void user_store(posenc::half& to, float x) { to.bits = std::bit_cast<std::uint16_t>(static_cast<_Float16>(x)); }
+inline float user_load(posenc::half x) {
+  return static_cast<float>(std::bit_cast<_Float16>(x.bits));
+}
+inline void user_store(posenc::half& to, float x) {
+  to.bits = std::bit_cast<std::uint16_t>(static_cast<_Float16>(x));
+}
 #else
 inline float user_load(posenc::half x) { return static_cast<float>(x); }
 inline void user_store(posenc::half& to, float x) { to = static_cast<posenc::half>(x); }
@@ -103,9 +111,11 @@ template <class T>
   auto const pairs = static_cast<Eigen::Index>(shape.head_dim / 2);
   numbers turned(pairs);
   for (std::size_t t = 0; t < shape.tokens; ++t) {
-    Eigen::Map<numbers const> const cos(cos_sin + t * shape.head_dim, pairs), sin(cos.data() + pairs, pairs);
+    Eigen::Map<numbers const> const cos(cos_sin + t * shape.head_dim, pairs),
+        sin(cos.data() + pairs, pairs);
     for (std::size_t h = 0; h < shape.heads; ++h) {
-      Eigen::Map<numbers> x(heads + (t * shape.heads + h) * shape.head_dim, pairs), y(x.data() + pairs, pairs);
+      Eigen::Map<numbers> x(heads + (t * shape.heads + h) * shape.head_dim, pairs),
+          y(x.data() + pairs, pairs);
       turned = x * cos - y * sin;
       y = x * sin + y * cos;
       x = turned;
@@ -114,23 +124,27 @@ template <class T>
 }
 
 template <class T>
-[[gnu::noinline]] void eigen_interleaved(T* heads, posenc::heads_shape const& shape, std::complex<T> const* turns) {
+[[gnu::noinline]] void eigen_interleaved(T* heads, posenc::heads_shape const& shape,
+                                         std::complex<T> const* turns) {
   using numbers = Eigen::Array<std::complex<T>, Eigen::Dynamic, 1>;
   auto const pairs = static_cast<Eigen::Index>(shape.head_dim / 2);
   auto* head = reinterpret_cast<std::complex<T>*>(heads);
   for (std::size_t t = 0; t < shape.tokens; ++t, turns += pairs) {
     Eigen::Map<numbers const> const turn(turns, pairs);
-    for (std::size_t h = 0; h < shape.heads; ++h, head += pairs) Eigen::Map<numbers>(head, pairs) *= turn;
+    for (std::size_t h = 0; h < shape.heads; ++h, head += pairs)
+      Eigen::Map<numbers>(head, pairs) *= turn;
   }
 }
 
 // The loop of llama2.c, without a table.
-[[gnu::noinline]] inline void on_the_fly(float* heads, posenc::heads_shape const& shape, std::int64_t const* positions) {
+[[gnu::noinline]] inline void on_the_fly(float* heads, posenc::heads_shape const& shape,
+                                         std::int64_t const* positions) {
   for (std::size_t t = 0; t < shape.tokens; ++t) {
     for (std::size_t h = 0; h < shape.heads; ++h) {
       float* head = heads + (t * shape.heads + h) * shape.head_dim;
       for (std::size_t i = 0; i < shape.head_dim; i += 2) {
-        float const freq = 1.0f / powf(10000.0f, static_cast<float>(i) / static_cast<float>(shape.head_dim));
+        float const freq =
+            1.0f / powf(10000.0f, static_cast<float>(i) / static_cast<float>(shape.head_dim));
         float const val = static_cast<float>(positions[t]) * freq;
         float const fcr = cosf(val), fci = sinf(val);
         float const v0 = head[i], v1 = head[i + 1];

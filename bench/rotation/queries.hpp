@@ -22,7 +22,8 @@ struct cache_level {
   char const* name;
   std::size_t tokens, heads;
 };
-inline constexpr cache_level L1{"L1", 1, 40}, L2{"L2", 16, 32}, L3{"L3", 512, 32}, DRAM{"DRAM", 4096, 32};
+inline constexpr cache_level L1{"L1", 1, 40}, L2{"L2", 16, 32}, L3{"L3", 512, 32},
+    DRAM{"DRAM", 4096, 32};
 
 template <class T>
 class queries {
@@ -31,11 +32,14 @@ class queries {
 
   queries(posenc::frequencies f, cache_level const& where, std::size_t misaligned_by_bytes = 0)
       : where_(where), frequencies_(std::move(f)), offset_(misaligned_by_bytes / sizeof(T)) {
-    for (std::size_t t = 0; t < where.tokens; ++t) positions_.push_back(static_cast<std::int64_t>(100'003 + t));
+    for (std::size_t t = 0; t < where.tokens; ++t)
+      positions_.push_back(static_cast<std::int64_t>(100'003 + t));
   }
 
   cache_level const& where() const { return where_; }
-  posenc::heads_shape shape() const { return {where_.tokens, where_.heads, frequencies_.rotary_dim()}; }
+  posenc::heads_shape shape() const {
+    return {where_.tokens, where_.heads, frequencies_.rotary_dim()};
+  }
   std::size_t head_dim() const { return frequencies_.rotary_dim(); }
   std::size_t vectors() const { return where_.tokens * where_.heads; }
   std::size_t count() const { return vectors() * head_dim(); }
@@ -53,7 +57,8 @@ class queries {
   std::complex<real> const* turns() {
     if (turns_.empty()) {
       for (std::size_t t = 0; t < where_.tokens; ++t) {
-        for (std::size_t i = 0; i < frequencies_.pairs(); ++i) turns_.emplace_back(rows().cos(t)[i], rows().sin(t)[i]);
+        for (std::size_t i = 0; i < frequencies_.pairs(); ++i)
+          turns_.emplace_back(rows().cos(t)[i], rows().sin(t)[i]);
       }
     }
     return turns_.data();
@@ -73,7 +78,8 @@ class queries {
     auto const pairs = frequencies_.pairs(), each = std::max<std::size_t>(1, where_.tokens / 64);
     std::vector<T> before;
     for (std::size_t t = 0; t < where_.tokens; t += each) {
-      for (std::size_t h = 0; h < where_.heads; ++h) before.insert(before.end(), view()(t, h).begin(), view()(t, h).end());
+      for (std::size_t h = 0; h < where_.heads; ++h)
+        before.insert(before.end(), view()(t, h).begin(), view()(t, h).end());
     }
     rotate();
     double error = 0;

@@ -43,7 +43,8 @@ template <class T>
 using shared_queries = std::shared_ptr<queries<T>>;
 
 template <class T>
-shared_queries<T> make_queries(posenc::frequencies const& f, cache_level const& where, std::size_t misaligned_by_bytes = 0) {
+shared_queries<T> make_queries(posenc::frequencies const& f, cache_level const& where,
+                               std::size_t misaligned_by_bytes = 0) {
   return std::make_shared<queries<T>>(f, where, misaligned_by_bytes);
 }
 
@@ -74,7 +75,9 @@ template <class T>
 measured_case const* add_limit(report& r, shared_queries<T> const& q, std::string name = "limit") {
   using real = posenc::arithmetic_t<T>;
   auto c = case_of(q, std::move(name));
-  auto const by = [&](void (*scale)(T*, std::size_t, real)) { return passes_of([q, scale] { scale(q->data(), q->count(), real(-1)); }); };
+  auto const by = [&](void (*scale)(T*, std::size_t, real)) {
+    return passes_of([q, scale] { scale(q->data(), q->count(), real(-1)); });
+  };
   c.ways = {by(scale_by_lanes<T>)};
   if constexpr (sizeof(T) == 2) {
     c.ways.push_back(by(scale_by_pairs<T>));
@@ -90,7 +93,8 @@ struct baselines {
 };
 
 template <class Layout, class T>
-baselines add_baselines(report& r, shared_queries<T> const& q, measured_case const* limit, std::string const& prefix = "") {
+baselines add_baselines(report& r, shared_queries<T> const& q, measured_case const* limit,
+                        std::string const& prefix = "") {
   auto const add = [&](char const* name, auto const& rotate) {
     auto c = rotation_case<Layout>(q, prefix + name, rotate);
     c.limit = limit;
@@ -98,7 +102,8 @@ baselines add_baselines(report& r, shared_queries<T> const& q, measured_case con
     return r.add(std::move(c));
   };
   baselines b{limit};
-  b.plain_loop = add("plain_loop", [q] { plain_loop<Layout>(q->data(), q->shape(), q->cos_sin()); });
+  b.plain_loop =
+      add("plain_loop", [q] { plain_loop<Layout>(q->data(), q->shape(), q->cos_sin()); });
   if constexpr (std::floating_point<T>) {
     if constexpr (std::same_as<Layout, posenc::halves>) {
       b.eigen = add("eigen", [q] { eigen_halves(q->data(), q->shape(), q->cos_sin()); });
@@ -111,14 +116,16 @@ baselines add_baselines(report& r, shared_queries<T> const& q, measured_case con
 
 template <class Layout, class T>
 report_case in_place(shared_queries<T> const& q, baselines const& b, std::string name) {
-  auto c = rotation_case<Layout>(q, std::move(name), [q] { posenc::rotate<Layout>(q->view(), q->rows()); });
+  auto c = rotation_case<Layout>(q, std::move(name),
+                                 [q] { posenc::rotate<Layout>(q->view(), q->rows()); });
   c.limit = b.limit, c.plain_loop = b.plain_loop, c.eigen = b.eigen;
   return c;
 }
 
 // llama2.c has interleaved pairs only.
 void add_on_the_fly(report& r, shared_queries<float> const& q, baselines const& b) {
-  auto c = rotation_case<posenc::interleaved>(q, "on_the_fly", [q] { on_the_fly(q->data(), q->shape(), q->positions().data()); });
+  auto c = rotation_case<posenc::interleaved>(
+      q, "on_the_fly", [q] { on_the_fly(q->data(), q->shape(), q->positions().data()); });
   c.limit = b.limit, c.plain_loop = b.plain_loop, c.eigen = b.eigen;
   c.in_table = false;
   r.add(std::move(c));
@@ -126,7 +133,8 @@ void add_on_the_fly(report& r, shared_queries<float> const& q, baselines const& 
 
 // p-RoPE moves the bytes of a head with a quarter of the dims.
 template <class Layout>
-void add_p_rope(report& r, baselines const& full, measured_case const* rotate, measured_case const* limit_of_a_quarter) {
+void add_p_rope(report& r, baselines const& full, measured_case const* rotate,
+                measured_case const* limit_of_a_quarter) {
   auto const q = make_queries<float>(posenc::truncated(posenc::geometric(512, 1e6), 0.25), L1);
   auto c = in_place<Layout>(q, {limit_of_a_quarter, full.plain_loop, full.eigen}, "p_rope_0.25");
   c.beside = rotate;
@@ -134,7 +142,8 @@ void add_p_rope(report& r, baselines const& full, measured_case const* rotate, m
 }
 
 template <class Layout>
-void add_misaligned(report& r, measured_case const* aligned, measured_case const* limit, shared_queries<float> const& q) {
+void add_misaligned(report& r, measured_case const* aligned, measured_case const* limit,
+                    shared_queries<float> const& q) {
   auto const b = add_baselines<Layout>(r, q, limit, "misaligned_");
   auto c = in_place<Layout>(q, b, "misaligned");
   c.beside = aligned;
@@ -142,7 +151,8 @@ void add_misaligned(report& r, measured_case const* aligned, measured_case const
 }
 
 template <class T>
-void add_type(report& r, std::vector<std::size_t> const& head_dims, std::vector<cache_level> const& levels_of_128,
+void add_type(report& r, std::vector<std::size_t> const& head_dims,
+              std::vector<cache_level> const& levels_of_128,
               std::vector<cache_level> const& levels_of_others) {
   using posenc::halves, posenc::interleaved;
   measured_case const* limit_of_128 = nullptr;
@@ -150,9 +160,10 @@ void add_type(report& r, std::vector<std::size_t> const& head_dims, std::vector<
     for (auto const& where : head_dim == 128 ? levels_of_128 : levels_of_others) {
       auto const q = make_queries<T>(posenc::geometric(head_dim, 1e4), where);
       auto const* const limit = add_limit(r, q);
-      auto const b_halves = add_baselines<halves>(r, q, limit), b_interleaved = add_baselines<interleaved>(r, q, limit);
-      auto const *const by_halves = r.add(in_place<halves>(q, b_halves, "rotate")), *const by_pairs = r.add(
-                                                                                        in_place<interleaved>(q, b_interleaved, "rotate"));
+      auto const b_halves = add_baselines<halves>(r, q, limit),
+                 b_interleaved = add_baselines<interleaved>(r, q, limit);
+      auto const *const by_halves = r.add(in_place<halves>(q, b_halves, "rotate")),
+                        *const by_pairs = r.add(in_place<interleaved>(q, b_interleaved, "rotate"));
       if constexpr (std::same_as<T, float>) {
         if (where.name != L1.name) continue;
         add_on_the_fly(r, q, b_interleaved);

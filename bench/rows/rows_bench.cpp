@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "rotation/exact.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
+#include "rotation/exact.hpp"
 #include "suites.hpp"
 
 namespace bench {
@@ -44,8 +44,8 @@ double max_error(Real const* rows) {
   for (std::size_t t = 0; t < tokens; ++t, rows += head_dim) {
     for (std::size_t i = 0; i < pairs; ++i) {
       exact_turn const exact(positions()[t], f().inv_freq()[i]);
-      error =
-          std::max({error, std::abs(static_cast<double>(rows[i] - exact.cos)), std::abs(static_cast<double>(rows[i + pairs] - exact.sin))});
+      error = std::max({error, std::abs(static_cast<double>(rows[i] - exact.cos)),
+                        std::abs(static_cast<double>(rows[i + pairs] - exact.sin))});
     }
   }
   return error;
@@ -58,7 +58,8 @@ template <class Real, class Angle>
   for (auto const position : positions()) {
     for (std::size_t i = 0; i < pairs; ++i) {
       auto const angle = static_cast<Angle>(position) * static_cast<Angle>(f().inv_freq()[i]);
-      row[i] = static_cast<Real>(std::cos(angle)), row[i + pairs] = static_cast<Real>(std::sin(angle));
+      row[i] = static_cast<Real>(std::cos(angle)),
+      row[i + pairs] = static_cast<Real>(std::sin(angle));
     }
     row += head_dim;
   }
@@ -86,9 +87,11 @@ measured_case const* add_library(report& r, char const* name, char const* type) 
 }
 
 template <class Real>
-void add_made(report& r, char const* type, measured_case const* plain_loop, measured_case const* beside) {
+void add_made(report& r, char const* type, measured_case const* plain_loop,
+              measured_case const* beside) {
   auto c = rows_case(
-      "cos_sin_rows", type, [] { benchmark::DoNotOptimize(posenc::cos_sin_rows<Real>(f(), positions()).cos(0).data()); },
+      "cos_sin_rows", type,
+      [] { benchmark::DoNotOptimize(posenc::cos_sin_rows<Real>(f(), positions()).cos(0).data()); },
       [] { return max_error(posenc::cos_sin_rows<Real>(f(), positions()).cos(0).data()); });
   c.plain_loop = plain_loop, c.beside = beside;
   r.add(std::move(c));
@@ -100,7 +103,8 @@ void add_rows(report& r) {
   auto const* const in_double = add_library<float, double>(r, "std_double_angles", "float");
   auto const* const in_float = add_library<float, float>(r, "std_float_angles", "float");
   add_made<float>(r, "float", in_double, in_float);
-  add_made<double>(r, "double", add_library<double, double>(r, "std_double_angles", "double"), nullptr);
+  add_made<double>(r, "double", add_library<double, double>(r, "std_double_angles", "double"),
+                   nullptr);
 }
 
 }  // namespace bench

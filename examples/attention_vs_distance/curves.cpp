@@ -5,8 +5,10 @@
 #include "posenc/posenc.hpp"
 #include "reporting/scale.hpp"
 
-std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings, std::vector<double> const& fractions,
-                           posenc::profile_settings const& settings, std::function<void(double)> const& progress) {
+std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings,
+                           std::vector<double> const& fractions,
+                           posenc::profile_settings const& settings,
+                           std::function<void(double)> const& progress) {
   using namespace posenc;
   std::vector<std::function<void()>> jobs;
   std::vector<curve> curves;
@@ -24,7 +26,8 @@ std::vector<curve> compute(model const& m, std::vector<std::string> const& encod
       auto at = settings;
       at.heads = heads;
       auto plain = measure(encoding, at);
-      curves.push_back({name, own, std::move(plain), measure(scheme{encoding, adaptive_temperature{}}, at)});
+      curves.push_back(
+          {name, own, std::move(plain), measure(scheme{encoding, adaptive_temperature{}}, at)});
     });
   };
 
@@ -35,16 +38,19 @@ std::vector<curve> compute(model const& m, std::vector<std::string> const& encod
 
   for (auto const& name : encodings) {
     auto const own = name == m.own;
-    if (name == "rope") add("RoPE", own, rope<halves>(linear(geometric(m.rotary_dim, m.base), m.factor)), 1);
+    if (name == "rope")
+      add("RoPE", own, rope<halves>(linear(geometric(m.rotary_dim, m.base), m.factor)), 1);
     if (name == "p-rope") {
       for (auto const p : fractions) add_p_rope(p);
     }
     if (name == "nope") add("NoPE", own, nope{}, 1);
     if (name == "alibi") add("ALiBi", own, alibi(settings.heads), settings.heads);
-    if (name == "sinusoidal") add("sinusoidal", own, sinusoidal<interleaved>(geometric(settings.head_dim, m.base)), 1);
+    if (name == "sinusoidal")
+      add("sinusoidal", own, sinusoidal<interleaved>(geometric(settings.head_dim, m.base)), 1);
   }
   // The model's own fraction comes last, so that the others have the same colours for every model.
-  if (m.p > 0 && std::ranges::count(encodings, "p-rope") && !std::ranges::count(fractions, m.p)) add_p_rope(m.p);
+  if (m.p > 0 && std::ranges::count(encodings, "p-rope") && !std::ranges::count(fractions, m.p))
+    add_p_rope(m.p);
   for (auto const& job : jobs) job();
   return curves;
 }

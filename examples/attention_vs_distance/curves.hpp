@@ -1,4 +1,5 @@
-// The curves of one model: each encoding's logit and weight against distance, with plain and with adaptive softmax.
+// The curves of one model: each encoding's logit and weight against distance, with plain and with
+// adaptive softmax.
 #pragma once
 
 #include <functional>
@@ -9,7 +10,8 @@
 #include "models.hpp"
 #include "posenc/analysis/distance_profile.hpp"
 
-inline constexpr std::string_view all_encodings[] = {"rope", "p-rope", "nope", "alibi", "sinusoidal"};
+inline constexpr std::string_view all_encodings[] = {"rope", "p-rope", "nope", "alibi",
+                                                     "sinusoidal"};
 
 struct curve {
   std::string encoding;  ///< as people say it: "p-RoPE 0.75"
@@ -17,6 +19,9 @@ struct curve {
   posenc::distance_profile plain, adaptive;
 };
 
-/// `progress` hears how much of the whole is done, 0 to 1. Throws std::invalid_argument for settings no encoding can have.
-std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings, std::vector<double> const& fractions,
-                           posenc::profile_settings const& settings, std::function<void(double)> const& progress);
+/// `progress` hears how much of the whole is done, 0 to 1. Throws std::invalid_argument for
+/// settings no encoding can have.
+std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings,
+                           std::vector<double> const& fractions,
+                           posenc::profile_settings const& settings,
+                           std::function<void(double)> const& progress);

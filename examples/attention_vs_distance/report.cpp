@@ -15,7 +15,8 @@ using posenc::running_moments;
 
 charts::series line(std::string name, std::vector<running_moments> const& values) {
   charts::series s{.name = std::move(name)};
-  bool const band = std::ranges::any_of(values, [](running_moments const& m) { return m.low() < m.high(); });
+  bool const band =
+      std::ranges::any_of(values, [](running_moments const& m) { return m.low() < m.high(); });
   for (std::size_t r = 0; r < values.size(); ++r) {
     s.x.push_back(static_cast<double>(r));
     s.y.push_back(values[r].mean());
@@ -26,7 +27,8 @@ charts::series line(std::string name, std::vector<running_moments> const& values
 
 charts::axis const distance{"distance, in tokens", true}, logit{"logit"}, weight{"weight", true};
 
-// What is worth looking at: the means, for the extremes of a few heads would flatten them; and no weight far below a uniform one.
+// What is worth looking at: the means, for the extremes of a few heads would flatten them; and no
+// weight far below a uniform one.
 charts::range worth_showing(charts::chart const& c) {
   charts::range all{1e300, -1e300};
   for (auto const& curve : c.curves) {
@@ -37,7 +39,8 @@ charts::range worth_showing(charts::chart const& c) {
   return {std::max(all.low, c.y.logarithmic ? 1e-6 / tokens : -std::abs(all.high) / 2), all.high};
 }
 
-// Distances that are worth a column: 0, 1, then a few round steps on a logarithmic scale, and the last.
+// Distances that are worth a column: 0, 1, then a few round steps on a logarithmic scale, and the
+// last.
 std::vector<std::size_t> landmarks(std::size_t range) {
   std::vector<std::size_t> result{0};
   for (std::size_t r = 1; r<range - 1; r *= range> 20'000 ? 8 : 4) result.push_back(r);
@@ -50,43 +53,55 @@ void print_numbers(std::ostream& out, std::vector<curve> const& curves) {
   std::size_t names = 8;
   for (auto const& c : curves) names = std::max(names, c.encoding.size());
   auto const row = [&](std::string const& name, std::string const& what, auto&& number) {
-    out << name << std::string(names + 2 - name.size(), ' ') << what << std::string(17 - what.size(), ' ');
+    out << name << std::string(names + 2 - name.size(), ' ') << what
+        << std::string(17 - what.size(), ' ');
     for (auto const r : landmarks(range)) out << charts::cell(number(r), 9);
     out << '\n';
   };
   row("distance", "", [](std::size_t r) { return std::to_string(r); });
   for (auto const& c : curves) {
-    row(c.encoding, "logit", [&](std::size_t r) { return charts::compact(c.plain.logit[r].mean()); });
+    row(c.encoding, "logit",
+        [&](std::size_t r) { return charts::compact(c.plain.logit[r].mean()); });
     row("", "weight", [&](std::size_t r) { return charts::compact(c.plain.weight[r].mean()); });
-    row("", "weight, adaptive", [&](std::size_t r) { return charts::compact(c.adaptive.weight[r].mean()); });
+    row("", "weight, adaptive",
+        [&](std::size_t r) { return charts::compact(c.adaptive.weight[r].mean()); });
   }
 }
 
 }  // namespace
 
-void print(std::ostream& out, measured_model const& m, charts::terminal_style style, bool random_inputs) {
+void print(std::ostream& out, measured_model const& m, charts::terminal_style style,
+           bool random_inputs) {
   out << '\n';
   charts::print_folded(out, m.title, style.columns);
-  out << std::string(std::min(m.title.size(), static_cast<std::size_t>(style.columns)), '=') << "\n\n";
+  out << std::string(std::min(m.title.size(), static_cast<std::size_t>(style.columns)), '=')
+      << "\n\n";
   auto half = style;
   half.columns = std::max(30, (style.columns - 2) / 2);
   half.rows = 6;
   for (auto const& c : m.curves) {
     auto const name = c.encoding + (c.own ? " (its own)" : "");
     charts::chart left{name + ": logit", distance, logit, {line("logit", c.plain.logit)}};
-    charts::chart right{name + ": weight", distance, weight, {line("plain softmax", c.plain.weight), line("adaptive", c.adaptive.weight)}};
+    charts::chart right{
+        name + ": weight",
+        distance,
+        weight,
+        {line("plain softmax", c.plain.weight), line("adaptive", c.adaptive.weight)}};
     if (!random_inputs) left.y_range = worth_showing(left);
     right.y_range = worth_showing(right);
-    for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2)) out << text << '\n';
+    for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2))
+      out << text << '\n';
     out << '\n';
   }
   print_numbers(out, m.curves);
   out << '\n';
-  for (auto const& c : m.curves) charts::print_folded(out, reading(c, random_inputs), style.columns);
+  for (auto const& c : m.curves)
+    charts::print_folded(out, reading(c, random_inputs), style.columns);
 }
 
 void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {
-  out << "model,encoding,softmax,distance,logit_mean,logit_spread,logit_low,logit_high,weight_mean,weight_spread,weight_low,weight_high\n";
+  out << "model,encoding,softmax,distance,logit_mean,logit_spread,logit_low,logit_high,weight_mean,"
+         "weight_spread,weight_low,weight_high\n";
   char number[32];
   auto const put = [&](running_moments const& m) {
     for (auto const x : {m.mean(), m.spread(), m.low(), m.high()}) {
@@ -97,7 +112,8 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {
   for (auto const& m : measured) {
     auto const name = m.title.substr(0, m.title.find(':'));
     for (auto const& c : m.curves) {
-      for (auto const& [softmax, profile] : {std::pair{"plain", &c.plain}, std::pair{"adaptive", &c.adaptive}}) {
+      for (auto const& [softmax, profile] :
+           {std::pair{"plain", &c.plain}, std::pair{"adaptive", &c.adaptive}}) {
         for (std::size_t r = 0; r < profile->logit.size(); ++r) {
           out << name << ',' << c.encoding << ',' << softmax << ',' << r;
           put(profile->logit[r]);
@@ -126,5 +142,6 @@ std::string to_svg(std::vector<measured_model> const& measured, std::string cons
       all.push_back(std::move(*chart));
     }
   }
-  return charts::svg(all, {.title = "Attention against distance", .subtitle = inputs, .charts_per_row = 3});
+  return charts::svg(
+      all, {.title = "Attention against distance", .subtitle = inputs, .charts_per_row = 3});
 }

@@ -15,7 +15,8 @@ struct measured_model {
 };
 
 /// Pictures, numbers and readings, as wide as style.columns.
-void print(std::ostream& out, measured_model const& m, charts::terminal_style style, bool random_inputs);
+void print(std::ostream& out, measured_model const& m, charts::terminal_style style,
+           bool random_inputs);
 
 /// One line a model, encoding, softmax and distance.
 void write_csv(std::ostream& out, std::vector<measured_model> const& measured);

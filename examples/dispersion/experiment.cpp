@@ -18,7 +18,9 @@ struct rule {
 
 std::vector<rule> rules(settings const& s) {
   using namespace posenc;
-  auto const of = [](auto const& encoding) { return [encoding](row_statistics const& row) { return encoding.inverse_temperature(row); }; };
+  auto const of = [](auto const& encoding) {
+    return [encoding](row_statistics const& row) { return encoding.inverse_temperature(row); };
+  };
   return {{"softmax", of(constant_temperature(1))},
           {"adaptive", of(adaptive_temperature{})},
           {"adaptive held", of(adaptive_temperature{adaptive_temperature::held_at_maximum})},
@@ -27,10 +29,13 @@ std::vector<rule> rules(settings const& s) {
           {"SSMax ln n", of(ssmax_without_scale{})}};
 }
 
-// The experiment: the weights of one row, at the temperature that the rule gives it. Answers with its beta.
-double weigh(std::span<float const> scores, rule const& r, double delta, std::vector<float>& weights, rows_of_length& rows) {
+// The experiment: the weights of one row, at the temperature that the rule gives it. Answers with
+// its beta.
+double weigh(std::span<float const> scores, rule const& r, double delta,
+             std::vector<float>& weights, rows_of_length& rows) {
   auto const statistics = posenc::statistics(scores);
-  auto const beta = r.inverse_temperature(statistics), spread = beta * delta, n = static_cast<double>(rows.keys);
+  auto const beta = r.inverse_temperature(statistics), spread = beta * delta,
+             n = static_cast<double>(rows.keys);
   weights.assign(scores.begin(), scores.end());
   posenc::softmax(std::span(weights), statistics, beta);
 
@@ -40,16 +45,22 @@ double weigh(std::span<float const> scores, rule const& r, double delta, std::ve
     smallest = std::min(smallest, p), largest = std::max(largest, p);
   }
   if (!bounds::hold(spread, n, smallest, largest))
-    throw std::logic_error("weights from " + charts::compact(smallest, 9) + " to " + charts::compact(largest, 9) + " under " + r.name +
-                           " are outside of their bounds, at " + std::to_string(rows.keys) + " keys and beta " + charts::compact(beta, 9));
-  rows.beta.add(beta), rows.entropy.add(entropy), rows.largest.add(largest), rows.smallest.add(smallest);
-  rows.most.add(bounds::most(spread, n)), rows.most_published.add(bounds::most_as_published(spread, n));
+    throw std::logic_error("weights from " + charts::compact(smallest, 9) + " to " +
+                           charts::compact(largest, 9) + " under " + r.name +
+                           " are outside of their bounds, at " + std::to_string(rows.keys) +
+                           " keys and beta " + charts::compact(beta, 9));
+  rows.beta.add(beta), rows.entropy.add(entropy), rows.largest.add(largest),
+      rows.smallest.add(smallest);
+  rows.most.add(bounds::most(spread, n)),
+      rows.most_published.add(bounds::most_as_published(spread, n));
   rows.least.add(bounds::least(spread, n));
   return beta;
 }
 
-// A rule that sharpens `on` keys and leaves `off` keys alone: the first number of keys at which it does, and the entropy of their scores.
-std::pair<std::size_t, double> switch_between(std::size_t on, std::size_t off, std::span<float const> scores, rule const& r) {
+// A rule that sharpens `on` keys and leaves `off` keys alone: the first number of keys at which it
+// does, and the entropy of their scores.
+std::pair<std::size_t, double> switch_between(std::size_t on, std::size_t off,
+                                              std::span<float const> scores, rule const& r) {
   auto const statistics = [&](std::size_t keys) { return posenc::statistics(scores.first(keys)); };
   while (off - on > 1) {
     auto const middle = on + (off - on) / 2;
@@ -59,7 +70,8 @@ std::pair<std::size_t, double> switch_between(std::size_t on, std::size_t off, s
 }
 
 // All lengths of one draw.
-void weigh_all(std::span<float const> scores, rule const& r, double delta, std::vector<float>& weights, curve& c) {
+void weigh_all(std::span<float const> scores, rule const& r, double delta,
+               std::vector<float>& weights, curve& c) {
   std::size_t before = 0;
   bool sharpened = false;
   for (auto& rows : c.lengths) {

@@ -1,8 +1,10 @@
-// How the largest attention weight falls as keys are added, and what temperatures do about it, between the bounds that no scores can leave.
+// How the largest attention weight falls as keys are added, and what temperatures do about it,
+// between the bounds that no scores can leave.
 //
-//     dispersion                                      scores within 5.69 of each other, as in Gemma 2B's mean head
-//     dispersion --scores gap --delta 3               one key 3 above all others, which are equal: softmax does reach its bound
-//     dispersion --delta 12 --largest 1000000 --eps 0.1 --csv weights.csv --svg weights.svg
+//     dispersion                                      scores within 5.69 of each other, as in Gemma
+//     2B's mean head dispersion --scores gap --delta 3               one key 3 above all others,
+//     which are equal: softmax does reach its bound dispersion --delta 12 --largest 1000000 --eps
+//     0.1 --csv weights.csv --svg weights.svg
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -33,26 +35,40 @@ struct options {
 
 void declare(CLI::App& app, options& o) {
   auto& s = o.experiment;
-  app.add_option("--scores", o.scores, "of one key delta, of the others between 0 and delta: uniform, gaussian, or all 0: gap (uniform)")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(shape_names), std::end(shape_names))))
+  app.add_option("--scores", o.scores,
+                 "of one key delta, of the others between 0 and delta: uniform, gaussian, or all "
+                 "0: gap (uniform)")
+      ->check(
+          CLI::IsMember(std::vector<std::string>(std::begin(shape_names), std::end(shape_names))))
       ->option_text("NAME");
-  app.add_option("--delta", s.delta, "largest score less smallest (5.69)")->check(CLI::Range(0.0, 100.0))->option_text("D");
-  app.add_option("--largest", s.largest, "number of keys to go up to, from 2 (131072)")->check(CLI::Range(2, 1 << 22))->option_text("N");
-  app.add_option("--draws", o.draws, "of random scores (8)")->check(CLI::Range(1, 10000))->option_text("N");
+  app.add_option("--delta", s.delta, "largest score less smallest (5.69)")
+      ->check(CLI::Range(0.0, 100.0))
+      ->option_text("D");
+  app.add_option("--largest", s.largest, "number of keys to go up to, from 2 (131072)")
+      ->check(CLI::Range(2, 1 << 22))
+      ->option_text("N");
+  app.add_option("--draws", o.draws, "of random scores (8)")
+      ->check(CLI::Range(1, 10000))
+      ->option_text("N");
   app.add_option("--seed", o.seed, "of random scores (1)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
       ->option_text("N");
-  app.add_option("--eps", o.eps, "the weight that is too small to be sharp (0.01)")->option_text("E");
+  app.add_option("--eps", o.eps, "the weight that is too small to be sharp (0.01)")
+      ->option_text("E");
   app.add_option("--scale", s.scale, "of SSMax (0.43)")->option_text("S");
-  app.add_option("--trained", s.trained, "number of keys that log-n takes for trained (8192)")->option_text("L");
+  app.add_option("--trained", s.trained, "number of keys that log-n takes for trained (8192)")
+      ->option_text("L");
   app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
   app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
-  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")->check(CLI::Range(62, 400))->option_text("N");
+  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
+      ->check(CLI::Range(62, 400))
+      ->option_text("N");
 }
 
 settings checked(options const& o) {
   auto s = o.experiment;
-  if (!posenc::is_finite(o.eps) || o.eps <= 0 || o.eps >= 1) throw std::invalid_argument("--eps must be between 0 and 1");
+  if (!posenc::is_finite(o.eps) || o.eps <= 0 || o.eps >= 1)
+    throw std::invalid_argument("--eps must be between 0 and 1");
   s.scores = static_cast<shape>(std::ranges::find(shape_names, o.scores) - std::begin(shape_names));
   if (s.scores == shape::gap && (o.draws || o.seed))
     throw std::invalid_argument("--draws and --seed are of random scores, which gap has not");
@@ -65,8 +81,9 @@ std::string described(settings const& s) {
   auto const delta = charts::compact(s.delta);
   auto const text = "scores: one key at " + delta + ", the others ";
   if (s.scores == shape::gap) return text + "at 0";
-  return text + (s.scores == shape::uniform ? "uniform" : "Gaussian") + " between 0 and " + delta + "; " + std::to_string(s.draws) +
-         " draws, seed " + std::to_string(s.seed) + "; curves show the mean, bands the extremes";
+  return text + (s.scores == shape::uniform ? "uniform" : "Gaussian") + " between 0 and " + delta +
+         "; " + std::to_string(s.draws) + " draws, seed " + std::to_string(s.seed) +
+         "; curves show the mean, bands the extremes";
 }
 
 void run(options const& o) {
@@ -80,11 +97,14 @@ void run(options const& o) {
     reporting::progress_line progress;
     curves = measure(s, [&](double part) { progress.show("softmax", part); });
   }
-  charts::print_folded(std::cout, "Largest attention weight against the number of keys n; " + described(s) + ".", style.columns);
+  charts::print_folded(
+      std::cout, "Largest attention weight against the number of keys n; " + described(s) + ".",
+      style.columns);
   std::cout << '\n';
   print(std::cout, curves, style);
   std::cout << '\n';
-  for (auto const& sentence : readings(curves, s, o.eps)) charts::print_folded(std::cout, sentence, style.columns);
+  for (auto const& sentence : readings(curves, s, o.eps))
+    charts::print_folded(std::cout, sentence, style.columns);
   std::cout.flush();
   reporting::write_file(o.csv, [&](std::ostream& file) { write_csv(file, curves); });
   reporting::write_file(o.svg, [&](std::ostream& file) { file << to_svg(curves, described(s)); });
@@ -94,7 +114,9 @@ void run(options const& o) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Shows how the largest attention weight falls with the number of keys, and what rules of temperature do about it.");
+  CLI::App app(
+      "Shows how the largest attention weight falls with the number of keys, and what rules of "
+      "temperature do about it.");
   options o;
   declare(app, o);
   try {

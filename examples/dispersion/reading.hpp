@@ -6,5 +6,6 @@
 
 #include "experiment.hpp"
 
-/// One about the bounds, and one a rule. eps: the weight that is too small to be sharp, between 0 and 1.
+/// One about the bounds, and one a rule. eps: the weight that is too small to be sharp, between 0
+/// and 1.
 std::vector<std::string> readings(std::vector<curve> const& curves, settings const& s, double eps);

@@ -19,7 +19,8 @@ charts::axis const keys{"keys", true}, weight{"weight", true};
 
 charts::series line(std::string name, curve const& c, member of) {
   charts::series s{.name = std::move(name)};
-  bool const band = std::ranges::any_of(c.lengths, [&](rows_of_length const& rows) { return (rows.*of).low() < (rows.*of).high(); });
+  bool const band = std::ranges::any_of(
+      c.lengths, [&](rows_of_length const& rows) { return (rows.*of).low() < (rows.*of).high(); });
   for (auto const& rows : c.lengths) {
     s.x.push_back(static_cast<double>(rows.keys)), s.y.push_back((rows.*of).mean());
     if (band) s.low.push_back((rows.*of).low()), s.high.push_back((rows.*of).high());
@@ -29,7 +30,8 @@ charts::series line(std::string name, curve const& c, member of) {
 
 charts::series line(std::string name, curve const& c, double (*of)(double n)) {
   charts::series s{.name = std::move(name)};
-  for (auto const& rows : c.lengths) s.x.push_back(static_cast<double>(rows.keys)), s.y.push_back(of(s.x.back()));
+  for (auto const& rows : c.lengths)
+    s.x.push_back(static_cast<double>(rows.keys)), s.y.push_back(of(s.x.back()));
   return s;
 }
 
@@ -43,12 +45,16 @@ charts::series published_bound(curve const& c) {
 }
 
 // The same scale for every rule, so that they compare.
-charts::range shown(curve const& c) { return {0.7 / static_cast<double>(c.lengths.back().keys), 1.4}; }
+charts::range shown(curve const& c) {
+  return {0.7 / static_cast<double>(c.lengths.back().keys), 1.4};
+}
 
 charts::chart bounded(curve const& c) {
   charts::chart chart{c.rule, keys, weight};
-  // Later ones are drawn over earlier ones; the one that may have nothing to say comes last, so that the others keep their colours.
-  chart.curves = {line("tight bound", c, &rows_of_length::most), line("largest weight", c, &rows_of_length::largest),
+  // Later ones are drawn over earlier ones; the one that may have nothing to say comes last, so
+  // that the others keep their colours.
+  chart.curves = {line("tight bound", c, &rows_of_length::most),
+                  line("largest weight", c, &rows_of_length::largest),
                   line("1 / n", c, [](double n) { return 1 / n; }), published_bound(c)};
   if (chart.curves.back().x.empty()) chart.curves.pop_back();
   chart.y_range = shown(c);
@@ -67,17 +73,22 @@ void print_numbers(std::ostream& out, std::vector<curve> const& curves, int colu
   constexpr std::size_t number_width = 9, what_width = 16;
   std::size_t names = 4;
   for (auto const& c : curves) names = std::max(names, c.rule.size());
-  auto const used = names + 2 + what_width, room = std::max(static_cast<std::size_t>(columns), used) - used;
-  auto const at = landmarks(curves.front().lengths.size(), std::max<std::size_t>(room / number_width, 2));
+  auto const used = names + 2 + what_width,
+             room = std::max(static_cast<std::size_t>(columns), used) - used;
+  auto const at =
+      landmarks(curves.front().lengths.size(), std::max<std::size_t>(room / number_width, 2));
   auto const print_row = [&](std::string const& name, std::string const& what, auto&& number) {
-    out << name << std::string(names + 2 - name.size(), ' ') << what << std::string(what_width - what.size(), ' ');
+    out << name << std::string(names + 2 - name.size(), ' ') << what
+        << std::string(what_width - what.size(), ' ');
     for (auto const i : at) out << charts::cell(number(i), number_width);
     out << '\n';
   };
-  print_row("keys", "", [&](std::size_t i) { return std::to_string(curves.front().lengths[i].keys); });
+  print_row("keys", "",
+            [&](std::size_t i) { return std::to_string(curves.front().lengths[i].keys); });
   for (auto const& c : curves) {
     auto const print_means = [&](std::string const& name, std::string const& what, member of) {
-      print_row(name, what, [&](std::size_t i) { return charts::compact((c.lengths[i].*of).mean()); });
+      print_row(name, what,
+                [&](std::size_t i) { return charts::compact((c.lengths[i].*of).mean()); });
     };
     print_means(c.rule, "largest weight", &rows_of_length::largest);
     print_means("", "tight bound", &rows_of_length::most);
@@ -97,7 +108,9 @@ void print(std::ostream& out, std::vector<curve> const& curves, charts::terminal
   half.columns = std::max(30, (style.columns - 2) / 2);
   half.rows = 8;
   for (std::size_t i = 0; i + 1 < curves.size(); i += 2) {
-    for (auto const& text : charts::beside(draw(bounded(curves[i]), half), draw(bounded(curves[i + 1]), half), 2)) out << text << '\n';
+    for (auto const& text :
+         charts::beside(draw(bounded(curves[i]), half), draw(bounded(curves[i + 1]), half), 2))
+      out << text << '\n';
     out << '\n';
   }
   print_numbers(out, curves, style.columns);
@@ -112,7 +125,8 @@ void write_csv(std::ostream& out, std::vector<curve> const& curves) {
                                std::pair{"smallest", &rows_of_length::smallest},
                                std::pair{"least", &rows_of_length::least}};
   out << "rule,keys";
-  for (auto const& [name, of] : columns) out << ',' << name << "_mean," << name << "_low," << name << "_high";
+  for (auto const& [name, of] : columns)
+    out << ',' << name << "_mean," << name << "_low," << name << "_high";
   out << '\n';
   char number[32];
   for (auto const& c : curves) {
@@ -132,7 +146,8 @@ void write_csv(std::ostream& out, std::vector<curve> const& curves) {
 std::string to_svg(std::vector<curve> const& curves, std::string const& subtitle) {
   std::vector<charts::chart> all;
   for (auto const& c : curves) all.push_back(bounded(c));
-  charts::chart largest{"largest weight", keys, weight}, entropy{"entropy of the weights", keys, {"nats"}},
+  charts::chart largest{"largest weight", keys, weight},
+      entropy{"entropy of the weights", keys, {"nats"}},
       beta{"inverse temperature", keys, {"beta"}};
   for (auto const& c : curves) {
     largest.curves.push_back(line(c.rule, c, &rows_of_length::largest));
@@ -142,5 +157,7 @@ std::string to_svg(std::vector<curve> const& curves, std::string const& subtitle
   entropy.curves.push_back(line("ln n", curves.front(), [](double n) { return std::log(n); }));
   largest.y_range = shown(curves.front());
   for (auto* const chart : {&largest, &entropy, &beta}) all.push_back(std::move(*chart));
-  return charts::svg(all, {.title = "Largest attention weight against the number of keys", .subtitle = subtitle, .charts_per_row = 3});
+  return charts::svg(all, {.title = "Largest attention weight against the number of keys",
+                           .subtitle = subtitle,
+                           .charts_per_row = 3});
 }

@@ -28,12 +28,14 @@ double entropy_of(Eigen::Array<float, Eigen::Dynamic, 1> const& weights) {
 
 // Adds to what was measured of a rule. `betas`: by set.
 void add_measurement(measurement& sum, network<float> const& n, item_sets<float> const& batch,
-                     posenc::attention_result<float> const& attended, std::vector<double> const& betas) {
+                     posenc::attention_result<float> const& attended,
+                     std::vector<double> const& betas) {
   answer_pass<float> const answered(n, as_matrix(attended.outputs, n.w_q.rows()));
   for (std::size_t s = 0; s < batch.sets; ++s) {
     Eigen::Index answer = 0;
     answered.logits.row(static_cast<Eigen::Index>(s)).maxCoeff(&answer);
-    Eigen::Map<Eigen::ArrayXf const> const weights(attended.weights.data() + s * batch.size, static_cast<Eigen::Index>(batch.size));
+    Eigen::Map<Eigen::ArrayXf const> const weights(attended.weights.data() + s * batch.size,
+                                                   static_cast<Eigen::Index>(batch.size));
     sum.accuracy += answer == batch.answers[s];
     sum.largest_weight += static_cast<double>(weights.maxCoeff());
     sum.entropy += entropy_of(weights);
@@ -43,7 +45,8 @@ void add_measurement(measurement& sum, network<float> const& n, item_sets<float>
 
 }  // namespace
 
-std::array<measurement, 3> evaluate(network<float> const& n, random_numbers& random, std::size_t sets, std::size_t size) {
+std::array<measurement, 3> evaluate(network<float> const& n, random_numbers& random,
+                                    std::size_t sets, std::size_t size) {
   std::array<measurement, 3> sums;
   auto options = every_item();
   options.keep_weights = true;
@@ -57,19 +60,24 @@ std::array<measurement, 3> evaluate(network<float> const& n, random_numbers& ran
     auto const at_one = posenc::attention(q, k, k, posenc::nope{}, options);
     add_measurement(sums[plain], n, batch, at_one, std::vector(batch.sets, 1.0));
     for (auto const& [which, encoding] :
-         {std::pair{adaptive, adaptive_temperature{}}, std::pair{held, adaptive_temperature{adaptive_temperature::held_at_maximum}}}) {
+         {std::pair{adaptive, adaptive_temperature{}},
+          std::pair{held, adaptive_temperature{adaptive_temperature::held_at_maximum}}}) {
       std::vector<double> betas;
       for (std::size_t s = 0; s < batch.sets; ++s) {
-        Eigen::Map<Eigen::ArrayXf const> const weights(at_one.weights.data() + s * size, static_cast<Eigen::Index>(size));
+        Eigen::Map<Eigen::ArrayXf const> const weights(at_one.weights.data() + s * size,
+                                                       static_cast<Eigen::Index>(size));
         auto const entropy = entropy_of(weights);
-        betas.push_back(encoding.inverse_temperature({.keys = size, .max = 0, .log_sum_exp = 0, .entropy = entropy}));
-        sums[which].unaided += entropy > adaptive_temperature::entropy_of_maximum && betas.back() == 1;
+        betas.push_back(encoding.inverse_temperature(
+            {.keys = size, .max = 0, .log_sum_exp = 0, .entropy = entropy}));
+        sums[which].unaided +=
+            entropy > adaptive_temperature::entropy_of_maximum && betas.back() == 1;
       }
       add_measurement(sums[which], n, batch, posenc::attention(q, k, k, encoding, options), betas);
     }
   }
   for (auto& sum : sums) {
-    for (auto* const x : {&sum.accuracy, &sum.largest_weight, &sum.entropy, &sum.inverse_temperature, &sum.unaided})
+    for (auto* const x :
+         {&sum.accuracy, &sum.largest_weight, &sum.entropy, &sum.inverse_temperature, &sum.unaided})
       *x /= static_cast<double>(sets);
   }
   return sums;

@@ -9,6 +9,7 @@
 namespace max_retrieval {
 
 /// Every rule on the same `sets` random sets.
-std::array<measurement, 3> evaluate(network<float> const& n, random_numbers& random, std::size_t sets, std::size_t size);
+std::array<measurement, 3> evaluate(network<float> const& n, random_numbers& random,
+                                    std::size_t sets, std::size_t size);
 
 }  // namespace max_retrieval

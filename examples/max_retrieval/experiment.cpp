@@ -13,7 +13,8 @@
 namespace max_retrieval {
 namespace {
 
-network<float> train(settings const& s, random_numbers& random, seed_result& result, listener const& listen) {
+network<float> train(settings const& s, random_numbers& random, seed_result& result,
+                     listener const& listen) {
   auto const width = static_cast<Eigen::Index>(s.width);
   auto weights = random_network<float>(width, random), gradient = blank_network<float>(width);
   adam<float> optimiser(width);
@@ -28,7 +29,9 @@ network<float> train(settings const& s, random_numbers& random, seed_result& res
 
     recent += 0.01 * (loss - recent);
     if (step + last >= s.steps) result.loss += loss / static_cast<double>(last);
-    if (step % 50 == 49) listen("step " + std::to_string(step + 1) + ", loss " + std::to_string(recent).substr(0, 6), 1 - left);
+    if (step % 50 == 49)
+      listen("step " + std::to_string(step + 1) + ", loss " + std::to_string(recent).substr(0, 6),
+             1 - left);
   }
   return weights;
 }
@@ -39,13 +42,16 @@ seed_result run_seed(settings const& s, std::uint64_t seed, listener const& list
   seed_result result{.seed = seed, .loss = 0, .by_size = {}};
   random_numbers to_train(seed, 0), to_test(seed, 1);
   constexpr double training = 0.5;  // of the time, about
-  auto const weights = train(s, to_train, result, [&](std::string const& what, double part) { listen(what, training * part); });
+  auto const weights = train(s, to_train, result, [&](std::string const& what, double part) {
+    listen(what, training * part);
+  });
   double tested = 0;
   auto const sizes = s.sizes();
   for (auto const size : sizes) {
     result.by_size.push_back(evaluate(weights, to_test, s.sets, size));
     tested += static_cast<double>(size);
-    listen("sets of " + std::to_string(size), training + (1 - training) * tested / static_cast<double>(2 * sizes.back()));
+    listen("sets of " + std::to_string(size),
+           training + (1 - training) * tested / static_cast<double>(2 * sizes.back()));
   }
   return result;
 }
@@ -75,7 +81,8 @@ std::vector<seed_result> run(settings const& s, listener const& listen) {
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t thread = 1; thread < std::min(s.threads, s.seeds); ++thread) others.emplace_back(work);
+    for (std::size_t thread = 1; thread < std::min(s.threads, s.seeds); ++thread)
+      others.emplace_back(work);
     work();
   }
   if (failure) std::rethrow_exception(failure);

@@ -11,10 +11,12 @@
 
 namespace max_retrieval {
 
-/// The paper trains on sets of at most 16 items, for 100,000 steps. That all sizes up to 16 are as likely, the fewer steps, the rate that
-/// falls at the end and the L2 regularisation are choices of this example, made among a dozen whose accuracies were seen, at large sizes
-/// too: how far plain softmax gets there depends on them, so that its agreement with the paper proves little. A rate that falls slowly from
-/// the start (half a cosine) kept 75 % at 1024 items, a constant one about 30 %, of one seed each.
+/// The paper trains on sets of at most 16 items, for 100,000 steps. That all sizes up to 16 are as
+/// likely, the fewer steps, the rate that falls at the end and the L2 regularisation are choices of
+/// this example, made among a dozen whose accuracies were seen, at large sizes too: how far plain
+/// softmax gets there depends on them, so that its agreement with the paper proves little. A rate
+/// that falls slowly from the start (half a cosine) kept 75 % at 1024 items, a constant one about
+/// 30 %, of one seed each.
 struct settings {
   std::size_t steps = 5000, batch = 128;  ///< of the training
   std::size_t largest_trained = 16;       ///< items; every batch has sets of one size, 1 to so many
@@ -40,12 +42,13 @@ struct measurement {
   double largest_weight = 0;
   double entropy = 0;  ///< of the weights, in nats
   double inverse_temperature = 0;
-  double unaided = 0;  ///< share of the sets that are too diffuse for the rule: beyond its most, and yet left as they are
+  double unaided = 0;  ///< share of the sets that are too diffuse for the rule: beyond its most,
+                       ///< and yet left as they are
 };
 
 struct seed_result {
   std::uint64_t seed = 0;
-  double loss = 0;                                  ///< mean over the last hundredth of the training
+  double loss = 0;  ///< mean over the last hundredth of the training
   std::vector<std::array<measurement, 3>> by_size;  ///< [sizes][rules]
 };
 

@@ -1,4 +1,5 @@
-// Whether the network computes what it says, and its gradients those of that: in double, against sums written out and against differences.
+// Whether the network computes what it says, and its gradients those of that: in double, against
+// sums written out and against differences.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,7 +16,9 @@ using numbers = std::vector<double>;
 
 constexpr Eigen::Index width = 8;
 
-double gelu_of(double x) { return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))); }
+double gelu_of(double x) {
+  return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+}
 
 numbers times(numbers const& x, matrix<double> const& w, matrix<double> const& b) {
   numbers y;
@@ -38,7 +41,9 @@ double plain_loss(network<double> const& n, item_sets<double> const& batch) {
   matrix<double> const none = matrix<double>::Zero(1, width);
   double loss = 0;
   for (std::size_t s = 0; s < batch.sets; ++s) {
-    auto const q = times(mlp({batch.queries(static_cast<Eigen::Index>(s), 0)}, n.query_hidden, n.query_out), n.w_q, none);
+    auto const q =
+        times(mlp({batch.queries(static_cast<Eigen::Index>(s), 0)}, n.query_hidden, n.query_out),
+              n.w_q, none);
     numbers z(static_cast<std::size_t>(width));
     double all = 0;
     for (std::size_t i = 0; i < batch.size; ++i) {
@@ -55,7 +60,8 @@ double plain_loss(network<double> const& n, item_sets<double> const& batch) {
     auto const logits = mlp(z, n.answer_hidden, n.answer_out);
     double sum = 0;
     for (auto const x : logits) sum += std::exp(x);
-    loss += (std::log(sum) - logits[static_cast<std::size_t>(batch.answers[s])]) / static_cast<double>(batch.sets);
+    loss += (std::log(sum) - logits[static_cast<std::size_t>(batch.answers[s])]) /
+            static_cast<double>(batch.sets);
   }
   return loss;
 }
@@ -80,7 +86,8 @@ bool check(std::size_t sets, std::size_t size) {
   auto n = random_network<double>(width, random);
   for_each_tensor(
       [&](matrix<double>& tensor) {
-        for (auto& x : tensor.reshaped()) x = 1.5 * x + static_cast<double>(random.unit()) - 0.5;  // biases too
+        for (auto& x : tensor.reshaped())
+          x = 1.5 * x + static_cast<double>(random.unit()) - 0.5;  // biases too
       },
       n);
   auto const batch = draw<double>(random, sets, size);
@@ -93,10 +100,12 @@ bool check(std::size_t sets, std::size_t size) {
   auto const loss_tolerance = 256 * rounding * std::max(loss, 1.0);
   if (std::abs(loss - plain_loss(n, batch)) > loss_tolerance) {
     right = false;
-    std::printf("sets %zu x %zu: the loss is %.17g, item by item %.17g\n", sets, size, loss, plain_loss(n, batch));
+    std::printf("sets %zu x %zu: the loss is %.17g, item by item %.17g\n", sets, size, loss,
+                plain_loss(n, batch));
   }
 
-  // Central differences of two widths: their error is h^2 f''' / 6, and so a third of how much that of 2h differs from that of h.
+  // Central differences of two widths: their error is h^2 f''' / 6, and so a third of how much that
+  // of 2h differs from that of h.
   auto const h = std::cbrt(rounding);
   int tensors = 0;
   for_each_tensor(
@@ -116,7 +125,8 @@ bool check(std::size_t sets, std::size_t size) {
           auto const near = slope(h), far = slope(2 * h);
           if (std::abs(near - d.data()[i]) <= std::abs(far - near) + loss_tolerance / h) continue;
           if (right)
-            std::printf("sets %zu x %zu, tensor %d: the gradient is %.9g, by differences %.9g\n", sets, size, tensors, d.data()[i], near);
+            std::printf("sets %zu x %zu, tensor %d: the gradient is %.9g, by differences %.9g\n",
+                        sets, size, tensors, d.data()[i], near);
           right = false;
         }
       },
@@ -128,7 +138,9 @@ bool check(std::size_t sets, std::size_t size) {
 
 int main() {
   bool right = true;
-  for (auto const& [sets, size] : {std::pair<std::size_t, std::size_t>{5, 4}, {3, 1}, {1, 16}, {7, 11}}) right = check(sets, size) && right;
+  for (auto const& [sets, size] :
+       {std::pair<std::size_t, std::size_t>{5, 4}, {3, 1}, {1, 16}, {7, 11}})
+    right = check(sets, size) && right;
   std::puts(right ? "the gradients are right" : "the gradients are wrong");
   return right ? 0 : 1;
 }

@@ -5,7 +5,8 @@
 
 namespace max_retrieval {
 
-// With theta = atan(t / sqrt(degrees)), a finite sum of powers of its cosine [Abramowitz, Stegun 1964, 26.7.3 and 26.7.4].
+// With theta = atan(t / sqrt(degrees)), a finite sum of powers of its cosine [Abramowitz, Stegun
+// 1964, 26.7.3 and 26.7.4].
 double within(double t, int degrees) {
   auto const theta = std::atan(t / std::sqrt(static_cast<double>(degrees)));
   auto const cosine = std::cos(theta);

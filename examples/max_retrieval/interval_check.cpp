@@ -14,8 +14,9 @@ int main() {
     right = false;
   };
   // Printed to five digits, rounded. [Abramowitz, Stegun 1964, table 26.10]
-  constexpr std::pair<int, double> printed[] = {{1, 12.706}, {2, 4.303},  {3, 3.182},  {4, 2.776},
-                                                {9, 2.262},  {10, 2.228}, {30, 2.042}, {120, 1.980}};
+  constexpr std::pair<int, double> printed[] = {{1, 12.706}, {2, 4.303},  {3, 3.182},
+                                                {4, 2.776},  {9, 2.262},  {10, 2.228},
+                                                {30, 2.042}, {120, 1.980}};
   for (auto const& [degrees, t] : printed) expect("t", t_of_95_percent(degrees), t, 0.0005);
   // Of 1 and of 2 degrees of freedom in closed form: 2 / pi atan(t) and t / sqrt(2 + t^2).
   for (auto const t : {0.0, 0.3, 1.0, 7.0}) {

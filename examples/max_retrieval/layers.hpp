@@ -26,11 +26,13 @@ struct linear {
   }
 };
 
-/// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): the tanh form [Hendrycks, Gimpel 2016], which is what GELU means in JAX.
+/// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): the tanh form [Hendrycks, Gimpel 2016], which is
+/// what GELU means in JAX.
 template <class T>
 matrix<T> gelu(matrix<T> const& x) {
   auto const a = x.array();
-  auto const inner = T(std::numbers::sqrt2 * std::numbers::inv_sqrtpi) * a * (1 + T(0.044715) * a.square());
+  auto const inner =
+      T(std::numbers::sqrt2 * std::numbers::inv_sqrtpi) * a * (1 + T(0.044715) * a.square());
   return T(0.5) * a * (1 + inner.tanh());
 }
 

@@ -1,5 +1,6 @@
-// Max retrieval: a network learns to find the item of the largest priority among 16, and loses it among 16384, for softmax disperses.
-// How much of that does adaptive temperature, at test time alone, bring back? [Velickovic 2024, "softmax is not enough"]
+// Max retrieval: a network learns to find the item of the largest priority among 16, and loses it
+// among 16384, for softmax disperses. How much of that does adaptive temperature, at test time
+// alone, bring back? [Velickovic 2024, "softmax is not enough"]
 //
 //     max_retrieval                                              ten networks, in minutes
 //     max_retrieval --steps 1000 --seeds 3 --largest 1024        a first look, in seconds
@@ -32,27 +33,36 @@ struct options {
 
 void declare(CLI::App& app, options& o) {
   auto& e = o.experiment;
-  auto const number = [&](char const* name, auto& value, long long least, long long most, std::string const& says) {
-    app.add_option(name, value, says + " (" + std::to_string(value) + ")")->check(CLI::Range(least, most))->option_text("N");
+  auto const number = [&](char const* name, auto& value, long long least, long long most,
+                          std::string const& says) {
+    app.add_option(name, value, says + " (" + std::to_string(value) + ")")
+        ->check(CLI::Range(least, most))
+        ->option_text("N");
   };
   number("--steps", e.steps, 1, 10'000'000, "of training");
   number("--batch", e.batch, 1, 65'536, "sets a step");
   number("--seeds", e.seeds, 2, 1000, "networks to train");
   number("--sets", e.sets, 1, 1'000'000, "of each size to test on");
-  number("--largest", e.largest, 16, 262'144, "items of a set: the sizes are 16, 32, 64, ... as far as this");
+  number("--largest", e.largest, 16, 262'144,
+         "items of a set: the sizes are 16, 32, 64, ... as far as this");
   number("--threads", e.threads, 1, 256, "seeds at a time");
   number("--seed", e.seed, 0, 1'000'000'000'000, "the first of the seeds");
   app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
   app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
-  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")->check(CLI::Range(78, 400))->option_text("N");
+  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
+      ->check(CLI::Range(78, 400))
+      ->option_text("N");
 }
 
 std::string duration(std::chrono::duration<double> time) {
   auto const seconds = std::llround(time.count());
-  return seconds < 60 ? std::to_string(seconds) + " s" : std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
+  return seconds < 60
+             ? std::to_string(seconds) + " s"
+             : std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
 }
 
-// Every step frees what the next one asks for again: that shall not go back to the system each time.
+// Every step frees what the next one asks for again: that shall not go back to the system each
+// time.
 void keep_freed_memory() {
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -70,7 +80,8 @@ void run(options const& o) {
   auto const start = std::chrono::steady_clock::now();
   auto const results = [&] {
     reporting::progress_line progress;
-    return max_retrieval::run(e, [&](std::string const& what, double part) { progress.show(what, part); });
+    return max_retrieval::run(
+        e, [&](std::string const& what, double part) { progress.show(what, part); });
   }();
   auto const summary = summarise(e.sizes(), results);
   auto const took = std::chrono::steady_clock::now() - start;
@@ -82,14 +93,17 @@ void run(options const& o) {
             << (std::min(e.threads, e.seeds) == 1 ? " thread.\n" : " threads.\n");
   std::cout.flush();
   reporting::write_file(o.csv, [&](std::ostream& file) { write_csv(file, e.sizes(), results); });
-  reporting::write_file(o.svg, [&](std::ostream& file) { file << to_svg(summary, description(e)); });
+  reporting::write_file(o.svg,
+                        [&](std::ostream& file) { file << to_svg(summary, description(e)); });
   if (!std::cout) throw std::runtime_error("cannot write to the standard output");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Trains networks to find the item of the largest priority in small sets, and tests rules of softmax on large ones.");
+  CLI::App app(
+      "Trains networks to find the item of the largest priority in small sets, and tests rules of "
+      "softmax on large ones.");
   options o;
   declare(app, o);
   try {

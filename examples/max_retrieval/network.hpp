@@ -12,7 +12,8 @@ namespace max_retrieval {
 
 /// With MLPs psi and phi of one hidden layer of GELUs:
 ///
-///     h_i = psi_x(x_i), h_q = psi_q(q), z = sum_i softmax_i(<h_q W_Q, h_i W_K> / sqrt(width)) h_i W_V, logits = phi(z)
+///     h_i = psi_x(x_i), h_q = psi_q(q), z = sum_i softmax_i(<h_q W_Q, h_i W_K> / sqrt(width)) h_i
+///     W_V, logits = phi(z)
 ///
 /// Gradients, and an optimiser's moments, have the same shape.
 template <class T>
@@ -52,10 +53,11 @@ network<T> blank_network(Eigen::Index width) {
 template <class T>
 network<T> random_network(Eigen::Index width, random_numbers& random) {
   auto n = blank_network<T>(width);
-  for (auto* const w :
-       {&n.item_hidden.w, &n.item_out.w, &n.query_hidden.w, &n.query_out.w, &n.w_q, &n.w_k, &n.w_v, &n.answer_hidden.w, &n.answer_out.w}) {
+  for (auto* const w : {&n.item_hidden.w, &n.item_out.w, &n.query_hidden.w, &n.query_out.w, &n.w_q,
+                        &n.w_k, &n.w_v, &n.answer_hidden.w, &n.answer_out.w}) {
     auto const bound = std::sqrt(3.0 / static_cast<double>(w->rows()));
-    for (auto& x : w->reshaped()) x = static_cast<T>(bound * (2 * static_cast<double>(random.unit()) - 1));
+    for (auto& x : w->reshaped())
+      x = static_cast<T>(bound * (2 * static_cast<double>(random.unit()) - 1));
   }
   return n;
 }

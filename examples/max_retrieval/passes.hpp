@@ -9,16 +9,20 @@
 
 namespace max_retrieval {
 
-/// Queries and keys that give the very scores of the network, up to what is the same for every item and so changes no weight.
+/// Queries and keys that give the very scores of the network, up to what is the same for every item
+/// and so changes no weight.
 ///
-/// Behind its hidden layer everything about an item is linear: with f_i = gelu(hidden layer of x_i) and h_i = f_i A + c,
+/// Behind its hidden layer everything about an item is linear: with f_i = gelu(hidden layer of x_i)
+/// and h_i = f_i A + c,
 ///
-///     <h_q W_Q, h_i W_K> = <h_q W_Q W_K^T A^T, f_i> + ...        sum_i a_i h_i W_V = ((sum_i a_i f_i) A + c) W_V
+///     <h_q W_Q, h_i W_K> = <h_q W_Q W_K^T A^T, f_i> + ...        sum_i a_i h_i W_V = ((sum_i a_i
+///     f_i) A + c) W_V
 ///
 /// so that f_i is both key and value, and nothing but it is computed for each of many items.
 template <class T>
 struct query_pass {
-  matrix<T> hidden, active, embedded, query, folded, question;  ///< [sets][width]; the last is what items' features are compared with
+  matrix<T> hidden, active, embedded, query, folded,
+      question;  ///< [sets][width]; the last is what items' features are compared with
 
   query_pass(network<T> const& n, matrix<T> const& queries)
       : hidden(n.query_hidden(queries)),
@@ -43,15 +47,19 @@ struct answer_pass {
         logits(n.answer_out(active)) {}
 };
 
-/// Rows of one token, or of item after item, as heads: a set is a head, so that no set sees another.
+/// Rows of one token, or of item after item, as heads: a set is a head, so that no set sees
+/// another.
 template <class T>
 posenc::heads_view<T const> as_heads(matrix<T> const& rows, std::size_t sets) {
-  return {rows.data(), {static_cast<std::size_t>(rows.rows()) / sets, sets, static_cast<std::size_t>(rows.cols())}};
+  return {
+      rows.data(),
+      {static_cast<std::size_t>(rows.rows()) / sets, sets, static_cast<std::size_t>(rows.cols())}};
 }
 
 template <class T>
 matrix<T> as_matrix(std::vector<T> const& numbers, Eigen::Index columns) {
-  return Eigen::Map<matrix<T> const>(numbers.data(), static_cast<Eigen::Index>(numbers.size()) / columns, columns);
+  return Eigen::Map<matrix<T> const>(numbers.data(),
+                                     static_cast<Eigen::Index>(numbers.size()) / columns, columns);
 }
 
 /// A query sees all of its set.
@@ -87,7 +95,8 @@ double add_gradients(network<T> const& n, item_sets<T> const& batch, network<T>&
   auto const loss = cross_entropy(d_logits, batch.answers);
 
   linear<T>::add_gradient(d.answer_out, answered.active, d_logits);
-  matrix<T> const d_hidden = gelu_backward<T>(answered.hidden, d_logits * n.answer_out.w.transpose());
+  matrix<T> const d_hidden =
+      gelu_backward<T>(answered.hidden, d_logits * n.answer_out.w.transpose());
   linear<T>::add_gradient(d.answer_hidden, answered.retrieved, d_hidden);
   matrix<T> const d_retrieved = d_hidden * n.answer_hidden.w.transpose();
   d.w_v.noalias() += answered.item.transpose() * d_retrieved;
@@ -95,7 +104,8 @@ double add_gradients(network<T> const& n, item_sets<T> const& batch, network<T>&
   linear<T>::add_gradient(d.item_out, answered.attended, d_item);
   matrix<T> const d_attended = d_item * n.item_out.w.transpose();
 
-  auto const d_attention = posenc::attention_backward(q, k, k, posenc::nope{}, attended, as_heads(d_attended, batch.sets), every_item());
+  auto const d_attention = posenc::attention_backward(
+      q, k, k, posenc::nope{}, attended, as_heads(d_attended, batch.sets), every_item());
   matrix<T> const d_question = as_matrix(d_attention.q, width);
   d.item_out.w.noalias() += d_question.transpose() * asked.folded;
   matrix<T> const d_folded = d_question * n.item_out.w;
@@ -104,7 +114,8 @@ double add_gradients(network<T> const& n, item_sets<T> const& batch, network<T>&
   d.w_q.noalias() += asked.embedded.transpose() * d_query;
   matrix<T> const d_embedded = d_query * n.w_q.transpose();
   linear<T>::add_gradient(d.query_out, asked.active, d_embedded);
-  linear<T>::add_gradient(d.query_hidden, batch.queries, gelu_backward<T>(asked.hidden, d_embedded * n.query_out.w.transpose()));
+  linear<T>::add_gradient(d.query_hidden, batch.queries,
+                          gelu_backward<T>(asked.hidden, d_embedded * n.query_out.w.transpose()));
 
   matrix<T> const d_features = as_matrix(d_attention.k, width) + as_matrix(d_attention.v, width);
   linear<T>::add_gradient(d.item_hidden, batch.items, gelu_backward(item_hidden, d_features));

@@ -14,10 +14,12 @@ namespace max_retrieval {
 std::string description(settings const& s);
 
 /// Tables, a chart and readings, as wide as style.columns.
-void print(std::ostream& out, std::vector<size_summary> const& summary, charts::terminal_style style);
+void print(std::ostream& out, std::vector<size_summary> const& summary,
+           charts::terminal_style style);
 
 /// One line a seed, size and rule.
-void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes, std::vector<seed_result> const& results);
+void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes,
+               std::vector<seed_result> const& results);
 
 /// Accuracy, largest weight and entropy against the size.
 std::string to_svg(std::vector<size_summary> const& summary, std::string const& subtitle);

@@ -11,11 +11,13 @@ namespace max_retrieval {
 
 inline constexpr Eigen::Index classes = 10;
 
-/// Random numbers that are the same everywhere: what the distributions of the standard library make of the bits is not.
+/// Random numbers that are the same everywhere: what the distributions of the standard library make
+/// of the bits is not.
 class random_numbers {
  public:
   random_numbers(std::uint64_t seed, std::uint64_t stream) {
-    std::seed_seq both{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32), static_cast<std::uint32_t>(stream)};
+    std::seed_seq both{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                       static_cast<std::uint32_t>(stream)};
     bits_.seed(both);
   }
   /// In [0, 1), a multiple of 2^-24.
@@ -26,12 +28,13 @@ class random_numbers {
   std::mt19937_64 bits_;
 };
 
-/// Sets that all have as many items: item i of set s is row i * sets + s, so that sets are heads of keys, [items][sets][...].
+/// Sets that all have as many items: item i of set s is row i * sets + s, so that sets are heads of
+/// keys, [items][sets][...].
 template <class T>
 struct item_sets {
   std::size_t sets = 0, size = 0;
-  matrix<T> items;                    ///< [size * sets][1 + classes]: the priority, and 1 for the class
-  matrix<T> queries;                  ///< [sets][1]: a random number, which tells nothing
+  matrix<T> items;    ///< [size * sets][1 + classes]: the priority, and 1 for the class
+  matrix<T> queries;  ///< [sets][1]: a random number, which tells nothing
   std::vector<Eigen::Index> answers;  ///< [sets]: the class of the largest priority
 };
 
@@ -39,7 +42,11 @@ struct item_sets {
 template <class T>
 item_sets<T> draw(random_numbers& random, std::size_t sets, std::size_t size) {
   auto const rows = static_cast<Eigen::Index>(sets * size);
-  item_sets<T> drawn{sets, size, matrix<T>::Zero(rows, 1 + classes), matrix<T>(static_cast<Eigen::Index>(sets), 1), {}};
+  item_sets<T> drawn{sets,
+                     size,
+                     matrix<T>::Zero(rows, 1 + classes),
+                     matrix<T>(static_cast<Eigen::Index>(sets), 1),
+                     {}};
   for (std::size_t s = 0; s < sets; ++s) {
     drawn.queries(static_cast<Eigen::Index>(s), 0) = static_cast<T>(random.unit());
     T largest = -1;

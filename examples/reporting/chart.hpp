@@ -11,11 +11,13 @@ struct range {
   double low = 0, high = 0;
 };
 
-/// One curve, x ascending. A value that is not finite, or not positive on a logarithmic axis, leaves a gap.
+/// One curve, x ascending. A value that is not finite, or not positive on a logarithmic axis,
+/// leaves a gap.
 struct series {
   std::string name = {};
   std::vector<double> x = {}, y = {};
-  std::vector<double> low = {}, high = {};  ///< An optional band around the curve: empty, or as long as y.
+  std::vector<double> low = {},
+                      high = {};  ///< An optional band around the curve: empty, or as long as y.
 };
 
 struct axis {

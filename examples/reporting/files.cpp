@@ -12,14 +12,17 @@
 namespace reporting {
 namespace {
 
-[[noreturn]] void cannot_write(std::string const& name) { throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno)); }
+[[noreturn]] void cannot_write(std::string const& name) {
+  throw std::runtime_error("cannot write " + name + ": " + std::strerror(errno));
+}
 
 }  // namespace
 
 void check_writable(std::vector<std::string> const& names) {
   for (auto const& name : names) {
     if (name.empty()) continue;
-    if (std::ranges::count(names, name) > 1) throw std::runtime_error("options must name different files, got " + name + " twice");
+    if (std::ranges::count(names, name) > 1)
+      throw std::runtime_error("options must name different files, got " + name + " twice");
     if (!std::ofstream(name, std::ios::app)) cannot_write(name);
   }
 }

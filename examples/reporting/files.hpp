@@ -8,11 +8,13 @@
 
 namespace reporting {
 
-/// Before the work begins, so that a file that cannot be written costs no time; leaves alone what is there. Empty names are none.
-/// Throws std::runtime_error that names the file which cannot be written, or which is named twice.
+/// Before the work begins, so that a file that cannot be written costs no time; leaves alone what
+/// is there. Empty names are none. Throws std::runtime_error that names the file which cannot be
+/// written, or which is named twice.
 void check_writable(std::vector<std::string> const& names);
 
-/// Nothing for an empty name. Throws std::runtime_error that names the file, and why it cannot be written.
+/// Nothing for an empty name. Throws std::runtime_error that names the file, and why it cannot be
+/// written.
 void write_file(std::string const& name, std::function<void(std::ostream&)> const& put);
 
 /// Throws std::runtime_error unless there is a standard output.

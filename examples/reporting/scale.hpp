@@ -40,7 +40,8 @@ struct plane {
   explicit plane(chart const& c);
 
   /// A curve, cut at its gaps, in the unit square.
-  std::vector<std::vector<point>> strokes(std::vector<double> const& xs, std::vector<double> const& ys) const;
+  std::vector<std::vector<point>> strokes(std::vector<double> const& xs,
+                                          std::vector<double> const& ys) const;
 
   scale x, y;
 };

@@ -15,8 +15,10 @@
 namespace charts {
 namespace {
 
-// Okabe and Ito's colours, which colour-blind readers tell apart too; without their yellow, too pale for a line.
-constexpr std::array palette{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
+// Okabe and Ito's colours, which colour-blind readers tell apart too; without their yellow, too
+// pale for a line.
+constexpr std::array palette{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                             "#e69f00", "#56b4e9", "#000000"};
 
 constexpr double left = 52, right = 16, above = 50, below = 46, gap = 28, border = 28;
 constexpr std::string_view dark = "fill='#222' font-weight='600'", grey = "fill='#666'";
@@ -29,8 +31,10 @@ struct box {
 // Few texts are wider than this on average, whatever the font.
 double text_width(std::string_view text, double size) { return 0.6 * size * display_width(text); }
 
-void add_text(std::ostream& out, point at, double size, double room, std::string_view attributes, std::string_view text) {
-  out << "<text x='" << at.x << "' y='" << at.y << "' font-size='" << size << "' " << attributes << ">";
+void add_text(std::ostream& out, point at, double size, double room, std::string_view attributes,
+              std::string_view text) {
+  out << "<text x='" << at.x << "' y='" << at.y << "' font-size='" << size << "' " << attributes
+      << ">";
   for (char const c : fitted(text, static_cast<int>(room / text_width("x", size)))) {
     if (c == '&')
       out << "&amp;";
@@ -45,14 +49,15 @@ void add_text(std::ostream& out, point at, double size, double room, std::string
 }
 
 void add_line(std::ostream& out, point from, point to, std::string_view attributes) {
-  out << "<line x1='" << from.x << "' y1='" << from.y << "' x2='" << to.x << "' y2='" << to.y << "' " << attributes << "/>\n";
+  out << "<line x1='" << from.x << "' y1='" << from.y << "' x2='" << to.x << "' y2='" << to.y
+      << "' " << attributes << "/>\n";
 }
 
 std::string colour_of(std::size_t curve) { return palette[curve % palette.size()]; }
 
 std::string pen_of(std::size_t curve) {
-  return "fill='none' stroke-width='1.6' stroke-linecap='round' stroke-linejoin='round' stroke='" + colour_of(curve) +
-         (curve / palette.size() % 2 == 1 ? "' stroke-dasharray='5 4'" : "'");
+  return "fill='none' stroke-width='1.6' stroke-linecap='round' stroke-linejoin='round' stroke='" +
+         colour_of(curve) + (curve / palette.size() % 2 == 1 ? "' stroke-dasharray='5 4'" : "'");
 }
 
 // Keeps the lowest and the highest point of every half pixel, and places them in the box.
@@ -65,7 +70,8 @@ std::vector<point> thinned(std::vector<point> const& stroke, box const& in) {
     result.push_back(next);
     if (++kept < 3) continue;
     auto const three = result.end() - 3;
-    auto const [low, high] = std::minmax_element(three, result.end(), [](point a, point b) { return a.y < b.y; });
+    auto const [low, high] =
+        std::minmax_element(three, result.end(), [](point a, point b) { return a.y < b.y; });
     result.erase(three + (3 - (low - three) - (high - three)));
     kept = 2;
   }
@@ -77,15 +83,20 @@ void add_path(std::ostream& out, std::vector<point> const& points, std::string_v
   point at{0, 0};  // Steps in tenths of a pixel make a file half as long as places would.
   for (std::size_t i = 0; i < points.size(); ++i) {
     point const next{std::round(10 * points[i].x), std::round(10 * points[i].y)};
-    out << (i == 0 ? "M" : i == 1 ? "l" : " ") << (next.x - at.x) / 10 << ' ' << (next.y - at.y) / 10;
+    out << (i == 0   ? "M"
+            : i == 1 ? "l"
+                     : " ")
+        << (next.x - at.x) / 10 << ' ' << (next.y - at.y) / 10;
     at = next;
   }
   out << (points.size() == 1 ? "h1.5h-3'/>\n" : "'/>\n");
 }
 
-void add_curve(std::ostream& out, series const& curve, std::size_t i, plane const& axes, box const& in) {
+void add_curve(std::ostream& out, series const& curve, std::size_t i, plane const& axes,
+               box const& in) {
   auto low = curve.low, high = curve.high;
-  for (std::size_t k = 0; k < std::min(low.size(), high.size()); ++k)  // A band with one edge is a gap, too.
+  for (std::size_t k = 0; k < std::min(low.size(), high.size());
+       ++k)  // A band with one edge is a gap, too.
     if (std::isnan(axes.y(low[k]) + axes.y(high[k]))) low[k] = high[k] = NAN;
   auto const floors = axes.strokes(curve.x, low), ceilings = axes.strokes(curve.x, high);
   for (std::size_t k = 0; k < std::min(floors.size(), ceilings.size()); ++k) {
@@ -93,7 +104,8 @@ void add_curve(std::ostream& out, series const& curve, std::size_t i, plane cons
     outline.insert(outline.end(), ceiling.rbegin(), ceiling.rend());
     add_path(out, outline, "fill-opacity='0.16' fill='" + colour_of(i) + "'");
   }
-  for (auto const& stroke : axes.strokes(curve.x, curve.y)) add_path(out, thinned(stroke, in), pen_of(i));
+  for (auto const& stroke : axes.strokes(curve.x, curve.y))
+    add_path(out, thinned(stroke, in), pen_of(i));
 }
 
 void add_axes(std::ostream& out, chart const& c, plane const& axes, box const& in) {
@@ -135,7 +147,8 @@ double add_chart(std::ostream& out, chart const& c, box const& in) {
   add_axes(out, c, axes, plot);
 
   // An svg element within another cuts off what is outside of it.
-  out << "<svg x='" << plot.x << "' y='" << plot.y << "' width='" << plot.width << "' height='" << plot.height << "'>\n";
+  out << "<svg x='" << plot.x << "' y='" << plot.y << "' width='" << plot.width << "' height='"
+      << plot.height << "'>\n";
   for (std::size_t i = 0; i < c.curves.size(); ++i) add_curve(out, c.curves[i], i, axes, plot);
   out << "</svg>\n";
 
@@ -146,7 +159,9 @@ double add_chart(std::ostream& out, chart const& c, box const& in) {
 }  // namespace
 
 std::string svg(std::vector<chart> const& charts, svg_page const& page) {
-  auto const length = [](double least, double wanted) { return std::min(std::max(least, wanted), 5000.0); };
+  auto const length = [](double least, double wanted) {
+    return std::min(std::max(least, wanted), 5000.0);
+  };
   double const width = length(200, page.chart_width), height = length(160, page.chart_height);
   auto const most = static_cast<std::size_t>(std::max(1, page.charts_per_row));
   std::size_t const across = std::clamp<std::size_t>(charts.size(), 1, most);
@@ -156,7 +171,8 @@ std::string svg(std::vector<chart> const& charts, svg_page const& page) {
   body.imbue(std::locale::classic());
   double bottom = border;
   if (!page.title.empty()) add_text(body, {border, bottom += 16}, 20, inner, dark, page.title);
-  if (!page.subtitle.empty()) add_text(body, {border, bottom += 24}, 13, inner, grey, page.subtitle);
+  if (!page.subtitle.empty())
+    add_text(body, {border, bottom += 24}, 13, inner, grey, page.subtitle);
 
   double top = bottom > border ? bottom += gap : bottom;
   for (std::size_t i = 0; i < charts.size(); ++i) {
@@ -167,9 +183,10 @@ std::string svg(std::vector<chart> const& charts, svg_page const& page) {
 
   std::ostringstream out;
   out.imbue(std::locale::classic());
-  out << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " << inner + 2 * border << ' ' << bottom + border << "' width='"
-      << inner + 2 * border << "' height='" << bottom + border
-      << "' font-family='system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, sans-serif'>\n"
+  out << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " << inner + 2 * border << ' '
+      << bottom + border << "' width='" << inner + 2 * border << "' height='" << bottom + border
+      << "' font-family='system-ui, -apple-system, Segoe UI, Roboto, Helvetica Neue, Arial, "
+         "sans-serif'>\n"
       << "<rect width='100%' height='100%' fill='#fff'/>\n"
       << body.str() << "</svg>\n";
   return out.str();

@@ -13,14 +13,18 @@ namespace {
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 std::string blanks(int count) { return std::string(index(std::max(count, 0)), ' '); }
-std::string padded(std::string const& line, int columns) { return line + blanks(columns - display_width(line)); }
+std::string padded(std::string const& line, int columns) {
+  return line + blanks(columns - display_width(line));
+}
 
 // 0 is no colour at all. All the others can be read on black and on white.
 constexpr int grey = 244;
 constexpr std::array palette{32, 166, 36, 169, 172, 98};
 
 std::string painted(std::string const& text, int colour) {
-  return colour == 0 || text.empty() ? text : "\x1b[38;5;" + std::to_string(colour) + "m" + text + "\x1b[0m";
+  return colour == 0 || text.empty()
+             ? text
+             : "\x1b[38;5;" + std::to_string(colour) + "m" + text + "\x1b[0m";
 }
 
 struct pen {
@@ -36,27 +40,31 @@ pen pen_of(std::size_t curve, terminal_style const& style) {
   constexpr std::array dashes{solid, 0x3u, 0x5u};
   constexpr std::array symbols{'\0', 'o', 'x', '*', '#', '@', '%'};
   std::size_t const dashing = style.colour ? curve / palette.size() : curve;
-  return {style.colour ? palette[curve % palette.size()] : 0, style.utf8 ? dashes[dashing % dashes.size()] : solid,
-          symbols[curve % symbols.size()]};
+  return {style.colour ? palette[curve % palette.size()] : 0,
+          style.utf8 ? dashes[dashing % dashes.size()] : solid, symbols[curve % symbols.size()]};
 }
 
 // Dots in character cells: 2 x 4 to a cell in braille, 1 x 3 in ASCII.
 class canvas {
  public:
-  canvas(int columns, int rows, bool utf8) : utf8_(utf8), columns_(columns), rows_(rows), cells_(index(columns) * index(rows)) {}
+  canvas(int columns, int rows, bool utf8)
+      : utf8_(utf8), columns_(columns), rows_(rows), cells_(index(columns) * index(rows)) {}
 
   // The cell at 0 ... 1 of an axis.
   int column(double x) const { return static_cast<int>(dot_at({x, 0}).x) / across(); }
   int row(double y) const { return static_cast<int>(dot_at({0, y}).y) / down(); }
 
   void draw(std::vector<point> const& stroke, pen const& with) {
-    for (std::size_t i = 0; i < stroke.size(); ++i) draw(dot_at(stroke[i > 0 ? i - 1 : 0]), dot_at(stroke[i]), with);
+    for (std::size_t i = 0; i < stroke.size(); ++i)
+      draw(dot_at(stroke[i > 0 ? i - 1 : 0]), dot_at(stroke[i]), with);
   }
 
   std::string text(int row) const {
     std::string line;
     for (int i = row * columns_; i < (row + 1) * columns_; ++i)
-      line += cells_[index(i)].dots == 0 ? " " : painted(glyph(cells_[index(i)]), cells_[index(i)].drawn_with.colour);
+      line += cells_[index(i)].dots == 0
+                  ? " "
+                  : painted(glyph(cells_[index(i)]), cells_[index(i)].drawn_with.colour);
     return line;
   }
 
@@ -68,12 +76,17 @@ class canvas {
 
   int across() const { return utf8_ ? 2 : 1; }
   int down() const { return utf8_ ? 4 : 3; }
-  point dot_at(point p) const { return {p.x * (columns_ * across() - 1) + 0.5, (1 - p.y) * (rows_ * down() - 1) + 0.5}; }
+  point dot_at(point p) const {
+    return {p.x * (columns_ * across() - 1) + 0.5, (1 - p.y) * (rows_ * down() - 1) + 0.5};
+  }
 
-  // From the top to the bottom of the line within each column of dots: so it has no holes, and peaks are never lost.
+  // From the top to the bottom of the line within each column of dots: so it has no holes, and
+  // peaks are never lost.
   void draw(point a, point b, pen const& with) {
     if (a.x > b.x) std::swap(a, b);
-    auto const height = [&](double x) { return x <= a.x ? a.y : x >= b.x ? b.y : std::lerp(a.y, b.y, (x - a.x) / (b.x - a.x)); };
+    auto const height = [&](double x) {
+      return x <= a.x ? a.y : x >= b.x ? b.y : std::lerp(a.y, b.y, (x - a.x) / (b.x - a.x));
+    };
     for (int x = static_cast<int>(a.x); x <= static_cast<int>(b.x); ++x) {
       if ((with.dashes >> x % 4 & 1) == 0) continue;
       auto const [top, bottom] = std::minmax({height(x), height(x + 1)});
@@ -90,7 +103,9 @@ class canvas {
   }
 
   std::string glyph(cell const& c) const {
-    if (utf8_) return {'\xe2', static_cast<char>(0xa0 | c.dots >> 6), static_cast<char>(0x80 | (c.dots & 0x3f))};
+    if (utf8_)
+      return {'\xe2', static_cast<char>(0xa0 | c.dots >> 6),
+              static_cast<char>(0x80 | (c.dots & 0x3f))};
     return {c.drawn_with.symbol != 0 ? c.drawn_with.symbol : " '-'.:.|"[c.dots]};
   }
 
@@ -116,7 +131,8 @@ std::vector<std::string> legend(chart const& c, terminal_style const& style, int
   for (std::size_t i = 0; i < c.curves.size(); ++i) {
     canvas sample(4, 1, style.utf8);
     sample.draw({{0, 0.5}, {1, 0.5}}, pen_of(i, style));
-    std::string const entry = sample.text(0) + " " + fitted(c.curves[i].name, columns - 5, style.utf8);
+    std::string const entry =
+        sample.text(0) + " " + fitted(c.curves[i].name, columns - 5, style.utf8);
     if (lines.empty() || display_width(lines.back() + "   " + entry) > columns)
       lines.push_back(entry);
     else
@@ -126,7 +142,8 @@ std::vector<std::string> legend(chart const& c, terminal_style const& style, int
 }
 
 // The x axis and the labels of those ticks that have room for one.
-std::array<std::string, 2> x_axis(canvas const& plot, scale const& x, int indent, terminal_style const& style) {
+std::array<std::string, 2> x_axis(canvas const& plot, scale const& x, int indent,
+                                  terminal_style const& style) {
   int const columns = style.columns - indent;
   std::vector<std::string> axis(index(columns), style.utf8 ? "─" : "-");
   std::string labels = blanks(style.columns), line = blanks(indent - 1) + (style.utf8 ? "└" : "+");
@@ -162,31 +179,38 @@ std::vector<std::string> draw(chart const& c, terminal_style style) {
   for (auto const& [place, label] : y_ticks) labels[index(plot.row(place))] = label;
 
   std::string const title = fitted(c.title, columns, style.utf8);
-  std::vector<std::string> lines{blanks(indent) + (style.colour ? "\x1b[1m" + title + "\x1b[0m" : title)};
-  if (!c.y.label.empty()) lines.push_back(painted(fitted(c.y.label, style.columns, style.utf8), faint));
+  std::vector<std::string> lines{blanks(indent) +
+                                 (style.colour ? "\x1b[1m" + title + "\x1b[0m" : title)};
+  if (!c.y.label.empty())
+    lines.push_back(painted(fitted(c.y.label, style.columns, style.utf8), faint));
   for (int row = 0; row < style.rows; ++row) {
     std::string const& label = labels[index(row)];
     std::string const bar = label.empty() ? style.utf8 ? "│" : "|" : style.utf8 ? "┤" : "+";
-    lines.push_back(painted(blanks(gutter - display_width(label)) + label + " " + bar, faint) + plot.text(row));
+    lines.push_back(painted(blanks(gutter - display_width(label)) + label + " " + bar, faint) +
+                    plot.text(row));
   }
-  for (std::string const& line : x_axis(plot, axes.x, indent, style)) lines.push_back(painted(line, faint));
+  for (std::string const& line : x_axis(plot, axes.x, indent, style))
+    lines.push_back(painted(line, faint));
   if (!c.x.label.empty()) {
     std::string const label = fitted(c.x.label, columns, style.utf8);
     lines.push_back(blanks(indent + (columns - display_width(label)) / 2) + painted(label, faint));
   }
   if (c.curves.size() > 1)
-    for (std::string const& line : legend(c, style, columns)) lines.push_back(blanks(indent) + line);
+    for (std::string const& line : legend(c, style, columns))
+      lines.push_back(blanks(indent) + line);
 
   for (std::string& line : lines) line = padded(line, style.columns);
   return lines;
 }
 
-std::vector<std::string> beside(std::vector<std::string> const& left, std::vector<std::string> const& right, int gap) {
+std::vector<std::string> beside(std::vector<std::string> const& left,
+                                std::vector<std::string> const& right, int gap) {
   int width = 0;
   for (std::string const& line : left) width = std::max(width, display_width(line));
   std::vector<std::string> lines(std::max(left.size(), right.size()));
   for (std::size_t i = 0; i < lines.size(); ++i)
-    lines[i] = padded(i < left.size() ? left[i] : "", width + gap) + (i < right.size() ? right[i] : "");
+    lines[i] =
+        padded(i < left.size() ? left[i] : "", width + gap) + (i < right.size() ? right[i] : "");
   return lines;
 }
 

@@ -17,13 +17,15 @@ struct terminal_style {
   bool colour = false;
 };
 
-/// What the terminal behind `stream` shows. Asks LC_ALL, LC_CTYPE or LANG, NO_COLOR, TERM, and COLUMNS if it must.
+/// What the terminal behind `stream` shows. Asks LC_ALL, LC_CTYPE or LANG, NO_COLOR, TERM, and
+/// COLUMNS if it must.
 terminal_style detect(std::FILE* stream);
 
 /// The lines of a chart, each `style.columns` wide.
 std::vector<std::string> draw(chart const& c, terminal_style style);
 
 /// Two charts side by side.
-std::vector<std::string> beside(std::vector<std::string> const& left, std::vector<std::string> const& right, int gap);
+std::vector<std::string> beside(std::vector<std::string> const& left,
+                                std::vector<std::string> const& right, int gap);
 
 }  // namespace charts

@@ -23,11 +23,14 @@ terminal_style detect(std::FILE* stream) {
   std::string locale;
   for (char const* const name : {"LC_ALL", "LC_CTYPE", "LANG"})
     if (locale.empty()) locale = environment(name);
-  std::ranges::transform(locale, locale.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  style.utf8 = locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  std::ranges::transform(locale, locale.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  style.utf8 =
+      locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 
   int const file = fileno(stream);
-  style.colour = isatty(file) == 1 && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+  style.colour =
+      isatty(file) == 1 && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
 
   winsize window{};
   int const columns = std::atoi(environment("COLUMNS").c_str());

@@ -24,7 +24,8 @@ std::size_t leading(std::string_view text) {
     code = code << 6 | (byte(c) & 0x3f);
   }
   constexpr std::array least{0u, 0u, 0xa0u, 0x800u, 0x10000u};
-  bool const surrogate = code >= 0xd800 && code < 0xe000, unassigned = (code & 0xfffe) == 0xfffe || code > 0x10ffff;
+  bool const surrogate = code >= 0xd800 && code < 0xe000,
+             unassigned = (code & 0xfffe) == 0xfffe || code > 0x10ffff;
   return code < least[size] || surrogate || unassigned ? 0 : size;
 }
 
@@ -60,7 +61,9 @@ std::string fitted(std::string_view text, int columns, bool utf8) {
   return result;
 }
 
-std::string cell(std::string const& text, std::size_t width) { return std::string(width - std::min(width, text.size()), ' ') + text; }
+std::string cell(std::string const& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
 
 void print_folded(std::ostream& out, std::string const& sentence, int columns) {
   auto const width = static_cast<std::size_t>(std::max(40, columns));

@@ -10,14 +10,16 @@
 #include "shard.hpp"
 
 inline constexpr std::string_view all_encodings[] = {"rope", "alibi", "nope"};
-inline constexpr std::string_view all_temperatures[] = {"none", "constant", "position", "adaptive", "log-n", "ssmax"};
+inline constexpr std::string_view all_temperatures[] = {"none",     "constant", "position",
+                                                        "adaptive", "log-n",    "ssmax"};
 
 /// posenc::attention with the chosen encoding.
-using attention_function =
-    std::function<posenc::attention_result<float>(posenc::heads_view<float const> const& q, posenc::heads_view<float const> const& k,
-                                                  posenc::heads_view<float const> const& v, posenc::attention_options const& options)>;
+using attention_function = std::function<posenc::attention_result<float>(
+    posenc::heads_view<float const> const& q, posenc::heads_view<float const> const& k,
+    posenc::heads_view<float const> const& v, posenc::attention_options const& options)>;
 
-/// A rule of the softmax that is known only when the program runs. Depends on the query's position, and on nothing else of a row.
+/// A rule of the softmax that is known only when the program runs. Depends on the query's position,
+/// and on nothing else of a row.
 struct temperature {
   std::function<double(posenc::row_statistics const&)> rule;
   double inverse_temperature(posenc::row_statistics const& row) const { return rule(row); }
@@ -25,8 +27,10 @@ struct temperature {
 };
 
 /// "constant": 1.25; "position": Llama 4's, one step for each eighth of the sequence.
-/// Throws std::invalid_argument for a rule that depends on the whole row, of which a rank sees a part at a time.
+/// Throws std::invalid_argument for a rule that depends on the whole row, of which a rank sees a
+/// part at a time.
 temperature chosen_temperature(std::string const& name, std::size_t tokens);
 
 /// Throws std::invalid_argument for a shape that the encoding cannot have.
-attention_function chosen_attention(std::string const& encoding, temperature const& t, sequence const& s);
+attention_function chosen_attention(std::string const& encoding, temperature const& t,
+                                    sequence const& s);

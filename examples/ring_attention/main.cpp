@@ -1,9 +1,11 @@
-// Attention of a sequence that no process has as a whole: keys and values go around a ring of ranks, and each rank joins what its queries
-// saw of them by posenc::merge. Positions are those in the whole sequence, so that any split of it gives the same attention.
+// Attention of a sequence that no process has as a whole: keys and values go around a ring of
+// ranks, and each rank joins what its queries saw of them by posenc::merge. Positions are those in
+// the whole sequence, so that any split of it gives the same attention.
 //
-//     mpiexec -n 4 ring_attention                                  1024 tokens, all splits, compared with one process
-//     mpiexec -n 4 ring_attention --encoding alibi --split zig-zag --tokens 4096
-//     mpiexec -n 4 ring_attention --temperature position --csv work.csv --svg work.svg
+//     mpiexec -n 4 ring_attention                                  1024 tokens, all splits,
+//     compared with one process mpiexec -n 4 ring_attention --encoding alibi --split zig-zag
+//     --tokens 4096 mpiexec -n 4 ring_attention --temperature position --csv work.csv --svg
+//     work.svg
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -28,20 +30,33 @@ struct options {
 
 void declare(CLI::App& app, options& o) {
   for (auto const how : all_splits) o.splits.push_back(name_of(how));
-  auto const one_of = [](auto const& names) { return CLI::IsMember(std::vector<std::string>(std::begin(names), std::end(names))); };
-  app.add_option("--tokens", o.of.tokens, "of the whole sequence (1024)")->check(CLI::Range(1, 1 << 20))->option_text("N");
-  app.add_option("--heads", o.of.heads, "of queries (8)")->check(CLI::Range(1, 1024))->option_text("N");
-  app.add_option("--kv-heads", o.of.kv_heads, "of keys and values; divides the heads of queries (2)")
+  auto const one_of = [](auto const& names) {
+    return CLI::IsMember(std::vector<std::string>(std::begin(names), std::end(names)));
+  };
+  app.add_option("--tokens", o.of.tokens, "of the whole sequence (1024)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->option_text("N");
+  app.add_option("--heads", o.of.heads, "of queries (8)")
       ->check(CLI::Range(1, 1024))
       ->option_text("N");
-  app.add_option("--head-dim", o.of.head_dim, "numbers of a head (64)")->check(CLI::Range(1, 1024))->option_text("N");
-  app.add_option("--split", o.splits, "how tokens are given to ranks: contiguous, striped, zig-zag (all)")
+  app.add_option("--kv-heads", o.of.kv_heads,
+                 "of keys and values; divides the heads of queries (2)")
+      ->check(CLI::Range(1, 1024))
+      ->option_text("N");
+  app.add_option("--head-dim", o.of.head_dim, "numbers of a head (64)")
+      ->check(CLI::Range(1, 1024))
+      ->option_text("N");
+  app.add_option("--split", o.splits,
+                 "how tokens are given to ranks: contiguous, striped, zig-zag (all)")
       ->check(one_of(o.splits))
       ->delimiter(',')
       ->option_text("NAME ...");
-  app.add_option("--encoding", o.encoding, "rope, alibi or nope (rope)")->check(one_of(all_encodings))->option_text("NAME");
+  app.add_option("--encoding", o.encoding, "rope, alibi or nope (rope)")
+      ->check(one_of(all_encodings))
+      ->option_text("NAME");
   app.add_option("--temperature", o.temperature,
-                 "of the softmax: none, constant (1.25) or position (Llama 4's, a step each eighth of the sequence); rules that depend "
+                 "of the softmax: none, constant (1.25) or position (Llama 4's, a step each eighth "
+                 "of the sequence); rules that depend "
                  "on the whole row cannot be had: adaptive, log-n, ssmax")
       ->check(one_of(all_temperatures))
       ->option_text("NAME");
@@ -50,12 +65,16 @@ void declare(CLI::App& app, options& o) {
       ->option_text("N");
   app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
   app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
-  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")->check(CLI::Range(62, 400))->option_text("N");
+  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
+      ->check(CLI::Range(62, 400))
+      ->option_text("N");
 }
 
 // False if people only asked for help.
 bool parse(ranks const& all, int argc, char** argv, options& o) {
-  CLI::App app("Shows that attention of a sequence split over ranks is that of one process, and who has how much of the work.");
+  CLI::App app(
+      "Shows that attention of a sequence split over ranks is that of one process, and who has how "
+      "much of the work.");
   declare(app, o);
   try {
     app.parse(argc, argv);
@@ -66,16 +85,19 @@ bool parse(ranks const& all, int argc, char** argv, options& o) {
   return true;
 }
 
-// Refuses what the rings would, before any begins: an attention to nothing has the shapes of all others.
+// Refuses what the rings would, before any begins: an attention to nothing has the shapes of all
+// others.
 attention_function checked_attention(options const& o) {
   auto const& s = o.of;
   constexpr std::size_t most = std::numeric_limits<int>::max();
   if (s.tokens * std::max(s.query_size(), s.key_value_size()) > most) {
-    throw std::invalid_argument("MPI counts at most " + std::to_string(most) + " numbers, got " + std::to_string(s.tokens) + " tokens of " +
+    throw std::invalid_argument("MPI counts at most " + std::to_string(most) + " numbers, got " +
+                                std::to_string(s.tokens) + " tokens of " +
                                 std::to_string(std::max(s.query_size(), s.key_value_size())));
   }
   auto attention = chosen_attention(o.encoding, chosen_temperature(o.temperature, s.tokens), s);
-  posenc::heads_view<float const> const queries(nullptr, {0, s.heads, s.head_dim}), keys(nullptr, {0, s.kv_heads, s.head_dim});
+  posenc::heads_view<float const> const queries(nullptr, {0, s.heads, s.head_dim}),
+      keys(nullptr, {0, s.kv_heads, s.head_dim});
   attention(queries, keys, keys, {});
   return attention;
 }
@@ -87,7 +109,8 @@ struct gathered {
   std::vector<double> computed, waited;
 };
 
-gathered run_ring(ranks const& all, split how, sequence const& s, attention_function const& attention) {
+gathered run_ring(ranks const& all, split how, sequence const& s,
+                  attention_function const& attention) {
   auto const mine = shard_at(s, positions_of(how, s.tokens, all.rank(), all.count()));
   all.meet();
   auto const ring = ring_attention(all, how, s, mine, attention);
@@ -97,7 +120,8 @@ gathered run_ring(ranks const& all, split how, sequence const& s, attention_func
           all.gather(ring.waited)};
 }
 
-measurement compared(options const& o, std::size_t ranks, std::vector<gathered> const& rings, attention_function const& attention) {
+measurement compared(options const& o, std::size_t ranks, std::vector<gathered> const& rings,
+                     attention_function const& attention) {
   auto const whole = shard_at(o.of, positions_of(split::contiguous, o.of.tokens, 0, 1));
   posenc::heads_view const queries(whole.queries.data(), {o.of.tokens, o.of.heads, o.of.head_dim});
   keys_and_values const all(o.of, whole.key_values);
@@ -113,8 +137,8 @@ measurement compared(options const& o, std::size_t ranks, std::vector<gathered> 
       auto const of_rank = positions_of(ring.how, o.of.tokens, rank, ranks);
       positions.insert(positions.end(), of_rank.begin(), of_rank.end());
     }
-    result.outcomes.push_back({ring.how, count_work(ring.how, o.of.tokens, ranks), ring.computed, ring.waited,
-                               compare(ring.result, positions, expected, allowed)});
+    result.outcomes.push_back({ring.how, count_work(ring.how, o.of.tokens, ranks), ring.computed,
+                               ring.waited, compare(ring.result, positions, expected, allowed)});
   }
   return result;
 }
@@ -143,7 +167,8 @@ void run(ranks const& all, int argc, char** argv) {
   if (!wanted) return;
   std::vector<gathered> rings;
   for (auto const how : all_splits) {
-    if (std::ranges::count(o.splits, name_of(how)) > 0) rings.push_back(run_ring(all, how, o.of, attention));
+    if (std::ranges::count(o.splits, name_of(how)) > 0)
+      rings.push_back(run_ring(all, how, o.of, attention));
   }
   all.together([&] {
     if (all.rank() == 0) report(o, compared(o, all.count(), rings, attention));
@@ -160,7 +185,8 @@ int complain(std::exception const& error) {
 
 int main(int argc, char** argv) {
   try {
-    reporting::check_standard_output();  // before MPI opens files of its own, which would take its place
+    reporting::check_standard_output();  // before MPI opens files of its own, which would take its
+                                         // place
   } catch (std::exception const& error) {
     return complain(error);
   }

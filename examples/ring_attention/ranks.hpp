@@ -1,4 +1,5 @@
-// The processes that compute together, called ranks, by MPI's C interface. All that knows MPI is here.
+// The processes that compute together, called ranks, by MPI's C interface. All that knows MPI is
+// here.
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +15,8 @@ struct failed_together : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Numbers on their way around the ring. Neither side may be changed, nor what arrives be read, before wait().
+/// Numbers on their way around the ring. Neither side may be changed, nor what arrives be read,
+/// before wait().
 class transfer {
  public:
   transfer() = default;
@@ -35,7 +37,8 @@ class ranks {
   std::size_t rank() const noexcept { return rank_; }
   std::size_t count() const noexcept { return count_; }
 
-  /// Does `act` on every rank. Throws failed_together on all of them if it throws a std::exception on one, so that none waits for another.
+  /// Does `act` on every rank. Throws failed_together on all of them if it throws a std::exception
+  /// on one, so that none waits for another.
   void together(std::function<void()> const& act) const;
 
   /// Begins to send numbers to the next rank, and to receive others from the one before.

@@ -30,7 +30,9 @@ charts::chart by_split(charts::chart c, measurement const& m, std::size_t number
   return c;
 }
 
-double mean_pairs(outcome const& o, std::size_t parts) { return static_cast<double>(o.counted.total()) / static_cast<double>(parts); }
+double mean_pairs(outcome const& o, std::size_t parts) {
+  return static_cast<double>(o.counted.total()) / static_cast<double>(parts);
+}
 
 double seconds_of(std::vector<double> const& steps, std::size_t rank, std::size_t ranks) {
   auto const first = steps.begin() + static_cast<std::ptrdiff_t>(rank * ranks);
@@ -38,20 +40,25 @@ double seconds_of(std::vector<double> const& steps, std::size_t rank, std::size_
 }
 
 charts::chart busiest_ranks(measurement const& m) {
-  return by_split({"work of the busiest rank", {"step"}, {"pairs, mean = 1"}}, m, m.ranks, [&](outcome const& o, std::size_t step) {
-    return static_cast<double>(o.counted.longest(step)) / mean_pairs(o, m.ranks * m.ranks);
-  });
+  return by_split({"work of the busiest rank", {"step"}, {"pairs, mean = 1"}}, m, m.ranks,
+                  [&](outcome const& o, std::size_t step) {
+                    return static_cast<double>(o.counted.longest(step)) /
+                           mean_pairs(o, m.ranks * m.ranks);
+                  });
 }
 
 charts::chart work_of_ranks(measurement const& m) {
-  return by_split({"work of each rank", {"rank"}, {"pairs, mean = 1"}}, m, m.ranks, [&](outcome const& o, std::size_t rank) {
-    return static_cast<double>(o.counted.of_rank(rank)) / mean_pairs(o, m.ranks);
-  });
+  return by_split({"work of each rank", {"rank"}, {"pairs, mean = 1"}}, m, m.ranks,
+                  [&](outcome const& o, std::size_t rank) {
+                    return static_cast<double>(o.counted.of_rank(rank)) / mean_pairs(o, m.ranks);
+                  });
 }
 
 charts::chart seconds_of_ranks(measurement const& m) {
-  return by_split({"time that each rank computed, as measured", {"rank"}, {"milliseconds"}}, m, m.ranks,
-                  [&](outcome const& o, std::size_t rank) { return 1e3 * seconds_of(o.computed, rank, m.ranks); });
+  return by_split({"time that each rank computed, as measured", {"rank"}, {"milliseconds"}}, m,
+                  m.ranks, [&](outcome const& o, std::size_t rank) {
+                    return 1e3 * seconds_of(o.computed, rank, m.ranks);
+                  });
 }
 
 charts::chart efficiencies(measurement const& m) {
@@ -77,14 +84,18 @@ void print_table(std::ostream& out, measurement const& m) {
   row("split", "rank", "tokens", "pairs seen", "of mean", "computed", "waited");
   for (auto const& o : m.outcomes) {
     for (std::size_t rank = 0; rank < m.ranks; ++rank) {
-      auto const milliseconds = [&](std::vector<double> const& steps) { return fixed(1e3 * seconds_of(steps, rank, m.ranks), 1) + " ms"; };
+      auto const milliseconds = [&](std::vector<double> const& steps) {
+        return fixed(1e3 * seconds_of(steps, rank, m.ranks), 1) + " ms";
+      };
       auto const pairs = o.counted.of_rank(rank);
       row(rank == 0 ? name_of(o.how).c_str() : "", std::to_string(rank).c_str(),
-          std::to_string(positions_of(o.how, m.of.tokens, rank, m.ranks).size()).c_str(), grouped(pairs).c_str(),
-          fixed(static_cast<double>(pairs) / mean_pairs(o, m.ranks), 2).c_str(), milliseconds(o.computed).c_str(),
-          milliseconds(o.waited).c_str());
+          std::to_string(positions_of(o.how, m.of.tokens, rank, m.ranks).size()).c_str(),
+          grouped(pairs).c_str(),
+          fixed(static_cast<double>(pairs) / mean_pairs(o, m.ranks), 2).c_str(),
+          milliseconds(o.computed).c_str(), milliseconds(o.waited).c_str());
       if (rank + 1 < m.ranks && rank + 1 == most_rows) {
-        out << std::string(11, ' ') << "... and " << m.ranks - most_rows << " ranks more, which --csv writes\n";
+        out << std::string(11, ' ') << "... and " << m.ranks - most_rows
+            << " ranks more, which --csv writes\n";
         break;
       }
     }
@@ -102,7 +113,9 @@ void print(std::ostream& out, measurement const& m, charts::terminal_style style
   half.columns = std::max(30, (style.columns - 2) / 2);
   half.rows = 7;
   if (m.ranks > 1) {
-    for (auto const& text : charts::beside(draw(busiest_ranks(m), half), draw(efficiencies(m), half), 2)) out << text << '\n';
+    for (auto const& text :
+         charts::beside(draw(busiest_ranks(m), half), draw(efficiencies(m), half), 2))
+      out << text << '\n';
     out << '\n';
   }
   for (auto const& sentence : reading(m)) charts::print_folded(out, sentence, style.columns);
@@ -112,14 +125,18 @@ void write_csv(std::ostream& out, measurement const& m) {
   out << "split,rank,step,keys_of_rank,queries,pairs,bytes_sent,computed_seconds,waited_seconds\n";
   char seconds[64];
   for (auto const& o : m.outcomes) {
-    auto const tokens_of = [&](std::size_t rank) { return positions_of(o.how, m.of.tokens, rank, m.ranks).size(); };
+    auto const tokens_of = [&](std::size_t rank) {
+      return positions_of(o.how, m.of.tokens, rank, m.ranks).size();
+    };
     for (std::size_t rank = 0; rank < m.ranks; ++rank) {
       for (std::size_t step = 0; step < m.ranks; ++step) {
         auto const owner = (rank + m.ranks - step) % m.ranks, at = rank * m.ranks + step;
-        auto const sent = step + 1 < m.ranks ? tokens_of(owner) * m.of.key_value_size() * sizeof(float) : 0;
+        auto const sent =
+            step + 1 < m.ranks ? tokens_of(owner) * m.of.key_value_size() * sizeof(float) : 0;
         std::snprintf(seconds, sizeof seconds, "%.6g,%.6g", o.computed[at], o.waited[at]);
-        out << name_of(o.how) << ',' << rank << ',' << step << ',' << owner << ',' << tokens_of(rank) << ',' << o.counted.pairs[rank][step]
-            << ',' << sent << ',' << seconds << '\n';
+        out << name_of(o.how) << ',' << rank << ',' << step << ',' << owner << ','
+            << tokens_of(rank) << ',' << o.counted.pairs[rank][step] << ',' << sent << ','
+            << seconds << '\n';
       }
     }
   }

@@ -1,4 +1,5 @@
-// The experiment: attention of one sequence that is split over ranks, keys and values going around in a ring. [Liu 2023, ring attention]
+// The experiment: attention of one sequence that is split over ranks, keys and values going around
+// in a ring. [Liu 2023, ring attention]
 #pragma once
 
 #include <vector>
@@ -8,10 +9,12 @@
 #include "shard.hpp"
 #include "split.hpp"
 
-/// What a rank has in the end: attention of its own queries to all keys, and the seconds of each step.
+/// What a rank has in the end: attention of its own queries to all keys, and the seconds of each
+/// step.
 struct ring_result {
   posenc::attention_result<float> result;
   std::vector<double> computed, waited;  ///< [steps]
 };
 
-ring_result ring_attention(ranks const& all, split how, sequence const& s, shard const& mine, attention_function const& attention);
+ring_result ring_attention(ranks const& all, split how, sequence const& s, shard const& mine,
+                           attention_function const& attention);

@@ -33,10 +33,12 @@ struct shard {
   std::vector<float> key_values;  ///< as keys_and_values has them
 };
 
-/// One of a sequence's numbers, of variance 1 and spread evenly up to the root of 3; whoever makes it, it is the same.
+/// One of a sequence's numbers, of variance 1 and spread evenly up to the root of 3; whoever makes
+/// it, it is the same.
 inline float number_at(std::uint64_t seed, std::uint64_t tensor, std::uint64_t index) {
   auto bits = seed * 3 + tensor + index * 0x9e3779b97f4a7c15u;
-  for (int round = 0; round < 3; ++round) bits = (bits ^ (bits >> 31)) * 0xbf58476d1ce4e5b9u + index;
+  for (int round = 0; round < 3; ++round)
+    bits = (bits ^ (bits >> 31)) * 0xbf58476d1ce4e5b9u + index;
   return static_cast<float>((static_cast<double>(bits >> 11) * 0x1p-52 - 1) * std::sqrt(3.0));
 }
 
@@ -46,7 +48,8 @@ inline shard shard_at(sequence const& s, std::vector<std::int64_t> positions) {
   auto const append = [&](std::vector<float>& to, std::uint64_t tensor, std::size_t size) {
     to.reserve(to.size() + result.positions.size() * size);
     for (auto const t : result.positions) {
-      for (std::size_t i = 0; i < size; ++i) to.push_back(number_at(s.seed, tensor, static_cast<std::uint64_t>(t) * size + i));
+      for (std::size_t i = 0; i < size; ++i)
+        to.push_back(number_at(s.seed, tensor, static_cast<std::uint64_t>(t) * size + i));
     }
   };
   append(result.queries, 0, s.heads * s.head_dim);

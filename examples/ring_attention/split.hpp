@@ -16,15 +16,21 @@ enum class split { contiguous, striped, zig_zag };
 
 inline constexpr std::array all_splits{split::contiguous, split::striped, split::zig_zag};
 
-inline std::string name_of(split s) { return std::array{"contiguous", "striped", "zig-zag"}[static_cast<std::size_t>(s)]; }
+inline std::string name_of(split s) {
+  return std::array{"contiguous", "striped", "zig-zag"}[static_cast<std::size_t>(s)];
+}
 
-/// The positions in the whole sequence of one rank's tokens, rising. Any number of tokens is split, on any number of ranks.
-inline std::vector<std::int64_t> positions_of(split s, std::size_t tokens, std::size_t rank, std::size_t ranks) {
+/// The positions in the whole sequence of one rank's tokens, rising. Any number of tokens is split,
+/// on any number of ranks.
+inline std::vector<std::int64_t> positions_of(split s, std::size_t tokens, std::size_t rank,
+                                              std::size_t ranks) {
   std::vector<std::int64_t> positions;
   auto const take = [&](std::size_t first, std::size_t end, std::size_t step = 1) {
     for (auto t = first; t < end; t += step) positions.push_back(static_cast<std::int64_t>(t));
   };
-  auto const piece = [&](std::size_t i, std::size_t pieces) { take(i * tokens / pieces, (i + 1) * tokens / pieces); };
+  auto const piece = [&](std::size_t i, std::size_t pieces) {
+    take(i * tokens / pieces, (i + 1) * tokens / pieces);
+  };
   if (s == split::contiguous) piece(rank, ranks);
   if (s == split::striped) take(rank, tokens, ranks);
   if (s == split::zig_zag) piece(rank, 2 * ranks), piece(2 * ranks - 1 - rank, 2 * ranks);

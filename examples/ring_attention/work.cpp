@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-std::uint64_t work::of_rank(std::size_t rank) const { return std::accumulate(pairs[rank].begin(), pairs[rank].end(), std::uint64_t{0}); }
+std::uint64_t work::of_rank(std::size_t rank) const {
+  return std::accumulate(pairs[rank].begin(), pairs[rank].end(), std::uint64_t{0});
+}
 
 std::uint64_t work::total() const {
   std::uint64_t sum = 0;
@@ -25,7 +27,8 @@ double work::efficiency() const {
 
 work count_work(split how, std::size_t tokens, std::size_t ranks) {
   std::vector<std::vector<std::int64_t>> positions;
-  for (std::size_t rank = 0; rank < ranks; ++rank) positions.push_back(positions_of(how, tokens, rank, ranks));
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    positions.push_back(positions_of(how, tokens, rank, ranks));
   work result{std::vector(ranks, std::vector<std::uint64_t>(ranks))};
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     for (std::size_t step = 0; step < ranks; ++step) {

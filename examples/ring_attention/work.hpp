@@ -1,4 +1,5 @@
-// How much work a split gives to each rank at each step, counted in pairs of a query and a key that it sees.
+// How much work a split gives to each rank at each step, counted in pairs of a query and a key that
+// it sees.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ struct work {
   /// Of the busiest rank at a step, for which the others wait when they need its keys.
   std::uint64_t longest(std::size_t step) const;
 
-  /// How much of the ranks' time is work if none begins a step before all have done the one before: total / (ranks * sum of the longest).
+  /// How much of the ranks' time is work if none begins a step before all have done the one before:
+  /// total / (ranks * sum of the longest).
   double efficiency() const;
 };
 

@@ -23,20 +23,24 @@ using namespace posenc;
 
 // The error of an angle is that of its frequency.
 double error_at(std::int64_t distance, double base) {
-  return 1e-15 + std::abs(static_cast<double>(distance)) * tolerance::unit_roundoff<double>() * (8 + 2 * std::log(base));
+  return 1e-15 + std::abs(static_cast<double>(distance)) * tolerance::unit_roundoff<double>() *
+                     (8 + 2 * std::log(base));
 }
 
 TEST(rope_decay, mean_cosine_has_the_known_values) {
   for (auto const& [head_dim, base, distance, value] : golden::kernel_values) {
     auto const r = static_cast<std::int64_t>(distance);
     EXPECT_NEAR(mean_cosine(geometric(head_dim, base), r), value, error_at(r, base));
-    EXPECT_EQ(mean_cosine(geometric(head_dim, base), r), mean_cosine(geometric(head_dim, base), -r));
+    EXPECT_EQ(mean_cosine(geometric(head_dim, base), r),
+              mean_cosine(geometric(head_dim, base), -r));
   }
 }
 
 TEST(rope_decay, roformer_bound_has_the_known_values) {
   for (auto const& [dim, distance, bound] : golden::roformer_values) {
-    EXPECT_NEAR(roformer_bound(geometric(dim, 1e4), distance), bound, static_cast<double>(dim) * error_at(distance, 1e4)) << distance;
+    EXPECT_NEAR(roformer_bound(geometric(dim, 1e4), distance), bound,
+                static_cast<double>(dim) * error_at(distance, 1e4))
+        << distance;
   }
 }
 
@@ -52,7 +56,8 @@ TEST(rope_decay, roformer_bound_is_a_bound_and_loose) {
 
 TEST(rope_decay, first_negative_has_the_known_values) {
   for (auto const& [head_dim, base, distance] : golden::first_negatives) {
-    EXPECT_EQ(first_negative_distance(geometric(head_dim, base), 300'000), distance) << head_dim << " " << base;
+    EXPECT_EQ(first_negative_distance(geometric(head_dim, base), 300'000), distance)
+        << head_dim << " " << base;
     EXPECT_EQ(first_negative_distance(geometric(head_dim, base), distance + 1), distance);
     EXPECT_EQ(first_negative_distance(geometric(head_dim, base), distance), std::nullopt);
   }
@@ -60,31 +65,44 @@ TEST(rope_decay, first_negative_has_the_known_values) {
 
 TEST(rope_decay, first_negative_of_scaled_frequencies_has_the_known_values) {
   auto const of_llama3 = [](std::size_t dim, double factor) {
-    return llama3(geometric(dim, 5e5), {.factor = factor, .low_freq_factor = 1, .high_freq_factor = 4, .original_length = 8192});
+    return llama3(
+        geometric(dim, 5e5),
+        {.factor = factor, .low_freq_factor = 1, .high_freq_factor = 4, .original_length = 8192});
   };
   EXPECT_EQ(first_negative_distance(of_llama3(128, 8), 131072), golden::first_negative_llama_3_1);
   EXPECT_EQ(first_negative_distance(of_llama3(128, 32), 262144), golden::first_negative_llama_3_2);
-  EXPECT_EQ(first_negative_distance(of_llama3(64, 32), 131072), golden::first_negative_llama_3_2_1b);
+  EXPECT_EQ(first_negative_distance(of_llama3(64, 32), 131072),
+            golden::first_negative_llama_3_2_1b);
   auto const llama2 = geometric(128, 1e4);
-  EXPECT_EQ(first_negative_distance(linear(llama2, 16), 65536), golden::first_negative_interpolated);
+  EXPECT_EQ(first_negative_distance(linear(llama2, 16), 65536),
+            golden::first_negative_interpolated);
   EXPECT_EQ(first_negative_distance(ntk(llama2, 16), 65536), golden::first_negative_ntk_aware);
-  EXPECT_EQ(first_negative_distance(yarn(128, 1e4, {.factor = 16, .original_length = 4096}), 65536), golden::first_negative_yarn_code);
-  EXPECT_EQ(first_negative_distance(yarn_by_rotations(llama2, {.factor = 16, .original_length = 4096}), 65536),
+  EXPECT_EQ(first_negative_distance(yarn(128, 1e4, {.factor = 16, .original_length = 4096}), 65536),
+            golden::first_negative_yarn_code);
+  EXPECT_EQ(first_negative_distance(
+                yarn_by_rotations(llama2, {.factor = 16, .original_length = 4096}), 65536),
             golden::first_negative_yarn_paper);
 }
 
 TEST(rope_decay, mean_cosine_falls_below_a_half_at_the_known_distances) {
   for (auto const& [head_dim, base, distance] : golden::half_values) {
     auto const f = geometric(head_dim, base);
-    for (std::size_t r = 0; r < distance; ++r) EXPECT_GE(mean_cosine(f, static_cast<std::int64_t>(r)), 0.5) << head_dim << " " << r;
+    for (std::size_t r = 0; r < distance; ++r)
+      EXPECT_GE(mean_cosine(f, static_cast<std::int64_t>(r)), 0.5) << head_dim << " " << r;
     EXPECT_LT(mean_cosine(f, static_cast<std::int64_t>(distance)), 0.5) << head_dim;
   }
 }
 
 TEST(rope_decay, the_smallest_bases_hold_for_their_lengths) {
   for (auto const& [length, base] : golden::smallest_bases) {
-    EXPECT_EQ(first_negative_distance(geometric(128, base * (1 + golden::error_of_smallest_bases)), length), std::nullopt) << length;
-    EXPECT_NE(first_negative_distance(geometric(128, base * (1 - golden::error_of_smallest_bases)), length), std::nullopt) << length;
+    EXPECT_EQ(first_negative_distance(geometric(128, base * (1 + golden::error_of_smallest_bases)),
+                                      length),
+              std::nullopt)
+        << length;
+    EXPECT_NE(first_negative_distance(geometric(128, base * (1 - golden::error_of_smallest_bases)),
+                                      length),
+              std::nullopt)
+        << length;
   }
 }
 
@@ -94,7 +112,9 @@ TEST(rope_decay, what_a_base_holds_for_is_no_interval) {
 }
 
 TEST(rope_decay, pairs_that_stand_still_keep_it_positive) {
-  EXPECT_EQ(first_negative_distance(truncated(geometric(512, 1e6), 0.25), std::size_t{1} << 60), std::nullopt) << "and nothing is searched";
+  EXPECT_EQ(first_negative_distance(truncated(geometric(512, 1e6), 0.25), std::size_t{1} << 60),
+            std::nullopt)
+      << "and nothing is searched";
   EXPECT_EQ(first_negative_distance(frequencies({3.0, 0.0}), 10), std::nullopt);
   EXPECT_EQ(first_negative_distance(frequencies({3.0, 3.0, 0.0}), 10), 1u);
 }

@@ -37,7 +37,8 @@ void expect_moments(std::vector<double> const& numbers) {
   for (long double const x : numbers) squares += (x - mean) * (x - mean) / n;
   auto const spread = static_cast<double>(std::sqrt(squares));
   auto const [low, high] = std::ranges::minmax(numbers);
-  auto const tolerance = of_moments(numbers.size(), std::max(std::abs(low), std::abs(high)), spread);
+  auto const tolerance =
+      of_moments(numbers.size(), std::max(std::abs(low), std::abs(high)), spread);
   auto const actual = of(numbers);
   EXPECT_EQ(actual.count(), numbers.size());
   EXPECT_EQ(actual.low(), low);
@@ -47,7 +48,8 @@ void expect_moments(std::vector<double> const& numbers) {
 }
 
 TEST(running_moments, are_the_textbooks) {
-  for (std::size_t const count : {1u, 2u, 3u, 10u, 1000u}) expect_moments(numbers::random<double>(count, count));
+  for (std::size_t const count : {1u, 2u, 3u, 10u, 1000u})
+    expect_moments(numbers::random<double>(count, count));
   expect_moments({-3, -3, -3});
   expect_moments({5, -5});
   expect_moments({1e-100, 2e-100, 4e100});

@@ -28,12 +28,15 @@ using textbook::positions;
 
 /// Under every encoding, alone and together; float and double.
 void expect_textbook(textbook::problem const& given) {
-  using textbook::biased, textbook::embedded, textbook::meaning, textbook::rotated, textbook::sharpened;
+  using textbook::biased, textbook::embedded, textbook::meaning, textbook::rotated,
+      textbook::sharpened;
   SCOPED_TRACE(given.name);
   auto const dim = given.head_dim, heads = given.heads, even = dim / 2 * 2;
-  auto const expect = [&]<class Encoding>(char const* name, Encoding const& encoding, meaning const& means) {
+  auto const expect = [&]<class Encoding>(char const* name, Encoding const& encoding,
+                                          meaning const& means) {
     SCOPED_TRACE(name);
-    numbers::in_float_and_double([&]<class T>() { textbook::comparison<T>(given).expect(encoding, means); });
+    numbers::in_float_and_double(
+        [&]<class T>() { textbook::comparison<T>(given).expect(encoding, means); });
   };
   auto const in_halves = oracle::pairing::halves;
   auto const turned = rotated(oracle::inv_freq(even, 1e4), in_halves, dim - even),
@@ -46,16 +49,20 @@ void expect_textbook(textbook::problem const& given) {
   expect("p-RoPE", cutting, cut);
   expect("alibi", alibi(heads), biased(heads));
   expect("adaptive temperature", adaptive_temperature{}, sharpened());
-  expect("rope, alibi and adaptive temperature", scheme(turning, alibi(heads), adaptive_temperature{}),
+  expect("rope, alibi and adaptive temperature",
+         scheme(turning, alibi(heads), adaptive_temperature{}),
          turned + biased(heads) + sharpened());
   if (dim != even) return;  // embeddings are even
   sinusoidal<interleaved> const embedding(geometric(dim, 1e4));
   rope<interleaved> const grown(frequencies(oracle::inv_freq(even, 1e4), 1.25));
   expect("sinusoidal", embedding, embedded(dim));
   expect("sinusoidal and alibi", scheme(embedding, alibi(heads)), embedded(dim) + biased(heads));
-  expect("sinusoidal and adaptive temperature", scheme(adaptive_temperature{}, embedding), embedded(dim) + sharpened());
+  expect("sinusoidal and adaptive temperature", scheme(adaptive_temperature{}, embedding),
+         embedded(dim) + sharpened());
   expect("all", scheme(scheme(adaptive_temperature{}, embedding), scheme(grown, alibi(heads))),
-         embedded(dim) + rotated(oracle::inv_freq(even, 1e4), oracle::pairing::interleaved, 0, 1.25) + biased(heads) + sharpened());
+         embedded(dim) +
+             rotated(oracle::inv_freq(even, 1e4), oracle::pairing::interleaved, 0, 1.25) +
+             biased(heads) + sharpened());
 }
 
 TEST(attention, is_the_textbooks_under_every_encoding) {
@@ -92,15 +99,27 @@ TEST(attention, of_more_than_a_block_of_queries_is_that_of_each) {
 }
 
 TEST(attention, goes_by_positions_with_gaps_in_any_order) {
-  positions const gaps{100, 3, -40, 7, 4095, 8, 0}, three{7, 5000, -40}, repeats{2, 2, 2, 1, 1, 0, 3};
+  positions const gaps{100, 3, -40, 7, 4095, 8, 0}, three{7, 5000, -40},
+      repeats{2, 2, 2, 1, 1, 0, 3};
   expect_textbook({"causal", 3, 7, 2, 1, 8, 8, mask::causal, three, gaps});
   expect_textbook({"full", 3, 7, 2, 1, 8, 8, mask::full, three, gaps});
   expect_textbook({"repeats", 3, 7, 2, 1, 8, 8, mask::causal, {2, 1, 2}, repeats});
   expect_textbook({"positions of the keys alone", 3, 7, 2, 1, 8, 8, mask::causal, {}, repeats});
-  expect_textbook({"positions of the queries alone", 3, 7, 2, 1, 8, 8, mask::causal, {6, 2, 0}, {}});
-  expect_textbook({"positions of more queries than keys alone", 7, 3, 2, 1, 8, 8, mask::causal, gaps, {}});
+  expect_textbook(
+      {"positions of the queries alone", 3, 7, 2, 1, 8, 8, mask::causal, {6, 2, 0}, {}});
+  expect_textbook(
+      {"positions of more queries than keys alone", 7, 3, 2, 1, 8, 8, mask::causal, gaps, {}});
   expect_textbook({"more queries than keys", 7, 3, 2, 1, 8, 8, mask::causal, gaps, three});
-  expect_textbook({"far", 3, 3, 2, 1, 8, 8, mask::causal, {1'000'002, 1'000'000, 1'000'001}, {1'000'000, 1'000'001, 1'000'002}});
+  expect_textbook({"far",
+                   3,
+                   3,
+                   2,
+                   1,
+                   8,
+                   8,
+                   mask::causal,
+                   {1'000'002, 1'000'000, 1'000'001},
+                   {1'000'000, 1'000'001, 1'000'002}});
 }
 
 TEST(attention, sees_what_every_mask_shows) {
@@ -121,26 +140,34 @@ TEST(attention, sees_what_every_mask_shows) {
   };
   using token = std::size_t;
   using position = std::int64_t;
-  expect("window", mask::causal & mask::sliding_window(3), [](token, token, position t, position s) { return s <= t && t - s < 3; });
-  expect("window to both sides", mask::sliding_window(2), [](token, token, position t, position s) { return std::abs(t - s) < 2; });
-  expect("chunks", mask::causal & mask::chunked(4), [](token, token, position t, position s) { return s <= t && s / 4 == t / 4; });
+  expect("window", mask::causal & mask::sliding_window(3),
+         [](token, token, position t, position s) { return s <= t && t - s < 3; });
+  expect("window to both sides", mask::sliding_window(2),
+         [](token, token, position t, position s) { return std::abs(t - s) < 2; });
+  expect("chunks", mask::causal & mask::chunked(4),
+         [](token, token, position t, position s) { return s <= t && s / 4 == t / 4; });
   std::vector<token> const lengths{4, 0, 2, 3};
   auto const sequence = [](token i) { return i < 4 ? 0 : i < 6 ? 2 : 3; };
-  expect("packed", mask::causal & mask::packed(lengths),
-         [=](token t, token s, position, position) { return sequence(t) == sequence(s) && s <= t; });
-  expect("all of them", mask::causal & mask::packed(lengths) & mask::sliding_window(3) & mask::chunked(2),
-         [=](token t, token s, position, position) { return sequence(t) == sequence(s) && s <= t && t - s < 3 && t / 2 == s / 2; });
-  expect_textbook({.name = "window among gaps",
-                   .queries = 3,
-                   .keys = 7,
-                   .heads = 2,
-                   .kv_heads = 1,
-                   .head_dim = 8,
-                   .value_dim = 8,
-                   .visible = mask::causal & mask::sliding_window(50),
-                   .query_positions = three,
-                   .key_positions = gaps,
-                   .sees = [](token, token, position t, position s) { return s <= t && t - s < 50; }});
+  expect("packed", mask::causal & mask::packed(lengths), [=](token t, token s, position, position) {
+    return sequence(t) == sequence(s) && s <= t;
+  });
+  expect("all of them",
+         mask::causal & mask::packed(lengths) & mask::sliding_window(3) & mask::chunked(2),
+         [=](token t, token s, position, position) {
+           return sequence(t) == sequence(s) && s <= t && t - s < 3 && t / 2 == s / 2;
+         });
+  expect_textbook(
+      {.name = "window among gaps",
+       .queries = 3,
+       .keys = 7,
+       .heads = 2,
+       .kv_heads = 1,
+       .head_dim = 8,
+       .value_dim = 8,
+       .visible = mask::causal & mask::sliding_window(50),
+       .query_positions = three,
+       .key_positions = gaps,
+       .sees = [](token, token, position t, position s) { return s <= t && t - s < 50; }});
 }
 
 /// A sequence alone, and as one of several in a batch.
@@ -148,15 +175,21 @@ template <class Encoding>
 void expect_packed_as_alone(Encoding const& encoding, mask const& visible) {
   std::vector<std::size_t> const query_lengths{2, 0, 1, 3}, key_lengths{3, 4, 9, 3};
   constexpr std::size_t heads = 2, dim = 8;
-  auto const q = numbers::random<double>(6 * heads * dim, 1), k = numbers::random<double>(19 * dim, 2),
-             v = numbers::random<double>(19 * dim, 3);
-  heads_view const queries(q.data(), {6, heads, dim}), keys(k.data(), {19, 1, dim}), values(v.data(), {19, 1, dim});
-  auto const packed = attention(queries, keys, values, encoding, {.visible = visible & mask::packed(query_lengths, key_lengths)});
-  for (std::size_t i = 0, t = 0, s = 0; i < query_lengths.size(); t += query_lengths[i], s += key_lengths[i], ++i) {
-    auto const alone = attention(queries.slice_tokens(t, query_lengths[i]), keys.slice_tokens(s, key_lengths[i]),
-                                 values.slice_tokens(s, key_lengths[i]), encoding, {.visible = visible});
+  auto const q = numbers::random<double>(6 * heads * dim, 1),
+             k = numbers::random<double>(19 * dim, 2), v = numbers::random<double>(19 * dim, 3);
+  heads_view const queries(q.data(), {6, heads, dim}), keys(k.data(), {19, 1, dim}),
+      values(v.data(), {19, 1, dim});
+  auto const packed = attention(queries, keys, values, encoding,
+                                {.visible = visible & mask::packed(query_lengths, key_lengths)});
+  for (std::size_t i = 0, t = 0, s = 0; i < query_lengths.size();
+       t += query_lengths[i], s += key_lengths[i], ++i) {
+    auto const alone =
+        attention(queries.slice_tokens(t, query_lengths[i]), keys.slice_tokens(s, key_lengths[i]),
+                  values.slice_tokens(s, key_lengths[i]), encoding, {.visible = visible});
     for (std::size_t j = 0; j < alone.outputs.size(); ++j) {
-      EXPECT_NEAR(packed.outputs[t * heads * dim + j], alone.outputs[j], 16 * tolerance::of_dot_product<double>(19, 1)) << "sequence " << i;
+      EXPECT_NEAR(packed.outputs[t * heads * dim + j], alone.outputs[j],
+                  16 * tolerance::of_dot_product<double>(19, 1))
+          << "sequence " << i;
     }
   }
 }
@@ -164,18 +197,23 @@ void expect_packed_as_alone(Encoding const& encoding, mask const& visible) {
 TEST(attention, of_packed_sequences_is_that_of_each_with_positions_of_its_own) {
   expect_packed_as_alone(nope(), mask::causal);
   expect_packed_as_alone(rope<halves>(geometric(8, 1e4)), mask::causal & mask::sliding_window(3));
-  expect_packed_as_alone(sinusoidal<interleaved>(geometric(8, 1e4)), mask::causal & mask::chunked(2));
+  expect_packed_as_alone(sinusoidal<interleaved>(geometric(8, 1e4)),
+                         mask::causal & mask::chunked(2));
 }
 
 TEST(attention, of_values_and_temperatures_at_the_ends_of_float_is_right) {
   std::vector<float> const zeros(16 * 8), large(16 * 8, 1e38f);
   heads_view const q(zeros.data(), {16, 1, 8}), v(large.data(), {16, 1, 8});
-  for (auto const& x : {attention(q, q, v, nope()), attention(q.slice_tokens(15, 1), q, v, nope())}) {
-    for (auto const output : x.outputs) EXPECT_NEAR(static_cast<double>(output), 1e38, 1e32) << "not their sum, which is beyond float";
+  for (auto const& x :
+       {attention(q, q, v, nope()), attention(q.slice_tokens(15, 1), q, v, nope())}) {
+    for (auto const output : x.outputs)
+      EXPECT_NEAR(static_cast<double>(output), 1e38, 1e32)
+          << "not their sum, which is beyond float";
   }
   auto const x = numbers::random<float>(16 * 8);
   heads_view const some(x.data(), {16, 1, 8});
-  auto const even = attention(some, some, v, constant_temperature(1e-46)), one = attention(some, some, some, constant_temperature(1e39));
+  auto const even = attention(some, some, v, constant_temperature(1e-46)),
+             one = attention(some, some, some, constant_temperature(1e39));
   for (auto const output : even.outputs) EXPECT_NEAR(static_cast<double>(output), 1e38, 1e32);
   for (auto const output : one.outputs) EXPECT_TRUE(is_finite(static_cast<double>(output)));
 }
@@ -186,8 +224,10 @@ TEST(attention, not_a_number_weighs_nothing_where_a_query_does_not_see) {
 #endif
   std::vector<float> const q{float_of_bits(0x7fc0'0000u), 0}, k(6);
   positions const down{2, 1, 0}, at{1};
-  auto const result = attention(heads_view(q.data(), {1, 1, 2}), heads_view(k.data(), {3, 1, 2}), heads_view(k.data(), {3, 1, 2}), nope(),
-                                {.query_positions = at, .key_positions = down, .keep_weights = true});
+  auto const result =
+      attention(heads_view(q.data(), {1, 1, 2}), heads_view(k.data(), {3, 1, 2}),
+                heads_view(k.data(), {3, 1, 2}), nope(),
+                {.query_positions = at, .key_positions = down, .keep_weights = true});
   EXPECT_EQ(result.weights[0], 0) << "the key after the query";
   EXPECT_FALSE(is_finite(static_cast<double>(result.weights[1])));
 }
@@ -197,8 +237,9 @@ TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
   expect_textbook({"all", 2, 4, 2, 1, 8, 8, mask::causal, {-5, -1}, {0, 1, 2, 3}});
   std::vector<float> const x(8, 1);
   heads_view const view(x.data(), {1, 1, 8});
-  auto const result =
-      attention(view, view, view, nope(), {.query_positions = positions{3}, .key_positions = positions{4}, .keep_weights = true});
+  auto const result = attention(
+      view, view, view, nope(),
+      {.query_positions = positions{3}, .key_positions = positions{4}, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(result.outputs, std::vector<float>(8)));
   EXPECT_TRUE(numbers::same_bits(result.weights, std::vector<float>(1)));
 }
@@ -210,10 +251,12 @@ TEST(attention, a_key_with_a_score_as_low_as_numbers_are_is_seen) {
       for (std::size_t const queries : {1u, 12u}) {
         std::vector<T> const q(queries, T{1}), k{score}, v{7};
         positions const at(queries, 3);
-        for (auto const& encoding : {scheme(constant_temperature(1)), scheme(constant_temperature(2))}) {
-          auto const result =
-              attention(heads_view<T const>(q.data(), {queries, 1, 1}), heads_view<T const>(k.data(), {1, 1, 1}),
-                        heads_view<T const>(v.data(), {1, 1, 1}), encoding, {.scale = 1, .query_positions = at, .keep_weights = true});
+        for (auto const& encoding :
+             {scheme(constant_temperature(1)), scheme(constant_temperature(2))}) {
+          auto const result = attention(heads_view<T const>(q.data(), {queries, 1, 1}),
+                                        heads_view<T const>(k.data(), {1, 1, 1}),
+                                        heads_view<T const>(v.data(), {1, 1, 1}), encoding,
+                                        {.scale = 1, .query_positions = at, .keep_weights = true});
           EXPECT_EQ(result.outputs, std::vector<T>(queries, T{7}));
           EXPECT_EQ(result.weights, std::vector<T>(queries, T{1}));
           for (auto const lse : result.log_sum_exp) EXPECT_TRUE(is_finite(lse));
@@ -224,7 +267,8 @@ TEST(attention, a_key_with_a_score_as_low_as_numbers_are_is_seen) {
 }
 
 TEST(attention, reads_any_strides) {
-  for (auto const where : {memory::padded, memory::heads_first, memory::backwards, memory::repeated}) {
+  for (auto const where :
+       {memory::padded, memory::heads_first, memory::backwards, memory::repeated}) {
     SCOPED_TRACE(static_cast<int>(where));
     expect_textbook({"causal", 5, 7, 4, 2, 8, 6, mask::causal, {}, {}, {}, where});
     expect_textbook({"one query", 1, 20, 2, 1, 8, 6, mask::causal, {}, {}, {}, where});
@@ -232,7 +276,8 @@ TEST(attention, reads_any_strides) {
 }
 
 TEST(attention, takes_the_scale_that_it_is_given) {
-  for (double const scale : {1.0, 0.0, -0.5, 3.0}) expect_textbook({"scaled", 5, 7, 2, 1, 8, 8, mask::causal, {}, {}, scale});
+  for (double const scale : {1.0, 0.0, -0.5, 3.0})
+    expect_textbook({"scaled", 5, 7, 2, 1, 8, 8, mask::causal, {}, {}, scale});
 }
 
 TEST(attention, gives_scores_and_weights_only_on_request) {
@@ -240,7 +285,8 @@ TEST(attention, gives_scores_and_weights_only_on_request) {
   heads_view const view(x.data(), {5, 2, 8});
   for (bool const scores : {false, true}) {
     for (bool const weights : {false, true}) {
-      auto const result = attention(view, view, view, nope(), {.keep_scores = scores, .keep_weights = weights});
+      auto const result =
+          attention(view, view, view, nope(), {.keep_scores = scores, .keep_weights = weights});
       EXPECT_EQ(result.outputs.size(), x.size());
       EXPECT_EQ(result.scores.size(), scores ? 2u * 5 * 5 : 0);
       EXPECT_EQ(result.weights.size(), weights ? 2u * 5 * 5 : 0);
@@ -251,8 +297,10 @@ TEST(attention, gives_scores_and_weights_only_on_request) {
 TEST(attention, the_scores_it_gives_are_before_the_temperature) {
   auto const x = numbers::random<double>(6 * 8);
   heads_view const view(x.data(), {6, 1, 8});
-  auto const plain = attention(view, view, view, nope(), {.keep_scores = true, .keep_weights = true});
-  auto const adaptive = attention(view, view, view, adaptive_temperature{}, {.keep_scores = true, .keep_weights = true});
+  auto const plain =
+      attention(view, view, view, nope(), {.keep_scores = true, .keep_weights = true});
+  auto const adaptive = attention(view, view, view, adaptive_temperature{},
+                                  {.keep_scores = true, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(plain.scores, adaptive.scores));
   EXPECT_FALSE(numbers::same_bits(plain.weights, adaptive.weights));
 }
@@ -265,9 +313,12 @@ struct witness {
 
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    if constexpr (std::same_as<T, float>) rows->push_back(row), queries->emplace_back(row.query.begin(), row.query.end());
+    if constexpr (std::same_as<T, float>)
+      rows->push_back(row), queries->emplace_back(row.query.begin(), row.query.end());
   }
-  double inverse_temperature(row_statistics const& row) const { return statistics->push_back(row), 1; }
+  double inverse_temperature(row_statistics const& row) const {
+    return statistics->push_back(row), 1;
+  }
 };
 
 TEST(attention, shows_the_rules_whose_row_it_is_and_the_query_as_it_was_encoded) {
@@ -283,7 +334,8 @@ TEST(attention, shows_the_rules_whose_row_it_is_and_the_query_as_it_was_encoded)
   std::vector<score_row<float>> rows;
   std::vector<std::vector<float>> queries;
   std::vector<row_statistics> statistics;
-  attention(view, view, view, scheme(turning, witness{&rows, &queries, &statistics}), {.query_positions = at, .key_positions = at});
+  attention(view, view, view, scheme(turning, witness{&rows, &queries, &statistics}),
+            {.query_positions = at, .key_positions = at});
   ASSERT_EQ(rows.size(), heads * tokens);
   ASSERT_EQ(statistics.size(), heads * tokens);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -303,7 +355,8 @@ TEST(attention, shows_the_rules_whose_row_it_is_and_the_query_as_it_was_encoded)
 TEST(attention, of_no_queries_is_empty) {
   auto const x = numbers::random<float>(3 * 2 * 8);
   heads_view const view(x.data(), {3, 2, 8});
-  auto const result = attention(view.slice_tokens(0, 0), view, view, nope(), {.keep_scores = true, .keep_weights = true});
+  auto const result = attention(view.slice_tokens(0, 0), view, view, nope(),
+                                {.keep_scores = true, .keep_weights = true});
   EXPECT_TRUE(result.outputs.empty());
   EXPECT_TRUE(result.scores.empty());
   EXPECT_TRUE(result.weights.empty());
@@ -312,8 +365,10 @@ TEST(attention, of_no_queries_is_empty) {
 TEST(attention, of_no_keys_is_0) {
   auto const x = numbers::random<float>(3 * 2 * 8);
   heads_view const view(x.data(), {3, 2, 8});
-  auto const result = attention(view, view.slice_tokens(0, 0), view.slice_tokens(0, 0), scheme(alibi(2), adaptive_temperature{}),
-                                {.query_positions = positions{0, 1, 2}, .keep_scores = true, .keep_weights = true});
+  auto const result =
+      attention(view, view.slice_tokens(0, 0), view.slice_tokens(0, 0),
+                scheme(alibi(2), adaptive_temperature{}),
+                {.query_positions = positions{0, 1, 2}, .keep_scores = true, .keep_weights = true});
   EXPECT_TRUE(numbers::same_bits(result.outputs, std::vector<float>(3 * 2 * 8)));
   EXPECT_TRUE(result.scores.empty());
   EXPECT_TRUE(result.weights.empty());
@@ -327,8 +382,10 @@ TEST(attention, not_a_number_in_a_query_spoils_its_own_row_alone) {
   heads_view const k(x.data(), {4, 1, 8});
   auto q = x;
   q[2 * 8 + 3] = float_of_bits(0x7fc0'0000u);
-  auto const result = attention(heads_view<float const>(q.data(), {4, 1, 8}), k, k, rope<halves>(geometric(8, 1e4)));
-  for (std::size_t i = 0; i < result.outputs.size(); ++i) EXPECT_EQ(is_finite(static_cast<double>(result.outputs[i])), i / 8 != 2) << i;
+  auto const result = attention(heads_view<float const>(q.data(), {4, 1, 8}), k, k,
+                                rope<halves>(geometric(8, 1e4)));
+  for (std::size_t i = 0; i < result.outputs.size(); ++i)
+    EXPECT_EQ(is_finite(static_cast<double>(result.outputs[i])), i / 8 != 2) << i;
 }
 
 TEST(attention, a_value_that_is_not_seen_may_be_anything) {
@@ -338,9 +395,12 @@ TEST(attention, a_value_that_is_not_seen_may_be_anything) {
   for (float const anything : {float_of_bits(0x7fc0'0000u), static_cast<float>(infinity())}) {
     auto v = x;
     std::ranges::fill(std::span(v).last(8), anything);
-    auto const outputs = attention(qk, qk, heads_view<float const>(v.data(), {5, 1, 8}), nope()).outputs;
-    for (std::size_t i = 0; i < 4 * 8; ++i)  // sums of up to five values within [-1, 1], each in an order of its own
-      EXPECT_NEAR(static_cast<double>(outputs[i]), static_cast<double>(expected.outputs[i]), 2 * tolerance::of_dot_product<float>(5, 1))
+    auto const outputs =
+        attention(qk, qk, heads_view<float const>(v.data(), {5, 1, 8}), nope()).outputs;
+    for (std::size_t i = 0; i < 4 * 8;
+         ++i)  // sums of up to five values within [-1, 1], each in an order of its own
+      EXPECT_NEAR(static_cast<double>(outputs[i]), static_cast<double>(expected.outputs[i]),
+                  2 * tolerance::of_dot_product<float>(5, 1))
           << i;
   }
 }
@@ -349,7 +409,8 @@ TEST(attention, takes_views_that_could_be_written_to_and_leaves_them) {
   auto const before = numbers::random<float>(3 * 8);
   auto x = before;
   heads_view const view(x.data(), {3, 1, 8});
-  scheme const encoding(sinusoidal<interleaved>(geometric(8, 1e4)), rope<halves>(geometric(8, 1e4)));
+  scheme const encoding(sinusoidal<interleaved>(geometric(8, 1e4)),
+                        rope<halves>(geometric(8, 1e4)));
   EXPECT_EQ(attention(view, view, view, encoding).outputs.size(), x.size());
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
@@ -366,14 +427,17 @@ TEST(attention, copies_no_encoding) {
 
 // ---- memory that is kept
 
-/// Of `queries` at the ends of `keys`, but for those from `first_blind` to `last_blind`, which are before every key.
+/// Of `queries` at the ends of `keys`, but for those from `first_blind` to `last_blind`, which are
+/// before every key.
 struct call {
   std::size_t queries, keys, heads, kv_heads, dim, value_dim, first_blind = 0, last_blind = 0;
   bool keep_scores = false, keep_weights = false;
 };
 
-/// But for the order in which Eigen sums small products, which goes by how memory is aligned. Values are within [-1, 1].
-void expect_same(char const* what, std::vector<double> const& actual, std::vector<double> const& expected) {
+/// But for the order in which Eigen sums small products, which goes by how memory is aligned.
+/// Values are within [-1, 1].
+void expect_same(char const* what, std::vector<double> const& actual,
+                 std::vector<double> const& expected) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (!is_finite(expected[i])) {
@@ -413,17 +477,23 @@ void expect_as_in_new_memory(auto const& encoding_of_heads) {
                         call{3, 0, 2, 2, 4, 5},                     // no keys
                         call{0, 3, 2, 2, 4, 5},                     // no queries
                         call{70, 400, 8, 2, 6, 5, 64, 70, false, true}}) {
-    SCOPED_TRACE(testing::Message() << c.queries << " queries, of which " << c.last_blind - c.first_blind << " see nothing, and " << c.keys
-                                    << " keys");
-    auto const q = numbers::random<double>(c.queries * c.heads * c.dim, 1), k = numbers::random<double>(c.keys * c.kv_heads * c.dim, 2),
+    SCOPED_TRACE(testing::Message()
+                 << c.queries << " queries, of which " << c.last_blind - c.first_blind
+                 << " see nothing, and " << c.keys << " keys");
+    auto const q = numbers::random<double>(c.queries * c.heads * c.dim, 1),
+               k = numbers::random<double>(c.keys * c.kv_heads * c.dim, 2),
                v = numbers::random<double>(c.keys * c.kv_heads * c.value_dim, 3);
     positions at(c.queries);
     for (std::size_t t = 0; t < c.queries; ++t) {
-      at[t] = c.first_blind <= t && t < c.last_blind ? -1 : static_cast<std::int64_t>(c.keys + t) - static_cast<std::int64_t>(c.queries);
+      at[t] = c.first_blind <= t && t < c.last_blind
+                  ? -1
+                  : static_cast<std::int64_t>(c.keys + t) - static_cast<std::int64_t>(c.queries);
     }
-    heads_view const q_view(q.data(), {c.queries, c.heads, c.dim}), k_view(k.data(), {c.keys, c.kv_heads, c.dim}),
+    heads_view const q_view(q.data(), {c.queries, c.heads, c.dim}),
+        k_view(k.data(), {c.keys, c.kv_heads, c.dim}),
         v_view(v.data(), {c.keys, c.kv_heads, c.value_dim});
-    attention_options const options{.query_positions = at, .keep_scores = c.keep_scores, .keep_weights = c.keep_weights};
+    attention_options const options{
+        .query_positions = at, .keep_scores = c.keep_scores, .keep_weights = c.keep_weights};
     auto const encoding = encoding_of_heads(c.heads);
     auto const expected = attention(q_view, k_view, v_view, encoding, options);
     auto const& actual = attention(q_view, k_view, v_view, encoding, options, kept);
@@ -432,7 +502,8 @@ void expect_as_in_new_memory(auto const& encoding_of_heads) {
     expect_same("log_sum_exp", actual.log_sum_exp, expected.log_sum_exp);
     expect_same("score", actual.scores, expected.scores);
     expect_same("weight", actual.weights, expected.weights);
-    for (auto i = c.first_blind * c.heads * c.value_dim; i < c.last_blind * c.heads * c.value_dim; ++i) {
+    for (auto i = c.first_blind * c.heads * c.value_dim; i < c.last_blind * c.heads * c.value_dim;
+         ++i) {
       EXPECT_EQ(actual.outputs[i], 0) << i;
     }
   }
@@ -440,7 +511,9 @@ void expect_as_in_new_memory(auto const& encoding_of_heads) {
 
 TEST(attention, in_memory_that_is_kept_is_as_in_new_memory) {
   expect_as_in_new_memory([](std::size_t) { return nope(); });
-  expect_as_in_new_memory([](std::size_t heads) { return scheme(doubled{}, alibi(heads), adaptive_temperature{}, softmax_off_by_one{}); });
+  expect_as_in_new_memory([](std::size_t heads) {
+    return scheme(doubled{}, alibi(heads), adaptive_temperature{}, softmax_off_by_one{});
+  });
 }
 
 // ---- bad input
@@ -451,7 +524,8 @@ struct shapes {
 
 /// The message of attention over such shapes, none of whose numbers may change.
 template <class Encoding = nope>
-std::string rejected(shapes const& given, attention_options const& options = {}, Encoding const& encoding = nope()) {
+std::string rejected(shapes const& given, attention_options const& options = {},
+                     Encoding const& encoding = nope()) {
   auto const before = numbers::random<float>(1000);
   auto x = before;
   heads_view const q(x.data(), given.q), k(x.data(), given.k), v(x.data(), given.v);
@@ -461,28 +535,42 @@ std::string rejected(shapes const& given, attention_options const& options = {},
 }
 
 TEST(attention, shapes_that_disagree_are_rejected) {
-  EXPECT_EQ(rejected({.k = {5, 2, 10}}), "posenc: attention: keys must have the queries' head_dim 8, got 10");
-  EXPECT_EQ(rejected({.v = {4, 2, 6}}), "posenc: attention: there must be one value per key, [5][2], got [4][2]");
-  EXPECT_EQ(rejected({.v = {5, 1, 6}}), "posenc: attention: there must be one value per key, [5][2], got [5][1]");
+  EXPECT_EQ(rejected({.k = {5, 2, 10}}),
+            "posenc: attention: keys must have the queries' head_dim 8, got 10");
+  EXPECT_EQ(rejected({.v = {4, 2, 6}}),
+            "posenc: attention: there must be one value per key, [5][2], got [4][2]");
+  EXPECT_EQ(rejected({.v = {5, 1, 6}}),
+            "posenc: attention: there must be one value per key, [5][2], got [5][1]");
   EXPECT_EQ(rejected({.q = {3, 0, 8}}), "posenc: attention: there must be a head, got 0");
-  EXPECT_EQ(rejected({.k = {5, 0, 8}, .v = {5, 0, 6}}), "posenc: attention: kv_heads must divide heads, got 0 kv heads for 4 heads");
-  EXPECT_EQ(rejected({.k = {5, 3, 8}, .v = {5, 3, 6}}), "posenc: attention: kv_heads must divide heads, got 3 kv heads for 4 heads");
-  EXPECT_EQ(rejected({.k = {5, 8, 8}, .v = {5, 8, 6}}), "posenc: attention: kv_heads must divide heads, got 8 kv heads for 4 heads");
-  EXPECT_EQ(rejected({.k = {5, 0, 8}, .v = {5, 0, 6}}), "posenc: attention: kv_heads must divide heads, got 0 kv heads for 4 heads");
+  EXPECT_EQ(rejected({.k = {5, 0, 8}, .v = {5, 0, 6}}),
+            "posenc: attention: kv_heads must divide heads, got 0 kv heads for 4 heads");
+  EXPECT_EQ(rejected({.k = {5, 3, 8}, .v = {5, 3, 6}}),
+            "posenc: attention: kv_heads must divide heads, got 3 kv heads for 4 heads");
+  EXPECT_EQ(rejected({.k = {5, 8, 8}, .v = {5, 8, 6}}),
+            "posenc: attention: kv_heads must divide heads, got 8 kv heads for 4 heads");
+  EXPECT_EQ(rejected({.k = {5, 0, 8}, .v = {5, 0, 6}}),
+            "posenc: attention: kv_heads must divide heads, got 0 kv heads for 4 heads");
 }
 
 TEST(attention, a_scale_that_is_not_finite_is_rejected) {
-  EXPECT_EQ(rejected({}, {.scale = infinity()}), "posenc: attention: scale must be finite, got infinity");
-  EXPECT_EQ(rejected({}, {.scale = minus_infinity()}), "posenc: attention: scale must be finite, got -infinity");
-  EXPECT_EQ(rejected({}, {.scale = 1e300}), "posenc: attention: scale must be finite, got 1e+300");  // not as a float
-  EXPECT_EQ(rejected({}, {.scale = not_a_number()}), "posenc: attention: scale must be finite, got NaN");
+  EXPECT_EQ(rejected({}, {.scale = infinity()}),
+            "posenc: attention: scale must be finite, got infinity");
+  EXPECT_EQ(rejected({}, {.scale = minus_infinity()}),
+            "posenc: attention: scale must be finite, got -infinity");
+  EXPECT_EQ(rejected({}, {.scale = 1e300}),
+            "posenc: attention: scale must be finite, got 1e+300");  // not as a float
+  EXPECT_EQ(rejected({}, {.scale = not_a_number()}),
+            "posenc: attention: scale must be finite, got NaN");
 }
 
 TEST(attention, positions_that_are_not_one_a_token_are_rejected) {
   positions const two(2), three(3), four(4), five(5), six(6);
-  EXPECT_EQ(rejected({}, {.query_positions = two}), "posenc: attention: there must be one position for each of the 3 queries, got 2");
-  EXPECT_EQ(rejected({}, {.query_positions = four}), "posenc: attention: there must be one position for each of the 3 queries, got 4");
-  EXPECT_EQ(rejected({}, {.key_positions = four}), "posenc: attention: there must be one position for each of the 5 keys, got 4");
+  EXPECT_EQ(rejected({}, {.query_positions = two}),
+            "posenc: attention: there must be one position for each of the 3 queries, got 2");
+  EXPECT_EQ(rejected({}, {.query_positions = four}),
+            "posenc: attention: there must be one position for each of the 3 queries, got 4");
+  EXPECT_EQ(rejected({}, {.key_positions = four}),
+            "posenc: attention: there must be one position for each of the 5 keys, got 4");
   EXPECT_EQ(rejected({}, {.query_positions = three, .key_positions = six}),
             "posenc: attention: there must be one position for each of the 5 keys, got 6");
 }
@@ -490,7 +578,9 @@ TEST(attention, positions_that_are_not_one_a_token_are_rejected) {
 TEST(attention, more_queries_than_keys_without_positions_are_rejected) {
   shapes const more{.q = {6, 4, 8}};
   positions const five(5);
-  auto const must = "posenc: attention: the positions of queries must be given where they outnumber keys, got 6 queries and 5 keys";
+  auto const must =
+      "posenc: attention: the positions of queries must be given where they outnumber keys, got 6 "
+      "queries and 5 keys";
   EXPECT_EQ(rejected(more), must);
   EXPECT_EQ(rejected(more, {.key_positions = five}), must);
 }
@@ -503,7 +593,8 @@ struct first_heads_of_eight : alibi {
 
 TEST(attention, of_more_or_fewer_heads_than_the_encoding_is_rejected_unless_it_may_serve_fewer) {
   for (std::size_t const heads : {1u, 2u, 3u, 5u, 8u, 64u}) {
-    auto const must = "posenc: attention: the heads of the encoding must be 4, got " + std::to_string(heads);
+    auto const must =
+        "posenc: attention: the heads of the encoding must be 4, got " + std::to_string(heads);
     EXPECT_EQ(rejected({}, {}, alibi(heads)), must);
     EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, scheme(nope(), alibi(heads)))), must);
   }
@@ -520,9 +611,11 @@ TEST(attention, of_more_or_fewer_heads_than_the_encoding_is_rejected_unless_it_m
 }
 
 TEST(attention, what_the_encoding_rejects_is_rejected) {
-  EXPECT_EQ(rejected({}, {}, sinusoidal<halves>(geometric(16, 1e4))), "posenc: sinusoidal: embeddings must have 16 numbers, got 8");
+  EXPECT_EQ(rejected({}, {}, sinusoidal<halves>(geometric(16, 1e4))),
+            "posenc: sinusoidal: embeddings must have 16 numbers, got 8");
   EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, rope<halves>(geometric(16, 1e4)))),
-            "posenc: rotary_block: the rotary block must lie within the head, got dims 0 to 16 of head_dim 8");
+            "posenc: rotary_block: the rotary block must lie within the head, got dims 0 to 16 of "
+            "head_dim 8");
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ positions from(std::int64_t first, std::size_t count) {
 }
 
 template <class E>
-std::vector<float> adjusted(prepared_encoding<float, E> const& step, std::size_t head, std::int64_t query, positions const& keys) {
+std::vector<float> adjusted(prepared_encoding<float, E> const& step, std::size_t head,
+                            std::int64_t query, positions const& keys) {
   auto scores = numbers::random<float>(keys.size(), 7);
   step.adjust_scores(score_row<float>{scores, head, query, keys, {}});
   return scores;
@@ -71,7 +72,8 @@ TEST(step_scores, add_the_bits_of_the_rule_at_any_positions) {
   adds_the_bits_of(kerple_log(learned));
   adds_the_bits_of(kerple_power(learned));
   adds_the_bits_of(sandwich(heads, 16));
-  adds_the_bits_of(t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
+  adds_the_bits_of(
+      t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
   adds_the_bits_of(learned_relative(numbers::random<float>(11 * heads), heads, 5));
   adds_the_bits_of(scheme{kerple_log(learned), soft_cap(3), scheme{alibi(heads)}});
 }
@@ -98,7 +100,8 @@ TEST(step_scores, grow_as_a_decode_goes_on) {
   for (std::int64_t token = 100; token < 10'000; ++token) {
     keys.push_back(token);
     step.advance(positions{token}, keys);
-    ASSERT_EQ(adjusted(step, 2, token, {token - 3})[0], static_cast<float>(static_cast<double>(before) + 9));
+    ASSERT_EQ(adjusted(step, 2, token, {token - 3})[0],
+              static_cast<float>(static_cast<double>(before) + 9));
   }
   EXPECT_LE(count, (199 + 15'000) * heads) << "each at most once, and half as many again ahead";
   EXPECT_EQ(adjusted(step, 1, 9'999, keys).back(), numbers::random<float>(keys.size(), 7).back());
@@ -108,7 +111,8 @@ TEST(distances_of, are_from_the_last_key_after_to_the_first_before) {
   auto const range = detail::distances_of(from(10, 5), from(3, 10));
   EXPECT_EQ(range.nearest, -2);
   EXPECT_EQ(range.farthest, 11);
-  EXPECT_TRUE(detail::distances_of(positions{0, 1'000'000}, from(0, 10)).empty()) << "too scattered";
+  EXPECT_TRUE(detail::distances_of(positions{0, 1'000'000}, from(0, 10)).empty())
+      << "too scattered";
   EXPECT_TRUE(detail::distances_of({}, from(0, 10)).empty());
   EXPECT_TRUE(detail::distances_of(from(0, 10), {}).empty());
 }

@@ -18,13 +18,18 @@ using namespace posenc;
 /// Heads whose numbers have gaps between them, stored as S and computed with as T.
 template <class T, class S>
 void expect_products(std::size_t heads, std::size_t rows, std::size_t keys, std::size_t dims) {
-  SCOPED_TRACE(testing::Message() << heads << " heads, " << rows << " rows, " << keys << " keys, " << dims << " dims");
-  auto const q = numbers::random<T>(heads * rows * dims, 1), w = numbers::random<T>(heads * rows * keys, 2);
+  SCOPED_TRACE(testing::Message() << heads << " heads, " << rows << " rows, " << keys << " keys, "
+                                  << dims << " dims");
+  auto const q = numbers::random<T>(heads * rows * dims, 1),
+             w = numbers::random<T>(heads * rows * keys, 2);
   std::vector<S> stored;
   for (auto const x : numbers::random<T>(keys * heads * (dims + 1), 3)) stored.push_back(S(x));
   auto const across = static_cast<std::ptrdiff_t>(dims + 1);
-  heads_view<S const> const cache(stored.data(), {keys, heads, dims}, {static_cast<std::ptrdiff_t>(heads) * across, across});
-  auto const number = [&](std::size_t s, std::size_t head, std::size_t i) { return static_cast<oracle::wide>(load(cache(s, head)[i])); };
+  heads_view<S const> const cache(stored.data(), {keys, heads, dims},
+                                  {static_cast<std::ptrdiff_t>(heads) * across, across});
+  auto const number = [&](std::size_t s, std::size_t head, std::size_t i) {
+    return static_cast<oracle::wide>(load(cache(s, head)[i]));
+  };
 
   std::vector<T> scores(heads * rows * keys + 1, T{9}), outputs(heads * rows * dims + 1, T{1});
   detail::few_scores<T, S>(scores.data(), T(0.5), q.data(), rows, cache);
@@ -32,13 +37,15 @@ void expect_products(std::size_t heads, std::size_t rows, std::size_t keys, std:
   for (std::size_t row = 0; row < heads * rows; ++row) {
     for (std::size_t s = 0; s < keys; ++s) {
       oracle::wide sum = 0;
-      for (std::size_t i = 0; i < dims; ++i) sum += static_cast<oracle::wide>(q[row * dims + i]) * number(s, row / rows, i);
+      for (std::size_t i = 0; i < dims; ++i)
+        sum += static_cast<oracle::wide>(q[row * dims + i]) * number(s, row / rows, i);
       EXPECT_NEAR(static_cast<double>(scores[row * keys + s]), static_cast<double>(sum / 2),
                   tolerance::of_dot_product<T>(dims, static_cast<double>(dims)));
     }
     for (std::size_t i = 0; i < dims; ++i) {
       oracle::wide sum = 1;  // what was there is added to
-      for (std::size_t s = 0; s < keys; ++s) sum += static_cast<oracle::wide>(w[row * keys + s]) * number(s, row / rows, i);
+      for (std::size_t s = 0; s < keys; ++s)
+        sum += static_cast<oracle::wide>(w[row * keys + s]) * number(s, row / rows, i);
       EXPECT_NEAR(static_cast<double>(outputs[row * dims + i]), static_cast<double>(sum),
                   tolerance::of_dot_product<T>(keys + 1, static_cast<double>(keys + 1)));
     }
@@ -65,10 +72,12 @@ TEST(few_rows, sums_of_a_long_cache_stay_exact) {
   constexpr std::size_t keys = 131'072;
   std::vector<float> const values(keys, 0.1f), weights(keys, 1.0f);
   float output = 0;
-  detail::few_outputs<float, float>(&output, weights.data(), 1, heads_view<float const>(values.data(), {keys, 1, 1}));
+  detail::few_outputs<float, float>(&output, weights.data(), 1,
+                                    heads_view<float const>(values.data(), {keys, 1, 1}));
   auto const exact = static_cast<double>(keys) * static_cast<double>(0.1f);
   // Up to 512 values, then up to 256 sums of them, are added one after another.
-  EXPECT_NEAR(static_cast<double>(output), exact, (512 + 256) * tolerance::unit_roundoff<float>() * exact);
+  EXPECT_NEAR(static_cast<double>(output), exact,
+              (512 + 256) * tolerance::unit_roundoff<float>() * exact);
 }
 
 }  // namespace

@@ -71,10 +71,13 @@ class any_encoding {
     if constexpr (std::same_as<T, double>) of_->adjust_scores(row);
   }
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const {
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
+                        std::span<T> d_query) const {
     if constexpr (std::same_as<T, double>) of_->pull_back_scores(before, d_scores, d_query);
   }
-  double inverse_temperature(row_statistics const& row) const { return of_->inverse_temperature(row); }
+  double inverse_temperature(row_statistics const& row) const {
+    return of_->inverse_temperature(row);
+  }
   double sink(std::size_t head) const { return of_->sink(head); }
 
  private:
@@ -85,7 +88,8 @@ class any_encoding {
     virtual void d_queries_at(heads_view<double> d, positions_view at) const = 0;
     virtual void d_keys_at(heads_view<double> d, positions_view at) const = 0;
     virtual void adjust_scores(score_row<double> const& row) const = 0;
-    virtual void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores, std::span<double> d_query) const = 0;
+    virtual void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores,
+                                  std::span<double> d_query) const = 0;
     virtual double inverse_temperature(row_statistics const& row) const = 0;
     virtual double sink(std::size_t head) const = 0;
   };
@@ -100,7 +104,8 @@ class any_encoding {
       if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).encode_keys(x);
     }
     void d_queries_at(heads_view<double> d, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).pull_back_queries(d);
+      if constexpr (acts_on_queries_and_keys<E>)
+        e.template prepare<double>(at).pull_back_queries(d);
     }
     void d_keys_at(heads_view<double> d, positions_view at) const override {
       if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).pull_back_keys(d);
@@ -108,7 +113,8 @@ class any_encoding {
     void adjust_scores(score_row<double> const& row) const override {
       if constexpr (acts_on_scores<E>) posenc::adjust_scores(e, row);
     }
-    void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores, std::span<double> d_query) const override {
+    void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores,
+                          std::span<double> d_query) const override {
       if constexpr (acts_on_scores<E>) e.pull_back_scores(row, d_scores, d_query);
     }
     double inverse_temperature(row_statistics const& row) const override {
@@ -155,33 +161,40 @@ struct inputs {
     return attention(q_view(), k_view(), v_view(), encoding, options);
   }
   auto gradients(auto const& encoding, attention_options const& options = {}) const {
-    return attention_backward(q_view(), k_view(), v_view(), encoding, attended(encoding, options), d_view(), options);
+    return attention_backward(q_view(), k_view(), v_view(), encoding, attended(encoding, options),
+                              d_view(), options);
   }
   long double loss(auto const& encoding, attention_options const& options = {}) const {
     auto const outputs = attended(encoding, options).outputs;
     return std::inner_product(d.begin(), d.end(), outputs.begin(), 0.0L, std::plus<>(),
-                              [](double a, double b) { return static_cast<long double>(a) * static_cast<long double>(b); });
+                              [](double a, double b) {
+                                return static_cast<long double>(a) * static_cast<long double>(b);
+                              });
   }
 
   sizes n;
   std::vector<double> q, k, v, d;
 };
 
-/// Gradients against D(h) = (loss(x + h) - loss(x - h)) / 2h for each number x. D(h) is off by h^2 / 6 times a third derivative, and
-/// D(2h) - D(h) is three times that. And by what the losses are off by, which h divides: numbers and scores within 20 and right but for
-/// (head_dim + 20) roundings, so weights, values within [-1, 1] summed with them, outputs summed with d.
-void expect_differences(std::string const& name, sizes const& n, any_encoding const& encoding, attention_options const& options = {},
+/// Gradients against D(h) = (loss(x + h) - loss(x - h)) / 2h for each number x. D(h) is off by h^2
+/// / 6 times a third derivative, and D(2h) - D(h) is three times that. And by what the losses are
+/// off by, which h divides: numbers and scores within 20 and right but for (head_dim + 20)
+/// roundings, so weights, values within [-1, 1] summed with them, outputs summed with d.
+void expect_differences(std::string const& name, sizes const& n, any_encoding const& encoding,
+                        attention_options const& options = {},
                         any_encoding const* frozen = nullptr) {
   SCOPED_TRACE(name);
   auto const& held = frozen != nullptr ? *frozen : encoding;
   inputs x(n);
   auto const actual = x.gradients(encoding, options);
   constexpr double h = 1e-4;
-  auto const of_output = tolerance::of_weight_by_scores(1, tolerance::of_dot_product<double>(n.head_dim + 18, 20)) +
-                         tolerance::of_weight<double>(1, 40, n.keys) + tolerance::of_dot_product<double>(n.keys, 1);
+  auto const of_output =
+      tolerance::of_weight_by_scores(1, tolerance::of_dot_product<double>(n.head_dim + 18, 20)) +
+      tolerance::of_weight<double>(1, 40, n.keys) + tolerance::of_dot_product<double>(n.keys, 1);
   double magnitude = 0;
   for (auto const d : x.d) magnitude += std::abs(d);
-  auto const expect = [&](char const* of, std::vector<double>& moved, std::vector<double> const& gradients) {
+  auto const expect = [&](char const* of, std::vector<double>& moved,
+                          std::vector<double> const& gradients) {
     ASSERT_EQ(gradients.size(), moved.size());
     for (std::size_t i = 0; i < moved.size(); ++i) {
       auto const here = moved[i];
@@ -189,7 +202,8 @@ void expect_differences(std::string const& name, sizes const& n, any_encoding co
         moved[i] = here + step;
         return x.loss(held, options);
       };
-      auto const near = static_cast<double>((at(h) - at(-h)) / (2 * h)), far = static_cast<double>((at(2 * h) - at(-2 * h)) / (4 * h));
+      auto const near = static_cast<double>((at(h) - at(-h)) / (2 * h)),
+                 far = static_cast<double>((at(2 * h) - at(-2 * h)) / (4 * h));
       moved[i] = here;
       auto const tolerance = std::abs(far - near) + magnitude * of_output / h;
       EXPECT_LT(tolerance, 1e-5) << "says nothing";
@@ -214,7 +228,8 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_under_every_encoding)
   auto const prompt = axis_position_builder<>().text(1).image(2, 2).text(2);
   expect_differences(
       "m_rope", n,
-      m_rope<halves>(geometric(8, 100), contiguous_axes(std::vector<std::size_t>{2, 1, 1}), prompt.positions(), prompt.rope_delta()));
+      m_rope<halves>(geometric(8, 100), contiguous_axes(std::vector<std::size_t>{2, 1, 1}),
+                     prompt.positions(), prompt.rope_delta()));
   expect_differences("alibi", n, alibi(4));
   expect_differences("soft cap", n, soft_cap(0.7));
   expect_differences("soft cap, then alibi", n, together(soft_cap(0.7), alibi(4)));
@@ -223,9 +238,9 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_under_every_encoding)
   expect_differences("rope, cope, soft cap", n, together(turning(), counting(), soft_cap(0.7)));
   expect_differences("constant temperature", n, constant_temperature(2.5));
   expect_differences("sinks", n, attention_sinks({0.5, -1, 2, 0}));
-  expect_differences(
-      "all", n,
-      together(alibi(4), turning(), constant_temperature(1.7), soft_cap(2), softmax_off_by_one{}, counting(), constant_temperature(0.8)));
+  expect_differences("all", n,
+                     together(alibi(4), turning(), constant_temperature(1.7), soft_cap(2),
+                              softmax_off_by_one{}, counting(), constant_temperature(0.8)));
 }
 
 TEST(attention_backward, is_what_a_change_of_a_number_does_whatever_is_seen) {
@@ -236,12 +251,17 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_whatever_is_seen) {
   positions const counted{0, 1, 2, 3, 4};
   expect_differences("window", {}, encoding, {.visible = mask::causal & mask::sliding_window(3)});
   expect_differences("chunks", {}, encoding, {.visible = mask::causal & mask::chunked(3)});
-  expect_differences("packed", {}, encoding, {.visible = mask::packed(q_lengths, k_lengths), .query_positions = counted});
-  expect_differences("in no order", {.queries = 3}, encoding, {.query_positions = three, .key_positions = scattered});
-  expect_differences("window in no order", {.queries = 3}, encoding,
-                     {.visible = mask::sliding_window(2), .query_positions = three, .key_positions = scattered});
-  expect_differences("repeats", {.queries = 3}, encoding, {.query_positions = three, .key_positions = repeats});
-  expect_differences("more queries than keys", {.queries = 7, .keys = 3}, encoding, {.query_positions = repeats, .key_positions = three});
+  expect_differences("packed", {}, encoding,
+                     {.visible = mask::packed(q_lengths, k_lengths), .query_positions = counted});
+  expect_differences("in no order", {.queries = 3}, encoding,
+                     {.query_positions = three, .key_positions = scattered});
+  expect_differences(
+      "window in no order", {.queries = 3}, encoding,
+      {.visible = mask::sliding_window(2), .query_positions = three, .key_positions = scattered});
+  expect_differences("repeats", {.queries = 3}, encoding,
+                     {.query_positions = three, .key_positions = repeats});
+  expect_differences("more queries than keys", {.queries = 7, .keys = 3}, encoding,
+                     {.query_positions = repeats, .key_positions = three});
   expect_differences("one query", {.queries = 1, .keys = 5, .heads = 1, .kv_heads = 1}, encoding);
   expect_differences("many rows", {.queries = 12, .keys = 12, .heads = 2, .kv_heads = 1}, encoding);
   expect_differences("scaled", {.queries = 3}, encoding, {.scale = -0.6});
@@ -251,9 +271,11 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_whatever_is_seen) {
 /// Of each row, what another rule said when it was asked first.
 struct remembered {
   any_encoding rule;
-  std::shared_ptr<std::map<std::pair<std::size_t, std::int64_t>, double>> betas = std::make_shared<decltype(betas)::element_type>();
+  std::shared_ptr<std::map<std::pair<std::size_t, std::int64_t>, double>> betas =
+      std::make_shared<decltype(betas)::element_type>();
   double inverse_temperature(row_statistics const& row) const {
-    return betas->try_emplace({row.head, row.query_position}, rule.inverse_temperature(row)).first->second;
+    return betas->try_emplace({row.head, row.query_position}, rule.inverse_temperature(row))
+        .first->second;
   }
 };
 
@@ -271,11 +293,13 @@ TEST(attention_backward, is_the_chain_rule) {
   for (auto const& given : chain_rule::every_shape()) chain_rule::expect<double>(given, nope(), {});
 }
 
-/// By how much gradients of these inputs, within [-1, 1] and weights of one sum, may differ where the products are summed in other orders:
-/// by the tolerances of the finite differences' losses, through a difference of two, times numbers and summed over all rows and keys.
+/// By how much gradients of these inputs, within [-1, 1] and weights of one sum, may differ where
+/// the products are summed in other orders: by the tolerances of the finite differences' losses,
+/// through a difference of two, times numbers and summed over all rows and keys.
 double of_gradients(sizes const& n) {
-  auto const of_weight = tolerance::of_weight_by_scores(1, tolerance::of_dot_product<double>(n.head_dim + 18, 20)) +
-                         tolerance::of_weight<double>(1, 40, n.keys) + tolerance::of_dot_product<double>(n.keys, 1);
+  auto const of_weight =
+      tolerance::of_weight_by_scores(1, tolerance::of_dot_product<double>(n.head_dim + 18, 20)) +
+      tolerance::of_weight<double>(1, 40, n.keys) + tolerance::of_dot_product<double>(n.keys, 1);
   return 4 * static_cast<double>(n.value_dim * (n.queries * n.heads + n.keys)) * of_weight;
 }
 
@@ -284,11 +308,13 @@ TEST(attention_backward, lets_gradients_through_embeddings_of_queries_and_of_key
     if (given.head_dim % 2 != 0) continue;
     sinusoidal<interleaved> const embedding(geometric(given.head_dim, 1e4));
     chain_rule::expect<double>(given, embedding, {.embedded = true});
-    chain_rule::expect<double>(given, scheme(embedding, alibi(given.heads)), {.biased = true, .embedded = true});
+    chain_rule::expect<double>(given, scheme(embedding, alibi(given.heads)),
+                               {.biased = true, .embedded = true});
   }
 }
 
-TEST(attention_backward, of_embeddings_at_a_temperature_is_that_of_numbers_that_are_embedded_already) {
+TEST(attention_backward,
+     of_embeddings_at_a_temperature_is_that_of_numbers_that_are_embedded_already) {
   inputs x(sizes{});
   sinusoidal<interleaved> const embedding(geometric(x.n.head_dim, 1e4));
   auto const d = x.gradients(scheme(embedding, constant_temperature(1.7)));
@@ -296,15 +322,20 @@ TEST(attention_backward, of_embeddings_at_a_temperature_is_that_of_numbers_that_
   embedding.embed(heads_view<double>(x.q.data(), x.q_view().shape()), last);
   embedding.embed(heads_view<double>(x.k.data(), x.k_view().shape()), all);
   auto const embedded = x.gradients(constant_temperature(1.7));
-  for (std::size_t i = 0; i < d.q.size(); ++i) EXPECT_NEAR(d.q[i], embedded.q[i], of_gradients(x.n)) << i;
-  for (std::size_t i = 0; i < d.k.size(); ++i) EXPECT_NEAR(d.k[i], embedded.k[i], of_gradients(x.n)) << i;
-  for (std::size_t i = 0; i < d.v.size(); ++i) EXPECT_NEAR(d.v[i], embedded.v[i], of_gradients(x.n)) << i;
+  for (std::size_t i = 0; i < d.q.size(); ++i)
+    EXPECT_NEAR(d.q[i], embedded.q[i], of_gradients(x.n)) << i;
+  for (std::size_t i = 0; i < d.k.size(); ++i)
+    EXPECT_NEAR(d.k[i], embedded.k[i], of_gradients(x.n)) << i;
+  for (std::size_t i = 0; i < d.v.size(); ++i)
+    EXPECT_NEAR(d.v[i], embedded.v[i], of_gradients(x.n)) << i;
 }
 
 TEST(attention_backward, copies_no_encoding) {
   inputs const x(sizes{});
   auto const forward = x.attended(nope());
-  expect_no_copy([&](auto const& encoding) { attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding, forward, x.d_view()); });
+  expect_no_copy([&](auto const& encoding) {
+    attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding, forward, x.d_view());
+  });
 }
 
 // ---- laws
@@ -318,31 +349,38 @@ TEST(attention_backward, of_parts_of_the_keys_against_the_merged_result_is_that_
   inputs const x(n);
   positions at(n.keys), last(n.queries);
   std::iota(at.begin(), at.end(), 0), std::iota(last.begin(), last.end(), 14);
-  for (any_encoding const& encoding : {together(turning(), alibi(4), constant_temperature(1.5)), any_encoding(soft_cap(0.7))}) {
+  for (any_encoding const& encoding :
+       {together(turning(), alibi(4), constant_temperature(1.5)), any_encoding(soft_cap(0.7))}) {
     auto const whole = x.gradients(encoding);
     for (std::size_t const split : {1u, 13u, 17u, 19u}) {
       auto const of_part = [&](std::size_t first, std::size_t count, auto const& what) {
         return what(x.k_view().slice_tokens(first, count), x.v_view().slice_tokens(first, count),
-                    attention_options{.query_positions = last, .key_positions = positions_view(at).subspan(first, count)});
+                    attention_options{.query_positions = last,
+                                      .key_positions = positions_view(at).subspan(first, count)});
       };
       auto const attended = [&](auto const& k, auto const& v, auto const& options) {
         return attention(x.q_view(), k, v, encoding, options);
       };
-      auto const merged = merge(of_part(0, split, attended), of_part(split, n.keys - split, attended));
+      auto const merged =
+          merge(of_part(0, split, attended), of_part(split, n.keys - split, attended));
       auto const gradients = [&](auto const& k, auto const& v, auto const& options) {
         return attention_backward(x.q_view(), k, v, encoding, merged, x.d_view(), options);
       };
       auto const a = of_part(0, split, gradients), b = of_part(split, n.keys - split, gradients);
-      for (std::size_t i = 0; i < whole.q.size(); ++i) EXPECT_NEAR(a.q[i] + b.q[i], whole.q[i], of_gradients(n)) << split << ", q " << i;
+      for (std::size_t i = 0; i < whole.q.size(); ++i)
+        EXPECT_NEAR(a.q[i] + b.q[i], whole.q[i], of_gradients(n)) << split << ", q " << i;
       for (std::size_t i = 0; i < whole.k.size(); ++i)
-        EXPECT_NEAR(i < a.k.size() ? a.k[i] : b.k[i - a.k.size()], whole.k[i], of_gradients(n)) << split << ", k " << i;
+        EXPECT_NEAR(i < a.k.size() ? a.k[i] : b.k[i - a.k.size()], whole.k[i], of_gradients(n))
+            << split << ", k " << i;
       for (std::size_t i = 0; i < whole.v.size(); ++i)
-        EXPECT_NEAR(i < a.v.size() ? a.v[i] : b.v[i - a.v.size()], whole.v[i], of_gradients(n)) << split << ", v " << i;
+        EXPECT_NEAR(i < a.v.size() ? a.v[i] : b.v[i - a.v.size()], whole.v[i], of_gradients(n))
+            << split << ", v " << i;
     }
   }
 }
 
-/// The same added to every key moves all scores of a row alike, which softmax does not see, unless a sink stands beside them.
+/// The same added to every key moves all scores of a row alike, which softmax does not see, unless
+/// a sink stands beside them.
 TEST(attention_backward, of_all_keys_sums_to_0_without_a_sink) {
   sizes const n;
   auto const sums = [&](any_encoding const& encoding) {
@@ -351,12 +389,16 @@ TEST(attention_backward, of_all_keys_sums_to_0_without_a_sink) {
     for (std::size_t i = 0; i < d.size(); ++i) result[i % result.size()] += d[i];
     return result;
   };
-  for (auto const sum : sums(together(alibi(4), constant_temperature(3)))) EXPECT_NEAR(sum, 0, of_gradients(n));
-  EXPECT_TRUE(std::ranges::any_of(sums(softmax_off_by_one{}), [&](double sum) { return std::abs(sum) > 1e3 * of_gradients(n); }));
+  for (auto const sum : sums(together(alibi(4), constant_temperature(3))))
+    EXPECT_NEAR(sum, 0, of_gradients(n));
+  EXPECT_TRUE(std::ranges::any_of(sums(softmax_off_by_one{}), [&](double sum) {
+    return std::abs(sum) > 1e3 * of_gradients(n);
+  }));
 }
 
 TEST(attention_backward, points_where_the_loss_grows) {
-  for (any_encoding const& encoding : {any_encoding(nope()), together(turning(), counting(), soft_cap(2), softmax_off_by_one{})}) {
+  for (any_encoding const& encoding :
+       {any_encoding(nope()), together(turning(), counting(), soft_cap(2), softmax_off_by_one{})}) {
     inputs x(sizes{});
     auto loss = x.loss(encoding);
     for (int step = 0; step < 20; ++step) {
@@ -370,7 +412,8 @@ TEST(attention_backward, points_where_the_loss_grows) {
   }
 }
 
-/// One workspace for shapes that shrink and grow, where all queries, those of some blocks, some of a block, or none see nothing.
+/// One workspace for shapes that shrink and grow, where all queries, those of some blocks, some of
+/// a block, or none see nothing.
 TEST(attention_backward, in_memory_that_is_kept_is_as_in_new_memory) {
   any_encoding const every_site = together(turning(), counting(), alibi(4), softmax_off_by_one{});
   gradients_workspace<double> workspace;
@@ -380,36 +423,48 @@ TEST(attention_backward, in_memory_that_is_kept_is_as_in_new_memory) {
     inputs const x(n);
     auto const expected = x.gradients(encoding, options);
     auto const& actual =
-        attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding, x.attended(encoding, options), x.d_view(), options, workspace);
+        attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding,
+                           x.attended(encoding, options), x.d_view(), options, workspace);
     EXPECT_EQ(&actual, &workspace.result);
-    for (auto const& [mine, theirs] : {std::pair{&actual.q, &expected.q}, {&actual.k, &expected.k}, {&actual.v, &expected.v}}) {
+    for (auto const& [mine, theirs] :
+         {std::pair{&actual.q, &expected.q}, {&actual.k, &expected.k}, {&actual.v, &expected.v}}) {
       ASSERT_EQ(mine->size(), theirs->size());
       // But for the order in which Eigen sums small products, which goes by how memory is aligned.
-      for (std::size_t i = 0; i < mine->size(); ++i) EXPECT_NEAR((*mine)[i], (*theirs)[i], 1e-12) << i;
+      for (std::size_t i = 0; i < mine->size(); ++i)
+        EXPECT_NEAR((*mine)[i], (*theirs)[i], 1e-12) << i;
     }
   };
-  for (sizes const& n : {sizes{}, sizes{.queries = 150, .keys = 160}, sizes{.queries = 20, .keys = 30}, sizes{.queries = 1, .keys = 3},
-                         sizes{.queries = 0}, sizes{.queries = 20, .keys = 30}}) {
+  for (sizes const& n :
+       {sizes{}, sizes{.queries = 150, .keys = 160}, sizes{.queries = 20, .keys = 30},
+        sizes{.queries = 1, .keys = 3}, sizes{.queries = 0}, sizes{.queries = 20, .keys = 30}}) {
     positions last(n.queries), none(n.queries, -1);
-    for (std::size_t t = 0; t < n.queries; ++t) last[t] = static_cast<std::int64_t>(n.keys - n.queries + t);
+    for (std::size_t t = 0; t < n.queries; ++t)
+      last[t] = static_cast<std::int64_t>(n.keys - n.queries + t);
     auto blocks = last, some = last;
-    std::fill_n(blocks.begin(), std::min<std::size_t>(n.queries, 128), -1);  // 128 queries of a group of two are a block
+    std::fill_n(blocks.begin(), std::min<std::size_t>(n.queries, 128),
+                -1);  // 128 queries of a group of two are a block
     for (std::size_t t = 0; t < n.queries; t += 3) some[t] = -1;
-    for (auto const& at : {last, blocks, none, some, last}) expect(n, at, every_site), expect(n, at, nope());
+    for (auto const& at : {last, blocks, none, some, last})
+      expect(n, at, every_site), expect(n, at, nope());
   }
 }
 
 // ---- rows that see nothing, and what is not seen
 
 TEST(attention_backward, of_queries_that_see_no_key_is_0_and_gives_none) {
-  sizes const n{.queries = 12, .keys = 10, .heads = 2, .kv_heads = 1};  // more rows than are few, and so for each of two queries alone
+  sizes const n{.queries = 12,
+                .keys = 10,
+                .heads = 2,
+                .kv_heads = 1};  // more rows than are few, and so for each of two queries alone
   positions at(12, -5);
-  for (auto const& encoding : {any_encoding(nope()), together(turning(), counting(), attention_sinks({1, 2}))}) {
+  for (auto const& encoding :
+       {any_encoding(nope()), together(turning(), counting(), attention_sinks({1, 2}))}) {
     auto const none = inputs(n).gradients(encoding, {.query_positions = at});
     EXPECT_TRUE(all_zero(none.q) && all_zero(none.k) && all_zero(none.v));
   }
   positions const scattered{3, 1, 4, 0, 9, 2, 6, 5, 8, 7};
-  auto const none = inputs(n).gradients(nope(), {.query_positions = at, .key_positions = scattered});
+  auto const none =
+      inputs(n).gradients(nope(), {.query_positions = at, .key_positions = scattered});
   EXPECT_TRUE(all_zero(none.q) && all_zero(none.k) && all_zero(none.v));
   at[4] = 9;
   auto const some = inputs(n).gradients(nope(), {.query_positions = at});
@@ -429,19 +484,22 @@ std::vector<std::size_t> spoilt(std::vector<double> const& d, std::size_t tokens
   return result;
 }
 
-/// Few rows a kv head and many, in order and not, where keys that are not seen lie between those that are: each is made in another way.
+/// Few rows a kv head and many, in order and not, where keys that are not seen lie between those
+/// that are: each is made in another way.
 TEST(attention_backward, what_is_not_seen_may_be_anything) {
   for (std::size_t const tokens : {6u, 40u}) {
     for (std::size_t const step : {1u, 7u}) {
       positions at(tokens);
       for (std::size_t i = 0; i < tokens; ++i) at[i] = static_cast<std::int64_t>(i * step % tokens);
-      attention_options const options{
-          .visible = mask::causal & mask::sliding_window(3), .query_positions = at, .key_positions = at};  // t - 2 to t
+      attention_options const options{.visible = mask::causal & mask::sliding_window(3),
+                                      .query_positions = at,
+                                      .key_positions = at};  // t - 2 to t
       auto const last = static_cast<std::size_t>(std::ranges::max_element(at) - at.begin());
       for (double const anything : {not_a_number(), infinity()}) {
         inputs x({tokens, tokens, 1, 1, 4, 4});
         auto const clean = x.gradients(nope(), options);
-        for (auto* const numbers : {&x.q, &x.k, &x.v, &x.d}) std::ranges::fill(std::span(*numbers).subspan(last * 4, 4), anything);
+        for (auto* const numbers : {&x.q, &x.k, &x.v, &x.d})
+          std::ranges::fill(std::span(*numbers).subspan(last * 4, 4), anything);
         auto const d = x.gradients(nope(), options);
         for (std::size_t i = 0; i < tokens * 4; ++i) {
           auto const from_last = at[last] - at[i / 4];
@@ -458,25 +516,35 @@ TEST(attention_backward, what_is_not_seen_may_be_anything) {
   }
 }
 
-/// As tests/fuzz found it: scores times beta beyond the range of doubles, keys that are hidden between those that are seen, and sinks.
-TEST(attention_backward, where_log_sum_exp_leaves_the_range_of_numbers_gradients_are_numbers_and_what_is_not_seen_has_none) {
+/// As tests/fuzz found it: scores times beta beyond the range of doubles, keys that are hidden
+/// between those that are seen, and sinks.
+TEST(
+    attention_backward,
+    where_log_sum_exp_leaves_the_range_of_numbers_gradients_are_numbers_and_what_is_not_seen_has_none) {
   for (std::size_t const tokens : {4u, 40u}) {
     positions at(tokens);
-    for (std::size_t i = 0; i < tokens; ++i) at[i] = static_cast<std::int64_t>(i % 2 == 0 ? i : 1000 + i);  // every other one is hidden
+    for (std::size_t i = 0; i < tokens; ++i)
+      at[i] = static_cast<std::int64_t>(i % 2 == 0 ? i : 1000 + i);  // every other one is hidden
     attention_options const options{.query_positions = at, .key_positions = at};
     for (double const sign : {1.0, -1.0}) {
-      for (auto const& encoding : {any_encoding(constant_temperature(10)), together(constant_temperature(10), attention_sinks({0.5}))}) {
+      for (auto const& encoding : {any_encoding(constant_temperature(10)),
+                                   together(constant_temperature(10), attention_sinks({0.5}))}) {
         inputs x({tokens, tokens, 1, 1, 1, 2});
         std::ranges::fill(x.k, sign * 1e154);
-        std::ranges::fill(x.q, 0.0), x.q[0] = 1e154, x.q[tokens - 2] = 1e154;  // each of which sees even ones alone
+        std::ranges::fill(x.q, 0.0), x.q[0] = 1e154,
+                                     x.q[tokens - 2] = 1e154;  // each of which sees even ones alone
         auto const d = x.gradients(encoding, options);
-        for (auto const* const numbers : {&d.q, &d.k, &d.v}) EXPECT_TRUE(std::ranges::all_of(*numbers, is_finite));
+        for (auto const* const numbers : {&d.q, &d.k, &d.v})
+          EXPECT_TRUE(std::ranges::all_of(*numbers, is_finite));
         auto of_two = x;
-        for (std::size_t i = 0; i < x.d.size(); ++i) of_two.d[i] = i / 2 == 0 || i / 2 == tokens - 2 ? x.d[i] : 0;
+        for (std::size_t i = 0; i < x.d.size(); ++i)
+          of_two.d[i] = i / 2 == 0 || i / 2 == tokens - 2 ? x.d[i] : 0;
         auto const of_even = of_two.gradients(encoding, options);
-        for (std::size_t s = 1; s < tokens; s += 2) EXPECT_TRUE(of_even.k[s] == 0 && of_even.v[2 * s] == 0) << "key " << s;
+        for (std::size_t s = 1; s < tokens; s += 2)
+          EXPECT_TRUE(of_even.k[s] == 0 && of_even.v[2 * s] == 0) << "key " << s;
         if (sign > 0) {
-          EXPECT_DOUBLE_EQ(of_even.v[2 * (tokens - 2)], x.d[2 * (tokens - 2)] / static_cast<double>(tokens / 2));
+          EXPECT_DOUBLE_EQ(of_even.v[2 * (tokens - 2)],
+                           x.d[2 * (tokens - 2)] / static_cast<double>(tokens / 2));
         }
       }
     }
@@ -488,7 +556,8 @@ TEST(attention_backward, what_is_no_number_stays_with_the_rows_that_see_it_and_t
   GTEST_SKIP() << "-ffast-math promises nothing for NaN";
 #endif
   using tokens = std::vector<std::size_t>;
-  attention_options const options{.visible = mask::causal & mask::sliding_window(2)};  // t - 1 and t
+  attention_options const options{.visible =
+                                      mask::causal & mask::sliding_window(2)};  // t - 1 and t
   auto const nan = not_a_number();
   for (std::size_t const count : {8u, 30u}) {
     inputs const clean({count, count, 1, 1, 4, 3});
@@ -521,21 +590,33 @@ TEST(attention_backward, of_nothing_is_empty_and_of_no_keys_or_no_queries_0) {
 TEST(attention_backward, rejects_what_attention_does_and_gradients_or_results_of_other_shapes) {
   inputs const x(sizes{});
   auto const forward = x.attended(nope());
-  auto const rejected = [&](heads_view<double const> const& k, attention_result<double> const& result, heads_shape const& d) {
-    return message_of([&] { attention_backward(x.q_view(), k, x.v_view(), nope(), result, heads_view<double const>(x.d.data(), d)); });
+  auto const rejected = [&](heads_view<double const> const& k,
+                            attention_result<double> const& result, heads_shape const& d) {
+    return message_of([&] {
+      attention_backward(x.q_view(), k, x.v_view(), nope(), result,
+                         heads_view<double const>(x.d.data(), d));
+    });
   };
   heads_shape const right{5, 4, 6};
-  EXPECT_EQ(rejected({x.k.data(), {7, 2, 6}}, forward, right), "posenc: attention_backward: keys must have the queries' head_dim 8, got 6");
-  for (auto const& [shape, got] : {std::pair{heads_shape{4, 4, 6}, "[4][4][6]"}, {{5, 3, 6}, "[5][3][6]"}, {{5, 4, 5}, "[5][4][5]"}}) {
-    EXPECT_EQ(rejected(x.k_view(), forward, shape), std::string("posenc: attention_backward: d_outputs must be [5][4][6], got ") + got);
+  EXPECT_EQ(rejected({x.k.data(), {7, 2, 6}}, forward, right),
+            "posenc: attention_backward: keys must have the queries' head_dim 8, got 6");
+  for (auto const& [shape, got] : {std::pair{heads_shape{4, 4, 6}, "[4][4][6]"},
+                                   {{5, 3, 6}, "[5][3][6]"},
+                                   {{5, 4, 5}, "[5][4][5]"}}) {
+    EXPECT_EQ(rejected(x.k_view(), forward, shape),
+              std::string("posenc: attention_backward: d_outputs must be [5][4][6], got ") + got);
   }
   auto shorter = forward, fewer = forward;
   shorter.outputs.pop_back(), fewer.log_sum_exp.pop_back();
   EXPECT_EQ(rejected(x.k_view(), shorter, right),
-            "posenc: attention_backward: forward must have 120 outputs and 20 log_sum_exp, got 119 and 20");
+            "posenc: attention_backward: forward must have 120 outputs and 20 log_sum_exp, got 119 "
+            "and 20");
   EXPECT_EQ(rejected(x.k_view(), fewer, right),
-            "posenc: attention_backward: forward must have 120 outputs and 20 log_sum_exp, got 120 and 19");
-  EXPECT_EQ(message_of([&] { attention_backward(x.q_view(), x.k_view(), x.v_view(), alibi(8), forward, x.d_view()); }),
+            "posenc: attention_backward: forward must have 120 outputs and 20 log_sum_exp, got 120 "
+            "and 19");
+  EXPECT_EQ(message_of([&] {
+              attention_backward(x.q_view(), x.k_view(), x.v_view(), alibi(8), forward, x.d_view());
+            }),
             "posenc: attention_backward: the heads of the encoding must be 4, got 8");
   EXPECT_EQ(message_of([&] { inputs(sizes{}).gradients(any_encoding(alibi(3))); }),
             "posenc: adjust_scores: the head must be below 3, got 3");

@@ -18,8 +18,10 @@ TEST(mask, shows_an_interval_around_the_query) {
   for (std::int64_t const query : {std::int64_t{0}, std::int64_t{-7}, std::int64_t{1'000'000}}) {
     EXPECT_EQ(mask::sliding_window(1).positions(query), (position_interval{query, query}));
     EXPECT_EQ(mask::sliding_window(5).positions(query), (position_interval{query - 4, query + 4}));
-    EXPECT_EQ((mask::causal & mask::sliding_window(5)).positions(query), (position_interval{query - 4, query}));
-    EXPECT_EQ((mask::sliding_window(9) & mask::sliding_window(5)).positions(query), (position_interval{query - 4, query + 4}));
+    EXPECT_EQ((mask::causal & mask::sliding_window(5)).positions(query),
+              (position_interval{query - 4, query}));
+    EXPECT_EQ((mask::sliding_window(9) & mask::sliding_window(5)).positions(query),
+              (position_interval{query - 4, query + 4}));
     EXPECT_EQ(mask::causal.positions(query).last, query);
   }
 }
@@ -42,11 +44,13 @@ TEST(mask, chunks_begin_at_multiples_of_their_size) {
   EXPECT_EQ(mask::chunked(4).positions(-1), (position_interval{-4, -1}));
   EXPECT_EQ(mask::chunked(4).positions(-4), (position_interval{-4, -1}));
   EXPECT_EQ((mask::causal & mask::chunked(4)).positions(6), (position_interval{4, 6}));
-  EXPECT_EQ((mask::chunked(6) & mask::chunked(4)).positions(5), (position_interval{4, 5})) << "what both show";
+  EXPECT_EQ((mask::chunked(6) & mask::chunked(4)).positions(5), (position_interval{4, 5}))
+      << "what both show";
 }
 
 TEST(mask, holds_at_the_ends_of_int64) {
-  auto const all = mask::causal & mask::sliding_window(limits::max()) & mask::chunked(limits::max());
+  auto const all =
+      mask::causal & mask::sliding_window(limits::max()) & mask::chunked(limits::max());
   for (auto const query : {limits::min(), limits::max()}) {
     auto const [first, last] = all.positions(query);
     EXPECT_LE(first, query);
@@ -54,8 +58,10 @@ TEST(mask, holds_at_the_ends_of_int64) {
     EXPECT_EQ(mask::sliding_window(3).positions(query).first <= query, true);
     EXPECT_EQ(mask::sliding_window(3).positions(query).last >= query, true);
   }
-  EXPECT_EQ(mask::sliding_window(3).positions(limits::min()), (position_interval{limits::min(), limits::min() + 2}));
-  EXPECT_EQ(mask::sliding_window(3).positions(limits::max()), (position_interval{limits::max() - 2, limits::max()}));
+  EXPECT_EQ(mask::sliding_window(3).positions(limits::min()),
+            (position_interval{limits::min(), limits::min() + 2}));
+  EXPECT_EQ(mask::sliding_window(3).positions(limits::max()),
+            (position_interval{limits::max() - 2, limits::max()}));
   EXPECT_EQ(mask::chunked(3).positions(limits::max()).last, limits::max());
   EXPECT_EQ(mask::chunked(3).positions(limits::min()).first, limits::min());
 }
@@ -64,26 +70,33 @@ TEST(mask, packed_sequences_see_their_own_tokens) {
   std::vector<std::size_t> const queries{2, 0, 3}, keys{4, 5, 1};
   auto const packed = mask::causal & mask::packed(queries, keys);
   for (std::size_t const query : {0u, 1u}) EXPECT_EQ(packed.tokens(query, 10), (token_range{0, 4}));
-  for (std::size_t const query : {2u, 3u, 4u}) EXPECT_EQ(packed.tokens(query, 10), (token_range{9, 10}));
+  for (std::size_t const query : {2u, 3u, 4u})
+    EXPECT_EQ(packed.tokens(query, 10), (token_range{9, 10}));
   EXPECT_EQ(mask::causal.tokens(3, 10), (token_range{0, 10}));
   EXPECT_EQ(packed.positions(5).last, 5);
   packed.check(5, 10);
 }
 
 TEST(mask, refuses_empty_windows_and_sequences_that_do_not_fit) {
-  EXPECT_EQ(message_of([] { mask::sliding_window(0); }), "posenc: mask: the size of a sliding window must be positive, got 0");
-  EXPECT_EQ(message_of([] { mask::sliding_window(-3); }), "posenc: mask: the size of a sliding window must be positive, got -3");
-  EXPECT_EQ(message_of([] { mask::chunked(0); }), "posenc: mask: the size of a chunk must be positive, got 0");
+  EXPECT_EQ(message_of([] { mask::sliding_window(0); }),
+            "posenc: mask: the size of a sliding window must be positive, got 0");
+  EXPECT_EQ(message_of([] { mask::sliding_window(-3); }),
+            "posenc: mask: the size of a sliding window must be positive, got -3");
+  EXPECT_EQ(message_of([] { mask::chunked(0); }),
+            "posenc: mask: the size of a chunk must be positive, got 0");
   constexpr auto half = std::numeric_limits<std::size_t>::max() / 2;
   std::vector<std::size_t> const two{2, 3}, one{5}, huge{half, half, 5};
-  EXPECT_EQ(message_of([&] { mask::packed(two, one); }),
-            "posenc: mask: there must be as many packed sequences of queries as of keys, got 2 and 1");
-  EXPECT_EQ(message_of([&] { mask::packed(huge); }), "posenc: mask: packed sequences must have fewer tokens than 2^" +
-                                                         std::to_string(std::numeric_limits<std::size_t>::digits) + ", got " +
-                                                         std::to_string(2 * half) + " and then 5");
+  EXPECT_EQ(
+      message_of([&] { mask::packed(two, one); }),
+      "posenc: mask: there must be as many packed sequences of queries as of keys, got 2 and 1");
+  EXPECT_EQ(message_of([&] { mask::packed(huge); }),
+            "posenc: mask: packed sequences must have fewer tokens than 2^" +
+                std::to_string(std::numeric_limits<std::size_t>::digits) + ", got " +
+                std::to_string(2 * half) + " and then 5");
   EXPECT_EQ(message_of([&] { mask::packed(two).check(5, 6); }),
             "posenc: mask: packed sequences must have all 5 queries and 6 keys, got 5 and 5");
-  EXPECT_EQ(message_of([&] { mask::packed(two) & mask::packed(one); }), "posenc: mask: at most one of two masks may be packed");
+  EXPECT_EQ(message_of([&] { mask::packed(two) & mask::packed(one); }),
+            "posenc: mask: at most one of two masks may be packed");
 }
 
 }  // namespace

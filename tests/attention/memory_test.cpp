@@ -23,7 +23,8 @@ constexpr bool is_sanitized =
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     true;
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
     true;
 #else
     false;
@@ -43,7 +44,8 @@ double status(std::string const& name) {
   return 0;
 }
 
-/// Makes the memory that the process holds now its peak, as Linux does where it is told so. Whether it did.
+/// Makes the memory that the process holds now its peak, as Linux does where it is told so. Whether
+/// it did.
 bool forget_peak() {
 #if defined(__GLIBC__)
   malloc_trim(0);  // what was freed but is still held could be had again unnoticed
@@ -53,17 +55,18 @@ bool forget_peak() {
   return held > 0 && status("VmHWM") < held + mib;  // some kernels count pages in lots
 }
 
-/// What the last `queries` of 16384 tokens take at most while they attend to all before them, one head of 128 numbers in float, in bytes:
-/// beside inputs and outputs.
+/// What the last `queries` of 16384 tokens take at most while they attend to all before them, one
+/// head of 128 numbers in float, in bytes: beside inputs and outputs.
 double memory_of(std::size_t queries, auto const& encoding, attention_options const& options = {}) {
   constexpr std::size_t n = 16384, head_dim = 128;
-  auto q = numbers::random<float>(queries * head_dim, 1), k = numbers::random<float>(n * head_dim, 2),
-       v = numbers::random<float>(n * head_dim, 3);
+  auto q = numbers::random<float>(queries * head_dim, 1),
+       k = numbers::random<float>(n * head_dim, 2), v = numbers::random<float>(n * head_dim, 3);
   EXPECT_TRUE(forget_peak());
   auto const before = status("VmRSS");
-  auto const result =
-      attention(numbers::view(q, queries, head_dim), numbers::view(k, n, head_dim), numbers::view(v, n, head_dim), encoding, options);
-  auto const outputs = result.outputs.size() * sizeof(float) + result.log_sum_exp.size() * sizeof(double);
+  auto const result = attention(numbers::view(q, queries, head_dim), numbers::view(k, n, head_dim),
+                                numbers::view(v, n, head_dim), encoding, options);
+  auto const outputs =
+      result.outputs.size() * sizeof(float) + result.log_sum_exp.size() * sizeof(double);
   return status("VmHWM") - before - static_cast<double>(outputs);
 }
 
@@ -71,11 +74,15 @@ class attention_memory : public testing::Test {
  protected:
   void SetUp() override {
     if (is_sanitized) GTEST_SKIP() << "a sanitizer holds memory of its own";
-    if (!forget_peak()) GTEST_SKIP() << "the peak of memory cannot be measured: it takes Linux and a writable /proc/self/clear_refs";
+    if (!forget_peak())
+      GTEST_SKIP() << "the peak of memory cannot be measured: it takes Linux and a writable "
+                      "/proc/self/clear_refs";
   }
 };
 
-TEST_F(attention_memory, of_16384_tokens_is_below_64_mib_beside_inputs_and_outputs) { EXPECT_LT(memory_of(16384, nope()), 64 * mib); }
+TEST_F(attention_memory, of_16384_tokens_is_below_64_mib_beside_inputs_and_outputs) {
+  EXPECT_LT(memory_of(16384, nope()), 64 * mib);
+}
 
 TEST_F(attention_memory, does_not_grow_with_the_number_of_queries_whatever_the_encoding) {
   scheme const encoding(rope<halves>(geometric(128, 1e4)), alibi(1), adaptive_temperature{});

@@ -26,7 +26,8 @@ constexpr std::size_t queries = 7, keys = 40, heads = 4, kv_heads = 2, dim = 8;
 
 template <class T>
 struct tensors {
-  std::vector<T> q = numbers::random<T>(queries * heads * dim, 1), k = numbers::random<T>(keys * kv_heads * dim, 2),
+  std::vector<T> q = numbers::random<T>(queries * heads * dim, 1),
+                 k = numbers::random<T>(keys * kv_heads * dim, 2),
                  v = numbers::random<T>(keys * kv_heads * dim, 3);
   heads_view<T const> queries_view() const { return {q.data(), {queries, heads, dim}}; }
   heads_view<T const> keys_view() const { return {k.data(), {keys, kv_heads, dim}}; }
@@ -37,22 +38,30 @@ struct tensors {
 template <class T>
 attention_result<T> part(tensors<T> const& x, std::size_t first, std::size_t count) {
   std::vector<std::int64_t> at(keys), last(queries);
-  std::iota(at.begin(), at.end(), 0), std::iota(last.begin(), last.end(), static_cast<std::int64_t>(keys - queries));
-  return attention(x.queries_view(), x.keys_view().slice_tokens(first, count), x.values_view().slice_tokens(first, count),
-                   scheme(rope<halves>(geometric(dim, 1e4)), alibi(heads)),
-                   {.query_positions = last, .key_positions = positions_view(at).subspan(first, count)});
+  std::iota(at.begin(), at.end(), 0),
+      std::iota(last.begin(), last.end(), static_cast<std::int64_t>(keys - queries));
+  return attention(
+      x.queries_view(), x.keys_view().slice_tokens(first, count),
+      x.values_view().slice_tokens(first, count),
+      scheme(rope<halves>(geometric(dim, 1e4)), alibi(heads)),
+      {.query_positions = last, .key_positions = positions_view(at).subspan(first, count)});
 }
 
 template <class T>
 void expect_alike(attention_result<T> const& actual, attention_result<T> const& expected) {
   ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
   ASSERT_EQ(actual.log_sum_exp.size(), expected.log_sum_exp.size());
-  // Values within [-1, 1]: weights by their exponentials, of scores up to 8 below the largest; products summed; some merging.
-  auto const tolerance = 4 * (tolerance::of_weight<T>(1, 16, keys) + tolerance::of_dot_product<T>(keys, 1));
+  // Values within [-1, 1]: weights by their exponentials, of scores up to 8 below the largest;
+  // products summed; some merging.
+  auto const tolerance =
+      4 * (tolerance::of_weight<T>(1, 16, keys) + tolerance::of_dot_product<T>(keys, 1));
   for (std::size_t i = 0; i < actual.outputs.size(); ++i) {
-    EXPECT_NEAR(static_cast<double>(actual.outputs[i]), static_cast<double>(expected.outputs[i]), tolerance) << i;
+    EXPECT_NEAR(static_cast<double>(actual.outputs[i]), static_cast<double>(expected.outputs[i]),
+                tolerance)
+        << i;
   }
-  for (std::size_t i = 0; i < actual.log_sum_exp.size(); ++i) EXPECT_NEAR(actual.log_sum_exp[i], expected.log_sum_exp[i], 20 * tolerance);
+  for (std::size_t i = 0; i < actual.log_sum_exp.size(); ++i)
+    EXPECT_NEAR(actual.log_sum_exp[i], expected.log_sum_exp[i], 20 * tolerance);
 }
 
 TEST(merge, gives_what_all_keys_together_do) {
@@ -72,17 +81,21 @@ TEST(merge, of_many_parts_does_not_depend_on_their_order) {
     tensors<T> const x;
     auto const whole = part(x, 0, keys);
     auto forward = part(x, 0, 8), backward = part(x, 32, 8);
-    for (std::size_t i = 1; i < 5; ++i) forward = merge(forward, part(x, 8 * i, 8)), backward = merge(backward, part(x, 32 - 8 * i, 8));
+    for (std::size_t i = 1; i < 5; ++i)
+      forward = merge(forward, part(x, 8 * i, 8)),
+      backward = merge(backward, part(x, 32 - 8 * i, 8));
     expect_alike(forward, whole);
     expect_alike(backward, whole);
-    expect_alike(merge(merge(part(x, 0, 8), part(x, 8, 8)), merge(part(x, 16, 8), part(x, 24, 16))), whole);
+    expect_alike(merge(merge(part(x, 0, 8), part(x, 8, 8)), merge(part(x, 16, 8), part(x, 24, 16))),
+                 whole);
   });
 }
 
 TEST(merge, of_rows_that_see_nothing_is_0_and_minus_infinity) {
   tensors<float> const x;
   std::vector<std::int64_t> const early(queries, 0), late(keys, 100);
-  auto const none = attention(x.queries_view(), x.keys_view(), x.values_view(), nope(), {.query_positions = early, .key_positions = late});
+  auto const none = attention(x.queries_view(), x.keys_view(), x.values_view(), nope(),
+                              {.query_positions = early, .key_positions = late});
   for (auto const lse : none.log_sum_exp) EXPECT_TRUE(is_masked(lse));
   auto const both = merge(none, none);
   EXPECT_TRUE(numbers::same_bits(both.outputs, std::vector<float>(queries * heads * dim)));
@@ -92,14 +105,16 @@ TEST(merge, of_rows_that_see_nothing_is_0_and_minus_infinity) {
   EXPECT_EQ(merge(none, some).log_sum_exp, some.log_sum_exp);
 }
 
-/// Scores times beta beyond the range of doubles: of the values of 1 and 3 and of 5, each part has seen its own.
+/// Scores times beta beyond the range of doubles: of the values of 1 and 3 and of 5, each part has
+/// seen its own.
 TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
   constexpr auto lowest = std::numeric_limits<double>::lowest();
   std::vector<double> const q{1}, v{1, 3, 5};
   std::vector<std::int64_t> const at{0};
   constant_temperature const beta(10);
   auto const attended = [&](std::vector<double> const& k, std::size_t first, std::size_t count) {
-    return attention(heads_view<double const>(q.data(), {1, 1, 1}), heads_view<double const>(k.data() + first, {count, 1, 1}),
+    return attention(heads_view<double const>(q.data(), {1, 1, 1}),
+                     heads_view<double const>(k.data() + first, {count, 1, 1}),
                      heads_view<double const>(v.data() + first, {count, 1, 1}), beta,
                      {.visible = mask::full, .scale = 1, .query_positions = at});
   };
@@ -109,25 +124,29 @@ TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
     EXPECT_EQ(merged.outputs[0], split == 2 ? 3.5 : 3) << "of log_sum_exp alike each counts as one";
     EXPECT_EQ(merged.log_sum_exp[0], lowest);
     EXPECT_EQ(merge(attended(high, 0, split), attended(high, split, 3 - split)).outputs[0], 2);
-    EXPECT_EQ(merge(attended(high, split, 3 - split), attended(high, 0, split)).log_sum_exp[0], -lowest);
+    EXPECT_EQ(merge(attended(high, split, 3 - split), attended(high, 0, split)).log_sum_exp[0],
+              -lowest);
   }
 }
 
 TEST(merge, refuses_other_shapes) {
   attention_result<float> const one{{1, 2}, {0}, {}, {}}, two{{1, 2}, {0, 0}, {}, {}};
-  EXPECT_EQ(message_of([&] { merge(one, two); }), "posenc: merge: both must have as many rows and outputs, got 1 and 2 for 2 and 2");
+  EXPECT_EQ(message_of([&] { merge(one, two); }),
+            "posenc: merge: both must have as many rows and outputs, got 1 and 2 for 2 and 2");
 }
 
 TEST(attention, log_sum_exp_is_that_of_the_scores_times_beta) {
   tensors<double> const x;
-  auto const result = attention(x.queries_view(), x.keys_view(), x.values_view(), nope(), {.keep_scores = true});
+  auto const result =
+      attention(x.queries_view(), x.keys_view(), x.values_view(), nope(), {.keep_scores = true});
   for (std::size_t head = 0; head < heads; ++head) {
     for (std::size_t t = 0; t < queries; ++t) {
       long double sum = 0;
       for (std::size_t s = 0; s + queries <= keys + t; ++s) {
         sum += std::exp(static_cast<long double>(result.scores[(head * queries + t) * keys + s]));
       }
-      EXPECT_NEAR(result.log_sum_exp[t * heads + head], static_cast<double>(std::log(sum)), tolerance::of_entropy<double>(0, keys));
+      EXPECT_NEAR(result.log_sum_exp[t * heads + head], static_cast<double>(std::log(sum)),
+                  tolerance::of_entropy<double>(0, keys));
     }
   }
 }

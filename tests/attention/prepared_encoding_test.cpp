@@ -58,11 +58,13 @@ TEST(prepared_encoding, attention_prepares_a_position_once_whatever_heads_and_bl
   EXPECT_EQ(prepared_by_attention(square), 600u);
   EXPECT_EQ(prepared_by_attention(decode), 600u);
   EXPECT_EQ(prepared_by_attention(decode, {.keys_are_encoded = true}), 1u);
-  EXPECT_EQ(prepared_by_attention(decode, {.query_positions = positions{77}}), 601u) << "no position of the last key";
+  EXPECT_EQ(prepared_by_attention(decode, {.query_positions = positions{77}}), 601u)
+      << "no position of the last key";
   std::size_t count = 0;
   counting const encoding{&count};
   attention_backward(square.queries(), square.keys(), square.values(), encoding,
-                     attention(square.queries(), square.keys(), square.values(), encoding), square.queries());
+                     attention(square.queries(), square.keys(), square.values(), encoding),
+                     square.queries());
   EXPECT_EQ(count, 1200u) << "forward and backward";
 }
 
@@ -78,20 +80,25 @@ TEST(prepared_encoding, keys_that_are_encoded_already_are_attended_to_as_they_ar
   std::iota(at.begin(), at.end(), 5);
   scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4)};
   for (std::size_t const queries : {1u, 40u}) {  // read as they lie, and copied
-    tensors const plain{{queries, 4, 8}, {40, 2, 8}}, cached = with_encoded_keys(plain, encoding, at);
+    tensors const plain{{queries, 4, 8}, {40, 2, 8}},
+        cached = with_encoded_keys(plain, encoding, at);
     attention_options options{.key_positions = at, .keep_scores = true};
-    auto const expected = attention(plain.queries(), plain.keys(), plain.values(), encoding, options);
+    auto const expected =
+        attention(plain.queries(), plain.keys(), plain.values(), encoding, options);
     options.keys_are_encoded = true;
-    auto const actual = attention(cached.queries(), cached.keys(), cached.values(), encoding, options);
+    auto const actual =
+        attention(cached.queries(), cached.keys(), cached.values(), encoding, options);
     ASSERT_EQ(actual.scores.size(), expected.scores.size());
     for (std::size_t i = 0; i < expected.scores.size(); ++i) {
       if (is_masked(expected.scores[i])) {
         EXPECT_TRUE(is_masked(actual.scores[i]));
       } else {
-        EXPECT_NEAR(actual.scores[i], expected.scores[i], 8 * 10 * 0x1p-53) << "a dot product of 8, in any order";
+        EXPECT_NEAR(actual.scores[i], expected.scores[i], 8 * 10 * 0x1p-53)
+            << "a dot product of 8, in any order";
       }
     }
-    auto const wrong = attention(cached.queries(), cached.keys(), cached.values(), encoding, {.key_positions = at, .keep_scores = true});
+    auto const wrong = attention(cached.queries(), cached.keys(), cached.values(), encoding,
+                                 {.key_positions = at, .keep_scores = true});
     EXPECT_GT(std::abs(wrong.scores.back() - expected.scores.back()), 1e-3) << "encoded twice";
   }
 }
@@ -104,11 +111,15 @@ TEST(prepared_encoding, gradients_of_encoded_keys_are_of_the_encoded_keys) {
   auto const cached = with_encoded_keys(plain, encoding, at);
   auto const d = plain.queries();
   auto const forward = attention(plain.queries(), plain.keys(), plain.values(), encoding);
-  auto const expected = attention_backward(plain.queries(), plain.keys(), plain.values(), encoding, forward, d);
-  auto actual = attention_backward(cached.queries(), cached.keys(), cached.values(), encoding, forward, d, {.keys_are_encoded = true});
+  auto const expected =
+      attention_backward(plain.queries(), plain.keys(), plain.values(), encoding, forward, d);
+  auto actual = attention_backward(cached.queries(), cached.keys(), cached.values(), encoding,
+                                   forward, d, {.keys_are_encoded = true});
   encoding.prepare<double>(at).pull_back_keys(heads_view(actual.k.data(), cached.of_k));
-  for (std::size_t i = 0; i < expected.k.size(); ++i) EXPECT_NEAR(actual.k[i], expected.k[i], 1e-14);
-  for (std::size_t i = 0; i < expected.q.size(); ++i) EXPECT_NEAR(actual.q[i], expected.q[i], 1e-14);
+  for (std::size_t i = 0; i < expected.k.size(); ++i)
+    EXPECT_NEAR(actual.k[i], expected.k[i], 1e-14);
+  for (std::size_t i = 0; i < expected.q.size(); ++i)
+    EXPECT_NEAR(actual.q[i], expected.q[i], 1e-14);
 }
 
 TEST(prepared_encoding, serves_every_call_of_a_step) {
@@ -120,9 +131,11 @@ TEST(prepared_encoding, serves_every_call_of_a_step) {
   prepared_encoding<double, decltype(encoding)> const step(encoding, at_queries, at_keys);
   attention_workspace<double> workspace;
   for (auto const& visible : {mask::causal, mask::full}) {
-    auto const expected = attention(x.queries(), x.keys(), x.values(), encoding,
-                                    {.visible = visible, .query_positions = at_queries, .key_positions = at_keys});
-    auto const& actual = attention(x.queries(), x.keys(), x.values(), step, {.visible = visible}, workspace);
+    auto const expected =
+        attention(x.queries(), x.keys(), x.values(), encoding,
+                  {.visible = visible, .query_positions = at_queries, .key_positions = at_keys});
+    auto const& actual =
+        attention(x.queries(), x.keys(), x.values(), step, {.visible = visible}, workspace);
     EXPECT_TRUE(numbers::same_bits(actual.outputs, expected.outputs));
     EXPECT_TRUE(numbers::same_bits(actual.log_sum_exp, expected.log_sum_exp));
   }
@@ -133,20 +146,25 @@ TEST(prepared_encoding, refuses_other_tokens_and_positions_in_two_places) {
   tensors const x{{3, 4, 8}, {40, 2, 8}};
   positions const three{1, 2, 3}, forty(40, 7);
   attention_workspace<double> workspace;
-  auto const message = [&](positions const& at_queries, positions const& at_keys, attention_options const& options) {
+  auto const message = [&](positions const& at_queries, positions const& at_keys,
+                           attention_options const& options) {
     return message_of([&] {
-      attention(x.queries(), x.keys(), x.values(), prepared_encoding<double, rope<halves>>(encoding, at_queries, at_keys), options,
+      attention(x.queries(), x.keys(), x.values(),
+                prepared_encoding<double, rope<halves>>(encoding, at_queries, at_keys), options,
                 workspace);
     });
   };
   prepared_encoding<double, rope<halves>> const step(encoding, three, forty);
   EXPECT_NO_THROW(attention(x.queries(), x.keys(), x.values(), step, {}, workspace));
   EXPECT_EQ(message({}, forty, {}),
-            "posenc: attention: the encoding must be prepared for the 3 queries and 40 keys, got 0 and 40 positions");
+            "posenc: attention: the encoding must be prepared for the 3 queries and 40 keys, got 0 "
+            "and 40 positions");
   EXPECT_EQ(message(three, three, {}),
-            "posenc: attention: the encoding must be prepared for the 3 queries and 40 keys, got 3 and 3 positions");
+            "posenc: attention: the encoding must be prepared for the 3 queries and 40 keys, got 3 "
+            "and 3 positions");
   auto const once =
-      "posenc: attention: positions, and whether keys are encoded, must be given where the encoding is prepared, not in the options as "
+      "posenc: attention: positions, and whether keys are encoded, must be given where the "
+      "encoding is prepared, not in the options as "
       "well";
   EXPECT_EQ(message(three, forty, {.query_positions = three}), once);
   EXPECT_EQ(message(three, forty, {.key_positions = forty}), once);

@@ -37,19 +37,23 @@ struct tensors {
 };
 
 template <class E>
-std::vector<double> reference(tensors const& x, E const& encoding, attention_options const& options = {}) {
+std::vector<double> reference(tensors const& x, E const& encoding,
+                              attention_options const& options = {}) {
   return reference_attention(x.queries(), x.keys(), x.values(), encoding, options);
 }
 
-/// Scores are off by a few roundings of |q| |k| <= 8, times a temperature of at most 2.43; so are weights, relative, and outputs.
+/// Scores are off by a few roundings of |q| |k| <= 8, times a temperature of at most 2.43; so are
+/// weights, relative, and outputs.
 template <class E>
 void agrees_with_attention(E const& encoding, attention_options const& options = {}) {
-  for (tensors const& x : {tensors{{5, 4, 8}, {9, 2, 8}, {9, 2, 3}}, tensors{{1, 4, 8}, {40, 2, 8}, {40, 2, 8}},
-                           tensors{{70, 4, 8}, {70, 4, 8}, {70, 4, 5}}}) {
+  for (tensors const& x :
+       {tensors{{5, 4, 8}, {9, 2, 8}, {9, 2, 3}}, tensors{{1, 4, 8}, {40, 2, 8}, {40, 2, 8}},
+        tensors{{70, 4, 8}, {70, 4, 8}, {70, 4, 5}}}) {
     auto const expected = reference(x, encoding, options);
     auto const actual = attention(x.queries(), x.keys(), x.values(), encoding, options).outputs;
     ASSERT_EQ(actual.size(), expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
   }
 }
 
@@ -62,7 +66,8 @@ TEST(reference_attention, agrees_with_attention_at_every_site) {
   agrees_with_attention(scheme{kerple_log({{1, 1}, {0.5, 2}, {0.1, 3}, {2, 0.2}}), soft_cap(2)});
   agrees_with_attention(adaptive_temperature{});
   agrees_with_attention(attention_sinks({0.5, -1, 9, 0}));
-  agrees_with_attention(scheme{rope<halves>(geometric(8, 1e4)), alibi(4), adaptive_temperature{}, softmax_off_by_one{}});
+  agrees_with_attention(scheme{rope<halves>(geometric(8, 1e4)), alibi(4), adaptive_temperature{},
+                               softmax_off_by_one{}});
 }
 
 TEST(reference_attention, agrees_with_attention_under_masks_and_options) {
@@ -74,17 +79,20 @@ TEST(reference_attention, agrees_with_attention_under_masks_and_options) {
   tensors const x{{7, 2, 4}, {7, 2, 4}, {7, 2, 4}};
   std::vector<std::size_t> const lengths{3, 4};
   std::vector<std::int64_t> const at{5, -2, 9, 9, 0, 1, 100};
-  for (attention_options const& options :
-       {attention_options{.visible = mask::packed(lengths)}, {.query_positions = at, .key_positions = at}}) {
-    auto const expected = reference(x, alibi(2), options), actual = attention(x.queries(), x.keys(), x.values(), alibi(2), options).outputs;
-    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
+  for (attention_options const& options : {attention_options{.visible = mask::packed(lengths)},
+                                           {.query_positions = at, .key_positions = at}}) {
+    auto const expected = reference(x, alibi(2), options),
+               actual = attention(x.queries(), x.keys(), x.values(), alibi(2), options).outputs;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
   }
 }
 
 TEST(reference_attention, a_query_that_sees_no_key_has_outputs_of_0) {
   tensors const x{{2, 1, 4}, {3, 1, 4}, {3, 1, 4}};
   std::vector<std::int64_t> const at_queries{-1, 5}, at_keys{0, 1, 2};
-  auto const outputs = reference(x, nope(), {.query_positions = at_queries, .key_positions = at_keys});
+  auto const outputs =
+      reference(x, nope(), {.query_positions = at_queries, .key_positions = at_keys});
   EXPECT_TRUE(std::all_of(outputs.begin(), outputs.begin() + 4, [](double y) { return y == 0; }));
   EXPECT_TRUE(std::none_of(outputs.begin() + 4, outputs.end(), [](double y) { return y == 0; }));
 }
@@ -97,16 +105,21 @@ double equivariance(E const& encoding, bool positions_too) {
   std::vector<std::int64_t> at{0, 1, 2, 3, 4, 5}, permuted_at;
   auto permuted = x;
   for (std::size_t token = 0; token < 6; ++token) {
-    for (auto [from, to] : {std::pair(&x.q, &permuted.q), {&x.k, &permuted.k}, {&x.v, &permuted.v}}) {
+    for (auto [from, to] :
+         {std::pair(&x.q, &permuted.q), {&x.k, &permuted.k}, {&x.v, &permuted.v}}) {
       std::copy_n(from->begin() + static_cast<std::ptrdiff_t>(order[token] * 16), 16,
                   to->begin() + static_cast<std::ptrdiff_t>(token * 16));
     }
     permuted_at.push_back(at[positions_too ? order[token] : token]);
   }
-  auto const plain = reference(x, encoding, {.visible = mask::full, .query_positions = at, .key_positions = at});
-  auto const other = reference(permuted, encoding, {.visible = mask::full, .query_positions = permuted_at, .key_positions = permuted_at});
+  auto const plain =
+      reference(x, encoding, {.visible = mask::full, .query_positions = at, .key_positions = at});
+  auto const other = reference(
+      permuted, encoding,
+      {.visible = mask::full, .query_positions = permuted_at, .key_positions = permuted_at});
   double worst = 0;
-  for (std::size_t i = 0; i < other.size(); ++i) worst = std::max(worst, std::abs(other[i] - plain[order[i / 16] * 16 + i % 16]));
+  for (std::size_t i = 0; i < other.size(); ++i)
+    worst = std::max(worst, std::abs(other[i] - plain[order[i / 16] * 16 + i % 16]));
   return worst;
 }
 
@@ -125,9 +138,11 @@ TEST(reference_attention, cannot_tell_the_order_of_tokens_but_by_their_positions
 
 TEST(reference_attention, refuses_what_attention_refuses) {
   tensors const x{{2, 3, 4}, {3, 1, 4}, {3, 1, 4}};
-  EXPECT_EQ(message_of([&] { reference(x, alibi(2)); }), "posenc: reference_attention: the heads of the encoding must be 3, got 2");
+  EXPECT_EQ(message_of([&] { reference(x, alibi(2)); }),
+            "posenc: reference_attention: the heads of the encoding must be 3, got 2");
   tensors const other{{2, 3, 4}, {3, 1, 5}, {3, 1, 5}};
-  EXPECT_EQ(message_of([&] { reference(other, nope()); }), "posenc: reference_attention: keys must have the queries' head_dim 4, got 5");
+  EXPECT_EQ(message_of([&] { reference(other, nope()); }),
+            "posenc: reference_attention: keys must have the queries' head_dim 4, got 5");
 }
 
 }  // namespace

@@ -12,7 +12,8 @@
 enum class memory { dense, padded, heads_first, backwards, repeated };
 
 inline posenc::heads_strides strides_of(posenc::heads_shape shape, memory where) {
-  auto const dim = static_cast<std::ptrdiff_t>(shape.head_dim), heads = static_cast<std::ptrdiff_t>(shape.heads),
+  auto const dim = static_cast<std::ptrdiff_t>(shape.head_dim),
+             heads = static_cast<std::ptrdiff_t>(shape.heads),
              tokens = static_cast<std::ptrdiff_t>(shape.tokens);
   switch (where) {
     case memory::padded:
@@ -33,7 +34,8 @@ inline posenc::heads_strides strides_of(posenc::heads_shape shape, memory where)
 template <class T>
 class tensor {
  public:
-  tensor(posenc::heads_shape shape, memory where, std::uint64_t seed) : tensor(shape, strides_of(shape, where), seed) {}
+  tensor(posenc::heads_shape shape, memory where, std::uint64_t seed)
+      : tensor(shape, strides_of(shape, where), seed) {}
 
   std::vector<T> const& buffer() const { return buffer_; }
   posenc::heads_view<T const> view() const { return view_; }
@@ -50,12 +52,16 @@ class tensor {
  private:
   tensor(posenc::heads_shape shape, posenc::heads_strides strides, std::uint64_t seed)
       : buffer_((shape.head_dim + 3) * (shape.heads + 1) * (shape.tokens + 1), T(1e6)),
-        view_(buffer_.data() + (strides.token < 0 ? -strides.token * static_cast<std::ptrdiff_t>(shape.tokens) : 0), shape, strides) {
+        view_(buffer_.data() + (strides.token < 0
+                                    ? -strides.token * static_cast<std::ptrdiff_t>(shape.tokens)
+                                    : 0),
+              shape, strides) {
     auto const numbers = numbers::random<T>(shape.tokens * shape.heads * shape.head_dim, seed);
     auto from = numbers.begin();
     for (std::size_t token = 0; token < shape.tokens; ++token)
       for (std::size_t head = 0; head < shape.heads; ++head)
-        for (auto const& x : view_(token, head)) buffer_[static_cast<std::size_t>(&x - buffer_.data())] = *from++;
+        for (auto const& x : view_(token, head))
+          buffer_[static_cast<std::size_t>(&x - buffer_.data())] = *from++;
   }
 
   std::vector<T> buffer_;

@@ -43,7 +43,8 @@ void expect_no_copy(auto const& call) {
   counts_copies const alone(copies);
   call(alone);
   EXPECT_EQ(copies, 0u) << "alone";
-  posenc::scheme const several{posenc::scheme{counts_copies(copies), posenc::nope()}, counts_copies(copies)};
+  posenc::scheme const several{posenc::scheme{counts_copies(copies), posenc::nope()},
+                               counts_copies(copies)};
   EXPECT_GT(std::exchange(copies, 0), 0u) << "a scheme holds those in it";
   call(several);
   EXPECT_EQ(copies, 0u) << "in schemes";

@@ -1,5 +1,5 @@
-// posenc: bias must be: double bias(std::size_t head, std::int64_t distance) const, or double bias(std::size_t head, std::int64_t
-// query_position, std::int64_t key_position) const
+// posenc: bias must be: double bias(std::size_t head, std::int64_t distance) const, or double
+// bias(std::size_t head, std::int64_t query_position, std::int64_t key_position) const
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

@@ -1,4 +1,5 @@
-// posenc: the rule of a bias_table must have double bias(std::size_t head, std::int64_t distance) const (site 3) and act nowhere else
+// posenc: the rule of a bias_table must have double bias(std::size_t head, std::int64_t distance)
+// const (site 3) and act nowhere else
 #include "posenc/score/bias_table.hpp"
 #include "posenc/score/soft_cap.hpp"
 

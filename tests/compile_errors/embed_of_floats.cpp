@@ -1,4 +1,5 @@
-// posenc: embed must be: void embed(heads_view<T> x, positions_view positions) const, for T = float and T = double
+// posenc: embed must be: void embed(heads_view<T> x, positions_view positions) const, for T =
+// float and T = double
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

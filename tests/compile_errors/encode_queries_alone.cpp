@@ -1,4 +1,5 @@
-// posenc: what prepare returns must have encode_keys: void encode_keys(heads_view<T> k, std::size_t first_token) const
+// posenc: what prepare returns must have encode_keys: void encode_keys(heads_view<T> k,
+// std::size_t first_token) const
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

@@ -1,4 +1,5 @@
-// posenc: what prepare returns must have encode_queries: void encode_queries(heads_view<T> q, std::size_t first_token) const
+// posenc: what prepare returns must have encode_queries: void encode_queries(heads_view<T> q,
+// std::size_t first_token) const
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

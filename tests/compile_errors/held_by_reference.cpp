@@ -1,4 +1,5 @@
-// posenc: adjust_scores must be: void adjust_scores(score_row<T> row) const, for T = float and T = double
+// posenc: adjust_scores must be: void adjust_scores(score_row<T> row) const, for T = float and T =
+// double
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

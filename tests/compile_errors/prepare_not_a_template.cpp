@@ -1,5 +1,5 @@
-// posenc: prepare must be: template <class T> auto prepare(positions_view positions) const, for T = float and T = double, which returns
-// what has encode_queries and encode_keys
+// posenc: prepare must be: template <class T> auto prepare(positions_view positions) const, for T
+// = float and T = double, which returns what has encode_queries and encode_keys
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

@@ -1,5 +1,5 @@
-// posenc: pull_back_keys of what prepare returns must be: void pull_back_keys(heads_view<T> d, std::size_t first_token) const, beside
-// pull_back_queries
+// posenc: pull_back_keys of what prepare returns must be: void pull_back_keys(heads_view<T> d,
+// std::size_t first_token) const, beside pull_back_queries
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

@@ -1,5 +1,5 @@
-// posenc: pull_back_queries of what prepare returns must be: void pull_back_queries(heads_view<T> d, std::size_t first_token) const,
-// beside pull_back_keys
+// posenc: pull_back_queries of what prepare returns must be: void pull_back_queries(heads_view<T>
+// d, std::size_t first_token) const, beside pull_back_keys
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

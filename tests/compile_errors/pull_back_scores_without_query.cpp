@@ -1,5 +1,5 @@
-// posenc: pull_back_scores must be: void pull_back_scores(score_row<T const> before, std::span<T> d_scores, std::span<T> d_query) const,
-// for T = float and T = double, beside adjust_scores
+// posenc: pull_back_scores must be: void pull_back_scores(score_row<T const> before, std::span<T>
+// d_scores, std::span<T> d_query) const, for T = float and T = double, beside adjust_scores
 #include "posenc/core/scheme.hpp"
 
 struct wrong {

@@ -38,7 +38,8 @@ struct right {
 void use(auto const& encoding) {
   float x = 1;
   posenc::heads_view const view(&x, {1, 1, 1});
-  posenc::attention_backward(view, view, view, encoding, posenc::attention(view, view, view, encoding), view);
+  posenc::attention_backward(view, view, view, encoding,
+                             posenc::attention(view, view, view, encoding), view);
   posenc::profile_distances(encoding, {});
 }
 
@@ -58,9 +59,11 @@ void use_all() {
   use(right{});
   use(posenc::nope{});
   auto const same = [](std::int64_t t) { return t; };
-  posenc::scheme{posenc::remapped(turns{}, same, same), posenc::bias_table(posenc::alibi(1), 1, 10)};
+  posenc::scheme{posenc::remapped(turns{}, same, same),
+                 posenc::bias_table(posenc::alibi(1), 1, 10)};
   std::vector<float> memory, row(3);
   posenc::softmax(std::span(row), right{}, memory);
   posenc::softmax(std::span(row), posenc::nope{}, memory);
-  use(posenc::scheme{right{}, posenc::scheme{posenc::nope{}, rope}, posenc::alibi(1), posenc::soft_cap(1), posenc::adaptive_temperature{}});
+  use(posenc::scheme{right{}, posenc::scheme{posenc::nope{}, rope}, posenc::alibi(1),
+                     posenc::soft_cap(1), posenc::adaptive_temperature{}});
 }

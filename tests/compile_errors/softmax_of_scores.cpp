@@ -1,4 +1,5 @@
-// posenc: the rule of softmax must have inverse_temperature: it must act on softmax (site 4), or nowhere
+// posenc: the rule of softmax must have inverse_temperature: it must act on softmax (site 4), or
+// nowhere
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/softmax.hpp"
 

@@ -14,6 +14,7 @@ int main() {
 
   std::vector<float> x(8 * 4 * 64, 1.0f);
   posenc::heads_view<float> const heads(x.data(), {.tokens = 8, .heads = 4, .head_dim = 64});
-  auto const seen = posenc::attention(heads, heads, heads, posenc::scheme{posenc::alibi(4), posenc::adaptive_temperature{}});
+  auto const seen = posenc::attention(
+      heads, heads, heads, posenc::scheme{posenc::alibi(4), posenc::adaptive_temperature{}});
   return std::abs(near - far) < 1e-5 && std::abs(seen.outputs.back() - 1) < 1e-6 ? 0 : 1;
 }

@@ -14,6 +14,9 @@ int main() {
   posenc::row_maker const maker(posenc::geometric(64, 1e4));
   std::vector<float> memory(2 * maker.rotary_dim()), x(2 * 64, 1.0f);
   auto const rows = maker.write(std::vector<int>{0, 7}, memory.data());
-  posenc::rotate<posenc::halves>(posenc::heads_view<float>(x.data(), {.tokens = 2, .heads = 1, .head_dim = 64}), rows);
-  return x[0] == 1.0f && std::abs(x[64] - static_cast<float>(std::cos(7.0) - std::sin(7.0))) < 1e-6f ? 0 : 1;
+  posenc::rotate<posenc::halves>(
+      posenc::heads_view<float>(x.data(), {.tokens = 2, .heads = 1, .head_dim = 64}), rows);
+  return x[0] == 1.0f && std::abs(x[64] - static_cast<float>(std::cos(7.0) - std::sin(7.0))) < 1e-6f
+             ? 0
+             : 1;
 }

@@ -53,9 +53,12 @@ union one_of_two {
 };
 
 TEST(encoding_check, sees_a_name_whatever_it_stands_for) {
-  static_assert(has_embed<by_one> && has_embed<by_two> && has_embed<by_templates> && has_embed<privately>);
-  static_assert(has_embed<by_number> && has_embed<by_no_object> && has_embed<by_type> && has_embed<inherited>);
-  static_assert(has_embed<not_to_be_made> && has_embed<by_one_in_the_end> && has_embed<by_a_template_in_the_end> && has_embed<one_of_two>);
+  static_assert(has_embed<by_one> && has_embed<by_two> && has_embed<by_templates> &&
+                has_embed<privately>);
+  static_assert(has_embed<by_number> && has_embed<by_no_object> && has_embed<by_type> &&
+                has_embed<inherited>);
+  static_assert(has_embed<not_to_be_made> && has_embed<by_one_in_the_end> &&
+                has_embed<by_a_template_in_the_end> && has_embed<one_of_two>);
 }
 
 struct misspelt {
@@ -67,8 +70,10 @@ union neither {
 };
 
 TEST(encoding_check, sees_no_name_where_there_is_none) {
-  static_assert(!has_embed<misspelt> && !has_embed<nothing> && !has_embed<neither> && !has_embed<std::string>);
-  static_assert(!has_embed<int> && !has_embed<int*> && !has_embed<void(int)> && !has_embed<int[2]> && !has_embed<void>);
+  static_assert(!has_embed<misspelt> && !has_embed<nothing> && !has_embed<neither> &&
+                !has_embed<std::string>);
+  static_assert(!has_embed<int> && !has_embed<int*> && !has_embed<void(int)> &&
+                !has_embed<int[2]> && !has_embed<void>);
 }
 
 struct embed {};
@@ -100,20 +105,26 @@ TEST(encoding_check, sees_of_a_wrapper_the_functions_whose_constraints_hold) {
 }
 
 struct every_name {
-  int embed, prepare, bias, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink, heads, serves_fewer_heads;
+  int embed, prepare, bias, encode_queries, encode_keys, adjust_scores, inverse_temperature, sink,
+      heads, serves_fewer_heads;
   int pull_back_queries, pull_back_keys, pull_back_scores, is_bias;
 };
 
 TEST(encoding_check, tells_the_names_apart) {
-  static_assert(has_embed<every_name> && has_bias<every_name> && has_prepare<every_name> && has_encode_queries<every_name> &&
-                has_encode_keys<every_name> && has_adjust_scores<every_name>);
-  static_assert(has_inverse_temperature<every_name> && has_sink<every_name> && has_heads<every_name>);
-  static_assert(has_serves_fewer_heads<every_name> && has_pull_back_queries<every_name> && has_pull_back_keys<every_name>);
+  static_assert(has_embed<every_name> && has_bias<every_name> && has_prepare<every_name> &&
+                has_encode_queries<every_name> && has_encode_keys<every_name> &&
+                has_adjust_scores<every_name>);
+  static_assert(has_inverse_temperature<every_name> && has_sink<every_name> &&
+                has_heads<every_name>);
+  static_assert(has_serves_fewer_heads<every_name> && has_pull_back_queries<every_name> &&
+                has_pull_back_keys<every_name>);
   static_assert(has_pull_back_scores<every_name> && has_is_bias<every_name>);
-  static_assert(!has_prepare<by_one> && !has_bias<by_one> && !has_encode_queries<by_one> && !has_encode_keys<by_one> &&
-                !has_adjust_scores<by_one> && !has_sink<by_one>);
-  static_assert(!has_inverse_temperature<by_one> && !has_heads<by_one> && !has_serves_fewer_heads<by_one> && !has_is_bias<by_one>);
-  static_assert(!has_pull_back_queries<by_one> && !has_pull_back_keys<by_one> && !has_pull_back_scores<by_one>);
+  static_assert(!has_prepare<by_one> && !has_bias<by_one> && !has_encode_queries<by_one> &&
+                !has_encode_keys<by_one> && !has_adjust_scores<by_one> && !has_sink<by_one>);
+  static_assert(!has_inverse_temperature<by_one> && !has_heads<by_one> &&
+                !has_serves_fewer_heads<by_one> && !has_is_bias<by_one>);
+  static_assert(!has_pull_back_queries<by_one> && !has_pull_back_keys<by_one> &&
+                !has_pull_back_scores<by_one>);
 }
 
 // In other words than the library's, and all of them right.
@@ -127,16 +138,22 @@ template <class Inner>
 struct around {
   static constexpr bool wraps_encodings = true;
   Inner inner;
-  void adjust_scores(auto const& row) const requires(posenc::acts_on_scores<Inner>) { inner.adjust_scores(row); }
-  double inverse_temperature(row_statistics const& row) const { return inner.inverse_temperature(row); }
+  void adjust_scores(auto const& row) const requires(posenc::acts_on_scores<Inner>) {
+    inner.adjust_scores(row);
+  }
+  double inverse_temperature(row_statistics const& row) const {
+    return inner.inverse_temperature(row);
+  }
 };
 struct at_softmax final {
   double inverse_temperature(row_statistics const&) const { return 1; }
 };
 
 TEST(encoding_check, lets_through_what_can_be_called_in_any_words) {
-  static_assert(encoding_check<by_value_and_with_more>::passed && encoding_check<at_softmax>::passed);
-  static_assert(encoding_check<around<at_softmax>>::passed && encoding_check<around<by_value_and_with_more>>::passed);
+  static_assert(encoding_check<by_value_and_with_more>::passed &&
+                encoding_check<at_softmax>::passed);
+  static_assert(encoding_check<around<at_softmax>>::passed &&
+                encoding_check<around<by_value_and_with_more>>::passed);
 }
 
 }  // namespace

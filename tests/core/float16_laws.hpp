@@ -29,21 +29,27 @@ inline std::uint32_t infinite_code(oracle::format16 format) {
 /// sign and fraction.
 inline std::uint32_t decoded(std::uint16_t code, oracle::format16 format) {
   std::uint32_t const magnitude = code & 0x7fffu, sign = (code & 0x8000u) << 16;
-  if (magnitude < infinite_code(format)) return std::bit_cast<std::uint32_t>(oracle::decode16(code, format));
+  if (magnitude < infinite_code(format))
+    return std::bit_cast<std::uint32_t>(oracle::decode16(code, format));
   auto const fraction = magnitude - infinite_code(format);
-  return sign | infinite_float | fraction * (0x80'0000u / static_cast<std::uint32_t>(format.fraction_count));
+  return sign | infinite_float |
+         fraction * (0x80'0000u / static_cast<std::uint32_t>(format.fraction_count));
 }
 
 /// The code of a float that is not NaN. The sign is taken from the bits: -ffast-math treats -0 as
 /// 0.
 inline std::uint16_t encoded(std::uint32_t float_bits, oracle::format16 format) {
   std::uint32_t const magnitude = float_bits & 0x7fff'ffff, sign = float_bits >> 16 & 0x8000;
-  auto const code = magnitude == infinite_float ? infinite_code(format) : oracle::encode16(std::bit_cast<float>(magnitude), format);
+  auto const code = magnitude == infinite_float
+                        ? infinite_code(format)
+                        : oracle::encode16(std::bit_cast<float>(magnitude), format);
   return static_cast<std::uint16_t>(sign | code);
 }
 
 /// Exact if b is the code after a.
-inline float halfway(float a, float b) { return static_cast<float>((static_cast<double>(a) + static_cast<double>(b)) / 2); }
+inline float halfway(float a, float b) {
+  return static_cast<float>((static_cast<double>(a) + static_cast<double>(b)) / 2);
+}
 
 /// Floats whose rounding may go wrong, of either sign: every code, every midpoint between two
 /// codes, and two floats to each side of these, from the smallest subnormals to beyond the
@@ -51,16 +57,21 @@ inline float halfway(float a, float b) { return static_cast<float>((static_cast<
 inline std::vector<std::uint32_t> rounding_cases(oracle::format16 format) {
   std::vector<std::uint32_t> cases;
   auto const add_around = [&](std::uint32_t bits) {
-    for (std::uint32_t near = bits - 2; near != bits + 3; ++near) cases.insert(cases.end(), {near, near ^ 0x8000'0000});
+    for (std::uint32_t near = bits - 2; near != bits + 3; ++near)
+      cases.insert(cases.end(), {near, near ^ 0x8000'0000});
   };
   ieee_arithmetic const exact;
   for (std::uint32_t code = 0; code < infinite_code(format); ++code) {
-    auto const here = decoded(static_cast<std::uint16_t>(code), format), next = decoded(static_cast<std::uint16_t>(code + 1), format);
+    auto const here = decoded(static_cast<std::uint16_t>(code), format),
+               next = decoded(static_cast<std::uint16_t>(code + 1), format);
     add_around(here);
-    if (next != infinite_float) add_around(std::bit_cast<std::uint32_t>(halfway(std::bit_cast<float>(here), std::bit_cast<float>(next))));
+    if (next != infinite_float)
+      add_around(std::bit_cast<std::uint32_t>(
+          halfway(std::bit_cast<float>(here), std::bit_cast<float>(next))));
   }
   // The largest number, and half an ULP beyond it.
-  auto const below = static_cast<std::uint16_t>(infinite_code(format) - 1), before = static_cast<std::uint16_t>(below - 1);
+  auto const below = static_cast<std::uint16_t>(infinite_code(format) - 1),
+             before = static_cast<std::uint16_t>(below - 1);
   auto const largest = decoded(below, format);
   add_around(largest + (largest - decoded(before, format)) / 2);
   add_around(infinite_float);
@@ -71,7 +82,8 @@ inline std::vector<std::uint32_t> rounding_cases(oracle::format16 format) {
   auto const smallest = decoded(1, format), octaves = 0x0200'0000u;
   std::uniform_int_distribution<std::uint32_t> within(smallest > octaves ? smallest - octaves : 0,
                                                       std::min(largest + octaves, infinite_float));
-  for (int i = 0; i < 1'000'000; ++i) cases.push_back(within(random) | (static_cast<std::uint32_t>(i & 1) << 31));
+  for (int i = 0; i < 1'000'000; ++i)
+    cases.push_back(within(random) | (static_cast<std::uint32_t>(i & 1) << 31));
   return cases;
 }
 
@@ -80,7 +92,8 @@ template <class Number>
 void expect_exact_decoding(oracle::format16 format) {
   std::vector<std::uint32_t> got(65536);
   for (std::uint32_t code = 0; code < 65536; ++code)
-    got[code] = std::bit_cast<std::uint32_t>(float(Number::from_bits(static_cast<std::uint16_t>(code))));
+    got[code] =
+        std::bit_cast<std::uint32_t>(float(Number::from_bits(static_cast<std::uint16_t>(code))));
   ieee_arithmetic const exact;
   for (std::uint32_t code = 0; code < 65536; ++code)
     ASSERT_EQ(got[code], decoded(static_cast<std::uint16_t>(code), format)) << "code " << code;
@@ -97,7 +110,8 @@ void expect_nearest_encoding(oracle::format16 format) {
   auto const quiet = infinite_code(format) | static_cast<std::uint32_t>(format.fraction_count) / 2;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (is_nan(cases[i])) {
-      ASSERT_EQ(got[i] & (0x8000u | quiet), (cases[i] >> 16 & 0x8000u) | quiet) << "float bits " << std::hex << cases[i];
+      ASSERT_EQ(got[i] & (0x8000u | quiet), (cases[i] >> 16 & 0x8000u) | quiet)
+          << "float bits " << std::hex << cases[i];
     } else {
       ASSERT_EQ(got[i], encoded(cases[i], format)) << "float bits " << std::hex << cases[i];
     }
@@ -110,7 +124,8 @@ void expect_round_trip(oracle::format16 format) {
   for (std::uint32_t code = 0; code < 65536; ++code) {
     bool const nan = (code & 0x7fff) > infinite_code(format);
     auto const quiet = nan ? static_cast<std::uint32_t>(format.fraction_count) / 2 : 0;
-    ASSERT_EQ(Number(float(Number::from_bits(static_cast<std::uint16_t>(code)))).bits, code | quiet) << "code " << code;
+    ASSERT_EQ(Number(float(Number::from_bits(static_cast<std::uint16_t>(code)))).bits, code | quiet)
+        << "code " << code;
   }
 }
 

@@ -20,9 +20,11 @@ using posenc::heads_shape;
 using posenc::heads_strides;
 using posenc::heads_view;
 
-constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max(), far_back = std::numeric_limits<std::ptrdiff_t>::min();
+constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max(),
+               far_back = std::numeric_limits<std::ptrdiff_t>::min();
 constexpr auto many = std::numeric_limits<std::size_t>::max();
-constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;  // its square is one more than many
+constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits /
+                                            2;  // its square is one more than many
 
 // Strides of either sign fit if data points to the middle.
 std::array<float, 4096> memory;
@@ -35,9 +37,11 @@ bool overlap(heads_shape shape, heads_strides strides) {
   ++view;
   for (std::size_t token = 0; token < shape.tokens; ++token) {
     for (std::size_t head = 0; head < shape.heads; ++head) {
-      auto const offset = static_cast<std::ptrdiff_t>(token) * strides.token + static_cast<std::ptrdiff_t>(head) * strides.head;
+      auto const offset = static_cast<std::ptrdiff_t>(token) * strides.token +
+                          static_cast<std::ptrdiff_t>(head) * strides.head;
       for (std::size_t dim = 0; dim < shape.head_dim; ++dim) {
-        auto& at = owner[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(memory.size() / 2 + dim) + offset)];
+        auto& at = owner[static_cast<std::size_t>(
+            static_cast<std::ptrdiff_t>(memory.size() / 2 + dim) + offset)];
         if (at == view) return true;
         at = view;
       }
@@ -57,8 +61,10 @@ bool accepted(heads_shape shape, heads_strides strides) {
 
 testing::AssertionResult refused_if_it_overlaps(heads_shape shape, heads_strides strides) {
   if (accepted(shape, strides) != overlap(shape, strides)) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << shape.tokens << " tokens of stride " << strides.token << ", " << shape.heads << " heads of stride "
-                                     << strides.head << ", head_dim " << shape.head_dim << ": overlap " << overlap(shape, strides);
+  return testing::AssertionFailure()
+         << shape.tokens << " tokens of stride " << strides.token << ", " << shape.heads
+         << " heads of stride " << strides.head << ", head_dim " << shape.head_dim << ": overlap "
+         << overlap(shape, strides);
 }
 
 TEST(heads_view, that_is_written_to_is_refused_exactly_if_heads_overlap) {
@@ -66,7 +72,8 @@ TEST(heads_view, that_is_written_to_is_refused_exactly_if_heads_overlap) {
     for (std::size_t heads = 1; heads <= 4; ++heads)
       for (std::size_t dim = 1; dim <= 4; ++dim)
         for (std::ptrdiff_t token = -13; token <= 13; ++token)
-          for (std::ptrdiff_t head = -13; head <= 13; ++head) ASSERT_TRUE(refused_if_it_overlaps({tokens, heads, dim}, {token, head}));
+          for (std::ptrdiff_t head = -13; head <= 13; ++head)
+            ASSERT_TRUE(refused_if_it_overlaps({tokens, heads, dim}, {token, head}));
 }
 
 TEST(heads_view, that_interleaves_tokens_and_heads_is_refused_exactly_if_they_overlap) {
@@ -75,7 +82,8 @@ TEST(heads_view, that_interleaves_tokens_and_heads_is_refused_exactly_if_they_ov
   int apart = 0;
   for (int i = 0; i < 20'000; ++i) {
     heads_shape const shape{up_to(24), up_to(24), up_to(3)};
-    heads_strides const strides{static_cast<std::ptrdiff_t>(up_to(40)), static_cast<std::ptrdiff_t>(up_to(40))};
+    heads_strides const strides{static_cast<std::ptrdiff_t>(up_to(40)),
+                                static_cast<std::ptrdiff_t>(up_to(40))};
     ASSERT_TRUE(refused_if_it_overlaps(shape, strides));
     apart += !overlap(shape, strides);
   }
@@ -89,11 +97,13 @@ TEST(heads_view, that_is_read_only_may_show_a_head_many_times) {
 }
 
 TEST(heads_view, finds_each_head_by_its_strides) {
-  for (auto const [token, head] : {heads_strides{24, 8}, {30, 9}, {8, 40}, {-24, 8}, {24, -8}, {-30, -10}}) {
+  for (auto const [token, head] :
+       {heads_strides{24, 8}, {30, 9}, {8, 40}, {-24, 8}, {24, -8}, {-30, -10}}) {
     heads_view<float> const x(middle, {5, 3, 8}, {token, head});
     for (std::size_t t = 0; t < 5; ++t) {
       for (std::size_t h = 0; h < 3; ++h) {
-        EXPECT_EQ(x(t, h).data() - middle, static_cast<std::ptrdiff_t>(t) * token + static_cast<std::ptrdiff_t>(h) * head);
+        EXPECT_EQ(x(t, h).data() - middle,
+                  static_cast<std::ptrdiff_t>(t) * token + static_cast<std::ptrdiff_t>(h) * head);
         EXPECT_EQ(x(t, h).size(), 8u);
       }
     }
@@ -102,7 +112,8 @@ TEST(heads_view, finds_each_head_by_its_strides) {
 
 TEST(heads_view, shows_what_it_was_made_of) {
   heads_view const x(middle, heads_shape{5, 3, 8}, heads_strides{-30, 9});
-  static_assert(std::same_as<decltype(x), heads_view<float> const> && std::same_as<heads_view<float>::element_type, float>);
+  static_assert(std::same_as<decltype(x), heads_view<float> const> &&
+                std::same_as<heads_view<float>::element_type, float>);
   EXPECT_EQ(x.data(), middle);
   EXPECT_EQ(x.shape(), (heads_shape{5, 3, 8}));
   EXPECT_EQ(x.strides().token, -30);
@@ -122,7 +133,8 @@ TEST(heads_view, converts_to_read_only_and_not_back) {
   using shown = heads_view<float>;
   using read_only = heads_view<float const>;
   static_assert(std::convertible_to<shown, read_only> && !std::convertible_to<read_only, shown>);
-  static_assert(!std::convertible_to<shown, heads_view<double const>> && !std::convertible_to<shown, heads_view<double>>);
+  static_assert(!std::convertible_to<shown, heads_view<double const>> &&
+                !std::convertible_to<shown, heads_view<double>>);
   read_only const x = shown(middle, {5, 3, 8}, {30, 9});
   EXPECT_EQ(x(4, 2).data(), middle + 4 * 30 + 2 * 9);
   EXPECT_EQ(x.shape(), (heads_shape{5, 3, 8}));
@@ -130,7 +142,8 @@ TEST(heads_view, converts_to_read_only_and_not_back) {
 
 // Each head of `slice` is the head of `x` that is first_token tokens, first_head heads and
 // first_dim dims further on.
-void expect_part(heads_view<float> slice, heads_view<float> x, std::size_t first_token, std::size_t first_head, std::size_t first_dim) {
+void expect_part(heads_view<float> slice, heads_view<float> x, std::size_t first_token,
+                 std::size_t first_head, std::size_t first_dim) {
   for (std::size_t t = 0; t < slice.tokens(); ++t)
     for (std::size_t h = 0; h < slice.heads(); ++h) {
       ASSERT_EQ(slice(t, h).data(), x(first_token + t, first_head + h).data() + first_dim);
@@ -167,10 +180,15 @@ TEST(heads_view, refuses_slices_that_reach_beyond_it) {
             "posenc: heads_view: a slice of tokens must lie within [0, 5), got first 3, count 3");
   EXPECT_EQ(message_of([&] { x.slice_tokens(6, 0); }),
             "posenc: heads_view: a slice of tokens must lie within [0, 5), got first 6, count 0");
-  EXPECT_EQ(message_of([&] { x.slice_heads(0, 4); }), "posenc: heads_view: a slice of heads must lie within [0, 3), got first 0, count 4");
-  EXPECT_EQ(message_of([&] { x.slice_dims(7, 2); }), "posenc: heads_view: a slice of dims must lie within [0, 8), got first 7, count 2");
-  EXPECT_EQ(message_of([&] { x.slice_dims(2, 0); }), "posenc: heads_view: a slice of dims must not be empty");
-  for (auto const& [first, count] : {std::pair{std::size_t{1}, many}, {many, std::size_t{1}}, {many, many}}) {  // the sum overflows
+  EXPECT_EQ(message_of([&] { x.slice_heads(0, 4); }),
+            "posenc: heads_view: a slice of heads must lie within [0, 3), got first 0, count 4");
+  EXPECT_EQ(message_of([&] { x.slice_dims(7, 2); }),
+            "posenc: heads_view: a slice of dims must lie within [0, 8), got first 7, count 2");
+  EXPECT_EQ(message_of([&] { x.slice_dims(2, 0); }),
+            "posenc: heads_view: a slice of dims must not be empty");
+  for (auto const& [first, count] : {std::pair{std::size_t{1}, many},
+                                     {many, std::size_t{1}},
+                                     {many, many}}) {  // the sum overflows
     EXPECT_NE(message_of([&, f = first, c = count] { x.slice_tokens(f, c); }), "");
     EXPECT_NE(message_of([&, f = first, c = count] { x.slice_heads(f, c); }), "");
     EXPECT_NE(message_of([&, f = first, c = count] { x.slice_dims(f, c); }), "");
@@ -187,17 +205,25 @@ TEST(heads_view, of_no_tokens_or_heads_needs_no_data) {
 }
 
 TEST(heads_view, of_nothing_has_slices_of_nothing) {
-  heads_view<float> const no_tokens(nullptr, {0, 4, 8}, {32, 8}), no_heads(nullptr, {4, 0, 8}, {32, 8});
-  for (auto const& slice : {no_tokens.slice_heads(2, 2), no_heads.slice_tokens(2, 2), no_tokens.slice_dims(4, 4), no_heads.slice_dims(4, 4),
-                            no_tokens.slice_tokens(0, 0), no_heads.slice_heads(0, 0)}) {
+  heads_view<float> const no_tokens(nullptr, {0, 4, 8}, {32, 8}),
+      no_heads(nullptr, {4, 0, 8}, {32, 8});
+  for (auto const& slice :
+       {no_tokens.slice_heads(2, 2), no_heads.slice_tokens(2, 2), no_tokens.slice_dims(4, 4),
+        no_heads.slice_dims(4, 4), no_tokens.slice_tokens(0, 0), no_heads.slice_heads(0, 0)}) {
     EXPECT_EQ(slice.data(), nullptr) << "an offset from no data at all";
     EXPECT_EQ(slice.tokens() * slice.heads(), 0u);
   }
 }
 
 TEST(heads_view, refuses_a_head_of_no_dims) {
-  EXPECT_EQ(message_of([] { heads_view<float>(middle, {2, 3, 0}); }), "posenc: heads_view: head_dim must be positive, got 0");
-  EXPECT_EQ(message_of([] { heads_view<float>(nullptr, {0, 0, 0}, {0, 0}); }), "posenc: heads_view: head_dim must be positive, got 0");
+  EXPECT_EQ(message_of([] {
+              heads_view<float>(middle, {2, 3, 0});
+            }),
+            "posenc: heads_view: head_dim must be positive, got 0");
+  EXPECT_EQ(message_of([] {
+              heads_view<float>(nullptr, {0, 0, 0}, {0, 0});
+            }),
+            "posenc: heads_view: head_dim must be positive, got 0");
 }
 
 TEST(heads_view, refuses_numbers_without_data) {
@@ -207,24 +233,38 @@ TEST(heads_view, refuses_numbers_without_data) {
 }
 
 TEST(heads_view, says_which_heads_overlap) {
-  EXPECT_EQ(
-      message_of([] {
-        heads_view<float>(middle, {2, 3, 4}, {12, -3});
-      }),
-      "posenc: heads_view: heads that are written to must not overlap, got head_dim 4 with 2 tokens of stride 12 and 3 heads of stride -3");
+  EXPECT_EQ(message_of([] {
+              heads_view<float>(middle, {2, 3, 4}, {12, -3});
+            }),
+            "posenc: heads_view: heads that are written to must not overlap, got head_dim 4 with 2 "
+            "tokens of stride 12 and 3 heads of stride -3");
 }
 
 TEST(heads_view, refuses_what_does_not_fit_into_memory) {
-  EXPECT_EQ(
-      message_of([] {
-        heads_view<float>(middle, {3, 2, 4}, {far, -8});
-      }),
-      "posenc: heads_view: the view must fit into memory, got 3 tokens of stride " + std::to_string(far) + " and 2 heads of stride -8");
-  for (auto const [tokens, heads, dim] :
-       {heads_shape{1, 1, many}, {many, 1, 8}, {1, many, 8}, {2 * root, 2 * root, 8}, {2, root, root}, {many, many, many}})
-    EXPECT_NE(message_of([s = heads_shape{tokens, heads, dim}] { heads_view<float const>(middle, s); }), "");
-  for (auto const [token, head] : {heads_strides{far, 8}, {far_back, 8}, {8, far}, {8, far_back}, {far / 8, far / 8}, {far_back, far_back}})
-    EXPECT_NE(message_of([s = heads_strides{token, head}] { heads_view<float const>(middle, {3, 3, 8}, s); }), "");
+  EXPECT_EQ(message_of([] {
+              heads_view<float>(middle, {3, 2, 4}, {far, -8});
+            }),
+            "posenc: heads_view: the view must fit into memory, got 3 tokens of stride " +
+                std::to_string(far) + " and 2 heads of stride -8");
+  for (auto const [tokens, heads, dim] : {heads_shape{1, 1, many},
+                                          {many, 1, 8},
+                                          {1, many, 8},
+                                          {2 * root, 2 * root, 8},
+                                          {2, root, root},
+                                          {many, many, many}})
+    EXPECT_NE(
+        message_of([s = heads_shape{tokens, heads, dim}] { heads_view<float const>(middle, s); }),
+        "");
+  for (auto const [token, head] : {heads_strides{far, 8},
+                                   {far_back, 8},
+                                   {8, far},
+                                   {8, far_back},
+                                   {far / 8, far / 8},
+                                   {far_back, far_back}})
+    EXPECT_NE(message_of([s = heads_strides{token, head}] {
+                heads_view<float const>(middle, {3, 3, 8}, s);
+              }),
+              "");
 }
 
 template <class T>
@@ -235,7 +275,10 @@ void expect_limit() {
     EXPECT_NO_THROW(heads_view<T>(&element, {2, 1, 8}, {sign * (limit - 8), 8}));
     EXPECT_NO_THROW(heads_view<T>(&element, {2, 3, 8}, {sign * (limit - 8 - 2 * 8), 8}));
     EXPECT_NE(message_of([&] { heads_view<T>(&element, {2, 1, 8}, {sign * (limit - 7), 8}); }), "");
-    EXPECT_NE(message_of([&] { heads_view<T>(&element, {2, 3, 8}, {sign * (limit - 8 - 2 * 8 + 1), 8}); }), "");
+    EXPECT_NE(message_of([&] {
+                heads_view<T>(&element, {2, 3, 8}, {sign * (limit - 8 - 2 * 8 + 1), 8});
+              }),
+              "");
   }
 }
 
@@ -252,7 +295,8 @@ bool shares(heads_view<S> const& a, heads_view<T> const& b) {
     for (std::size_t t = 0; t < b.tokens() * b.heads(); ++t) {
       auto const x = a(s / a.heads(), s % a.heads());
       auto const y = b(t / b.heads(), t % b.heads());
-      auto const first = reinterpret_cast<std::uintptr_t>(x.data()), second = reinterpret_cast<std::uintptr_t>(y.data());
+      auto const first = reinterpret_cast<std::uintptr_t>(x.data()),
+                 second = reinterpret_cast<std::uintptr_t>(y.data());
       if (first < second + y.size_bytes() && second < first + x.size_bytes()) return true;
     }
   return false;
@@ -269,20 +313,23 @@ void expect_never_denies_an_overlap(std::uint32_t seed) {
   int shared = 0, known_apart = 0;
   for (int i = 0; i < 200'000; ++i) {
     heads_shape const of_a{up_to(4), up_to(4), up_to(4)}, of_b{up_to(4), up_to(4), up_to(4)};
-    constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(S)), other_size = static_cast<std::ptrdiff_t>(sizeof(T));
+    constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(S)),
+                   other_size = static_cast<std::ptrdiff_t>(sizeof(T));
     auto const multiple = size * other_size;
     heads_strides a{between(-20, 40), between(-12, 20)};
     if (random() % 2 == 0) a.token = a.head * between(-4, 8);
     heads_strides b{between(-20, 40), between(-12, 20)};
-    if (random() % 4 != 0) a.token = a.token * multiple / size, b.token = a.token * size / other_size;
+    if (random() % 4 != 0)
+      a.token = a.token * multiple / size, b.token = a.token * size / other_size;
     if (random() % 4 != 0) a.head = a.head * multiple / size, b.head = a.head * size / other_size;
     auto const offset = between(-60, 60);
     heads_view<S const> const x(reinterpret_cast<S const*>(middle), of_a, a);
     heads_view<T const> const y(reinterpret_cast<T const*>(middle) + offset, of_b, b);
     bool const share = shares(x, y), may = posenc::detail::may_overlap(x, y);
-    ASSERT_TRUE(may || !share) << of_a.tokens << 'x' << of_a.heads << 'x' << of_a.head_dim << " strides " << a.token << ' ' << a.head
-                               << " and " << of_b.tokens << 'x' << of_b.heads << 'x' << of_b.head_dim << " strides " << b.token << ' '
-                               << b.head << " at " << offset;
+    ASSERT_TRUE(may || !share) << of_a.tokens << 'x' << of_a.heads << 'x' << of_a.head_dim
+                               << " strides " << a.token << ' ' << a.head << " and " << of_b.tokens
+                               << 'x' << of_b.heads << 'x' << of_b.head_dim << " strides "
+                               << b.token << ' ' << b.head << " at " << offset;
     ASSERT_EQ(may, posenc::detail::may_overlap(y, x));
     shared += share;
     known_apart += !may && overlap(x.memory(), y.memory());
@@ -306,13 +353,16 @@ TEST(heads_view, sees_apart_what_lies_side_by_side) {
   auto* const data = memory.data();
   EXPECT_TRUE(apart({data, {5, 4, 8}, {56, 8}}, {data + 32, {5, 2, 8}, {56, 8}}));
   EXPECT_TRUE(apart({data, {5, 4, 8}, {56, 8}}, {data + 48, {5, 1, 8}, {56, 8}}));
-  EXPECT_TRUE(apart({data + 2 * 56, {5, 4, 8}, {56, 8}}, {data + 32, {5, 2, 8}, {56, 8}})) << "others' tokens too";
+  EXPECT_TRUE(apart({data + 2 * 56, {5, 4, 8}, {56, 8}}, {data + 32, {5, 2, 8}, {56, 8}}))
+      << "others' tokens too";
   EXPECT_FALSE(apart({data, {5, 4, 8}, {56, 8}}, {data + 31, {5, 2, 8}, {56, 8}}));
-  EXPECT_FALSE(apart({data, {5, 4, 8}, {56, 8}}, {data + 48, {5, 2, 8}, {56, 8}})) << "into the next token";
+  EXPECT_FALSE(apart({data, {5, 4, 8}, {56, 8}}, {data + 48, {5, 2, 8}, {56, 8}}))
+      << "into the next token";
   EXPECT_TRUE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 8}, {96, 24}}));
   EXPECT_TRUE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 16}, {96, 24}}));
   EXPECT_FALSE(apart({data, {5, 4, 8}, {96, 24}}, {data + 8, {5, 4, 17}, {96, 24}}));
-  EXPECT_TRUE(apart({data, {5, 1, 8}, {16, 8}}, {data + 8, {5, 1, 8}, {16, 8}})) << "every other token";
+  EXPECT_TRUE(apart({data, {5, 1, 8}, {16, 8}}, {data + 8, {5, 1, 8}, {16, 8}}))
+      << "every other token";
 }
 
 TEST(heads_view, of_no_heads_has_no_token) {

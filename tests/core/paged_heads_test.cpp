@@ -33,7 +33,8 @@ using posenc::rotation_of;
 using slots = std::vector<std::int64_t>;
 
 constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max();
-constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;  // its square is one more than a size holds
+constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits /
+                                            2;  // its square is one more than a size holds
 constexpr pages_shape five_pages{5, 4, 3, 8};
 
 // Pages of [tokens][heads][head_dim] and of [heads][tokens][head_dim], contiguous or with gaps; and
@@ -59,7 +60,8 @@ TEST(paged_heads, finds_each_slot_in_its_page) {
     EXPECT_EQ(x.head_dim(), 8u);
     EXPECT_EQ(x.head_stride(), strides.head);
     for (std::size_t t = 0; t < all.size(); ++t)
-      EXPECT_EQ(x.token(t) - memory.data(), static_cast<std::ptrdiff_t>(before) + offset(strides, all[t], 0));
+      EXPECT_EQ(x.token(t) - memory.data(),
+                static_cast<std::ptrdiff_t>(before) + offset(strides, all[t], 0));
   }
 }
 
@@ -94,7 +96,8 @@ TEST(paged_heads, spans_all_of_its_pages) {
         auto const at = static_cast<std::ptrdiff_t>(before) + offset(strides, slot, head);
         first = std::min(first, at), last = std::max(last, at + 8);
       }
-    auto const range = paged_heads<float>(memory.data() + before, five_pages, strides, some).memory();
+    auto const range =
+        paged_heads<float>(memory.data() + before, five_pages, strides, some).memory();
     EXPECT_EQ(range.first, address(first));
     EXPECT_EQ(range.last, address(last));
   }
@@ -105,28 +108,42 @@ TEST(paged_heads, refuses_a_slot_beyond_the_last_page) {
   auto const expect = [&](pages_shape shape, slots const& some, std::string const& message) {
     EXPECT_EQ(message_of([&] { paged_heads<float>(memory.data(), shape, some); }), message);
   };
-  expect(five_pages, {3, 20}, "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
+  expect(five_pages, {3, 20},
+         "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
   expect(five_pages, {std::numeric_limits<std::int64_t>::max()},
-         "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 9223372036854775807 for token 0");
-  expect({0, 4, 3, 8}, {-1, 0}, "posenc: paged_heads: a slot must be below 0 (0 pages of 4 tokens), got 0 for token 1");
-  expect({5, 0, 3, 8}, {0}, "posenc: paged_heads: a slot must be below 0 (5 pages of 0 tokens), got 0 for token 0");
-  expect({5, 4, 0, 8}, {-1, 20}, "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
+         "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got "
+         "9223372036854775807 for token 0");
+  expect({0, 4, 3, 8}, {-1, 0},
+         "posenc: paged_heads: a slot must be below 0 (0 pages of 4 tokens), got 0 for token 1");
+  expect({5, 0, 3, 8}, {0},
+         "posenc: paged_heads: a slot must be below 0 (5 pages of 0 tokens), got 0 for token 0");
+  expect({5, 4, 0, 8}, {-1, 20},
+         "posenc: paged_heads: a slot must be below 20 (5 pages of 4 tokens), got 20 for token 1");
 }
 
 TEST(paged_heads, refuses_pages_that_overlap) {
   std::vector<float> memory(1200);
   slots const none;
   for (std::ptrdiff_t const stride : {95, 0, -96, -1000}) {
-    auto const message = "posenc: paged_heads: pages must not overlap, got pages of 96 elements with stride " + std::to_string(stride);
-    EXPECT_EQ(message_of([&] { paged_heads<float>(memory.data(), five_pages, {stride, 24, 8}, none); }), message);
-    EXPECT_EQ(message_of([&] { paged_heads<float const>(memory.data(), five_pages, {stride, 8, 32}, none); }), message);
-    EXPECT_NO_THROW(paged_heads<float>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none)) << "one page";
+    auto const message =
+        "posenc: paged_heads: pages must not overlap, got pages of 96 elements with stride " +
+        std::to_string(stride);
+    EXPECT_EQ(message_of([&] {
+                paged_heads<float>(memory.data(), five_pages, {stride, 24, 8}, none);
+              }),
+              message);
+    EXPECT_EQ(message_of([&] {
+                paged_heads<float const>(memory.data(), five_pages, {stride, 8, 32}, none);
+              }),
+              message);
+    EXPECT_NO_THROW(paged_heads<float>(memory.data() + 500, {1, 4, 3, 8}, {stride, 24, 8}, none))
+        << "one page";
   }
-  EXPECT_EQ(
-      message_of([&] {
-        paged_heads<float>(memory.data(), five_pages, {96, 8, 24}, none);
-      }),
-      "posenc: heads_view: heads that are written to must not overlap, got head_dim 8 with 4 tokens of stride 8 and 3 heads of stride 24");
+  EXPECT_EQ(message_of([&] {
+              paged_heads<float>(memory.data(), five_pages, {96, 8, 24}, none);
+            }),
+            "posenc: heads_view: heads that are written to must not overlap, got head_dim 8 with 4 "
+            "tokens of stride 8 and 3 heads of stride 24");
 }
 
 template <class T>
@@ -140,10 +157,12 @@ void expect_limit() {
     EXPECT_EQ(message_of([&] {
                 paged_heads<T>(&element, {pages, 1, 1, 8}, {stride, 8, 8}, none);
               }),
-              "posenc: paged_heads: the pages must fit into memory, got " + std::to_string(pages) + " of stride " + std::to_string(stride));
+              "posenc: paged_heads: the pages must fit into memory, got " + std::to_string(pages) +
+                  " of stride " + std::to_string(stride));
   };
   refused(2, limit - 7), refused(2, far), refused(3, (limit - 8) / 2 + 1);
-  refused(std::numeric_limits<std::size_t>::max(), 8), refused(std::numeric_limits<std::size_t>::max() / 4 + 1, 16);
+  refused(std::numeric_limits<std::size_t>::max(), 8),
+      refused(std::numeric_limits<std::size_t>::max() / 4 + 1, 16);
 }
 
 TEST(paged_heads, fit_into_memory_up_to_the_last_byte_that_a_pointer_difference_counts) {
@@ -156,7 +175,8 @@ TEST(paged_heads, refuses_pages_that_no_dense_heads_could_be) {
   std::vector<float> memory(8);
   slots const none;
   auto const many = std::numeric_limits<std::size_t>::max();
-  for (auto const& shape : {pages_shape{1, many, 1, 8}, {1, 1, many, 8}, {2, many, many, many}, {2, root, root, 8}})
+  for (auto const& shape :
+       {pages_shape{1, many, 1, 8}, {1, 1, many, 8}, {2, many, many, many}, {2, root, root, 8}})
     EXPECT_NE(message_of([&] { paged_heads<float>(memory.data(), shape, none); }), "");
   EXPECT_EQ(message_of([&] {
               paged_heads<float>(memory.data(), {2, 2, 1, 0}, none);
@@ -172,7 +192,8 @@ TEST(paged_heads, of_nothing_needs_no_data) {
   slots const padding{-1, -1};
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
   for (auto const& shape : {pages_shape{0, 4, 3, 8}, {5, 0, 3, 8}, {5, 4, 0, 8}}) {
-    paged_heads<float> const dense(nullptr, shape, padding), strided(nullptr, shape, {far, far, -far}, padding);
+    paged_heads<float> const dense(nullptr, shape, padding),
+        strided(nullptr, shape, {far, far, -far}, padding);
     EXPECT_EQ(dense.tokens(), 2u);
     EXPECT_EQ(dense.memory().first, dense.memory().last);
     rotate<halves>(dense, rows);
@@ -188,7 +209,9 @@ TEST(paged_heads, of_nothing_needs_no_data) {
 template <class T>
 struct cache {
   std::vector<T> memory = numbers::random<T>(1200, 7);
-  paged_heads<T> at(pages_strides strides, slots const& which) { return {memory.data() + before, five_pages, strides, which}; }
+  paged_heads<T> at(pages_strides strides, slots const& which) {
+    return {memory.data() + before, five_pages, strides, which};
+  }
 };
 
 // The kernel gives the same bits wherever the heads are: two of its cases.
@@ -204,14 +227,16 @@ TEST(paged_heads, take_what_rotate_scatters_slot_by_slot) {
     heads_view const heads(x.data(), {which.size(), 3, 8});
     cos_sin_rows<arithmetic_t<T>> const rows(geometric(6, 1e4), slots{5, 6, 7, 8, 9, 10, 11, 12});
     std::vector<T> dense(x.size());
-    rotate<Layout>(heads, heads_view(dense.data(), heads.shape()), rows, posenc::rotary_block::last());
+    rotate<Layout>(heads, heads_view(dense.data(), heads.shape()), rows,
+                   posenc::rotary_block::last());
     for (auto const strides : ways) {
       cache<T> c;
       auto expected = c.memory;
       for (std::size_t t = 0; t < which.size(); ++t)
         for (std::size_t head = 0; which[t] >= 0 && head < 3; ++head)
           for (std::size_t dim = 0; dim < 8; ++dim)
-            expected[before + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(dim) + offset(strides, which[t], head) + 0)] =
+            expected[before + static_cast<std::size_t>(static_cast<std::ptrdiff_t>(dim) +
+                                                       offset(strides, which[t], head) + 0)] =
                 dense[(t * 3 + head) * 8 + dim];
       rotate<Layout>(heads, c.at(strides, which), rows, posenc::rotary_block::last());
       EXPECT_TRUE(numbers::same_bits(c.memory, expected));
@@ -230,8 +255,10 @@ TEST(paged_heads, give_what_rotate_gathers_and_passes_over) {
       rotate<halves, interleaved>(c.at(strides, which), heads_view(target.data(), {5, 3, 8}), rows);
       for (std::size_t t = 0; t < 5; ++t) {
         if (which[t] < 0) continue;
-        heads_view<T> const one(c.memory.data() + before + offset(strides, which[t], 0), {1, 3, 8}, {0, strides.head});
-        rotate<halves, interleaved>(one, heads_view(expected.data() + t * 24, {1, 3, 8}), rows.slice_tokens(t, 1));
+        heads_view<T> const one(c.memory.data() + before + offset(strides, which[t], 0), {1, 3, 8},
+                                {0, strides.head});
+        rotate<halves, interleaved>(one, heads_view(expected.data() + t * 24, {1, 3, 8}),
+                                    rows.slice_tokens(t, 1));
       }
       EXPECT_TRUE(numbers::same_bits(target, expected));
       EXPECT_TRUE(numbers::same_bits(c.memory, kept));
@@ -253,9 +280,11 @@ TEST(paged_heads, turn_in_place_slot_by_slot) {
       for (std::size_t t = 0; t < which.size(); ++t) {
         if (which[t] < 0) continue;
         auto const at = static_cast<std::ptrdiff_t>(before) + offset(strides, which[t], 0);
-        rotate<Layout>(heads_view<T>(one_by_one.memory.data() + at, {1, 3, 8}, {0, strides.head}), rows.slice_tokens(t, 1));
+        rotate<Layout>(heads_view<T>(one_by_one.memory.data() + at, {1, 3, 8}, {0, strides.head}),
+                       rows.slice_tokens(t, 1));
         rotate(rows.slice_tokens(t, 1),
-               rotation_of<Layout>(heads_view<T>(normed_one_by_one.memory.data() + at, {1, 3, 8}, {0, strides.head}))
+               rotation_of<Layout>(heads_view<T>(normed_one_by_one.memory.data() + at, {1, 3, 8},
+                                                 {0, strides.head}))
                    .norm({weight, arithmetic_t<T>(1e-6)}));
       }
       EXPECT_TRUE(numbers::same_bits(c.memory, one_by_one.memory));
@@ -296,13 +325,29 @@ TEST(paged_heads, refuse_other_slots_of_the_pages_that_are_written_to) {
   auto const kept = c.memory;
   slots const from{1, 2}, to{3, 4};
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
-  std::string const message = "posenc: rotate: source and target must not overlap, unless they are the same heads in the same layout";
-  EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), c.at(ways[0], to), rows); }), message);
-  EXPECT_EQ(message_of([&] { rotate<halves, interleaved>(c.at(ways[0], from), c.at(ways[0], from), rows); }), message);
-  EXPECT_EQ(message_of([&] { rotate<halves>(heads_view<float>(c.memory.data() + before, {2, 3, 8}), c.at(ways[0], to), rows); }), message);
-  EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(c.at(ways[0], from)), rotation_of<halves>(c.at(ways[0], to))); }),
-            "posenc: rotate: heads that one rotation of a call writes must not overlap those of another");
-  EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), cos_sin_rows(geometric(8, 1e4), std::vector{1})); }),
+  std::string const message =
+      "posenc: rotate: source and target must not overlap, unless they are the same heads in the "
+      "same layout";
+  EXPECT_EQ(message_of([&] { rotate<halves>(c.at(ways[0], from), c.at(ways[0], to), rows); }),
+            message);
+  EXPECT_EQ(message_of([&] {
+              rotate<halves, interleaved>(c.at(ways[0], from), c.at(ways[0], from), rows);
+            }),
+            message);
+  EXPECT_EQ(message_of([&] {
+              rotate<halves>(heads_view<float>(c.memory.data() + before, {2, 3, 8}),
+                             c.at(ways[0], to), rows);
+            }),
+            message);
+  EXPECT_EQ(
+      message_of([&] {
+        rotate(rows, rotation_of<halves>(c.at(ways[0], from)),
+               rotation_of<halves>(c.at(ways[0], to)));
+      }),
+      "posenc: rotate: heads that one rotation of a call writes must not overlap those of another");
+  EXPECT_EQ(message_of([&] {
+              rotate<halves>(c.at(ways[0], from), cos_sin_rows(geometric(8, 1e4), std::vector{1}));
+            }),
             "posenc: rotate: there must be one row per token, got 1 rows for 2 tokens");
   EXPECT_TRUE(numbers::same_bits(c.memory, kept));
 }

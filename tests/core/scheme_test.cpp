@@ -27,12 +27,16 @@ struct diary {
   void write(std::string const& entry) { entries += entry + "; "; }
 };
 
-std::string seen(auto const& x, positions_view positions) { return std::to_string(x.head_dim()) + "@" + std::to_string(positions[0]); }
+std::string seen(auto const& x, positions_view positions) {
+  return std::to_string(x.head_dim()) + "@" + std::to_string(positions[0]);
+}
 
 struct at_embeddings {
   diary* to;
   std::string name;
-  void embed(auto const& x, positions_view positions) const { to->write(name + ".embed " + seen(x, positions)); }
+  void embed(auto const& x, positions_view positions) const {
+    to->write(name + ".embed " + seen(x, positions));
+  }
 };
 struct at_queries_and_keys {
   diary* to;
@@ -41,14 +45,19 @@ struct at_queries_and_keys {
   auto prepare(positions_view at) const {
     return site_2::remembered(*this, at);
   }
-  void queries_at(auto const& q, positions_view positions) const { to->write(name + ".queries " + seen(q, positions)); }
-  void keys_at(auto const& k, positions_view positions) const { to->write(name + ".keys " + seen(k, positions)); }
+  void queries_at(auto const& q, positions_view positions) const {
+    to->write(name + ".queries " + seen(q, positions));
+  }
+  void keys_at(auto const& k, positions_view positions) const {
+    to->write(name + ".keys " + seen(k, positions));
+  }
 };
 struct at_scores {
   double times, plus;
   template <class T>
   void adjust_scores(score_row<T> row) const {
-    for (auto& score : row.scores) score = static_cast<T>(times * static_cast<double>(score) + plus);
+    for (auto& score : row.scores)
+      score = static_cast<T>(times * static_cast<double>(score) + plus);
   }
 };
 struct at_softmax {
@@ -56,7 +65,9 @@ struct at_softmax {
   double inverse_temperature(row_statistics const&) const { return beta; }
 };
 struct per_key {
-  double inverse_temperature(row_statistics const& row) const { return static_cast<double>(row.keys); }
+  double inverse_temperature(row_statistics const& row) const {
+    return static_cast<double>(row.keys);
+  }
 };
 struct at_all {
   diary* to;
@@ -77,15 +88,19 @@ struct one_head {
   heads_view<float> view() { return {numbers.data(), {1, 1, 2}}; }
 };
 
-double beta_of(auto const& encoding) { return encoding.inverse_temperature(row_statistics{.keys = 5}); }
+double beta_of(auto const& encoding) {
+  return encoding.inverse_temperature(row_statistics{.keys = 5});
+}
 
 float score_of(auto const& encoding, float score) {
-  posenc::adjust_scores(encoding, score_row<float>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
+  posenc::adjust_scores(encoding,
+                        score_row<float>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
   return score;
 }
 
 void run_all_of_sites_1_and_2(auto const& encoding, one_head& x) {
-  if constexpr (requires { encoding.embed(x.view(), x.positions); }) encoding.embed(x.view(), x.positions);
+  if constexpr (requires { encoding.embed(x.view(), x.positions); })
+    encoding.embed(x.view(), x.positions);
   if constexpr (posenc::acts_on_queries_and_keys<std::remove_cvref_t<decltype(encoding)>>) {
     site_2::encode_queries(encoding, x.view(), x.positions);
     site_2::encode_keys(encoding, x.view(), x.positions);
@@ -95,9 +110,10 @@ void run_all_of_sites_1_and_2(auto const& encoding, one_head& x) {
 TEST(scheme, acts_at_each_site_with_those_that_can_in_the_order_given) {
   diary acts;
   one_head x;
-  run_all_of_sites_1_and_2(scheme{at_queries_and_keys{&acts, "a"}, at_embeddings{&acts, "b"}, at_softmax{3}, at_all{&acts, "c"},
-                                  at_scores{1, 0}, at_queries_and_keys{&acts, "d"}},
-                           x);
+  run_all_of_sites_1_and_2(
+      scheme{at_queries_and_keys{&acts, "a"}, at_embeddings{&acts, "b"}, at_softmax{3},
+             at_all{&acts, "c"}, at_scores{1, 0}, at_queries_and_keys{&acts, "d"}},
+      x);
   EXPECT_EQ(acts.entries,
             "b.embed 2@7; c.embed 2@7; "
             "a.queries 2@7; c.queries 2@7; d.queries 2@7; "
@@ -114,11 +130,13 @@ TEST(scheme, multiplies_inverse_temperatures) {
 }
 
 TEST(scheme, is_an_encoding_and_nests) {
-  static_assert(posenc::positional_encoding<scheme<at_scores>> && posenc::positional_encoding<nope>);
+  static_assert(posenc::positional_encoding<scheme<at_scores>> &&
+                posenc::positional_encoding<nope>);
   diary acts;
   one_head x;
   scheme const inner{at_embeddings{&acts, "b"}, at_softmax{4}, at_scores{2, 0}};
-  scheme const outer{at_embeddings{&acts, "a"}, at_softmax{1.5}, inner, at_embeddings{&acts, "c"}, at_scores{1, 10}};
+  scheme const outer{at_embeddings{&acts, "a"}, at_softmax{1.5}, inner, at_embeddings{&acts, "c"},
+                     at_scores{1, 10}};
   run_all_of_sites_1_and_2(outer, x);
   EXPECT_EQ(acts.entries, "a.embed 2@7; b.embed 2@7; c.embed 2@7; ");
   EXPECT_EQ(beta_of(outer), 6);
@@ -127,7 +145,8 @@ TEST(scheme, is_an_encoding_and_nests) {
 
 TEST(scheme, adjusts_scores_of_any_type) {
   double score = 0.1;
-  posenc::adjust_scores(scheme{at_scores{1, 1}}, score_row<double>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
+  posenc::adjust_scores(scheme{at_scores{1, 1}},
+                        score_row<double>{.scores = {&score, 1}, .key_positions = {}, .query = {}});
   EXPECT_EQ(score, 1.1);
 }
 
@@ -142,8 +161,12 @@ struct pulling {
   }
   void queries_at(auto const&, positions_view) const {}
   void keys_at(auto const&, positions_view) const {}
-  void d_queries_at(auto const& d, positions_view positions) const { to->write(name + ".queries " + seen(d, positions)); }
-  void d_keys_at(auto const& d, positions_view positions) const { to->write(name + ".keys " + seen(d, positions)); }
+  void d_queries_at(auto const& d, positions_view positions) const {
+    to->write(name + ".queries " + seen(d, positions));
+  }
+  void d_keys_at(auto const& d, positions_view positions) const {
+    to->write(name + ".keys " + seen(d, positions));
+  }
 };
 struct squared {
   diary* to;
@@ -153,7 +176,8 @@ struct squared {
     for (auto& score : row.scores) score *= score;
   }
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const {
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
+                        std::span<T> d_query) const {
     for (std::size_t s = 0; s < d_scores.size(); ++s) d_scores[s] *= 2 * before.scores[s];
     d_query[0] += before.query[0];
   }
@@ -170,7 +194,8 @@ struct bias_of {
 TEST(scheme, pulls_gradients_back_from_the_last_to_the_first) {
   diary acts;
   one_head x;
-  scheme const encoding{pulling{&acts, "a"}, at_softmax{3}, scheme{pulling{&acts, "b"}, pulling{&acts, "c"}}, pulling{&acts, "d"}};
+  scheme const encoding{pulling{&acts, "a"}, at_softmax{3},
+                        scheme{pulling{&acts, "b"}, pulling{&acts, "c"}}, pulling{&acts, "d"}};
   site_2::pull_back_queries(encoding, x.view(), x.positions);
   site_2::pull_back_keys(encoding, x.view(), x.positions);
   EXPECT_EQ(acts.entries,
@@ -182,8 +207,9 @@ TEST(scheme, pulls_gradients_back_from_the_last_to_the_first) {
 std::array<double, 2> gradients_of(auto const& encoding, double d_score) {
   double const score = 3, query = 5;
   double d_query = 0;
-  encoding.pull_back_scores(score_row<double const>{.scores = {&score, 1}, .key_positions = {}, .query = {&query, 1}},
-                            std::span(&d_score, 1), std::span(&d_query, 1));
+  encoding.pull_back_scores(
+      score_row<double const>{.scores = {&score, 1}, .key_positions = {}, .query = {&query, 1}},
+      std::span(&d_score, 1), std::span(&d_query, 1));
   EXPECT_EQ(score, 3);
   return {d_score, d_query};
 }
@@ -193,10 +219,12 @@ TEST(scheme, pulls_gradients_back_through_the_scores_that_each_encoding_saw) {
   diary acts;
   squared const square{&acts};
   bias_of const plus_1{1};
-  EXPECT_EQ(gradients_of(scheme{plus_1, square}, 10), (both{10 * 2 * 4, 5}));                               // (x + 1)^2
-  EXPECT_EQ(gradients_of(scheme{square, plus_1}, 10), (both{10 * 2 * 3, 5}));                               // x^2 + 1
-  EXPECT_EQ(gradients_of(scheme{square, at_softmax{2}, plus_1, square}, 10), (both{10 * 2 * 10 * 6, 10}));  // (x^2 + 1)^2
-  EXPECT_EQ(gradients_of(scheme{plus_1, scheme{nope{}, scheme{plus_1, square}}, square}, 10), (both{10 * 2 * 25 * 2 * 5, 10}));
+  EXPECT_EQ(gradients_of(scheme{plus_1, square}, 10), (both{10 * 2 * 4, 5}));  // (x + 1)^2
+  EXPECT_EQ(gradients_of(scheme{square, plus_1}, 10), (both{10 * 2 * 3, 5}));  // x^2 + 1
+  EXPECT_EQ(gradients_of(scheme{square, at_softmax{2}, plus_1, square}, 10),
+            (both{10 * 2 * 10 * 6, 10}));  // (x^2 + 1)^2
+  EXPECT_EQ(gradients_of(scheme{plus_1, scheme{nope{}, scheme{plus_1, square}}, square}, 10),
+            (both{10 * 2 * 25 * 2 * 5, 10}));
   EXPECT_EQ(gradients_of(scheme{plus_1}, 10), (both{10, 0}));
   EXPECT_EQ(gradients_of(scheme{nope{}, plus_1, nope{}}, 10), (both{10, 0}));
 }
@@ -212,24 +240,31 @@ TEST(scheme, adjusts_scores_for_gradients_only_where_a_later_encoding_is_no_bias
 
 TEST(scheme, lets_gradients_through_where_all_its_encodings_do) {
   using posenc::detail::lets_through;
-  static_assert(posenc::adds_bias<bias_of> && !posenc::adds_bias<squared> && !posenc::adds_bias<at_scores>);
+  static_assert(posenc::adds_bias<bias_of> && !posenc::adds_bias<squared> &&
+                !posenc::adds_bias<at_scores>);
   static_assert(posenc::pulls_back_scores<squared> && !posenc::pulls_back_scores<bias_of>);
-  static_assert(posenc::pulls_back_queries_and_keys<pulling> && !posenc::pulls_back_queries_and_keys<at_queries_and_keys>);
-  static_assert(lets_through<nope>::queries_and_keys && lets_through<nope>::scores && lets_through<nope>::as_biases);
+  static_assert(posenc::pulls_back_queries_and_keys<pulling> &&
+                !posenc::pulls_back_queries_and_keys<at_queries_and_keys>);
+  static_assert(lets_through<nope>::queries_and_keys && lets_through<nope>::scores &&
+                lets_through<nope>::as_biases);
   static_assert(lets_through<at_softmax>::scores && lets_through<at_embeddings>::queries_and_keys);
-  static_assert(!lets_through<at_scores>::scores && !lets_through<scheme<nope, scheme<squared, at_scores>>>::scores);
-  static_assert(lets_through<scheme<squared, bias_of>>::scores && !lets_through<scheme<squared, bias_of>>::as_biases);
+  static_assert(!lets_through<at_scores>::scores &&
+                !lets_through<scheme<nope, scheme<squared, at_scores>>>::scores);
+  static_assert(lets_through<scheme<squared, bias_of>>::scores &&
+                !lets_through<scheme<squared, bias_of>>::as_biases);
   static_assert(lets_through<scheme<bias_of, pulling, at_softmax>>::as_biases);
-  static_assert(!lets_through<scheme<pulling, scheme<at_queries_and_keys>>>::queries_and_keys && !lets_through<at_all>::scores);
+  static_assert(!lets_through<scheme<pulling, scheme<at_queries_and_keys>>>::queries_and_keys &&
+                !lets_through<at_all>::scores);
 }
 
 // ---- at which sites a scheme acts
 
 template <class E>
-constexpr bool acts_at(bool embeddings, bool queries_and_keys, bool scores, bool softmax, bool sink) {
+constexpr bool acts_at(bool embeddings, bool queries_and_keys, bool scores, bool softmax,
+                       bool sink) {
   using namespace posenc;
-  return acts_on_embeddings<E> == embeddings && acts_on_queries_and_keys<E> == queries_and_keys && acts_on_scores<E> == scores &&
-         acts_on_softmax<E> == softmax && adds_sink<E> == sink;
+  return acts_on_embeddings<E> == embeddings && acts_on_queries_and_keys<E> == queries_and_keys &&
+         acts_on_scores<E> == scores && acts_on_softmax<E> == softmax && adds_sink<E> == sink;
 }
 
 struct sinking {
@@ -242,26 +277,33 @@ TEST(scheme, acts_where_those_in_it_do_and_nowhere_else) {
   static_assert(acts_at<scheme<at_scores>>(false, false, true, false, false));
   static_assert(acts_at<scheme<at_softmax>>(false, false, false, true, false));
   static_assert(acts_at<scheme<sinking>>(false, false, false, false, true));
-  static_assert(acts_at<scheme<nope, scheme<at_embeddings, nope>, scheme<scheme<sinking>>>>(true, false, false, false, true));
+  static_assert(acts_at<scheme<nope, scheme<at_embeddings, nope>, scheme<scheme<sinking>>>>(
+      true, false, false, false, true));
   static_assert(acts_at<scheme<at_all, sinking>>(true, true, true, true, true));
 }
 
 TEST(scheme, pulls_back_where_all_that_act_in_it_do) {
   using namespace posenc;
-  static_assert(pulls_back_queries_and_keys<scheme<pulling, at_softmax, scheme<pulling>>> && !pulls_back_queries_and_keys<scheme<squared>>);
+  static_assert(pulls_back_queries_and_keys<scheme<pulling, at_softmax, scheme<pulling>>> &&
+                !pulls_back_queries_and_keys<scheme<squared>>);
   static_assert(!pulls_back_queries_and_keys<scheme<pulling, scheme<at_queries_and_keys>>>);
-  static_assert(adds_bias<scheme<bias_of, pulling, scheme<bias_of>>> && !adds_bias<scheme<bias_of, squared>> &&
-                !adds_bias<scheme<pulling>>);
-  static_assert(pulls_back_scores<scheme<bias_of, squared>> && !pulls_back_scores<scheme<squared, at_scores>>);
+  static_assert(adds_bias<scheme<bias_of, pulling, scheme<bias_of>>> &&
+                !adds_bias<scheme<bias_of, squared>> && !adds_bias<scheme<pulling>>);
+  static_assert(pulls_back_scores<scheme<bias_of, squared>> &&
+                !pulls_back_scores<scheme<squared, at_scores>>);
   static_assert(!pulls_back_scores<scheme<at_softmax>>);
 }
 
 TEST(nope, acts_nowhere_and_is_an_encoding) {
   using posenc::positional_encoding;
-  static_assert(acts_at<nope>(false, false, false, false, false) && positional_encoding<nope> && posenc::acts_nowhere<nope>);
-  static_assert(acts_at<scheme<nope, nope>>(false, false, false, false, false) && positional_encoding<scheme<nope, scheme<nope, nope>>>);
-  static_assert(!posenc::acts_nowhere<scheme<nope, at_softmax>> && !posenc::acts_nowhere<at_softmax>);
-  static_assert(!posenc::adds_bias<nope> && !posenc::pulls_back_scores<nope> && !posenc::pulls_back_queries_and_keys<nope>);
+  static_assert(acts_at<nope>(false, false, false, false, false) && positional_encoding<nope> &&
+                posenc::acts_nowhere<nope>);
+  static_assert(acts_at<scheme<nope, nope>>(false, false, false, false, false) &&
+                positional_encoding<scheme<nope, scheme<nope, nope>>>);
+  static_assert(!posenc::acts_nowhere<scheme<nope, at_softmax>> &&
+                !posenc::acts_nowhere<at_softmax>);
+  static_assert(!posenc::adds_bias<nope> && !posenc::pulls_back_scores<nope> &&
+                !posenc::pulls_back_queries_and_keys<nope>);
 }
 
 TEST(scheme, holds_encodings_by_reference_as_by_value) {
@@ -283,39 +325,51 @@ struct of_these_heads_alone : of_heads {
   static constexpr bool serves_fewer_heads = false;
 };
 
-void require(auto const& encoding, std::size_t heads) { posenc::detail::require_heads("attention", encoding, heads); }
+void require(auto const& encoding, std::size_t heads) {
+  posenc::detail::require_heads("attention", encoding, heads);
+}
 std::string refused(auto const& encoding, std::size_t heads) {
   return message_of([&] { require(encoding, heads); });
 }
 
-TEST(scheme, has_as_many_heads_as_attention_or_more_where_an_encoding_says_that_it_may_serve_fewer) {
+TEST(scheme,
+     has_as_many_heads_as_attention_or_more_where_an_encoding_says_that_it_may_serve_fewer) {
   of_heads const four{{1}, 4};
   of_heads_or_fewer const four_or_fewer{{{1}, 4}};
   of_these_heads_alone const four_alone{{{1}, 4}};
-  static_assert(posenc::may_serve_fewer_heads<of_heads_or_fewer> && posenc::may_serve_fewer_heads<of_heads_or_fewer const&>);
-  static_assert(!posenc::may_serve_fewer_heads<of_heads> && !posenc::may_serve_fewer_heads<of_these_heads_alone>);
+  static_assert(posenc::may_serve_fewer_heads<of_heads_or_fewer> &&
+                posenc::may_serve_fewer_heads<of_heads_or_fewer const&>);
+  static_assert(!posenc::may_serve_fewer_heads<of_heads> &&
+                !posenc::may_serve_fewer_heads<of_these_heads_alone>);
   for (std::size_t const heads : {0u, 1u, 3u, 5u}) {
-    auto const must = "posenc: attention: the heads of the encoding must be " + std::to_string(heads) + ", got 4";
+    auto const must =
+        "posenc: attention: the heads of the encoding must be " + std::to_string(heads) + ", got 4";
     EXPECT_EQ(refused(four, heads), must);
     EXPECT_EQ(refused(four_alone, heads), must);
     EXPECT_EQ(refused(scheme{nope{}, scheme{four_or_fewer, four}}, heads),
-              heads == 5 ? "posenc: attention: the heads of the encoding must be at least 5, got 4" : must);
+              heads == 5 ? "posenc: attention: the heads of the encoding must be at least 5, got 4"
+                         : must);
   }
   EXPECT_NO_THROW(require(four, 4));
   EXPECT_NO_THROW(require(scheme{four, four_or_fewer}, 4));
   for (std::size_t const heads : {0u, 1u, 4u}) EXPECT_NO_THROW(require(four_or_fewer, heads));
-  EXPECT_EQ(refused(four_or_fewer, 5), "posenc: attention: the heads of the encoding must be at least 5, got 4");
-  for (std::size_t const heads : {0u, 1u, 400u}) EXPECT_NO_THROW(require(scheme{at_softmax{1}, nope{}}, heads));
+  EXPECT_EQ(refused(four_or_fewer, 5),
+            "posenc: attention: the heads of the encoding must be at least 5, got 4");
+  for (std::size_t const heads : {0u, 1u, 400u})
+    EXPECT_NO_THROW(require(scheme{at_softmax{1}, nope{}}, heads));
 }
 
 template <class Inner>
 struct around {
   static constexpr bool wraps_encodings = true;
   Inner inner;
-  double inverse_temperature(row_statistics const& row) const requires(posenc::acts_on_softmax<Inner>) {
+  double inverse_temperature(row_statistics const& row) const
+      requires(posenc::acts_on_softmax<Inner>) {
     return inner.inverse_temperature(row);
   }
-  void require_heads(char const* function, std::size_t count) const { scheme<Inner const&>(inner).require_heads(function, count); }
+  void require_heads(char const* function, std::size_t count) const {
+    scheme<Inner const&>(inner).require_heads(function, count);
+  }
 };
 
 TEST(scheme, asks_for_the_heads_of_what_a_wrapper_wraps) {

@@ -42,18 +42,20 @@ struct at_softmax {
 struct at_two : at_embeddings, at_scores {};
 
 TEST(sites, are_told_by_what_an_encoding_can_do) {
-  static_assert(acts_on_embeddings<at_embeddings> && !acts_on_queries_and_keys<at_embeddings> && !acts_on_scores<at_embeddings> &&
-                !acts_on_softmax<at_embeddings>);
-  static_assert(!acts_on_embeddings<at_queries_and_keys> && acts_on_queries_and_keys<at_queries_and_keys> &&
+  static_assert(acts_on_embeddings<at_embeddings> && !acts_on_queries_and_keys<at_embeddings> &&
+                !acts_on_scores<at_embeddings> && !acts_on_softmax<at_embeddings>);
+  static_assert(!acts_on_embeddings<at_queries_and_keys> &&
+                acts_on_queries_and_keys<at_queries_and_keys> &&
                 !acts_on_scores<at_queries_and_keys> && !acts_on_softmax<at_queries_and_keys>);
-  static_assert(!acts_on_embeddings<at_scores> && !acts_on_queries_and_keys<at_scores> && acts_on_scores<at_scores> &&
-                !acts_on_softmax<at_scores>);
-  static_assert(!acts_on_embeddings<at_softmax> && !acts_on_queries_and_keys<at_softmax> && !acts_on_scores<at_softmax> &&
-                acts_on_softmax<at_softmax>);
+  static_assert(!acts_on_embeddings<at_scores> && !acts_on_queries_and_keys<at_scores> &&
+                acts_on_scores<at_scores> && !acts_on_softmax<at_scores>);
+  static_assert(!acts_on_embeddings<at_softmax> && !acts_on_queries_and_keys<at_softmax> &&
+                !acts_on_scores<at_softmax> && acts_on_softmax<at_softmax>);
 }
 
 TEST(sites, an_encoding_may_act_at_several) {
-  static_assert(acts_on_embeddings<at_two> && acts_on_scores<at_two> && !acts_on_softmax<at_two> && positional_encoding<at_two>);
+  static_assert(acts_on_embeddings<at_two> && acts_on_scores<at_two> && !acts_on_softmax<at_two> &&
+                positional_encoding<at_two>);
 }
 
 struct nowhere {};
@@ -103,16 +105,19 @@ struct answers_text {
 };
 
 TEST(sites, what_matches_none_is_no_positional_encoding) {
-  static_assert(positional_encoding<at_embeddings> && positional_encoding<at_queries_and_keys> && positional_encoding<at_scores> &&
-                positional_encoding<at_softmax>);
-  static_assert(!positional_encoding<nowhere> && !positional_encoding<int> && !positional_encoding<misspelt>);
-  static_assert(!positional_encoding<queries_only> && !positional_encoding<changes_itself> && !positional_encoding<takes_other_arguments>);
+  static_assert(positional_encoding<at_embeddings> && positional_encoding<at_queries_and_keys> &&
+                positional_encoding<at_scores> && positional_encoding<at_softmax>);
+  static_assert(!positional_encoding<nowhere> && !positional_encoding<int> &&
+                !positional_encoding<misspelt>);
+  static_assert(!positional_encoding<queries_only> && !positional_encoding<changes_itself> &&
+                !positional_encoding<takes_other_arguments>);
   static_assert(!positional_encoding<answers_nothing> && !positional_encoding<answers_text>);
   static_assert(!positional_encoding<adjusts_what_it_may_keep>);
 }
 
 TEST(sites, call_in_float_and_in_double) {
-  static_assert(!positional_encoding<embeds_floats> && !positional_encoding<turns_floats> && !positional_encoding<adjusts_floats>);
+  static_assert(!positional_encoding<embeds_floats> && !positional_encoding<turns_floats> &&
+                !positional_encoding<adjusts_floats>);
 }
 
 struct at_home {
@@ -130,7 +135,8 @@ struct unsure {
 
 TEST(sites, know_an_encoding_that_acts_nowhere_on_purpose) {
   static_assert(acts_nowhere<at_home> && !acts_nowhere<at_home_and_at_softmax>);
-  static_assert(positional_encoding<at_home> && !positional_encoding<astray> && !positional_encoding<unsure>);
+  static_assert(positional_encoding<at_home> && !positional_encoding<astray> &&
+                !positional_encoding<unsure>);
 }
 
 }  // namespace

@@ -44,18 +44,24 @@ struct posenc::storage_format<engine_float> : posenc::stored_as<float> {};
 namespace {
 
 TEST(storage, knows_the_format_of_every_type_it_admits) {
-  static_assert(std::same_as<storage_format_t<float>, float> && std::same_as<storage_format_t<double const>, double>);
-  static_assert(std::same_as<storage_format_t<half>, half> && std::same_as<storage_format_t<bfloat16 const>, bfloat16>);
-  static_assert(std::same_as<storage_format_t<Eigen::half>, half> && std::same_as<storage_format_t<Eigen::bfloat16>, bfloat16>);
-  static_assert(std::same_as<storage_format_t<engine::brain_float>, bfloat16> && std::same_as<storage_format_t<engine_float>, float>);
+  static_assert(std::same_as<storage_format_t<float>, float> &&
+                std::same_as<storage_format_t<double const>, double>);
+  static_assert(std::same_as<storage_format_t<half>, half> &&
+                std::same_as<storage_format_t<bfloat16 const>, bfloat16>);
+  static_assert(std::same_as<storage_format_t<Eigen::half>, half> &&
+                std::same_as<storage_format_t<Eigen::bfloat16>, bfloat16>);
+  static_assert(std::same_as<storage_format_t<engine::brain_float>, bfloat16> &&
+                std::same_as<storage_format_t<engine_float>, float>);
 #if defined(__FLT16_DIG__) && defined(__STDCPP_FLOAT16_T__)
   static_assert(std::same_as<storage_format_t<_Float16>, half>);
 #endif
 }
 
 TEST(storage, refuses_types_it_cannot_copy_bit_by_bit) {
-  static_assert(storable<float> && storable<half const> && storable<engine::brain_float> && storable<engine_float>);
-  static_assert(!storable<int> && !storable<std::uint16_t> && !storable<long double> && !storable<float*> && !storable<float&>);
+  static_assert(storable<float> && storable<half const> && storable<engine::brain_float> &&
+                storable<engine_float>);
+  static_assert(!storable<int> && !storable<std::uint16_t> && !storable<long double> &&
+                !storable<float*> && !storable<float&>);
   static_assert(!storable<unknown_two_bytes> && !storable<wrong_size> && !storable<owns_memory>);
 }
 
@@ -65,9 +71,12 @@ TEST(storage, only_what_is_not_const_is_writable) {
 }
 
 TEST(storage, arithmetic_is_in_double_for_double_alone) {
-  static_assert(std::same_as<arithmetic_t<double>, double> && std::same_as<arithmetic_t<double const>, double>);
-  static_assert(std::same_as<arithmetic_t<float>, float> && std::same_as<arithmetic_t<half const>, float>);
-  static_assert(std::same_as<arithmetic_t<Eigen::bfloat16>, float> && std::same_as<arithmetic_t<engine::brain_float>, float>);
+  static_assert(std::same_as<arithmetic_t<double>, double> &&
+                std::same_as<arithmetic_t<double const>, double>);
+  static_assert(std::same_as<arithmetic_t<float>, float> &&
+                std::same_as<arithmetic_t<half const>, float>);
+  static_assert(std::same_as<arithmetic_t<Eigen::bfloat16>, float> &&
+                std::same_as<arithmetic_t<engine::brain_float>, float>);
 }
 
 // All 65,536 codes of T, loaded and stored as Format would.
@@ -76,7 +85,9 @@ void expect_stored_as() {
   for (std::uint32_t i = 0; i < 65536; ++i) {
     auto const code = static_cast<std::uint16_t>(i);
     auto const number = posenc::load(std::bit_cast<T>(code));
-    ASSERT_EQ(std::bit_cast<std::uint32_t>(number), std::bit_cast<std::uint32_t>(float(Format::from_bits(code)))) << "code " << i;
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(number),
+              std::bit_cast<std::uint32_t>(float(Format::from_bits(code))))
+        << "code " << i;
     T stored = std::bit_cast<T>(std::uint16_t{0});
     posenc::store(stored, number);
     ASSERT_EQ(std::bit_cast<std::uint16_t>(stored), Format(number).bits) << "code " << i;

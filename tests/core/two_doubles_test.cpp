@@ -24,8 +24,10 @@ two_doubles random_number(bool positive = false) {
 }
 
 /// The error relative to the result, or to `scale` if that is larger.
-void expect_near(two_doubles const& actual, fixed_point const& expected, double bound, double scale = 0) {
-  EXPECT_LE(std::abs((exact(actual) - expected).number()), bound * std::max(std::abs(expected.number()), scale));
+void expect_near(two_doubles const& actual, fixed_point const& expected, double bound,
+                 double scale = 0) {
+  EXPECT_LE(std::abs((exact(actual) - expected).number()),
+            bound * std::max(std::abs(expected.number()), scale));
   EXPECT_EQ(actual.high, actual.high + actual.low) << "the nearest double";
 }
 
@@ -44,10 +46,12 @@ TEST(two_doubles, have_a_hundred_places_of_sums_products_and_quotients) {
 TEST(two_doubles, have_a_hundred_places_of_exponentials_logarithms_and_powers) {
   for (int i = 0; i < 400; ++i) {
     auto const x = random_number(true), y = random_number() * 0x1p-16;
-    if (std::abs(y.high) < 16) expect_near(exp(y), oracle::exp(exact(y)), 0x1p-102 + std::abs(y.high) * 0x1p-105);
+    if (std::abs(y.high) < 16)
+      expect_near(exp(y), oracle::exp(exact(y)), 0x1p-102 + std::abs(y.high) * 0x1p-105);
     expect_near(log(x), oracle::log(exact(x)), 0x1p-102, 1);
     auto const logarithm = exact(y) * oracle::log(exact(x));
-    if (std::abs(logarithm.number()) < 30) expect_near(pow(x, y), oracle::exp(logarithm), (1 + std::abs(logarithm.number())) * 0x1p-101);
+    if (std::abs(logarithm.number()) < 30)
+      expect_near(pow(x, y), oracle::exp(logarithm), (1 + std::abs(logarithm.number())) * 0x1p-101);
   }
   EXPECT_EQ(exp(two_doubles(0.0)).high, 1);
   EXPECT_EQ(exp(two_doubles(0.0)).low, 0);
@@ -55,7 +59,8 @@ TEST(two_doubles, have_a_hundred_places_of_exponentials_logarithms_and_powers) {
   EXPECT_EQ(pow(two_doubles(1.0), -0.25).low, 0);
   EXPECT_EQ(log(two_doubles(1.0)).high, 0);
   EXPECT_EQ(log(two_doubles(1.0)).low, 0);
-  expect_near(posenc::detail::two_pi(), oracle::pi_in_fixed_point() + oracle::pi_in_fixed_point(), 0x1p-104);
+  expect_near(posenc::detail::two_pi(), oracle::pi_in_fixed_point() + oracle::pi_in_fixed_point(),
+              0x1p-104);
 }
 
 /// 2^n is beyond the range of fixed-point numbers, so the logarithm of 2^n x is checked as a sum.
@@ -67,7 +72,8 @@ TEST(two_doubles, have_a_hundred_places_of_logarithms_wherever_doubles_end) {
   };
   for (int const n : {-1022, -1000, -970, -100, 100, 970, 1000, 1023}) {
     for (double const mantissa : {1.0, 1.1, 1.3999, 1.5, 1.99}) {
-      expect_near(log(two_doubles(std::ldexp(mantissa, n))), oracle::log(fixed_point(mantissa)) + times(ln2, n), 0x1p-102, 1);
+      expect_near(log(two_doubles(std::ldexp(mantissa, n))),
+                  oracle::log(fixed_point(mantissa)) + times(ln2, n), 0x1p-102, 1);
     }
   }
 }

@@ -34,13 +34,20 @@ TEST(embedding_defaults, are_what_is_documented) {
   static_assert(std::is_same_v<sinusoidal<>, sinusoidal<interleaved>>);
   expect_same(sinusoidal<>(f), sinusoidal<interleaved>(f, 0));
   expect_same(sinusoidal<>(f, sinusoidal_form{}),
-              sinusoidal<interleaved>(f, sinusoidal_form{.start = 0, .cosine_first = false, .scale = 1, .zeros = 0, .silent = {}}));
+              sinusoidal<interleaved>(
+                  f, sinusoidal_form{
+                         .start = 0, .cosine_first = false, .scale = 1, .zeros = 0, .silent = {}}));
   expect_same(mae_sin_cos(3, 4, 16), mae_sin_cos(3, 4, 16, 10'000));
   expect_same(vit_sin_cos(3, 4, 16), vit_sin_cos(3, 4, 16, 10'000));
   expect_same(cogvideox_sin_cos(2, 3, 4, 32), cogvideox_sin_cos(2, 3, 4, 32, 10'000));
-  expect_same(detr_sin_cos(3, 4, 16), detr_sin_cos(3, 4, 16, {.base = 10'000, .normalize = false, .scale = 1}));
-  expect_same(detr_sin_cos(3, 4, 16, {.normalize = true}), detr_sin_cos(3, 4, 16, {10'000, true, 2 * std::numbers::pi}));
-  expect_same(timestep(16), timestep(16, {.scale = 1, .max_period = 10'000, .downscale_freq_shift = 1, .flip_sin_to_cos = false}));
+  expect_same(detr_sin_cos(3, 4, 16),
+              detr_sin_cos(3, 4, 16, {.base = 10'000, .normalize = false, .scale = 1}));
+  expect_same(detr_sin_cos(3, 4, 16, {.normalize = true}),
+              detr_sin_cos(3, 4, 16, {10'000, true, 2 * std::numbers::pi}));
+  expect_same(timestep(16), timestep(16, {.scale = 1,
+                                          .max_period = 10'000,
+                                          .downscale_freq_shift = 1,
+                                          .flip_sin_to_cos = false}));
   expect_same(ggml_timestep(16), ggml_timestep(16, 10'000));
   expect_same(tensor2tensor_sinusoidal(16), tensor2tensor_sinusoidal(16, 1, 10'000, 0));
   expect_same(scaled_sinusoidal(16, 0.25), scaled_sinusoidal(16, 0.25, 10'000));

@@ -31,7 +31,10 @@ TEST(learned_embedding, adds_the_vector_of_the_position_to_every_head) {
       encoding.embed(numbers::view(x, 4, dim), positions);
       for (std::size_t i = 0; i < x.size(); ++i) {
         auto expected = before[i];
-        store(expected, load(before[i]) + load(table[static_cast<std::size_t>(vectors[i / (heads * dim)]) * dim + i % dim]));
+        store(
+            expected,
+            load(before[i]) +
+                load(table[static_cast<std::size_t>(vectors[i / (heads * dim)]) * dim + i % dim]));
         EXPECT_EQ(load(x[i]), load(expected)) << i;
       }
     }
@@ -66,14 +69,21 @@ TEST(learned_embedding, a_position_beyond_the_table_is_rejected_before_anything_
     std::vector<std::int64_t> const positions{1, 1 - offset, position};
     return message_of([&] { encoding.embed(numbers::view(x, 3, 4), positions); });
   };
-  EXPECT_EQ(message(0, 5), "posenc: learned_embedding: positions must be within [0, 5), got 5 at token 2");
-  EXPECT_EQ(message(0, -1), "posenc: learned_embedding: positions must be within [0, 5), got -1 at token 2");
-  EXPECT_EQ(message(2, 3), "posenc: learned_embedding: positions must be within [-2, 3), got 3 at token 2");
-  EXPECT_EQ(message(2, -3), "posenc: learned_embedding: positions must be within [-2, 3), got -3 at token 2");
-  EXPECT_EQ(message(-1, 0), "posenc: learned_embedding: positions must be within [1, 6), got 0 at token 2");
-  for (auto const far : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+  EXPECT_EQ(message(0, 5),
+            "posenc: learned_embedding: positions must be within [0, 5), got 5 at token 2");
+  EXPECT_EQ(message(0, -1),
+            "posenc: learned_embedding: positions must be within [0, 5), got -1 at token 2");
+  EXPECT_EQ(message(2, 3),
+            "posenc: learned_embedding: positions must be within [-2, 3), got 3 at token 2");
+  EXPECT_EQ(message(2, -3),
+            "posenc: learned_embedding: positions must be within [-2, 3), got -3 at token 2");
+  EXPECT_EQ(message(-1, 0),
+            "posenc: learned_embedding: positions must be within [1, 6), got 0 at token 2");
+  for (auto const far :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
     for (std::int64_t const offset : {0, 2, -1})
-      EXPECT_NE(message(offset, far).find("got " + std::to_string(far) + " at token 2"), std::string::npos);
+      EXPECT_NE(message(offset, far).find("got " + std::to_string(far) + " at token 2"),
+                std::string::npos);
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 
@@ -86,8 +96,8 @@ TEST(learned_embedding, embeddings_of_another_shape_are_rejected_and_left_alone)
             "posenc: learned_embedding: embeddings must have 4 numbers, got 8");
   for (auto const& positions : {two, four})
     EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 4), positions); }),
-              "posenc: learned_embedding: there must be one position per token, got " + std::to_string(positions.size()) +
-                  " positions for 3 tokens");
+              "posenc: learned_embedding: there must be one position per token, got " +
+                  std::to_string(positions.size()) + " positions for 3 tokens");
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 
@@ -96,10 +106,16 @@ TEST(learned_embedding, a_table_must_be_whole_vectors_of_finite_numbers) {
     return message_of([&] { learned_embedding<double>(table, dim); });
   };
   EXPECT_EQ(message({1, 2}, 0), "posenc: learned_embedding: dim must be positive, got 0");
-  EXPECT_EQ(message({}, 2), "posenc: learned_embedding: the table must be one or more vectors of 2 numbers, got 0 numbers");
-  EXPECT_EQ(message({1, 2, 3}, 2), "posenc: learned_embedding: the table must be one or more vectors of 2 numbers, got 3 numbers");
-  EXPECT_EQ(message({1, 2, 3, not_a_number()}, 2), "posenc: learned_embedding: the table must be finite, got NaN in vector 1");
-  EXPECT_EQ(message({minus_infinity(), 2, 3, 4}, 2), "posenc: learned_embedding: the table must be finite, got -infinity in vector 0");
+  EXPECT_EQ(message({}, 2),
+            "posenc: learned_embedding: the table must be one or more vectors of 2 numbers, got 0 "
+            "numbers");
+  EXPECT_EQ(message({1, 2, 3}, 2),
+            "posenc: learned_embedding: the table must be one or more vectors of 2 numbers, got 3 "
+            "numbers");
+  EXPECT_EQ(message({1, 2, 3, not_a_number()}, 2),
+            "posenc: learned_embedding: the table must be finite, got NaN in vector 1");
+  EXPECT_EQ(message({minus_infinity(), 2, 3, 4}, 2),
+            "posenc: learned_embedding: the table must be finite, got -infinity in vector 0");
 }
 
 }  // namespace

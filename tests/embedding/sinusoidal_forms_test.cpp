@@ -22,8 +22,10 @@ TEST(sinusoidal_forms, tensor2tensor_follows_its_definition_odd_dims_included) {
   numbers::in_every_format([]<class T>() {
     for (std::size_t const dim : {2u, 3u, 4u, 5u, 31u, 64u}) {
       for (std::int64_t const position : {0, 1, -3, 511, 1'000'003}) {
-        expect_row<T>(tensor2tensor_sinusoidal(dim), position, oracle::timing_signal(position, dim, 1, 1e4L));
-        expect_row<T>(tensor2tensor_sinusoidal(dim, 2, 5e5, 7), position, oracle::timing_signal(position + 7, dim, 2, 5e5L));
+        expect_row<T>(tensor2tensor_sinusoidal(dim), position,
+                      oracle::timing_signal(position, dim, 1, 1e4L));
+        expect_row<T>(tensor2tensor_sinusoidal(dim, 2, 5e5, 7), position,
+                      oracle::timing_signal(position + 7, dim, 2, 5e5L));
       }
     }
   });
@@ -35,7 +37,8 @@ TEST(sinusoidal_forms, fairseq_follows_its_definition_and_pads_with_zeros) {
       auto const encoding = fairseq_sinusoidal(dim, 1);
       for (std::int64_t const position : {0, 2, 3, 1025, 1'000'003})
         expect_row<T>(encoding, position, oracle::timing_signal(position, dim, 1, 1e4L));
-      EXPECT_TRUE(numbers::same_bits(written<T>(encoding, std::int64_t{1}), std::vector<T>(dim, T(0.0F))));
+      EXPECT_TRUE(
+          numbers::same_bits(written<T>(encoding, std::int64_t{1}), std::vector<T>(dim, T(0.0F))));
     }
   });
 }
@@ -44,7 +47,9 @@ TEST(sinusoidal_forms, fairseq_has_the_published_row) {
   for (auto const& [position, values] : golden::sinusoidal_concatenated_half_minus_one) {
     auto const row = written<double>(fairseq_sinusoidal(8, 1'000'000), std::int64_t{position});
     for (std::size_t i = 0; i < 8; ++i)
-      EXPECT_NEAR(row[i], values[i], tolerance::of_angle(static_cast<double>(position), 1) + tolerance::of_cosine<double>());
+      EXPECT_NEAR(
+          row[i], values[i],
+          tolerance::of_angle(static_cast<double>(position), 1) + tolerance::of_cosine<double>());
   }
 }
 
@@ -64,22 +69,29 @@ TEST(sinusoidal_forms, scaled_multiplies_by_its_scale) {
         auto expected = oracle::forms::zeros(dim);
         oracle::put_axis(expected, 0, dim, position, false, static_cast<long double>(dim) / 2);
         expect_row<T>(scaled_sinusoidal(dim, 0.3), position, expected, 0.3);
-        expect_row<T>(scaled_sinusoidal(dim), position, expected, 1 / std::sqrt(static_cast<double>(dim)));
+        expect_row<T>(scaled_sinusoidal(dim), position, expected,
+                      1 / std::sqrt(static_cast<double>(dim)));
       }
     }
   });
 }
 
 TEST(sinusoidal_forms, reject_what_has_no_rows) {
-  EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(1); }), "posenc: tensor2tensor_sinusoidal: dim must be at least 2, got 1");
-  std::string const scales = "posenc: tensor2tensor_sinusoidal: timescales must be finite and positive, got ";
+  EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(1); }),
+            "posenc: tensor2tensor_sinusoidal: dim must be at least 2, got 1");
+  std::string const scales =
+      "posenc: tensor2tensor_sinusoidal: timescales must be finite and positive, got ";
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(8, 0); }), scales + "0");
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(8, 1, infinity()); }), scales + "infinity");
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(8, not_a_number()); }), scales + "NaN");
-  EXPECT_EQ(message_of([] { fairseq_sinusoidal(0, 1); }), "posenc: fairseq_sinusoidal: dim must be at least 2, got 0");
-  EXPECT_EQ(message_of([] { scaled_sinusoidal(7); }), "posenc: scaled_sinusoidal: the dimension must be even and positive, got 7");
-  EXPECT_EQ(message_of([] { scaled_sinusoidal(0); }), "posenc: scaled_sinusoidal: the dimension must be even and positive, got 0");
-  EXPECT_EQ(message_of([] { scaled_sinusoidal(8, infinity()); }), "posenc: sinusoidal: the scale must be finite, got infinity");
+  EXPECT_EQ(message_of([] { fairseq_sinusoidal(0, 1); }),
+            "posenc: fairseq_sinusoidal: dim must be at least 2, got 0");
+  EXPECT_EQ(message_of([] { scaled_sinusoidal(7); }),
+            "posenc: scaled_sinusoidal: the dimension must be even and positive, got 7");
+  EXPECT_EQ(message_of([] { scaled_sinusoidal(0); }),
+            "posenc: scaled_sinusoidal: the dimension must be even and positive, got 0");
+  EXPECT_EQ(message_of([] { scaled_sinusoidal(8, infinity()); }),
+            "posenc: sinusoidal: the scale must be finite, got infinity");
 }
 
 }  // namespace

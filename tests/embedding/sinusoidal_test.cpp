@@ -34,7 +34,8 @@ std::vector<T> written(sinusoidal<Layout> const& encoding, std::int64_t position
 /// and of storing it.
 template <class T>
 double tolerance_of(double position, double inv_freq, double number) {
-  return tolerance::of_angle(position, inv_freq) + tolerance::of_cosine<T>() + tolerance::of_storing<T>(number);
+  return tolerance::of_angle(position, inv_freq) + tolerance::of_cosine<T>() +
+         tolerance::of_storing<T>(number);
 }
 
 template <class Layout>
@@ -42,28 +43,34 @@ void expect_golden(frequencies const& f, std::array<golden::sinusoidal_row, 2> c
   for (auto const& [position, values] : rows) {
     auto const row = written<double>(sinusoidal<Layout>(f), position);
     for (std::size_t i = 0; i < values.size(); ++i)
-      EXPECT_NEAR(row[i], values[i], tolerance_of<double>(static_cast<double>(position), 1, 1)) << "position " << position << ", at " << i;
+      EXPECT_NEAR(row[i], values[i], tolerance_of<double>(static_cast<double>(position), 1, 1))
+          << "position " << position << ", at " << i;
   }
 }
 
 TEST(sinusoidal, rows_are_those_of_the_four_published_forms) {
   expect_golden<interleaved>(geometric(8, 1e4), golden::sinusoidal_interleaved_half);
-  expect_golden<interleaved>(geometric_inclusive(8, 1e4), golden::sinusoidal_interleaved_half_minus_one);
+  expect_golden<interleaved>(geometric_inclusive(8, 1e4),
+                             golden::sinusoidal_interleaved_half_minus_one);
   expect_golden<halves>(geometric(8, 1e4), golden::sinusoidal_concatenated_half);
-  expect_golden<halves>(geometric_inclusive(8, 1e4), golden::sinusoidal_concatenated_half_minus_one);
+  expect_golden<halves>(geometric_inclusive(8, 1e4),
+                        golden::sinusoidal_concatenated_half_minus_one);
 }
 
 template <class T, class Layout>
 void expect_as_oracle(std::size_t dim, bool inclusive) {
   auto const f = inclusive ? geometric_inclusive(dim, 1e4) : geometric(dim, 1e4);
-  auto const order = std::same_as<Layout, interleaved> ? sinusoid_order::interleaved : sinusoid_order::concatenated;
+  auto const order = std::same_as<Layout, interleaved> ? sinusoid_order::interleaved
+                                                       : sinusoid_order::concatenated;
   for (std::int64_t const position : {0, 1, -1, 511, 131'071, 1'000'003, -2'000'000'011}) {
     auto const row = numbers::exact(written<T>(sinusoidal<Layout>(f), position));
-    auto const expected = oracle::sinusoidal_row(static_cast<long double>(position), dim, order,
-                                                 inclusive ? sinusoid_divisor::half_minus_one : sinusoid_divisor::half);
+    auto const expected = oracle::sinusoidal_row(
+        static_cast<long double>(position), dim, order,
+        inclusive ? sinusoid_divisor::half_minus_one : sinusoid_divisor::half);
     for (std::size_t i = 0; i < dim; ++i) {
       auto const pair = order == sinusoid_order::interleaved ? i / 2 : i % (dim / 2);
-      EXPECT_NEAR(row[i], expected[i], tolerance_of<T>(static_cast<double>(position), f.inv_freq()[pair], expected[i]))
+      EXPECT_NEAR(row[i], expected[i],
+                  tolerance_of<T>(static_cast<double>(position), f.inv_freq()[pair], expected[i]))
           << "dim " << dim << ", position " << position << ", at " << i;
     }
   }
@@ -82,23 +89,31 @@ TEST(sinusoidal, rows_follow_the_definition_in_every_format_at_every_position) {
 
 TEST(sinusoidal, start_is_added_to_every_position) {
   for (std::int64_t const start : {1, 2, -40, 1'000'000}) {
-    sinusoidal<halves> const from_zero(geometric_inclusive(16, 1e4)), from_start(geometric_inclusive(16, 1e4), start);
+    sinusoidal<halves> const from_zero(geometric_inclusive(16, 1e4)),
+        from_start(geometric_inclusive(16, 1e4), start);
     for (std::int64_t const position : {0, 1, -3, 4095})
-      EXPECT_TRUE(numbers::same_bits(written<double>(from_start, position), written<double>(from_zero, position + start)));
+      EXPECT_TRUE(numbers::same_bits(written<double>(from_start, position),
+                                     written<double>(from_zero, position + start)));
   }
 }
 
 TEST(sinusoidal, the_inner_product_of_two_rows_is_the_sum_of_the_cosines_of_their_distance) {
-  for (auto const& f : {of_doubles(geometric(64, 1e4)), of_doubles(geometric_inclusive(64, 1e4)), geometric(2, 1e4)}) {
+  for (auto const& f : {of_doubles(geometric(64, 1e4)), of_doubles(geometric_inclusive(64, 1e4)),
+                        geometric(2, 1e4)}) {
     sinusoidal<interleaved> const encoding(f);
     for (std::int64_t const distance : {0, 1, 10, 777, -5}) {
       for (std::int64_t const s : {0, 3, -9, 1'000'000}) {
-        auto const p_t = written<double>(encoding, s + distance), p_s = written<double>(encoding, s);
+        auto const p_t = written<double>(encoding, s + distance),
+                   p_s = written<double>(encoding, s);
         long double product = 0, expected = 0;
-        for (std::size_t i = 0; i < encoding.dim(); ++i) product += static_cast<long double>(p_t[i]) * static_cast<long double>(p_s[i]);
-        for (long double const frequency : f.inv_freq()) expected += std::cos(static_cast<long double>(distance) * frequency);
-        auto const tolerance = static_cast<double>(encoding.dim()) * 2 * tolerance::of_cosine<double>();  // either factor of a product
-        EXPECT_NEAR(static_cast<double>(product), static_cast<double>(expected), tolerance) << "distance " << distance << " from " << s;
+        for (std::size_t i = 0; i < encoding.dim(); ++i)
+          product += static_cast<long double>(p_t[i]) * static_cast<long double>(p_s[i]);
+        for (long double const frequency : f.inv_freq())
+          expected += std::cos(static_cast<long double>(distance) * frequency);
+        auto const tolerance = static_cast<double>(encoding.dim()) * 2 *
+                               tolerance::of_cosine<double>();  // either factor of a product
+        EXPECT_NEAR(static_cast<double>(product), static_cast<double>(expected), tolerance)
+            << "distance " << distance << " from " << s;
       }
     }
   }
@@ -109,8 +124,8 @@ TEST(sinusoidal, the_cosines_first_are_the_same_numbers_in_the_other_order) {
   sinusoidal<halves> const sines_first(f), cosines_first(f, {.cosine_first = true});
   sinusoidal<interleaved> const in_turn(f, {.cosine_first = true});
   for (std::int64_t const position : {0, 1, -7, 1'000'003}) {
-    auto const a = written<double>(sines_first, position), b = written<double>(cosines_first, position),
-               c = written<double>(in_turn, position);
+    auto const a = written<double>(sines_first, position),
+               b = written<double>(cosines_first, position), c = written<double>(in_turn, position);
     for (std::size_t j = 0; j < 8; ++j) {
       EXPECT_EQ(b[j], a[8 + j]);
       EXPECT_EQ(b[8 + j], a[j]);
@@ -124,8 +139,10 @@ TEST(sinusoidal, a_scale_multiplies_every_number) {
   numbers::in_float_and_double([]<class T>() {
     auto const f = geometric(32, 1e4);
     for (double const scale : {1.0, 0.125, -2.0}) {  // of whole powers of 2, which round nothing
-      auto const plain = written<T>(sinusoidal<halves>(f), 12'345), scaled = written<T>(sinusoidal<halves>(f, {.scale = scale}), 12'345);
-      for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(scaled[i], static_cast<T>(scale) * plain[i]);
+      auto const plain = written<T>(sinusoidal<halves>(f), 12'345),
+                 scaled = written<T>(sinusoidal<halves>(f, {.scale = scale}), 12'345);
+      for (std::size_t i = 0; i < plain.size(); ++i)
+        EXPECT_EQ(scaled[i], static_cast<T>(scale) * plain[i]);
     }
   });
 }
@@ -140,16 +157,20 @@ TEST(sinusoidal, zeros_stand_behind_the_pairs) {
 }
 
 TEST(sinusoidal, the_silent_position_is_the_one_given_and_has_nothing_but_zeros) {
-  sinusoidal<halves> const encoding(geometric(8, 1e4), {.start = 10, .silent = 3}), plain(geometric(8, 1e4), 10);
+  sinusoidal<halves> const encoding(geometric(8, 1e4), {.start = 10, .silent = 3}),
+      plain(geometric(8, 1e4), 10);
   EXPECT_TRUE(numbers::same_bits(written<float>(encoding, 3), std::vector<float>(8)));
   for (std::int64_t const position : {2, 4, 13, -7, 0})
-    EXPECT_TRUE(numbers::same_bits(written<float>(encoding, position), written<float>(plain, position))) << position;
+    EXPECT_TRUE(
+        numbers::same_bits(written<float>(encoding, position), written<float>(plain, position)))
+        << position;
 }
 
 TEST(sinusoidal, without_options_it_is_what_it_is_with_their_defaults) {
   for (std::int64_t const start : {0, 5})
-    EXPECT_TRUE(numbers::same_bits(written<float>(sinusoidal<halves>(geometric(8, 1e4), start), 9),
-                                   written<float>(sinusoidal<halves>(geometric(8, 1e4), {.start = start}), 9)));
+    EXPECT_TRUE(numbers::same_bits(
+        written<float>(sinusoidal<halves>(geometric(8, 1e4), start), 9),
+        written<float>(sinusoidal<halves>(geometric(8, 1e4), {.start = start}), 9)));
 }
 
 TEST(sinusoidal, fractional_positions_lie_between_whole_ones_and_follow_the_definition) {
@@ -160,10 +181,14 @@ TEST(sinusoidal, fractional_positions_lie_between_whole_ones_and_follow_the_defi
       std::vector<double> row(32);
       encoding.write(position, std::span(row));
       auto const from_start = static_cast<long double>(position) + start;
-      auto const expected = oracle::sinusoidal_row(from_start, 32, sinusoid_order::interleaved, sinusoid_divisor::half);
+      auto const expected = oracle::sinusoidal_row(from_start, 32, sinusoid_order::interleaved,
+                                                   sinusoid_divisor::half);
       for (std::size_t i = 0; i < 32; ++i) {
-        auto const turned = tolerance::of_angle(static_cast<double>(from_start), f.inv_freq()[i / 2]) + f.inv_freq()[i / 2] * 0x1p-51;
-        EXPECT_NEAR(row[i], expected[i], turned + tolerance::of_cosine<double>()) << position << " from " << start << ", at " << i;
+        auto const turned =
+            tolerance::of_angle(static_cast<double>(from_start), f.inv_freq()[i / 2]) +
+            f.inv_freq()[i / 2] * 0x1p-51;
+        EXPECT_NEAR(row[i], expected[i], turned + tolerance::of_cosine<double>())
+            << position << " from " << start << ", at " << i;
       }
       auto const whole = static_cast<std::int64_t>(position);
       if (static_cast<double>(whole) != position) continue;
@@ -172,7 +197,9 @@ TEST(sinusoidal, fractional_positions_lie_between_whole_ones_and_follow_the_defi
   }
 }
 
-TEST(sinusoidal, dim_is_twice_the_pairs) { EXPECT_EQ(sinusoidal<halves>(geometric(48, 1e4)).dim(), 48u); }
+TEST(sinusoidal, dim_is_twice_the_pairs) {
+  EXPECT_EQ(sinusoidal<halves>(geometric(48, 1e4)).dim(), 48u);
+}
 
 TEST(sinusoidal, every_head_of_a_strided_view_gets_the_row_and_nothing_between_them) {
   numbers::in_every_format([]<class T>() {
@@ -183,7 +210,8 @@ TEST(sinusoidal, every_head_of_a_strided_view_gets_the_row_and_nothing_between_t
     std::vector<std::int64_t> const positions{5, -1, 9};
     constexpr auto stride = static_cast<std::ptrdiff_t>(dim + gap);
     // The last token first, and gaps between heads.
-    heads_view<T> const view(x.data() + stride * (tokens - 1), {tokens, heads, dim}, {-stride, stride * tokens});
+    heads_view<T> const view(x.data() + stride * (tokens - 1), {tokens, heads, dim},
+                             {-stride, stride * tokens});
     encoding.embed(view, positions);
     for (std::size_t token = 0; token < tokens; ++token) {
       auto const row = written<arithmetic_t<T>>(encoding, positions[token]);
@@ -206,23 +234,32 @@ TEST(sinusoidal, a_frequency_set_with_an_attention_factor_is_rejected) {
 }
 
 TEST(sinusoidal, a_scale_that_is_not_finite_and_zeros_without_end_are_rejected) {
-  auto const message = [](sinusoidal_form const& form) { return message_of([&] { sinusoidal<halves>(geometric(8, 1e4), form); }); };
-  EXPECT_EQ(message({.scale = not_a_number()}), "posenc: sinusoidal: the scale must be finite, got NaN");
-  EXPECT_EQ(message({.scale = infinity()}), "posenc: sinusoidal: the scale must be finite, got infinity");
-  EXPECT_EQ(message({.zeros = (1 << 24) + 1}), "posenc: sinusoidal: zeros must be at most 2^24, got 16777217");
+  auto const message = [](sinusoidal_form const& form) {
+    return message_of([&] { sinusoidal<halves>(geometric(8, 1e4), form); });
+  };
+  EXPECT_EQ(message({.scale = not_a_number()}),
+            "posenc: sinusoidal: the scale must be finite, got NaN");
+  EXPECT_EQ(message({.scale = infinity()}),
+            "posenc: sinusoidal: the scale must be finite, got infinity");
+  EXPECT_EQ(message({.zeros = (1 << 24) + 1}),
+            "posenc: sinusoidal: zeros must be at most 2^24, got 16777217");
 }
 
 TEST(sinusoidal, a_fractional_position_must_be_finite_and_fit) {
   sinusoidal<halves> const encoding(geometric(8, 1e4));
   auto const before = numbers::random<float>(8);
   auto row = before;
-  auto const message = [&](double position) { return message_of([&] { encoding.write(position, std::span(row)); }); };
-  std::string const must = "posenc: sinusoidal: a position must be finite and within [-2^63, 2^63), got ";
+  auto const message = [&](double position) {
+    return message_of([&] { encoding.write(position, std::span(row)); });
+  };
+  std::string const must =
+      "posenc: sinusoidal: a position must be finite and within [-2^63, 2^63), got ";
   EXPECT_EQ(message(not_a_number()), must + "NaN");
   EXPECT_EQ(message(minus_infinity()), must + "-infinity");
   EXPECT_EQ(message(0x1p63), must + "9223372036854775808");
   EXPECT_EQ(message(-0x1.0000000000001p63), must + "-9223372036854777856");
-  EXPECT_EQ(message_of([&] { encoding.write(0.5, std::span(row).first(7)); }), "posenc: sinusoidal: a vector must have 8 numbers, got 7");
+  EXPECT_EQ(message_of([&] { encoding.write(0.5, std::span(row).first(7)); }),
+            "posenc: sinusoidal: a vector must have 8 numbers, got 7");
   EXPECT_TRUE(numbers::same_bits(row, before));
   EXPECT_NO_THROW(encoding.write(-0x1p63, std::span(row)));
   EXPECT_NO_THROW(encoding.write(0x1.fffffffffffffp62, std::span(row)));
@@ -232,9 +269,12 @@ TEST(sinusoidal, a_row_of_another_size_is_rejected_and_left_alone) {
   sinusoidal<interleaved> const encoding(geometric(8, 1e4));
   auto const before = numbers::random<float>(9);
   auto row = before;
-  EXPECT_EQ(message_of([&] { encoding.write(3, std::span(row)); }), "posenc: sinusoidal: a vector must have 8 numbers, got 9");
-  EXPECT_EQ(message_of([&] { encoding.write(3, std::span(row).first(7)); }), "posenc: sinusoidal: a vector must have 8 numbers, got 7");
-  EXPECT_EQ(message_of([&] { encoding.write(3, std::span<half>()); }), "posenc: sinusoidal: a vector must have 8 numbers, got 0");
+  EXPECT_EQ(message_of([&] { encoding.write(3, std::span(row)); }),
+            "posenc: sinusoidal: a vector must have 8 numbers, got 9");
+  EXPECT_EQ(message_of([&] { encoding.write(3, std::span(row).first(7)); }),
+            "posenc: sinusoidal: a vector must have 8 numbers, got 7");
+  EXPECT_EQ(message_of([&] { encoding.write(3, std::span<half>()); }),
+            "posenc: sinusoidal: a vector must have 8 numbers, got 0");
   EXPECT_TRUE(numbers::same_bits(row, before));
 }
 
@@ -248,9 +288,9 @@ TEST(sinusoidal, embeddings_of_another_shape_are_rejected_and_left_alone) {
   EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 4), three); }),
             "posenc: sinusoidal: embeddings must have 8 numbers, got 4");
   for (auto const& positions : {two, four, {}})
-    EXPECT_EQ(
-        message_of([&] { encoding.embed(numbers::view(x, 3, 8), positions); }),
-        "posenc: sinusoidal: there must be one position per token, got " + std::to_string(positions.size()) + " positions for 3 tokens");
+    EXPECT_EQ(message_of([&] { encoding.embed(numbers::view(x, 3, 8), positions); }),
+              "posenc: sinusoidal: there must be one position per token, got " +
+                  std::to_string(positions.size()) + " positions for 3 tokens");
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 

@@ -29,8 +29,9 @@ TEST(timestep, follows_diffusers_with_all_its_options) {
         expect_row<T>(timestep(dim), t, oracle::diffusers_timestep(t, dim, false, 1, 1, 1e4L));
         expect_row<T>(timestep(dim, {.downscale_freq_shift = 0, .flip_sin_to_cos = true}), t,
                       oracle::diffusers_timestep(t, dim, true, 0, 1, 1e4L));
-        expect_row<T>(timestep(dim, {.scale = 1000, .max_period = 1e6, .downscale_freq_shift = 0.5}), t,
-                      oracle::diffusers_timestep(t, dim, false, 0.5L, 1000, 1e6L));
+        expect_row<T>(
+            timestep(dim, {.scale = 1000, .max_period = 1e6, .downscale_freq_shift = 0.5}), t,
+            oracle::diffusers_timestep(t, dim, false, 0.5L, 1000, 1e6L));
       }
     }
   });
@@ -41,7 +42,8 @@ TEST(timestep, of_ggml_has_the_cosines_first_and_no_shift) {
     for (double const t : times) {
       for (std::size_t const dim : {2u, 3u, 15u, 256u}) {
         expect_row<T>(ggml_timestep(dim), t, oracle::diffusers_timestep(t, dim, true, 0, 1, 1e4L));
-        expect_row<T>(ggml_timestep(dim, 100), t, oracle::diffusers_timestep(t, dim, true, 0, 1, 100));
+        expect_row<T>(ggml_timestep(dim, 100), t,
+                      oracle::diffusers_timestep(t, dim, true, 0, 1, 100));
       }
     }
   });
@@ -51,16 +53,20 @@ TEST(timestep, of_ggml_has_the_cosines_first_and_no_shift) {
 /// for 8 dims.
 TEST(timestep, of_ggml_has_the_known_row) {
   auto const row = written<double>(ggml_timestep(8), 1.0);
-  std::array const expected{0.54030230586813972, 0.99500416527802577,  0.99995000041666528,   0.99999950000004167,
-                            0.84147098480789651, 0.099833416646828152, 9.9998333341666647e-3, 9.9999983333334167e-4};
-  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(row[i], expected[i], tolerance::of_power(1e4) + tolerance::of_cosine<double>()) << i;
+  std::array const expected{0.54030230586813972,   0.99500416527802577,  0.99995000041666528,
+                            0.99999950000004167,   0.84147098480789651,  0.099833416646828152,
+                            9.9998333341666647e-3, 9.9999983333334167e-4};
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_NEAR(row[i], expected[i], tolerance::of_power(1e4) + tolerance::of_cosine<double>())
+        << i;
 }
 
 /// DDPM [Ho 2020] took both from fairseq.
 TEST(timestep, by_default_is_the_timing_signal_of_fairseq) {
   for (std::size_t const dim : {4u, 33u, 128u})
     for (std::int64_t const t : {0, 1, 999})
-      expect_row<double>(timestep(dim), static_cast<double>(t), oracle::timing_signal(t, dim, 1, 1e4L));
+      expect_row<double>(timestep(dim), static_cast<double>(t),
+                         oracle::timing_signal(t, dim, 1, 1e4L));
 }
 
 TEST(timestep, of_one_frequency_is_the_time_itself) {
@@ -71,16 +77,23 @@ TEST(timestep, of_one_frequency_is_the_time_itself) {
 }
 
 TEST(timestep, options_must_make_frequencies) {
-  auto const message = [](std::size_t dim, timestep_form const& form) { return message_of([&] { timestep(dim, form); }); };
+  auto const message = [](std::size_t dim, timestep_form const& form) {
+    return message_of([&] { timestep(dim, form); });
+  };
   EXPECT_EQ(message(1, {}), "posenc: timestep: dim must be at least 2, got 1");
   EXPECT_EQ(message(8, {.scale = 0}), "posenc: timestep: scale must be finite and positive, got 0");
-  EXPECT_EQ(message(8, {.scale = not_a_number()}), "posenc: timestep: scale must be finite and positive, got NaN");
-  EXPECT_EQ(message(8, {.max_period = -1}), "posenc: timestep: max_period must be finite and positive, got -1");
-  EXPECT_EQ(message(8, {.max_period = infinity()}), "posenc: timestep: max_period must be finite and positive, got infinity");
-  EXPECT_EQ(message(8, {.downscale_freq_shift = 4}), "posenc: timestep: downscale_freq_shift must be finite and below 4, got 4");
+  EXPECT_EQ(message(8, {.scale = not_a_number()}),
+            "posenc: timestep: scale must be finite and positive, got NaN");
+  EXPECT_EQ(message(8, {.max_period = -1}),
+            "posenc: timestep: max_period must be finite and positive, got -1");
+  EXPECT_EQ(message(8, {.max_period = infinity()}),
+            "posenc: timestep: max_period must be finite and positive, got infinity");
+  EXPECT_EQ(message(8, {.downscale_freq_shift = 4}),
+            "posenc: timestep: downscale_freq_shift must be finite and below 4, got 4");
   EXPECT_EQ(message(8, {.downscale_freq_shift = minus_infinity()}),
             "posenc: timestep: downscale_freq_shift must be finite and below 4, got -infinity");
-  EXPECT_EQ(message_of([] { ggml_timestep(0); }), "posenc: timestep: dim must be at least 2, got 0");
+  EXPECT_EQ(message_of([] { ggml_timestep(0); }),
+            "posenc: timestep: dim must be at least 2, got 0");
 }
 
 }  // namespace

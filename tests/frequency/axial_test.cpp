@@ -11,8 +11,8 @@
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
 #include "oracle/rotated_pairs.hpp"
-#include "posenc/rows/axis_rows.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/axis_rows.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -29,7 +29,8 @@ TEST(axial, each_axis_has_frequencies_from_its_own_start) {
   std::size_t pair = 0;
   for (auto const d : flux) {
     for (auto const expected : oracle::inv_freq(d, 1e4)) {
-      EXPECT_NEAR(f.inv_freq()[pair], expected, tolerance::of_power(1e4) * expected) << "pair " << pair;
+      EXPECT_NEAR(f.inv_freq()[pair], expected, tolerance::of_power(1e4) * expected)
+          << "pair " << pair;
       ++pair;
     }
   }
@@ -38,7 +39,9 @@ TEST(axial, each_axis_has_frequencies_from_its_own_start) {
   EXPECT_EQ(f.inv_freq()[36], 1);
 }
 
-TEST(axial, of_one_axis_is_geometric) { EXPECT_TRUE(std::ranges::equal(axial(dims{64}, 1e4).inv_freq(), geometric(64, 1e4).inv_freq())); }
+TEST(axial, of_one_axis_is_geometric) {
+  EXPECT_TRUE(std::ranges::equal(axial(dims{64}, 1e4).inv_freq(), geometric(64, 1e4).inv_freq()));
+}
 
 // ggml's GGML_ROPE_TYPE_VISION with n_dims = head_dim / 2: pair j of a section has frequency
 // base^(-2j / n_dims); the two dims of a pair are n_dims apart.
@@ -47,7 +50,8 @@ TEST(axial, of_two_halves_is_ggmls_vision) {
   dims const two{head_dim / 2, head_dim / 2};
   auto const f = axial(two, 1e4);
   auto const axes = axial_axes(two);
-  EXPECT_EQ(axes, ggml_axes({head_dim / 4, head_dim / 4, head_dim / 4, head_dim / 4}, head_dim / 2));
+  EXPECT_EQ(axes,
+            ggml_axes({head_dim / 4, head_dim / 4, head_dim / 4, head_dim / 4}, head_dim / 2));
   auto const inv_freq = oracle::inv_freq(head_dim / 2, 1e4);
   auto const x = numbers::random<float>(head_dim);
   auto y = x;
@@ -58,7 +62,8 @@ TEST(axial, of_two_halves_is_ggmls_vision) {
   auto expected = numbers::exact(x);
   oracle::rotate_pairs(expected, turns, oracle::pairing::halves);
   for (std::size_t i = 0; i < head_dim; ++i) {
-    EXPECT_NEAR(static_cast<double>(y[i]), expected[i], tolerance::of_rotated<float>(1, 1, expected[i]) + tolerance::of_angle(30, 1));
+    EXPECT_NEAR(static_cast<double>(y[i]), expected[i],
+                tolerance::of_rotated<float>(1, 1, expected[i]) + tolerance::of_angle(30, 1));
   }
 }
 
@@ -80,7 +85,8 @@ TEST(axial, gemma_4s_vision_model_rotates_two_blocks_instead) {
     for (std::size_t pair = 0; pair < half / 2; ++pair) {
       auto const rotated = [&](std::size_t i, std::int64_t position) {
         std::vector<double> one{expected[i], expected[i + half / 2]};
-        oracle::rotate(one, std::vector{inv_freq[pair]}, static_cast<oracle::wide>(position), oracle::pairing::halves);
+        oracle::rotate(one, std::vector{inv_freq[pair]}, static_cast<oracle::wide>(position),
+                       oracle::pairing::halves);
         expected[i] = one[0], expected[i + half / 2] = one[1];
       };
       rotated(pair, x[token]), rotated(half + pair, y[token]);
@@ -93,7 +99,8 @@ TEST(axial, gemma_4s_vision_model_rotates_two_blocks_instead) {
   }
   auto whole = before;
   rotate<halves>(numbers::view(whole, 3, head_dim),
-                 axis_rows(axial(dims{half, half}, 100), axial_axes(dims{half, half}), axis_positions({x, y})));
+                 axis_rows(axial(dims{half, half}, 100), axial_axes(dims{half, half}),
+                           axis_positions({x, y})));
   EXPECT_FALSE(numbers::same_bits(whole, q)) << "halves of the whole head are something else";
 }
 
@@ -102,31 +109,43 @@ TEST(axial, heads_of_video_models_are_split_as_they_split_them) {
   EXPECT_EQ(wan_dims(128), (dims{44, 42, 42}));
   EXPECT_EQ(wan_dims(6), (dims{2, 2, 2}));
   EXPECT_EQ(allegro_dims(96), (dims{32, 32, 32}));
-  for (std::size_t head_dim = 6; head_dim <= 512; head_dim += 2) EXPECT_EQ(axial(wan_dims(head_dim), 1e4).rotary_dim(), head_dim);
-  for (std::size_t head_dim = 16; head_dim <= 512; head_dim += 16) EXPECT_EQ(axial(cogvideox_dims(head_dim), 1e4).rotary_dim(), head_dim);
-  for (std::size_t head_dim = 6; head_dim <= 512; head_dim += 6) EXPECT_EQ(axial(allegro_dims(head_dim), 1e4).rotary_dim(), head_dim);
+  for (std::size_t head_dim = 6; head_dim <= 512; head_dim += 2)
+    EXPECT_EQ(axial(wan_dims(head_dim), 1e4).rotary_dim(), head_dim);
+  for (std::size_t head_dim = 16; head_dim <= 512; head_dim += 16)
+    EXPECT_EQ(axial(cogvideox_dims(head_dim), 1e4).rotary_dim(), head_dim);
+  for (std::size_t head_dim = 6; head_dim <= 512; head_dim += 6)
+    EXPECT_EQ(axial(allegro_dims(head_dim), 1e4).rotary_dim(), head_dim);
 }
 
 TEST(axial, heads_that_cannot_be_split_are_refused) {
-  EXPECT_EQ(message_of([] { cogvideox_dims(72); }), "posenc: cogvideox_dims: head_dim must be a positive multiple of 16, got 72");
-  EXPECT_EQ(message_of([] { allegro_dims(0); }), "posenc: allegro_dims: head_dim must be a positive multiple of 6, got 0");
-  EXPECT_EQ(message_of([] { wan_dims(127); }), "posenc: wan_dims: head_dim must be a positive multiple of 2, got 127");
-  EXPECT_EQ(message_of([] { wan_dims(4); }), "posenc: wan_dims: head_dim must be at least 6, got 4");
+  EXPECT_EQ(message_of([] { cogvideox_dims(72); }),
+            "posenc: cogvideox_dims: head_dim must be a positive multiple of 16, got 72");
+  EXPECT_EQ(message_of([] { allegro_dims(0); }),
+            "posenc: allegro_dims: head_dim must be a positive multiple of 6, got 0");
+  EXPECT_EQ(message_of([] { wan_dims(127); }),
+            "posenc: wan_dims: head_dim must be a positive multiple of 2, got 127");
+  EXPECT_EQ(message_of([] { wan_dims(4); }),
+            "posenc: wan_dims: head_dim must be at least 6, got 4");
 }
 
 TEST(axial, dims_must_be_even_and_base_positive) {
-  EXPECT_EQ(message_of([] { axial(dims{}, 1e4); }), "posenc: axial: there must be at least one axis, got none");
+  EXPECT_EQ(message_of([] { axial(dims{}, 1e4); }),
+            "posenc: axial: there must be at least one axis, got none");
   EXPECT_EQ(message_of([] {
               axial(dims{4, 0}, 1e4);
             }),
-            "posenc: axial: the dims of an axis must be even, positive and at most 2^24, got 0 on axis 1");
+            "posenc: axial: the dims of an axis must be even, positive and at most 2^24, got 0 on "
+            "axis 1");
   EXPECT_EQ(message_of([] {
               axial(dims{3, 4}, 1e4);
             }),
-            "posenc: axial: the dims of an axis must be even, positive and at most 2^24, got 3 on axis 0");
+            "posenc: axial: the dims of an axis must be even, positive and at most 2^24, got 3 on "
+            "axis 0");
   EXPECT_NE(message_of([] { axial(dims{4, (std::size_t{1} << 24) + 2}, 1e4); }), "");
-  EXPECT_EQ(message_of([] { axial(dims{4}, -1); }), "posenc: axial: base must be finite and positive, got -1");
-  EXPECT_EQ(message_of([] { axial(dims{4}, not_a_number()); }), "posenc: axial: base must be finite and positive, got NaN");
+  EXPECT_EQ(message_of([] { axial(dims{4}, -1); }),
+            "posenc: axial: base must be finite and positive, got -1");
+  EXPECT_EQ(message_of([] { axial(dims{4}, not_a_number()); }),
+            "posenc: axial: base must be finite and positive, got NaN");
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ using namespace posenc;
 TEST(describe, has_the_known_last_angles) {
   for (auto const& [dim, base, factor, position, angle, turns] : golden::slowest_angles) {
     auto const f = linear(geometric(dim, base), factor);
-    EXPECT_NEAR(describe(f, position + 1).pairs.back().last_angle, angle, tolerance::of_power(base) * angle);
+    EXPECT_NEAR(describe(f, position + 1).pairs.back().last_angle, angle,
+                tolerance::of_power(base) * angle);
     EXPECT_NEAR(describe(f, position).pairs.back().turns, turns, 0.5e-4 * turns);
   }
 }
@@ -35,9 +36,12 @@ TEST(describe, tells_wavelengths_in_tokens_and_turns_within_the_context) {
   EXPECT_NEAR(d.pairs[63].wavelength, 54410.143130777, 0.5e-9);
   EXPECT_NEAR(d.pairs[63].turns, 2.40896, 0.5e-5);
   auto const llama3 = describe(geometric(128, 5e5), 8192);
-  for (auto const& [pair, wavelength] : golden::llama3_wavelengths) EXPECT_NEAR(llama3.pairs[pair].wavelength, wavelength, 1e-8);
+  for (auto const& [pair, wavelength] : golden::llama3_wavelengths)
+    EXPECT_NEAR(llama3.pairs[pair].wavelength, wavelength, 1e-8);
   for (auto const& pair : d.pairs) {
-    EXPECT_NEAR(pair.turns * pair.wavelength, 131072, 4 * tolerance::unit_roundoff<double>() * 131072) << pair.pair;
+    EXPECT_NEAR(pair.turns * pair.wavelength, 131072,
+                4 * tolerance::unit_roundoff<double>() * 131072)
+        << pair.pair;
   }
 }
 
@@ -54,7 +58,8 @@ TEST(describe, prints_a_line_a_pair) {
 }
 
 TEST(describe, context_must_be_positive) {
-  EXPECT_EQ(message_of([] { describe(geometric(8, 1e4), 0); }), "posenc: describe: context must be positive, got 0");
+  EXPECT_EQ(message_of([] { describe(geometric(8, 1e4), 0); }),
+            "posenc: describe: context must be positive, got 0");
 }
 
 }  // namespace

@@ -20,8 +20,12 @@ using namespace posenc;
 TEST(fope_floor, stops_as_many_pairs_as_is_known) {
   for (auto const& [dim, base, trained, moving] : golden::fope_counts) {
     auto const f = fope_floor(geometric(dim, base), static_cast<double>(trained));
-    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count_if(f.inv_freq(), [](double x) { return x != 0; })), moving);
-    expect_close(f, oracle::fope_floor_rule(oracle::default_rule(dim, base), static_cast<double>(trained)), tolerance::of_scaled(base));
+    EXPECT_EQ(static_cast<std::size_t>(
+                  std::ranges::count_if(f.inv_freq(), [](double x) { return x != 0; })),
+              moving);
+    expect_close(
+        f, oracle::fope_floor_rule(oracle::default_rule(dim, base), static_cast<double>(trained)),
+        tolerance::of_scaled(base));
   }
 }
 
@@ -34,7 +38,8 @@ TEST(fope_floor, keeps_a_pair_that_turns_just_once) {
 }
 
 TEST(fope_floor, trained_length_must_be_positive) {
-  EXPECT_EQ(message_of([] { fope_floor(geometric(8, 1e4), 0); }), "posenc: fope_floor: trained_length must be finite and positive, got 0");
+  EXPECT_EQ(message_of([] { fope_floor(geometric(8, 1e4), 0); }),
+            "posenc: fope_floor: trained_length must be finite and positive, got 0");
   EXPECT_EQ(message_of([] { fope_floor(geometric(8, 1e4), infinity()); }),
             "posenc: fope_floor: trained_length must be finite and positive, got infinity");
 }

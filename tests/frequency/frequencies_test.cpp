@@ -22,15 +22,21 @@ TEST(frequencies, keep_what_they_are_given) {
   EXPECT_EQ(f.rotary_dim(), 12u);
 }
 
-TEST(frequencies, leave_the_attention_alone_unless_told_otherwise) { EXPECT_EQ(frequencies({1.0}).attention_factor(), 1); }
+TEST(frequencies, leave_the_attention_alone_unless_told_otherwise) {
+  EXPECT_EQ(frequencies({1.0}).attention_factor(), 1);
+}
 
 TEST(frequencies, there_must_be_a_pair) {
-  EXPECT_EQ(message_of([] { frequencies({}); }), "posenc: frequencies: there must be at least one pair, got none");
+  EXPECT_EQ(message_of([] { frequencies({}); }),
+            "posenc: frequencies: there must be at least one pair, got none");
 }
 
 TEST(frequencies, each_must_be_from_0_to_2_to_the_64) {
-  auto const message = [](double inv_freq) { return message_of([&] { frequencies({1, 0.5, inv_freq, 0.25}); }); };
-  std::string const must = "posenc: frequencies: inv_freq must be in [0, 2^64] radians per position, got ";
+  auto const message = [](double inv_freq) {
+    return message_of([&] { frequencies({1, 0.5, inv_freq, 0.25}); });
+  };
+  std::string const must =
+      "posenc: frequencies: inv_freq must be in [0, 2^64] radians per position, got ";
   EXPECT_EQ(message(-0.5), must + "-0.5 at pair 2");
   EXPECT_EQ(message(std::nextafter(0x1p64, 0x1p65)), must + "18446744073709555712 at pair 2");
   EXPECT_EQ(message(not_a_number()), must + "NaN at pair 2");
@@ -40,11 +46,15 @@ TEST(frequencies, each_must_be_from_0_to_2_to_the_64) {
 
 TEST(frequencies, keep_a_rest_and_take_none_that_is_larger_than_rounding) {
   frequencies const f({1, 0.5, 0}, {0x1p-53, -0x1p-60, 0}, 1.25);
-  EXPECT_EQ(std::vector<double>(f.rest().begin(), f.rest().end()), (std::vector<double>{0x1p-53, -0x1p-60, 0}));
+  EXPECT_EQ(std::vector<double>(f.rest().begin(), f.rest().end()),
+            (std::vector<double>{0x1p-53, -0x1p-60, 0}));
   EXPECT_EQ(f.attention_factor(), 1.25);
   EXPECT_EQ(frequencies({1, 0.5}).rest()[1], 0);
-  auto const message = [](std::vector<double> const& rest) { return message_of([&] { frequencies({1, 0}, rest, 1); }); };
-  EXPECT_EQ(message({0}), "posenc: frequencies: there must be a rest for each of the 2 pairs, got 1");
+  auto const message = [](std::vector<double> const& rest) {
+    return message_of([&] { frequencies({1, 0}, rest, 1); });
+  };
+  EXPECT_EQ(message({0}),
+            "posenc: frequencies: there must be a rest for each of the 2 pairs, got 1");
   std::string const must = "posenc: frequencies: a rest must be at most 2^-53 of its inv_freq ";
   EXPECT_EQ(message({0x1p-52, 0}), must + "1, got 2.220446049250313e-16 at pair 0");
   EXPECT_EQ(message({0, 0x1p-60}), must + "0, got 8.673617379884035e-19 at pair 1");
@@ -52,8 +62,11 @@ TEST(frequencies, keep_a_rest_and_take_none_that_is_larger_than_rounding) {
 }
 
 TEST(frequencies, attention_factor_must_be_finite_and_positive) {
-  auto const message = [](double factor) { return message_of([&] { frequencies({1.0}, factor); }); };
-  std::string const must = "posenc: frequencies: attention_factor must be finite and positive, got ";
+  auto const message = [](double factor) {
+    return message_of([&] { frequencies({1.0}, factor); });
+  };
+  std::string const must =
+      "posenc: frequencies: attention_factor must be finite and positive, got ";
   EXPECT_EQ(message(0), must + "0");
   EXPECT_EQ(message(-1), must + "-1");
   EXPECT_EQ(message(not_a_number()), must + "NaN");

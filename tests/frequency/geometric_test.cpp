@@ -22,11 +22,15 @@ using posenc::geometric_inclusive;
 
 constexpr double bases[] = {1e4, 5e5, 1e6, 1.5e5, 2, 1, 0.5};
 
-void expect_relative(double got, double expected, double tolerance) { EXPECT_NEAR(got, expected, tolerance * expected); }
+void expect_relative(double got, double expected, double tolerance) {
+  EXPECT_NEAR(got, expected, tolerance * expected);
+}
 
 TEST(geometric, has_the_known_values) {
   for (auto const& [dim, base, pair, inv_freq] : golden::default_values) {
-    EXPECT_NEAR(geometric(dim, base).inv_freq()[pair], inv_freq, tolerance::of_power(base) * inv_freq) << base << ", pair " << pair;
+    EXPECT_NEAR(geometric(dim, base).inv_freq()[pair], inv_freq,
+                tolerance::of_power(base) * inv_freq)
+        << base << ", pair " << pair;
   }
 }
 
@@ -37,7 +41,8 @@ TEST(geometric, agrees_with_the_definition) {
       auto const expected = oracle::inv_freq(dim, base);
       ASSERT_EQ(f.rotary_dim(), dim);
       ASSERT_EQ(f.attention_factor(), 1);
-      for (std::size_t i = 0; i < expected.size(); ++i) expect_relative(f.inv_freq()[i], expected[i], tolerance::of_power(base));
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        expect_relative(f.inv_freq()[i], expected[i], tolerance::of_power(base));
     }
   }
 }
@@ -47,7 +52,8 @@ TEST(geometric, starts_at_one_radian_per_position) {
 }
 
 TEST(geometric, slowest_pairs_of_common_models_have_the_wavelengths_known) {
-  for (auto const& [head_dim, base, inv_freq, wavelength, zero_crossing, minimum] : golden::slowest_pairs) {
+  for (auto const& [head_dim, base, inv_freq, wavelength, zero_crossing, minimum] :
+       golden::slowest_pairs) {
     auto const slowest = geometric(head_dim, base).inv_freq().back();
     auto const tolerance = tolerance::of_power(base);
     expect_relative(slowest, inv_freq, tolerance);
@@ -72,7 +78,8 @@ TEST(geometric_inclusive, agrees_with_the_definition) {
       ASSERT_EQ(f.rotary_dim(), dim);
       auto const steps = static_cast<oracle::wide>(dim) / 2 - 1;
       for (std::size_t i = 0; i < f.pairs(); ++i) {
-        auto const expected = oracle::pow(static_cast<oracle::wide>(base), -static_cast<oracle::wide>(i) / steps);
+        auto const expected =
+            oracle::pow(static_cast<oracle::wide>(base), -static_cast<oracle::wide>(i) / steps);
         expect_relative(f.inv_freq()[i], static_cast<double>(expected), tolerance::of_power(base));
       }
     }
@@ -89,25 +96,31 @@ TEST(geometric_inclusive, includes_both_ends) {
   }
 }
 
-TEST(geometric_inclusive, of_a_single_pair_is_1) { EXPECT_EQ(geometric_inclusive(2, 1e4).inv_freq()[0], 1); }
+TEST(geometric_inclusive, of_a_single_pair_is_1) {
+  EXPECT_EQ(geometric_inclusive(2, 1e4).inv_freq()[0], 1);
+}
 
 // Both rules, each with the name that begins its errors.
 void for_both_rules(auto&& check) {
   check("geometric", [](std::size_t dim, double base) { return geometric(dim, base); });
-  check("geometric_inclusive", [](std::size_t dim, double base) { return geometric_inclusive(dim, base); });
+  check("geometric_inclusive",
+        [](std::size_t dim, double base) { return geometric_inclusive(dim, base); });
 }
 
 TEST(geometric, dimension_must_be_even_and_positive) {
   for_both_rules([](std::string const& name, auto rule) {
-    for (std::size_t const dim : {std::size_t{0}, std::size_t{1}, std::size_t{127}, ~std::size_t{0}})
+    for (std::size_t const dim :
+         {std::size_t{0}, std::size_t{1}, std::size_t{127}, ~std::size_t{0}})
       EXPECT_EQ(message_of([&] { rule(dim, 1e4); }),
-                "posenc: " + name + ": the dimension must be even and positive, got " + std::to_string(dim));
+                "posenc: " + name + ": the dimension must be even and positive, got " +
+                    std::to_string(dim));
   });
 }
 
 TEST(geometric, dimension_must_be_at_most_2_to_the_24) {
   for_both_rules([](std::string const& name, auto rule) {
-    EXPECT_EQ(message_of([&] { rule((1u << 24) + 2, 1e4); }), "posenc: " + name + ": the dimension must be at most 2^24, got 16777218");
+    EXPECT_EQ(message_of([&] { rule((1u << 24) + 2, 1e4); }),
+              "posenc: " + name + ": the dimension must be at most 2^24, got 16777218");
     EXPECT_NE(message_of([&] { rule(~std::size_t{1}, 1e4); }), "");
   });
 }

@@ -22,9 +22,11 @@ TEST(linear, divides_every_frequency) {
     auto const squeezed = linear(f, factor);
     ASSERT_EQ(squeezed.pairs(), f.pairs());
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      auto const expected = static_cast<double>(static_cast<oracle::wide>(f.inv_freq()[i]) / factor);
+      auto const expected =
+          static_cast<double>(static_cast<oracle::wide>(f.inv_freq()[i]) / factor);
       // -ffast-math multiplies by 1 / factor: two roundings.
-      EXPECT_NEAR(squeezed.inv_freq()[i], expected, 3 * tolerance::unit_roundoff<double>() * expected);
+      EXPECT_NEAR(squeezed.inv_freq()[i], expected,
+                  3 * tolerance::unit_roundoff<double>() * expected);
     }
   }
 }
@@ -44,12 +46,15 @@ TEST(linear, keeps_standing_pairs_and_the_attention_factor) {
 
 TEST(linear, and_truncated_may_change_places) {
   auto const f = posenc::geometric(128, 1e6);
-  auto const one = linear(posenc::truncated(f, 0.75), 8), other = posenc::truncated(linear(f, 8), 0.75);
+  auto const one = linear(posenc::truncated(f, 0.75), 8),
+             other = posenc::truncated(linear(f, 8), 0.75);
   for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(one.inv_freq()[i], other.inv_freq()[i]);
 }
 
 TEST(linear, factor_must_be_finite_and_at_least_1) {
-  auto const message = [](double factor) { return message_of([&] { linear(frequencies({1.0}), factor); }); };
+  auto const message = [](double factor) {
+    return message_of([&] { linear(frequencies({1.0}), factor); });
+  };
   std::string const must = "posenc: linear: factor must be finite and at least 1, got ";
   EXPECT_EQ(message(0.5), must + "0.5");
   EXPECT_EQ(message(std::nextafter(1.0, 0.0)), must + "0.9999999999999999");

@@ -25,14 +25,17 @@ llama3_scaling scaling_of(golden::llama3_settings const& s) {
 // The error of a blend's share: that of the turns, at most `high`, over the distance of the
 // factors.
 double relative_error(golden::llama3_settings const& s) {
-  auto const width = s.high_freq_factor == s.low_freq_factor ? 1 : s.high_freq_factor - s.low_freq_factor;
-  return tolerance::of_blended(s.base, s.factor, tolerance::of_scaled(s.base) * s.high_freq_factor / width);
+  auto const width =
+      s.high_freq_factor == s.low_freq_factor ? 1 : s.high_freq_factor - s.low_freq_factor;
+  return tolerance::of_blended(s.base, s.factor,
+                               tolerance::of_scaled(s.base) * s.high_freq_factor / width);
 }
 
 TEST(llama3, has_the_known_values) {
   for (auto const& [settings, pair, inv_freq] : golden::llama3_values) {
     auto const f = llama3(geometric(settings.dim, settings.base), scaling_of(settings));
-    EXPECT_NEAR(f.inv_freq()[pair], inv_freq, relative_error(settings) * inv_freq) << settings.factor << ", pair " << pair;
+    EXPECT_NEAR(f.inv_freq()[pair], inv_freq, relative_error(settings) * inv_freq)
+        << settings.factor << ", pair " << pair;
   }
 }
 
@@ -49,22 +52,30 @@ TEST(llama3, keeps_blends_and_divides_the_known_pairs) {
         EXPECT_TRUE(before / s.factor < after && after < before) << i;
       }
     }
-    expect_close(f,
-                 oracle::llama3_rule(oracle::default_rule(s.dim, s.base), s.factor, s.low_freq_factor, s.high_freq_factor,
-                                     static_cast<double>(s.trained)),
-                 relative_error(s));
+    expect_close(
+        f,
+        oracle::llama3_rule(oracle::default_rule(s.dim, s.base), s.factor, s.low_freq_factor,
+                            s.high_freq_factor, static_cast<double>(s.trained)),
+        relative_error(s));
   }
 }
 
 TEST(llama3, keeps_the_attention_factor) {
-  EXPECT_EQ(llama3(frequencies({1, 0.5}, 1.5), scaling_of(golden::llama31)).attention_factor(), 1.5);
+  EXPECT_EQ(llama3(frequencies({1, 0.5}, 1.5), scaling_of(golden::llama31)).attention_factor(),
+            1.5);
 }
 
 TEST(llama3, refuses_what_is_no_scaling) {
-  auto const message = [](llama3_scaling s) { return message_of([&] { llama3(geometric(8, 1e4), s); }); };
-  EXPECT_EQ(message({0.5, 1, 4, 8192}), "posenc: llama3: factor must be finite and at least 1, got 0.5");
-  EXPECT_EQ(message({8, 1, 4, -1}), "posenc: llama3: original_length must be finite and positive, got -1");
-  std::string const must = "posenc: llama3: low_freq_factor and high_freq_factor must be finite and 0 <= low <= high, got ";
+  auto const message = [](llama3_scaling s) {
+    return message_of([&] { llama3(geometric(8, 1e4), s); });
+  };
+  EXPECT_EQ(message({0.5, 1, 4, 8192}),
+            "posenc: llama3: factor must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message({8, 1, 4, -1}),
+            "posenc: llama3: original_length must be finite and positive, got -1");
+  std::string const must =
+      "posenc: llama3: low_freq_factor and high_freq_factor must be finite and 0 <= low <= high, "
+      "got ";
   EXPECT_EQ(message({8, 4, 1, 8192}), must + "4 and 1");
   EXPECT_EQ(message({8, -1, 1, 8192}), must + "-1 and 1");
   EXPECT_EQ(message({8, not_a_number(), 1, 8192}), must + "NaN and 1");

@@ -17,22 +17,28 @@ namespace {
 using namespace posenc;
 
 longrope_scaling some_scaling() {
-  return {.short_factor = {1, 1.05, 1.1, 2}, .long_factor = {1, 1.5, 8, 64.25}, .original_length = 4096, .factor = 32};
+  return {.short_factor = {1, 1.05, 1.1, 2},
+          .long_factor = {1, 1.5, 8, 64.25},
+          .original_length = 4096,
+          .factor = 32};
 }
 
 TEST(longrope, takes_the_long_list_beyond_the_original_length) {
   auto const s = some_scaling();
   for (double const length : {1.0, 4096.0, 4097.0, 131072.0}) {
-    expect_close(longrope(geometric(8, 1e4), s, length), oracle::longrope_rule(8, 1e4, s.short_factor, s.long_factor, 4096, length),
+    expect_close(longrope(geometric(8, 1e4), s, length),
+                 oracle::longrope_rule(8, 1e4, s.short_factor, s.long_factor, 4096, length),
                  tolerance::of_scaled(1e4));
   }
 }
 
 TEST(longrope, attention_factor_is_that_of_phi) {
   auto const expected = golden::phi_attention_factor;
-  EXPECT_NEAR(attention_factor(some_scaling()), expected, 8 * tolerance::unit_roundoff<double>() * expected);
+  EXPECT_NEAR(attention_factor(some_scaling()), expected,
+              8 * tolerance::unit_roundoff<double>() * expected);
   for (double const length : {1.0, 1e6})
-    EXPECT_EQ(longrope(geometric(8, 1e4), some_scaling(), length).attention_factor(), attention_factor(some_scaling()));
+    EXPECT_EQ(longrope(geometric(8, 1e4), some_scaling(), length).attention_factor(),
+              attention_factor(some_scaling()));
 }
 
 TEST(longrope, attention_factor_may_be_given_and_is_1_for_no_longer_context) {
@@ -58,9 +64,12 @@ TEST(longrope, refuses_lists_of_other_lengths_and_bad_factors) {
             "posenc: longrope: long_factor must have finite factors above 0, got 0 at pair 2");
   EXPECT_EQ(message([](auto& s) { s.short_factor[1] = not_a_number(); }),
             "posenc: longrope: short_factor must have finite factors above 0, got NaN at pair 1");
-  EXPECT_EQ(message([](auto& s) { s.original_length = 1; }), "posenc: longrope: original_length must be finite and above 1, got 1");
-  EXPECT_EQ(message([](auto& s) { s.factor = -2; }), "posenc: longrope: factor must be finite and positive, got -2");
-  EXPECT_EQ(message([](auto& s) { s.attention_factor = -1; }), "posenc: longrope: attention_factor must be finite and positive, got -1");
+  EXPECT_EQ(message([](auto& s) { s.original_length = 1; }),
+            "posenc: longrope: original_length must be finite and above 1, got 1");
+  EXPECT_EQ(message([](auto& s) { s.factor = -2; }),
+            "posenc: longrope: factor must be finite and positive, got -2");
+  EXPECT_EQ(message([](auto& s) { s.attention_factor = -1; }),
+            "posenc: longrope: attention_factor must be finite and positive, got -1");
   EXPECT_EQ(message_of([] { longrope(geometric(8, 1e4), some_scaling(), 0); }),
             "posenc: longrope: length must be finite and positive, got 0");
 }

@@ -16,7 +16,8 @@ using namespace posenc;
 
 TEST(per_pair, divides_each_pair_by_its_factor) {
   std::vector<double> const factors{1, 0.5, 3, 1e6};
-  expect_close(per_pair(geometric(8, 1e4), factors), oracle::per_pair_rule(oracle::default_rule(8, 1e4), factors),
+  expect_close(per_pair(geometric(8, 1e4), factors),
+               oracle::per_pair_rule(oracle::default_rule(8, 1e4), factors),
                tolerance::of_scaled(1e4));
   EXPECT_EQ(per_pair(frequencies({1, 1, 1, 1}, 1.5), factors).attention_factor(), 1.5);
 }
@@ -24,15 +25,21 @@ TEST(per_pair, divides_each_pair_by_its_factor) {
 TEST(per_pair, by_1e30_stands_still_as_p_rope_in_ggml) {
   std::vector<double> factors(256, 1e30);
   std::fill_n(factors.begin(), 64, 1.0);
-  auto const ggml = per_pair(geometric(512, 1e6), factors), p_rope = truncated(geometric(512, 1e6), 0.25);
+  auto const ggml = per_pair(geometric(512, 1e6), factors),
+             p_rope = truncated(geometric(512, 1e6), 0.25);
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(ggml.inv_freq()[i], p_rope.inv_freq()[i]) << i;
 }
 
 TEST(per_pair, refuses_too_few_too_many_and_bad_factors) {
-  auto const message = [](std::vector<double> const& factors) { return message_of([&] { per_pair(geometric(4, 1e4), factors); }); };
-  EXPECT_EQ(message({1}), "posenc: per_pair: factors must have one factor for each of the 2 pairs, got 1");
-  EXPECT_EQ(message({1, 1, 1}), "posenc: per_pair: factors must have one factor for each of the 2 pairs, got 3");
-  EXPECT_EQ(message({1, -1}), "posenc: per_pair: factors must have finite factors above 0, got -1 at pair 1");
+  auto const message = [](std::vector<double> const& factors) {
+    return message_of([&] { per_pair(geometric(4, 1e4), factors); });
+  };
+  EXPECT_EQ(message({1}),
+            "posenc: per_pair: factors must have one factor for each of the 2 pairs, got 1");
+  EXPECT_EQ(message({1, 1, 1}),
+            "posenc: per_pair: factors must have one factor for each of the 2 pairs, got 3");
+  EXPECT_EQ(message({1, -1}),
+            "posenc: per_pair: factors must have finite factors above 0, got -1 at pair 1");
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ double relative_error(double base, std::size_t n) {
 
 TEST(raised_cosine_clip, has_the_known_values) {
   for (auto const& [dim, base, clipped, pair, inv_freq] : golden::raised_cosine_clip_values) {
-    EXPECT_NEAR(raised_cosine_clip(geometric(dim, base), clipped).inv_freq()[pair], inv_freq, relative_error(base, clipped) * inv_freq)
+    EXPECT_NEAR(raised_cosine_clip(geometric(dim, base), clipped).inv_freq()[pair], inv_freq,
+                relative_error(base, clipped) * inv_freq)
         << pair;
   }
 }
@@ -29,7 +30,8 @@ TEST(raised_cosine_clip, has_the_known_values) {
 TEST(raised_cosine_clip, follows_its_formula) {
   for (std::size_t const n : {0u, 1u, 2u, 3u, 20u, 64u}) {
     SCOPED_TRACE(n);
-    expect_close(raised_cosine_clip(geometric(128, 5e5), n), oracle::raised_cosine_clip_rule(oracle::default_rule(128, 5e5), n),
+    expect_close(raised_cosine_clip(geometric(128, 5e5), n),
+                 oracle::raised_cosine_clip_rule(oracle::default_rule(128, 5e5), n),
                  relative_error(5e5, n));
   }
 }

@@ -27,7 +27,9 @@ TEST(resonance, has_the_known_wavelengths) {
 
 TEST(resonance, follows_its_formula) {
   for (double const base : {1e4, 5e5}) {
-    expect_close(resonance(geometric(64, base)), oracle::resonance_rule(oracle::default_rule(64, base)), tolerance::of_scaled(base));
+    expect_close(resonance(geometric(64, base)),
+                 oracle::resonance_rule(oracle::default_rule(64, base)),
+                 tolerance::of_scaled(base));
   }
 }
 
@@ -36,8 +38,11 @@ TEST(resonance, comes_back_to_where_it_was) {
   for (std::size_t i = 0; i < f.pairs(); ++i) {
     // One turn per `wavelength` tokens, up to the rounding of 2 pi / wavelength, which adds up over
     // them.
-    auto const angle = phase_step(f.inv_freq()[i]).at(std::int64_t{golden::resonance_wavelengths[i]});
-    EXPECT_LE(std::abs(static_cast<double>(static_cast<std::int64_t>(angle)) * 0x1p-64), 2 * tolerance::unit_roundoff<double>()) << i;
+    auto const angle =
+        phase_step(f.inv_freq()[i]).at(std::int64_t{golden::resonance_wavelengths[i]});
+    EXPECT_LE(std::abs(static_cast<double>(static_cast<std::int64_t>(angle)) * 0x1p-64),
+              2 * tolerance::unit_roundoff<double>())
+        << i;
   }
 }
 

@@ -23,7 +23,8 @@ using posenc::published_floor;
 using posenc::truncated;
 
 std::size_t moving(frequencies const& f) {
-  return static_cast<std::size_t>(std::count_if(f.inv_freq().begin(), f.inv_freq().end(), [](double x) { return x != 0; }));
+  return static_cast<std::size_t>(
+      std::count_if(f.inv_freq().begin(), f.inv_freq().end(), [](double x) { return x != 0; }));
 }
 
 TEST(truncated, keeps_as_many_pairs_as_known_of_models) {
@@ -38,14 +39,17 @@ TEST(truncated, keeps_as_many_pairs_as_known_of_models) {
 TEST(truncated, counts_as_the_published_code_does_unless_told_otherwise) {
   for (int percent = 0; percent <= 100; ++percent)
     for (std::size_t head_dim = 2; head_dim <= 512; head_dim += 2)
-      ASSERT_EQ(published_floor(percent / 100.0, head_dim / 2), oracle::p_rope_kept(percent / 100.0, head_dim))
+      ASSERT_EQ(published_floor(percent / 100.0, head_dim / 2),
+                oracle::p_rope_kept(percent / 100.0, head_dim))
           << percent << " " << head_dim;
 }
 
 TEST(truncated, counts_by_decimals_if_told_so) {
   for (std::size_t thousandths = 0; thousandths <= 1000; ++thousandths)
     for (std::size_t pairs = 1; pairs <= 260; ++pairs)
-      ASSERT_EQ(exact_floor(static_cast<double>(thousandths) / 1000, pairs), thousandths * pairs / 1000) << thousandths << " " << pairs;
+      ASSERT_EQ(exact_floor(static_cast<double>(thousandths) / 1000, pairs),
+                thousandths * pairs / 1000)
+          << thousandths << " " << pairs;
 }
 
 TEST(truncated, keeps_the_highest_frequencies_bit_for_bit_and_stops_the_others) {
@@ -54,7 +58,8 @@ TEST(truncated, keeps_the_highest_frequencies_bit_for_bit_and_stops_the_others) 
       auto const all = geometric(head_dim, 1e6), some = truncated(all, p);
       ASSERT_EQ(some.pairs(), all.pairs());
       for (std::size_t i = 0; i < all.pairs(); ++i)
-        ASSERT_EQ(some.inv_freq()[i], i < oracle::p_rope_kept(p, head_dim) ? all.inv_freq()[i] : 0) << p << " of " << head_dim;
+        ASSERT_EQ(some.inv_freq()[i], i < oracle::p_rope_kept(p, head_dim) ? all.inv_freq()[i] : 0)
+            << p << " of " << head_dim;
     }
   }
 }
@@ -64,11 +69,17 @@ TEST(truncated, by_1_is_rope_and_by_0_is_nope) {
   EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0)), 0u);
 }
 
-TEST(truncated, keeps_the_attention_factor) { EXPECT_EQ(truncated(frequencies({1, 0.5}, 1.5), 0.5).attention_factor(), 1.5); }
+TEST(truncated, keeps_the_attention_factor) {
+  EXPECT_EQ(truncated(frequencies({1, 0.5}, 1.5), 0.5).attention_factor(), 1.5);
+}
 
 TEST(truncated, takes_a_rule_of_ones_own) {
-  EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0.5, [](double, std::size_t pairs) { return pairs - 1; })), 63u);
-  EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0.5, [](double, std::size_t pairs) { return pairs + 1; })), 64u)
+  EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0.5,
+                             [](double, std::size_t pairs) { return pairs - 1; })),
+            63u);
+  EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0.5,
+                             [](double, std::size_t pairs) { return pairs + 1; })),
+            64u)
       << "no more than there are";
 }
 
@@ -78,20 +89,27 @@ TEST(truncated, is_not_partial_rotary) {
   ASSERT_EQ(moving(p_rope), partial.pairs());
   EXPECT_EQ(p_rope.rotary_dim(), 512u) << "pairs lie half a head apart, not half a rotary block";
   EXPECT_EQ(p_rope.inv_freq()[0], partial.inv_freq()[0]);
-  for (std::size_t i = 1; i < partial.pairs(); ++i) EXPECT_GT(p_rope.inv_freq()[i], 1.1 * partial.inv_freq()[i]);
+  for (std::size_t i = 1; i < partial.pairs(); ++i)
+    EXPECT_GT(p_rope.inv_freq()[i], 1.1 * partial.inv_freq()[i]);
   auto const expected = oracle::p_rope_inv_freq(512, 1e6, 0.25);
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(p_rope.inv_freq()[i], expected[i], tolerance::of_power(1e6) * expected[i]);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(p_rope.inv_freq()[i], expected[i], tolerance::of_power(1e6) * expected[i]);
 }
 
 TEST(truncated, refuses_frequencies_that_rise) {
-  std::string const must = "posenc: truncated: frequencies must not rise from pair to pair, as for a base below 1, got a rise at pair ";
+  std::string const must =
+      "posenc: truncated: frequencies must not rise from pair to pair, as for a base below 1, got "
+      "a rise at pair ";
   EXPECT_EQ(message_of([] { truncated(geometric(8, 0.5), 0.5); }), must + "1");
   EXPECT_EQ(message_of([] { truncated(frequencies({1, 0.5, 0.25, 0.375}), 0.5); }), must + "3");
-  EXPECT_EQ(moving(truncated(frequencies({1, 1, 0.5, 0.5, 0, 0}), 0.5)), 3u) << "equal ones do not rise";
+  EXPECT_EQ(moving(truncated(frequencies({1, 1, 0.5, 0.5, 0, 0}), 0.5)), 3u)
+      << "equal ones do not rise";
 }
 
 TEST(truncated, p_must_be_from_0_to_1) {
-  auto const message = [](double p) { return message_of([&] { truncated(frequencies({1.0}), p); }); };
+  auto const message = [](double p) {
+    return message_of([&] { truncated(frequencies({1.0}), p); });
+  };
   std::string const must = "posenc: truncated: p must be in [0, 1], got ";
   EXPECT_EQ(message(-0.25), must + "-0.25");
   EXPECT_EQ(message(std::nextafter(1.0, 2.0)), must + "1.0000000000000002");

@@ -28,7 +28,9 @@ yarn_scaling scaling_of(golden::yarn_settings const& s) {
 
 // An end of the ramp is a quotient of logarithms, an index up to dim: three roundings and the
 // logarithms' own.
-double error_of_end(std::size_t dim) { return 8 * tolerance::unit_roundoff<double>() * static_cast<double>(dim); }
+double error_of_end(std::size_t dim) {
+  return 8 * tolerance::unit_roundoff<double>() * static_cast<double>(dim);
+}
 
 double relative_error(std::size_t dim, double base, double factor, double width) {
   return tolerance::of_blended(base, factor, 3 * error_of_end(dim) / std::abs(width));
@@ -36,9 +38,12 @@ double relative_error(std::size_t dim, double base, double factor, double width)
 
 TEST(yarn, has_the_known_ramps) {
   for (auto const& [dim, base, trained, fast, slow, truncate, low, high] : golden::yarn_ranges) {
-    auto const ramp = ramp_of_yarn(
-        dim, base,
-        {.factor = 2, .original_length = static_cast<double>(trained), .beta_fast = fast, .beta_slow = slow, .truncate = truncate});
+    auto const ramp = ramp_of_yarn(dim, base,
+                                   {.factor = 2,
+                                    .original_length = static_cast<double>(trained),
+                                    .beta_fast = fast,
+                                    .beta_slow = slow,
+                                    .truncate = truncate});
     EXPECT_NEAR(ramp.first, low, truncate ? 0 : error_of_end(dim));
     EXPECT_NEAR(ramp.last, high, truncate ? 0 : error_of_end(dim));
   }
@@ -47,8 +52,10 @@ TEST(yarn, has_the_known_ramps) {
 TEST(yarn, has_the_known_values) {
   for (auto const& [settings, pair, inv_freq] : golden::yarn_values) {
     auto const ramp = ramp_of_yarn(settings.dim, settings.base, scaling_of(settings));
-    EXPECT_NEAR(yarn(settings.dim, settings.base, scaling_of(settings)).inv_freq()[pair], inv_freq,
-                relative_error(settings.dim, settings.base, settings.factor, ramp.last - ramp.first) * inv_freq)
+    EXPECT_NEAR(
+        yarn(settings.dim, settings.base, scaling_of(settings)).inv_freq()[pair], inv_freq,
+        relative_error(settings.dim, settings.base, settings.factor, ramp.last - ramp.first) *
+            inv_freq)
         << settings.base << ", pair " << pair;
   }
 }
@@ -58,11 +65,17 @@ TEST(yarn, follows_its_formula_degenerate_and_reversed_ramps_too) {
     double fast, slow;
   };
   for (std::size_t const dim : {4u, 64u, 96u, 128u}) {
-    for (auto const& [fast, slow] : {betas{32, 1}, betas{1, 1}, betas{1, 32}, betas{64, 0.5}, betas{1e9, 1e-9}}) {
+    for (auto const& [fast, slow] :
+         {betas{32, 1}, betas{1, 1}, betas{1, 32}, betas{64, 0.5}, betas{1e9, 1e-9}}) {
       for (bool const truncate : {true, false}) {
-        yarn_scaling const scaling{.factor = 40, .original_length = 4096, .beta_fast = fast, .beta_slow = slow, .truncate = truncate};
+        yarn_scaling const scaling{.factor = 40,
+                                   .original_length = 4096,
+                                   .beta_fast = fast,
+                                   .beta_slow = slow,
+                                   .truncate = truncate};
         auto const ramp = ramp_of_yarn(dim, 1e4, scaling);
-        expect_close(yarn(dim, 1e4, scaling), oracle::yarn_rule(dim, 1e4, 40, 4096, fast, slow, truncate),
+        expect_close(yarn(dim, 1e4, scaling),
+                     oracle::yarn_rule(dim, 1e4, 40, 4096, fast, slow, truncate),
                      relative_error(dim, 1e4, 40, ramp.last - ramp.first));
       }
     }
@@ -70,20 +83,24 @@ TEST(yarn, follows_its_formula_degenerate_and_reversed_ramps_too) {
 }
 
 TEST(yarn, keeps_the_ramp_within_the_dims_not_the_pairs) {
-  auto const ramp = ramp_of_yarn(64, 1e4, {.factor = 2, .original_length = 4096, .beta_fast = 1e9, .beta_slow = 1e-9});
+  auto const ramp = ramp_of_yarn(
+      64, 1e4, {.factor = 2, .original_length = 4096, .beta_fast = 1e9, .beta_slow = 1e-9});
   EXPECT_EQ(ramp.first, 0);
   EXPECT_EQ(ramp.last, 63);
 }
 
 TEST(yarn, a_reversed_ramp_divides_the_fast_pairs) {
-  auto const f = yarn(64, 1e4, {.factor = 4, .original_length = 4096, .beta_fast = 1, .beta_slow = 32});
+  auto const f =
+      yarn(64, 1e4, {.factor = 4, .original_length = 4096, .beta_fast = 1, .beta_slow = 32});
   EXPECT_EQ(f.inv_freq()[0], 0.25);
   EXPECT_EQ(f.inv_freq()[31], geometric(64, 1e4).inv_freq()[31]);
 }
 
 TEST(yarn, attention_factor_is_given_or_of_both_mscales_or_of_the_factor) {
   auto const of = [](yarn_scaling s) { return attention_factor(s); };
-  auto const near = [](double value, double expected) { EXPECT_NEAR(value, expected, 8 * tolerance::unit_roundoff<double>() * expected); };
+  auto const near = [](double value, double expected) {
+    EXPECT_NEAR(value, expected, 8 * tolerance::unit_roundoff<double>() * expected);
+  };
   for (auto const& [factor, expected] : golden::yarn_attention_factors) {
     near(of({.factor = factor, .original_length = 4096}), expected);
     near(yarn(64, 1e4, {.factor = factor, .original_length = 4096}).attention_factor(), expected);
@@ -91,26 +108,41 @@ TEST(yarn, attention_factor_is_given_or_of_both_mscales_or_of_the_factor) {
   near(of({.factor = 40, .original_length = 4096, .mscale = 1, .mscale_all_dim = 1}), 1);
   near(of({.factor = 40, .original_length = 4096, .mscale = 1, .mscale_all_dim = 0.707}),
        static_cast<double>(oracle::yarn_mscale(40) / oracle::yarn_mscale(40, 0.707L)));
-  near(of({.factor = 40, .original_length = 4096, .mscale = 0.707}), static_cast<double>(oracle::yarn_mscale(40)));
-  near(of({.factor = 40, .original_length = 4096, .mscale = 0.707, .mscale_all_dim = 0}), static_cast<double>(oracle::yarn_mscale(40)));
-  near(of({.factor = 40, .original_length = 4096, .mscale_all_dim = 1}), static_cast<double>(oracle::yarn_mscale(40)));
-  EXPECT_EQ(of({.factor = 40, .original_length = 4096, .mscale = 2, .mscale_all_dim = 1, .attention_factor = 1.25}), 1.25);
+  near(of({.factor = 40, .original_length = 4096, .mscale = 0.707}),
+       static_cast<double>(oracle::yarn_mscale(40)));
+  near(of({.factor = 40, .original_length = 4096, .mscale = 0.707, .mscale_all_dim = 0}),
+       static_cast<double>(oracle::yarn_mscale(40)));
+  near(of({.factor = 40, .original_length = 4096, .mscale_all_dim = 1}),
+       static_cast<double>(oracle::yarn_mscale(40)));
+  EXPECT_EQ(of({.factor = 40,
+                .original_length = 4096,
+                .mscale = 2,
+                .mscale_all_dim = 1,
+                .attention_factor = 1.25}),
+            1.25);
 }
 
 TEST(yarn, softmax_factor_is_mscale_all_dim_squared) {
-  auto const near = [](double value, double expected) { EXPECT_NEAR(value, expected, 16 * tolerance::unit_roundoff<double>() * expected); };
-  near(softmax_factor(yarn_scaling{.factor = 40, .original_length = 4096, .mscale = 1, .mscale_all_dim = 1}),
+  auto const near = [](double value, double expected) {
+    EXPECT_NEAR(value, expected, 16 * tolerance::unit_roundoff<double>() * expected);
+  };
+  near(softmax_factor(
+           yarn_scaling{.factor = 40, .original_length = 4096, .mscale = 1, .mscale_all_dim = 1}),
        golden::deepseek_v3_softmax_factor);
-  near(softmax_factor(yarn_scaling{.factor = 16, .original_length = 4096, .mscale_all_dim = 1}), golden::llama2_by_16_softmax_factor);
+  near(softmax_factor(yarn_scaling{.factor = 16, .original_length = 4096, .mscale_all_dim = 1}),
+       golden::llama2_by_16_softmax_factor);
   EXPECT_EQ(softmax_factor(yarn_scaling{.factor = 40, .original_length = 4096}), 1);
-  near(softmax_factor(yarn_scaling{.factor = 40, .original_length = 4096, .mscale = 1, .mscale_all_dim = 1}) / std::sqrt(192.0),
+  near(softmax_factor(
+           yarn_scaling{.factor = 40, .original_length = 4096, .mscale = 1, .mscale_all_dim = 1}) /
+           std::sqrt(192.0),
        golden::deepseek_v3_scale);
 }
 
 TEST(yarn, by_1_changes_nothing) {
   auto const f = geometric(64, 1e4), same = yarn(64, 1e4, {.factor = 1, .original_length = 4096});
   for (std::size_t i = 0; i < f.pairs(); ++i)
-    EXPECT_NEAR(same.inv_freq()[i], f.inv_freq()[i], 4 * tolerance::unit_roundoff<double>() * f.inv_freq()[i]);
+    EXPECT_NEAR(same.inv_freq()[i], f.inv_freq()[i],
+                4 * tolerance::unit_roundoff<double>() * f.inv_freq()[i]);
   EXPECT_EQ(same.attention_factor(), 1);
 }
 
@@ -118,34 +150,53 @@ TEST(yarn, by_1_changes_nothing) {
 TEST(yarn, has_a_ramp_between_any_numbers_of_turns) {
   auto const none = std::numeric_limits<double>::min(), most = std::numeric_limits<double>::max();
   auto const index = [](double length, double turns) {
-    return 64 * (std::log(length) - std::log(turns) - std::log(2 * std::numbers::pi)) / (2 * std::log(1e308));
+    return 64 * (std::log(length) - std::log(turns) - std::log(2 * std::numbers::pi)) /
+           (2 * std::log(1e308));
   };
-  auto const scaling = yarn_scaling{.factor = 8, .original_length = 1e290, .beta_fast = 1e10, .beta_slow = none, .truncate = false};
+  auto const scaling = yarn_scaling{.factor = 8,
+                                    .original_length = 1e290,
+                                    .beta_fast = 1e10,
+                                    .beta_slow = none,
+                                    .truncate = false};
   auto const ramp = ramp_of_yarn(64, 1e308, scaling);
   EXPECT_NEAR(ramp.first, index(1e290, 1e10), 1e-12);
   EXPECT_NEAR(ramp.last, index(1e290, none), 1e-12);
-  auto const often = ramp_of_yarn(64, 1e4, {.factor = 8, .original_length = 1, .beta_fast = most, .beta_slow = most, .truncate = false});
+  auto const often = ramp_of_yarn(
+      64, 1e4,
+      {.factor = 8, .original_length = 1, .beta_fast = most, .beta_slow = most, .truncate = false});
   EXPECT_EQ(often.first, 0);
   EXPECT_LT(often.last, -1000);
   auto const f = geometric(64, 1e4);
   // Both ends are beyond the last pair: `last` becomes less than `first`, and the falling ramp is 1
   // at all pairs, as in the field's code.
-  auto const all = yarn(64, 1e4, {.factor = 8, .original_length = 1e300, .beta_fast = none, .beta_slow = none, .truncate = false});
+  auto const all = yarn(64, 1e4,
+                        {.factor = 8,
+                         .original_length = 1e300,
+                         .beta_fast = none,
+                         .beta_slow = none,
+                         .truncate = false});
   for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(all.inv_freq()[i], f.inv_freq()[i] / 8);
 }
 
 TEST(yarn, refuses_what_is_no_scaling) {
-  auto const message = [](yarn_scaling s, double base = 1e4) { return message_of([&] { yarn(64, base, s); }); };
+  auto const message = [](yarn_scaling s, double base = 1e4) {
+    return message_of([&] { yarn(64, base, s); });
+  };
   auto const nan = not_a_number();
-  EXPECT_EQ(message({.factor = 0.5, .original_length = 1}), "posenc: yarn: factor must be finite and at least 1, got 0.5");
-  EXPECT_EQ(message({.factor = 2, .original_length = 0}), "posenc: yarn: original_length must be finite and positive, got 0");
-  EXPECT_EQ(message({.factor = 2, .original_length = 1, .beta_fast = 0}), "posenc: yarn: beta_fast must be finite and positive, got 0");
-  EXPECT_EQ(message({.factor = 2, .original_length = 1, .beta_slow = nan}), "posenc: yarn: beta_slow must be finite and positive, got NaN");
+  EXPECT_EQ(message({.factor = 0.5, .original_length = 1}),
+            "posenc: yarn: factor must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message({.factor = 2, .original_length = 0}),
+            "posenc: yarn: original_length must be finite and positive, got 0");
+  EXPECT_EQ(message({.factor = 2, .original_length = 1, .beta_fast = 0}),
+            "posenc: yarn: beta_fast must be finite and positive, got 0");
+  EXPECT_EQ(message({.factor = 2, .original_length = 1, .beta_slow = nan}),
+            "posenc: yarn: beta_slow must be finite and positive, got NaN");
   EXPECT_EQ(message({.factor = 2, .original_length = 1, .mscale = -1}),
             "posenc: yarn: mscale and mscale_all_dim must be finite and not negative, got -1");
   EXPECT_EQ(message({.factor = 2, .original_length = 1, .attention_factor = 0}),
             "posenc: yarn: attention_factor must be finite and positive, got 0");
-  EXPECT_EQ(message({.factor = 2, .original_length = 1}, 1), "posenc: yarn: base must be finite and above 1, got 1");
+  EXPECT_EQ(message({.factor = 2, .original_length = 1}, 1),
+            "posenc: yarn: base must be finite and above 1, got 1");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Heads of any shape, strides, slots, types and layouts, anywhere in one piece of memory: rotate refuses and changes nothing, or does
-// what a scalar loop does and touches nothing else.
+// Heads of any shape, strides, slots, types and layouts, anywhere in one piece of memory: rotate
+// refuses and changes nothing, or does what a scalar loop does and touches nothing else.
 
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -41,7 +41,8 @@ void must(bool holds, char const* what) {
 constexpr std::size_t arena_size = std::size_t{1} << 15;
 using footprint = std::bitset<arena_size>;
 
-// Heads as they were asked for, without the library: byte addresses that no view which there can be overflows.
+// Heads as they were asked for, without the library: byte addresses that no view which there can be
+// overflows.
 struct heads_plan {
   bool paged;
   heads_shape shape;
@@ -58,11 +59,13 @@ struct heads_plan {
   }  // pages are, slots or no
   bool has(std::size_t token) const { return !paged || slots[token] >= 0; }
 
-  [[clang::no_sanitize("signed-integer-overflow")]] __int128 address(std::size_t token, std::size_t head) const {
+  [[clang::no_sanitize("signed-integer-overflow")]] __int128 address(std::size_t token,
+                                                                     std::size_t head) const {
     __int128 at = static_cast<__int128>(head) * strides.head;
     if (paged) {
       auto const slot = static_cast<std::size_t>(slots[token]);
-      at += static_cast<__int128>(slot / page_tokens) * page_stride + static_cast<__int128>(slot % page_tokens) * strides.token;
+      at += static_cast<__int128>(slot / page_tokens) * page_stride +
+            static_cast<__int128>(slot % page_tokens) * strides.token;
     } else {
       at += static_cast<__int128>(token) * strides.token;
     }
@@ -87,12 +90,16 @@ struct heads_plan {
     footprint result;
     if (is_nothing()) return result;
     if (tokens() > 256 || shape.heads > 256) return std::nullopt;
-    auto const length = static_cast<__int128>(shape.head_dim) * static_cast<__int128>(size_of_number);
+    auto const length =
+        static_cast<__int128>(shape.head_dim) * static_cast<__int128>(size_of_number);
     for (std::size_t t = 0; t < tokens(); ++t) {
       for (std::size_t h = 0; has(t) && h < shape.heads; ++h) {
         auto const at = address(t, h);
-        if (at < 0 || length > static_cast<__int128>(arena_size) || at + length > static_cast<__int128>(arena_size)) return std::nullopt;
-        for (auto i = static_cast<std::size_t>(at); i < static_cast<std::size_t>(at + length); ++i) result.set(i);
+        if (at < 0 || length > static_cast<__int128>(arena_size) ||
+            at + length > static_cast<__int128>(arena_size))
+          return std::nullopt;
+        for (auto i = static_cast<std::size_t>(at); i < static_cast<std::size_t>(at + length); ++i)
+          result.set(i);
       }
     }
     return result;
@@ -137,16 +144,19 @@ heads_strides any_strides(FuzzedDataProvider& data, heads_shape shape) {
     case 6:
       return {data.ConsumeIntegral<std::ptrdiff_t>(), data.ConsumeIntegral<std::ptrdiff_t>()};
     default:
-      return {data.ConsumeIntegralInRange<std::ptrdiff_t>(-400, 400), data.ConsumeIntegralInRange<std::ptrdiff_t>(-400, 400)};
+      return {data.ConsumeIntegralInRange<std::ptrdiff_t>(-400, 400),
+              data.ConsumeIntegralInRange<std::ptrdiff_t>(-400, 400)};
   }
 }
 
 heads_shape any_shape(FuzzedDataProvider& data) {
-  heads_shape s{data.ConsumeIntegralInRange<std::size_t>(0, few), data.ConsumeIntegralInRange<std::size_t>(0, few),
+  heads_shape s{data.ConsumeIntegralInRange<std::size_t>(0, few),
+                data.ConsumeIntegralInRange<std::size_t>(0, few),
                 data.ConsumeIntegralInRange<std::size_t>(1, 290)};
   switch (data.ConsumeIntegralInRange(0, 15)) {
     case 0:
-      s.heads = 60 + data.ConsumeIntegralInRange<std::size_t>(0, 10), s.head_dim = 1 + s.head_dim % 40;
+      s.heads = 60 + data.ConsumeIntegralInRange<std::size_t>(0, 10),
+      s.head_dim = 1 + s.head_dim % 40;
       break;
     case 1:
       s.heads = data.ConsumeIntegral<std::size_t>();
@@ -161,26 +171,31 @@ heads_shape any_shape(FuzzedDataProvider& data) {
   return s;
 }
 
-heads_plan any_plan(FuzzedDataProvider& data, heads_shape shape, std::size_t size_of_number, bool paged) {
+heads_plan any_plan(FuzzedDataProvider& data, heads_shape shape, std::size_t size_of_number,
+                    bool paged) {
   heads_plan p{paged, shape, any_strides(data, shape), 0, 0, 0, {}, 0, size_of_number};
-  p.offset = data.ConsumeIntegralInRange<std::size_t>(0, arena_size / size_of_number - 1) * size_of_number;
+  p.offset =
+      data.ConsumeIntegralInRange<std::size_t>(0, arena_size / size_of_number - 1) * size_of_number;
   if (!paged) return p;
-  p.pages = data.ConsumeIntegralInRange<std::size_t>(0, 4), p.page_tokens = data.ConsumeIntegralInRange<std::size_t>(0, 4);
+  p.pages = data.ConsumeIntegralInRange<std::size_t>(0, 4),
+  p.page_tokens = data.ConsumeIntegralInRange<std::size_t>(0, 4);
   if (data.ConsumeIntegralInRange(0, 31) == 0) p.pages = data.ConsumeIntegral<std::size_t>();
   if (data.ConsumeIntegralInRange(0, 31) == 0) p.page_tokens = data.ConsumeIntegral<std::size_t>();
   p.shape.tokens = p.page_tokens;
   p.strides = any_strides(data, p.shape);
   auto const dense = p.page_tokens * p.shape.heads * p.shape.head_dim;  // or nonsense
   p.page_stride = data.ConsumeBool()
-                      ? static_cast<std::ptrdiff_t>(std::min<std::size_t>(dense, 1 << 20)) + data.ConsumeIntegralInRange(0, 9)
+                      ? static_cast<std::ptrdiff_t>(std::min<std::size_t>(dense, 1 << 20)) +
+                            data.ConsumeIntegralInRange(0, 9)
                       : data.ConsumeIntegral<std::ptrdiff_t>();
   auto const slots = std::min<std::size_t>(shape.tokens, 2 * few);
-  auto const size =
-      static_cast<std::int64_t>(std::min<unsigned __int128>(static_cast<unsigned __int128>(p.pages) * p.page_tokens, 1 << 20));
+  auto const size = static_cast<std::int64_t>(std::min<unsigned __int128>(
+      static_cast<unsigned __int128>(p.pages) * p.page_tokens, 1 << 20));
   for (std::size_t i = 0; i < slots; ++i)
-    p.slots.push_back(data.ConsumeIntegralInRange(0, 63) == 0
-                          ? data.ConsumeIntegral<std::int64_t>()
-                          : data.ConsumeIntegralInRange<std::int64_t>(-1, std::max<std::int64_t>(size - 1, -1)));
+    p.slots.push_back(
+        data.ConsumeIntegralInRange(0, 63) == 0
+            ? data.ConsumeIntegral<std::int64_t>()
+            : data.ConsumeIntegralInRange<std::int64_t>(-1, std::max<std::int64_t>(size - 1, -1)));
   return p;
 }
 
@@ -190,7 +205,8 @@ auto view_of(std::byte* arena, heads_plan const& p, std::false_type) {
 }
 template <class T>
 auto view_of(std::byte* arena, heads_plan const& p, std::true_type) {
-  return posenc::paged_heads<T>(reinterpret_cast<T*>(arena + p.offset), {p.pages, p.page_tokens, p.shape.heads, p.shape.head_dim},
+  return posenc::paged_heads<T>(reinterpret_cast<T*>(arena + p.offset),
+                                {p.pages, p.page_tokens, p.shape.heads, p.shape.head_dim},
                                 {p.page_stride, p.strides.token, p.strides.head}, p.slots);
 }
 
@@ -223,8 +239,9 @@ Real multiply_add(Real a, Real b, Real c) {
 }
 
 template <class S, class T, class From, class To>
-void rotate_naively(expectation& e, heads_plan const& source, heads_plan const& target, posenc::cos_sin_view<arithmetic_t<T>> const& rows,
-                    options const& o, std::span<arithmetic_t<T> const> weights) {
+void rotate_naively(expectation& e, heads_plan const& source, heads_plan const& target,
+                    posenc::cos_sin_view<arithmetic_t<T>> const& rows, options const& o,
+                    std::span<arithmetic_t<T> const> weights) {
   using real = arithmetic_t<T>;
   if (source.is_nothing()) return;
   auto const dim = source.shape.head_dim, pairs = rows.pairs();
@@ -243,7 +260,8 @@ void rotate_naively(expectation& e, heads_plan const& source, heads_plan const& 
       auto gain = static_cast<real>(o.scale);
       if (o.norm)
         gain = static_cast<real>(static_cast<long double>(static_cast<real>(o.scale)) /
-                                 std::sqrt(squares / static_cast<long double>(dim) + static_cast<long double>(static_cast<real>(o.eps))));
+                                 std::sqrt(squares / static_cast<long double>(dim) +
+                                           static_cast<long double>(static_cast<real>(o.eps))));
       bool const again = o.norm && in_place && seen[static_cast<std::size_t>(to)]++ != 0;
       auto const put = [&](std::size_t i, real value, double magnitude) {
         if (o.fused) value *= gain;
@@ -253,7 +271,8 @@ void rotate_naively(expectation& e, heads_plan const& source, heads_plan const& 
         e.number<T>(at) = stored;
         double off = 0;
         if (o.norm) {
-          auto const u = tolerance::unit_roundoff<real>(), size = magnitude * std::abs(static_cast<double>(gain));
+          auto const u = tolerance::unit_roundoff<real>(),
+                     size = magnitude * std::abs(static_cast<double>(gain));
           off = (static_cast<double>(dim) + 16) * u * size;
           off += tolerance::of_storing<T>(2 * (std::abs(static_cast<double>(value)) + off));
         }
@@ -261,12 +280,17 @@ void rotate_naively(expectation& e, heads_plan const& source, heads_plan const& 
         e.off[static_cast<std::size_t>(at)] = off;
         for (std::size_t b = 0; b < sizeof(T); ++b) e.touched.set(static_cast<std::size_t>(at) + b);
       };
-      auto const weighed = [&](std::size_t i) { return weights.empty() ? x[i] : x[i] * weights[i]; };
+      auto const weighed = [&](std::size_t i) {
+        return weights.empty() ? x[i] : x[i] * weights[i];
+      };
       for (std::size_t i = 0; i < dim; ++i)
-        if (copies && (i < o.first_dim || i >= o.first_dim + 2 * pairs)) put(i, weighed(i), std::abs(static_cast<double>(weighed(i))));
+        if (copies && (i < o.first_dim || i >= o.first_dim + 2 * pairs))
+          put(i, weighed(i), std::abs(static_cast<double>(weighed(i))));
       for (std::size_t i = 0; i < pairs; ++i) {
-        bool const turns = std::ranges::any_of(rows.rotated_pairs(), [&](auto range) { return range.first <= i && i < range.last; });
-        auto a = weighed(o.first_dim + From::x_index(i, pairs)), b = weighed(o.first_dim + From::y_index(i, pairs));
+        bool const turns = std::ranges::any_of(
+            rows.rotated_pairs(), [&](auto range) { return range.first <= i && i < range.last; });
+        auto a = weighed(o.first_dim + From::x_index(i, pairs)),
+             b = weighed(o.first_dim + From::y_index(i, pairs));
         if (!turns && !copies) continue;
         auto const size = 2 * (std::abs(static_cast<double>(a)) + std::abs(static_cast<double>(b)));
         if (turns) {
@@ -292,10 +316,12 @@ void compare(std::byte const* arena, expectation& e, heads_plan const& target) {
         T stored;
         std::memcpy(&stored, arena + at, sizeof(T));
         auto const off = e.off[at];
-        auto const got = static_cast<double>(posenc::load(stored)), expected = static_cast<double>(posenc::load(e.number<T>(at)));
+        auto const got = static_cast<double>(posenc::load(stored)),
+                   expected = static_cast<double>(posenc::load(e.number<T>(at)));
         if (std::isnan(off) || (std::isnan(got) && std::isnan(expected))) continue;
         if (off == 0) {
-          must(std::memcmp(&stored, &e.number<T>(at), sizeof(T)) == 0, "a number is not what the scalar loop makes it");
+          must(std::memcmp(&stored, &e.number<T>(at), sizeof(T)) == 0,
+               "a number is not what the scalar loop makes it");
         } else if (std::isfinite(expected) && std::abs(expected) < 1e4) {
           must(std::abs(got - expected) <= off, "a number is farther off than rounding explains");
         }
@@ -310,8 +336,10 @@ void fill(std::byte* arena, heads_plan const& p, bool wild, std::uint64_t seed) 
       for (std::size_t i = 0; i < p.shape.head_dim; ++i) {
         T x{};
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        posenc::store(x, static_cast<arithmetic_t<T>>(static_cast<double>(seed >> 11) * 0x1p-52 - 1));
-        std::memcpy(arena + static_cast<std::size_t>(p.address(t, h)) + i * sizeof(T), &x, sizeof(T));
+        posenc::store(x,
+                      static_cast<arithmetic_t<T>>(static_cast<double>(seed >> 11) * 0x1p-52 - 1));
+        std::memcpy(arena + static_cast<std::size_t>(p.address(t, h)) + i * sizeof(T), &x,
+                    sizeof(T));
       }
 }
 
@@ -321,20 +349,29 @@ void run(FuzzedDataProvider& data) {
   auto const seed = data.ConsumeIntegral<std::uint64_t>();
   auto const shape = any_shape(data);
   auto source = any_plan(data, shape, sizeof(S), FromPages);
-  auto target = any_plan(data, data.ConsumeIntegralInRange(0, 15) == 0 ? any_shape(data) : shape, sizeof(T), ToPages);
+  auto target = any_plan(data, data.ConsumeIntegralInRange(0, 15) == 0 ? any_shape(data) : shape,
+                         sizeof(T), ToPages);
   auto other = any_plan(data, any_shape(data), sizeof(T), false);
   auto const together = data.ConsumeIntegralInRange(0, 3);
   if (together == 0 && FromPages == ToPages && std::same_as<S, T>) target = source;
-  if (together == 1 && FromPages && ToPages) target.pages = source.pages, target.page_tokens = source.page_tokens;
-  if (together == 1 && FromPages == ToPages) target.strides = source.strides, target.slots = source.slots;
+  if (together == 1 && FromPages && ToPages)
+    target.pages = source.pages, target.page_tokens = source.page_tokens;
+  if (together == 1 && FromPages == ToPages)
+    target.strides = source.strides, target.slots = source.slots;
   if (together == 2) other.strides = source.strides;
-  if (!FromPages && ToPages) source.shape.tokens = std::min(source.shape.tokens, target.slots.size());
-  if (FromPages && !ToPages) target.shape.tokens = std::min(target.shape.tokens, source.slots.size());
+  if (!FromPages && ToPages)
+    source.shape.tokens = std::min(source.shape.tokens, target.slots.size());
+  if (FromPages && !ToPages)
+    target.shape.tokens = std::min(target.shape.tokens, source.slots.size());
   bool const two = data.ConsumeBool();
   if (two && data.ConsumeIntegralInRange(0, 7) != 0) other.shape.tokens = source.tokens();
 
-  std::vector<double> inv_freq(1 + std::min<std::size_t>(data.ConsumeIntegralInRange<std::size_t>(0, 145), shape.head_dim / 2));
-  for (auto& f : inv_freq) f = std::array{1.0, 0.5, 0.0, 1e-3}[static_cast<std::size_t>(data.ConsumeIntegralInRange(0, 3))];
+  std::vector<double> inv_freq(
+      1 +
+      std::min<std::size_t>(data.ConsumeIntegralInRange<std::size_t>(0, 145), shape.head_dim / 2));
+  for (auto& f : inv_freq)
+    f = std::array{1.0, 0.5, 0.0,
+                   1e-3}[static_cast<std::size_t>(data.ConsumeIntegralInRange(0, 3))];
   if (data.ConsumeBool() && inv_freq.size() > 1) inv_freq.pop_back();
   std::vector<std::int64_t> positions(std::min<std::size_t>(source.tokens(), 256));
   if (data.ConsumeIntegralInRange(0, 31) == 0) positions.emplace_back();
@@ -344,7 +381,8 @@ void run(FuzzedDataProvider& data) {
   posenc::cos_sin_rows<real> const rows(f, positions);
 
   options o{};
-  o.fused = data.ConsumeBool(), o.norm = o.fused && data.ConsumeBool(), o.weighted = o.norm && data.ConsumeBool();
+  o.fused = data.ConsumeBool(), o.norm = o.fused && data.ConsumeBool(),
+  o.weighted = o.norm && data.ConsumeBool();
   o.wild = data.ConsumeBool();
   o.eps = o.norm ? 1e-5 : 0, o.scale = o.fused && data.ConsumeBool() ? 0.3 : 1;
   auto const which = data.ConsumeIntegralInRange(0, 2);
@@ -380,29 +418,40 @@ void run(FuzzedDataProvider& data) {
       other_bytes = *bytes;
     }
     std::vector<real> weights(o.weighted && dim < 1000 ? dim : 0, real(0.75));
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] += static_cast<real>(static_cast<double>(i % 7) * 0.125);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      weights[i] += static_cast<real>(static_cast<double>(i % 7) * 0.125);
     o.weighted = !weights.empty();
     if (dim < 1000) fill<S>(arena, source, o.wild, seed);
     if (two) fill<T>(arena, other, o.wild, seed + 1);
 
     expectation e{{arena, arena + arena_size}, std::vector<double>(arena_size), {}};
     auto const before = e.bytes;
-    bool const shapes_fit = rows.tokens() == source.tokens() && target.tokens() == source.tokens() &&
-                            source.shape.heads == target.shape.heads && source.shape.head_dim == target.shape.head_dim && fits;
-    bool const other_fits = !two || (rows.tokens() == other.tokens() && rotary <= other.shape.head_dim);
+    bool const shapes_fit = rows.tokens() == source.tokens() &&
+                            target.tokens() == source.tokens() &&
+                            source.shape.heads == target.shape.heads &&
+                            source.shape.head_dim == target.shape.head_dim && fits;
+    bool const other_fits =
+        !two || (rows.tokens() == other.tokens() && rotary <= other.shape.head_dim);
     bool const in_place = std::same_as<S, T> && shapes_fit && source.is(target);
-    bool const shares = (*source_bytes & *target_bytes).any() && !(in_place && std::same_as<From, To>);
-    bool const others_share = two && ((other_bytes & *source_bytes).any() || (other_bytes & *target_bytes).any());
-    bool const one_view = source.shape.heads == 1 || source.strides.head == target.strides.head;  // else refused, though all be padding
-    bool const near = !(in_place && one_view && std::same_as<From, To>)&&envelopes_touch(source, target);
-    bool const others_near = two && (envelopes_touch(other, source) || envelopes_touch(other, target));
+    bool const shares =
+        (*source_bytes & *target_bytes).any() && !(in_place && std::same_as<From, To>);
+    bool const others_share =
+        two && ((other_bytes & *source_bytes).any() || (other_bytes & *target_bytes).any());
+    bool const one_view =
+        source.shape.heads == 1 ||
+        source.strides.head == target.strides.head;  // else refused, though all be padding
+    bool const near =
+        !(in_place && one_view && std::same_as<From, To>)&&envelopes_touch(source, target);
+    bool const others_near =
+        two && (envelopes_touch(other, source) || envelopes_touch(other, target));
     bool const must_refuse = !shapes_fit || !other_fits || shares || others_share;
     bool const may_refuse = must_refuse || near || others_near;
 
     bool refused = false;
     try {
       auto const call = [&](auto const& first) {
-        two ? posenc::rotate(rows, first, posenc::rotation_of<To>(*other_heads)) : posenc::rotate(rows, first);
+        two ? posenc::rotate(rows, first, posenc::rotation_of<To>(*other_heads))
+            : posenc::rotate(rows, first);
       };
       auto const plain = posenc::rotation_of<From, To>(source_heads, target_heads).block(block);
       if (!o.fused) {
@@ -423,8 +472,11 @@ void run(FuzzedDataProvider& data) {
     }
     must(!must_refuse, "did what is to be refused");
     rotate_naively<S, T, From, To>(e, source, target, rows, o, weights);
-    if (two) rotate_naively<T, T, To, To>(e, other, other, rows, {0, false, false, o.wild, 0, 1, false}, {});
-    for (std::size_t i = 0; i < arena_size; ++i) must(e.touched[i] || arena[i] == before[i], "changed what it has no business with");
+    if (two)
+      rotate_naively<T, T, To, To>(e, other, other, rows, {0, false, false, o.wild, 0, 1, false},
+                                   {});
+    for (std::size_t i = 0; i < arena_size; ++i)
+      must(e.touched[i] || arena[i] == before[i], "changed what it has no business with");
     compare<T>(arena, e, target);
     if (two) compare<T>(arena, e, other);
   } catch (std::invalid_argument const&) {

@@ -43,7 +43,8 @@ inline constexpr double adaptive_peak_beta = 2.4213877066315243;
 /// A uniform row is adapted up to this many keys; then ln(keys) passes the upper root and beta is 1
 /// again.
 inline constexpr std::size_t adaptive_last_uniform_keys = 381;
-inline constexpr double adaptive_last_uniform_beta = 1.0043427618048769;  ///< P(ln 381), the epsilon left out
+inline constexpr double adaptive_last_uniform_beta =
+    1.0043427618048769;  ///< P(ln 381), the epsilon left out
 
 struct adaptive_example {
   std::size_t keys;
@@ -77,7 +78,13 @@ inline constexpr std::array<adaptive_example, 5> adaptive_examples{{
      2.0418403050933214,
      0.57247340883397867,
      0.96824609926570852},
-    {4, {{5, 0, 0, 0}}, 0.11907894009217233, 0.11907893609217256, 1.0, 0.98018666265349094, 0.98018666265349094},
+    {4,
+     {{5, 0, 0, 0}},
+     0.11907894009217233,
+     0.11907893609217256,
+     1.0,
+     0.98018666265349094,
+     0.98018666265349094},
     {4, {{0, 0, 0, 0}}, 1.3862943611198906, 1.3862943571198906, 1.7500661243955861, 0.25, 0.25},
 }};
 

@@ -121,7 +121,8 @@ struct llama3_settings {
 
 inline constexpr llama3_settings llama31{128, 5e5, 8, 1, 4, 8192, 28, 35};
 inline constexpr llama3_settings llama32{64, 5e5, 32, 1, 4, 8192, 14, 18};
-inline constexpr llama3_settings llama4_scout{128, 5e5, 16, 1, 1, 8192, 34, 35};  ///< a step at wavelength 8192
+inline constexpr llama3_settings llama4_scout{128, 5e5,  16, 1,
+                                              1,   8192, 34, 35};  ///< a step at wavelength 8192
 
 struct llama3_value {
   llama3_settings settings;
@@ -167,10 +168,11 @@ inline constexpr std::array<proportional_value, 5> proportional_values{{
 
 /// Resonance RoPE [Wang 2024]: the wavelengths, in positions, of 128 dims and base 1e4.
 inline constexpr std::array<int, 64> resonance_wavelengths{
-    6,    7,    8,    10,   11,    13,    15,    17,    20,    23,    26,    31,    35,    41,    47,    54,
-    63,   73,   84,   97,   112,   129,   149,   172,   199,   229,   265,   306,   353,   408,   471,   544,
-    628,  726,  838,  968,  1117,  1290,  1490,  1721,  1987,  2294,  2650,  3060,  3533,  4080,  4712,  5441,
-    6283, 7256, 8379, 9676, 11173, 12903, 14900, 17206, 19869, 22945, 26496, 30597, 35333, 40802, 47117, 54410};
+    6,     7,     8,     10,    11,    13,    15,    17,    20,    23,    26,    31,   35,
+    41,    47,    54,    63,    73,    84,    97,    112,   129,   149,   172,   199,  229,
+    265,   306,   353,   408,   471,   544,   628,   726,   838,   968,   1117,  1290, 1490,
+    1721,  1987,  2294,  2650,  3060,  3533,  4080,  4712,  5441,  6283,  7256,  8379, 9676,
+    11173, 12903, 14900, 17206, 19869, 22945, 26496, 30597, 35333, 40802, 47117, 54410};
 
 /// The last `clipped` frequencies times half a period of a raised cosine.
 struct raised_cosine_clip_value {
@@ -228,7 +230,10 @@ struct wavelength_of_pair {
   double wavelength;
 };
 
-inline constexpr std::array<wavelength_of_pair, 5> llama3_wavelengths{
-    {{28, 1956.49726555}, {29, 2401.73812219}, {31, 3619.24900943}, {34, 6695.10948108}, {35, 8218.71819405}}};
+inline constexpr std::array<wavelength_of_pair, 5> llama3_wavelengths{{{28, 1956.49726555},
+                                                                       {29, 2401.73812219},
+                                                                       {31, 3619.24900943},
+                                                                       {34, 6695.10948108},
+                                                                       {35, 8218.71819405}}};
 
 }  // namespace golden

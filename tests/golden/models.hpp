@@ -37,10 +37,10 @@ struct rope {
   double low_freq_factor = 1, high_freq_factor = 4, p = 1;
   std::span<double const> short_factors = {}, long_factors = {};
   double attention_factor = 1;
-  std::size_t blocks = 1;                      ///< so many blocks of rotary_dim dims, one after the other, an axis each
-  std::array<std::size_t, 3> sections = {};    ///< of M-RoPE, in pairs
-  bool interleaved_axes = false;               ///< M-RoPE's axes interleave, else they are contiguous
-  std::array<pair_value, 3> values;            ///< up to the trained length
+  std::size_t blocks = 1;  ///< so many blocks of rotary_dim dims, one after the other, an axis each
+  std::array<std::size_t, 3> sections = {};  ///< of M-RoPE, in pairs
+  bool interleaved_axes = false;             ///< M-RoPE's axes interleave, else they are contiguous
+  std::array<pair_value, 3> values;          ///< up to the trained length
   std::array<pair_value, 3> long_values = {};  ///< LongRoPE beyond it
 };
 
@@ -63,7 +63,7 @@ struct layer_kind {
 struct model {
   std::string_view name;
   std::size_t layers;
-  std::string_view schedule;             ///< a letter a layer, again from the front where it is shorter
+  std::string_view schedule;  ///< a letter a layer, again from the front where it is shorter
   std::array<layer_kind, 3> kinds = {};  ///< letter 0: no kind
 
   constexpr layer_kind const& kind_of(std::size_t layer) const {

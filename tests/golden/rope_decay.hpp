@@ -42,8 +42,10 @@ struct smallest_base {
   double base;
 };
 
-inline constexpr std::array<smallest_base, 4> smallest_bases{{{1024, 4293.45}, {2048, 11587.4}, {4096, 26952.6}, {8192, 83764.2}}};
+inline constexpr std::array<smallest_base, 4> smallest_bases{
+    {{1024, 4293.45}, {2048, 11587.4}, {4096, 26952.6}, {8192, 83764.2}}};
 
-inline constexpr double error_of_smallest_bases = 2e-5;  ///< of the search: 11587.25 is enough for 2048
+inline constexpr double error_of_smallest_bases =
+    2e-5;  ///< of the search: 11587.25 is enough for 2048
 
 }  // namespace golden

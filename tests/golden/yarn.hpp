@@ -19,7 +19,8 @@ struct yarn_settings {
 };
 
 inline constexpr yarn_settings gpt_oss{64, 1.5e5, 32, 4096, 32, 1, false};
-inline constexpr yarn_settings gpt_oss_truncated{64, 1.5e5, 32, 4096, 32, 1, true};  ///< as ggml and MLX have it: pair 17 is 76 % off
+inline constexpr yarn_settings gpt_oss_truncated{
+    64, 1.5e5, 32, 4096, 32, 1, true};  ///< as ggml and MLX have it: pair 17 is 76 % off
 inline constexpr yarn_settings deepseek_v3{64, 1e4, 40, 4096, 32, 1, true};
 inline constexpr yarn_settings kimi_k2{64, 5e4, 32, 4096, 1, 1, true};
 inline constexpr yarn_settings llama2_by_16{128, 1e4, 16, 4096, 32, 1, true};

@@ -29,8 +29,11 @@ void for_every_encoding(Law const& law) {
   obey("sinusoidal, starting at 2", sinusoidal<interleaved>(geometric(32, 1e4), 2), 32);
   obey("sinusoidal, some pairs still", sinusoidal<halves>(truncated(geometric(32, 1e4), 0.5)), 32);
   obey("sinusoidal, interpolated", sinusoidal<interleaved>(linear(geometric(32, 1e4), 4)), 32);
-  obey("sinusoidal, the cosines first", sinusoidal<interleaved>(geometric(32, 1e4), {.cosine_first = true}), 32);
-  obey("sinusoidal, of all options", sinusoidal<halves>(geometric(6, 1e4), {.start = -9, .cosine_first = true, .scale = -0.5, .zeros = 3}),
+  obey("sinusoidal, the cosines first",
+       sinusoidal<interleaved>(geometric(32, 1e4), {.cosine_first = true}), 32);
+  obey("sinusoidal, of all options",
+       sinusoidal<halves>(geometric(6, 1e4),
+                          {.start = -9, .cosine_first = true, .scale = -0.5, .zeros = 3}),
        9);
   obey("tensor2tensor's, odd", tensor2tensor_sinusoidal(33, 2, 1e5, 1), 33);
   obey("x-transformers'", scaled_sinusoidal(64), 64);
@@ -49,9 +52,12 @@ void for_every_table(Law const& law) {
   auto const table = numbers::random<float>(6 * 10);
   auto const halves_table = numbers::random<half>(8 * 10);
   obey("learned embedding", learned_embedding<float>(table, 10), 10);
-  obey("learned embedding, in 16 bits, the first two for none", learned_embedding<half>(halves_table, 10, 2), 10);
+  obey("learned embedding, in 16 bits, the first two for none",
+       learned_embedding<half>(halves_table, 10, 2), 10);
   obey("fairseq's", fairseq_sinusoidal(17, 1), 17);
-  obey("a grid of one's own", sin_cos_grid<interleaved>({{2, geometric(8, 1e4)}, {3, geometric(10, 100), 0.5, 2}}, {1, 0}), 18);
+  obey("a grid of one's own",
+       sin_cos_grid<interleaved>({{2, geometric(8, 1e4)}, {3, geometric(10, 100), 0.5, 2}}, {1, 0}),
+       18);
   obey("MAE's", mae_sin_cos(2, 3, 16), 16);
   obey("a ViT's", vit_sin_cos(3, 2, 16), 16);
   obey("CogVideoX's", cogvideox_sin_cos(3, 1, 2, 32), 32);
@@ -60,22 +66,34 @@ void for_every_table(Law const& law) {
 }
 
 TEST(embedding_laws, inner_products_depend_on_distance_alone) {
-  for_every_encoding([]<class E>(E const& e, std::size_t dim) { laws::inner_products_depend_on_distance_alone(e, dim); });
+  for_every_encoding([]<class E>(E const& e, std::size_t dim) {
+    laws::inner_products_depend_on_distance_alone(e, dim);
+  });
 }
 
 TEST(embedding_laws, each_token_gets_what_its_position_says_in_any_order) {
-  for_every_encoding([]<class E>(E const& e, std::size_t dim) { laws::each_token_gets_what_its_position_says(e, dim); });
-  for_every_table([]<class E>(E const& e, std::size_t dim, auto const& p) { laws::each_token_gets_what_its_position_says(e, dim, p); });
+  for_every_encoding([]<class E>(E const& e, std::size_t dim) {
+    laws::each_token_gets_what_its_position_says(e, dim);
+  });
+  for_every_table([]<class E>(E const& e, std::size_t dim, auto const& p) {
+    laws::each_token_gets_what_its_position_says(e, dim, p);
+  });
 }
 
 TEST(embedding_laws, the_same_is_added_to_what_is_there_in_every_head) {
-  for_every_encoding([]<class E>(E const& e, std::size_t dim) { laws::adds_to_what_is_there(e, dim); });
-  for_every_table([]<class E>(E const& e, std::size_t dim, auto const& p) { laws::adds_to_what_is_there(e, dim, p); });
+  for_every_encoding(
+      []<class E>(E const& e, std::size_t dim) { laws::adds_to_what_is_there(e, dim); });
+  for_every_table([]<class E>(E const& e, std::size_t dim, auto const& p) {
+    laws::adds_to_what_is_there(e, dim, p);
+  });
 }
 
 TEST(embedding_laws, an_empty_view_stays_empty) {
-  for_every_encoding([]<class E>(E const& e, std::size_t dim) { laws::an_empty_view_stays_empty(e, dim); });
-  for_every_table([]<class E>(E const& e, std::size_t dim, auto const&) { laws::an_empty_view_stays_empty(e, dim); });
+  for_every_encoding(
+      []<class E>(E const& e, std::size_t dim) { laws::an_empty_view_stays_empty(e, dim); });
+  for_every_table([]<class E>(E const& e, std::size_t dim, auto const&) {
+    laws::an_empty_view_stays_empty(e, dim);
+  });
 }
 
 }  // namespace

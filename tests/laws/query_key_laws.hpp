@@ -22,14 +22,19 @@ namespace laws {
 
 /// Query heads, [positions][1][head_dim], encoded.
 template <class T, posenc::acts_on_queries_and_keys E>
-std::vector<T> queries_at(E const& encoding, std::vector<T> queries, std::vector<std::int64_t> const& positions) {
-  site_2::encode_queries(encoding, numbers::view(queries, positions.size(), queries.size() / positions.size()), positions);
+std::vector<T> queries_at(E const& encoding, std::vector<T> queries,
+                          std::vector<std::int64_t> const& positions) {
+  site_2::encode_queries(
+      encoding, numbers::view(queries, positions.size(), queries.size() / positions.size()),
+      positions);
   return queries;
 }
 
 template <class T, posenc::acts_on_queries_and_keys E>
-std::vector<T> keys_at(E const& encoding, std::vector<T> keys, std::vector<std::int64_t> const& positions) {
-  site_2::encode_keys(encoding, numbers::view(keys, positions.size(), keys.size() / positions.size()), positions);
+std::vector<T> keys_at(E const& encoding, std::vector<T> keys,
+                       std::vector<std::int64_t> const& positions) {
+  site_2::encode_keys(
+      encoding, numbers::view(keys, positions.size(), keys.size() / positions.size()), positions);
   return keys;
 }
 
@@ -46,21 +51,25 @@ struct places {
 };
 
 template <posenc::acts_on_queries_and_keys E>
-void inner_products_depend_on_distance_alone(E const& encoding, std::size_t head_dim, double gain, places const& at) {
+void inner_products_depend_on_distance_alone(E const& encoding, std::size_t head_dim, double gain,
+                                             places const& at) {
   numbers::in_float_and_double([&]<class T>() {
     auto const q = numbers::random<T>(head_dim, 1), k = numbers::random<T>(head_dim, 2);
     // Two sums of products of two numbers up to sqrt 2, each with that error.
     auto const n = static_cast<double>(head_dim);
-    auto const tolerance = 2 * n * (2 * gain * std::numbers::sqrt2 + error_of_a_number<T>(gain)) * error_of_a_number<T>(gain);
+    auto const tolerance = 2 * n * (2 * gain * std::numbers::sqrt2 + error_of_a_number<T>(gain)) *
+                           error_of_a_number<T>(gain);
     for (std::int64_t const distance : {0, 1, 2, 63, 5000, -3}) {
       double at_first = 0;
       for (auto const start : at.starts) {
         auto const q_t = numbers::exact(queries_at(encoding, q, {start + distance}));
         auto const k_s = numbers::exact(keys_at(encoding, k, {start}));
         long double product = 0;
-        for (std::size_t i = 0; i < head_dim; ++i) product += static_cast<long double>(q_t[i]) * static_cast<long double>(k_s[i]);
+        for (std::size_t i = 0; i < head_dim; ++i)
+          product += static_cast<long double>(q_t[i]) * static_cast<long double>(k_s[i]);
         if (start == at.starts.front()) at_first = static_cast<double>(product);
-        EXPECT_NEAR(static_cast<double>(product), at_first, tolerance) << "distance " << distance << " from " << start;
+        EXPECT_NEAR(static_cast<double>(product), at_first, tolerance)
+            << "distance " << distance << " from " << start;
       }
     }
   });
@@ -68,7 +77,8 @@ void inner_products_depend_on_distance_alone(E const& encoding, std::size_t head
 
 /// Norms are kept, up to the attention factor.
 template <posenc::acts_on_queries_and_keys E>
-void position_zero_is_the_identity(E const& encoding, std::size_t head_dim, double gain, places const&) {
+void position_zero_is_the_identity(E const& encoding, std::size_t head_dim, double gain,
+                                   places const&) {
   numbers::in_every_format([&]<class T>() {
     auto const x = numbers::random<T>(head_dim);
     for (auto const& encoded : {queries_at(encoding, x, {0}), keys_at(encoding, x, {0})}) {
@@ -78,7 +88,9 @@ void position_zero_is_the_identity(E const& encoding, std::size_t head_dim, doub
       }
       auto const before = numbers::exact(x), after = numbers::exact(encoded);
       for (std::size_t i = 0; i < head_dim; ++i)
-        EXPECT_NEAR(after[i], gain * before[i], tolerance::of_rotated<T>(before[i], 0, gain * before[i], gain)) << "at " << i;
+        EXPECT_NEAR(after[i], gain * before[i],
+                    tolerance::of_rotated<T>(before[i], 0, gain * before[i], gain))
+            << "at " << i;
     }
   });
 }
@@ -92,17 +104,21 @@ void norms_are_kept(E const& encoding, std::size_t head_dim, double gain, places
       return static_cast<double>(std::sqrt(squares));
     };
     auto const x = numbers::random<T>(head_dim);
-    auto const tolerance = std::sqrt(static_cast<double>(head_dim)) * error_of_a_number<T>(gain);  // the norm of the errors
+    auto const tolerance = std::sqrt(static_cast<double>(head_dim)) *
+                           error_of_a_number<T>(gain);  // the norm of the errors
     for (auto const position : at.positions) {
-      EXPECT_NEAR(norm(queries_at(encoding, x, {position})), gain * norm(x), tolerance) << "at " << position;
-      EXPECT_NEAR(norm(keys_at(encoding, x, {position})), gain * norm(x), tolerance) << "at " << position;
+      EXPECT_NEAR(norm(queries_at(encoding, x, {position})), gain * norm(x), tolerance)
+          << "at " << position;
+      EXPECT_NEAR(norm(keys_at(encoding, x, {position})), gain * norm(x), tolerance)
+          << "at " << position;
     }
   });
 }
 
 /// The result does not depend on the order of tokens, or on other tokens and heads.
 template <posenc::acts_on_queries_and_keys E>
-void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_dim, double, places const& at) {
+void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_dim, double,
+                                           places const& at) {
   numbers::in_every_format([&]<class T>() {
     auto const& positions = at.positions;
     constexpr std::size_t heads = 2;
@@ -115,8 +131,10 @@ void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_d
         auto const from = all.begin() + static_cast<std::ptrdiff_t>(i * head_dim);
         return std::vector<T>(from, from + static_cast<std::ptrdiff_t>(head_dim));
       };
-      EXPECT_TRUE(numbers::same_bits(one(q), queries_at(encoding, one(x), {positions[i / heads]}))) << "query " << i;
-      EXPECT_TRUE(numbers::same_bits(one(k), keys_at(encoding, one(x), {positions[i / heads]}))) << "key " << i;
+      EXPECT_TRUE(numbers::same_bits(one(q), queries_at(encoding, one(x), {positions[i / heads]})))
+          << "query " << i;
+      EXPECT_TRUE(numbers::same_bits(one(k), keys_at(encoding, one(x), {positions[i / heads]})))
+          << "key " << i;
     }
   });
 }
@@ -124,7 +142,8 @@ void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_d
 /// `a` and `b` give the same bits if the numbers of a head are permuted: number i for b is number
 /// order[i] for a.
 template <posenc::acts_on_queries_and_keys A, posenc::acts_on_queries_and_keys B>
-void are_the_same_but_for_their_order(A const& a, B const& b, std::vector<std::size_t> const& order) {
+void are_the_same_but_for_their_order(A const& a, B const& b,
+                                      std::vector<std::size_t> const& order) {
   numbers::in_every_format([&]<class T>() {
     auto const reordered = [&](std::vector<T> const& x) {
       std::vector<T> result;
@@ -133,8 +152,10 @@ void are_the_same_but_for_their_order(A const& a, B const& b, std::vector<std::s
     };
     auto const x = numbers::random<T>(order.size());
     for (std::int64_t const position : {0, 1, -7, 4095, 1'000'003}) {
-      EXPECT_TRUE(numbers::same_bits(reordered(queries_at(a, x, {position})), queries_at(b, reordered(x), {position})));
-      EXPECT_TRUE(numbers::same_bits(reordered(keys_at(a, x, {position})), keys_at(b, reordered(x), {position})));
+      EXPECT_TRUE(numbers::same_bits(reordered(queries_at(a, x, {position})),
+                                     queries_at(b, reordered(x), {position})));
+      EXPECT_TRUE(numbers::same_bits(reordered(keys_at(a, x, {position})),
+                                     keys_at(b, reordered(x), {position})));
     }
   });
 }

@@ -23,14 +23,17 @@ inline constexpr std::size_t head_dim = 16;
 
 /// An adjusted row of scores.
 template <class T, posenc::acts_on_scores E>
-std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head, std::int64_t query_position,
+std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head,
+                        std::int64_t query_position,
                         std::vector<std::int64_t> const& key_positions) {
   auto const query = numbers::random<T>(head_dim, 5);
-  posenc::adjust_scores(encoding, posenc::score_row<T>{scores, head, query_position, key_positions, query});
+  posenc::adjust_scores(encoding,
+                        posenc::score_row<T>{scores, head, query_position, key_positions, query});
   return scores;
 }
 
-inline constexpr std::array<std::int64_t, 13> distances{0, 1, 2, 3, 7, 64, 1000, 65'535, -1, -2, -500, 4, 33};
+inline constexpr std::array<std::int64_t, 13> distances{0,      1,  2,  3,    7, 64, 1000,
+                                                        65'535, -1, -2, -500, 4, 33};
 
 /// Keys at the given distances behind the query.
 inline std::vector<std::int64_t> keys_behind(std::int64_t query_position) {
@@ -47,7 +50,8 @@ void adjustment_depends_on_distance_alone(E const& encoding, std::size_t heads) 
     for (std::size_t head = 0; head < heads; ++head) {
       auto const at_zero = adjusted(encoding, scores, head, 0, keys_behind(0));
       for (std::int64_t const query_position : {1, 17, -5, 1'000'000, -1'000'000, 1'234'567})
-        EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, head, query_position, keys_behind(query_position)), at_zero))
+        EXPECT_TRUE(numbers::same_bits(
+            adjusted(encoding, scores, head, query_position, keys_behind(query_position)), at_zero))
             << "head " << head << " at " << query_position;
     }
   });
@@ -59,7 +63,8 @@ void a_query_meets_its_own_position_unchanged(E const& encoding, std::size_t hea
     auto const scores = numbers::random<T>(5);
     for (std::size_t head = 0; head < heads; ++head)
       for (std::int64_t const position : {0, -5, 1'000'003})
-        EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, head, position, std::vector(5, position)), scores));
+        EXPECT_TRUE(numbers::same_bits(
+            adjusted(encoding, scores, head, position, std::vector(5, position)), scores));
   });
 }
 
@@ -71,8 +76,10 @@ void a_penalty_never_falls_with_distance(E const& encoding, std::size_t heads) {
       for (std::int64_t const side : {1, -1}) {
         T last = 0;
         for (std::int64_t distance = 0; distance < 1000; ++distance) {
-          auto const score = adjusted(encoding, std::vector<T>{0}, head, 1000, {1000 - side * distance})[0];
-          EXPECT_TRUE(score <= last && posenc::is_finite(static_cast<double>(score))) << "head " << head << ", distance " << distance;
+          auto const score =
+              adjusted(encoding, std::vector<T>{0}, head, 1000, {1000 - side * distance})[0];
+          EXPECT_TRUE(score <= last && posenc::is_finite(static_cast<double>(score)))
+              << "head " << head << ", distance " << distance;
           last = score;
         }
       }
@@ -86,12 +93,15 @@ void adjustment_is_added(E const& encoding, std::size_t heads) {
   numbers::in_float_and_double([&]<class T>() {
     auto const scores = numbers::random<T>(distances.size(), 3);
     for (std::size_t head = 0; head < heads; ++head) {
-      auto const bias = adjusted(encoding, std::vector<double>(scores.size()), head, 9, keys_behind(9));
+      auto const bias =
+          adjusted(encoding, std::vector<double>(scores.size()), head, 9, keys_behind(9));
       auto const sum = adjusted(encoding, scores, head, 9, keys_behind(9));
       for (std::size_t s = 0; s < scores.size(); ++s) {
         auto const score = static_cast<double>(scores[s]), expected = score + bias[s];
-        auto const arithmetic = 2 * (std::abs(score) + std::abs(bias[s])) * tolerance::unit_roundoff<double>();
-        EXPECT_NEAR(static_cast<double>(sum[s]), expected, arithmetic + tolerance::of_storing<T>(std::abs(expected) + arithmetic));
+        auto const arithmetic =
+            2 * (std::abs(score) + std::abs(bias[s])) * tolerance::unit_roundoff<double>();
+        EXPECT_NEAR(static_cast<double>(sum[s]), expected,
+                    arithmetic + tolerance::of_storing<T>(std::abs(expected) + arithmetic));
       }
     }
   });
@@ -115,7 +125,8 @@ void a_masked_score_stays_masked(E const& encoding, std::size_t heads) {
   numbers::in_float_and_double([&]<class T>() {
     std::vector<T> const scores(distances.size(), posenc::masked_score<T>);
     for (std::size_t head = 0; head < heads; ++head)
-      EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, head, 9, keys_behind(9)), scores)) << "head " << head;
+      EXPECT_TRUE(numbers::same_bits(adjusted(encoding, scores, head, 9, keys_behind(9)), scores))
+          << "head " << head;
   });
 }
 

@@ -28,9 +28,11 @@ constexpr unsigned distance_penalty = of_distance | none_at_zero | penalty | add
 std::vector<float> numbers_of(std::size_t count) { return numbers::random<float>(count, 8); }
 
 fire fire_below_threshold() {
-  return {
-      {.hidden_weights = numbers_of(32), .hidden_biases = numbers_of(32), .output_weights = numbers_of(96), .output_biases = numbers_of(3)},
-      {.c = 0.1, .threshold = 2e6}};
+  return {{.hidden_weights = numbers_of(32),
+           .hidden_biases = numbers_of(32),
+           .output_weights = numbers_of(96),
+           .output_biases = numbers_of(3)},
+          {.c = 0.1, .threshold = 2e6}};
 }
 
 /// Gates for all keys and queries of the laws of penalties and of sums.
@@ -45,7 +47,8 @@ forgetting forgetting_of_2_heads() {
 /// what it promises. A law is tested with the encodings that promise all that it needs.
 template <class Law>
 void for_every_encoding(unsigned promised, Law const& law) {
-  auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t heads, unsigned promises) {
+  auto const obey = [&]<class E>(char const* name, E const& encoding, std::size_t heads,
+                                 unsigned promises) {
     SCOPED_TRACE(name);
     if ((promises & promised) == promised) law(encoding, heads);
   };
@@ -54,47 +57,63 @@ void for_every_encoding(unsigned promised, Law const& law) {
   obey("alibi, BLOOM's 112 heads", alibi(112), 112, distance_penalty);
   obey("alibi, max_bias 16", alibi(12, 16), 12, distance_penalty);
   obey("kerple_log", kerple_log({{.p = 1.3, .a = 0.7}, {.p = 0, .a = 0}}), 2, distance_penalty);
-  obey("kerple_power", kerple_power({{.p = 0.4, .a = 0.7}, {.p = 2, .a = 3}, {.p = 0, .a = 0}}), 3, distance_penalty);
+  obey("kerple_power", kerple_power({{.p = 0.4, .a = 0.7}, {.p = 2, .a = 3}, {.p = 0, .a = 0}}), 3,
+       distance_penalty);
   obey("sandwich", sandwich(3), 3, of_distance | none_at_zero | added);
-  obey("t5_bias, bidirectional", t5_bias(relative_buckets(32, 128, true), numbers_of(64), 2), 2, of_distance | added);
-  obey("t5_bias, causal", t5_bias(relative_buckets(32, 128, false), numbers_of(64), 2), 2, of_distance | added);
+  obey("t5_bias, bidirectional", t5_bias(relative_buckets(32, 128, true), numbers_of(64), 2), 2,
+       of_distance | added);
+  obey("t5_bias, causal", t5_bias(relative_buckets(32, 128, false), numbers_of(64), 2), 2,
+       of_distance | added);
   obey("learned_relative", learned_relative(numbers_of(39), 3, 6), 3, of_distance | added);
   obey("fire, up to its threshold", fire_below_threshold(), 3, of_distance | added);
   obey("forgetting", forgetting_of_2_heads(), 2, penalty | added);
   obey("cope", cope(numbers_of(6 * laws::head_dim), laws::head_dim), 2, of_distance);
   obey("soft_cap", soft_cap(0.5), 2, of_distance);
   obey("several", scheme(adaptive_temperature{}, alibi(5), nope()), 5, distance_penalty);
-  obey("several of scores", scheme(kerple_log({{.p = 1, .a = 1}}), learned_relative(numbers_of(3), 1, 1)), 1,
+  obey("several of scores",
+       scheme(kerple_log({{.p = 1, .a = 1}}), learned_relative(numbers_of(3), 1, 1)), 1,
        of_distance);  // rounded twice
 }
 
 TEST(score_laws, adjustment_depends_on_distance_alone) {
-  for_every_encoding(of_distance, []<class E>(E const& e, std::size_t heads) { laws::adjustment_depends_on_distance_alone(e, heads); });
+  for_every_encoding(of_distance, []<class E>(E const& e, std::size_t heads) {
+    laws::adjustment_depends_on_distance_alone(e, heads);
+  });
 }
 
 TEST(score_laws, a_query_meets_its_own_position_unchanged) {
-  for_every_encoding(none_at_zero,
-                     []<class E>(E const& e, std::size_t heads) { laws::a_query_meets_its_own_position_unchanged(e, heads); });
+  for_every_encoding(none_at_zero, []<class E>(E const& e, std::size_t heads) {
+    laws::a_query_meets_its_own_position_unchanged(e, heads);
+  });
 }
 
 TEST(score_laws, a_penalty_never_falls_with_distance) {
-  for_every_encoding(penalty, []<class E>(E const& e, std::size_t heads) { laws::a_penalty_never_falls_with_distance(e, heads); });
+  for_every_encoding(penalty, []<class E>(E const& e, std::size_t heads) {
+    laws::a_penalty_never_falls_with_distance(e, heads);
+  });
 }
 
 TEST(score_laws, adjustment_is_added_whatever_the_score) {
-  for_every_encoding(added, []<class E>(E const& e, std::size_t heads) { laws::adjustment_is_added(e, heads); });
+  for_every_encoding(
+      added, []<class E>(E const& e, std::size_t heads) { laws::adjustment_is_added(e, heads); });
 }
 
 TEST(score_laws, the_order_of_keys_does_not_matter) {
-  for_every_encoding(0, []<class E>(E const& e, std::size_t heads) { laws::the_order_of_keys_does_not_matter(e, heads); });
+  for_every_encoding(0, []<class E>(E const& e, std::size_t heads) {
+    laws::the_order_of_keys_does_not_matter(e, heads);
+  });
 }
 
 TEST(score_laws, a_masked_score_stays_masked) {
-  for_every_encoding(0, []<class E>(E const& e, std::size_t heads) { laws::a_masked_score_stays_masked(e, heads); });
+  for_every_encoding(0, []<class E>(E const& e, std::size_t heads) {
+    laws::a_masked_score_stays_masked(e, heads);
+  });
 }
 
 TEST(score_laws, a_row_without_keys_stays_empty) {
-  for_every_encoding(0, []<class E>(E const& e, std::size_t heads) { laws::a_row_without_keys_stays_empty(e, heads); });
+  for_every_encoding(0, []<class E>(E const& e, std::size_t heads) {
+    laws::a_row_without_keys_stays_empty(e, heads);
+  });
 }
 
 }  // namespace

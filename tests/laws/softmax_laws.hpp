@@ -47,7 +47,8 @@ void inverse_temperature_is_positive_and_finite(E const& encoding) {
     for (int i = 0; i <= 100; ++i) {
       posenc::row_statistics const row{.keys = keys, .entropy = largest * i / 100};
       auto const beta = static_cast<double>(encoding.inverse_temperature(row));
-      EXPECT_TRUE(posenc::is_finite(beta) && beta > 0) << keys << " keys, entropy " << row.entropy << ": " << beta;
+      EXPECT_TRUE(posenc::is_finite(beta) && beta > 0)
+          << keys << " keys, entropy " << row.entropy << ": " << beta;
     }
   }
 }
@@ -62,37 +63,47 @@ void for_every_row(E const& encoding, Law const& law) {
     auto weights = scores;
     posenc::softmax(std::span<T>(weights), seen, beta);
     std::vector<double> exponents;
-    for (auto const x : scores) exponents.push_back(posenc::is_masked(x) ? 0 : beta * (static_cast<double>(x) - seen.max));
-    SCOPED_TRACE(testing::Message() << scores.size() << " keys from " << scores.front() << " to " << scores.back());
+    for (auto const x : scores)
+      exponents.push_back(posenc::is_masked(x) ? 0 : beta * (static_cast<double>(x) - seen.max));
+    SCOPED_TRACE(testing::Message()
+                 << scores.size() << " keys from " << scores.front() << " to " << scores.back());
     law(scores, weights, exponents);
   }
 }
 
 /// Up to the rounding of the weights.
 template <class T>
-void expect_order_kept(std::vector<T> const& scores, std::vector<T> const& weights, std::vector<double> const& exponents) {
+void expect_order_kept(std::vector<T> const& scores, std::vector<T> const& weights,
+                       std::vector<double> const& exponents) {
   std::vector<std::size_t> rising(scores.size());
   std::iota(rising.begin(), rising.end(), std::size_t{0});
-  std::ranges::stable_sort(rising, {}, [&](std::size_t s) { return std::max(scores[s], std::numeric_limits<T>::lowest()); });
+  std::ranges::stable_sort(rising, {}, [&](std::size_t s) {
+    return std::max(scores[s], std::numeric_limits<T>::lowest());
+  });
   for (std::size_t i = 1; i < rising.size(); ++i) {
-    auto const lower = static_cast<double>(weights[rising[i - 1]]), higher = static_cast<double>(weights[rising[i]]);
-    EXPECT_LE(lower - tolerance::of_weight<T>(lower, exponents[rising[i - 1]], scores.size()), higher);
+    auto const lower = static_cast<double>(weights[rising[i - 1]]),
+               higher = static_cast<double>(weights[rising[i]]);
+    EXPECT_LE(lower - tolerance::of_weight<T>(lower, exponents[rising[i - 1]], scores.size()),
+              higher);
   }
 }
 
 template <posenc::acts_on_softmax E>
 void order_is_kept(E const& encoding) {
-  numbers::in_float_and_double([&]<class T>() { for_every_row<T>(encoding, expect_order_kept<T>); });
+  numbers::in_float_and_double(
+      [&]<class T>() { for_every_row<T>(encoding, expect_order_kept<T>); });
 }
 
 template <posenc::acts_on_softmax E>
 void weights_sum_to_one(E const& encoding) {
   numbers::in_float_and_double([&]<class T>() {
-    for_every_row<T>(encoding, [](std::vector<T> const&, std::vector<T> const& weights, std::vector<double> const&) {
+    for_every_row<T>(encoding, [](std::vector<T> const&, std::vector<T> const& weights,
+                                  std::vector<double> const&) {
       auto const n = static_cast<double>(weights.size());
       // Roundings: the exponentials, summed in T by sixteens; the reciprocal of the sum, the
       // products with it; and the sum here.
-      auto const tolerance = 19 * tolerance::unit_roundoff<T>() + 2 * n * tolerance::unit_roundoff<double>();
+      auto const tolerance =
+          19 * tolerance::unit_roundoff<T>() + 2 * n * tolerance::unit_roundoff<double>();
       EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), 1, tolerance);
       EXPECT_GE(*std::ranges::min_element(weights), 0);
     });
@@ -103,16 +114,19 @@ void weights_sum_to_one(E const& encoding) {
 template <posenc::acts_on_softmax E>
 void entropy_is_never_raised(E const& encoding) {
   numbers::in_float_and_double([&]<class T>() {
-    for_every_row<T>(encoding, [](std::vector<T> const& scores, std::vector<T> const& weights, std::vector<double> const& exponents) {
+    for_every_row<T>(encoding, [](std::vector<T> const& scores, std::vector<T> const& weights,
+                                  std::vector<double> const& exponents) {
       auto plain = scores;
       posenc::softmax(std::span<T>(plain));
       double tolerance = 0;  // d(p ln p) = (ln p + 1) dp, for either row
       for (std::size_t s = 0; s < scores.size(); ++s)
         for (auto const& row : {weights, plain}) {
           if (auto const p = static_cast<double>(row[s]); p > 0)
-            tolerance += std::abs(std::log(p) - 1) * tolerance::of_weight<T>(p, exponents[s], scores.size());
+            tolerance +=
+                std::abs(std::log(p) - 1) * tolerance::of_weight<T>(p, exponents[s], scores.size());
         }
-      EXPECT_LE(oracle::entropy(numbers::exact(weights)), oracle::entropy(numbers::exact(plain)) + tolerance);
+      EXPECT_LE(oracle::entropy(numbers::exact(weights)),
+                oracle::entropy(numbers::exact(plain)) + tolerance);
     });
   });
 }
@@ -124,20 +138,26 @@ void sinks_take_their_share(E const& encoding, std::size_t head) {
   auto const sink = static_cast<double>(encoding.sink(head));
   numbers::in_float_and_double([&]<class T>() {
     for_every_row<T>(
-        posenc::constant_temperature(1), [&](std::vector<T> const& scores, std::vector<T> const&, std::vector<double> const& exponents) {
+        posenc::constant_temperature(1), [&](std::vector<T> const& scores, std::vector<T> const&,
+                                             std::vector<double> const& exponents) {
           auto const seen = posenc::statistics(std::span<T const>(scores));
           auto weights = scores;
           posenc::softmax(std::span<T>(weights), seen, 1, sink);
           oracle::wide keys = 0;
           for (std::size_t s = 0; s < scores.size(); ++s)
-            if (!posenc::is_masked(scores[s])) keys += oracle::exp(static_cast<oracle::wide>(exponents[s]));
+            if (!posenc::is_masked(scores[s]))
+              keys += oracle::exp(static_cast<oracle::wide>(exponents[s]));
           auto const above = sink - seen.max;
-          auto const expected = static_cast<double>(keys / (keys + oracle::exp(static_cast<oracle::wide>(above))));
+          auto const expected =
+              static_cast<double>(keys / (keys + oracle::exp(static_cast<oracle::wide>(above))));
           auto const n = static_cast<double>(scores.size());
           // The error without a sink, plus that of e^(sink - max).
-          auto const tolerance = expected * (19 * tolerance::unit_roundoff<T>() + 2 * n * tolerance::unit_roundoff<double>()) +
-                                 tolerance::of_exponential(expected, above) + 2 * n * static_cast<double>(std::numeric_limits<T>::min());
-          EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), expected, tolerance) << "sink " << sink;
+          auto const tolerance = expected * (19 * tolerance::unit_roundoff<T>() +
+                                             2 * n * tolerance::unit_roundoff<double>()) +
+                                 tolerance::of_exponential(expected, above) +
+                                 2 * n * static_cast<double>(std::numeric_limits<T>::min());
+          EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), expected, tolerance)
+              << "sink " << sink;
           expect_order_kept(scores, weights, exponents);
         });
   });

@@ -34,7 +34,8 @@ void for_every_sharpening_encoding(Law const& law) {
   obey("log n, trained with 1024 tokens", log_n(1024));
   obey("log n by position", log_n_by_position(1024));
   obey("Llama 4", llama4_temperature());
-  obey("a temperature by position", position_temperature{.scale = 0.2, .floor_scale = 3, .offset = 10});
+  obey("a temperature by position",
+       position_temperature{.scale = 0.2, .floor_scale = 3, .offset = 10});
   obey("Mistral", mistral_temperature(0.1, 16'384));
   obey("several", scheme(alibi(2), adaptive_temperature{}, log_n(100)));
   obey("twice", scheme(adaptive_temperature{}, nope(), scheme(adaptive_temperature{})));
@@ -52,7 +53,8 @@ void for_every_encoding(Law const& law) {
 }
 
 TEST(softmax_laws, inverse_temperature_is_positive_and_finite) {
-  for_every_encoding([]<class E>(E const& e) { laws::inverse_temperature_is_positive_and_finite(e); });
+  for_every_encoding(
+      []<class E>(E const& e) { laws::inverse_temperature_is_positive_and_finite(e); });
 }
 
 TEST(softmax_laws, order_is_kept) {

@@ -19,7 +19,8 @@ inline std::vector<double> alibi_slopes(std::size_t heads, double max_bias = 8) 
   std::vector<double> slopes;
   if (std::has_single_bit(heads)) {
     const wide exponent = static_cast<wide>(max_bias) / static_cast<wide>(heads);
-    for (std::size_t i = 1; i <= heads; ++i) slopes.push_back(static_cast<double>(exp2(-exponent * static_cast<wide>(i))));
+    for (std::size_t i = 1; i <= heads; ++i)
+      slopes.push_back(static_cast<double>(exp2(-exponent * static_cast<wide>(i))));
     return slopes;
   }
   if (heads == 0) return slopes;
@@ -31,11 +32,14 @@ inline std::vector<double> alibi_slopes(std::size_t heads, double max_bias = 8) 
 }
 
 /// The slope of one head; head < heads.
-inline double slope(std::size_t head, std::size_t heads, double max_bias = 8) { return alibi_slopes(heads, max_bias).at(head); }
+inline double slope(std::size_t head, std::size_t heads, double max_bias = 8) {
+  return alibi_slopes(heads, max_bias).at(head);
+}
 
 /// The bias on the scaled score: -slope |q - k|, symmetric, so that it also serves attention
 /// without a mask.
-inline double bias(std::size_t head, std::size_t heads, double query_position, double key_position, double max_bias = 8) {
+inline double bias(std::size_t head, std::size_t heads, double query_position, double key_position,
+                   double max_bias = 8) {
   return -slope(head, heads, max_bias) * std::abs(query_position - key_position);
 }
 

@@ -33,21 +33,27 @@ using row_temperature = std::function<double(double)>;
 /// Everything a test may want to see.
 struct attention_result {
   std::vector<double> outputs;  ///< [queries][heads][value_dim]
-  std::vector<double> logits;   ///< [heads][queries][keys]: scale * q.k + bias, before the temperature; -inf if masked
+  std::vector<double> logits;   ///< [heads][queries][keys]: scale * q.k + bias, before the
+                                ///< temperature; -inf if masked
   std::vector<double> weights;  ///< [heads][queries][keys]
 };
 
 /// q is [queries][heads][head_dim], k [keys][kv_heads][head_dim], v [keys][kv_heads][value_dim];
 /// the positions number the queries and keys.
-inline attention_result attention(std::span<const double> q, std::span<const double> k, std::span<const double> v,
-                                  std::span<const double> query_positions, std::span<const double> key_positions, attention_shape shape,
-                                  double scale, const visibility& seen, const score_bias& bias = nullptr,
+inline attention_result attention(std::span<const double> q, std::span<const double> k,
+                                  std::span<const double> v,
+                                  std::span<const double> query_positions,
+                                  std::span<const double> key_positions, attention_shape shape,
+                                  double scale, const visibility& seen,
+                                  const score_bias& bias = nullptr,
                                   const row_temperature& inverse_temperature = nullptr) {
   const auto [heads, kv_heads, head_dim, value_dim] = shape;
   const std::size_t queries = query_positions.size();
   const std::size_t keys = key_positions.size();
-  if (kv_heads == 0 || heads % kv_heads != 0) throw std::invalid_argument("oracle::attention: kv_heads must divide heads");
-  if (q.size() != queries * heads * head_dim || k.size() != keys * kv_heads * head_dim || v.size() != keys * kv_heads * value_dim)
+  if (kv_heads == 0 || heads % kv_heads != 0)
+    throw std::invalid_argument("oracle::attention: kv_heads must divide heads");
+  if (q.size() != queries * heads * head_dim || k.size() != keys * kv_heads * head_dim ||
+      v.size() != keys * kv_heads * value_dim)
     throw std::invalid_argument("oracle::attention: tensors, positions and shape must agree");
 
   attention_result result;
@@ -64,7 +70,8 @@ inline attention_result attention(std::span<const double> q, std::span<const dou
         if (!seen(t, s)) continue;
         wide dot = 0;
         for (std::size_t i = 0; i < head_dim; ++i)
-          dot += static_cast<wide>(q[query_at + i]) * static_cast<wide>(k[kv_row(s) * head_dim + i]);
+          dot +=
+              static_cast<wide>(q[query_at + i]) * static_cast<wide>(k[kv_row(s) * head_dim + i]);
         logits[s] = static_cast<double>(scale * dot);
         if (bias) logits[s] += bias(head, query_positions[t], key_positions[s]);
       }
@@ -76,7 +83,8 @@ inline attention_result attention(std::span<const double> q, std::span<const dou
       // 3. the weighted sum of the values
       for (std::size_t i = 0; i < value_dim; ++i) {
         wide sum = 0;
-        for (std::size_t s = 0; s < keys; ++s) sum += static_cast<wide>(weights[s]) * static_cast<wide>(v[kv_row(s) * value_dim + i]);
+        for (std::size_t s = 0; s < keys; ++s)
+          sum += static_cast<wide>(weights[s]) * static_cast<wide>(v[kv_row(s) * value_dim + i]);
         result.outputs[(t * heads + head) * value_dim + i] = static_cast<double>(sum);
       }
       result.logits.insert(result.logits.end(), logits.begin(), logits.end());

@@ -28,15 +28,19 @@ struct attention_gradients {
 
 /// q and k encoded, weights as oracle::attention has them: softmax(beta * (scale * q.k + bias)).
 ///
-///     dv_s = sum_t p_ts do_t      dlogit_ts = sum_j (d p_tj / d logit_ts) <do_t, v_j>,  d p_j / d logit_s = beta p_j ([j = s] - p_s)
-///     dq_t = scale sum_s dlogit_ts k_s      dk_s = scale sum_t dlogit_ts q_t
-inline attention_gradients differentiate(std::span<const double> q, std::span<const double> k, std::span<const double> v,
-                                         std::span<const double> weights, std::span<const double> d_outputs, attention_shape shape,
+///     dv_s = sum_t p_ts do_t      dlogit_ts = sum_j (d p_tj / d logit_ts) <do_t, v_j>,  d p_j / d
+///     logit_s = beta p_j ([j = s] - p_s) dq_t = scale sum_s dlogit_ts k_s      dk_s = scale sum_t
+///     dlogit_ts q_t
+inline attention_gradients differentiate(std::span<const double> q, std::span<const double> k,
+                                         std::span<const double> v, std::span<const double> weights,
+                                         std::span<const double> d_outputs, attention_shape shape,
                                          double scale, wide beta = 1) {
   const auto [heads, kv_heads, head_dim, value_dim] = shape;
-  const std::size_t queries = q.size() / (heads * head_dim), keys = k.size() / (kv_heads * head_dim);
+  const std::size_t queries = q.size() / (heads * head_dim),
+                    keys = k.size() / (kv_heads * head_dim);
   attention_gradients d;
-  d.q.resize(q.size()), d.k.resize(k.size()), d.v.resize(v.size()), d.logits.resize(heads * queries * keys);
+  d.q.resize(q.size()), d.k.resize(k.size()), d.v.resize(v.size()),
+      d.logits.resize(heads * queries * keys);
   for (std::size_t head = 0; head < heads; ++head) {
     for (std::size_t t = 0; t < queries; ++t) {
       const std::size_t kv_head = head / (heads / kv_heads), row = (head * queries + t) * keys;
@@ -53,7 +57,8 @@ inline attention_gradients differentiate(std::span<const double> q, std::span<co
         const wide p_s = weights[row + s];
         wide d_logit = 0;
         for (std::size_t j = 0; j < keys; ++j) {
-          d_logit += beta * static_cast<wide>(weights[row + j]) * ((j == s ? 1 : 0) - p_s) * d_weights[j];
+          d_logit +=
+              beta * static_cast<wide>(weights[row + j]) * ((j == s ? 1 : 0) - p_s) * d_weights[j];
         }
         d.logits[row + s] = d_logit;
         for (std::size_t i = 0; i < head_dim; ++i) {

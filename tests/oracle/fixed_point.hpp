@@ -19,15 +19,18 @@ class fixed_point {
   /// Exact for |x| < 2^63, except for bits beyond the last.
   explicit fixed_point(double x) {
     int exponent = 0;
-    auto const mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(x), &exponent), 53));
+    auto const mantissa =
+        static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(x), &exponent), 53));
     *this = whole(mantissa);
-    for (auto shift = exponent - 53; shift != 0; shift += shift < 0 ? 1 : -1) *this = shift < 0 ? half() : *this + *this;
+    for (auto shift = exponent - 53; shift != 0; shift += shift < 0 ? 1 : -1)
+      *this = shift < 0 ? half() : *this + *this;
     if (x < 0) *this = -*this;
   }
   static fixed_point whole(std::int64_t n) {
     fixed_point result;
     auto const bits = static_cast<std::uint64_t>(n);
-    result.limbs_[size - 2] = static_cast<std::uint32_t>(bits), result.limbs_[size - 1] = static_cast<std::uint32_t>(bits >> 32);
+    result.limbs_[size - 2] = static_cast<std::uint32_t>(bits),
+                         result.limbs_[size - 1] = static_cast<std::uint32_t>(bits >> 32);
     return result;
   }
 
@@ -35,7 +38,8 @@ class fixed_point {
   double number() const {
     if (negative()) return -(-*this).number();
     double sum = 0;
-    for (std::size_t i = 0; i < size; ++i) sum += std::ldexp(static_cast<double>(limbs_[i]), 32 * (static_cast<int>(i) - places));
+    for (std::size_t i = 0; i < size; ++i)
+      sum += std::ldexp(static_cast<double>(limbs_[i]), 32 * (static_cast<int>(i) - places));
     return sum;
   }
 
@@ -104,7 +108,8 @@ inline fixed_point exp(fixed_point const& x) {
 /// ln x for x in (2^-40, 2^62).
 inline fixed_point log(fixed_point const& x) {
   fixed_point y(std::log(x.number()));
-  for (int i = 0; i < 5; ++i) y = y + x * exp(-y) - fixed_point::whole(1);  // doubles the places that are right
+  for (int i = 0; i < 5; ++i)
+    y = y + x * exp(-y) - fixed_point::whole(1);  // doubles the places that are right
   return y;
 }
 
@@ -121,7 +126,8 @@ inline fixed_point const& pi_in_fixed_point() {
       for (std::uint32_t k = 3; k < 300; k += 2) term = -(term / n / n), sum = sum + term / k;
       return sum;
     };
-    return fixed_point::whole(16) * atan_of_one_over(5) - fixed_point::whole(4) * atan_of_one_over(239);
+    return fixed_point::whole(16) * atan_of_one_over(5) -
+           fixed_point::whole(4) * atan_of_one_over(239);
   }();
   return value;
 }
@@ -129,7 +135,8 @@ inline fixed_point const& pi_in_fixed_point() {
 /// cos and sin of any angle.
 inline std::pair<fixed_point, fixed_point> cos_sin(fixed_point x) {
   auto const turn = pi_in_fixed_point() + pi_in_fixed_point();
-  for (auto n = std::nearbyint(x.number() / turn.number()); n != 0; n = std::nearbyint(x.number() / turn.number()))
+  for (auto n = std::nearbyint(x.number() / turn.number()); n != 0;
+       n = std::nearbyint(x.number() / turn.number()))
     x = x - fixed_point(n) * turn;
   auto cos = fixed_point::whole(1), sin = x, term = x;
   for (std::uint32_t k = 2; k < 100; ++k) {

@@ -26,8 +26,10 @@ inline float decode16(std::uint16_t code, format16 format) {
   const int exponent = code / format.fraction_count % format.exponent_count;
   const float sign = code / format.fraction_count / format.exponent_count == 1 ? -1.0F : 1.0F;
   if (exponent == format.exponent_count - 1)
-    return fraction == 0 ? sign * std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), format.smallest_exponent);
+    return fraction == 0 ? sign * std::numeric_limits<float>::infinity()
+                         : std::numeric_limits<float>::quiet_NaN();
+  if (exponent == 0)
+    return sign * std::ldexp(static_cast<float>(fraction), format.smallest_exponent);
   const float significand = static_cast<float>(format.fraction_count + fraction);
   return sign * std::ldexp(significand, format.smallest_exponent + exponent - 1);
 }
@@ -37,14 +39,16 @@ inline float decode16(std::uint16_t code, format16 format) {
 inline std::uint16_t encode16(float value, format16 format) {
   const int sign = std::signbit(value) ? format.fraction_count * format.exponent_count : 0;
   const int infinity = (format.exponent_count - 1) * format.fraction_count;
-  if (std::isnan(value)) return static_cast<std::uint16_t>(sign + infinity + format.fraction_count / 2);
+  if (std::isnan(value))
+    return static_cast<std::uint16_t>(sign + infinity + format.fraction_count / 2);
   if (std::isinf(value)) return static_cast<std::uint16_t>(sign + infinity);
 
   // The exponent field e whose spacing, 2^(smallest_exponent + max(e, 1) - 1), holds at this
   // magnitude.
   const double magnitude = std::abs(static_cast<double>(value));
   int exponent = 1;
-  const double normal = std::ldexp(static_cast<double>(format.fraction_count), format.smallest_exponent);
+  const double normal =
+      std::ldexp(static_cast<double>(format.fraction_count), format.smallest_exponent);
   if (magnitude >= normal) exponent += std::ilogb(magnitude) - std::ilogb(normal);
 
   // Codes of one sign count upwards through the values, so the neighbours are `below` and the next

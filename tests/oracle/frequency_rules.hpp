@@ -16,7 +16,8 @@ namespace oracle {
 inline std::vector<double> default_rule(std::size_t dim, wide base) {
   std::vector<double> f;
   for (std::size_t i = 0; 2 * i < dim; ++i)
-    f.push_back(static_cast<double>(pow(base, -2.0L * static_cast<wide>(i) / static_cast<wide>(dim))));
+    f.push_back(
+        static_cast<double>(pow(base, -2.0L * static_cast<wide>(i) / static_cast<wide>(dim))));
   return f;
 }
 
@@ -32,7 +33,9 @@ inline wide ntk_base(std::size_t dim, wide base, wide factor) {
 }
 
 /// NTK-aware.
-inline std::vector<double> ntk_rule(std::size_t dim, wide base, wide factor) { return default_rule(dim, ntk_base(dim, base, factor)); }
+inline std::vector<double> ntk_rule(std::size_t dim, wide base, wide factor) {
+  return default_rule(dim, ntk_base(dim, base, factor));
+}
 
 /// The base of dynamic NTK at a length, in tokens [transformers, modeling_rope_utils.py]; below the
 /// trained length, that of the trained length.
@@ -41,7 +44,8 @@ inline wide dynamic_ntk_base(std::size_t dim, wide base, wide factor, wide train
   return ntk_base(dim, base, factor * ratio - (factor - 1));
 }
 
-inline std::vector<double> dynamic_ntk_rule(std::size_t dim, wide base, wide factor, wide trained, wide length) {
+inline std::vector<double> dynamic_ntk_rule(std::size_t dim, wide base, wide factor, wide trained,
+                                            wide length) {
   return default_rule(dim, dynamic_ntk_base(dim, base, factor, trained, length));
 }
 
@@ -55,7 +59,8 @@ inline std::vector<double> ntk_fixed_rule(std::size_t dim, wide base, wide facto
 inline std::vector<double> ntk_mixed_rule(std::size_t dim, wide base, wide factor, wide b) {
   std::vector<double> f = default_rule(dim, base);
   const wide a = log(factor) / pow(static_cast<wide>(dim) / 2, b);
-  for (std::size_t i = 0; i < f.size(); ++i) f[i] = static_cast<double>(f[i] / exp(a * pow(static_cast<wide>(i + 1), b)));
+  for (std::size_t i = 0; i < f.size(); ++i)
+    f[i] = static_cast<double>(f[i] / exp(a * pow(static_cast<wide>(i + 1), b)));
   return f;
 }
 
@@ -70,7 +75,8 @@ struct pair_range {
   wide high;
 };
 
-inline pair_range yarn_range(std::size_t dim, wide base, wide trained, wide fast, wide slow, bool truncate = true) {
+inline pair_range yarn_range(std::size_t dim, wide base, wide trained, wide fast, wide slow,
+                             bool truncate = true) {
   wide low = yarn_pair_of(fast, dim, base, trained);
   wide high = yarn_pair_of(slow, dim, base, trained);
   if (truncate) low = floor(low);
@@ -88,8 +94,8 @@ inline wide ramp(std::size_t pair, pair_range range) {
 }
 
 /// YaRN as coded [jquesnelle/yarn; transformers]: the blend is linear in the index of the pair.
-inline std::vector<double> yarn_rule(std::size_t dim, wide base, wide factor, wide trained, wide fast = 32, wide slow = 1,
-                                     bool truncate = true) {
+inline std::vector<double> yarn_rule(std::size_t dim, wide base, wide factor, wide trained,
+                                     wide fast = 32, wide slow = 1, bool truncate = true) {
   std::vector<double> f = default_rule(dim, base);
   const pair_range range = yarn_range(dim, base, trained, fast, slow, truncate);
   for (std::size_t i = 0; i < f.size(); ++i) {
@@ -101,7 +107,8 @@ inline std::vector<double> yarn_rule(std::size_t dim, wide base, wide factor, wi
 
 /// YaRN as published [Peng 2023, section 3.2]: the blend is linear in the turns of a pair in the
 /// trained length.
-inline std::vector<double> yarn_paper_rule(std::size_t dim, wide base, wide factor, wide trained, wide alpha = 1, wide beta = 32) {
+inline std::vector<double> yarn_paper_rule(std::size_t dim, wide base, wide factor, wide trained,
+                                           wide alpha = 1, wide beta = 32) {
   std::vector<double> f = default_rule(dim, base);
   for (double& x : f) {
     const wide rotations = trained * x / (2 * pi);
@@ -115,13 +122,15 @@ inline std::vector<double> yarn_paper_rule(std::size_t dim, wide base, wide fact
 
 /// 0.1 weight ln(factor) + 1, and 1 for a factor of at most 1 [Peng 2023, section 3.4; DeepSeek's
 /// weights].
-inline wide yarn_mscale(wide factor, wide weight = 1) { return factor > 1 ? wide(1) / 10 * weight * log(factor) + 1 : 1.0L; }
+inline wide yarn_mscale(wide factor, wide weight = 1) {
+  return factor > 1 ? wide(1) / 10 * weight * log(factor) + 1 : 1.0L;
+}
 
 /// NTK by parts [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding]: blends NTK-aware and linear
 /// around one turn in the trained length (1.25 to 0.75), then that and the unscaled frequencies
 /// between 16 and 2 turns.
-inline std::vector<double> ntk_by_parts_rule(std::size_t dim, wide base, wide factor, wide trained, wide ntk_weight = 1,
-                                             wide unscaled_weight = 1) {
+inline std::vector<double> ntk_by_parts_rule(std::size_t dim, wide base, wide factor, wide trained,
+                                             wide ntk_weight = 1, wide unscaled_weight = 1) {
   const std::vector<double> unscaled = default_rule(dim, base);
   const std::vector<double> ntk = ntk_rule(dim, base, factor);
   const pair_range outer = yarn_range(dim, base, trained, 1.25L, 0.75L);
@@ -137,24 +146,32 @@ inline std::vector<double> ntk_by_parts_rule(std::size_t dim, wide base, wide fa
 }
 
 /// f_i / factors_i: the lists of LongRoPE, and the freq_factors of ggml.
-inline std::vector<double> per_pair_rule(std::vector<double> f, const std::vector<double>& factors) {
-  if (f.size() != factors.size()) throw std::invalid_argument("oracle::per_pair_rule: there must be a factor a pair");
-  for (std::size_t i = 0; i < f.size(); ++i) f[i] = static_cast<double>(static_cast<wide>(f[i]) / factors[i]);
+inline std::vector<double> per_pair_rule(std::vector<double> f,
+                                         const std::vector<double>& factors) {
+  if (f.size() != factors.size())
+    throw std::invalid_argument("oracle::per_pair_rule: there must be a factor a pair");
+  for (std::size_t i = 0; i < f.size(); ++i)
+    f[i] = static_cast<double>(static_cast<wide>(f[i]) / factors[i]);
   return f;
 }
 
 /// LongRoPE [Ding 2024]: the long list for lengths above the trained one.
-inline std::vector<double> longrope_rule(std::size_t dim, wide base, const std::vector<double>& short_factors,
-                                         const std::vector<double>& long_factors, wide trained, wide length) {
+inline std::vector<double> longrope_rule(std::size_t dim, wide base,
+                                         const std::vector<double>& short_factors,
+                                         const std::vector<double>& long_factors, wide trained,
+                                         wide length) {
   return per_pair_rule(default_rule(dim, base), length > trained ? long_factors : short_factors);
 }
 
 /// sqrt(1 + ln(factor) / ln(trained)), and 1 for a factor of at most 1.
-inline wide longrope_attention_factor(wide factor, wide trained) { return factor > 1 ? sqrt(1 + log(factor) / log(trained)) : 1.0L; }
+inline wide longrope_attention_factor(wide factor, wide trained) {
+  return factor > 1 ? sqrt(1 + log(factor) / log(trained)) : 1.0L;
+}
 
 /// Llama 3.1: by wavelength. low_factor = high_factor is a step: pairs of wavelengths above trained
 /// / low_factor are divided.
-inline std::vector<double> llama3_rule(std::vector<double> f, wide factor, wide low_factor, wide high_factor, wide trained) {
+inline std::vector<double> llama3_rule(std::vector<double> f, wide factor, wide low_factor,
+                                       wide high_factor, wide trained) {
   for (double& x : f) {
     if (x == 0) continue;
     const wide wavelength = 2 * pi / x;
@@ -171,9 +188,11 @@ inline std::vector<double> llama3_rule(std::vector<double> f, wide factor, wide 
 
 /// "proportional" [transformers; Gemma 4], p-RoPE: exponents over the whole head, int(p * head_dim
 /// // 2) pairs move, all / factor.
-inline std::vector<double> proportional_rule(std::size_t head_dim, wide base, double p, wide factor = 1) {
+inline std::vector<double> proportional_rule(std::size_t head_dim, wide base, double p,
+                                             wide factor = 1) {
   std::vector<double> f = linear_rule(default_rule(head_dim, base), factor);
-  const double product = p * static_cast<double>(head_dim);  // Python's, rounded to f64; halving is exact
+  const double product =
+      p * static_cast<double>(head_dim);  // Python's, rounded to f64; halving is exact
   for (std::size_t i = 0; i < f.size(); ++i) {
     if (static_cast<double>(i) >= std::floor(product / 2)) f[i] = 0;
   }

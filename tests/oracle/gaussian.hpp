@@ -35,12 +35,14 @@ inline double correlated_variance(double rho, wide distance, std::span<const dou
     squares += c * c;
   }
   const wide square = static_cast<wide>(rho) * rho;
-  return static_cast<double>(4 * square * squares + (1 - square) * 2 * static_cast<wide>(inv_freq.size()));
+  return static_cast<double>(4 * square * squares +
+                             (1 - square) * 2 * static_cast<wide>(inv_freq.size()));
 }
 
 /// The first integer distance below `limit` with a(r) < 0, if any. Summed in f64, since a scan
 /// needs about 1e8 cosines; only the sign matters, and below 1e6 the error is under 1e-8.
-inline std::optional<std::size_t> first_negative_distance(std::span<const double> inv_freq, std::size_t limit) {
+inline std::optional<std::size_t> first_negative_distance(std::span<const double> inv_freq,
+                                                          std::size_t limit) {
   for (std::size_t r = 0; r < limit; ++r) {
     double sum = 0;
     for (const double frequency : inv_freq) sum += std::cos(static_cast<double>(r) * frequency);

@@ -28,7 +28,8 @@ inline std::vector<double> inv_freq(std::size_t dim, double base) {
 /// 28 pairs, not 29.
 inline std::size_t p_rope_kept(double p, std::size_t head_dim) {
   const double product = p * static_cast<double>(head_dim);
-  return static_cast<std::size_t>(std::floor(product / 2.0));  // halving is exact, so this is Python's floor division
+  return static_cast<std::size_t>(
+      std::floor(product / 2.0));  // halving is exact, so this is Python's floor division
 }
 
 /// The frequencies of p-RoPE: those of RoPE over the whole head, the slow tail replaced by 0 (no
@@ -46,10 +47,12 @@ enum class pairing { halves, interleaved };
 /// untouched. Forward: (x, y) -> A (x cos a - y sin a, x sin a + y cos a), with a = position *
 /// inv_freq[i], A = attention_factor. inverse undoes that, so it divides by A; unless A is 1, it is
 /// not the transpose.
-inline void rotate(std::span<double> head, std::span<const double> inv_freq, wide position, pairing pairs, std::size_t first_dim = 0,
-                   double attention_factor = 1, bool inverse = false) {
+inline void rotate(std::span<double> head, std::span<const double> inv_freq, wide position,
+                   pairing pairs, std::size_t first_dim = 0, double attention_factor = 1,
+                   bool inverse = false) {
   const std::size_t n = inv_freq.size();
-  if (first_dim + 2 * n > head.size()) throw std::invalid_argument("oracle::rotate: the block must lie in the head");
+  if (first_dim + 2 * n > head.size())
+    throw std::invalid_argument("oracle::rotate: the block must lie in the head");
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t first = first_dim + (pairs == pairing::halves ? i : 2 * i);
     const std::size_t second = first_dim + (pairs == pairing::halves ? i + n : 2 * i + 1);
@@ -65,14 +68,16 @@ inline void rotate(std::span<double> head, std::span<const double> inv_freq, wid
 /// cos(position * inv_freq[i]) for every pair.
 inline std::vector<double> cos_of(wide position, std::span<const double> inv_freq) {
   std::vector<double> values;
-  for (const double frequency : inv_freq) values.push_back(static_cast<double>(direction_at(position, frequency).cos));
+  for (const double frequency : inv_freq)
+    values.push_back(static_cast<double>(direction_at(position, frequency).cos));
   return values;
 }
 
 /// sin(position * inv_freq[i]) for every pair.
 inline std::vector<double> sin_of(wide position, std::span<const double> inv_freq) {
   std::vector<double> values;
-  for (const double frequency : inv_freq) values.push_back(static_cast<double>(direction_at(position, frequency).sin));
+  for (const double frequency : inv_freq)
+    values.push_back(static_cast<double>(direction_at(position, frequency).sin));
   return values;
 }
 

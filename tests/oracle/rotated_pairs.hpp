@@ -21,9 +21,11 @@ struct pair_rotation {
 
 /// Rotates, in place, the block of 2 * rotations.size() dims from first_dim on: (x, y) -> gain (x
 /// cos a - y sin a, x sin a + y cos a).
-inline void rotate_pairs(std::span<double> head, std::span<const pair_rotation> rotations, pairing pairs, std::size_t first_dim = 0) {
+inline void rotate_pairs(std::span<double> head, std::span<const pair_rotation> rotations,
+                         pairing pairs, std::size_t first_dim = 0) {
   const std::size_t n = rotations.size();
-  if (first_dim + 2 * n > head.size()) throw std::invalid_argument("oracle::rotate_pairs: the block must lie in the head");
+  if (first_dim + 2 * n > head.size())
+    throw std::invalid_argument("oracle::rotate_pairs: the block must lie in the head");
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t first = first_dim + (pairs == pairing::halves ? i : 2 * i);
     const std::size_t second = first_dim + (pairs == pairing::halves ? i + n : 2 * i + 1);

@@ -23,8 +23,8 @@ enum class sinusoid_divisor { half, half_minus_one };
 
 /// The vector of a position, which may be negative or fractional. dim is even. The frequencies are
 /// not rounded to f64, so the absolute error is about |position| * 2^-64, plus the final rounding.
-inline std::vector<double> sinusoidal_row(wide position, std::size_t dim, sinusoid_order order, sinusoid_divisor divisor,
-                                          double base = 10000) {
+inline std::vector<double> sinusoidal_row(wide position, std::size_t dim, sinusoid_order order,
+                                          sinusoid_divisor divisor, double base = 10000) {
   if (dim % 2 != 0) throw std::invalid_argument("oracle::sinusoidal_row: dim must be even");
   const std::size_t h = dim / 2;
   // tensor2tensor's guard for a single frequency, where h - 1 would divide by zero

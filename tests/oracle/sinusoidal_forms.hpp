@@ -24,16 +24,20 @@ inline void put(sinusoidal_forms_row& row, std::size_t at, wide number, wide ang
   row.angles[at] = static_cast<double>(angle);
 }
 
-inline sinusoidal_forms_row zeros(std::size_t dim) { return {std::vector<double>(dim), std::vector<double>(dim)}; }
+inline sinusoidal_forms_row zeros(std::size_t dim) {
+  return {std::vector<double>(dim), std::vector<double>(dim)};
+}
 
 }  // namespace forms
 
 /// diffusers get_timestep_embedding, which includes those of DDPM and Stable Diffusion.
-inline sinusoidal_forms_row diffusers_timestep(wide t, std::size_t dim, bool flip_sin_to_cos, wide shift, wide scale, wide max_period) {
+inline sinusoidal_forms_row diffusers_timestep(wide t, std::size_t dim, bool flip_sin_to_cos,
+                                               wide shift, wide scale, wide max_period) {
   auto row = forms::zeros(dim);
   const std::size_t half = dim / 2;
   for (std::size_t j = 0; j < half; ++j) {
-    const wide frequency = exp(-log(max_period) * static_cast<wide>(j) / (static_cast<wide>(half) - shift));
+    const wide frequency =
+        exp(-log(max_period) * static_cast<wide>(j) / (static_cast<wide>(half) - shift));
     const auto [c, s] = direction_at(t, scale * frequency);
     forms::put(row, flip_sin_to_cos ? half + j : j, s, scale * frequency * t);
     forms::put(row, flip_sin_to_cos ? j : half + j, c, scale * frequency * t);
@@ -43,7 +47,8 @@ inline sinusoidal_forms_row diffusers_timestep(wide t, std::size_t dim, bool fli
 
 /// tensor2tensor get_timing_signal_1d; with timescales 1 and 10000, fairseq's
 /// SinusoidalPositionalEmbedding.
-inline sinusoidal_forms_row timing_signal(wide position, std::size_t dim, wide shortest, wide longest) {
+inline sinusoidal_forms_row timing_signal(wide position, std::size_t dim, wide shortest,
+                                          wide longest) {
   auto row = forms::zeros(dim);
   const std::size_t half = dim / 2;
   const wide increment = log(longest / shortest) / (half > 1 ? static_cast<wide>(half - 1) : 1.0L);
@@ -58,8 +63,8 @@ inline sinusoidal_forms_row timing_signal(wide position, std::size_t dim, wide s
 
 /// One axis of a grid of patches: `dim` numbers for coordinate x, from index `at` on. alternating:
 /// DETR's order, else MAE's.
-inline void put_axis(sinusoidal_forms_row& row, std::size_t at, std::size_t dim, wide x, bool alternating, wide divisor,
-                     wide temperature = 10000.0L) {
+inline void put_axis(sinusoidal_forms_row& row, std::size_t at, std::size_t dim, wide x,
+                     bool alternating, wide divisor, wide temperature = 10000.0L) {
   const std::size_t half = dim / 2;
   for (std::size_t j = 0; j < half; ++j) {
     const wide frequency = pow(temperature, -static_cast<wide>(j) / divisor);

@@ -28,7 +28,8 @@ inline std::vector<double> softmax(std::span<const double> logits, double invers
     sum += numerators.back();
   }
   std::vector<double> weights;
-  for (const wide numerator : numerators) weights.push_back(sum == 0.0L ? 0.0 : static_cast<double>(numerator / sum));
+  for (const wide numerator : numerators)
+    weights.push_back(sum == 0.0L ? 0.0 : static_cast<double>(numerator / sum));
   return weights;
 }
 

@@ -16,12 +16,15 @@ class two_doubles {
  public:
   constexpr two_doubles() = default;
   constexpr two_doubles(std::floating_point auto x) : high_(static_cast<double>(x)) {
-    if (sizeof(x) > sizeof(double) && high_ - high_ == 0) low_ = static_cast<double>(x - static_cast<decltype(x)>(high_));
+    if (sizeof(x) > sizeof(double) && high_ - high_ == 0)
+      low_ = static_cast<double>(x - static_cast<decltype(x)>(high_));
   }
   constexpr two_doubles(std::integral auto x) {
     // By halves of 32 bits, each of which is a double; the upper one is signed.
-    const auto upper = sizeof(x) > 4 ? static_cast<double>(static_cast<std::int64_t>(x) >> 32) * 0x1p32 : 0.0;
-    const auto lower = sizeof(x) > 4 ? static_cast<double>(static_cast<std::uint32_t>(x)) : static_cast<double>(x);
+    const auto upper =
+        sizeof(x) > 4 ? static_cast<double>(static_cast<std::int64_t>(x) >> 32) * 0x1p32 : 0.0;
+    const auto lower =
+        sizeof(x) > 4 ? static_cast<double>(static_cast<std::uint32_t>(x)) : static_cast<double>(x);
     const auto top = std::unsigned_integral<decltype(x)> && upper < 0 ? 0x1p64 : 0.0;
     *this = sum(upper + top, lower);
   }
@@ -31,7 +34,9 @@ class two_doubles {
     if constexpr (std::floating_point<Number>) {
       return static_cast<Number>(high_) + static_cast<Number>(low_);
     } else {  // towards 0
-      const double of_low = std::trunc(high_) != high_ ? 0.0 : high_ > 0 ? std::floor(low_) : std::ceil(low_);
+      const double of_low = std::trunc(high_) != high_ ? 0.0
+                            : high_ > 0                ? std::floor(low_)
+                                                       : std::ceil(low_);
       return static_cast<Number>(static_cast<Number>(high_) + static_cast<Number>(of_low));
     }
   }
@@ -49,7 +54,8 @@ class two_doubles {
     return {p, std::fma(a, b, -p)};
 #else  // where the C library would take a hundred times as long
     if (!(std::abs(a) < 0x1p900 && std::abs(b) < 0x1p900)) return {p, std::fma(a, b, -p)};
-    const double a_high = upper_half(a), b_high = upper_half(b), a_low = a - a_high, b_low = b - b_high;
+    const double a_high = upper_half(a), b_high = upper_half(b), a_low = a - a_high,
+                 b_low = b - b_high;
     return {p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low};
 #endif
   }
@@ -80,8 +86,12 @@ class two_doubles {
   constexpr two_doubles& operator-=(two_doubles b) { return *this = *this - b; }
   two_doubles& operator*=(two_doubles b) { return *this = *this * b; }
   two_doubles& operator/=(two_doubles b) { return *this = *this / b; }
-  friend constexpr bool operator==(two_doubles a, two_doubles b) { return a.high_ == b.high_ && a.low_ == b.low_; }
-  friend constexpr auto operator<=>(two_doubles a, two_doubles b) { return a.high_ == b.high_ ? a.low_ <=> b.low_ : a.high_ <=> b.high_; }
+  friend constexpr bool operator==(two_doubles a, two_doubles b) {
+    return a.high_ == b.high_ && a.low_ == b.low_;
+  }
+  friend constexpr auto operator<=>(two_doubles a, two_doubles b) {
+    return a.high_ == b.high_ ? a.low_ <=> b.low_ : a.high_ <=> b.high_;
+  }
 
  private:
   constexpr two_doubles(double high, double low) : high_(high), low_(low) {}
@@ -134,7 +144,9 @@ inline two_doubles log(two_doubles x) {
   const two_doubles near = std::log(x.high());
   return near + (x * exp(-near) - 1);
 }
-inline two_doubles pow(two_doubles x, two_doubles y) { return y == 0 ? two_doubles(1) : x == 0 ? two_doubles(0) : exp(y * log(x)); }
+inline two_doubles pow(two_doubles x, two_doubles y) {
+  return y == 0 ? two_doubles(1) : x == 0 ? two_doubles(0) : exp(y * log(x));
+}
 inline two_doubles exp2(two_doubles x) { return exp(x * ln2); }
 inline two_doubles cosh(two_doubles x) { return (exp(x) + exp(-x)) / 2; }
 inline two_doubles tanh(two_doubles x) {
@@ -173,7 +185,8 @@ inline two_doubles_angle angle_at(two_doubles a, two_doubles b) {
     for (const double y : {b.low(), b.high()}) add_product(x, y);
   }
   // 2 pi in 212 bits.
-  constexpr std::array turn{0x1.921fb54442d18p2, 0x1.1a62633145c07p-52, -0x1.f1976b7ed8fbcp-108, 0x1.4cf98e804177dp-162};
+  constexpr std::array turn{0x1.921fb54442d18p2, 0x1.1a62633145c07p-52, -0x1.f1976b7ed8fbcp-108,
+                            0x1.4cf98e804177dp-162};
   for (double turns; count > 0 && (turns = std::nearbyint(terms[count - 1] / turn[0])) != 0;) {
     for (std::size_t i = turn.size(); i-- > 0;) add_product(-turns, turn[i]);
   }

@@ -16,7 +16,8 @@ using oracle::two_doubles;
 class two_doubles_test : public testing::Test {
  protected:
   void SetUp() override {
-#if defined(__FAST_MATH__) || __LDBL_MANT_DIG__ == 53 || __LDBL_MANT_DIG__ == 106 || defined(__wasm__)
+#if defined(__FAST_MATH__) || __LDBL_MANT_DIG__ == 53 || __LDBL_MANT_DIG__ == 106 || \
+    defined(__wasm__)
     GTEST_SKIP();
 #endif
   }
@@ -26,7 +27,8 @@ class two_doubles_test : public testing::Test {
 constexpr long double a_place = 0x1p-63L;
 
 void expect_near(two_doubles x, long double expected, long double given, int places = 1) {
-  auto const off = static_cast<long double>(x.high()) - expected + static_cast<long double>(x.low());
+  auto const off =
+      static_cast<long double>(x.high()) - expected + static_cast<long double>(x.low());
   EXPECT_LE(std::abs(off), places * a_place * std::abs(expected)) << static_cast<double>(given);
 }
 
@@ -53,10 +55,12 @@ TEST_F(two_doubles_test, have_functions_of_64_bits) {
 
 TEST_F(two_doubles_test, hold_every_int64) {
   for (auto const n : {std::int64_t{0}, std::int64_t{-1}, std::numeric_limits<std::int64_t>::max(),
-                       std::numeric_limits<std::int64_t>::min(), (std::int64_t{1} << 53) + 1, -(std::int64_t{1} << 32) - 1}) {
+                       std::numeric_limits<std::int64_t>::min(), (std::int64_t{1} << 53) + 1,
+                       -(std::int64_t{1} << 32) - 1}) {
     EXPECT_EQ(static_cast<long double>(two_doubles(n)), static_cast<long double>(n));
   }
-  EXPECT_EQ(static_cast<long double>(two_doubles(~std::uint64_t{0})), static_cast<long double>(~std::uint64_t{0}));
+  EXPECT_EQ(static_cast<long double>(two_doubles(~std::uint64_t{0})),
+            static_cast<long double>(~std::uint64_t{0}));
   EXPECT_EQ(static_cast<double>(two_doubles(~std::uint32_t{0})), 0x1p32 - 1);
 }
 
@@ -64,22 +68,35 @@ TEST_F(two_doubles_test, turn_by_every_position) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 2000; ++i) {
     auto const position = static_cast<std::int64_t>(random()) >> (random() % 64);
-    auto const frequency = std::ldexp(static_cast<double>(random() >> 11), -53 - static_cast<int>(random() % 20));
+    auto const frequency =
+        std::ldexp(static_cast<double>(random() >> 11), -53 - static_cast<int>(random() % 20));
     auto const angle = static_cast<long double>(position) * frequency,
-               lost = std::fma(static_cast<long double>(position), static_cast<long double>(frequency), -angle);
+               lost = std::fma(static_cast<long double>(position),
+                               static_cast<long double>(frequency), -angle);
     auto const ours = oracle::angle_at(two_doubles(position), two_doubles(frequency)).rounded;
-    auto const off = [](two_doubles x, long double y) { return std::abs(static_cast<double>(x - two_doubles(y))); };
-    EXPECT_LE(off(oracle::cosine(ours), std::cos(angle) * std::cos(lost) - std::sin(angle) * std::sin(lost)), 0x1p-62)
+    auto const off = [](two_doubles x, long double y) {
+      return std::abs(static_cast<double>(x - two_doubles(y)));
+    };
+    EXPECT_LE(off(oracle::cosine(ours),
+                  std::cos(angle) * std::cos(lost) - std::sin(angle) * std::sin(lost)),
+              0x1p-62)
         << position << " * " << frequency;
-    EXPECT_LE(off(oracle::sine(ours), std::sin(angle) * std::cos(lost) + std::cos(angle) * std::sin(lost)), 0x1p-62)
+    EXPECT_LE(off(oracle::sine(ours),
+                  std::sin(angle) * std::cos(lost) + std::cos(angle) * std::sin(lost)),
+              0x1p-62)
         << position << " * " << frequency;
   }
 }
 
 TEST_F(two_doubles_test, turn_by_angles_of_many_turns) {
-  for (long double const angle : {1e3L, -77'777.25L, 0x1p40L + 0.125L, 0x1.921fb54442d18p1L, -0x1.921fb54442d18p1L}) {
-    EXPECT_NEAR(static_cast<double>(oracle::cosine(two_doubles(angle)) - two_doubles(std::cos(angle))), 0, 0x1p-62);
-    EXPECT_NEAR(static_cast<double>(oracle::sine(two_doubles(angle)) - two_doubles(std::sin(angle))), 0, 0x1p-62);
+  for (long double const angle :
+       {1e3L, -77'777.25L, 0x1p40L + 0.125L, 0x1.921fb54442d18p1L, -0x1.921fb54442d18p1L}) {
+    EXPECT_NEAR(
+        static_cast<double>(oracle::cosine(two_doubles(angle)) - two_doubles(std::cos(angle))), 0,
+        0x1p-62);
+    EXPECT_NEAR(
+        static_cast<double>(oracle::sine(two_doubles(angle)) - two_doubles(std::sin(angle))), 0,
+        0x1p-62);
   }
 }
 

@@ -26,11 +26,14 @@ inline constexpr int wide_cost = 100;
 namespace oracle {
 
 using wide = long double;
-inline constexpr double wide_epsilon = static_cast<double>(std::numeric_limits<long double>::epsilon());
+inline constexpr double wide_epsilon =
+    static_cast<double>(std::numeric_limits<long double>::epsilon());
 inline constexpr wide pi = 3.14159265358979323846264338327950288L;
-inline constexpr int wide_cost = 1;  ///< how many times as long a function takes as of long double: where it is 100, a sample is smaller
+inline constexpr int wide_cost = 1;  ///< how many times as long a function takes as of long double:
+                                     ///< where it is 100, a sample is smaller
 
-using std::abs, std::ceil, std::cosh, std::exp, std::exp2, std::floor, std::log, std::pow, std::round, std::sqrt, std::tanh;
+using std::abs, std::ceil, std::cosh, std::exp, std::exp2, std::floor, std::log, std::pow,
+    std::round, std::sqrt, std::tanh;
 
 // The C functions, hidden from the optimiser: under -ffast-math g++ would use the x87 instructions
 // fcos and fsin, which are wrong far from 0, and clang++ a product and a sum for fma.

@@ -32,13 +32,16 @@ TEST(query_key_defaults, are_what_is_documented) {
   std::vector<std::int64_t> const at{3, 700};
   auto const first = rotary_block::first();
   static_assert(std::is_same_v<rope<>, rope<halves>> && std::is_same_v<xpos<>, xpos<halves>>);
-  static_assert(std::is_same_v<m_rope<>, m_rope<halves, std::int64_t>> && std::is_same_v<decltype(p_rope(8, 1e4, 1)), rope<halves>>);
+  static_assert(std::is_same_v<m_rope<>, m_rope<halves, std::int64_t>> &&
+                std::is_same_v<decltype(p_rope(8, 1e4, 1)), rope<halves>>);
   EXPECT_TRUE(numbers::same_bits(encoded(rope<>(f), at), encoded(rope<halves>(f, first), at)));
-  EXPECT_TRUE(
-      numbers::same_bits(encoded(xpos<>(f), at), encoded(xpos<halves>(f, {.gamma = 0.4, .scale_base = 512, .center = 0}, first), at)));
+  EXPECT_TRUE(numbers::same_bits(
+      encoded(xpos<>(f), at),
+      encoded(xpos<halves>(f, {.gamma = 0.4, .scale_base = 512, .center = 0}, first), at)));
   pair_axes const axes({0, 1, 0, 1});
   axis_positions<> const grid({{0, 1}, {0, 5}});
-  EXPECT_TRUE(numbers::same_bits(encoded(m_rope<>(f, axes, grid, 4), {0, 1, 2}), encoded(m_rope<>(f, axes, grid, 4, first), {0, 1, 2})));
+  EXPECT_TRUE(numbers::same_bits(encoded(m_rope<>(f, axes, grid, 4), {0, 1, 2}),
+                                 encoded(m_rope<>(f, axes, grid, 4, first), {0, 1, 2})));
 }
 
 TEST(query_key_defaults, smallest_sizes_are_taken) {
@@ -46,14 +49,16 @@ TEST(query_key_defaults, smallest_sizes_are_taken) {
   std::vector<std::int64_t> const at{1};
   site_2::encode_queries(rope<>(geometric(2, 1e4)), numbers::view(x, 1, 2), at);
   site_2::encode_queries(xpos<>(geometric(2, 1e4)), numbers::view(x, 1, 2), at);
-  site_2::encode_queries(m_rope<>(geometric(2, 1e4), pair_axes({0}), axis_positions<>(one_axis), 0), numbers::view(x, 1, 2), at);
+  site_2::encode_queries(m_rope<>(geometric(2, 1e4), pair_axes({0}), axis_positions<>(one_axis), 0),
+                         numbers::view(x, 1, 2), at);
   EXPECT_TRUE(is_finite(static_cast<double>(x[0])));
 }
 
 TEST(m_rope, text_stands_up_to_the_last_position_and_no_farther) {
   constexpr auto last = std::numeric_limits<std::int64_t>::max();
   auto const of_delta = [](std::int64_t delta, std::int64_t index) {
-    encoded(m_rope<>(geometric(8, 1e4), pair_axes({0, 0, 0, 0}), axis_positions<>(one_axis), delta), {index});
+    encoded(m_rope<>(geometric(8, 1e4), pair_axes({0, 0, 0, 0}), axis_positions<>(one_axis), delta),
+            {index});
   };
   EXPECT_NO_THROW(of_delta(0, last));
   EXPECT_NO_THROW(of_delta(-1, last));

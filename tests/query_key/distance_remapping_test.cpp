@@ -42,11 +42,13 @@ void expect_scores(distance_remapping const& remapping, auto const& effective_di
     rotate<halves>(numbers::view(all, length, head_dim), rows);
     return numbers::exact(all);
   };
-  auto const near_q = everywhere(one_q, cos_sin_rows<T>(f, positions)), near_k = everywhere(one_k, cos_sin_rows<T>(f, positions));
+  auto const near_q = everywhere(one_q, cos_sin_rows<T>(f, positions)),
+             near_k = everywhere(one_k, cos_sin_rows<T>(f, positions));
   auto const far_q = everywhere(one_q, remapping.far_query_rows<T>(f, positions));
   auto const far_k = everywhere(one_k, remapping.far_key_rows<T>(f, positions));
   auto const q = numbers::exact(one_q), k = numbers::exact(one_k);
-  auto const error = tolerance::of_rotated<T>(1, 1, std::sqrt(2.0)) + 1e-14;  // fractional positions are rounded to double
+  auto const error = tolerance::of_rotated<T>(1, 1, std::sqrt(2.0)) +
+                     1e-14;  // fractional positions are rounded to double
   auto const bound = 2 * head_dim * (2 * std::sqrt(2.0) + error) * error;
   for (std::int64_t t = 0; t < length; ++t) {
     for (std::int64_t s = 0; s < length; ++s) {
@@ -66,7 +68,8 @@ void expect_scores(distance_remapping const& remapping, auto const& effective_di
         const long double qx = q[i], qy = q[i + head_dim / 2], kx = k[i], ky = k[i + head_dim / 2];
         expected += c * (qx * kx + qy * ky) + sin * (qx * ky - qy * kx);
       }
-      ASSERT_NEAR(static_cast<double>(score), static_cast<double>(expected), bound) << "query " << t << ", key " << s;
+      ASSERT_NEAR(static_cast<double>(score), static_cast<double>(expected), bound)
+          << "query " << t << ", key " << s;
     }
   }
 }
@@ -76,9 +79,12 @@ TEST(distance_remapping, two_matrices_of_scores_have_the_effective_distance) {
     for (long long const w : {1, 2, 7, 16, 100}) {
       expect_scores<T>(rerope(w), [&](auto t, auto s) { return oracle::rerope(t, s, w); });
       for (double const k : {1.0, 2.0, 3.7, 16.0})
-        expect_scores<T>(leaky_rerope(w, k), [&](auto t, auto s) { return oracle::leaky_rerope(t, s, w, static_cast<long double>(k)); });
+        expect_scores<T>(leaky_rerope(w, k), [&](auto t, auto s) {
+          return oracle::leaky_rerope(t, s, w, static_cast<long double>(k));
+        });
       for (long long const g : {1, 2, 3, 8})
-        expect_scores<T>(self_extend(w, g), [&](auto t, auto s) { return oracle::self_extend(t, s, w, g); });
+        expect_scores<T>(self_extend(w, g),
+                         [&](auto t, auto s) { return oracle::self_extend(t, s, w, g); });
     }
   });
 }
@@ -86,7 +92,8 @@ TEST(distance_remapping, two_matrices_of_scores_have_the_effective_distance) {
 TEST(rerope, leaves_far_keys_unrotated) {
   auto const x = numbers::random<float>(5 * 8);
   auto y = x;
-  rotate<halves>(numbers::view(y, 5, 8), rerope(3).far_key_rows(frequencies(oracle::inv_freq(8, 1e4)), up_to(5)));
+  rotate<halves>(numbers::view(y, 5, 8),
+                 rerope(3).far_key_rows(frequencies(oracle::inv_freq(8, 1e4)), up_to(5)));
   EXPECT_TRUE(numbers::same_bits(x, y));
   for (auto const t : up_to(50)) {
     EXPECT_EQ(rerope(3).far_query(t), 3);
@@ -109,7 +116,8 @@ TEST(leaky_rerope, never_lets_a_distance_fall) {
 
 TEST(self_extend, by_1_is_rope) {
   for (std::int64_t t = 0; t < 100; ++t)
-    for (std::int64_t s = 0; s <= t; ++s) EXPECT_EQ(self_extend(9, 1).distance(t, s), static_cast<double>(t - s));
+    for (std::int64_t s = 0; s <= t; ++s)
+      EXPECT_EQ(self_extend(9, 1).distance(t, s), static_cast<double>(t - s));
 }
 
 TEST(self_extend, reaches_the_training_length_in_its_published_context) {
@@ -117,7 +125,8 @@ TEST(self_extend, reaches_the_training_length_in_its_published_context) {
     for (std::int64_t const w : {64, 512}) {
       constexpr std::int64_t trained = 2048;
       auto const context = (trained - w) * g + w;
-      EXPECT_EQ(self_extend(w, g).distance(context - 1, 0), trained - 1) << w << " in groups of " << g;
+      EXPECT_EQ(self_extend(w, g).distance(context - 1, 0), trained - 1)
+          << w << " in groups of " << g;
     }
 }
 
@@ -132,7 +141,8 @@ TEST(self_extend, groups_negative_positions_downwards) {
 
 TEST(distance_remapping, takes_maps_of_ones_own) {
   distance_remapping const squares(
-      2, [](std::int64_t t) { return static_cast<double>(t * t); }, [](std::int64_t s) { return static_cast<double>(s); });
+      2, [](std::int64_t t) { return static_cast<double>(t * t); },
+      [](std::int64_t s) { return static_cast<double>(s); });
   EXPECT_EQ(squares.distance(5, 4), 1);
   EXPECT_EQ(squares.distance(5, 2), 23);
   EXPECT_EQ(squares.distance(2, 5), -3) << "a key after its query is near";
@@ -140,15 +150,23 @@ TEST(distance_remapping, takes_maps_of_ones_own) {
 
 TEST(distance_remapping, says_what_must_hold) {
   auto const same = [](std::int64_t p) { return static_cast<double>(p); };
-  EXPECT_EQ(message_of([&] { distance_remapping(0, same, same); }), "posenc: distance_remapping: window must be positive, got 0");
-  EXPECT_EQ(message_of([&] { distance_remapping(1, same, nullptr); }), "posenc: distance_remapping: both maps must be given");
-  EXPECT_EQ(message_of([&] { distance_remapping(1, nullptr, same); }), "posenc: distance_remapping: both maps must be given");
+  EXPECT_EQ(message_of([&] { distance_remapping(0, same, same); }),
+            "posenc: distance_remapping: window must be positive, got 0");
+  EXPECT_EQ(message_of([&] { distance_remapping(1, same, nullptr); }),
+            "posenc: distance_remapping: both maps must be given");
+  EXPECT_EQ(message_of([&] { distance_remapping(1, nullptr, same); }),
+            "posenc: distance_remapping: both maps must be given");
   EXPECT_EQ(message_of([] { rerope(-1); }), "posenc: rerope: window must be positive, got -1");
-  EXPECT_EQ(message_of([] { leaky_rerope(0, 2); }), "posenc: leaky_rerope: window must be positive, got 0");
-  EXPECT_EQ(message_of([] { leaky_rerope(4, 0.5); }), "posenc: leaky_rerope: k must be finite and at least 1, got 0.5");
-  EXPECT_EQ(message_of([] { leaky_rerope(4, infinity()); }), "posenc: leaky_rerope: k must be finite and at least 1, got infinity");
-  EXPECT_EQ(message_of([] { self_extend(0, 2); }), "posenc: self_extend: window must be positive, got 0");
-  EXPECT_EQ(message_of([] { self_extend(4, 0); }), "posenc: self_extend: group must be positive, got 0");
+  EXPECT_EQ(message_of([] { leaky_rerope(0, 2); }),
+            "posenc: leaky_rerope: window must be positive, got 0");
+  EXPECT_EQ(message_of([] { leaky_rerope(4, 0.5); }),
+            "posenc: leaky_rerope: k must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message_of([] { leaky_rerope(4, infinity()); }),
+            "posenc: leaky_rerope: k must be finite and at least 1, got infinity");
+  EXPECT_EQ(message_of([] { self_extend(0, 2); }),
+            "posenc: self_extend: window must be positive, got 0");
+  EXPECT_EQ(message_of([] { self_extend(4, 0); }),
+            "posenc: self_extend: group must be positive, got 0");
 }
 
 }  // namespace

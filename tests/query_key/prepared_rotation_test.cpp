@@ -33,7 +33,8 @@ TEST(prepared_rotation, gives_the_same_bits_for_any_ranges_of_tokens) {
     }
     EXPECT_TRUE(numbers::same_bits(whole, parts));
     prepared.pull_back_queries(heads_view(whole.data(), shape));
-    for (std::size_t first = 0; first < tokens; ++first) prepared.pull_back_keys(view.slice_tokens(first, 1), first);
+    for (std::size_t first = 0; first < tokens; ++first)
+      prepared.pull_back_keys(view.slice_tokens(first, 1), first);
     EXPECT_TRUE(numbers::same_bits(whole, parts));
   });
 }
@@ -43,7 +44,8 @@ TEST(prepared_rotation, takes_positions_of_any_integer_type_and_fractions) {
   auto const expected = encoding.prepare(std::vector<std::int64_t>{3, 1, 4});
   auto const of = [&](auto const& at) { return encoding.prepare(at).rows(); };
   for (std::size_t token = 0; token < 3; ++token) {
-    for (auto const& rows : {of(std::vector{3, 1, 4}), of(std::vector<std::uint16_t>{3, 1, 4}), of(std::vector{3.0, 1.0, 4.0})}) {
+    for (auto const& rows : {of(std::vector{3, 1, 4}), of(std::vector<std::uint16_t>{3, 1, 4}),
+                             of(std::vector{3.0, 1.0, 4.0})}) {
       EXPECT_TRUE(std::ranges::equal(rows.cos(token), expected.rows().cos(token)));
       EXPECT_TRUE(std::ranges::equal(rows.sin(token), expected.rows().sin(token)));
     }
@@ -56,11 +58,14 @@ TEST(prepared_rotation, refuses_tokens_without_a_position_and_changes_nothing) {
   auto const before = numbers::random<float>(3 * head_dim);
   auto x = before;
   heads_view const view(x.data(), {3, 1, head_dim});
-  auto const must = std::string("posenc: prepare: every token must have a prepared position, got 7 positions for 3 tokens from ");
+  auto const must = std::string(
+      "posenc: prepare: every token must have a prepared position, got 7 positions for 3 tokens "
+      "from ");
   EXPECT_EQ(message_of([&] { prepared.encode_queries(view, 5); }), must + "5 on");
   EXPECT_EQ(message_of([&] { prepared.encode_keys(view, 8); }), must + "8 on");
   EXPECT_EQ(message_of([&] { prepared.pull_back_queries(view, 5); }), must + "5 on");
-  EXPECT_EQ(message_of([&] { prepared.pull_back_keys(view, ~std::size_t{0}); }), must + std::to_string(~std::size_t{0}) + " on");
+  EXPECT_EQ(message_of([&] { prepared.pull_back_keys(view, ~std::size_t{0}); }),
+            must + std::to_string(~std::size_t{0}) + " on");
   EXPECT_TRUE(numbers::same_bits(x, before));
   EXPECT_NO_THROW(prepared.encode_queries(view, 4));
 }

@@ -21,11 +21,13 @@ using namespace posenc;
 
 auto squashed_and_shifted() {
   return remapped(
-      xpos<halves>(geometric(8, 1e4)), [](std::int64_t t) { return t / 4; }, [](std::int64_t s) { return s + 100; });
+      xpos<halves>(geometric(8, 1e4)), [](std::int64_t t) { return t / 4; },
+      [](std::int64_t s) { return s + 100; });
 }
 
 TEST(remapped, queries_and_keys_stand_where_their_maps_put_them) {
-  std::vector<std::int64_t> const positions{0, 7, 1000, -8}, squashed{0, 1, 250, -2}, shifted{100, 107, 1100, 92};
+  std::vector<std::int64_t> const positions{0, 7, 1000, -8}, squashed{0, 1, 250, -2},
+      shifted{100, 107, 1100, 92};
   auto const encoding = squashed_and_shifted();
   numbers::in_every_format([&]<class T>() {
     auto const x = numbers::random<T>(4 * 8);
@@ -43,7 +45,8 @@ TEST(remapped, by_the_identity_is_the_inner_encoding) {
   auto const same = [](std::int64_t p) { return p; };
   auto x = numbers::random<float>(2 * 8), y = x;
   std::vector<std::int64_t> const positions{3, -1'000'000'007};
-  site_2::encode_keys(remapped(rope<interleaved>(geometric(8, 1e4)), same, same), numbers::view(x, 2, 8), positions);
+  site_2::encode_keys(remapped(rope<interleaved>(geometric(8, 1e4)), same, same),
+                      numbers::view(x, 2, 8), positions);
   site_2::encode_keys(rope<interleaved>(geometric(8, 1e4)), numbers::view(y, 2, 8), positions);
   EXPECT_TRUE(numbers::same_bits(x, y));
 }
@@ -54,7 +57,8 @@ constexpr bool taken = requires(M map) {
 };
 
 TEST(remapped, acts_where_the_inner_encoding_does_and_takes_integers_alone) {
-  static_assert(acts_on_queries_and_keys<decltype(squashed_and_shifted())> && !acts_on_scores<decltype(squashed_and_shifted())>);
+  static_assert(acts_on_queries_and_keys<decltype(squashed_and_shifted())> &&
+                !acts_on_scores<decltype(squashed_and_shifted())>);
   static_assert(taken<std::int64_t (*)(std::int64_t)> && taken<int (*)(std::int64_t)>);
   static_assert(!taken<double (*)(std::int64_t)>, "a fraction would be lost");
   static_assert(!taken<unsigned (*)(std::int64_t)>, "and a sign");
@@ -63,11 +67,24 @@ TEST(remapped, acts_where_the_inner_encoding_does_and_takes_integers_alone) {
 TEST(remapped, changes_nothing_where_a_map_or_the_inner_encoding_throws) {
   auto const x = numbers::random<float>(2 * 8);
   auto y = x;
-  auto const below_ten = [](std::int64_t p) { return p < 10 ? p : throw std::invalid_argument("ten"); };
+  auto const below_ten = [](std::int64_t p) {
+    return p < 10 ? p : throw std::invalid_argument("ten");
+  };
   remapped const encoding(rope<halves>(geometric(8, 1e4)), below_ten, below_ten);
-  EXPECT_EQ(message_of([&] { site_2::encode_queries(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{1, 10}); }), "ten");
-  EXPECT_EQ(message_of([&] { site_2::encode_keys(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{10, 1}); }), "ten");
-  EXPECT_NE(message_of([&] { site_2::encode_keys(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{1}); }), "");
+  EXPECT_EQ(
+      message_of([&] {
+        site_2::encode_queries(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{1, 10});
+      }),
+      "ten");
+  EXPECT_EQ(
+      message_of([&] {
+        site_2::encode_keys(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{10, 1});
+      }),
+      "ten");
+  EXPECT_NE(message_of([&] {
+              site_2::encode_keys(encoding, numbers::view(y, 2, 8), std::vector<std::int64_t>{1});
+            }),
+            "");
   EXPECT_TRUE(numbers::same_bits(x, y));
 }
 
@@ -78,7 +95,9 @@ struct of_four_heads : detail::acting_on_queries_and_keys {
 TEST(remapped, has_as_many_heads_as_the_inner_encoding) {
   auto const same = [](std::int64_t p) { return p; };
   remapped const encoding(of_four_heads{}, same, same);
-  auto const refused = [](auto const& e, std::size_t heads) { return message_of([&] { detail::require_heads("attention", e, heads); }); };
+  auto const refused = [](auto const& e, std::size_t heads) {
+    return message_of([&] { detail::require_heads("attention", e, heads); });
+  };
   EXPECT_EQ(refused(encoding, 2), refused(of_four_heads{}, 2));
   EXPECT_EQ(refused(encoding, 2), "posenc: attention: the heads of the encoding must be 2, got 4");
   EXPECT_EQ(refused(remapped(encoding, same, same), 2), refused(encoding, 2));
@@ -88,8 +107,10 @@ TEST(remapped, has_as_many_heads_as_the_inner_encoding) {
 TEST(remapped, gradients_are_pulled_back_by_the_transpose_where_the_inner_encoding_can) {
   transposed::pulls_back_by_the_transpose(squashed_and_shifted(), 8, {0, 7, 1000, -8});
   using map = std::int64_t (*)(std::int64_t);
-  static_assert(!pulls_back_queries_and_keys<remapped<detail::acting_on_queries_and_keys, map, map>>);
-  static_assert(detail::encoding_check<remapped<detail::acting_on_queries_and_keys, map, map>>::passed);
+  static_assert(
+      !pulls_back_queries_and_keys<remapped<detail::acting_on_queries_and_keys, map, map>>);
+  static_assert(
+      detail::encoding_check<remapped<detail::acting_on_queries_and_keys, map, map>>::passed);
 }
 
 }  // namespace

@@ -23,12 +23,14 @@ namespace {
 using namespace posenc;
 
 template <class Layout>
-constexpr auto oracle_pairing = std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
+constexpr auto oracle_pairing =
+    std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
 
 /// As the definition has it, head by head; `first_dim` is where the rotary block begins.
 template <class T, class Layout>
 void expect_rotated(rope<Layout> const& encoding, std::size_t head_dim, std::size_t first_dim) {
-  std::vector<std::int64_t> const positions{0, 1, -1, 4095, 131'071, 1'048'575, 2'147'483'647, -2'147'483'648, 3};
+  std::vector<std::int64_t> const positions{
+      0, 1, -1, 4095, 131'071, 1'048'575, 2'147'483'647, -2'147'483'648, 3};
   constexpr std::size_t heads = 2;
   auto const& f = encoding.frequencies();
   auto const x = numbers::random<T>(positions.size() * heads * head_dim);
@@ -42,13 +44,15 @@ void expect_rotated(rope<Layout> const& encoding, std::size_t head_dim, std::siz
     auto const first = before.begin() + static_cast<std::ptrdiff_t>(head * head_dim);
     std::vector<double> const original(first, first + static_cast<std::ptrdiff_t>(head_dim));
     auto expected = original;
-    oracle::rotate(expected, f.inv_freq(), static_cast<long double>(positions[head / heads]), oracle_pairing<Layout>, first_dim,
-                   f.attention_factor());
+    oracle::rotate(expected, f.inv_freq(), static_cast<long double>(positions[head / heads]),
+                   oracle_pairing<Layout>, first_dim, f.attention_factor());
     for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
-      auto const a = first_dim + Layout::x_index(pair, f.pairs()), b = first_dim + Layout::y_index(pair, f.pairs());
+      auto const a = first_dim + Layout::x_index(pair, f.pairs()),
+                 b = first_dim + Layout::y_index(pair, f.pairs());
       for (auto const i : {a, b})
-        EXPECT_NEAR(after[head * head_dim + i], expected[i],
-                    tolerance::of_rotated<T>(original[a], original[b], expected[i], f.attention_factor()))
+        EXPECT_NEAR(
+            after[head * head_dim + i], expected[i],
+            tolerance::of_rotated<T>(original[a], original[b], expected[i], f.attention_factor()))
             << "position " << positions[head / heads] << ", dim " << i << " of " << head_dim;
     }
     for (std::size_t i = 0; i < head_dim; ++i) {
@@ -92,7 +96,8 @@ TEST(p_rope, rotates_the_published_number_of_pairs_at_the_frequencies_of_rope) {
     auto const full = geometric(head_dim, 1e4);
     ASSERT_EQ(inv_freq.size(), head_dim / 2);
     for (std::size_t i = 0; i < inv_freq.size(); ++i)
-      EXPECT_EQ(inv_freq[i], i < published ? full.inv_freq()[i] : 0) << "p " << p << " of " << head_dim << ", pair " << i;
+      EXPECT_EQ(inv_freq[i], i < published ? full.inv_freq()[i] : 0)
+          << "p " << p << " of " << head_dim << ", pair " << i;
   }
 }
 
@@ -101,11 +106,13 @@ TEST(p_rope, is_rotation_by_the_frequencies_of_the_definition) {
     auto const inv_freq = oracle::p_rope_inv_freq(64, 1e4, p);
     expect_rotated<float>(rope<halves>(frequencies(inv_freq)), 64, 0);
     auto const actual = p_rope<halves>(64, 1e4, p).frequencies();
-    for (std::size_t i = 0; i < inv_freq.size(); ++i) EXPECT_NEAR(actual.inv_freq()[i], inv_freq[i], tolerance::of_angle(1, 1)) << i;
+    for (std::size_t i = 0; i < inv_freq.size(); ++i)
+      EXPECT_NEAR(actual.inv_freq()[i], inv_freq[i], tolerance::of_angle(1, 1)) << i;
   }
 }
 
-/// a(r) of two equal, even vectors that stand at start + r and start, through real rotations; and by how much it may be off.
+/// a(r) of two equal, even vectors that stand at start + r and start, through real rotations; and
+/// by how much it may be off.
 struct kernel {
   double value, tolerance;
 };
@@ -113,21 +120,27 @@ struct kernel {
 kernel kernel_of(std::size_t head_dim, double base, std::int64_t distance, std::int64_t start) {
   rope<halves> const encoding(geometric(head_dim, base));
   std::vector<double> heads(2 * head_dim, 1.0);
-  site_2::encode_queries(encoding, numbers::view(heads, 2, head_dim), std::vector{start + distance, start});
+  site_2::encode_queries(encoding, numbers::view(heads, 2, head_dim),
+                         std::vector{start + distance, start});
   long double product = 0;
-  for (std::size_t i = 0; i < head_dim; ++i) product += static_cast<long double>(heads[i]) * static_cast<long double>(heads[head_dim + i]);
-  // cos, and by how much its angle is off for its frequency is; then the two numbers of each product.
+  for (std::size_t i = 0; i < head_dim; ++i)
+    product += static_cast<long double>(heads[i]) * static_cast<long double>(heads[head_dim + i]);
+  // cos, and by how much its angle is off for its frequency is; then the two numbers of each
+  // product.
   double angles = 0;
-  for (auto const f : encoding.frequencies().inv_freq()) angles += tolerance::of_angle(static_cast<double>(distance), f);
+  for (auto const f : encoding.frequencies().inv_freq())
+    angles += tolerance::of_angle(static_cast<double>(distance), f);
   auto const dim = static_cast<double>(head_dim);
-  return {static_cast<double>(product) / dim, angles / (dim / 2) + 2 * std::sqrt(2.0) * tolerance::of_rotated<double>(1, 1, 1)};
+  return {static_cast<double>(product) / dim,
+          angles / (dim / 2) + 2 * std::sqrt(2.0) * tolerance::of_rotated<double>(1, 1, 1)};
 }
 
 TEST(rope, equal_even_vectors_score_the_published_kernel_wherever_they_stand) {
   for (auto const& [head_dim, base, distance, value] : golden::kernel_values) {
     for (std::int64_t const start : {0, 1'000'000, -77}) {
       auto const at = kernel_of(head_dim, base, static_cast<std::int64_t>(distance), start);
-      EXPECT_NEAR(at.value, value, at.tolerance) << head_dim << " dims, base " << base << ", distance " << distance << " from " << start;
+      EXPECT_NEAR(at.value, value, at.tolerance)
+          << head_dim << " dims, base " << base << ", distance " << distance << " from " << start;
     }
   }
 }
@@ -144,15 +157,22 @@ TEST(rope, the_kernel_turns_negative_at_the_published_distance) {
 
 TEST(rope, the_kernel_is_not_monotone) {
   for (auto const& increase : golden::first_increases) {
-    auto const at = [&](std::size_t r) { return kernel_of(increase.head_dim, increase.base, static_cast<std::int64_t>(r), 0); };
-    for (std::size_t r = 1; r < increase.distance; ++r) EXPECT_LT(at(r).value + at(r).tolerance, at(r - 1).value) << r;
-    EXPECT_GT(at(increase.distance).value - at(increase.distance).tolerance, at(increase.distance - 1).value) << increase.head_dim;
+    auto const at = [&](std::size_t r) {
+      return kernel_of(increase.head_dim, increase.base, static_cast<std::int64_t>(r), 0);
+    };
+    for (std::size_t r = 1; r < increase.distance; ++r)
+      EXPECT_LT(at(r).value + at(r).tolerance, at(r - 1).value) << r;
+    EXPECT_GT(at(increase.distance).value - at(increase.distance).tolerance,
+              at(increase.distance - 1).value)
+        << increase.head_dim;
   }
 }
 
 /// <R_r q, k> for every distance r of the context.
 template <class Layout>
-std::vector<double> scores_over_the_context(rope<Layout> const& encoding, std::vector<double> const& q, std::vector<double> const& k) {
+std::vector<double> scores_over_the_context(rope<Layout> const& encoding,
+                                            std::vector<double> const& q,
+                                            std::vector<double> const& k) {
   std::vector<std::int64_t> positions(golden::prop31_context);
   std::vector<double> queries;
   for (std::size_t r = 0; r < positions.size(); ++r) {
@@ -164,7 +184,8 @@ std::vector<double> scores_over_the_context(rope<Layout> const& encoding, std::v
   for (std::size_t r = 0; r < positions.size(); ++r) {
     long double product = 0;
     for (std::size_t i = 0; i < q.size(); ++i)
-      product += static_cast<long double>(queries[r * q.size() + i]) * static_cast<long double>(k[i]);
+      product +=
+          static_cast<long double>(queries[r * q.size() + i]) * static_cast<long double>(k[i]);
     scores.push_back(static_cast<double>(product));
   }
   return scores;
@@ -175,12 +196,17 @@ template <class Layout>
 void expect_a_key_for_every_distance(double runner_up) {
   rope<Layout> const encoding(geometric(golden::prop31_query.size(), 1e4));
   std::vector<double> const q(golden::prop31_query.begin(), golden::prop31_query.end());
-  // Either number of a product of numbers up to sqrt 2; and the angle at the far end of the context.
-  auto const dim = static_cast<double>(q.size()), context = static_cast<double>(golden::prop31_context);
-  auto const tolerance = dim * (2 * std::sqrt(2.0) * tolerance::of_rotated<double>(1, 1, std::sqrt(2.0)) + tolerance::of_angle(context, 1));
+  // Either number of a product of numbers up to sqrt 2; and the angle at the far end of the
+  // context.
+  auto const dim = static_cast<double>(q.size()),
+             context = static_cast<double>(golden::prop31_context);
+  auto const tolerance =
+      dim * (2 * std::sqrt(2.0) * tolerance::of_rotated<double>(1, 1, std::sqrt(2.0)) +
+             tolerance::of_angle(context, 1));
   for (auto const distance : golden::prop31_distances) {
     auto k = q;
-    site_2::encode_keys(encoding, numbers::view(k, 1, q.size()), std::vector{static_cast<std::int64_t>(distance)});
+    site_2::encode_keys(encoding, numbers::view(k, 1, q.size()),
+                        std::vector{static_cast<std::int64_t>(distance)});
     auto scores = scores_over_the_context(encoding, q, k);
     auto const best = std::ranges::max_element(scores);
     EXPECT_EQ(static_cast<std::size_t>(best - scores.begin()), distance);
@@ -202,8 +228,10 @@ TEST(rope, not_a_number_spoils_its_own_pair_alone) {
   for (std::size_t const spoilt : {0u, 5u, 20u, 37u}) {
     std::vector<float> x(40, 1);
     x[spoilt] = float_of_bits(0x7fc0'0000u);
-    site_2::encode_queries(rope<interleaved>(geometric(40, 1e4)), numbers::view(x, 1, 40), std::vector<std::int64_t>{3});
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(is_finite(static_cast<double>(x[i])), i / 2 != spoilt / 2) << i;
+    site_2::encode_queries(rope<interleaved>(geometric(40, 1e4)), numbers::view(x, 1, 40),
+                           std::vector<std::int64_t>{3});
+    for (std::size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(is_finite(static_cast<double>(x[i])), i / 2 != spoilt / 2) << i;
   }
 }
 
@@ -220,10 +248,13 @@ TEST(rope, too_few_positions_are_rejected_and_nothing_turned) {
   auto x = before;
   for (std::size_t const count : {0u, 2u}) {
     std::vector<std::int64_t> const positions(count, 7);
-    auto const expected =
-        "posenc: prepare: every token must have a prepared position, got " + std::to_string(count) + " positions for 3 tokens from 0 on";
-    EXPECT_EQ(message_of([&] { site_2::encode_queries(encoding, numbers::view(x, 3, 8), positions); }), expected);
-    EXPECT_EQ(message_of([&] { site_2::encode_keys(encoding, numbers::view(x, 3, 8), positions); }), expected);
+    auto const expected = "posenc: prepare: every token must have a prepared position, got " +
+                          std::to_string(count) + " positions for 3 tokens from 0 on";
+    EXPECT_EQ(
+        message_of([&] { site_2::encode_queries(encoding, numbers::view(x, 3, 8), positions); }),
+        expected);
+    EXPECT_EQ(message_of([&] { site_2::encode_keys(encoding, numbers::view(x, 3, 8), positions); }),
+              expected);
   }
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
@@ -236,7 +267,8 @@ TEST(rope, a_head_too_short_for_the_block_is_rejected_and_nothing_turned) {
     rope<interleaved> const encoding(geometric(16, 1e4), block);
     return message_of([&] { site_2::encode_queries(encoding, numbers::view(x, 3, 8), positions); });
   };
-  auto const must = std::string("posenc: rotary_block: the rotary block must lie within the head, got dims ");
+  auto const must =
+      std::string("posenc: rotary_block: the rotary block must lie within the head, got dims ");
   EXPECT_EQ(rejected(rotary_block::first()), must + "0 to 16 of head_dim 8");
   EXPECT_EQ(rejected(rotary_block::from(3)), must + "3 to 19 of head_dim 8");
   EXPECT_EQ(rejected(rotary_block::last()).substr(0, must.size()), must);
@@ -244,25 +276,36 @@ TEST(rope, a_head_too_short_for_the_block_is_rejected_and_nothing_turned) {
 }
 
 TEST(p_rope, bad_settings_are_rejected) {
-  EXPECT_EQ(message_of([] { p_rope(128, 1e4, 1.01); }), "posenc: truncated: p must be in [0, 1], got 1.01");
-  EXPECT_EQ(message_of([] { p_rope(128, 1e4, -0.5); }), "posenc: truncated: p must be in [0, 1], got -0.5");
-  EXPECT_EQ(message_of([] { p_rope(128, 1e4, not_a_number()); }), "posenc: truncated: p must be in [0, 1], got NaN");
-  EXPECT_EQ(message_of([] { p_rope(127, 1e4, 0.5); }), "posenc: geometric: the dimension must be even and positive, got 127");
-  EXPECT_EQ(message_of([] { p_rope(0, 1e4, 0.5); }), "posenc: geometric: the dimension must be even and positive, got 0");
-  EXPECT_EQ(message_of([] { p_rope((1u << 24) + 2, 1e4, 0.5); }), "posenc: geometric: the dimension must be at most 2^24, got 16777218");
+  EXPECT_EQ(message_of([] { p_rope(128, 1e4, 1.01); }),
+            "posenc: truncated: p must be in [0, 1], got 1.01");
+  EXPECT_EQ(message_of([] { p_rope(128, 1e4, -0.5); }),
+            "posenc: truncated: p must be in [0, 1], got -0.5");
+  EXPECT_EQ(message_of([] { p_rope(128, 1e4, not_a_number()); }),
+            "posenc: truncated: p must be in [0, 1], got NaN");
+  EXPECT_EQ(message_of([] { p_rope(127, 1e4, 0.5); }),
+            "posenc: geometric: the dimension must be even and positive, got 127");
+  EXPECT_EQ(message_of([] { p_rope(0, 1e4, 0.5); }),
+            "posenc: geometric: the dimension must be even and positive, got 0");
+  EXPECT_EQ(message_of([] { p_rope((1u << 24) + 2, 1e4, 0.5); }),
+            "posenc: geometric: the dimension must be at most 2^24, got 16777218");
   EXPECT_EQ(message_of([] { p_rope(128, 0.5, 0.5); }),
-            "posenc: truncated: frequencies must not rise from pair to pair, as for a base below 1, got a rise at pair 1");
-  EXPECT_EQ(message_of([] { p_rope(128, 0, 0.5); }), "posenc: geometric: base must be finite and positive, got 0");
-  EXPECT_EQ(message_of([] { p_rope(128, infinity(), 0.5); }), "posenc: geometric: base must be finite and positive, got infinity");
+            "posenc: truncated: frequencies must not rise from pair to pair, as for a base below "
+            "1, got a rise at pair 1");
+  EXPECT_EQ(message_of([] { p_rope(128, 0, 0.5); }),
+            "posenc: geometric: base must be finite and positive, got 0");
+  EXPECT_EQ(message_of([] { p_rope(128, infinity(), 0.5); }),
+            "posenc: geometric: base must be finite and positive, got infinity");
 }
 
 TEST(rope, gradients_are_pulled_back_by_the_transpose) {
   std::vector<std::int64_t> const positions{0, 3, -7, 1'000'003};
-  frequencies const f(oracle::inv_freq(6, 1e4)), louder(oracle::inv_freq(6, 1e4), 1.25), slow(oracle::p_rope_inv_freq(6, 1e4, 0.5));
+  frequencies const f(oracle::inv_freq(6, 1e4)), louder(oracle::inv_freq(6, 1e4), 1.25),
+      slow(oracle::p_rope_inv_freq(6, 1e4, 0.5));
   transposed::pulls_back_by_the_transpose(rope<halves>(f), 6, positions);
   transposed::pulls_back_by_the_transpose(rope<interleaved>(louder), 6, positions);
   transposed::pulls_back_by_the_transpose(rope<halves>(louder, rotary_block::last()), 9, positions);
-  transposed::pulls_back_by_the_transpose(rope<interleaved>(slow, rotary_block::from(2)), 9, positions);
+  transposed::pulls_back_by_the_transpose(rope<interleaved>(slow, rotary_block::from(2)), 9,
+                                          positions);
 }
 
 }  // namespace

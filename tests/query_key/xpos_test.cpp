@@ -26,13 +26,17 @@ namespace {
 using namespace posenc;
 
 template <class Layout>
-constexpr auto oracle_pairing = std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
+constexpr auto oracle_pairing =
+    std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
 
-long double gain_of(frequencies const& f, xpos_decay const& decay, std::size_t pair, long double from_center) {
-  return std::pow(oracle::xpos_zeta(pair, f.rotary_dim(), decay.gamma), from_center / static_cast<long double>(decay.scale_base));
+long double gain_of(frequencies const& f, xpos_decay const& decay, std::size_t pair,
+                    long double from_center) {
+  return std::pow(oracle::xpos_zeta(pair, f.rotary_dim(), decay.gamma),
+                  from_center / static_cast<long double>(decay.scale_base));
 }
 
-// By how much the gain is off on top, relative: a rounding to the arithmetic's type, and what is documented.
+// By how much the gain is off on top, relative: a rounding to the arithmetic's type, and what is
+// documented.
 template <class T>
 double of_gain() {
   return 2e-15 + 4e-18 * 4000 + 2 * tolerance::unit_roundoff<arithmetic_t<T>>();
@@ -42,19 +46,22 @@ template <class T, class Layout>
 void expect_encoded(xpos<Layout> const& encoding, std::size_t head_dim, std::size_t first_dim) {
   auto const& f = encoding.frequencies();
   auto const center = encoding.decay().center;
-  std::vector<std::int64_t> const positions{center, center + 1, center - 1, center + 700, center - 700, center + 3900, center - 3900};
+  std::vector<std::int64_t> const positions{center,       center + 1,    center - 1,   center + 700,
+                                            center - 700, center + 3900, center - 3900};
   auto const x = numbers::random<T>(positions.size() * head_dim);
   for (bool const is_query : {true, false}) {
     auto y = x;
     auto const view = numbers::view(y, positions.size(), head_dim);
-    is_query ? site_2::encode_queries(encoding, view, positions) : site_2::encode_keys(encoding, view, positions);
+    is_query ? site_2::encode_queries(encoding, view, positions)
+             : site_2::encode_keys(encoding, view, positions);
     auto const before = numbers::exact(x), after = numbers::exact(y);
     for (std::size_t token = 0; token < positions.size(); ++token) {
       std::vector<oracle::pair_rotation> turns;
       for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
         auto const from_center = static_cast<long double>(positions[token] - center);
         turns.push_back({static_cast<long double>(positions[token]), f.inv_freq()[pair],
-                         f.attention_factor() * gain_of(f, encoding.decay(), pair, is_query ? from_center : -from_center)});
+                         f.attention_factor() * gain_of(f, encoding.decay(), pair,
+                                                        is_query ? from_center : -from_center)});
       }
       auto const first = before.begin() + static_cast<std::ptrdiff_t>(token * head_dim);
       std::vector<double> expected(first, first + static_cast<std::ptrdiff_t>(head_dim));
@@ -64,7 +71,8 @@ void expect_encoded(xpos<Layout> const& encoding, std::size_t head_dim, std::siz
         for (auto const i : {Layout::x_index(pair, f.pairs()), Layout::y_index(pair, f.pairs())}) {
           auto const at = first_dim + i;
           EXPECT_NEAR(after[token * head_dim + at], expected[at],
-                      tolerance::of_rotated<T>(1, 1, expected[at], gain) + 2 * gain * of_gain<T>() + tolerance::of_storing<T>(0))
+                      tolerance::of_rotated<T>(1, 1, expected[at], gain) + 2 * gain * of_gain<T>() +
+                          tolerance::of_storing<T>(0))
               << (is_query ? "query " : "key ") << positions[token] << ", dim " << at;
         }
       }
@@ -82,7 +90,8 @@ TEST(xpos, queries_fade_and_keys_grow_as_the_definition_says_in_every_format_lay
     frequencies const f(oracle::inv_freq(34, 1e4)), louder(oracle::inv_freq(34, 1e4), 1.25);
     expect_encoded<T>(xpos<interleaved>(f), 34, 0);
     expect_encoded<T>(xpos<halves>(f, {.center = 100'000}), 41, 0);
-    expect_encoded<T>(xpos<halves>(louder, {.gamma = 0.9, .scale_base = 1000}, rotary_block::last()), 41, 7);
+    expect_encoded<T>(
+        xpos<halves>(louder, {.gamma = 0.9, .scale_base = 1000}, rotary_block::last()), 41, 7);
   });
 }
 
@@ -90,23 +99,32 @@ TEST(xpos, queries_fade_and_keys_grow_as_the_definition_says_in_every_format_lay
 TEST(xpos, a_score_is_that_of_rope_faded_by_the_distance_alone) {
   constexpr std::size_t head_dim = 64;
   frequencies const f(oracle::inv_freq(head_dim, 1e4));
-  for (xpos_decay const decay : {xpos_decay{}, xpos_decay{.gamma = 0.7, .scale_base = 300, .center = -50}}) {
+  for (xpos_decay const decay :
+       {xpos_decay{}, xpos_decay{.gamma = 0.7, .scale_base = 300, .center = -50}}) {
     xpos<interleaved> const encoding(f, decay);
     auto const q = numbers::random<double>(head_dim, 1), k = numbers::random<double>(head_dim, 2);
     for (std::int64_t const distance : {0, 1, 17, 512, 3000, -40}) {
       for (std::int64_t const start : {0, 1, -50, 2000, -2000, 5000}) {
         auto q_t = q, k_s = k;
-        site_2::encode_queries(encoding, numbers::view(q_t, 1, head_dim), std::vector{start + distance});
+        site_2::encode_queries(encoding, numbers::view(q_t, 1, head_dim),
+                               std::vector{start + distance});
         site_2::encode_keys(encoding, numbers::view(k_s, 1, head_dim), std::vector{start});
         for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
-          auto const at = [&](std::vector<double> const& x, std::size_t i) { return static_cast<long double>(x[2 * pair + i]); };
-          auto const [c, s] = oracle::direction_at(static_cast<long double>(distance), static_cast<long double>(f.inv_freq()[pair]));
+          auto const at = [&](std::vector<double> const& x, std::size_t i) {
+            return static_cast<long double>(x[2 * pair + i]);
+          };
+          auto const [c, s] = oracle::direction_at(static_cast<long double>(distance),
+                                                   static_cast<long double>(f.inv_freq()[pair]));
           auto const gain = gain_of(f, decay, pair, static_cast<long double>(distance));
-          auto const expected = gain * (c * (at(q, 0) * at(k, 0) + at(q, 1) * at(k, 1)) + s * (at(q, 0) * at(k, 1) - at(q, 1) * at(k, 0)));
+          auto const expected = gain * (c * (at(q, 0) * at(k, 0) + at(q, 1) * at(k, 1)) +
+                                        s * (at(q, 0) * at(k, 1) - at(q, 1) * at(k, 0)));
           auto const score = at(q_t, 0) * at(k_s, 0) + at(q_t, 1) * at(k_s, 1);
-          // Two products, none beyond 2 gains of each other; the gains' exponents are from both positions.
-          auto const relative = 2 * (tolerance::of_rotated<double>(1, 1, 1.5) + 2e-15 + 4e-18 * 8100);
-          EXPECT_NEAR(static_cast<double>(score), static_cast<double>(expected), 4 * static_cast<double>(gain) * relative)
+          // Two products, none beyond 2 gains of each other; the gains' exponents are from both
+          // positions.
+          auto const relative =
+              2 * (tolerance::of_rotated<double>(1, 1, 1.5) + 2e-15 + 4e-18 * 8100);
+          EXPECT_NEAR(static_cast<double>(score), static_cast<double>(expected),
+                      4 * static_cast<double>(gain) * relative)
               << "distance " << distance << " from " << start << ", pair " << pair;
         }
       }
@@ -139,26 +157,35 @@ TEST(xpos, refuses_what_leaves_the_range_of_the_numbers_and_changes_nothing) {
     EXPECT_TRUE(numbers::same_bits(x, y));
     return result;
   };
-  std::string const of_half = "posenc: xpos: gains must stay within 2^-14 to 2^14, the range of half, got position ";
-  EXPECT_EQ(message(numbers::random<half>(8), 4000, true), of_half + "4000 at token 1, the center being 0 and the attention factor 1");
-  EXPECT_EQ(message(numbers::random<half>(8), -4000, false), of_half + "-4000 at token 1, the center being 0 and the attention factor 1");
+  std::string const of_half =
+      "posenc: xpos: gains must stay within 2^-14 to 2^14, the range of half, got position ";
+  EXPECT_EQ(message(numbers::random<half>(8), 4000, true),
+            of_half + "4000 at token 1, the center being 0 and the attention factor 1");
+  EXPECT_EQ(message(numbers::random<half>(8), -4000, false),
+            of_half + "-4000 at token 1, the center being 0 and the attention factor 1");
   EXPECT_EQ(message(numbers::random<bfloat16>(8), 36'000, false),
-            "posenc: xpos_query_rows: gains must stay within 2^-126 to 2^126, the range of float, got position 36000 at token 1, the "
+            "posenc: xpos_query_rows: gains must stay within 2^-126 to 2^126, the range of float, "
+            "got position 36000 at token 1, the "
             "center being 0 and the attention factor 1");
   auto x = numbers::random<half>(8);
-  EXPECT_NO_THROW(site_2::encode_queries(encoding, numbers::view(x, 2, 4), std::vector<std::int64_t>{3900, -3900}));
-  EXPECT_NO_THROW(site_2::encode_queries(xpos<halves>(geometric(4, 1e4), {.center = 4000}), numbers::view(x, 2, 4),
+  EXPECT_NO_THROW(site_2::encode_queries(encoding, numbers::view(x, 2, 4),
+                                         std::vector<std::int64_t>{3900, -3900}));
+  EXPECT_NO_THROW(site_2::encode_queries(xpos<halves>(geometric(4, 1e4), {.center = 4000}),
+                                         numbers::view(x, 2, 4),
                                          std::vector<std::int64_t>{7900, 100}));
-  EXPECT_EQ(message_of([] { xpos<halves>(geometric(4, 1e4), {.gamma = -1}); }), "posenc: xpos: gamma must be finite and positive, got -1");
+  EXPECT_EQ(message_of([] { xpos<halves>(geometric(4, 1e4), {.gamma = -1}); }),
+            "posenc: xpos: gamma must be finite and positive, got -1");
   EXPECT_EQ(message_of([] { xpos<halves>(geometric(4, 1e4), {.scale_base = 0}); }),
             "posenc: xpos: scale_base must be finite and positive, got 0");
 }
 
 TEST(xpos, gradients_are_pulled_back_by_the_transpose) {
   std::vector<std::int64_t> const positions{100, 3, -7, 400};
-  transposed::pulls_back_by_the_transpose(xpos<halves>(geometric(6, 1e4), {.center = 100}), 6, positions);
-  transposed::pulls_back_by_the_transpose(xpos<interleaved>(frequencies(oracle::inv_freq(6, 1e4), 1.25), {}, rotary_block::last()), 9,
+  transposed::pulls_back_by_the_transpose(xpos<halves>(geometric(6, 1e4), {.center = 100}), 6,
                                           positions);
+  transposed::pulls_back_by_the_transpose(
+      xpos<interleaved>(frequencies(oracle::inv_freq(6, 1e4), 1.25), {}, rotary_block::last()), 9,
+      positions);
 }
 
 TEST(xpos, gradients_at_positions_beyond_the_range_are_refused_and_left_alone) {
@@ -166,9 +193,12 @@ TEST(xpos, gradients_at_positions_beyond_the_range_are_refused_and_left_alone) {
   auto const before = numbers::random<half>(8);
   auto x = before;
   std::vector<std::int64_t> const far{5000};
-  auto const message = message_of([&] { site_2::encode_queries(encoding, numbers::view(x, 1, 8), far); });
-  EXPECT_EQ(message_of([&] { site_2::pull_back_queries(encoding, numbers::view(x, 1, 8), far); }), message);
-  EXPECT_EQ(message_of([&] { site_2::pull_back_keys(encoding, numbers::view(x, 1, 8), far); }), message);
+  auto const message =
+      message_of([&] { site_2::encode_queries(encoding, numbers::view(x, 1, 8), far); });
+  EXPECT_EQ(message_of([&] { site_2::pull_back_queries(encoding, numbers::view(x, 1, 8), far); }),
+            message);
+  EXPECT_EQ(message_of([&] { site_2::pull_back_keys(encoding, numbers::view(x, 1, 8), far); }),
+            message);
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 

@@ -50,7 +50,8 @@ void in_every_two_types(Test&& test) {
   from(std::type_identity<float>(), "from float");
   from(std::type_identity<half>(), "from half");
   from(std::type_identity<bfloat16>(), "from bfloat16");
-  test.template operator()<engine::brain_float, half>();  // what an engine's own types are stored as, the others are
+  test.template operator()<engine::brain_float,
+                           half>();  // what an engine's own types are stored as, the others are
   SCOPED_TRACE("double");
   test.template operator()<double, double>();
 }
@@ -67,26 +68,31 @@ frequencies with_every_third_pair_standing(std::size_t pairs) {
 // Blocks of few and many pairs, with all of them rotated, or some, or the first ones; with a
 // factor.
 std::vector<frequencies> rules() {
-  std::vector<frequencies> result{geometric(2, 1e4), of_doubles(geometric(36, 1e4)), of_doubles(geometric(130, 1e4)),
-                                  with_every_third_pair_standing(47), posenc::truncated(of_doubles(geometric(160, 1e4)), 0.25)};
+  std::vector<frequencies> result{
+      geometric(2, 1e4), of_doubles(geometric(36, 1e4)), of_doubles(geometric(130, 1e4)),
+      with_every_third_pair_standing(47), posenc::truncated(of_doubles(geometric(160, 1e4)), 0.25)};
   auto const f = geometric(42, 1e4);
   result.emplace_back(std::vector<double>(f.inv_freq().begin(), f.inv_freq().end()), 1.19023807);
   return result;
 }
 
 template <class From, class To, class S, class T>
-testing::AssertionResult carries_elsewhere(frequencies const& f, std::size_t rest, arrangement from, arrangement to,
-                                           std::size_t misaligned) {
+testing::AssertionResult carries_elsewhere(frequencies const& f, std::size_t rest, arrangement from,
+                                           arrangement to, std::size_t misaligned) {
   auto const head_dim = f.rotary_dim() + rest;
   placed_heads<S> source({2, 3, head_dim}, from, misaligned, 1);
   placed_heads<T> target({2, 3, head_dim}, to, 15 - misaligned, 2);
-  for (auto const block : {rotary_block::first(), rotary_block::last(), rotary_block::from(rest / 2)}) {
+  for (auto const block :
+       {rotary_block::first(), rotary_block::last(), rotary_block::from(rest / 2)}) {
     auto const read = source.memory;
     auto const before = target.memory;
-    rotate<From, To>(source.view(), target.view(), cos_sin_rows<arithmetic_t<T>>(f, two_positions), block);
+    rotate<From, To>(source.view(), target.view(), cos_sin_rows<arithmetic_t<T>>(f, two_positions),
+                     block);
     if (auto const same = numbers::same_bits(source.memory, read); !same)
       return testing::AssertionFailure() << "the source changed: " << same.message();
-    if (auto const right = are_treated<From, To>(source, target, before, two_positions, {f, block}); !right) return right;
+    if (auto const right = are_treated<From, To>(source, target, before, two_positions, {f, block});
+        !right)
+      return right;
   }
   return testing::AssertionSuccess();
 }
@@ -97,7 +103,8 @@ void expect_carries_elsewhere() {
   for (auto const& f : rules())
     for (std::size_t const rest : {0u, 5u, 37u}) {
       auto const from = arrangements[i % 4], to = arrangements[i / 4 % 4];
-      ASSERT_TRUE((carries_elsewhere<From, To, S, T>(f, rest, from, to, i % 16))) << "rule and rest " << i;
+      ASSERT_TRUE((carries_elsewhere<From, To, S, T>(f, rest, from, to, i % 16)))
+          << "rule and rest " << i;
       i += 7;
     }
 }
@@ -125,28 +132,34 @@ TEST(rotate, goes_from_either_layout_to_the_other) {
 TEST(rotate, goes_elsewhere_with_the_bits_that_it_has_in_place) {
   in_every_type_and_layout([]<class T, class Layout>() {
     for (auto const& f : rules()) {
-      placed_heads<T> in_place({2, 3, f.rotary_dim() + 5}, arrangement::padded, 3), elsewhere = in_place;
+      placed_heads<T> in_place({2, 3, f.rotary_dim() + 5}, arrangement::padded, 3),
+          elsewhere = in_place;
       auto const source = in_place;
       std::vector<T> copy(2 * 3 * (f.rotary_dim() + 5));
       posenc::heads_view<T> const target(copy.data(), {2, 3, f.rotary_dim() + 5});
       cos_sin_rows<arithmetic_t<T>> const rows(f, two_positions);
       rotate<Layout>(in_place.view(), rows, rotary_block::from(2));
-      rotate<Layout>(elsewhere.view(), elsewhere.view(), rows, rotary_block::from(2));  // onto itself
+      rotate<Layout>(elsewhere.view(), elsewhere.view(), rows,
+                     rotary_block::from(2));  // onto itself
       EXPECT_TRUE(numbers::same_bits(elsewhere.memory, in_place.memory));
       elsewhere = source;
-      rotate<Layout>(posenc::heads_view<T const>(elsewhere.view()), target, rows, rotary_block::from(2));
+      rotate<Layout>(posenc::heads_view<T const>(elsewhere.view()), target, rows,
+                     rotary_block::from(2));
       EXPECT_TRUE(numbers::same_bits(elsewhere.memory, source.memory));
       for (std::size_t token = 0; token < 2; ++token)
         for (std::size_t head = 0; head < 3; ++head)
-          EXPECT_TRUE(numbers::same_bits(std::vector<T>(target(token, head).begin(), target(token, head).end()),
-                                         std::vector<T>(in_place.view()(token, head).begin(), in_place.view()(token, head).end())));
+          EXPECT_TRUE(numbers::same_bits(
+              std::vector<T>(target(token, head).begin(), target(token, head).end()),
+              std::vector<T>(in_place.view()(token, head).begin(),
+                             in_place.view()(token, head).end())));
     }
   });
 }
 
 // The same tokens, all at once (more than the cache holds) and one by one.
 template <class From, class To, class S, class T>
-void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::size_t rotary_dim, auto&& treated) {
+void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::size_t rotary_dim,
+                                  auto&& treated) {
   auto const least = std::size_t{1} << 20;  // bytes
   auto const tokens = least / (heads * rotary_dim * sizeof(S)) + 2;
   std::vector<std::int64_t> positions(tokens);
@@ -155,13 +168,15 @@ void expect_prefill_equals_decode(std::size_t heads, std::size_t head_dim, std::
   auto const source = numbers::random<S>(tokens * heads * head_dim);
   std::vector<T> whole(source.size()), by_tokens(source.size()), by_heads(source.size());
   posenc::heads_shape const shape{tokens, heads, head_dim};
-  auto const go = [&](posenc::heads_view<S const> const& from, posenc::heads_view<T> const& to, auto const& some) {
+  auto const go = [&](posenc::heads_view<S const> const& from, posenc::heads_view<T> const& to,
+                      auto const& some) {
     posenc::rotate(some, treated(rotation_of<From, To>(from, to)));
   };
   posenc::heads_view const from(source.data(), shape);
   go(from, {whole.data(), shape}, rows);
   posenc::heads_view const to(by_tokens.data(), shape);
-  for (std::size_t t = 0; t < tokens; ++t) go(from.slice_tokens(t, 1), to.slice_tokens(t, 1), rows.slice_tokens(t, 1));
+  for (std::size_t t = 0; t < tokens; ++t)
+    go(from.slice_tokens(t, 1), to.slice_tokens(t, 1), rows.slice_tokens(t, 1));
   EXPECT_TRUE(numbers::same_bits(by_tokens, whole));
   posenc::heads_view const to_heads(by_heads.data(), shape);
   go(from.slice_heads(0, 2), to_heads.slice_heads(0, 2), rows),
@@ -188,7 +203,9 @@ TEST(rotate, beyond_the_cache_gives_each_token_the_bits_that_it_has_alone) {
 TEST(rotate, beyond_the_cache_norms_and_scales_each_token_as_alone) {
   numbers::in_every_format([]<class T>() {
     std::vector<arithmetic_t<T>> const weight = numbers::random<arithmetic_t<T>>(614);
-    auto const fused = [&](auto const& r) { return r.norm({weight, arithmetic_t<T>(1e-6)}).scale(arithmetic_t<T>(0.125)); };
+    auto const fused = [&](auto const& r) {
+      return r.norm({weight, arithmetic_t<T>(1e-6)}).scale(arithmetic_t<T>(0.125));
+    };
     expect_prefill_equals_decode<halves, halves, T, T>(67, 614, 600, fused);
     expect_prefill_equals_decode<interleaved, interleaved, T, T>(3, 614, 614, fused);
   });
@@ -198,10 +215,13 @@ TEST(rotate, beyond_the_cache_norms_and_scales_each_token_as_alone) {
 // not rotated; rotated by position 0.
 template <class S>
 std::vector<S> of_every_kind(std::size_t count) {
-  std::vector<float> const kinds{1.f,          -1.f,          0.f,          -0.f,          0x1p-126f,    -0x1p-126f,   0x1p-127f,
-                                 -0x1.8p-130f, 0x1p-149f,     0x1.fep-127f, 0x1.01p-126f,  0x1.ffp-127f, 0x1p-133f,    0x1.8p-134f,
-                                 0x1p-134f,    -0x1.02p-134f, 0x1.ffp127f,  -0x1.fefp127f, 65504.f,      65520.f,      0x1p-14f,
-                                 0x1p-24f,     0x1p-25f,      0x1.8p-25f,   1.00390625f,   1.01171875f,  -1.00390637f, 3.f};
+  std::vector<float> const kinds{1.f,         -1.f,          0.f,          -0.f,
+                                 0x1p-126f,   -0x1p-126f,    0x1p-127f,    -0x1.8p-130f,
+                                 0x1p-149f,   0x1.fep-127f,  0x1.01p-126f, 0x1.ffp-127f,
+                                 0x1p-133f,   0x1.8p-134f,   0x1p-134f,    -0x1.02p-134f,
+                                 0x1.ffp127f, -0x1.fefp127f, 65504.f,      65520.f,
+                                 0x1p-14f,    0x1p-24f,      0x1p-25f,     0x1.8p-25f,
+                                 1.00390625f, 1.01171875f,   -1.00390637f, 3.f};
   std::vector<S> result(count);
   std::uint64_t bits = 1;
   for (std::size_t i = 0; i < count; ++i) {
@@ -218,18 +238,22 @@ TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
     std::size_t const head_dim = 192, heads = 64;
     auto const source = of_every_kind<S>(head_dim * heads);
     std::vector<T> expected(source.size());
-    for (std::size_t i = 0; i < source.size(); ++i) posenc::store(expected[i], posenc::load(source[i]));
+    for (std::size_t i = 0; i < source.size(); ++i)
+      posenc::store(expected[i], posenc::load(source[i]));
     auto const expect = [&]<class From, class To>(From, To, frequencies const& f, auto&& treated) {
       std::vector<T> target(source.size());
       posenc::heads_view const to(target.data(), {1, heads, head_dim});
       posenc::rotate(cos_sin_rows(f, std::vector{0}),
-                     treated(rotation_of<From, To>(posenc::heads_view(source.data(), {1, heads, head_dim}), to)));
+                     treated(rotation_of<From, To>(
+                         posenc::heads_view(source.data(), {1, heads, head_dim}), to)));
       std::vector<T> as_before(target.size());
       for (std::size_t head = 0; head < heads; ++head)
         for (std::size_t i = 0; i < head_dim / 2; ++i) {
           auto const at = head * head_dim;
-          as_before[at + From::x_index(i, head_dim / 2)] = target[at + To::x_index(i, head_dim / 2)];
-          as_before[at + From::y_index(i, head_dim / 2)] = target[at + To::y_index(i, head_dim / 2)];
+          as_before[at + From::x_index(i, head_dim / 2)] =
+              target[at + To::x_index(i, head_dim / 2)];
+          as_before[at + From::y_index(i, head_dim / 2)] =
+              target[at + To::y_index(i, head_dim / 2)];
         }
       EXPECT_TRUE(numbers::same_bits(as_before, expected));
     };
@@ -238,8 +262,10 @@ TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
     auto const unrotated = frequencies(std::vector<double>(head_dim / 2));
     for (auto const& act : {0, 1}) {
       auto const in_layouts = [&](auto&& treated) {
-        expect(halves(), halves(), unrotated, treated), expect(halves(), interleaved(), unrotated, treated);
-        expect(interleaved(), halves(), unrotated, treated), expect(interleaved(), interleaved(), unrotated, treated);
+        expect(halves(), halves(), unrotated, treated),
+            expect(halves(), interleaved(), unrotated, treated);
+        expect(interleaved(), halves(), unrotated, treated),
+            expect(interleaved(), interleaved(), unrotated, treated);
       };
       act == 0 ? in_layouts(plainly) : in_layouts(times_1);
     }
@@ -294,16 +320,23 @@ TEST(lanes, store_two_registers_as_one_lane_does) {
       posenc::detail::one_lane<T>::store(&other, others[0]);
       for (std::size_t i = 0; i < cases.size(); i += lanes::size) {
         std::array<T, 2 * lanes::size> apart{}, swapped{}, in_pairs{};
-        auto const x = posenc::detail::lanes<float>::load(&cases[i]), y = posenc::detail::lanes<float>::load(others.data());
+        auto const x = posenc::detail::lanes<float>::load(&cases[i]),
+                   y = posenc::detail::lanes<float>::load(others.data());
         lanes::store(apart.data(), x, apart.data() + lanes::size, y);
         lanes::store(swapped.data(), y, swapped.data() + lanes::size, x);
         lanes::store_pairs(in_pairs.data(), x, y);
         for (std::size_t j = 0; j < lanes::size; ++j) {
           T alone{};
           posenc::detail::one_lane<T>::store(&alone, cases[i + j]);
-          auto const is = [](T const& stored, T const& expected) { return std::memcmp(&stored, &expected, sizeof(T)) == 0; };
-          ASSERT_TRUE(is(apart[j], alone) && is(swapped[lanes::size + j], alone) && is(in_pairs[2 * j], alone)) << cases[i + j];
-          ASSERT_TRUE(is(apart[lanes::size + j], other) && is(swapped[j], other) && is(in_pairs[2 * j + 1], other)) << cases[i + j];
+          auto const is = [](T const& stored, T const& expected) {
+            return std::memcmp(&stored, &expected, sizeof(T)) == 0;
+          };
+          ASSERT_TRUE(is(apart[j], alone) && is(swapped[lanes::size + j], alone) &&
+                      is(in_pairs[2 * j], alone))
+              << cases[i + j];
+          ASSERT_TRUE(is(apart[lanes::size + j], other) && is(swapped[j], other) &&
+                      is(in_pairs[2 * j + 1], other))
+              << cases[i + j];
         }
       }
     }
@@ -313,9 +346,13 @@ TEST(lanes, store_two_registers_as_one_lane_does) {
 TEST(rotate, carries_nan_and_infinity_where_nothing_turns) {
   std::vector<half> source(40), target(40);
   for (std::size_t i = 0; i < 40; ++i)
-    source[i] = std::bit_cast<half>(static_cast<std::uint16_t>(i % 3 == 0 ? 0xffff : i % 3 == 1 ? 0x7c00 : 0xfc01));  // NaN, infinity, NaN
+    source[i] = std::bit_cast<half>(
+        static_cast<std::uint16_t>(i % 3 == 0   ? 0xffff
+                                   : i % 3 == 1 ? 0x7c00
+                                                : 0xfc01));  // NaN, infinity, NaN
   frequencies const f(std::vector<double>{0, 0, 0, 0});
-  rotate<interleaved>(posenc::heads_view<half const>(source.data(), {1, 1, 40}), posenc::heads_view<half>(target.data(), {1, 1, 40}),
+  rotate<interleaved>(posenc::heads_view<half const>(source.data(), {1, 1, 40}),
+                      posenc::heads_view<half>(target.data(), {1, 1, 40}),
                       cos_sin_rows(f, std::vector{9}), rotary_block::from(7));
   EXPECT_TRUE(numbers::same_bits(target, source));
 }

@@ -34,7 +34,8 @@ TEST(layout, gives_every_number_to_one_pair) {
   in_both_layouts([]<class Layout>() {
     for (std::size_t pairs = 1; pairs <= 40; ++pairs) {
       std::vector<int> owners(2 * pairs, 0);
-      for (std::size_t pair = 0; pair < pairs; ++pair) ++owners.at(Layout::x_index(pair, pairs)), ++owners.at(Layout::y_index(pair, pairs));
+      for (std::size_t pair = 0; pair < pairs; ++pair)
+        ++owners.at(Layout::x_index(pair, pairs)), ++owners.at(Layout::y_index(pair, pairs));
       EXPECT_EQ(owners, std::vector<int>(2 * pairs, 1)) << pairs;
     }
   });
@@ -49,7 +50,8 @@ void expect_moves_by_index() {
     for (std::size_t pair = 0; pair + Lanes::size <= pairs; ++pair) {
       typename Lanes::number x, y;
       Layout::template load<Lanes>(block.data(), pair, pairs, x, y);
-      std::vector<float> xs(Lanes::size), ys(Lanes::size), stored(2 * pairs, -1), expected(2 * pairs, -1);
+      std::vector<float> xs(Lanes::size), ys(Lanes::size), stored(2 * pairs, -1),
+          expected(2 * pairs, -1);
       Lanes::store(xs.data(), x), Lanes::store(ys.data(), y);
       Layout::template store<Lanes>(stored.data(), pair, pairs, x, y);
       for (std::size_t i = 0; i < Lanes::size; ++i) {
@@ -70,6 +72,9 @@ TEST(layout, moves_pairs_where_its_indices_say) {
   });
 }
 
-TEST(layout, is_one_of_two) { static_assert(posenc::pair_layout<halves> && posenc::pair_layout<interleaved> && !posenc::pair_layout<int>); }
+TEST(layout, is_one_of_two) {
+  static_assert(posenc::pair_layout<halves> && posenc::pair_layout<interleaved> &&
+                !posenc::pair_layout<int>);
+}
 
 }  // namespace

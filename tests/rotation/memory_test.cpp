@@ -31,7 +31,13 @@ using posenc::rotation_of;
 
 // Where a buffer is: next to the guard page above or below it, one byte from either, or in its own
 // heap block.
-enum class location { below_guard, above_guard, on_the_heap, a_byte_below_guard, a_byte_above_guard };
+enum class location {
+  below_guard,
+  above_guard,
+  on_the_heap,
+  a_byte_below_guard,
+  a_byte_above_guard
+};
 
 // The last two start at an odd byte: an error for UndefinedBehaviorSanitizer, and other CPUs may
 // refuse it.
@@ -45,8 +51,11 @@ constexpr std::size_t locations =
 // Memory for one buffer at a time.
 class guarded_buffer {
  public:
-  guarded_buffer() : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), size_((least_size + page_ - 1) / page_ * page_) {
-    auto* const all = mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  guarded_buffer()
+      : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+        size_((least_size + page_ - 1) / page_ * page_) {
+    auto* const all =
+        mmap(nullptr, size_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) return;
     first_ = static_cast<std::byte*>(all) + page_;
     is_open_ = mprotect(first_, size_, PROT_READ | PROT_WRITE) == 0;
@@ -100,19 +109,31 @@ struct rotary_case {
 // some are not rotated. And more data than a cache holds, in columns and a tail, where memory is
 // prefetched.
 std::vector<rotary_case> rotary_cases(std::size_t size_of_number) {
-  std::vector<rotary_case> result{{least_beyond_cache / (heads * 614 * size_of_number) + 1, 615, 307, rotary_block::last(), {{0, 307}}}};
+  std::vector<rotary_case> result{{least_beyond_cache / (heads * 614 * size_of_number) + 1,
+                                   615,
+                                   307,
+                                   rotary_block::last(),
+                                   {{0, 307}}}};
   for (std::size_t head_dim = 2; head_dim <= 140; ++head_dim) {
     auto const all = head_dim / 2, some = (head_dim + 2) / 4;
-    result.push_back({2, head_dim, all, head_dim % 4 == 3 ? rotary_block::last() : rotary_block::first(), {{0, all}}});
-    if (head_dim % 5 == 0) result.push_back({2, head_dim, some, rotary_block::last(), {{0, some / 2}, {some - some / 4, some}}});
-    if (head_dim % 5 == 2) result.push_back({2, head_dim, some, rotary_block::from(head_dim / 8), {{some / 3, some}}});
+    result.push_back({2,
+                      head_dim,
+                      all,
+                      head_dim % 4 == 3 ? rotary_block::last() : rotary_block::first(),
+                      {{0, all}}});
+    if (head_dim % 5 == 0)
+      result.push_back(
+          {2, head_dim, some, rotary_block::last(), {{0, some / 2}, {some - some / 4, some}}});
+    if (head_dim % 5 == 2)
+      result.push_back({2, head_dim, some, rotary_block::from(head_dim / 8), {{some / 3, some}}});
   }
   return result;
 }
 
 /// In place, source and target are the same. One norm weight per dim, or null for none.
 template <class From, class To, class S, class T>
-void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* cos_sin, arithmetic_t<T> const* weight) {
+void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* cos_sin,
+            arithmetic_t<T> const* weight) {
   posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, c.tokens, c.pairs, c.rotated_pairs);
   heads_view<S> const from(source, {c.tokens, heads, c.head_dim});
   heads_view<T> const to(target, {c.tokens, heads, c.head_dim});
@@ -130,7 +151,8 @@ void expect_keeps_to_its_bytes(bool in_place, bool normed) {
   for (auto const& c : rotary_cases(sizeof(S))) {
     auto const count = c.tokens * heads * c.head_dim;
     auto const source = numbers::random<S>(count, 1);
-    auto const cos_sin = numbers::random<real>(c.tokens * 2 * c.pairs, 2), weight = numbers::random<real>(c.head_dim, 3);
+    auto const cos_sin = numbers::random<real>(c.tokens * 2 * c.pairs, 2),
+               weight = numbers::random<real>(c.head_dim, 3);
     std::vector<T> target(count), expected;
     if constexpr (std::is_same_v<S, T>) target = in_place ? source : target;
     for (std::size_t at = 0; at <= locations; ++at) {
@@ -138,7 +160,8 @@ void expect_keeps_to_its_bytes(bool in_place, bool normed) {
       constexpr std::size_t room = 64;  // numbers
       auto const put = [&](guarded_buffer& guarded, auto const& numbers, auto& roomy) {
         if (!is_roomy) return guarded.put(static_cast<location>(at - 1), numbers);
-        roomy.resize(room), roomy.insert(roomy.end(), numbers.begin(), numbers.end()), roomy.resize(roomy.size() + room);
+        roomy.resize(room), roomy.insert(roomy.end(), numbers.begin(), numbers.end()),
+            roomy.resize(roomy.size() + room);
         return roomy.data() + room;
       };
       std::vector<S> roomy_source;
@@ -147,14 +170,16 @@ void expect_keeps_to_its_bytes(bool in_place, bool normed) {
       auto* const to = put(targets, target, roomy_target);
       auto* from = put(sources, source, roomy_source);
       if constexpr (std::is_same_v<S, T>) from = in_place ? to : from;
-      rotate<From, To>(c, from, to, put(rows, cos_sin, roomy_cos_sin), normed ? put(weights, weight, roomy_weight) : nullptr);
+      rotate<From, To>(c, from, to, put(rows, cos_sin, roomy_cos_sin),
+                       normed ? put(weights, weight, roomy_weight) : nullptr);
       if (is_roomy) {
         expected = taken(to, count);
         continue;
       }
       ASSERT_TRUE(numbers::same_bits(taken(to, count), expected))
           << "head_dim " << c.head_dim << ", " << c.pairs << " pairs, place " << at - 1;
-      ASSERT_TRUE(in_place || numbers::same_bits(taken(from, count), source)) << "the source changed";
+      ASSERT_TRUE(in_place || numbers::same_bits(taken(from, count), source))
+          << "the source changed";
     }
   }
 }
@@ -163,7 +188,8 @@ TEST(memory, of_others_is_not_touched_in_place_or_elsewhere) {
   numbers::in_every_format([]<class T>() {
     for (bool const in_place : {true, false}) {
       for (bool const normed : {false, true}) {
-        SCOPED_TRACE(testing::Message() << (in_place ? "in place" : "elsewhere") << (normed ? ", normed" : ""));
+        SCOPED_TRACE(testing::Message()
+                     << (in_place ? "in place" : "elsewhere") << (normed ? ", normed" : ""));
         expect_keeps_to_its_bytes<halves, halves, T, T>(in_place, normed);
         expect_keeps_to_its_bytes<interleaved, interleaved, T, T>(in_place, normed);
       }

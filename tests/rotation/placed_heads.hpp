@@ -24,15 +24,19 @@
 /// Where the heads of a token, and the tokens, are.
 enum class arrangement { dense, padded, heads_outermost, backwards };
 
-inline constexpr std::array arrangements{arrangement::dense, arrangement::padded, arrangement::heads_outermost, arrangement::backwards};
+inline constexpr std::array arrangements{arrangement::dense, arrangement::padded,
+                                         arrangement::heads_outermost, arrangement::backwards};
 
 /// Random numbers in [-1, 1]; some of them are the heads.
 template <class T>
 class placed_heads {
  public:
   /// `misaligned`: offset of the heads from aligned memory, in elements.
-  placed_heads(posenc::heads_shape shape, arrangement arranged, std::size_t misaligned = 0, std::uint64_t seed = 1) : shape_(shape) {
-    auto const tokens = static_cast<std::ptrdiff_t>(shape.tokens), heads = static_cast<std::ptrdiff_t>(shape.heads);
+  placed_heads(posenc::heads_shape shape, arrangement arranged, std::size_t misaligned = 0,
+               std::uint64_t seed = 1)
+      : shape_(shape) {
+    auto const tokens = static_cast<std::ptrdiff_t>(shape.tokens),
+               heads = static_cast<std::ptrdiff_t>(shape.heads);
     auto const dim = static_cast<std::ptrdiff_t>(shape.head_dim);
     if (arranged == arrangement::dense) strides_ = {heads * dim, dim};
     if (arranged == arrangement::padded) strides_ = {heads * (dim + 3) + 5, dim + 3};
@@ -40,7 +44,9 @@ class placed_heads {
     if (arranged == arrangement::backwards) strides_ = {-(heads * dim + 1), -dim};
     auto const span = (tokens - 1) * strides_.token + (heads - 1) * strides_.head;
     first_ = 16 + misaligned + static_cast<std::size_t>(span < 0 ? -span : 0);
-    memory = numbers::random<T>(16 + misaligned + static_cast<std::size_t>(span < 0 ? -span : span) + shape.head_dim + 16, seed);
+    memory = numbers::random<T>(
+        16 + misaligned + static_cast<std::size_t>(span < 0 ? -span : span) + shape.head_dim + 16,
+        seed);
   }
 
   posenc::heads_view<T> view() { return {memory.data() + first_, shape_, strides_}; }
@@ -81,9 +87,12 @@ struct treatment {
 /// its tolerance of the oracle; whether numbers that are only copied have their bits, or are
 /// rounded once; and whether the rest of the target is as `before`.
 template <class From, class To, class S, class T>
-testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> target, std::vector<T> const& before,
-                                     std::vector<std::int64_t> const& positions, treatment const& t) {
-  auto const pairing = std::same_as<From, posenc::halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
+testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> target,
+                                     std::vector<T> const& before,
+                                     std::vector<std::int64_t> const& positions,
+                                     treatment const& t) {
+  auto const pairing =
+      std::same_as<From, posenc::halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
   auto const shape = target.view().shape();
   auto const pairs = t.f.pairs(), first_dim = t.block.first_dim(shape.head_dim, 2 * pairs);
   auto const factor = t.f.attention_factor();
@@ -101,11 +110,13 @@ testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> tar
         for (std::size_t dim = 0; dim < shape.head_dim; ++dim) x[dim] *= t.weight[dim];
       auto gain = static_cast<double>(t.scale), gain_error = 0.0;
       if (t.eps != 0) {
-        gain = static_cast<double>(t.scale / oracle::sqrt(squares / static_cast<oracle::wide>(shape.head_dim) + t.eps));
+        gain = static_cast<double>(
+            t.scale / oracle::sqrt(squares / static_cast<oracle::wide>(shape.head_dim) + t.eps));
         gain_error = tolerance::of_gain<T>(shape.head_dim);
       }
       auto rotated = x;
-      oracle::rotate(rotated, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing, first_dim, factor);
+      oracle::rotate(rotated, t.f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing,
+                     first_dim, factor);
 
       testing::AssertionResult result = testing::AssertionSuccess();
       auto const check = [&](std::size_t to, std::size_t from, std::size_t other, bool turns) {
@@ -120,21 +131,26 @@ testing::AssertionResult are_treated(placed_heads<S> source, placed_heads<T> tar
             posenc::store(expected, posenc::load(source.memory[source.at(token, head, from)]));
           }
           if (std::memcmp(&expected, &target.memory[at], sizeof(T)) == 0) return;
-          result = testing::AssertionFailure() << "not the bits of " << posenc::load(expected) << " but " << got;
+          result = testing::AssertionFailure()
+                   << "not the bits of " << posenc::load(expected) << " but " << got;
         } else {
           auto const expected = gain * rotated[from];
-          auto const off = moves_only ? tolerance::of_rotated<T>(x[from], x[other], expected, factor)
-                                      : tolerance::of_amplified<T>(x[from], turns ? x[other] : 0, expected, gain, gain_error, factor);
+          auto const off = moves_only
+                               ? tolerance::of_rotated<T>(x[from], x[other], expected, factor)
+                               : tolerance::of_amplified<T>(x[from], turns ? x[other] : 0, expected,
+                                                            gain, gain_error, factor);
           if (std::abs(got - expected) <= off) return;
           result = testing::AssertionFailure() << got << ", not " << expected << " but for " << off;
         }
-        result << ": token " << token << ", head " << head << ", dim " << to << " of " << shape.head_dim;
+        result << ": token " << token << ", head " << head << ", dim " << to << " of "
+               << shape.head_dim;
       };
       for (std::size_t dim = 0; dim < shape.head_dim; ++dim)
         if (dim < first_dim || dim >= first_dim + 2 * pairs) check(dim, dim, dim, false);
       for (std::size_t i = 0; i < pairs; ++i) {
         bool const turns = t.f.inv_freq()[i] != 0 || factor != 1;
-        auto const from_x = first_dim + From::x_index(i, pairs), from_y = first_dim + From::y_index(i, pairs);
+        auto const from_x = first_dim + From::x_index(i, pairs),
+                   from_y = first_dim + From::y_index(i, pairs);
         check(first_dim + To::x_index(i, pairs), from_x, from_y, turns);
         check(first_dim + To::y_index(i, pairs), from_y, from_x, turns);
       }

@@ -15,14 +15,18 @@ using posenc::rotary_block;
 
 std::vector<float> memory(3 * 2 * 16);
 
-heads_view<float> heads(std::size_t head_dim) { return {memory.data(), {3, 2, head_dim}, {32, 16}}; }
+heads_view<float> heads(std::size_t head_dim) {
+  return {memory.data(), {3, 2, head_dim}, {32, 16}};
+}
 
 // The block of every head begins at that dim and has rotary_dim dims.
-void expect_block(rotary_block block, std::size_t head_dim, std::size_t first, std::size_t rotary_dim) {
+void expect_block(rotary_block block, std::size_t head_dim, std::size_t first,
+                  std::size_t rotary_dim) {
   auto const x = heads(head_dim), part = block.of(x, rotary_dim);
   EXPECT_EQ(part.shape(), (heads_shape{3, 2, rotary_dim}));
   for (std::size_t token = 0; token < 3; ++token)
-    for (std::size_t head = 0; head < 2; ++head) EXPECT_EQ(part(token, head).data(), x(token, head).data() + first);
+    for (std::size_t head = 0; head < 2; ++head)
+      EXPECT_EQ(part(token, head).data(), x(token, head).data() + first);
 }
 
 TEST(rotary_block, is_the_first_the_last_or_any_dims_of_every_head) {
@@ -30,7 +34,8 @@ TEST(rotary_block, is_the_first_the_last_or_any_dims_of_every_head) {
     for (std::size_t rotary_dim = 1; rotary_dim <= head_dim; ++rotary_dim) {
       expect_block(rotary_block::first(), head_dim, 0, rotary_dim);
       expect_block(rotary_block::last(), head_dim, head_dim - rotary_dim, rotary_dim);
-      for (std::size_t dim = 0; dim + rotary_dim <= head_dim; ++dim) expect_block(rotary_block::from(dim), head_dim, dim, rotary_dim);
+      for (std::size_t dim = 0; dim + rotary_dim <= head_dim; ++dim)
+        expect_block(rotary_block::from(dim), head_dim, dim, rotary_dim);
     }
 }
 
@@ -45,8 +50,11 @@ TEST(rotary_block, of_no_heads_is_empty) {
 }
 
 TEST(rotary_block, must_lie_within_the_head) {
-  auto const message = [](rotary_block block, std::size_t rotary_dim) { return message_of([&] { block.of(heads(16), rotary_dim); }); };
-  std::string const must = "posenc: rotary_block: the rotary block must lie within the head, got dims ";
+  auto const message = [](rotary_block block, std::size_t rotary_dim) {
+    return message_of([&] { block.of(heads(16), rotary_dim); });
+  };
+  std::string const must =
+      "posenc: rotary_block: the rotary block must lie within the head, got dims ";
   EXPECT_EQ(message(rotary_block::first(), 18), must + "0 to 18 of head_dim 16");
   EXPECT_EQ(message(rotary_block::last(), 18), must + "0 to 18 of head_dim 16");
   EXPECT_EQ(message(rotary_block::from(9), 8), must + "9 to 17 of head_dim 16");

@@ -38,7 +38,8 @@ TEST(rotate, at_position_0_is_the_identity_bit_for_bit) {
     for (auto const head_dim : head_dims) {
       placed_heads<T> x({2, 3, head_dim}, arrangement::padded);
       auto const before = x.memory;
-      rotate<Layout>(x.view(), cos_sin_rows<arithmetic_t<T>>(geometric(head_dim, 1e4), std::vector{0, 0}));
+      rotate<Layout>(x.view(),
+                     cos_sin_rows<arithmetic_t<T>>(geometric(head_dim, 1e4), std::vector{0, 0}));
       EXPECT_TRUE(numbers::same_bits(x.memory, before));
     }
   });
@@ -58,7 +59,8 @@ TEST(rotate, by_the_inverse_gives_back_what_was_there) {
       // and adds its own to.
       auto const once = tolerance::of_rotated<T>(factor, factor, 2 * factor);
       for (std::size_t i = 0; i < before.size(); ++i)
-        EXPECT_NEAR(static_cast<double>(posenc::load(x.memory[i])), static_cast<double>(posenc::load(before[i])), 4 * once);
+        EXPECT_NEAR(static_cast<double>(posenc::load(x.memory[i])),
+                    static_cast<double>(posenc::load(before[i])), 4 * once);
     }
   });
 }
@@ -67,10 +69,12 @@ TEST(rotate, gives_the_same_bits_however_tokens_and_heads_are_split) {
   in_every_type_and_layout([]<class T, class Layout>() {
     for (auto const arranged : arrangements) {
       placed_heads<T> whole({6, 5, 74}, arranged), by_tokens = whole, by_heads = whole;
-      cos_sin_rows<arithmetic_t<T>> const rows(geometric(72, 1e4), std::vector{9, 1, 0, 9, -4, 100'000});
+      cos_sin_rows<arithmetic_t<T>> const rows(geometric(72, 1e4),
+                                               std::vector{9, 1, 0, 9, -4, 100'000});
       rotate<Layout>(whole.view(), rows, rotary_block::last());
       for (auto const [first, count] : {std::array<std::size_t, 2>{0, 1}, {1, 3}, {4, 2}, {6, 0}})
-        rotate<Layout>(by_tokens.view().slice_tokens(first, count), rows.slice_tokens(first, count), rotary_block::last());
+        rotate<Layout>(by_tokens.view().slice_tokens(first, count), rows.slice_tokens(first, count),
+                       rotary_block::last());
       for (auto const [first, count] : {std::array<std::size_t, 2>{0, 2}, {2, 0}, {2, 3}})
         rotate<Layout>(by_heads.view().slice_heads(first, count), rows, rotary_block::last());
       EXPECT_TRUE(numbers::same_bits(by_tokens.memory, whole.memory));
@@ -88,7 +92,8 @@ TEST(rotate, gives_a_pair_the_same_bits_in_a_register_as_alone) {
     for (std::size_t pair = 0; pair < f.pairs(); ++pair) {
       std::vector<double> one(f.pairs(), 0);
       one[pair] = f.inv_freq()[pair];
-      rotate<Layout>(pair_by_pair.view(), cos_sin_rows<arithmetic_t<T>>(frequencies(one), positions));
+      rotate<Layout>(pair_by_pair.view(),
+                     cos_sin_rows<arithmetic_t<T>>(frequencies(one), positions));
     }
     EXPECT_TRUE(numbers::same_bits(pair_by_pair.memory, whole.memory));
   });
@@ -105,15 +110,19 @@ TEST(rotate, gives_the_same_bits_in_both_layouts) {
           for (std::size_t head = 0; head < 3; ++head)
             for (std::size_t i = 0; i < pairs; ++i) {
               act(apart.memory[apart.at(token, head, halves::x_index(i, pairs))],
-                  side_by_side.memory[side_by_side.at(token, head, interleaved::x_index(i, pairs))]);
+                  side_by_side
+                      .memory[side_by_side.at(token, head, interleaved::x_index(i, pairs))]);
               act(apart.memory[apart.at(token, head, halves::y_index(i, pairs))],
-                  side_by_side.memory[side_by_side.at(token, head, interleaved::y_index(i, pairs))]);
+                  side_by_side
+                      .memory[side_by_side.at(token, head, interleaved::y_index(i, pairs))]);
             }
       };
       expect_permuted([](T const& from, T& to) { to = from; });
       rotate<halves>(apart.view(), rows);
       rotate<interleaved>(side_by_side.view(), rows);
-      expect_permuted([](T const& a, T const& b) { EXPECT_TRUE(numbers::same_bits(std::vector{a}, std::vector{b})); });
+      expect_permuted([](T const& a, T const& b) {
+        EXPECT_TRUE(numbers::same_bits(std::vector{a}, std::vector{b}));
+      });
     }
   });
 }
@@ -121,8 +130,10 @@ TEST(rotate, gives_the_same_bits_in_both_layouts) {
 TEST(rotate, of_no_tokens_or_heads_does_nothing) {
   in_every_type_and_layout([]<class T, class Layout>() {
     auto const f = geometric(8, 1e4);
-    rotate<Layout>(heads_view<T>(nullptr, {0, 4, 8}), cos_sin_rows<arithmetic_t<T>>(f, std::vector<int>{}));
-    rotate<Layout>(heads_view<T>(nullptr, {3, 0, 8}), cos_sin_rows<arithmetic_t<T>>(f, std::vector{1, 2, 3}), rotary_block::last());
+    rotate<Layout>(heads_view<T>(nullptr, {0, 4, 8}),
+                   cos_sin_rows<arithmetic_t<T>>(f, std::vector<int>{}));
+    rotate<Layout>(heads_view<T>(nullptr, {3, 0, 8}),
+                   cos_sin_rows<arithmetic_t<T>>(f, std::vector{1, 2, 3}), rotary_block::last());
   });
 }
 
@@ -131,7 +142,8 @@ TEST(rotate, of_a_single_head_never_takes_a_step) {
   auto heads = before;
   cos_sin_rows const rows(geometric(8, 1e4), std::vector{5});
   rotate<halves>(heads_view<float>(heads.data(), {1, 1, 8}), rows);
-  for (auto const stride : {std::numeric_limits<std::ptrdiff_t>::max(), std::ptrdiff_t{1} << 60, -(std::ptrdiff_t{1} << 60)}) {
+  for (auto const stride : {std::numeric_limits<std::ptrdiff_t>::max(), std::ptrdiff_t{1} << 60,
+                            -(std::ptrdiff_t{1} << 60)}) {
     auto same = before;
     rotate<halves>(heads_view<float>(same.data(), {1, 1, 8}, {stride, stride}), rows);
     EXPECT_TRUE(numbers::same_bits(same, heads)) << stride;
@@ -145,7 +157,8 @@ TEST(rotate, spreads_a_nan_to_its_pair_and_no_farther) {
   in_every_type_and_layout([]<class T, class Layout>() {
     for (std::size_t pair = 0; pair < 65; ++pair) {
       placed_heads<T> x({1, 2, 130}, arrangement::dense), clean = x;
-      posenc::store(x.memory[x.at(0, 1, Layout::y_index(pair, 65))], static_cast<arithmetic_t<T>>(not_a_number()));
+      posenc::store(x.memory[x.at(0, 1, Layout::y_index(pair, 65))],
+                    static_cast<arithmetic_t<T>>(not_a_number()));
       cos_sin_rows<arithmetic_t<T>> const rows(geometric(130, 1e4), std::vector{5});
       rotate<Layout>(x.view(), rows);
       rotate<Layout>(clean.view(), rows);
@@ -160,7 +173,8 @@ TEST(rotate, spreads_a_nan_to_its_pair_and_no_farther) {
 }
 
 template <class T>
-void expect_refused(std::vector<int> const& positions, std::size_t rotary_dim, rotary_block block, std::string const& message) {
+void expect_refused(std::vector<int> const& positions, std::size_t rotary_dim, rotary_block block,
+                    std::string const& message) {
   placed_heads<T> x({3, 2, 16}, arrangement::padded);
   auto const before = x.memory;
   cos_sin_rows<arithmetic_t<T>> const rows(geometric(rotary_dim, 1e4), positions);
@@ -172,10 +186,14 @@ void expect_refused(std::vector<int> const& positions, std::size_t rotary_dim, r
 TEST(rotate, refuses_rows_that_do_not_fit_and_changes_nothing) {
   in_every_type([]<class T>() {
     auto const first = rotary_block::first();
-    expect_refused<T>({1, 2}, 16, first, "posenc: rotate: there must be one row per token, got 2 rows for 3 tokens");
-    expect_refused<T>({1, 2, 3, 4}, 16, first, "posenc: rotate: there must be one row per token, got 4 rows for 3 tokens");
-    expect_refused<T>({}, 16, first, "posenc: rotate: there must be one row per token, got 0 rows for 3 tokens");
-    std::string const must = "posenc: rotary_block: the rotary block must lie within the head, got dims ";
+    expect_refused<T>({1, 2}, 16, first,
+                      "posenc: rotate: there must be one row per token, got 2 rows for 3 tokens");
+    expect_refused<T>({1, 2, 3, 4}, 16, first,
+                      "posenc: rotate: there must be one row per token, got 4 rows for 3 tokens");
+    expect_refused<T>({}, 16, first,
+                      "posenc: rotate: there must be one row per token, got 0 rows for 3 tokens");
+    std::string const must =
+        "posenc: rotary_block: the rotary block must lie within the head, got dims ";
     expect_refused<T>({1, 2, 3}, 18, first, must + "0 to 18 of head_dim 16");
     expect_refused<T>({1, 2, 3}, 18, rotary_block::last(), must + "0 to 18 of head_dim 16");
     expect_refused<T>({1, 2, 3}, 12, rotary_block::from(5), must + "5 to 17 of head_dim 16");
@@ -184,8 +202,16 @@ TEST(rotate, refuses_rows_that_do_not_fit_and_changes_nothing) {
 
 TEST(rotate, refuses_rows_that_do_not_fit_a_view_of_nothing) {
   auto const f = geometric(8, 1e4);
-  EXPECT_NE(message_of([&] { rotate<halves>(heads_view<float>(nullptr, {0, 4, 8}), cos_sin_rows(f, std::vector{1})); }), "");
-  EXPECT_NE(message_of([&] { rotate<halves>(heads_view<float>(nullptr, {1, 0, 6}), cos_sin_rows(f, std::vector{1})); }), "");
+  EXPECT_NE(
+      message_of([&] {
+        rotate<halves>(heads_view<float>(nullptr, {0, 4, 8}), cos_sin_rows(f, std::vector{1}));
+      }),
+      "");
+  EXPECT_NE(
+      message_of([&] {
+        rotate<halves>(heads_view<float>(nullptr, {1, 0, 6}), cos_sin_rows(f, std::vector{1}));
+      }),
+      "");
 }
 
 // clang-format off
@@ -197,7 +223,8 @@ concept can_rotate = requires(heads_view<T> const& x, cos_sin_rows<Real> const& 
 // clang-format on
 
 TEST(rotate, takes_what_can_be_written_to_and_rows_of_its_arithmetic) {
-  static_assert(can_rotate<halves, float, float> && can_rotate<interleaved, posenc::half, float> && can_rotate<halves, double, double>);
+  static_assert(can_rotate<halves, float, float> && can_rotate<interleaved, posenc::half, float> &&
+                can_rotate<halves, double, double>);
   static_assert(!can_rotate<halves, float const, float> && !can_rotate<int, float, float>);
   static_assert(!can_rotate<halves, double, float> && !can_rotate<halves, float, double>);
 }

@@ -32,11 +32,13 @@ using posenc::rotary_block;
 using posenc::rotate;
 
 template <class Layout>
-constexpr auto pairing = std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
+constexpr auto pairing =
+    std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
 
 // Whether each rotated number is within its tolerance of the oracle and all others kept their bits.
 template <class T, class Layout>
-testing::AssertionResult rotates(placed_heads<T> x, frequencies const& f, std::vector<std::int64_t> const& positions, rotary_block block,
+testing::AssertionResult rotates(placed_heads<T> x, frequencies const& f,
+                                 std::vector<std::int64_t> const& positions, rotary_block block,
                                  std::size_t first_dim) {
   auto const before = x.memory;
   auto const view = x.view();
@@ -47,18 +49,22 @@ testing::AssertionResult rotates(placed_heads<T> x, frequencies const& f, std::v
       std::vector<double> expected;
       for (std::size_t dim = 0; dim < view.head_dim(); ++dim)
         expected.push_back(static_cast<double>(posenc::load(before[x.at(token, head, dim)])));
-      oracle::rotate(expected, f.inv_freq(), static_cast<oracle::wide>(positions[token]), pairing<Layout>, first_dim, f.attention_factor());
+      oracle::rotate(expected, f.inv_freq(), static_cast<oracle::wide>(positions[token]),
+                     pairing<Layout>, first_dim, f.attention_factor());
       for (std::size_t i = 0; i < f.pairs(); ++i) {
         if (f.inv_freq()[i] == 0 && f.attention_factor() == 1) continue;
-        auto const at_x = first_dim + Layout::x_index(i, f.pairs()), at_y = first_dim + Layout::y_index(i, f.pairs());
+        auto const at_x = first_dim + Layout::x_index(i, f.pairs()),
+                   at_y = first_dim + Layout::y_index(i, f.pairs());
         auto const old_x = static_cast<double>(posenc::load(before[x.at(token, head, at_x)]));
         auto const old_y = static_cast<double>(posenc::load(before[x.at(token, head, at_y)]));
         for (auto const dim : {at_x, at_y}) {
           auto const at = x.at(token, head, dim);
           auto const got = static_cast<double>(posenc::load(x.memory[at]));
-          if (!(std::abs(got - expected[dim]) <= tolerance::of_rotated<T>(old_x, old_y, expected[dim], f.attention_factor())))
-            return testing::AssertionFailure() << "token " << token << ", head " << head << ", dim " << dim << " of " << view.head_dim()
-                                               << ": " << got << ", not " << expected[dim];
+          if (!(std::abs(got - expected[dim]) <=
+                tolerance::of_rotated<T>(old_x, old_y, expected[dim], f.attention_factor())))
+            return testing::AssertionFailure()
+                   << "token " << token << ", head " << head << ", dim " << dim << " of "
+                   << view.head_dim() << ": " << got << ", not " << expected[dim];
           unmoved[at] = before[at];
         }
       }
@@ -84,7 +90,8 @@ TEST(rotate, turns_whole_heads_wherever_they_lie_and_nothing_else) {
       for (auto const arranged : arrangements) {
         auto const misaligned = head_dim / 2 % 16;
         placed_heads<T> const x({3, 2, head_dim}, arranged, misaligned);
-        ASSERT_TRUE((rotates<T, Layout>(x, geometric(head_dim, 1e4), three_positions, rotary_block::first(), 0)));
+        ASSERT_TRUE((rotates<T, Layout>(x, geometric(head_dim, 1e4), three_positions,
+                                        rotary_block::first(), 0)));
       }
   });
 }
@@ -94,7 +101,8 @@ TEST(rotate, turns_heads_of_every_length) {
   in_every_type_and_layout([]<class T, class Layout>() {
     for (std::size_t pairs = 37; pairs <= 260; ++pairs) {
       placed_heads<T> const x({1, 2, 2 * pairs}, arrangements[pairs % 4], pairs / 4 % 16);
-      ASSERT_TRUE((rotates<T, Layout>(x, geometric(2 * pairs, 1e4), {1'000'003}, rotary_block::first(), 0)));
+      ASSERT_TRUE((
+          rotates<T, Layout>(x, geometric(2 * pairs, 1e4), {1'000'003}, rotary_block::first(), 0)));
     }
   });
 }
@@ -102,13 +110,15 @@ TEST(rotate, turns_heads_of_every_length) {
 TEST(rotate, turns_the_first_the_last_or_any_dims_and_nothing_else) {
   in_every_type_and_layout([]<class T, class Layout>() {
     for (std::size_t const head_dim : {7u, 33u, 64u, 80u, 147u}) {
-      for (std::size_t rotary_dim = 2; rotary_dim <= head_dim; rotary_dim += rotary_dim < 12 ? 2 : 22) {
+      for (std::size_t rotary_dim = 2; rotary_dim <= head_dim;
+           rotary_dim += rotary_dim < 12 ? 2 : 22) {
         auto const f = geometric(rotary_dim, 1e4);
         auto const rest = head_dim - rotary_dim, middle = rest / 2;
         placed_heads<T> const x({3, 2, head_dim}, arrangements[rest % 4], rest % 3);
         ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::first(), 0)));
         ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::last(), rest)));
-        ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::from(middle), middle)));
+        ASSERT_TRUE(
+            (rotates<T, Layout>(x, f, three_positions, rotary_block::from(middle), middle)));
       }
     }
   });
@@ -121,7 +131,8 @@ TEST(rotate, turns_any_number_of_tokens_and_heads) {
         for (auto const arranged : arrangements) {
           std::vector<std::int64_t> positions(tokens, 5);
           positions[tokens / 2] = -3;
-          ASSERT_TRUE((rotates<T, Layout>({{tokens, heads, 36}, arranged}, geometric(36, 1e4), positions, rotary_block::first(), 0)));
+          ASSERT_TRUE((rotates<T, Layout>({{tokens, heads, 36}, arranged}, geometric(36, 1e4),
+                                          positions, rotary_block::first(), 0)));
         }
   });
 }
@@ -135,13 +146,15 @@ std::vector<frequencies> with_standing_pairs() {
       if (is_unrotated(i)) inv_freq[i] = 0;
     return frequencies(inv_freq);
   };
-  std::vector<frequencies> result{posenc::truncated(geometric(512, 1e6), 0.25), posenc::truncated(geometric(100, 1e4), 0.58),
+  std::vector<frequencies> result{posenc::truncated(geometric(512, 1e6), 0.25),
+                                  posenc::truncated(geometric(100, 1e4), 0.58),
                                   posenc::truncated(geometric(64, 1e4), 0)};
   for (std::size_t const pairs : {3u, 33u, 131u}) {
     result.push_back(unrotated(pairs, [](std::size_t i) { return i == 0; }));
     result.push_back(unrotated(pairs, [](std::size_t i) { return i % 2 == 0; }));
     result.push_back(unrotated(pairs, [](std::size_t i) { return i % 19 == 11; }));
-    result.push_back(unrotated(pairs, [=](std::size_t i) { return i > pairs / 4 && i < pairs / 2; }));
+    result.push_back(
+        unrotated(pairs, [=](std::size_t i) { return i > pairs / 4 && i < pairs / 2; }));
   }
   return result;
 }
@@ -162,7 +175,8 @@ TEST(rotate, leaves_the_bits_of_standing_pairs_alone) {
         if (f.inv_freq()[pair] != 0) continue;
         for (std::size_t token = 0; token < 3; ++token) {
           x.memory[x.at(token, 0, Layout::x_index(pair, f.pairs()))] = full_nan<T>();
-          posenc::store(x.memory[x.at(token, 1, Layout::y_index(pair, f.pairs()))], arithmetic_t<T>(-0.0));
+          posenc::store(x.memory[x.at(token, 1, Layout::y_index(pair, f.pairs()))],
+                        arithmetic_t<T>(-0.0));
         }
       }
       ASSERT_TRUE((rotates<T, Layout>(x, f, three_positions, rotary_block::first(), 0)));
@@ -173,7 +187,8 @@ TEST(rotate, leaves_the_bits_of_standing_pairs_alone) {
 TEST(rotate, multiplies_by_the_attention_factor_the_standing_pairs_too) {
   in_every_type_and_layout([]<class T, class Layout>() {
     frequencies const f({1, 0.5, 0, 0.25, 0}, 1.19023807);
-    ASSERT_TRUE((rotates<T, Layout>({{3, 2, 16}, arrangement::padded}, f, three_positions, rotary_block::last(), 6)));
+    ASSERT_TRUE((rotates<T, Layout>({{3, 2, 16}, arrangement::padded}, f, three_positions,
+                                    rotary_block::last(), 6)));
   });
 }
 
@@ -184,7 +199,8 @@ TEST(rotate, with_p_rope_leaves_the_tail_of_each_half_alone_and_no_suffix) {
   auto const before = x.memory;
   rotate<halves>(x.view(), cos_sin_rows(f, std::vector{1}));
   for (std::size_t dim = 0; dim < 128; ++dim)
-    EXPECT_EQ(x.memory[x.at(0, 0, dim)] != before[x.at(0, 0, dim)], dim % pairs < kept) << "a port to the first 32 dims turns " << dim;
+    EXPECT_EQ(x.memory[x.at(0, 0, dim)] != before[x.at(0, 0, dim)], dim % pairs < kept)
+        << "a port to the first 32 dims turns " << dim;
 }
 
 }  // namespace

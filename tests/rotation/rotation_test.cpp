@@ -60,7 +60,8 @@ auto treated(auto const& plain, treatment const& t, std::vector<Real> const& wei
 }
 
 template <class From, class To, class S, class T>
-testing::AssertionResult treats_elsewhere(treatment const& t, std::size_t heads, std::size_t head_dim, arrangement from, arrangement to) {
+testing::AssertionResult treats_elsewhere(treatment const& t, std::size_t heads,
+                                          std::size_t head_dim, arrangement from, arrangement to) {
   placed_heads<S> source({2, heads, head_dim}, from, 3, 1);
   placed_heads<T> target({2, heads, head_dim}, to, 0, 2);
   auto const read = source.memory;
@@ -74,7 +75,8 @@ testing::AssertionResult treats_elsewhere(treatment const& t, std::size_t heads,
 }
 
 template <class Layout, class T>
-testing::AssertionResult treats_in_place(treatment const& t, std::size_t heads, std::size_t head_dim, arrangement arranged) {
+testing::AssertionResult treats_in_place(treatment const& t, std::size_t heads,
+                                         std::size_t head_dim, arrangement arranged) {
   placed_heads<T> x({2, heads, head_dim}, arranged, 1);
   auto const source = x;
   auto const weight = weights_of<arithmetic_t<T>>(t);
@@ -100,22 +102,28 @@ std::vector<treatment> treatments(std::size_t pairs, std::size_t rest) {
   return {{all_turn, rotary_block::first(), any_weight<Real>(head_dim), 0x1p-20},
           {all_turn, rotary_block::last(), {}, 0x1p-4},
           {all_turn, rotary_block::from(rest / 2), {}, 0, 0.125},
-          {with_some_pairs_standing(pairs), rotary_block::from(rest / 3), any_weight<Real>(head_dim), 0x1p-20, -0.375},
+          {with_some_pairs_standing(pairs), rotary_block::from(rest / 3),
+           any_weight<Real>(head_dim), 0x1p-20, -0.375},
           {with_some_pairs_standing(pairs), rotary_block::last(), {}, 0x1p-20, 3},
-          {with_some_pairs_standing(pairs, 1.25), rotary_block::first(), any_weight<Real>(head_dim), 0x1p-10, 0.0883789062}};
+          {with_some_pairs_standing(pairs, 1.25), rotary_block::first(), any_weight<Real>(head_dim),
+           0x1p-10, 0.0883789062}};
 }
 
 template <class Act>
 void for_shapes_of_treatments(Act&& act) {
-  for (auto const [pairs, rest] : {std::array<std::size_t, 2>{1, 0}, {5, 3}, {32, 0}, {45, 33}, {64, 64}, {131, 0}}) act(pairs, rest);
+  for (auto const [pairs, rest] :
+       {std::array<std::size_t, 2>{1, 0}, {5, 3}, {32, 0}, {45, 33}, {64, 64}, {131, 0}})
+    act(pairs, rest);
 }
 
 TEST(rotation, elsewhere_without_norm_or_scale_copies_the_dims_that_it_does_not_turn) {
   in_every_format_and_layout([]<class T, class Layout>() {
     treatment const t{with_some_pairs_standing(9), rotary_block::from(2)};
-    placed_heads<T> source({2, 3, 23}, arrangement::padded, 0, 1), target({2, 3, 23}, arrangement::dense, 0, 2);
+    placed_heads<T> source({2, 3, 23}, arrangement::padded, 0, 1),
+        target({2, 3, 23}, arrangement::dense, 0, 2);
     auto const before = target.memory;
-    rotate(cos_sin_rows<arithmetic_t<T>>(t.f, two_positions), rotation_of<Layout>(source.view(), target.view()).block(t.block));
+    rotate(cos_sin_rows<arithmetic_t<T>>(t.f, two_positions),
+           rotation_of<Layout>(source.view(), target.view()).block(t.block));
     EXPECT_TRUE((are_treated<Layout, Layout>(source, target, before, two_positions, t)));
   });
 }
@@ -125,7 +133,8 @@ TEST(rotation, in_place_norms_and_scales_all_dims_of_heads) {
     for_shapes_of_treatments([](std::size_t pairs, std::size_t rest) {
       std::size_t i = 0;
       for (auto const& t : treatments<arithmetic_t<T>>(pairs, rest))
-        ASSERT_TRUE((treats_in_place<Layout, T>(t, 3, 2 * pairs + rest, arrangements[++i % 4]))) << "treatment " << i;
+        ASSERT_TRUE((treats_in_place<Layout, T>(t, 3, 2 * pairs + rest, arrangements[++i % 4])))
+            << "treatment " << i;
     });
   });
 }
@@ -136,7 +145,8 @@ TEST(rotation, elsewhere_norms_and_scales_all_dims_of_heads) {
       std::size_t i = 0;
       for (auto const& t : treatments<arithmetic_t<T>>(pairs, rest)) {
         auto const from = arrangements[i % 4], to = arrangements[++i % 3];
-        ASSERT_TRUE((treats_elsewhere<From, To, S, T>(t, 3, 2 * pairs + rest, from, to))) << "treatment " << i;
+        ASSERT_TRUE((treats_elsewhere<From, To, S, T>(t, 3, 2 * pairs + rest, from, to)))
+            << "treatment " << i;
       }
     });
   };
@@ -151,10 +161,12 @@ TEST(rotation, elsewhere_norms_and_scales_all_dims_of_heads) {
 
 TEST(rotation, norms_more_heads_than_gains_are_kept_of) {
   numbers::in_every_format([]<class T>() {
-    treatment const t{geometric(10, 1e4), rotary_block::last(), any_weight<arithmetic_t<T>>(13), 0x1p-20, 0.5};
+    treatment const t{geometric(10, 1e4), rotary_block::last(), any_weight<arithmetic_t<T>>(13),
+                      0x1p-20, 0.5};
     for (std::size_t const heads : {63u, 64u, 65u, 128u, 150u}) {
       ASSERT_TRUE((treats_in_place<halves, T>(t, heads, 13, arrangement::backwards))) << heads;
-      ASSERT_TRUE((treats_elsewhere<interleaved, interleaved, T, T>(t, heads, 13, arrangement::padded, arrangement::heads_outermost)));
+      ASSERT_TRUE((treats_elsewhere<interleaved, interleaved, T, T>(
+          t, heads, 13, arrangement::padded, arrangement::heads_outermost)));
     }
   });
 }
@@ -177,7 +189,10 @@ TEST(rotation, gives_the_same_bits_however_tokens_and_heads_are_split) {
     cos_sin_rows<real> const rows(with_some_pairs_standing(36), std::vector{9, 1, 0, 9});
     placed_heads<T> whole({4, 70, 75}, arrangement::padded), by_tokens = whole, by_heads = whole;
     auto const go = [&](auto const& some_rows, heads_view<T> const& heads) {
-      rotate(some_rows, rotation_of<Layout>(heads).block(rotary_block::last()).norm({weight, real(1e-6)}).scale(real(0.3)));
+      rotate(some_rows, rotation_of<Layout>(heads)
+                            .block(rotary_block::last())
+                            .norm({weight, real(1e-6)})
+                            .scale(real(0.3)));
     };
     go(rows, whole.view());
     for (auto const [first, count] : {std::array<std::size_t, 2>{0, 1}, {1, 3}, {4, 0}})
@@ -209,11 +224,16 @@ TEST(rotation, takes_norm_scale_and_block_in_any_order) {
   };
   posenc::rms_norm<float> const norm{weight, 1e-6f};
   auto const last = rotary_block::last();
-  auto const expected = result([&](auto const& r) { return r.block(last).norm(norm).scale(0.25f); });
-  EXPECT_TRUE(numbers::same_bits(result([&](auto const& r) { return r.scale(0.25f).norm(norm).block(last); }), expected));
-  EXPECT_TRUE(numbers::same_bits(result([&](auto const& r) { return r.norm(norm).block(last).scale(0.25f); }), expected));
-  EXPECT_FALSE(numbers::same_bits(result([&](auto const& r) { return r.norm(norm).scale(0.25f); }), expected));
-  EXPECT_FALSE(numbers::same_bits(result([&](auto const& r) { return r.block(last).scale(0.25f); }), expected));
+  auto const expected =
+      result([&](auto const& r) { return r.block(last).norm(norm).scale(0.25f); });
+  EXPECT_TRUE(numbers::same_bits(
+      result([&](auto const& r) { return r.scale(0.25f).norm(norm).block(last); }), expected));
+  EXPECT_TRUE(numbers::same_bits(
+      result([&](auto const& r) { return r.norm(norm).block(last).scale(0.25f); }), expected));
+  EXPECT_FALSE(numbers::same_bits(result([&](auto const& r) { return r.norm(norm).scale(0.25f); }),
+                                  expected));
+  EXPECT_FALSE(numbers::same_bits(result([&](auto const& r) { return r.block(last).scale(0.25f); }),
+                                  expected));
 }
 
 TEST(rotation, of_queries_and_keys_in_one_call_is_that_of_each_alone) {
@@ -221,16 +241,20 @@ TEST(rotation, of_queries_and_keys_in_one_call_is_that_of_each_alone) {
     using real = arithmetic_t<T>;
     auto const w_q = numbers::random<real>(40, 5), w_k = numbers::random<real>(40, 6);
     cos_sin_rows<real> const rows(geometric(32, 1e4), two_positions);
-    placed_heads<T> q({2, 5, 40}, arrangement::padded), k({2, 2, 40}, arrangement::heads_outermost), v({2, 1, 32}, arrangement::dense);
+    placed_heads<T> q({2, 5, 40}, arrangement::padded), k({2, 2, 40}, arrangement::heads_outermost),
+        v({2, 1, 32}, arrangement::dense);
     auto q_alone = q, k_alone = k, v_alone = v;
     std::vector<T> cache(2 * 2 * 40), cache_alone = cache;
-    auto const of_q = [&](heads_view<T> const& x) { return rotation_of<Layout>(x).norm({w_q, real(1e-6)}).scale(real(0.125)); };
+    auto const of_q = [&](heads_view<T> const& x) {
+      return rotation_of<Layout>(x).norm({w_q, real(1e-6)}).scale(real(0.125));
+    };
     auto const of_k = [&](heads_view<T> const& x, std::vector<T>& to) {
       return rotation_of<Layout>(x, numbers::view(to, 2, 40)).norm({w_k, real(1e-5)});
     };
     auto const of_v = [&](heads_view<T> const& x) { return rotation_of<Layout>(x); };
     rotate(rows, of_q(q.view()), of_k(k.view(), cache), of_v(v.view()));
-    rotate(rows, of_q(q_alone.view())), rotate(rows, of_k(k_alone.view(), cache_alone)), rotate(rows, of_v(v_alone.view()));
+    rotate(rows, of_q(q_alone.view())), rotate(rows, of_k(k_alone.view(), cache_alone)),
+        rotate(rows, of_v(v_alone.view()));
     EXPECT_TRUE(numbers::same_bits(q.memory, q_alone.memory));
     EXPECT_TRUE(numbers::same_bits(k.memory, k_alone.memory));
     EXPECT_TRUE(numbers::same_bits(cache, cache_alone));
@@ -242,10 +266,15 @@ TEST(rotation, of_queries_and_keys_side_by_side_in_one_buffer_turns_both) {
   in_every_format_and_layout([]<class T, class Layout>() {
     auto packed = numbers::random<T>(3 * 7 * 32), alone = packed;  // 4 heads of q, 2 of k, 1 of v
     cos_sin_rows<arithmetic_t<T>> const rows(geometric(32, 1e4), std::vector{3, 1, 4});
-    auto const q = [](std::vector<T>& x) { return heads_view<T>(x.data(), {3, 4, 32}, {7 * 32, 32}); };
-    auto const k = [](std::vector<T>& x) { return heads_view<T>(x.data() + 4 * 32, {3, 2, 32}, {7 * 32, 32}); };
+    auto const q = [](std::vector<T>& x) {
+      return heads_view<T>(x.data(), {3, 4, 32}, {7 * 32, 32});
+    };
+    auto const k = [](std::vector<T>& x) {
+      return heads_view<T>(x.data() + 4 * 32, {3, 2, 32}, {7 * 32, 32});
+    };
     rotate(rows, rotation_of<Layout>(q(packed)).scale(2), rotation_of<Layout>(k(packed)));
-    rotate(rows, rotation_of<Layout>(q(alone)).scale(2)), rotate(rows, rotation_of<Layout>(k(alone)));
+    rotate(rows, rotation_of<Layout>(q(alone)).scale(2)),
+        rotate(rows, rotation_of<Layout>(k(alone)));
     EXPECT_TRUE(numbers::same_bits(packed, alone));
     // from q to k, in the same buffer
     EXPECT_NO_THROW((rotate<Layout, Layout>(q(packed).slice_heads(0, 2), k(packed), rows)));
@@ -254,8 +283,11 @@ TEST(rotation, of_queries_and_keys_side_by_side_in_one_buffer_turns_both) {
 
 // Bad calls: they throw that message and change nothing.
 
-constexpr auto lie_apart = "posenc: rotate: source and target must not overlap, unless they are the same heads in the same layout";
-constexpr auto others_apart = "posenc: rotate: heads that one rotation of a call writes must not overlap those of another";
+constexpr auto lie_apart =
+    "posenc: rotate: source and target must not overlap, unless they are the same heads in the "
+    "same layout";
+constexpr auto others_apart =
+    "posenc: rotate: heads that one rotation of a call writes must not overlap those of another";
 
 TEST(rotation, refuses_another_layout_in_place_and_views_that_overlap_and_changes_nothing) {
   numbers::in_every_format([]<class T>() {
@@ -265,15 +297,20 @@ TEST(rotation, refuses_another_layout_in_place_and_views_that_overlap_and_change
     heads_view<T> const heads(x.data(), {2, 3, 8}, {30, 10});
     EXPECT_EQ(message_of([&] { rotate<halves, interleaved>(heads, heads, rows); }), lie_apart);
     EXPECT_EQ(message_of([&] { rotate<interleaved, halves>(heads, heads, rows); }), lie_apart);
-    for (std::ptrdiff_t const by : {1, 2, 7, 8, 9, 29, 30, 31, 57}) {  // 8 and 9 share numbers of other heads
+    for (std::ptrdiff_t const by :
+         {1, 2, 7, 8, 9, 29, 30, 31, 57}) {  // 8 and 9 share numbers of other heads
       heads_view<T> const shifted(x.data() + by, {2, 3, 8}, {30, 10});
       EXPECT_EQ(message_of([&] { rotate<halves>(heads, shifted, rows); }), lie_apart) << by;
       EXPECT_EQ(message_of([&] { rotate<halves>(shifted, heads, rows); }), lie_apart) << by;
     }
-    heads_view<T> const tokens_swapped(x.data() + 30, {2, 3, 8}, {-30, 10}), heads_swapped(x.data() + 20, {2, 3, 8}, {30, -10});
-    heads_view<T> const closer_heads(x.data(), {2, 3, 8}, {30, 8}), farther_tokens(x.data(), {2, 3, 8}, {60, 10});
-    EXPECT_EQ(message_of([&] { rotate<halves>(heads, closer_heads, rows); }), lie_apart) << "from head 1 on";
-    EXPECT_EQ(message_of([&] { rotate<halves>(heads, farther_tokens, rows); }), lie_apart) << "from token 1 on";
+    heads_view<T> const tokens_swapped(x.data() + 30, {2, 3, 8}, {-30, 10}),
+        heads_swapped(x.data() + 20, {2, 3, 8}, {30, -10});
+    heads_view<T> const closer_heads(x.data(), {2, 3, 8}, {30, 8}),
+        farther_tokens(x.data(), {2, 3, 8}, {60, 10});
+    EXPECT_EQ(message_of([&] { rotate<halves>(heads, closer_heads, rows); }), lie_apart)
+        << "from head 1 on";
+    EXPECT_EQ(message_of([&] { rotate<halves>(heads, farther_tokens, rows); }), lie_apart)
+        << "from token 1 on";
     EXPECT_EQ(message_of([&] { rotate<halves>(heads, tokens_swapped, rows); }), lie_apart);
     EXPECT_EQ(message_of([&] { rotate<halves>(heads, heads_swapped, rows); }), lie_apart);
     EXPECT_TRUE(numbers::same_bits(x, before));
@@ -285,7 +322,10 @@ TEST(rotation, refuses_the_same_memory_as_another_type) {
   auto const before = x;
   heads_view<half> const heads(x.data(), {2, 2, 16});
   heads_view<Eigen::half> const same(reinterpret_cast<Eigen::half*>(x.data()), {2, 2, 16});
-  EXPECT_EQ(message_of([&] { rotate<halves>(heads, same, cos_sin_rows(geometric(16, 1e4), two_positions)); }), lie_apart);
+  EXPECT_EQ(message_of([&] {
+              rotate<halves>(heads, same, cos_sin_rows(geometric(16, 1e4), two_positions));
+            }),
+            lie_apart);
   EXPECT_TRUE(numbers::same_bits(x, before));
 }
 
@@ -293,26 +333,32 @@ TEST(rotation, refuses_shapes_and_rows_that_do_not_fit_and_changes_nothing) {
   auto source = numbers::random<float>(400), target = numbers::random<float>(400, 2);
   auto const before = target;
   cos_sin_rows const rows(geometric(8, 1e4), two_positions);
-  auto const expect = [&](posenc::heads_shape from, posenc::heads_shape to, rotary_block block, std::string const& message) {
+  auto const expect = [&](posenc::heads_shape from, posenc::heads_shape to, rotary_block block,
+                          std::string const& message) {
     heads_view<float> const a(source.data(), from), b(target.data(), to);
     auto const r = rotation_of<halves, interleaved>(a, b).block(block);
     EXPECT_EQ(message_of([&] { rotate(rows, r); }), message);
     EXPECT_EQ(message_of([&] { rotate(rows, r.scale(2)); }), message);
-    EXPECT_EQ(message_of([&] {
-                rotate(rows, rotation_of<halves>(heads_view(source.data() + 300, {2, 1, 8})).scale(3), r);
-              }),
-              message)
+    EXPECT_EQ(
+        message_of([&] {
+          rotate(rows, rotation_of<halves>(heads_view(source.data() + 300, {2, 1, 8})).scale(3), r);
+        }),
+        message)
         << "as the second of two";
   };
   auto const first = rotary_block::first();
   auto const source_before = source;
-  expect({3, 2, 8}, {3, 2, 8}, first, "posenc: rotate: there must be one row per token, got 2 rows for 3 tokens");
-  std::string const one_shape = "posenc: rotate: source and target must have the same shape, got 2 tokens x 3 heads of 8 and ";
+  expect({3, 2, 8}, {3, 2, 8}, first,
+         "posenc: rotate: there must be one row per token, got 2 rows for 3 tokens");
+  std::string const one_shape =
+      "posenc: rotate: source and target must have the same shape, got 2 tokens x 3 heads of 8 "
+      "and ";
   expect({2, 3, 8}, {3, 3, 8}, first, one_shape + "3 x 3 of 8");
   expect({2, 3, 8}, {2, 2, 8}, first, one_shape + "2 x 2 of 8");
   expect({2, 3, 8}, {2, 3, 10}, first, one_shape + "2 x 3 of 10");
   expect({2, 3, 10}, {2, 3, 10}, rotary_block::from(3),
-         "posenc: rotary_block: the rotary block must lie within the head, got dims 3 to 11 of head_dim 10");
+         "posenc: rotary_block: the rotary block must lie within the head, got dims 3 to 11 of "
+         "head_dim 10");
   EXPECT_TRUE(numbers::same_bits(target, before));
   EXPECT_TRUE(numbers::same_bits(source, source_before));
 }
@@ -330,10 +376,16 @@ TEST(rotation, refuses_a_norm_or_scale_that_is_none) {
     EXPECT_EQ(message_of([&] { r.norm({{}, static_cast<real>(not_a_number())}); }), eps + "NaN");
     std::string const a_dim = "posenc: rotation: the norm must have one weight per dim, got ";
     EXPECT_EQ(message_of([&] { r.norm({short_weight, 1}); }), a_dim + "7 weights for head_dim 8");
-    EXPECT_EQ(message_of([&] { r.scale(2).norm({long_weight, 1}); }), a_dim + "9 weights for head_dim 8");
+    EXPECT_EQ(message_of([&] {
+                r.scale(2).norm({long_weight, 1});
+              }),
+              a_dim + "9 weights for head_dim 8");
     std::string const scale = "posenc: rotation: the scale must be finite, got ";
     EXPECT_EQ(message_of([&] { r.scale(static_cast<real>(infinity())); }), scale + "infinity");
-    EXPECT_EQ(message_of([&] { r.norm({weight, 1}).scale(static_cast<real>(not_a_number())); }), scale + "NaN");
+    EXPECT_EQ(message_of([&] {
+                r.norm({weight, 1}).scale(static_cast<real>(not_a_number()));
+              }),
+              scale + "NaN");
   });
 }
 
@@ -345,21 +397,44 @@ TEST(rotation, refuses_rotations_of_one_call_that_get_into_each_others_way_and_c
     auto const at = [&](std::size_t first) { return heads_view<T>(x.data() + first, {2, 2, 8}); };
     auto const in_place = rotation_of<halves>(at(0));
     EXPECT_EQ(message_of([&] { rotate(rows, in_place, in_place); }), others_apart);
-    EXPECT_EQ(message_of([&] { rotate(rows, in_place, rotation_of<halves>(at(31))); }), others_apart);
-    EXPECT_EQ(message_of([&] { rotate(rows, in_place.scale(1), rotation_of<halves>(at(100), at(20))); }), others_apart);
-    EXPECT_EQ(message_of([&] { rotate(rows, in_place, rotation_of<interleaved>(at(20), at(100))); }), others_apart);
-    EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(at(200), at(20)), in_place); }), others_apart);
-    EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(at(100), at(20)), rotation_of<halves>(at(200), at(131))); }), others_apart)
+    EXPECT_EQ(message_of([&] { rotate(rows, in_place, rotation_of<halves>(at(31))); }),
+              others_apart);
+    EXPECT_EQ(
+        message_of([&] { rotate(rows, in_place.scale(1), rotation_of<halves>(at(100), at(20))); }),
+        others_apart);
+    EXPECT_EQ(
+        message_of([&] { rotate(rows, in_place, rotation_of<interleaved>(at(20), at(100))); }),
+        others_apart);
+    EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(at(200), at(20)), in_place); }),
+              others_apart);
+    EXPECT_EQ(message_of([&] {
+                rotate(rows, rotation_of<halves>(at(100), at(20)),
+                       rotation_of<halves>(at(200), at(131)));
+              }),
+              others_apart)
         << "the first reads what the second writes";
-    EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(at(100), at(20)), rotation_of<halves>(at(200), at(51))); }), others_apart)
+    EXPECT_EQ(message_of([&] {
+                rotate(rows, rotation_of<halves>(at(100), at(20)),
+                       rotation_of<halves>(at(200), at(51)));
+              }),
+              others_apart)
         << "both write the same";
-    EXPECT_EQ(message_of([&] { rotate(rows, rotation_of<halves>(at(300)), in_place, rotation_of<halves>(at(31))); }), others_apart)
+    EXPECT_EQ(message_of([&] {
+                rotate(rows, rotation_of<halves>(at(300)), in_place, rotation_of<halves>(at(31)));
+              }),
+              others_apart)
         << "the second and third";
-    EXPECT_EQ(message_of([&] { rotate(rows, in_place, rotation_of<halves>(at(300)), rotation_of<halves>(at(31))); }), others_apart)
+    EXPECT_EQ(message_of([&] {
+                rotate(rows, in_place, rotation_of<halves>(at(300)), rotation_of<halves>(at(31)));
+              }),
+              others_apart)
         << "the first and third";
     EXPECT_TRUE(numbers::same_bits(x, before));
-    EXPECT_NO_THROW(rotate(rows, in_place, rotation_of<halves>(at(32)), rotation_of<halves>(at(64))));
-    EXPECT_NO_THROW(rotate(rows, rotation_of<halves>(at(0), at(100)), rotation_of<halves>(at(0), at(132)))) << "both read the same";
+    EXPECT_NO_THROW(
+        rotate(rows, in_place, rotation_of<halves>(at(32)), rotation_of<halves>(at(64))));
+    EXPECT_NO_THROW(
+        rotate(rows, rotation_of<halves>(at(0), at(100)), rotation_of<halves>(at(0), at(132))))
+        << "both read the same";
   });
 }
 
@@ -367,7 +442,8 @@ TEST(rotation, refuses_rotations_of_one_call_that_get_into_each_others_way_and_c
 TEST(rotation, of_nothing_does_nothing) {
   numbers::in_every_format([]<class T>() {
     using real = arithmetic_t<T>;
-    cos_sin_rows<real> const no_rows(geometric(8, 1e4), std::vector<int>{}), rows(geometric(8, 1e4), two_positions);
+    cos_sin_rows<real> const no_rows(geometric(8, 1e4), std::vector<int>{}),
+        rows(geometric(8, 1e4), two_positions);
     constexpr auto far = std::numeric_limits<std::ptrdiff_t>::max();
     T element{};
     for (auto const strides : {heads_strides{24, 8}, {far, far}, {-far, far}})
@@ -376,7 +452,8 @@ TEST(rotation, of_nothing_does_nothing) {
         EXPECT_NO_THROW((rotate<halves, interleaved>(no_tokens, no_tokens, no_rows)));
         EXPECT_NO_THROW((rotate<halves, interleaved>(no_heads, no_heads, rows)));
         EXPECT_NO_THROW(rotate<interleaved>(no_heads, rows));
-        EXPECT_NO_THROW(rotate(rows, rotation_of<halves>(no_heads).norm({{}, 1}).scale(2), rotation_of<halves>(no_heads)));
+        EXPECT_NO_THROW(rotate(rows, rotation_of<halves>(no_heads).norm({{}, 1}).scale(2),
+                               rotation_of<halves>(no_heads)));
       }
   });
 }
@@ -384,12 +461,18 @@ TEST(rotation, of_nothing_does_nothing) {
 TEST(rotation, of_a_single_token_or_head_takes_no_step) {
   auto x = numbers::random<float>(16);
   cos_sin_rows const row(geometric(8, 1e4), std::vector{5});
-  for (auto const stride :
-       {std::numeric_limits<std::ptrdiff_t>::max(), std::ptrdiff_t{1} << 61, std::numeric_limits<std::ptrdiff_t>::min()}) {
+  for (auto const stride : {std::numeric_limits<std::ptrdiff_t>::max(), std::ptrdiff_t{1} << 61,
+                            std::numeric_limits<std::ptrdiff_t>::min()}) {
     heads_view<float> const one(x.data(), {1, 1, 8}, {stride, stride});
-    EXPECT_EQ(message_of([&] { rotate<halves>(one, heads_view<float>(x.data() + 7, {1, 1, 8}, {stride, stride}), row); }), lie_apart);
-    EXPECT_NO_THROW(rotate<halves>(one, heads_view<float>(x.data() + 8, {1, 1, 8}, {8, -stride - 1}), row));
-    EXPECT_NO_THROW(rotate<halves>(one, heads_view<float>(x.data(), {1, 1, 8}), row)) << "the same place";
+    EXPECT_EQ(
+        message_of([&] {
+          rotate<halves>(one, heads_view<float>(x.data() + 7, {1, 1, 8}, {stride, stride}), row);
+        }),
+        lie_apart);
+    EXPECT_NO_THROW(
+        rotate<halves>(one, heads_view<float>(x.data() + 8, {1, 1, 8}, {8, -stride - 1}), row));
+    EXPECT_NO_THROW(rotate<halves>(one, heads_view<float>(x.data(), {1, 1, 8}), row))
+        << "the same place";
   }
 }
 
@@ -399,8 +482,10 @@ concept goes = requires(heads_view<S> const& source, heads_view<T> const& target
 // clang-format on
 
 TEST(rotation, goes_between_types_of_one_arithmetic_to_what_can_be_written_to) {
-  static_assert(goes<float const, half> && goes<half, float> && goes<double const, double> && goes<bfloat16, engine::brain_float>);
-  static_assert(!goes<float, half const> && !goes<double, float> && !goes<float, double> && !goes<half, double>);
+  static_assert(goes<float const, half> && goes<half, float> && goes<double const, double> &&
+                goes<bfloat16, engine::brain_float>);
+  static_assert(!goes<float, half const> && !goes<double, float> && !goes<float, double> &&
+                !goes<half, double>);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ TEST(axis_positions, are_those_given) {
   EXPECT_EQ(positions.axes(), 2u);
   EXPECT_EQ(positions.tokens(), 3u);
   EXPECT_TRUE(std::ranges::equal(positions.of(0), std::vector<std::int64_t>{0, 1, -7}));
-  EXPECT_TRUE(std::ranges::equal(positions.of(1), std::vector<std::int64_t>{5, 5, std::numeric_limits<std::int64_t>::max()}));
+  EXPECT_TRUE(std::ranges::equal(
+      positions.of(1), std::vector<std::int64_t>{5, 5, std::numeric_limits<std::int64_t>::max()}));
 }
 
 TEST(axis_positions, may_be_fractional) {
@@ -36,26 +37,31 @@ TEST(axis_positions, may_be_of_no_token) {
 }
 
 TEST(axis_positions, must_be_of_all_tokens_on_some_axis) {
-  EXPECT_EQ(message_of([] { axis_positions<>({}); }), "posenc: axis_positions: there must be at least one axis, got none");
+  EXPECT_EQ(message_of([] { axis_positions<>({}); }),
+            "posenc: axis_positions: there must be at least one axis, got none");
   EXPECT_EQ(message_of([] {
               axis_positions<>({{1, 2}, {1, 2}, {1}});
             }),
-            "posenc: axis_positions: all axes must have the same number of tokens, got 1 on axis 2 and 2 on axis 0");
+            "posenc: axis_positions: all axes must have the same number of tokens, got 1 on axis 2 "
+            "and 2 on axis 0");
 }
 
 TEST(axis_positions, must_be_positions) {
   EXPECT_EQ(message_of([] {
               axis_positions<double>({{1, 2}, {1, not_a_number()}});
             }),
-            "posenc: axis_positions: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
+            "posenc: axis_positions: a position must be finite and within [-2^63, 2^63), got NaN "
+            "at token 1");
   EXPECT_EQ(message_of([] {
               axis_positions<double>({{0.5, 0}, {1, infinity()}});
             }),
-            "posenc: axis_positions: a position must be finite and within [-2^63, 2^63), got infinity at token 1");
-  EXPECT_EQ(message_of([] {
-              axis_positions<std::uint64_t>({{1, std::uint64_t{1} << 63}, {0, 0}});
-            }),
-            "posenc: axis_positions: a position must fit int64, got 9223372036854775808 at token 1");
+            "posenc: axis_positions: a position must be finite and within [-2^63, 2^63), got "
+            "infinity at token 1");
+  EXPECT_EQ(
+      message_of([] {
+        axis_positions<std::uint64_t>({{1, std::uint64_t{1} << 63}, {0, 0}});
+      }),
+      "posenc: axis_positions: a position must fit int64, got 9223372036854775808 at token 1");
 }
 
 }  // namespace

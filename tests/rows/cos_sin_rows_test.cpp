@@ -34,13 +34,15 @@ using posenc::cos_sin_view;
 using posenc::frequencies;
 using posenc::geometric;
 
-constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
+constexpr auto farthest = std::numeric_limits<std::int64_t>::max(),
+               farthest_back = std::numeric_limits<std::int64_t>::min();
 
 // Positions up to `bits` bits, of either sign.
 std::vector<std::int64_t> integers(std::size_t count, int bits) {
   std::mt19937_64 random(static_cast<std::uint64_t>(bits));
   std::vector<std::int64_t> result;
-  for (std::size_t i = 0; i < count; ++i) result.push_back(static_cast<std::int64_t>(random() >> (64 - bits)) * (i % 2 == 0 ? 1 : -1));
+  for (std::size_t i = 0; i < count; ++i)
+    result.push_back(static_cast<std::int64_t>(random() >> (64 - bits)) * (i % 2 == 0 ? 1 : -1));
   return result;
 }
 
@@ -56,10 +58,16 @@ void expect_exact(frequencies const& f, auto const& positions, auto const& more)
     ASSERT_EQ(rows.cos(token).size(), f.pairs());
     ASSERT_EQ(rows.sin(token).size(), f.pairs());
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      auto const [cos, sin] = oracle::direction_at(static_cast<oracle::wide>(positions[token]), static_cast<oracle::wide>(f.inv_freq()[i]));
-      auto const bound = f.attention_factor() * (tolerance::of_cosine<Real>() + more(static_cast<double>(positions[token])));
-      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), f.attention_factor() * static_cast<double>(cos), bound) << positions[token];
-      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), f.attention_factor() * static_cast<double>(sin), bound) << positions[token];
+      auto const [cos, sin] = oracle::direction_at(static_cast<oracle::wide>(positions[token]),
+                                                   static_cast<oracle::wide>(f.inv_freq()[i]));
+      auto const bound = f.attention_factor() * (tolerance::of_cosine<Real>() +
+                                                 more(static_cast<double>(positions[token])));
+      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]),
+                  f.attention_factor() * static_cast<double>(cos), bound)
+          << positions[token];
+      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]),
+                  f.attention_factor() * static_cast<double>(sin), bound)
+          << positions[token];
     }
   }
 }
@@ -80,7 +88,8 @@ TEST(cos_sin_rows, are_as_exact_as_documented_at_every_common_position) {
 TEST(cos_sin_rows, are_exact_but_for_the_phase_at_the_farthest_positions) {
   auto const f = geometric(128, 1e4);
   auto positions = integers(100, 63);
-  positions.insert(positions.end(), {farthest, farthest_back, farthest_back + 1, 1ll << 40, 1ll << 50});
+  positions.insert(positions.end(),
+                   {farthest, farthest_back, farthest_back + 1, 1ll << 40, 1ll << 50});
   expect_exact<float>(f, positions, tolerance::of_phase);
   expect_exact<double>(f, positions, tolerance::of_phase);
 }
@@ -103,7 +112,9 @@ TEST(cos_sin_rows, take_fractional_positions) {
   std::vector<double> positions{0.5, -0.5, -1e-20, 1e-300, 0.1, -1234567.75, 0x1p52 + 0.5};
   for (auto const n : integers(100, 40)) positions.push_back(static_cast<double>(n) * 0x1p-12);
   // The angle of the fraction takes four roundings.
-  auto const more = [](double position) { return 4 * tolerance::unit_roundoff<double>() + tolerance::of_phase(position); };
+  auto const more = [](double position) {
+    return 4 * tolerance::unit_roundoff<double>() + tolerance::of_phase(position);
+  };
   expect_exact<float>(f, positions, more);
   expect_exact<double>(f, positions, more);
   std::vector<float> const floats{0.1f, -3.3f, 1e6f, 0x1p62f, -0x1p63f};
@@ -157,7 +168,9 @@ TEST(cos_sin_rows, carry_the_attention_factor) {
   auto const positions = integers(50, 20);
   for (double const factor : {1.19023807, 0.1, 1e3}) {
     frequencies const f({1, 0.01, 0}, factor);
-    expect_exact<float>(f, positions, [](double) { return tolerance::unit_roundoff<float>(); });  // the product is rounded to Real
+    expect_exact<float>(f, positions, [](double) {
+      return tolerance::unit_roundoff<float>();
+    });  // the product is rounded to Real
     expect_exact<double>(f, positions, [](double) { return tolerance::unit_roundoff<double>(); });
   }
 }
@@ -169,14 +182,18 @@ TEST(cos_sin_rows, times_their_inverse_are_one) {
     auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
       auto const undo = rows.inverse(), twice = undo.inverse();
       // (c + is)(c' + is'): the error of_cosine of both, and three roundings.
-      auto const bound = 2 * std::numbers::sqrt2 * tolerance::of_cosine<Real>() + 6 * tolerance::unit_roundoff<Real>();
+      auto const bound = 2 * std::numbers::sqrt2 * tolerance::of_cosine<Real>() +
+                         6 * tolerance::unit_roundoff<Real>();
       for (std::size_t token = 0; token < rows.tokens(); ++token) {
         for (std::size_t i = 0; i < f.pairs(); ++i) {
-          double const c = rows.cos(token)[i], s = rows.sin(token)[i], c_undo = undo.cos(token)[i], s_undo = undo.sin(token)[i];
+          double const c = rows.cos(token)[i], s = rows.sin(token)[i], c_undo = undo.cos(token)[i],
+                       s_undo = undo.sin(token)[i];
           EXPECT_NEAR(c * c_undo - s * s_undo, 1, bound);
           EXPECT_NEAR(s * c_undo + c * s_undo, 0, bound);
-          EXPECT_NEAR(static_cast<double>(twice.cos(token)[i]), c, 4 * tolerance::unit_roundoff<Real>() * factor);
-          EXPECT_NEAR(static_cast<double>(twice.sin(token)[i]), s, 4 * tolerance::unit_roundoff<Real>() * factor);
+          EXPECT_NEAR(static_cast<double>(twice.cos(token)[i]), c,
+                      4 * tolerance::unit_roundoff<Real>() * factor);
+          EXPECT_NEAR(static_cast<double>(twice.sin(token)[i]), s,
+                      4 * tolerance::unit_roundoff<Real>() * factor);
         }
       }
       EXPECT_EQ(undo.view().rotated_pairs().size(), rows.view().rotated_pairs().size());
@@ -193,7 +210,8 @@ TEST(cos_sin_rows, of_any_factor_have_an_inverse) {
     auto const undo = rows.inverse(), twice = undo.inverse();
     for (std::size_t token : {0u, 1u}) {
       for (std::size_t i : {0u, 1u}) {
-        auto const c = rows.cos(token)[i], s = rows.sin(token)[i], c_undo = undo.cos(token)[i], s_undo = undo.sin(token)[i];
+        auto const c = rows.cos(token)[i], s = rows.sin(token)[i], c_undo = undo.cos(token)[i],
+                   s_undo = undo.sin(token)[i];
         EXPECT_NEAR(c * c_undo - s * s_undo, 1, 16 * tolerance::unit_roundoff<double>()) << factor;
         EXPECT_NEAR(s * c_undo + c * s_undo, 0, 16 * tolerance::unit_roundoff<double>()) << factor;
         EXPECT_NEAR(twice.cos(token)[i], c, 4 * tolerance::unit_roundoff<double>() * factor);
@@ -214,7 +232,8 @@ TEST(cos_sin_rows, transposed_turn_back_and_keep_the_factor) {
           EXPECT_EQ(back.cos(token)[i], rows.cos(token)[i]);
           EXPECT_EQ(back.sin(token)[i], -rows.sin(token)[i]);
           auto const bound = 2 * factor * tolerance::unit_roundoff<Real>();
-          EXPECT_NEAR(static_cast<double>(back.cos(token)[i]), factor * factor * static_cast<double>(undo.cos(token)[i]), bound);
+          EXPECT_NEAR(static_cast<double>(back.cos(token)[i]),
+                      factor * factor * static_cast<double>(undo.cos(token)[i]), bound);
         }
       }
       EXPECT_TRUE(numbers::same_bits(all(back.transpose().view()), all(rows.view())));
@@ -230,16 +249,20 @@ TEST(cos_sin_rows, transposed_turn_back_and_keep_the_factor) {
 // Whole registers and tails; each row alone and among others; each pair among few and among many.
 TEST(cos_sin_rows, have_the_same_bits_in_any_company) {
   auto const f = of_doubles(geometric(78, 1e4));
-  std::vector<std::int64_t> positions{0, 1, -1, 1 << 20, (1ll << 32) - 1, 1ll << 32, -(1ll << 32), farthest, farthest_back};
+  std::vector<std::int64_t> positions{
+      0, 1, -1, 1 << 20, (1ll << 32) - 1, 1ll << 32, -(1ll << 32), farthest, farthest_back};
   for (auto const n : integers(20, 40)) positions.push_back(n);
   auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
     for (std::size_t token = 0; token < positions.size(); ++token) {
       cos_sin_rows<Real> const alone(f, std::vector{positions[token]});
-      EXPECT_TRUE(numbers::same_bits(all(alone.view()), all(rows.slice_tokens(token, 1)))) << positions[token];
+      EXPECT_TRUE(numbers::same_bits(all(alone.view()), all(rows.slice_tokens(token, 1))))
+          << positions[token];
     }
     for (std::size_t pairs = 1; pairs <= f.pairs(); ++pairs) {
-      cos_sin_rows<Real> const few(frequencies({f.inv_freq().begin(), f.inv_freq().begin() + static_cast<std::ptrdiff_t>(pairs)}),
-                                   positions);
+      cos_sin_rows<Real> const few(
+          frequencies(
+              {f.inv_freq().begin(), f.inv_freq().begin() + static_cast<std::ptrdiff_t>(pairs)}),
+          positions);
       for (std::size_t token = 0; token < positions.size(); ++token) {
         for (std::size_t i = 0; i < pairs; ++i) {
           ASSERT_EQ(few.cos(token)[i], rows.cos(token)[i]) << pairs << ", " << positions[token];
@@ -267,11 +290,14 @@ TEST(cos_sin_rows, of_pairs_that_stand_still_are_1_and_0) {
 
 TEST(cos_sin_rows, of_the_opposite_position_are_the_inverse) {
   auto const f = geometric(64, 1e4);
-  cos_sin_rows const there(f, std::vector{1, 7, 4096, 1'000'000}), back(f, std::vector{-1, -7, -4096, -1'000'000});
+  cos_sin_rows const there(f, std::vector{1, 7, 4096, 1'000'000}),
+      back(f, std::vector{-1, -7, -4096, -1'000'000});
   for (std::size_t token = 0; token < 4; ++token)
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      EXPECT_NEAR(back.cos(token)[i], there.inverse().cos(token)[i], 2 * tolerance::of_cosine<float>());
-      EXPECT_NEAR(back.sin(token)[i], there.inverse().sin(token)[i], 2 * tolerance::of_cosine<float>());
+      EXPECT_NEAR(back.cos(token)[i], there.inverse().cos(token)[i],
+                  2 * tolerance::of_cosine<float>());
+      EXPECT_NEAR(back.sin(token)[i], there.inverse().sin(token)[i],
+                  2 * tolerance::of_cosine<float>());
     }
 }
 
@@ -293,11 +319,17 @@ TEST(cos_sin_rows, leave_alone_the_pairs_of_frequency_0) {
     std::vector<double> inv_freq(1 + random() % 12);
     for (auto& f : inv_freq) f = random() % 2 == 0 ? 0 : 0.5;
     auto const moves = rotated_pairs(frequencies(inv_freq));
-    for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) EXPECT_EQ(moves[pair], inv_freq[pair] != 0);
+    for (std::size_t pair = 0; pair < inv_freq.size(); ++pair)
+      EXPECT_EQ(moves[pair], inv_freq[pair] != 0);
   }
-  EXPECT_EQ(rotated_pairs(frequencies({0, 1, 0}, 1.5)), std::vector({true, true, true})) << "the attention factor has to reach them";
+  EXPECT_EQ(rotated_pairs(frequencies({0, 1, 0}, 1.5)), std::vector({true, true, true}))
+      << "the attention factor has to reach them";
   EXPECT_EQ(rotated_pairs(frequencies({-0.0, 1})), std::vector({false, true}));
-  EXPECT_EQ(cos_sin_rows(posenc::truncated(geometric(512, 1e6), 0.25), std::vector{3}).view().rotated_pairs().size(), 1u);
+  EXPECT_EQ(cos_sin_rows(posenc::truncated(geometric(512, 1e6), 0.25), std::vector{3})
+                .view()
+                .rotated_pairs()
+                .size(),
+            1u);
 }
 
 TEST(cos_sin_rows, are_shown_by_a_view) {
@@ -330,14 +362,18 @@ TEST(cos_sin_rows, a_slice_must_lie_within) {
   EXPECT_EQ(message_of([&] { rows.slice_tokens(3, 3); }), must + "first 3, count 3");
   EXPECT_EQ(message_of([&] { rows.slice_tokens(6, 0); }), must + "first 6, count 0");
   auto const most = ~std::size_t{0};
-  EXPECT_EQ(message_of([&] { rows.slice_tokens(1, most); }), must + "first 1, count " + std::to_string(most));
+  EXPECT_EQ(message_of([&] { rows.slice_tokens(1, most); }),
+            must + "first 1, count " + std::to_string(most));
 }
 
 TEST(cos_sin_rows, refuse_a_position_that_is_no_number) {
   auto const message = [](auto position) {
-    return message_of([&] { cos_sin_rows(geometric(8, 1e4), std::vector{decltype(position){}, position}); });
+    return message_of([&] {
+      cos_sin_rows(geometric(8, 1e4), std::vector{decltype(position){}, position});
+    });
   };
-  std::string const must = "posenc: cos_sin_rows: a position must be finite and within [-2^63, 2^63), got ";
+  std::string const must =
+      "posenc: cos_sin_rows: a position must be finite and within [-2^63, 2^63), got ";
   EXPECT_EQ(message(not_a_number()), must + "NaN at token 1");
   EXPECT_EQ(message(float_of_bits(0xffc0'0001)), must + "NaN at token 1");
   EXPECT_EQ(message(static_cast<long double>(infinity())), must + "infinity at token 1");
@@ -347,13 +383,17 @@ TEST(cos_sin_rows, refuse_a_position_that_is_no_number) {
 
 TEST(cos_sin_rows, refuse_a_position_that_does_not_fit) {
   auto const message = [](auto position) {
-    return message_of([&] { cos_sin_rows(geometric(8, 1e4), std::vector{decltype(position){}, position}); });
+    return message_of([&] {
+      cos_sin_rows(geometric(8, 1e4), std::vector{decltype(position){}, position});
+    });
   };
   EXPECT_EQ(message(0x1p63),
-            "posenc: cos_sin_rows: a position must be finite and within [-2^63, 2^63), got 9223372036854775808 at token 1");
+            "posenc: cos_sin_rows: a position must be finite and within [-2^63, 2^63), got "
+            "9223372036854775808 at token 1");
   EXPECT_NE(message(-0x1.0000000000001p63), "");
   EXPECT_NE(message(1e300), "");
-  EXPECT_EQ(message(std::uint64_t{1} << 63), "posenc: cos_sin_rows: a position must fit int64, got 9223372036854775808 at token 1");
+  EXPECT_EQ(message(std::uint64_t{1} << 63),
+            "posenc: cos_sin_rows: a position must fit int64, got 9223372036854775808 at token 1");
   EXPECT_NO_THROW(cos_sin_rows(geometric(8, 1e4), std::vector{-0x1p63, 0x1.fffffffffffffp62}));
   EXPECT_NO_THROW(cos_sin_rows(geometric(8, 1e4), std::vector{(std::uint64_t{1} << 63) - 1}));
 }
@@ -365,8 +405,10 @@ TEST(cos_sin_rows, are_not_what_angles_in_float_give) {
   for (std::size_t token = 0; token < positions.size(); ++token) {
     double worst = 0;
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      float const volatile angle = static_cast<float>(positions[token]) * static_cast<float>(f.inv_freq()[i]);  // a port that rounds here
-      worst = std::max(worst, std::abs(std::cos(static_cast<double>(angle)) - static_cast<double>(rows.cos(token)[i])));
+      float const volatile angle = static_cast<float>(positions[token]) *
+                                   static_cast<float>(f.inv_freq()[i]);  // a port that rounds here
+      worst = std::max(worst, std::abs(std::cos(static_cast<double>(angle)) -
+                                       static_cast<double>(rows.cos(token)[i])));
     }
     EXPECT_GT(worst, 0.01);
     EXPECT_LT(worst, 0.16);

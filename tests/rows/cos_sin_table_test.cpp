@@ -29,7 +29,8 @@ using posenc::frequencies;
 using posenc::geometric;
 
 constexpr std::int64_t million = 1 << 20;
-constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
+constexpr auto farthest = std::numeric_limits<std::int64_t>::max(),
+               farthest_back = std::numeric_limits<std::int64_t>::min();
 
 // The errors of_cosine of two factors (sqrt(2) times that as complex numbers), the two roundings of
 // the product, and one of the result.
@@ -39,16 +40,23 @@ constexpr double of_table() {
 }
 
 template <class Real>
-void expect_exact(cos_sin_rows<Real> const& rows, frequencies const& f, auto const& positions, double more = 0) {
+void expect_exact(cos_sin_rows<Real> const& rows, frequencies const& f, auto const& positions,
+                  double more = 0) {
   ASSERT_EQ(rows.tokens(), positions.size());
   ASSERT_EQ(rows.pairs(), f.pairs());
   for (std::size_t token = 0; token < positions.size(); ++token) {
     auto const p = positions[token];
-    auto const bound = f.attention_factor() * (of_table<Real>() + more + tolerance::of_phase(static_cast<double>(p)));
+    auto const bound = f.attention_factor() *
+                       (of_table<Real>() + more + tolerance::of_phase(static_cast<double>(p)));
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      auto const [cos, sin] = oracle::direction_at(static_cast<oracle::wide>(p), static_cast<oracle::wide>(f.inv_freq()[i]));
-      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), f.attention_factor() * static_cast<double>(cos), bound) << p << ", " << i;
-      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), f.attention_factor() * static_cast<double>(sin), bound) << p << ", " << i;
+      auto const [cos, sin] = oracle::direction_at(static_cast<oracle::wide>(p),
+                                                   static_cast<oracle::wide>(f.inv_freq()[i]));
+      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]),
+                  f.attention_factor() * static_cast<double>(cos), bound)
+          << p << ", " << i;
+      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]),
+                  f.attention_factor() * static_cast<double>(sin), bound)
+          << p << ", " << i;
     }
   }
 }
@@ -56,7 +64,9 @@ void expect_exact(cos_sin_rows<Real> const& rows, frequencies const& f, auto con
 std::vector<std::int64_t> within(std::int64_t range, std::size_t count) {
   std::mt19937_64 random(1);
   std::vector<std::int64_t> result{0, 1, -1, range, -range, range - 1};
-  while (result.size() < count) result.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * range + 1)) - range);
+  while (result.size() < count)
+    result.push_back(
+        static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * range + 1)) - range);
   return result;
 }
 
@@ -86,15 +96,18 @@ TEST(cos_sin_table, computes_what_lies_beyond) {
   auto const f = of_doubles(geometric(26, 1e4));
   cos_sin_table const table(f, 1000);
   std::vector<std::int64_t> const beyond{1001, -1001, million, farthest, farthest_back, 1ll << 40};
-  EXPECT_TRUE(numbers::same_bits(all(table.rows(beyond).view()), all(cos_sin_rows(f, beyond).view())));
+  EXPECT_TRUE(
+      numbers::same_bits(all(table.rows(beyond).view()), all(cos_sin_rows(f, beyond).view())));
   std::vector<double> const fractional{0.5, -0.5, 999.25, -1e6 + 0.125, 0x1p62};
-  EXPECT_TRUE(numbers::same_bits(all(table.rows(fractional).view()), all(cos_sin_rows(f, fractional).view())));
+  EXPECT_TRUE(numbers::same_bits(all(table.rows(fractional).view()),
+                                 all(cos_sin_rows(f, fractional).view())));
 }
 
 TEST(cos_sin_table, takes_positions_of_any_type) {
   cos_sin_table const table(geometric(26, 1e4));
   auto const expected = all(table.rows(std::vector<std::int64_t>{0, 5, 127}).view());
-  EXPECT_TRUE(numbers::same_bits(all(table.rows(std::vector<std::uint8_t>{0, 5, 127}).view()), expected));
+  EXPECT_TRUE(
+      numbers::same_bits(all(table.rows(std::vector<std::uint8_t>{0, 5, 127}).view()), expected));
   EXPECT_TRUE(numbers::same_bits(all(table.rows(std::vector<double>{0, 5, 127}).view()), expected));
   EXPECT_TRUE(numbers::same_bits(all(table.rows(std::vector<float>{0, 5, 127}).view()), expected));
 }
@@ -105,7 +118,8 @@ TEST(cos_sin_table, mirrors_exactly) {
   auto positions = within(million, 200);
   auto const there = table.rows(positions);
   for (auto& p : positions) p = -p;
-  EXPECT_TRUE(std::ranges::equal(all(table.rows(positions).view()), all(there.transpose().view()))) << "but for the sign of 0";
+  EXPECT_TRUE(std::ranges::equal(all(table.rows(positions).view()), all(there.transpose().view())))
+      << "but for the sign of 0";
 }
 
 TEST(cos_sin_table, gives_a_position_the_same_bits_in_any_company) {
@@ -115,7 +129,8 @@ TEST(cos_sin_table, gives_a_position_the_same_bits_in_any_company) {
     auto decode = table.rows<Real>(std::vector{0});
     for (std::size_t token = 0; token < positions.size(); ++token) {
       table.write(std::vector{positions[token]}, decode);
-      ASSERT_TRUE(numbers::same_bits(all(decode.view()), all(prefill.slice_tokens(token, 1)))) << positions[token];
+      ASSERT_TRUE(numbers::same_bits(all(decode.view()), all(prefill.slice_tokens(token, 1))))
+          << positions[token];
     }
   };
   check(table.rows(positions));
@@ -135,7 +150,8 @@ TEST(cos_sin_table, carries_the_attention_factor) {
 
 TEST(cos_sin_table, does_not_hold_what_stands_still) {
   auto const f = geometric(128, 1e4);
-  cos_sin_table const whole(f), quarter(posenc::truncated(f, 0.25)), nothing(frequencies({0, 0, 0}));
+  cos_sin_table const whole(f), quarter(posenc::truncated(f, 0.25)),
+      nothing(frequencies({0, 0, 0}));
   EXPECT_EQ(quarter.bytes(), whole.bytes() / 4);
   EXPECT_EQ(nothing.bytes(), 0u);
   frequencies const scattered({0, 1, 0, 0, 0.5, 0.25, 0});
@@ -171,14 +187,17 @@ TEST(cos_sin_table, writes_over_rows_where_they_are) {
 }
 
 TEST(cos_sin_table, writes_over_rows_of_another_kind) {
-  cos_sin_table const table(frequencies({1, 0, 0.5, 0, 0.25})), scaled(frequencies({1, 0, 0.5, 0, 0.25}, 2));
+  cos_sin_table const table(frequencies({1, 0, 0.5, 0, 0.25})),
+      scaled(frequencies({1, 0, 0.5, 0, 0.25}, 2));
   std::vector<int> const positions{3, 1, 4};
   auto const check = [&](cos_sin_rows<float> rows) {
     for (auto const* const each : {&scaled, &table, &scaled}) {
       each->write(positions, rows);
       EXPECT_TRUE(numbers::same_bits(all(rows.view()), all(each->rows(positions).view())));
-      EXPECT_TRUE(std::ranges::equal(rows.view().rotated_pairs(), each->rows(positions).view().rotated_pairs()));
-      EXPECT_TRUE(numbers::same_bits(all(rows.inverse().view()), all(each->rows(positions).inverse().view())));
+      EXPECT_TRUE(std::ranges::equal(rows.view().rotated_pairs(),
+                                     each->rows(positions).view().rotated_pairs()));
+      EXPECT_TRUE(numbers::same_bits(all(rows.inverse().view()),
+                                     all(each->rows(positions).inverse().view())));
     }
   };
   check(cos_sin_rows(geometric(64, 1e4), std::vector{1, 2, 3, 4}));
@@ -201,7 +220,8 @@ TEST(cos_sin_table, is_copied_and_moved) {
 
 TEST(cos_sin_table, refuses_bad_input_and_changes_nothing) {
   auto const f = geometric(8, 1e4);
-  EXPECT_EQ(message_of([&] { cos_sin_table(f, 0); }), "posenc: cos_sin_table: range must be in [1, 2^32], got 0");
+  EXPECT_EQ(message_of([&] { cos_sin_table(f, 0); }),
+            "posenc: cos_sin_table: range must be in [1, 2^32], got 0");
   EXPECT_NE(message_of([&] { cos_sin_table(f, (1ll << 32) + 1); }), "");
   cos_sin_table const table(f, 100);
   auto rows = table.rows(std::vector{1, 2, 3});
@@ -209,7 +229,8 @@ TEST(cos_sin_table, refuses_bad_input_and_changes_nothing) {
   EXPECT_EQ(message_of([&] {
               table.write(std::vector{0.0, not_a_number()}, rows);
             }),
-            "posenc: cos_sin_table: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
+            "posenc: cos_sin_table: a position must be finite and within [-2^63, 2^63), got NaN at "
+            "token 1");
   EXPECT_EQ(message_of([&] { table.write(std::vector{std::uint64_t{1} << 63}, rows); }),
             "posenc: cos_sin_table: a position must fit int64, got 9223372036854775808 at token 0");
   EXPECT_TRUE(numbers::same_bits(all(rows.view()), before));

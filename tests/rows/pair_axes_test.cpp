@@ -49,23 +49,36 @@ TEST(pair_axes, are_those_given) {
 }
 
 TEST(pair_axes, there_must_be_a_pair_and_few_axes) {
-  EXPECT_EQ(message_of([] { pair_axes({}); }), "posenc: pair_axes: there must be at least one pair, got none");
-  EXPECT_EQ(message_of([] { pair_axes({0, 256}); }), "posenc: pair_axes: an axis must be below 256, got 256");
-  EXPECT_EQ(message_of([] { contiguous_axes(sections{}); }), "posenc: pair_axes: there must be at least one pair, got none");
-  EXPECT_EQ(message_of([] { contiguous_axes(sections{0, 0}); }), "posenc: pair_axes: there must be at least one pair, got none");
+  EXPECT_EQ(message_of([] { pair_axes({}); }),
+            "posenc: pair_axes: there must be at least one pair, got none");
+  EXPECT_EQ(message_of([] {
+              pair_axes({0, 256});
+            }),
+            "posenc: pair_axes: an axis must be below 256, got 256");
+  EXPECT_EQ(message_of([] { contiguous_axes(sections{}); }),
+            "posenc: pair_axes: there must be at least one pair, got none");
+  EXPECT_EQ(message_of([] {
+              contiguous_axes(sections{0, 0});
+            }),
+            "posenc: pair_axes: there must be at least one pair, got none");
 }
 
 TEST(contiguous_axes, are_sections_one_after_another) {
   EXPECT_EQ(drawn(contiguous_axes(sections{2, 3, 1})), "tthhhw");
-  EXPECT_EQ(drawn(contiguous_axes(sections{16, 24, 24})), std::string(16, 't') + std::string(24, 'h') + std::string(24, 'w')) << "Qwen2-VL";
-  EXPECT_EQ(drawn(contiguous_axes(sections{16, 16, 16, 16})),
-            std::string(16, 't') + std::string(16, 'h') + std::string(16, 'w') + std::string(16, 'e'))
+  EXPECT_EQ(drawn(contiguous_axes(sections{16, 24, 24})),
+            std::string(16, 't') + std::string(24, 'h') + std::string(24, 'w'))
+      << "Qwen2-VL";
+  EXPECT_EQ(
+      drawn(contiguous_axes(sections{16, 16, 16, 16})),
+      std::string(16, 't') + std::string(16, 'h') + std::string(16, 'w') + std::string(16, 'e'))
       << "Hunyuan's four";
-  EXPECT_EQ(drawn(contiguous_axes(sections{0, 2})), "hh") << "the second half of a head of Gemma 4's vision model";
+  EXPECT_EQ(drawn(contiguous_axes(sections{0, 2})), "hh")
+      << "the second half of a head of Gemma 4's vision model";
 }
 
 TEST(interleaved_axes, take_turns_as_long_as_sections_last) {
-  EXPECT_EQ(drawn(interleaved_axes(sections{24, 20, 20})), repeated("thw", 20) + "tttt") << "Qwen3-VL";
+  EXPECT_EQ(drawn(interleaved_axes(sections{24, 20, 20})), repeated("thw", 20) + "tttt")
+      << "Qwen3-VL";
   EXPECT_EQ(drawn(interleaved_axes(sections{11, 11, 10})), repeated("thw", 10) + "th") << "Qwen3.5";
   EXPECT_EQ(drawn(interleaved_axes(sections{3, 2, 1})), "thwtht");
 }
@@ -75,26 +88,31 @@ TEST(interleaved_axes, are_the_slices_that_the_model_takes) {
     for (std::size_t h = 0; h < 9; ++h)
       for (std::size_t w = 0; w < 9; ++w) {
         if (t + h + w == 0) continue;
-        ASSERT_EQ(drawn(interleaved_axes(sections{t, h, w})), slices({t, h, w})) << t << " " << h << " " << w;
+        ASSERT_EQ(drawn(interleaved_axes(sections{t, h, w})), slices({t, h, w}))
+            << t << " " << h << " " << w;
       }
 }
 
 // ggml's ops.cpp, one pair after another: sector = pair mod the sum of the sections.
 TEST(ggml_axes, are_sections_that_start_anew) {
-  EXPECT_EQ(drawn(ggml_axes({16, 24, 24, 0}, 64)), drawn(contiguous_axes(sections{16, 24, 24}))) << "Qwen2-VL";
+  EXPECT_EQ(drawn(ggml_axes({16, 24, 24, 0}, 64)), drawn(contiguous_axes(sections{16, 24, 24})))
+      << "Qwen2-VL";
   EXPECT_EQ(drawn(ggml_axes({1, 2, 3, 1}, 16)), "thhwwwethhwwweth");
-  EXPECT_EQ(drawn(ggml_axes({4, 4, 4, 4}, 8)), "tttthhhh") << "a vision model's {d/4, d/4, d/4, d/4} for d/2 pairs";
+  EXPECT_EQ(drawn(ggml_axes({4, 4, 4, 4}, 8)), "tttthhhh")
+      << "a vision model's {d/4, d/4, d/4, d/4} for d/2 pairs";
 }
 
 TEST(ggml_interleaved_axes, leave_to_the_fourth_axis_what_hugging_face_leaves_to_time) {
   std::array<std::size_t, 4> const qwen3_vl{24, 20, 20, 0};
-  auto const here = drawn(ggml_interleaved_axes(qwen3_vl, 64)), there = drawn(interleaved_axes(sections{24, 20, 20}));
+  auto const here = drawn(ggml_interleaved_axes(qwen3_vl, 64)),
+             there = drawn(interleaved_axes(sections{24, 20, 20}));
   EXPECT_EQ(here, repeated("thw", 20) + "teet");
   std::vector<std::size_t> differing;
   for (std::size_t pair = 0; pair < 64; ++pair)
     if (here[pair] != there[pair]) differing.push_back(pair);
   EXPECT_EQ(differing, (std::vector<std::size_t>{61, 62}));
-  EXPECT_EQ(drawn(ggml_interleaved_axes({11, 11, 10, 0}, 32)), repeated("thw", 10) + "th") << "Qwen3.5, where both agree";
+  EXPECT_EQ(drawn(ggml_interleaved_axes({11, 11, 10, 0}, 32)), repeated("thw", 10) + "th")
+      << "Qwen3.5, where both agree";
   EXPECT_EQ(drawn(ggml_interleaved_axes({1, 1, 1, 1}, 8)), "thwethwe") << "they start anew";
   EXPECT_EQ(drawn(ggml_interleaved_axes({1, 2, 1, 2}, 6)),
             "thweh"
@@ -105,7 +123,10 @@ TEST(ggml_interleaved_axes, leave_to_the_fourth_axis_what_hugging_face_leaves_to
 TEST(axial_axes, are_blocks_of_dims) {
   EXPECT_EQ(drawn(axial_axes(sections{2, 4, 6})), "thhwww");
   EXPECT_EQ(axial_axes(sections{16, 56, 56}), contiguous_axes(sections{8, 28, 28}));
-  EXPECT_EQ(message_of([] { axial_axes(sections{2, 5}); }), "posenc: axial_axes: the dims of an axis must be even, got 5");
+  EXPECT_EQ(message_of([] {
+              axial_axes(sections{2, 5});
+            }),
+            "posenc: axial_axes: the dims of an axis must be even, got 5");
 }
 
 TEST(pair_axes, their_makers_say_what_they_cannot_take) {
@@ -118,11 +139,26 @@ TEST(pair_axes, their_makers_say_what_they_cannot_take) {
               interleaved_axes(sections{1, 1, much});
             }),
             "posenc: interleaved_axes: a section must have at most 2^24 pairs, got 16777217");
-  EXPECT_EQ(message_of([] { interleaved_axes(sections{1, 1}); }), "posenc: interleaved_axes: there must be three sections, got 2");
-  EXPECT_EQ(message_of([] { interleaved_axes(sections{1, 1, 1, 1}); }), "posenc: interleaved_axes: there must be three sections, got 4");
-  EXPECT_EQ(message_of([] { ggml_axes({0, 0, 0, 0}, 4); }), "posenc: ggml_axes: the sections must not all be 0");
-  EXPECT_EQ(message_of([] { ggml_interleaved_axes({0, 0, 0, 0}, 4); }), "posenc: ggml_interleaved_axes: the sections must not all be 0");
-  EXPECT_EQ(message_of([] { ggml_axes({1, 1, 1, 0}, 0); }), "posenc: pair_axes: there must be at least one pair, got none");
+  EXPECT_EQ(message_of([] {
+              interleaved_axes(sections{1, 1});
+            }),
+            "posenc: interleaved_axes: there must be three sections, got 2");
+  EXPECT_EQ(message_of([] {
+              interleaved_axes(sections{1, 1, 1, 1});
+            }),
+            "posenc: interleaved_axes: there must be three sections, got 4");
+  EXPECT_EQ(message_of([] {
+              ggml_axes({0, 0, 0, 0}, 4);
+            }),
+            "posenc: ggml_axes: the sections must not all be 0");
+  EXPECT_EQ(message_of([] {
+              ggml_interleaved_axes({0, 0, 0, 0}, 4);
+            }),
+            "posenc: ggml_interleaved_axes: the sections must not all be 0");
+  EXPECT_EQ(message_of([] {
+              ggml_axes({1, 1, 1, 0}, 0);
+            }),
+            "posenc: pair_axes: there must be at least one pair, got none");
 }
 
 }  // namespace

@@ -49,11 +49,17 @@ phases random_phases(std::mt19937_64& random) {
 }
 
 std::vector<std::int64_t> positions() {
-  std::vector<std::int64_t> result{
-      0,         1,           -1, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), (1ll << 32) - 1,
-      1ll << 32, -(1ll << 32)};
+  std::vector<std::int64_t> result{0,
+                                   1,
+                                   -1,
+                                   std::numeric_limits<std::int64_t>::max(),
+                                   std::numeric_limits<std::int64_t>::min(),
+                                   (1ll << 32) - 1,
+                                   1ll << 32,
+                                   -(1ll << 32)};
   std::mt19937_64 random(5);
-  for (int bits = 1; bits < 64; ++bits) result.push_back(static_cast<std::int64_t>(random() >> (64 - bits)) * (bits % 2 == 0 ? 1 : -1));
+  for (int bits = 1; bits < 64; ++bits)
+    result.push_back(static_cast<std::int64_t>(random() >> (64 - bits)) * (bits % 2 == 0 ? 1 : -1));
   return result;
 }
 
@@ -62,7 +68,8 @@ TEST(phase_lanes, multiply_as_words_do) {
   for (int i = 0; i < 10'000; ++i) {
     auto const a = random_phases(random), b = random_phases(random);
     auto const x = lanes::load_bits(a.data()), y = lanes::load_bits(b.data());
-    auto const halves = stored(lanes::product_of_lower_halves(x, y)), whole = stored(lanes::product(a[0], y));
+    auto const halves = stored(lanes::product_of_lower_halves(x, y)),
+               whole = stored(lanes::product(a[0], y));
     auto const narrow = stored(lanes::product(static_cast<std::uint32_t>(a[0]), y));
     for (std::size_t k = 0; k < lanes::size; ++k) {
       ASSERT_EQ(halves[k], (a[k] & 0xffff'ffff) * (b[k] & 0xffff'ffff));
@@ -76,9 +83,12 @@ TEST(phase_lanes, round_once_to_a_number) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 100'000; ++i) {
     auto a = random_phases(random);
-    if (i < 4) a.fill(std::array<phase, 4>{0, phase{1} << 63, ~phase{0}, ~phase{0} >> 1}[static_cast<std::size_t>(i)]);
+    if (i < 4)
+      a.fill(std::array<phase, 4>{0, phase{1} << 63, ~phase{0},
+                                  ~phase{0} >> 1}[static_cast<std::size_t>(i)]);
     auto const rounded = stored(lanes::signed_number(lanes::load_bits(a.data())));
-    for (std::size_t k = 0; k < lanes::size; ++k) ASSERT_EQ(rounded[k], static_cast<double>(static_cast<std::int64_t>(a[k]))) << a[k];
+    for (std::size_t k = 0; k < lanes::size; ++k)
+      ASSERT_EQ(rounded[k], static_cast<double>(static_cast<std::int64_t>(a[k]))) << a[k];
   }
 }
 
@@ -107,7 +117,8 @@ TEST(phase_lanes, are_stored_as_floats_rounded) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 1000; ++i) {
     numbers x;
-    for (auto& number : x) number = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+    for (auto& number : x)
+      number = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
     std::array<float, lanes::size + 1> all;
     all.back() = 7;
     lanes::store(all.data(), lanes::load(x.data()));
@@ -123,7 +134,8 @@ TEST(phase_lanes, are_stored_in_part) {
     for (std::size_t count = 0; count <= lanes::size + 2; ++count) {
       std::array<Real, lanes::size + 3> to{};
       posenc::detail::store_first(to.data(), lanes::load(x.data()), count);
-      for (std::size_t k = 0; k < to.size(); ++k) EXPECT_EQ(to[k], k < count && k < lanes::size ? static_cast<Real>(k + 1) : 0);
+      for (std::size_t k = 0; k < to.size(); ++k)
+        EXPECT_EQ(to[k], k < count && k < lanes::size ? static_cast<Real>(k + 1) : 0);
     }
   };
   check(float{}), check(double{});
@@ -143,14 +155,17 @@ TEST(phase_steps, land_where_each_step_does) {
   ASSERT_EQ(steps.pairs(), inv_freq.size());
   auto const expect = [&](std::size_t pair, phases const& angles, auto position, phase apart = 0) {
     for (std::size_t k = 0; k < lanes::size; ++k) {
-      auto const expected = pair + k < inv_freq.size() ? phase_step(inv_freq[pair + k]).at(position) : 0;
-      ASSERT_LE(std::min(angles[k] - expected, expected - angles[k]), apart) << position << ", " << pair + k;
+      auto const expected =
+          pair + k < inv_freq.size() ? phase_step(inv_freq[pair + k]).at(position) : 0;
+      ASSERT_LE(std::min(angles[k] - expected, expected - angles[k]), apart)
+          << position << ", " << pair + k;
     }
   };
   for (auto const n : positions()) {
     for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
       expect(pair, stored(steps.at(n)(pair)), n);
-      expect(pair, stored(steps.at(static_cast<std::uint32_t>(n))(pair)), std::int64_t{static_cast<std::uint32_t>(n)});
+      expect(pair, stored(steps.at(static_cast<std::uint32_t>(n))(pair)),
+             std::int64_t{static_cast<std::uint32_t>(n)});
       auto const fractional = static_cast<double>(n / 4) + 0.375;
       expect(pair, stored(steps.at(fractional)(pair)), fractional, of_fraction);
     }

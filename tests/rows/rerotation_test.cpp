@@ -30,7 +30,8 @@ using posenc::rerotation_rows;
 using posenc::shift_rows;
 using complex = std::complex<oracle::wide>;
 
-constexpr auto farthest = std::numeric_limits<std::int64_t>::max(), farthest_back = std::numeric_limits<std::int64_t>::min();
+constexpr auto farthest = std::numeric_limits<std::int64_t>::max(),
+               farthest_back = std::numeric_limits<std::int64_t>::min();
 
 complex rotation_by(oracle::wide position, double inv_freq) {
   auto const [cos, sin] = oracle::direction_at(position, static_cast<oracle::wide>(inv_freq));
@@ -45,17 +46,25 @@ frequencies scaled(frequencies const& f, double attention_factor) {
 double of_difference(double p, double q) { return tolerance::of_phase(p) + tolerance::of_phase(q); }
 
 template <class Real>
-void expect_rerotated(cos_sin_rows<Real> const& rows, frequencies const& from, frequencies const& to, auto const& p, auto const& q) {
+void expect_rerotated(cos_sin_rows<Real> const& rows, frequencies const& from,
+                      frequencies const& to, auto const& p, auto const& q) {
   auto const gain = to.attention_factor() / from.attention_factor();
-  auto const more = gain == 1 ? 0 : 2 * tolerance::unit_roundoff<Real>();  // the gain is rounded, and the product
+  auto const more =
+      gain == 1 ? 0 : 2 * tolerance::unit_roundoff<Real>();  // the gain is rounded, and the product
   for (std::size_t token = 0; token < p.size(); ++token) {
     for (std::size_t i = 0; i < from.pairs(); ++i) {
-      auto const exact = rotation_by(static_cast<oracle::wide>(q[token]), to.inv_freq()[i]) *
-                         std::conj(rotation_by(static_cast<oracle::wide>(p[token]), from.inv_freq()[i]));
+      auto const exact =
+          rotation_by(static_cast<oracle::wide>(q[token]), to.inv_freq()[i]) *
+          std::conj(rotation_by(static_cast<oracle::wide>(p[token]), from.inv_freq()[i]));
       auto const bound =
-          gain * (tolerance::of_cosine<Real>() + more + of_difference(static_cast<double>(p[token]), static_cast<double>(q[token])));
-      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), gain * static_cast<double>(exact.real()), bound) << p[token] << ", " << i;
-      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), gain * static_cast<double>(exact.imag()), bound) << p[token] << ", " << i;
+          gain * (tolerance::of_cosine<Real>() + more +
+                  of_difference(static_cast<double>(p[token]), static_cast<double>(q[token])));
+      ASSERT_NEAR(static_cast<double>(rows.cos(token)[i]), gain * static_cast<double>(exact.real()),
+                  bound)
+          << p[token] << ", " << i;
+      ASSERT_NEAR(static_cast<double>(rows.sin(token)[i]), gain * static_cast<double>(exact.imag()),
+                  bound)
+          << p[token] << ", " << i;
     }
   }
 }
@@ -63,7 +72,9 @@ void expect_rerotated(cos_sin_rows<Real> const& rows, frequencies const& from, f
 std::vector<std::int64_t> positions() {
   std::vector<std::int64_t> result{0, 1, -1, 131072, farthest, farthest_back};
   std::mt19937_64 random(1);
-  for (int i = 0; i < 30; ++i) result.push_back(static_cast<std::int64_t>(random() >> (24 + random() % 40)) * (i % 2 == 0 ? 1 : -1));
+  for (int i = 0; i < 30; ++i)
+    result.push_back(static_cast<std::int64_t>(random() >> (24 + random() % 40)) *
+                     (i % 2 == 0 ? 1 : -1));
   return result;
 }
 
@@ -75,17 +86,22 @@ TEST(shift_rows, is_a_pure_rotation) {
     EXPECT_TRUE(std::ranges::equal(rows.cos(token), pure.cos(token)));
     EXPECT_TRUE(std::ranges::equal(rows.sin(token), pure.sin(token)));
   }
-  EXPECT_EQ(shift_rows<double>(f, std::vector{0.5}).cos(0)[0], cos_sin_rows<double>(f, std::vector{0.5}).cos(0)[0]);
-  EXPECT_TRUE(shift_rows(frequencies({0}, 1.5), std::vector{3}).view().rotated_pairs().empty()) << "nothing is left to do";
+  EXPECT_EQ(shift_rows<double>(f, std::vector{0.5}).cos(0)[0],
+            cos_sin_rows<double>(f, std::vector{0.5}).cos(0)[0]);
+  EXPECT_TRUE(shift_rows(frequencies({0}, 1.5), std::vector{3}).view().rotated_pairs().empty())
+      << "nothing is left to do";
 }
 
 TEST(rerotation_rows, turns_by_the_difference_of_the_angles) {
   auto const from = of_doubles(geometric(78, 1e4)), to = of_doubles(geometric(78, 5e5));
   expect_rerotated(rerotation_rows(from, to, positions()), from, to, positions(), positions());
-  expect_rerotated(rerotation_rows<double>(from, to, positions()), from, to, positions(), positions());
+  expect_rerotated(rerotation_rows<double>(from, to, positions()), from, to, positions(),
+                   positions());
   auto const longer = scaled(to, 1.19023807), smaller = scaled(from, 1.1);
-  expect_rerotated(rerotation_rows(smaller, longer, positions()), smaller, longer, positions(), positions());
-  expect_rerotated(rerotation_rows<double>(smaller, longer, positions()), smaller, longer, positions(), positions());
+  expect_rerotated(rerotation_rows(smaller, longer, positions()), smaller, longer, positions(),
+                   positions());
+  expect_rerotated(rerotation_rows<double>(smaller, longer, positions()), smaller, longer,
+                   positions(), positions());
 }
 
 TEST(rerotation_rows, moves_to_other_positions) {
@@ -102,7 +118,8 @@ TEST(rerotation_rows, moves_to_other_positions) {
 // R(q) R(-p) = R(q - p), which is exact for one set of frequencies.
 TEST(rerotation_rows, to_the_same_frequencies_is_a_shift) {
   auto const f = geometric(64, 1e4);
-  std::vector<int> const p{0, 7, 1000, 131071}, q{5, 3, 1'000'000, -131071}, deltas{5, -4, 999'000, -262142};
+  std::vector<int> const p{0, 7, 1000, 131071}, q{5, 3, 1'000'000, -131071},
+      deltas{5, -4, 999'000, -262142};
   auto const rows = rerotation_rows<double>(f, f, p, q), shifted = shift_rows<double>(f, deltas);
   for (std::size_t token = 0; token < p.size(); ++token) {
     for (std::size_t i = 0; i < f.pairs(); ++i) {
@@ -114,7 +131,8 @@ TEST(rerotation_rows, to_the_same_frequencies_is_a_shift) {
 
 TEST(rerotation_rows, there_and_back_is_the_identity) {
   auto const from = scaled(geometric(64, 1e4), 1.1), to = geometric(64, 5e5);
-  auto const there = rerotation_rows(from, to, positions()), back = rerotation_rows(to, from, positions()), undo = there.inverse();
+  auto const there = rerotation_rows(from, to, positions()),
+             back = rerotation_rows(to, from, positions()), undo = there.inverse();
   for (std::size_t token = 0; token < positions().size(); ++token) {
     for (std::size_t i = 0; i < from.pairs(); ++i) {
       EXPECT_NEAR(back.cos(token)[i], undo.cos(token)[i], 4 * tolerance::unit_roundoff<float>());
@@ -136,35 +154,45 @@ TEST(rerotation_rows, leaves_alone_what_stays) {
   EXPECT_EQ(rotated_pairs(rerotation_rows(from, to, p)), (std::vector<std::size_t>{1, 4}));
   EXPECT_EQ(rotated_pairs(rerotation_rows(from, to, p, p)), (std::vector<std::size_t>{0, 1, 2, 4}))
       << "elsewhere, equal frequencies rotate too";
-  EXPECT_EQ(rotated_pairs(rerotation_rows(scaled(from, 1.5), scaled(to, 1.5), p)), (std::vector<std::size_t>{1, 4}));
-  EXPECT_EQ(rotated_pairs(rerotation_rows(scaled(from, 1.5), to, p)), (std::vector<std::size_t>{0, 1, 2, 3, 4})) << "the gain reaches all";
+  EXPECT_EQ(rotated_pairs(rerotation_rows(scaled(from, 1.5), scaled(to, 1.5), p)),
+            (std::vector<std::size_t>{1, 4}));
+  EXPECT_EQ(rotated_pairs(rerotation_rows(scaled(from, 1.5), to, p)),
+            (std::vector<std::size_t>{0, 1, 2, 3, 4}))
+      << "the gain reaches all";
   EXPECT_EQ(rerotation_rows(from, to, p).cos(1)[0], 1);
 }
 
 TEST(rerotation_rows, refuses_what_does_not_match) {
   std::vector<int> const p{3, 4};
-  EXPECT_EQ(message_of([&] { rerotation_rows(geometric(8, 1e4), geometric(16, 1e4), p); }),
-            "posenc: rerotation_rows: both frequencies must have the same number of pairs, got 4 and 8");
-  EXPECT_EQ(message_of([&] { rerotation_rows(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1}); }),
-            "posenc: rerotation_rows: there must be as many new positions as old ones, got 1 for 2");
-  EXPECT_EQ(message_of([&] {
-              rerotation_rows(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1, not_a_number()});
-            }),
-            "posenc: rerotation_rows: a position must be finite and within [-2^63, 2^63), got NaN at token 1");
+  EXPECT_EQ(
+      message_of([&] { rerotation_rows(geometric(8, 1e4), geometric(16, 1e4), p); }),
+      "posenc: rerotation_rows: both frequencies must have the same number of pairs, got 4 and 8");
+  EXPECT_EQ(
+      message_of([&] { rerotation_rows(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1}); }),
+      "posenc: rerotation_rows: there must be as many new positions as old ones, got 1 for 2");
+  EXPECT_EQ(
+      message_of([&] {
+        rerotation_rows(geometric(8, 1e4), geometric(8, 1e4), p, std::vector{1, not_a_number()});
+      }),
+      "posenc: rerotation_rows: a position must be finite and within [-2^63, 2^63), got NaN at "
+      "token 1");
 }
 
 // The largest distance of the product of all rows from the exact rotation, over all pairs.
 double drift(std::vector<complex> const& product, frequencies const& f, std::int64_t total) {
   double worst = 0;
   for (std::size_t i = 0; i < product.size(); ++i) {
-    worst = std::max(worst, static_cast<double>(std::abs(product[i] - rotation_by(static_cast<oracle::wide>(total), f.inv_freq()[i]))));
+    worst = std::max(
+        worst, static_cast<double>(std::abs(
+                   product[i] - rotation_by(static_cast<oracle::wide>(total), f.inv_freq()[i]))));
   }
   return worst;
 }
 
 void multiply(std::vector<complex>& product, cos_sin_rows<float> const& rows) {
   for (std::size_t i = 0; i < product.size(); ++i) {
-    product[i] *= complex(static_cast<oracle::wide>(rows.cos(0)[i]), static_cast<oracle::wide>(rows.sin(0)[i]));
+    product[i] *= complex(static_cast<oracle::wide>(rows.cos(0)[i]),
+                          static_cast<oracle::wide>(rows.sin(0)[i]));
   }
 }
 
@@ -193,10 +221,13 @@ TEST(repeated_shift, holds_for_any_shifts) {
   std::mt19937_64 random(2);
   std::int64_t total = 0;
   for (int n = 1; n <= 2000; ++n) {
-    auto const delta = static_cast<std::int64_t>(random() >> (24 + random() % 40)) * (n % 2 == 0 ? 1 : -1);
+    auto const delta =
+        static_cast<std::int64_t>(random() >> (24 + random() % 40)) * (n % 2 == 0 ? 1 : -1);
     multiply(product, shifts.next(delta));
     total += delta;
-    ASSERT_LE(drift(product, f, total), of_repeated_shift(n) + tolerance::of_phase(static_cast<double>(total))) << n;
+    ASSERT_LE(drift(product, f, total),
+              of_repeated_shift(n) + tolerance::of_phase(static_cast<double>(total)))
+        << n;
   }
 }
 
@@ -220,7 +251,8 @@ TEST(repeated_shift, refuses_to_leave_int64) {
   repeated_shift shifts(geometric(8, 1e4));
   shifts.next(farthest);
   EXPECT_EQ(message_of([&] { shifts.next(1); }),
-            "posenc: repeated_shift: the sum of all shifts must fit int64, got 1 after 9223372036854775807");
+            "posenc: repeated_shift: the sum of all shifts must fit int64, got 1 after "
+            "9223372036854775807");
   EXPECT_EQ(shifts.total(), farthest);
   shifts.next(farthest_back);
   EXPECT_EQ(shifts.total(), -1);

@@ -12,9 +12,9 @@
 #include "numbers.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
-#include "posenc/rotation/rotate.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -38,8 +38,10 @@ void expect_same(cos_sin_view<Real> const& actual, cos_sin_rows<Real> const& exp
 }
 
 template <class Position, class Real>
-void writes_the_rows_of(row_maker const& maker, frequencies const& f, std::vector<Position> const& positions) {
-  std::vector<Real> memory(positions.size() * maker.rotary_dim() + 1, std::numeric_limits<Real>::max());
+void writes_the_rows_of(row_maker const& maker, frequencies const& f,
+                        std::vector<Position> const& positions) {
+  std::vector<Real> memory(positions.size() * maker.rotary_dim() + 1,
+                           std::numeric_limits<Real>::max());
   static_assert(noexcept(maker.write(positions, memory.data())));
   auto const rows = maker.write(positions, memory.data());
   EXPECT_EQ(rows.cos(0).data(), memory.data());
@@ -53,9 +55,11 @@ TEST(row_maker, writes_the_rows_of_cos_sin_rows_to_the_bit) {
     row_maker const maker(f);
     EXPECT_EQ(maker.pairs(), 33u);
     EXPECT_EQ(maker.rotary_dim(), 66u);
-    writes_the_rows_of<std::int64_t, float>(maker, f,
-                                            {0, 7, -3, 1'000'000, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::min()});
-    writes_the_rows_of<std::int64_t, double>(maker, f, {0, 7, -3, 1'000'000, std::int64_t{1} << 40});
+    writes_the_rows_of<std::int64_t, float>(
+        maker, f,
+        {0, 7, -3, 1'000'000, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::min()});
+    writes_the_rows_of<std::int64_t, double>(maker, f,
+                                             {0, 7, -3, 1'000'000, std::int64_t{1} << 40});
     writes_the_rows_of<std::int32_t, float>(maker, f, {5, -1, 2'000'000'000});
     writes_the_rows_of<std::uint16_t, double>(maker, f, {5, 65'535});
     writes_the_rows_of<std::uint64_t, float>(maker, f, {5, std::uint64_t{1} << 62});
@@ -85,12 +89,14 @@ void writes_the_axis_rows_of(std::vector<std::vector<P>> const& of_axis) {
   std::vector<P> flat;
   for (auto const& one : of_axis) flat.insert(flat.end(), one.begin(), one.end());
   std::vector<float> memory(tokens * maker.rotary_dim() + 1, 9);
-  expect_same(maker.write(flat.data(), tokens, memory.data()), axis_rows(f, axes, axis_positions<P>(of_axis)));
+  expect_same(maker.write(flat.data(), tokens, memory.data()),
+              axis_rows(f, axes, axis_positions<P>(of_axis)));
   EXPECT_EQ(memory.back(), 9);
 }
 
 TEST(axis_row_maker, writes_the_rows_of_axis_rows_to_the_bit) {
-  writes_the_axis_rows_of<std::int64_t>({{0, 5, 1, -7}, {0, 6, std::int64_t{1} << 40, 3}, {0, 7, 2, 3}});
+  writes_the_axis_rows_of<std::int64_t>(
+      {{0, 5, 1, -7}, {0, 6, std::int64_t{1} << 40, 3}, {0, 7, 2, 3}});
   writes_the_axis_rows_of<std::int32_t>({{0, 5, 1, -7}, {0, 6, 1 << 30, 3}, {0, 7, 2, 3}});
 }
 

@@ -23,14 +23,17 @@ namespace {
 using namespace posenc;
 
 /// A slope is a power of 2 whose exponent is off by its last roundings.
-double tolerance_of_slope(double slope) { return tolerance::of_exponential(slope, std::log(slope)); }
+double tolerance_of_slope(double slope) {
+  return tolerance::of_exponential(slope, std::log(slope));
+}
 
 TEST(alibi, slopes_of_up_to_16_heads_are_the_published_ones) {
   for (auto const& [heads, slopes] : golden::alibi) {
     alibi const encoding(heads);
     ASSERT_EQ(encoding.slopes().size(), heads);
     for (std::size_t h = 0; h < heads; ++h)
-      EXPECT_NEAR(encoding.slopes()[h], slopes[h], tolerance_of_slope(slopes[h])) << "head " << h << " of " << heads;
+      EXPECT_NEAR(encoding.slopes()[h], slopes[h], tolerance_of_slope(slopes[h]))
+          << "head " << h << " of " << heads;
   }
 }
 
@@ -47,7 +50,8 @@ TEST(alibi, slopes_of_every_head_count_match_the_published_rule) {
   }
 }
 
-/// In integers, for a long double holds too few places of an exponent of a thousand. A slope below normal doubles is rounded once more.
+/// In integers, for a long double holds too few places of an exponent of a thousand. A slope below
+/// normal doubles is rounded once more.
 TEST(alibi, slopes_are_within_one_ulp_whatever_max_bias_is) {
   auto const ln2 = oracle::log(oracle::fixed_point::whole(2));
   double largest = 0;
@@ -56,14 +60,16 @@ TEST(alibi, slopes_are_within_one_ulp_whatever_max_bias_is) {
 #else
   constexpr bool flushes = false;
 #endif
-  for (double const max_bias : {8.0, 7.3, 5.3, 100.1, 1000.7, 1022.5, 1074.9, 0.1, 1e-9, 1e-300, 3e4, 1e9 / 3}) {
+  for (double const max_bias :
+       {8.0, 7.3, 5.3, 100.1, 1000.7, 1022.5, 1074.9, 0.1, 1e-9, 1e-300, 3e4, 1e9 / 3}) {
     for (std::size_t const heads : {1u, 2u, 7u, 12u, 16u, 40u, 71u, 128u}) {
       alibi const encoding(heads, max_bias);
       auto const slopes = encoding.slopes();
       auto const powers = std::bit_floor(heads);
       for (std::size_t h = 0; h < heads; ++h) {
         auto const halves = h < powers ? 2 * (h + 1) : 2 * (h - powers) + 1;
-        auto const exponent = oracle::fixed_point(max_bias) * oracle::fixed_point::whole(static_cast<std::int64_t>(halves)) /
+        auto const exponent = oracle::fixed_point(max_bias) *
+                              oracle::fixed_point::whole(static_cast<std::int64_t>(halves)) /
                               static_cast<std::uint32_t>(2 * powers);
         auto const whole = std::floor(exponent.number());
         if (flushes && whole >= 1020) continue;
@@ -71,12 +77,14 @@ TEST(alibi, slopes_are_within_one_ulp_whatever_max_bias_is) {
           EXPECT_EQ(slopes[h], 0) << "head " << h << " of " << heads << ", max_bias " << max_bias;
           continue;
         }
-        auto const expected = oracle::exp((oracle::fixed_point(whole) - exponent) * ln2);  // times 2^-whole: in (0.5, 1]
+        auto const expected = oracle::exp((oracle::fixed_point(whole) - exponent) *
+                                          ln2);  // times 2^-whole: in (0.5, 1]
         auto const scaled = std::ldexp(slopes[h], static_cast<int>(whole));
         auto const error = std::abs((oracle::fixed_point(scaled) - expected).number());
         auto const ulp = expected.number() >= 1 ? 0x1p-52 : 0x1p-53,
                    of_subnormal = whole >= 1022 ? std::ldexp(1, static_cast<int>(whole) - 1075) : 0;
-        EXPECT_LE(error, ulp + of_subnormal) << "head " << h << " of " << heads << ", max_bias " << max_bias;
+        EXPECT_LE(error, ulp + of_subnormal)
+            << "head " << h << " of " << heads << ", max_bias " << max_bias;
         if (whole < 1022) largest = std::max(largest, error / ulp);
       }
     }
@@ -101,7 +109,8 @@ TEST(alibi, heads_that_are_no_power_of_two_start_from_the_power_below_not_from_t
 }
 
 template <class T>
-std::vector<T> adjusted(alibi const& encoding, std::vector<T> scores, std::size_t head, std::int64_t query_position,
+std::vector<T> adjusted(alibi const& encoding, std::vector<T> scores, std::size_t head,
+                        std::int64_t query_position,
                         std::vector<std::int64_t> const& key_positions) {
   posenc::adjust_scores(encoding, score_row<T>{scores, head, query_position, key_positions, {}});
   return scores;
@@ -117,9 +126,12 @@ TEST(alibi, scores_fall_by_slope_times_distance_whatever_the_order_and_the_gaps)
         for (std::size_t s = 0; s < keys.size(); ++s) {
           auto const bias = oracle::bias(head, heads, 40, static_cast<double>(keys[s]));
           auto const expected = static_cast<double>(scores[s]) + bias;
-          auto const of_bias = tolerance_of_slope(oracle::slope(head, heads)) * static_cast<double>(std::abs(40 - keys[s]));
-          auto const arithmetic = of_bias + (std::abs(bias) + std::abs(expected)) * tolerance::unit_roundoff<double>();
-          EXPECT_NEAR(static_cast<double>(actual[s]), expected, arithmetic + tolerance::of_storing<T>(expected))
+          auto const of_bias = tolerance_of_slope(oracle::slope(head, heads)) *
+                               static_cast<double>(std::abs(40 - keys[s]));
+          auto const arithmetic =
+              of_bias + (std::abs(bias) + std::abs(expected)) * tolerance::unit_roundoff<double>();
+          EXPECT_NEAR(static_cast<double>(actual[s]), expected,
+                      arithmetic + tolerance::of_storing<T>(expected))
               << "head " << head << " of " << heads << ", key " << keys[s];
         }
       }
@@ -127,7 +139,8 @@ TEST(alibi, scores_fall_by_slope_times_distance_whatever_the_order_and_the_gaps)
   });
 }
 
-/// What position s adds in BLOOM: slope * s, which softmax cannot tell from -slope * (t - s), but can from -slope * |t - s|.
+/// What position s adds in BLOOM: slope * s, which softmax cannot tell from -slope * (t - s), but
+/// can from -slope * |t - s|.
 TEST(alibi, bloom_s_slope_times_position_agrees_under_a_causal_mask_and_differs_under_none) {
   constexpr std::size_t heads = 12, keys = 64, query = 40;
   std::vector<std::int64_t> positions(keys);
@@ -136,14 +149,17 @@ TEST(alibi, bloom_s_slope_times_position_agrees_under_a_causal_mask_and_differs_
   for (std::size_t head = 0; head < heads; ++head) {
     alibi const encoding(heads);
     auto ours = adjusted(encoding, scores, head, query, positions), blooms = scores;
-    for (std::size_t s = 0; s < keys; ++s) blooms[s] += encoding.slopes()[head] * static_cast<double>(s);
+    for (std::size_t s = 0; s < keys; ++s)
+      blooms[s] += encoding.slopes()[head] * static_cast<double>(s);
     auto const largest_difference = [&](std::size_t seen) {
-      auto const a = oracle::softmax(std::span(ours).first(seen)), b = oracle::softmax(std::span(blooms).first(seen));
+      auto const a = oracle::softmax(std::span(ours).first(seen)),
+                 b = oracle::softmax(std::span(blooms).first(seen));
       double largest = 0;
       for (std::size_t s = 0; s < seen; ++s) largest = std::max(largest, std::abs(a[s] - b[s]));
       return largest;
     };
-    auto const rounding = 2 * (1 + encoding.slopes()[head] * keys) * tolerance::unit_roundoff<double>();  // of either score
+    auto const rounding = 2 * (1 + encoding.slopes()[head] * keys) *
+                          tolerance::unit_roundoff<double>();  // of either score
     auto const tolerance = tolerance::of_weight_by_scores(1, 2 * rounding);
     EXPECT_LE(largest_difference(query + 1), tolerance) << "head " << head;
     EXPECT_GT(largest_difference(keys), 1e6 * tolerance) << "head " << head;
@@ -152,7 +168,8 @@ TEST(alibi, bloom_s_slope_times_position_agrees_under_a_causal_mask_and_differs_
 
 TEST(alibi, keys_on_either_side_of_a_query_are_penalised_alike) {
   for (std::int64_t const distance : {1, 2, 50, 1'000'000}) {
-    auto const both = adjusted(alibi(8), std::vector<double>{0, 0}, 3, 7, {7 - distance, 7 + distance});
+    auto const both =
+        adjusted(alibi(8), std::vector<double>{0, 0}, 3, 7, {7 - distance, 7 + distance});
     EXPECT_EQ(both[0], both[1]);
     EXPECT_EQ(both[0], -0x1p-4 * static_cast<double>(distance));
   }
@@ -160,35 +177,54 @@ TEST(alibi, keys_on_either_side_of_a_query_are_penalised_alike) {
 
 TEST(alibi, distances_are_exact_at_every_position) {
   constexpr auto last = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[0], 0);
-  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[1], -0x1p-8);
-  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[2], -1);
-  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0}, 0, last, {std::numeric_limits<std::int64_t>::min()})[0], -0x1p55)
+  EXPECT_EQ(
+      adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[0],
+      0);
+  EXPECT_EQ(
+      adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[1],
+      -0x1p-8);
+  EXPECT_EQ(
+      adjusted(alibi(1), std::vector<double>{0, 0, 0}, 0, last, {last, last - 1, last - 256})[2],
+      -1);
+  EXPECT_EQ(adjusted(alibi(1), std::vector<double>{0}, 0, last,
+                     {std::numeric_limits<std::int64_t>::min()})[0],
+            -0x1p55)
       << "as far as int64 reaches";
 }
 
 TEST(alibi, bad_settings_are_rejected) {
   EXPECT_EQ(message_of([] { alibi(0); }), "posenc: alibi: heads must be positive, got 0");
-  EXPECT_EQ(message_of([] { alibi(65'537); }), "posenc: alibi: heads must be at most 65536, got 65537");
-  EXPECT_EQ(message_of([] { alibi(8, 0); }), "posenc: alibi: max_bias must be finite and positive, got 0");
-  EXPECT_EQ(message_of([] { alibi(8, -8); }), "posenc: alibi: max_bias must be finite and positive, got -8");
-  EXPECT_EQ(message_of([] { alibi(8, infinity()); }), "posenc: alibi: max_bias must be finite and positive, got infinity");
-  EXPECT_EQ(message_of([] { alibi(8, not_a_number()); }), "posenc: alibi: max_bias must be finite and positive, got NaN");
+  EXPECT_EQ(message_of([] { alibi(65'537); }),
+            "posenc: alibi: heads must be at most 65536, got 65537");
+  EXPECT_EQ(message_of([] { alibi(8, 0); }),
+            "posenc: alibi: max_bias must be finite and positive, got 0");
+  EXPECT_EQ(message_of([] { alibi(8, -8); }),
+            "posenc: alibi: max_bias must be finite and positive, got -8");
+  EXPECT_EQ(message_of([] { alibi(8, infinity()); }),
+            "posenc: alibi: max_bias must be finite and positive, got infinity");
+  EXPECT_EQ(message_of([] { alibi(8, not_a_number()); }),
+            "posenc: alibi: max_bias must be finite and positive, got NaN");
 }
 
-TEST(alibi, a_head_without_a_slope_or_keys_without_positions_are_rejected_and_the_scores_left_alone) {
+TEST(alibi,
+     a_head_without_a_slope_or_keys_without_positions_are_rejected_and_the_scores_left_alone) {
   alibi const encoding(4);
   std::vector<std::int64_t> const positions{0, 1, 2};
   auto const before = numbers::random<float>(3);
   auto scores = before;
   auto const rejected = [&](std::size_t head, std::size_t count) {
     return message_of([&] {
-      posenc::adjust_scores(encoding, score_row<float>{scores, head, 2, positions_view(positions).first(count), {}});
+      posenc::adjust_scores(
+          encoding, score_row<float>{scores, head, 2, positions_view(positions).first(count), {}});
     });
   };
   EXPECT_EQ(rejected(4, 3), "posenc: adjust_scores: the head must be below 4, got 4");
-  EXPECT_EQ(rejected(0, 2), "posenc: adjust_scores: there must be one position per key, got 2 positions for 3 keys");
-  EXPECT_EQ(rejected(0, 0), "posenc: adjust_scores: there must be one position per key, got 0 positions for 3 keys");
+  EXPECT_EQ(
+      rejected(0, 2),
+      "posenc: adjust_scores: there must be one position per key, got 2 positions for 3 keys");
+  EXPECT_EQ(
+      rejected(0, 0),
+      "posenc: adjust_scores: there must be one position per key, got 0 positions for 3 keys");
   EXPECT_TRUE(numbers::same_bits(scores, before));
 }
 

@@ -29,7 +29,8 @@ using namespace posenc;
 constexpr std::size_t heads = 3;
 
 template <class T>
-std::vector<T> adjusted(auto const& rule, std::size_t head, std::int64_t query, std::vector<std::int64_t> const& keys) {
+std::vector<T> adjusted(auto const& rule, std::size_t head, std::int64_t query,
+                        std::vector<std::int64_t> const& keys) {
   auto scores = numbers::random<T>(keys.size(), 7);
   posenc::adjust_scores(rule, score_row<T>{scores, head, query, keys, {}});
   return scores;
@@ -39,7 +40,8 @@ std::vector<T> adjusted(auto const& rule, std::size_t head, std::int64_t query, 
 template <class Rule>
 void expect_same_bits(Rule const& rule) {
   std::vector<std::vector<std::int64_t>> const rows{
-      {0, 1, 2, 3, 4, 5}, {-7, -6, -5}, {5}, {9, 3, 3, -20, 4}, {90, 91, 92, 93}, {-500, -499, 499, 500, 0}, {100'000'000'000, 2}, {}};
+      {0, 1, 2, 3, 4, 5},        {-7, -6, -5},         {5}, {9, 3, 3, -20, 4}, {90, 91, 92, 93},
+      {-500, -499, 499, 500, 0}, {100'000'000'000, 2}, {}};
   for (std::int64_t const longest : {0, 4, 50, 600}) {
     bias_table const table(rule, heads, longest);
     EXPECT_EQ(table.longest(), longest);
@@ -47,7 +49,8 @@ void expect_same_bits(Rule const& rule) {
       for (std::size_t head = 0; head < heads; ++head) {
         for (std::int64_t const query : {0, 5, -3, 95}) {
           for (auto const& keys : rows)
-            EXPECT_TRUE(numbers::same_bits(adjusted<T>(table, head, query, keys), adjusted<T>(rule, head, query, keys)));
+            EXPECT_TRUE(numbers::same_bits(adjusted<T>(table, head, query, keys),
+                                           adjusted<T>(rule, head, query, keys)));
         }
       }
     });
@@ -60,7 +63,8 @@ TEST(bias_table, adds_the_bits_that_its_rule_adds) {
   expect_same_bits(kerple_log(learned));
   expect_same_bits(kerple_power(learned));
   expect_same_bits(sandwich(heads, 16));
-  expect_same_bits(t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
+  expect_same_bits(
+      t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
   expect_same_bits(bias_table(alibi(heads), heads, 10));
 }
 
@@ -68,8 +72,10 @@ TEST(bias_table, adds_the_bits_that_its_rule_adds) {
 TEST(bias_table, sees_each_gap_between_keys) {
   alibi const rule(heads);
   bias_table const table(rule, heads, 50);
-  for (std::vector<std::int64_t> const& keys : {std::vector<std::int64_t>{0, 5, 6}, {0, 1, 7}, {0, 2}, {1, 0}, {3, 3}, {0, 1, 2, 2}}) {
-    EXPECT_TRUE(numbers::same_bits(adjusted<double>(table, 1, 4, keys), adjusted<double>(rule, 1, 4, keys)));
+  for (std::vector<std::int64_t> const& keys :
+       {std::vector<std::int64_t>{0, 5, 6}, {0, 1, 7}, {0, 2}, {1, 0}, {3, 3}, {0, 1, 2, 2}}) {
+    EXPECT_TRUE(numbers::same_bits(adjusted<double>(table, 1, 4, keys),
+                                   adjusted<double>(rule, 1, 4, keys)));
   }
 }
 
@@ -77,7 +83,8 @@ TEST(bias_table, sees_each_gap_between_keys) {
 /// Positions up to the last byte of a page, before one that cannot be read.
 TEST(bias_table, reads_no_position_behind_the_last) {
   auto const page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  auto* const memory = static_cast<std::byte*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* const memory = static_cast<std::byte*>(
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(static_cast<void*>(memory), MAP_FAILED);
   ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
   bias_table const table(alibi(heads), heads, 50);
@@ -98,11 +105,14 @@ TEST(bias_table, stands_for_rules_of_the_distance_alone) {
 }
 
 TEST(bias_table, what_makes_no_table_is_rejected) {
-  EXPECT_EQ(message_of([] { bias_table(alibi(3), 0, 10); }), "posenc: bias_table: there must be a head, got 0");
-  EXPECT_EQ(message_of([] { bias_table(alibi(3), 3, -1); }), "posenc: bias_table: longest must be in [0, 2^31], got -1");
+  EXPECT_EQ(message_of([] { bias_table(alibi(3), 0, 10); }),
+            "posenc: bias_table: there must be a head, got 0");
+  EXPECT_EQ(message_of([] { bias_table(alibi(3), 3, -1); }),
+            "posenc: bias_table: longest must be in [0, 2^31], got -1");
   for (std::size_t const wrong : {1u, 2u, 4u}) {
     EXPECT_EQ(message_of([&] { bias_table(alibi(3), wrong, 1); }),
-              "posenc: bias_table: the heads of the encoding must be " + std::to_string(wrong) + ", got 3");
+              "posenc: bias_table: the heads of the encoding must be " + std::to_string(wrong) +
+                  ", got 3");
   }
   bias_table const table(alibi(2), 2, 10);
   std::vector<float> scores(2);

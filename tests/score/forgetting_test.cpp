@@ -36,17 +36,22 @@ TEST(forgetting, adds_the_logarithms_of_the_gates_after_the_key_up_to_the_query)
     numbers::in_float_and_double([&]<class T>() {
       auto const scores = numbers::random<T>(tokens);
       std::vector<std::int64_t> keys;
-      for (std::size_t s = 0; s < tokens; ++s) keys.push_back(first + static_cast<std::int64_t>((s * 7) % tokens));
+      for (std::size_t s = 0; s < tokens; ++s)
+        keys.push_back(first + static_cast<std::int64_t>((s * 7) % tokens));
       for (std::size_t head = 0; head < heads; ++head) {
         for (std::size_t const query : {0u, 1u, 20u, 49u}) {
-          auto const actual = rows::adjusted(encoding, scores, head, first + static_cast<std::int64_t>(query), keys);
+          auto const actual = rows::adjusted(encoding, scores, head,
+                                             first + static_cast<std::int64_t>(query), keys);
           auto const all =
-              static_cast<double>(oracle::forgetting_bias(log_gates, heads, head, query, 0)) + static_cast<double>(log_gates[head]);
+              static_cast<double>(oracle::forgetting_bias(log_gates, heads, head, query, 0)) +
+              static_cast<double>(log_gates[head]);
           for (std::size_t s = 0; s < tokens; ++s) {
             auto const key = static_cast<std::size_t>(keys[s] - first);
-            auto const bias = static_cast<double>(oracle::forgetting_bias(log_gates, heads, head, query, key));
+            auto const bias =
+                static_cast<double>(oracle::forgetting_bias(log_gates, heads, head, query, key));
             auto const expected = static_cast<double>(scores[s]) + bias;
-            EXPECT_NEAR(static_cast<double>(actual[s]), expected, rows::tolerance_of_sum<T>(expected, bias, tolerance_of(query, all)))
+            EXPECT_NEAR(static_cast<double>(actual[s]), expected,
+                        rows::tolerance_of_sum<T>(expected, bias, tolerance_of(query, all)))
                 << "head " << head << ", query " << query << ", key " << key;
           }
         }
@@ -59,17 +64,21 @@ TEST(forgetting, is_alibi_where_all_gates_are_the_same) {
   forgetting const encoding(std::vector<float>(1000, -0.125f), 1);
   for (std::int64_t const query : {0, 7, 999})
     for (std::int64_t key = 0; key < 1000; ++key)
-      EXPECT_EQ(rows::bias(encoding, 0, query, key), key < query ? -0.125 * static_cast<double>(query - key) : 0);
+      EXPECT_EQ(rows::bias(encoding, 0, query, key),
+                key < query ? -0.125 * static_cast<double>(query - key) : 0);
 }
 
 TEST(forgetting, gates_that_forget_nothing_change_nothing) {
   auto const scores = numbers::random<float>(5);
-  EXPECT_TRUE(numbers::same_bits(rows::adjusted(forgetting(std::vector<float>(10), 2), scores, 1, 4, {0, 1, 2, 3, 4}), scores));
+  EXPECT_TRUE(numbers::same_bits(
+      rows::adjusted(forgetting(std::vector<float>(10), 2), scores, 1, 4, {0, 1, 2, 3, 4}),
+      scores));
 }
 
 TEST(forgetting, keys_after_the_query_need_no_gate_and_a_row_without_keys_no_query) {
   forgetting const encoding(gates(4, 1), 1);
-  auto const actual = rows::adjusted(encoding, std::vector<double>{1, 2, 3}, 0, 3, {4, 1'000'000, rows::last});
+  auto const actual =
+      rows::adjusted(encoding, std::vector<double>{1, 2, 3}, 0, 3, {4, 1'000'000, rows::last});
   EXPECT_EQ(actual, (std::vector<double>{1, 2, 3}));
   EXPECT_TRUE(rows::adjusted(forgetting({}, 1), std::vector<double>{}, 0, 77, {}).empty());
 }
@@ -77,32 +86,43 @@ TEST(forgetting, keys_after_the_query_need_no_gate_and_a_row_without_keys_no_que
 TEST(forgetting, the_last_positions_of_all_may_have_gates) {
   forgetting const encoding(std::vector<float>{-1, -2, -4}, 1, rows::last - 2);
   EXPECT_EQ(rows::bias(encoding, 0, rows::last, rows::last - 2), -6);
-  EXPECT_EQ(rows::bias(forgetting(std::vector<float>{-1, -2, -4}, 1, rows::first), 0, rows::first + 2, rows::first + 1), -4);
+  EXPECT_EQ(rows::bias(forgetting(std::vector<float>{-1, -2, -4}, 1, rows::first), 0,
+                       rows::first + 2, rows::first + 1),
+            -4);
 }
 
 TEST(forgetting, positions_without_a_gate_are_refused_and_the_scores_left_alone) {
   forgetting const encoding(gates(4, 1), 1, 10);
   std::vector<double> scores{1, 2};
   auto const rejected = [&](std::int64_t query, std::vector<std::int64_t> const& keys) {
-    return message_of([&] { encoding.adjust_scores(score_row<double>{scores, 0, query, keys, {}}); });
+    return message_of([&] {
+      encoding.adjust_scores(score_row<double>{scores, 0, query, keys, {}});
+    });
   };
-  EXPECT_EQ(rejected(14, {10, 11}), "posenc: forgetting: the position of the query must be one of 4 from 10 on, got 14");
-  EXPECT_EQ(rejected(9, {10, 11}), "posenc: forgetting: the position of the query must be one of 4 from 10 on, got 9");
-  EXPECT_EQ(rejected(13, {10, 9}), "posenc: forgetting: the position of the key must be one of 4 from 10 on, got 9");
+  EXPECT_EQ(rejected(14, {10, 11}),
+            "posenc: forgetting: the position of the query must be one of 4 from 10 on, got 14");
+  EXPECT_EQ(rejected(9, {10, 11}),
+            "posenc: forgetting: the position of the query must be one of 4 from 10 on, got 9");
+  EXPECT_EQ(rejected(13, {10, 9}),
+            "posenc: forgetting: the position of the key must be one of 4 from 10 on, got 9");
   EXPECT_EQ(scores, (std::vector<double>{1, 2}));
 }
 
 TEST(forgetting, bad_gates_are_rejected) {
   EXPECT_EQ(message_of([] { forgetting(std::vector<float>(7), 2); }),
             "posenc: forgetting: there must be one gate for each token and each of 2 heads, got 7");
-  EXPECT_EQ(message_of([] { forgetting({}, 0); }), "posenc: forgetting: there must be one gate for each token and each of 0 heads, got 0");
+  EXPECT_EQ(message_of([] { forgetting({}, 0); }),
+            "posenc: forgetting: there must be one gate for each token and each of 0 heads, got 0");
   auto const with = [](float g) { return std::vector<float>{0, 0, 0, g}; };
   EXPECT_EQ(message_of([&] { forgetting(with(0.5f), 2); }),
-            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got 0.5 for token 1");
+            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got 0.5 for "
+            "token 1");
   EXPECT_EQ(message_of([&] { forgetting(with(static_cast<float>(minus_infinity())), 2); }),
-            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got -infinity for token 1");
+            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got "
+            "-infinity for token 1");
   EXPECT_EQ(message_of([&] { forgetting(with(float_of_bits(0x7fc00000)), 2); }),
-            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got NaN for token 1");
+            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got NaN for "
+            "token 1");
 }
 
 TEST(forgetting, rows_of_other_heads_or_keys_are_refused) {

@@ -15,11 +15,14 @@ namespace {
 
 using namespace posenc;
 
-std::vector<kerple_head> const learned{{.p = 1.3, .a = 0.7}, {.p = 0.01, .a = 0.01}, {.p = 2, .a = 5}, {.p = 0.5, .a = 0.03}};
+std::vector<kerple_head> const learned{
+    {.p = 1.3, .a = 0.7}, {.p = 0.01, .a = 0.01}, {.p = 2, .a = 5}, {.p = 0.5, .a = 0.03}};
 
-/// A distance rounded and, for log1p, multiplied; the function within 4 ULP, of which a power tells the distance's error p <= 2 times; the
-/// product.
-double tolerance_of(double bias) { return 12 * tolerance::unit_roundoff<double>() * std::abs(bias); }
+/// A distance rounded and, for log1p, multiplied; the function within 4 ULP, of which a power tells
+/// the distance's error p <= 2 times; the product.
+double tolerance_of(double bias) {
+  return 12 * tolerance::unit_roundoff<double>() * std::abs(bias);
+}
 
 template <class E, class Oracle>
 void follows(E const& encoding, Oracle const& oracle) {
@@ -28,28 +31,38 @@ void follows(E const& encoding, Oracle const& oracle) {
     for (std::size_t head = 0; head < learned.size(); ++head) {
       auto const actual = rows::adjusted(encoding, scores, head, 40, rows::keys);
       for (std::size_t s = 0; s < scores.size(); ++s) {
-        auto const bias = static_cast<double>(oracle(learned[head].p, learned[head].a, oracle::distance_between(40, rows::keys[s])));
+        auto const bias = static_cast<double>(
+            oracle(learned[head].p, learned[head].a, oracle::distance_between(40, rows::keys[s])));
         auto const expected = static_cast<double>(scores[s]) + bias;
-        EXPECT_NEAR(static_cast<double>(actual[s]), expected, rows::tolerance_of_sum<T>(expected, bias, tolerance_of(bias)))
+        EXPECT_NEAR(static_cast<double>(actual[s]), expected,
+                    rows::tolerance_of_sum<T>(expected, bias, tolerance_of(bias)))
             << "head " << head << ", key " << rows::keys[s];
       }
     }
   });
 }
 
-TEST(kerple_log, falls_by_p_times_the_logarithm_of_1_and_a_distances) { follows(kerple_log(learned), oracle::kerple_log_bias); }
+TEST(kerple_log, falls_by_p_times_the_logarithm_of_1_and_a_distances) {
+  follows(kerple_log(learned), oracle::kerple_log_bias);
+}
 
-TEST(kerple_power, falls_by_a_times_the_distance_to_the_power_of_p) { follows(kerple_power(learned), oracle::kerple_power_bias); }
+TEST(kerple_power, falls_by_a_times_the_distance_to_the_power_of_p) {
+  follows(kerple_power(learned), oracle::kerple_power_bias);
+}
 
 TEST(kerple_log, the_farthest_positions_are_2_to_the_63_apart) {
   auto const expected = static_cast<double>(oracle::kerple_log_bias(1, 1, 0x1p63L));
-  EXPECT_NEAR(rows::bias(kerple_log({{.p = 1, .a = 1}}), 0, rows::last, rows::first), expected, tolerance_of(expected));
-  EXPECT_NEAR(rows::bias(kerple_log({{.p = 1, .a = 1}}), 0, rows::first, rows::last), expected, tolerance_of(expected));
+  EXPECT_NEAR(rows::bias(kerple_log({{.p = 1, .a = 1}}), 0, rows::last, rows::first), expected,
+              tolerance_of(expected));
+  EXPECT_NEAR(rows::bias(kerple_log({{.p = 1, .a = 1}}), 0, rows::first, rows::last), expected,
+              tolerance_of(expected));
 }
 
 TEST(kerple_power, the_farthest_positions_are_2_to_the_63_apart) {
-  EXPECT_NEAR(rows::bias(kerple_power({{.p = 2, .a = 1}}), 0, rows::last, rows::first), -0x1p126, tolerance_of(0x1p126));
-  EXPECT_NEAR(rows::bias(kerple_power({{.p = 0.5, .a = 1}}), 0, rows::first, rows::last), -std::sqrt(0x1p63), tolerance_of(0x1p32));
+  EXPECT_NEAR(rows::bias(kerple_power({{.p = 2, .a = 1}}), 0, rows::last, rows::first), -0x1p126,
+              tolerance_of(0x1p126));
+  EXPECT_NEAR(rows::bias(kerple_power({{.p = 0.5, .a = 1}}), 0, rows::first, rows::last),
+              -std::sqrt(0x1p63), tolerance_of(0x1p32));
 }
 
 TEST(kerple_power, is_alibi_where_p_is_1_and_a_the_slope) {
@@ -65,7 +78,8 @@ TEST(kerple_power, is_alibi_where_p_is_1_and_a_the_slope) {
   }
 }
 
-// The clamps of ParallelKerpleLog and ParallelKerplePower: eps = 1e-2 from below, and 2 from above for the power.
+// The clamps of ParallelKerpleLog and ParallelKerplePower: eps = 1e-2 from below, and 2 from above
+// for the power.
 TEST(kerple, what_is_learned_is_clamped_as_published) {
   kerple_log const log({{.p = -1, .a = 0}, {.p = 0.0099, .a = 1e-300}, {.p = 7, .a = 9}});
   kerple_power const power({{.p = -1, .a = 0}, {.p = 0.0099, .a = 1e-300}, {.p = 7, .a = 9}});
@@ -83,12 +97,19 @@ TEST(kerple, what_is_learned_is_clamped_as_published) {
 }
 
 TEST(kerple, bad_settings_are_rejected) {
-  EXPECT_EQ(message_of([] { kerple_log({}); }), "posenc: kerple_log: there must be at least one head, got none");
-  EXPECT_EQ(message_of([] { kerple_power({}); }), "posenc: kerple_power: there must be at least one head, got none");
-  auto const heads = [](double p, double a) { return std::vector<kerple_head>{{.p = 1, .a = 1}, {.p = p, .a = a}}; };
-  EXPECT_EQ(message_of([&] { kerple_log(heads(infinity(), 1)); }), "posenc: kerple_log: p must be finite, got infinity for head 1");
-  EXPECT_EQ(message_of([&] { kerple_log(heads(1, not_a_number())); }), "posenc: kerple_log: a must be finite, got NaN for head 1");
-  EXPECT_EQ(message_of([&] { kerple_power(heads(not_a_number(), 1)); }), "posenc: kerple_power: p must be finite, got NaN for head 1");
+  EXPECT_EQ(message_of([] { kerple_log({}); }),
+            "posenc: kerple_log: there must be at least one head, got none");
+  EXPECT_EQ(message_of([] { kerple_power({}); }),
+            "posenc: kerple_power: there must be at least one head, got none");
+  auto const heads = [](double p, double a) {
+    return std::vector<kerple_head>{{.p = 1, .a = 1}, {.p = p, .a = a}};
+  };
+  EXPECT_EQ(message_of([&] { kerple_log(heads(infinity(), 1)); }),
+            "posenc: kerple_log: p must be finite, got infinity for head 1");
+  EXPECT_EQ(message_of([&] { kerple_log(heads(1, not_a_number())); }),
+            "posenc: kerple_log: a must be finite, got NaN for head 1");
+  EXPECT_EQ(message_of([&] { kerple_power(heads(not_a_number(), 1)); }),
+            "posenc: kerple_power: p must be finite, got NaN for head 1");
   EXPECT_EQ(message_of([&] { kerple_power(heads(1, minus_infinity())); }),
             "posenc: kerple_power: a must be finite, got -infinity for head 1");
 }

@@ -33,8 +33,11 @@ TEST(learned_relative, adds_the_weight_of_the_clipped_distance_and_head) {
         for (std::int64_t difference = -9; difference <= 9; ++difference) {  // query - key
           auto const clipped = difference < -most ? -most : difference > most ? most : difference;
           for (std::size_t head = 0; head < 3; ++head) {
-            auto const actual = rows::adjusted(encoding, std::vector<T>{T(0.5)}, head, query, {query - difference})[0];
-            EXPECT_EQ(actual, static_cast<T>(100 * (clipped + most)) + static_cast<T>(head) + T(0.5)) << difference << " of " << k;
+            auto const actual = rows::adjusted(encoding, std::vector<T>{T(0.5)}, head, query,
+                                               {query - difference})[0];
+            EXPECT_EQ(actual,
+                      static_cast<T>(100 * (clipped + most)) + static_cast<T>(head) + T(0.5))
+                << difference << " of " << k;
           }
         }
       }
@@ -50,13 +53,17 @@ TEST(learned_relative, the_farthest_keys_take_the_last_rows) {
 
 TEST(learned_relative, other_numbers_of_weights_are_refused) {
   EXPECT_EQ(message_of([] { learned_relative(numbered(2, 3), 2, 2); }),
-            "posenc: learned_relative: there must be one weight for each of 5 distances and 2 heads, got 15");
+            "posenc: learned_relative: there must be one weight for each of 5 distances and 2 "
+            "heads, got 15");
   EXPECT_EQ(message_of([] { learned_relative(numbered(2, 3), 3, 3); }),
-            "posenc: learned_relative: there must be one weight for each of 7 distances and 3 heads, got 15");
+            "posenc: learned_relative: there must be one weight for each of 7 distances and 3 "
+            "heads, got 15");
   EXPECT_EQ(message_of([] { learned_relative(std::vector<float>(16), 3, 2); }),
-            "posenc: learned_relative: there must be one weight for each of 5 distances and 3 heads, got 16");
+            "posenc: learned_relative: there must be one weight for each of 5 distances and 3 "
+            "heads, got 16");
   EXPECT_EQ(message_of([] { learned_relative({}, 0, 0); }),
-            "posenc: learned_relative: there must be one weight for each of 1 distances and 0 heads, got 0");
+            "posenc: learned_relative: there must be one weight for each of 1 distances and 0 "
+            "heads, got 0");
   EXPECT_EQ(message_of([] { learned_relative({}, 1, 16'777'217); }),
             "posenc: learned_relative: max_distance must be at most 2^24, got 16777217");
   auto weights = numbered(2, 3);
@@ -66,7 +73,8 @@ TEST(learned_relative, other_numbers_of_weights_are_refused) {
 }
 
 TEST(learned_relative, rows_of_other_heads_or_keys_are_refused) {
-  rows::of_other_heads_or_keys_are_refused("adjust_scores", learned_relative(numbered(2, 3), 3, 2), 3);
+  rows::of_other_heads_or_keys_are_refused("adjust_scores", learned_relative(numbered(2, 3), 3, 2),
+                                           3);
 }
 
 }  // namespace

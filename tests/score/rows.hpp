@@ -1,6 +1,7 @@
 #pragma once
 
-/// Rows of scores for the tests of this folder: what an encoding makes of one, and which ones it refuses.
+/// Rows of scores for the tests of this folder: what an encoding makes of one, and which ones it
+/// refuses.
 
 #include <gtest/gtest.h>
 
@@ -21,15 +22,18 @@
 namespace rows {
 
 template <class T, posenc::acts_on_scores E>
-std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head, std::int64_t query_position,
-                        std::vector<std::int64_t> const& key_positions, std::type_identity_t<std::vector<T>> const& query = {}) {
-  posenc::adjust_scores(encoding, posenc::score_row<T>{scores, head, query_position, key_positions, query});
+std::vector<T> adjusted(E const& encoding, std::vector<T> scores, std::size_t head,
+                        std::int64_t query_position, std::vector<std::int64_t> const& key_positions,
+                        std::type_identity_t<std::vector<T>> const& query = {}) {
+  posenc::adjust_scores(encoding,
+                        posenc::score_row<T>{scores, head, query_position, key_positions, query});
   return scores;
 }
 
 /// What is added to a score of 0.
 template <posenc::acts_on_scores E>
-double bias(E const& encoding, std::size_t head, std::int64_t query_position, std::int64_t key_position) {
+double bias(E const& encoding, std::size_t head, std::int64_t query_position,
+            std::int64_t key_position) {
   return adjusted(encoding, std::vector<double>{0}, head, query_position, {key_position})[0];
 }
 
@@ -37,30 +41,38 @@ double bias(E const& encoding, std::size_t head, std::int64_t query_position, st
 inline std::vector<std::int64_t> const keys{0, 1, 2, 40, -7, 1'000'000, 39, 41, 40, -3'000'000'000};
 
 /// As far from each other as a distance reaches, 2^63 - 1.
-inline constexpr std::int64_t first = std::numeric_limits<std::int64_t>::min() / 2, last = std::numeric_limits<std::int64_t>::max() / 2;
+inline constexpr std::int64_t first = std::numeric_limits<std::int64_t>::min() / 2,
+                              last = std::numeric_limits<std::int64_t>::max() / 2;
 
 /// score + bias in double, stored as T, where the bias is off by of_bias.
 template <class T>
 double tolerance_of_sum(double expected, double bias, double of_bias) {
-  auto const arithmetic = of_bias + (std::abs(bias) + std::abs(expected)) * tolerance::unit_roundoff<double>();
+  auto const arithmetic =
+      of_bias + (std::abs(bias) + std::abs(expected)) * tolerance::unit_roundoff<double>();
   return arithmetic + tolerance::of_storing<T>(std::abs(expected) + arithmetic);
 }
 
-/// An encoding of so many heads refuses another head, and keys without positions, and changes nothing then.
+/// An encoding of so many heads refuses another head, and keys without positions, and changes
+/// nothing then.
 template <posenc::acts_on_scores E>
-void of_other_heads_or_keys_are_refused(std::string const& name, E const& encoding, std::size_t heads) {
+void of_other_heads_or_keys_are_refused(std::string const& name, E const& encoding,
+                                        std::size_t heads) {
   std::vector<std::int64_t> const positions{0, 1, 2};
   auto const before = numbers::random<float>(3);
   auto scores = before;
   auto const rejected = [&](std::size_t head, std::size_t count) {
     return message_of([&] {
-      posenc::adjust_scores(encoding, posenc::score_row<float>{scores, head, 2, posenc::positions_view(positions).first(count), {}});
+      posenc::adjust_scores(
+          encoding, posenc::score_row<float>{
+                        scores, head, 2, posenc::positions_view(positions).first(count), {}});
     });
   };
   auto const n = std::to_string(heads);
   EXPECT_EQ(rejected(heads, 3), "posenc: " + name + ": the head must be below " + n + ", got " + n);
-  EXPECT_EQ(rejected(0, 2), "posenc: " + name + ": there must be one position per key, got 2 positions for 3 keys");
-  EXPECT_EQ(rejected(0, 0), "posenc: " + name + ": there must be one position per key, got 0 positions for 3 keys");
+  EXPECT_EQ(rejected(0, 2),
+            "posenc: " + name + ": there must be one position per key, got 2 positions for 3 keys");
+  EXPECT_EQ(rejected(0, 0),
+            "posenc: " + name + ": there must be one position per key, got 0 positions for 3 keys");
   EXPECT_TRUE(numbers::same_bits(scores, before));
 }
 

@@ -25,24 +25,28 @@ struct known {
 // Of T5: 32 buckets, max_distance 128. Source: modeling_t5.py's formula.
 TEST(relative_buckets, has_the_known_buckets) {
   relative_buckets const decoder(32, 128, false), encoder(32, 128, true);
-  for (auto const& [relative, bucket] : {known{0, 0}, known{-15, 15}, known{-16, 16}, known{-20, 17}, known{-32, 21}, known{-64, 26},
-                                         known{-127, 31}, known{-128, 31}, known{-100'000, 31}, known{1, 0}, known{100, 0}}) {
+  for (auto const& [relative, bucket] :
+       {known{0, 0}, known{-15, 15}, known{-16, 16}, known{-20, 17}, known{-32, 21}, known{-64, 26},
+        known{-127, 31}, known{-128, 31}, known{-100'000, 31}, known{1, 0}, known{100, 0}}) {
     EXPECT_EQ(decoder(-relative), bucket) << relative;
   }
   for (auto const& [relative, bucket] :
-       {known{0, 0}, known{-1, 1}, known{-8, 8}, known{-64, 14}, known{1, 17}, known{8, 24}, known{128, 31}, known{-128, 15}}) {
+       {known{0, 0}, known{-1, 1}, known{-8, 8}, known{-64, 14}, known{1, 17}, known{8, 24},
+        known{128, 31}, known{-128, 15}}) {
     EXPECT_EQ(encoder(-relative), bucket) << relative;
   }
 }
 
-// An edge e (max / e)^(k / (n - e)) is reached when r^(n - e) e^k >= e^(n - e) max^k: in logarithms of long double, ties to the edge.
+// An edge e (max / e)^(k / (n - e)) is reached when r^(n - e) e^k >= e^(n - e) max^k: in logarithms
+// of long double, ties to the edge.
 std::size_t oracle_bucket(std::size_t n, std::size_t max_distance, std::size_t r) {
   auto const e = n / 2;
   if (r < e) return r;
   auto const log = [](std::size_t x) { return oracle::log(static_cast<oracle::wide>(x)); };
   std::size_t k = 0;
   while (k + 1 < n - e &&
-         static_cast<oracle::wide>(n - e) * (log(r) - log(e)) >= static_cast<oracle::wide>(k + 1) * (log(max_distance) - log(e)) - 1e-12L) {
+         static_cast<oracle::wide>(n - e) * (log(r) - log(e)) >=
+             static_cast<oracle::wide>(k + 1) * (log(max_distance) - log(e)) - 1e-12L) {
     ++k;
   }
   return e + k;
@@ -51,7 +55,8 @@ std::size_t oracle_bucket(std::size_t n, std::size_t max_distance, std::size_t r
 TEST(relative_buckets, follows_its_formula) {
   for (std::size_t const buckets : {4u, 8u, 32u, 64u, 320u}) {
     for (std::size_t const max_distance : {161u, 128u * 8, 800u, 4096u}) {
-      relative_buckets const one(buckets, max_distance, false), two(2 * buckets, max_distance, true);
+      relative_buckets const one(buckets, max_distance, false),
+          two(2 * buckets, max_distance, true);
       EXPECT_EQ(one.count(), buckets);
       EXPECT_EQ(two.count(), 2 * buckets);
       for (std::size_t r = 0; r < max_distance + 10; ++r) {
@@ -72,10 +77,12 @@ TEST(relative_buckets, takes_the_farthest_positions) {
 }
 
 TEST(relative_buckets, refuses_odd_numbers_and_short_distances) {
-  EXPECT_EQ(message_of([] { relative_buckets(0, 128, false); }),
-            "posenc: relative_buckets: buckets must be a multiple of 2, at most 65536 and not 0, got 0");
-  EXPECT_EQ(message_of([] { relative_buckets(30, 128, true); }),
-            "posenc: relative_buckets: buckets must be a multiple of 4, at most 65536 and not 0, got 30");
+  EXPECT_EQ(
+      message_of([] { relative_buckets(0, 128, false); }),
+      "posenc: relative_buckets: buckets must be a multiple of 2, at most 65536 and not 0, got 0");
+  EXPECT_EQ(
+      message_of([] { relative_buckets(30, 128, true); }),
+      "posenc: relative_buckets: buckets must be a multiple of 4, at most 65536 and not 0, got 30");
   EXPECT_EQ(message_of([] { relative_buckets(32, 16, false); }),
             "posenc: relative_buckets: max_distance must be above 16 and at most 2^24, got 16");
 }
@@ -88,7 +95,8 @@ TEST(t5_bias, adds_the_weight_of_the_bucket_and_head) {
   std::vector<std::int64_t> const keys{40, 39, 38, 10, 41};
   std::vector<double> scores(5, 0.5);
   posenc::adjust_scores(bias, score_row<double>{scores, 2, 40, keys, {}});
-  for (std::size_t s = 0; s < keys.size(); ++s) EXPECT_EQ(scores[s], 0.5 + weights[buckets(40 - keys[s]) * 3 + 2]);
+  for (std::size_t s = 0; s < keys.size(); ++s)
+    EXPECT_EQ(scores[s], 0.5 + weights[buckets(40 - keys[s]) * 3 + 2]);
 }
 
 TEST(t5_bias, refuses_other_numbers_of_weights_heads_and_keys) {
@@ -102,15 +110,18 @@ TEST(t5_bias, refuses_other_numbers_of_weights_heads_and_keys) {
   std::vector<float> scores(2);
   std::vector<std::int64_t> const keys{0, 1, 2};
   EXPECT_EQ(message_of([&] {
-              posenc::adjust_scores(bias, score_row<float>{scores, 3, 0, positions_view(keys).first(2), {}});
+              posenc::adjust_scores(
+                  bias, score_row<float>{scores, 3, 0, positions_view(keys).first(2), {}});
             }),
             "posenc: adjust_scores: the head must be below 3, got 3");
-  EXPECT_EQ(message_of([&] {
-              posenc::adjust_scores(bias, score_row<float>{scores, 0, 0, keys, {}});
-            }),
-            "posenc: adjust_scores: there must be one position per key, got 3 positions for 2 keys");
+  EXPECT_EQ(
+      message_of([&] {
+        posenc::adjust_scores(bias, score_row<float>{scores, 0, 0, keys, {}});
+      }),
+      "posenc: adjust_scores: there must be one position per key, got 3 positions for 2 keys");
   weights[3] = float_of_bits(0x7fc00000);
-  EXPECT_EQ(message_of([&] { t5_bias(buckets, weights, 3); }), "posenc: t5_bias: weights must be finite, got NaN");
+  EXPECT_EQ(message_of([&] { t5_bias(buckets, weights, 3); }),
+            "posenc: t5_bias: weights must be finite, got NaN");
 }
 
 }  // namespace

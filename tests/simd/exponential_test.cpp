@@ -21,7 +21,8 @@ T exponential_of(T x) {
   std::array<T, lanes<T>::size> numbers;
   numbers.fill(x);
   lanes<T>::store(numbers.data(), exponential(lanes<T>(), lanes<T>::load(numbers.data())));
-  for (auto const e : numbers) EXPECT_EQ(std::memcmp(&e, &numbers[0], sizeof(T)), 0) << "every lane alike";
+  for (auto const e : numbers)
+    EXPECT_EQ(std::memcmp(&e, &numbers[0], sizeof(T)), 0) << "every lane alike";
   return numbers[0];
 }
 
@@ -32,8 +33,12 @@ TEST(exponential, is_within_two_roundings_and_one_more_for_each_of_its_exponent)
       // Densely near 0, where weights are large, and down to the lowest exponent.
       auto const x = static_cast<T>((i % 2 == 0 ? lowest : -2.0) * i / 200'000);
       auto const expected = oracle::exp(static_cast<oracle::wide>(x));
-      auto const bound = (2 + std::abs(static_cast<double>(x))) * tolerance::unit_roundoff<T>() * static_cast<double>(expected);
-      ASSERT_LE(std::abs(static_cast<double>(static_cast<oracle::wide>(exponential_of(x)) - expected)), bound) << x;
+      auto const bound = (2 + std::abs(static_cast<double>(x))) * tolerance::unit_roundoff<T>() *
+                         static_cast<double>(expected);
+      ASSERT_LE(
+          std::abs(static_cast<double>(static_cast<oracle::wide>(exponential_of(x)) - expected)),
+          bound)
+          << x;
     }
   });
 }
@@ -43,7 +48,8 @@ TEST(exponential, of_0_is_1_and_below_its_lowest_exponent_it_is_0) {
     EXPECT_EQ(exponential_of(T{0}), 1);
     EXPECT_EQ(exponential_of(-T{0}), 1);
     EXPECT_GE(exponential_of(lowest_exponent<T>), std::numeric_limits<T>::min());
-    for (T const x : {std::nextafter(lowest_exponent<T>, T(-1e9)), T(-1e4), T(-1e30), static_cast<T>(minus_infinity())}) {
+    for (T const x : {std::nextafter(lowest_exponent<T>, T(-1e9)), T(-1e4), T(-1e30),
+                      static_cast<T>(minus_infinity())}) {
       EXPECT_EQ(exponential_of(x), 0) << x;
     }
   });
@@ -55,7 +61,8 @@ TEST(exponential, of_what_is_no_number_is_none) {
 #endif
   for (std::uint32_t const bits : {0u, 1u, 2u, 127u, 128u, 255u, 256u, 511u, 0x3f'ffffu}) {
     for (std::uint32_t const sign : {0u, 0x8000'0000u})
-      EXPECT_FALSE(posenc::is_finite(static_cast<double>(exponential_of(float_of_bits(sign | 0x7fc0'0000 | bits)))));
+      EXPECT_FALSE(posenc::is_finite(
+          static_cast<double>(exponential_of(float_of_bits(sign | 0x7fc0'0000 | bits)))));
   }
   EXPECT_FALSE(exponential_of(not_a_number()) <= 1);
 }

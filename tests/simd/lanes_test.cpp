@@ -29,13 +29,16 @@ void for_each_register(std::size_t count, auto&& step) {
 }
 
 template <class T>
-constexpr auto format_of = std::same_as<posenc::storage_format_t<T>, posenc::half> ? oracle::half_format : oracle::bfloat16_format;
+constexpr auto format_of =
+    std::same_as<posenc::storage_format_t<T>, posenc::half> ? oracle::half_format
+                                                            : oracle::bfloat16_format;
 
 // All codes, from an address that is not aligned for any register.
 template <class T>
 std::vector<T> all_codes() {
   std::vector<T> result(65537);
-  for (std::uint32_t code = 0; code < 65536; ++code) result[code + 1] = std::bit_cast<T>(static_cast<std::uint16_t>(code));
+  for (std::uint32_t code = 0; code < 65536; ++code)
+    result[code + 1] = std::bit_cast<T>(static_cast<std::uint16_t>(code));
   return result;
 }
 
@@ -49,7 +52,9 @@ template <class T>
 void expect_loads_as_one_lane() {
   auto const codes = all_codes<T>();
   std::vector<float> together(65536), x(65536), y(65536);
-  for_each_register<T>(65536, [&](std::size_t i) { lanes<float>::store(&together[i], lanes<T>::load(&codes[i + 1])); });
+  for_each_register<T>(65536, [&](std::size_t i) {
+    lanes<float>::store(&together[i], lanes<T>::load(&codes[i + 1]));
+  });
   for_each_register<T>(32768, [&](std::size_t i) {
     typename lanes<T>::number even, odd;
     lanes<T>::load_pairs(&codes[2 * i + 1], even, odd);
@@ -75,7 +80,9 @@ template <class T>
 void expect_stores_as_one_lane(std::vector<float> const& cases) {
   std::vector<T> together(cases.size() + 1), paired(cases.size() + 1), alone(cases.size() + 1);
   for (std::size_t i = 0; i < cases.size(); ++i) one_lane<T>::store(&alone[i + 1], cases[i]);
-  for_each_register<T>(cases.size(), [&](std::size_t i) { lanes<T>::store(&together[i + 1], lanes<float>::load(&cases[i])); });
+  for_each_register<T>(cases.size(), [&](std::size_t i) {
+    lanes<T>::store(&together[i + 1], lanes<float>::load(&cases[i]));
+  });
   for_each_register<T>(cases.size() / 2, [&](std::size_t i) {
     lanes<float>::number x, y;
     lanes<float>::load_pairs(&cases[2 * i], x, y);
@@ -89,7 +96,8 @@ void expect_stores_as_one_lane(std::vector<float> const& cases) {
 template <class T>
 std::vector<float> rounding_cases() {
   std::vector<float> cases;
-  for (auto const bits : float16::rounding_cases(format_of<T>)) cases.push_back(std::bit_cast<float>(bits));
+  for (auto const bits : float16::rounding_cases(format_of<T>))
+    cases.push_back(std::bit_cast<float>(bits));
   cases.resize(cases.size() / 64 * 64);
   return cases;
 }
@@ -111,7 +119,8 @@ TEST(lanes, of_float_and_double_move_bits_unchanged) {
     auto const from = numbers::random<T>(257);
     std::vector<T> to(257), by_pairs(257), x(128), y(128);
     to[0] = by_pairs[0] = from[0];
-    for_each_register<T>(256, [&](std::size_t i) { lanes<T>::store(&to[i + 1], lanes<T>::load(&from[i + 1])); });
+    for_each_register<T>(
+        256, [&](std::size_t i) { lanes<T>::store(&to[i + 1], lanes<T>::load(&from[i + 1])); });
     for_each_register<T>(128, [&](std::size_t i) {
       typename lanes<T>::number even, odd;
       lanes<T>::load_pairs(&from[2 * i + 1], even, odd);
@@ -144,7 +153,8 @@ TEST(lanes, write_no_more_than_their_size) {
 
 TEST(lanes, multiply_and_add_with_the_rounding_of_one_lane) {
   numbers::in_float_and_double([]<class T>() {
-    auto const a = numbers::random<T>(1024, 1), b = numbers::random<T>(1024, 2), c = numbers::random<T>(1024, 3);
+    auto const a = numbers::random<T>(1024, 1), b = numbers::random<T>(1024, 2),
+               c = numbers::random<T>(1024, 3);
     std::vector<T> sums(1024), differences(1024), sums_alone(1024), differences_alone(1024);
     for_each_register<T>(1024, [&](std::size_t i) {
       auto const x = lanes<T>::load(&a[i]), y = lanes<T>::load(&b[i]), z = lanes<T>::load(&c[i]);
@@ -155,8 +165,10 @@ TEST(lanes, multiply_and_add_with_the_rounding_of_one_lane) {
       sums_alone[i] = one_lane<T>::multiply_add(a[i], b[i], c[i]);
       differences_alone[i] = one_lane<T>::multiply_subtract(a[i], b[i], c[i]);
       auto const product = static_cast<oracle::wide>(a[i]) * static_cast<oracle::wide>(b[i]);
-      EXPECT_NEAR(static_cast<double>(sums[i]), static_cast<double>(product + c[i]), 3 * tolerance::unit_roundoff<T>());
-      EXPECT_NEAR(static_cast<double>(differences[i]), static_cast<double>(product - c[i]), 3 * tolerance::unit_roundoff<T>());
+      EXPECT_NEAR(static_cast<double>(sums[i]), static_cast<double>(product + c[i]),
+                  3 * tolerance::unit_roundoff<T>());
+      EXPECT_NEAR(static_cast<double>(differences[i]), static_cast<double>(product - c[i]),
+                  3 * tolerance::unit_roundoff<T>());
     }
     EXPECT_TRUE(numbers::same_bits(sums, sums_alone));
     EXPECT_TRUE(numbers::same_bits(differences, differences_alone));

@@ -35,14 +35,16 @@ double tolerance_of_beta(double entropy, double entropy_error = 0) {
 }
 
 TEST(adaptive_temperature, coefficients_are_the_published_ones_from_the_highest_power_down) {
-  EXPECT_TRUE(std::ranges::equal(adaptive_temperature::coefficients, golden::adaptive_coefficients));
+  EXPECT_TRUE(
+      std::ranges::equal(adaptive_temperature::coefficients, golden::adaptive_coefficients));
 }
 
 TEST(adaptive_temperature, beta_is_the_published_polynomial_where_that_exceeds_1) {
   for (auto const& [entropy, polynomial] : golden::adaptive_points)
     EXPECT_NEAR(beta_of(entropy), std::max(polynomial, 1.0), tolerance_of_beta(entropy)) << entropy;
   for (double entropy = 0; entropy < 20; entropy += 0x1p-6)
-    EXPECT_NEAR(beta_of(entropy), oracle::adaptive_beta(entropy), tolerance_of_beta(entropy)) << entropy;
+    EXPECT_NEAR(beta_of(entropy), oracle::adaptive_beta(entropy), tolerance_of_beta(entropy))
+        << entropy;
 }
 
 /// Two misreadings in published ports: the coefficients in ascending order; and the polynomial as a
@@ -59,14 +61,17 @@ TEST(adaptive_temperature, beta_is_neither_the_polynomial_read_backwards_nor_its
 }
 
 TEST(adaptive_temperature, sharpens_between_the_two_published_entropies_and_nowhere_else) {
-  constexpr double step = 1e-9;  // P' is near 2 at one root and -2.5 at the other, so that P is off 1 by a million roundings
+  constexpr double step = 1e-9;  // P' is near 2 at one root and -2.5 at the other, so that P is off
+                                 // 1 by a million roundings
   EXPECT_EQ(beta_of(golden::adaptive_lower_root - step), 1);
   EXPECT_GT(beta_of(golden::adaptive_lower_root + step), 1);
   EXPECT_GT(beta_of(golden::adaptive_upper_root - step), 1);
   EXPECT_EQ(beta_of(golden::adaptive_upper_root + step), 1);
   EXPECT_NEAR(beta_of(golden::adaptive_lower_root + step), 1, 3 * step);
   EXPECT_NEAR(beta_of(golden::adaptive_upper_root - step), 1, 3 * step);
-  for (double const entropy : {0.0, 0.1, adaptive_temperature::entropy_gate, 0.51, 0.8, 6.0, 8.0, 17.0}) EXPECT_EQ(beta_of(entropy), 1);
+  for (double const entropy :
+       {0.0, 0.1, adaptive_temperature::entropy_gate, 0.51, 0.8, 6.0, 8.0, 17.0})
+    EXPECT_EQ(beta_of(entropy), 1);
 }
 
 TEST(adaptive_temperature, beta_is_largest_at_the_published_entropy_and_never_below_1) {
@@ -82,10 +87,14 @@ TEST(adaptive_temperature, two_keys_are_never_sharpened) { EXPECT_EQ(beta_of({0.
 
 TEST(adaptive_temperature, even_rows_are_sharpened_up_to_381_keys) {
   auto const last = golden::adaptive_last_uniform_keys;
-  auto const error = tolerance::of_entropy(6, last) + 1e-9 * static_cast<double>(last);  // the golden value leaves the epsilon out
-  EXPECT_NEAR(beta_of(std::vector<double>(last)), golden::adaptive_last_uniform_beta, tolerance_of_beta(6, error));
-  for (std::size_t keys = 3; keys <= last; ++keys) EXPECT_GT(beta_of(std::vector<double>(keys)), 1) << keys;
-  for (std::size_t const keys : {last + 1, last + 2, 2 * last, 100 * last}) EXPECT_EQ(beta_of(std::vector<double>(keys)), 1) << keys;
+  auto const error = tolerance::of_entropy(6, last) +
+                     1e-9 * static_cast<double>(last);  // the golden value leaves the epsilon out
+  EXPECT_NEAR(beta_of(std::vector<double>(last)), golden::adaptive_last_uniform_beta,
+              tolerance_of_beta(6, error));
+  for (std::size_t keys = 3; keys <= last; ++keys)
+    EXPECT_GT(beta_of(std::vector<double>(keys)), 1) << keys;
+  for (std::size_t const keys : {last + 1, last + 2, 2 * last, 100 * last})
+    EXPECT_EQ(beta_of(std::vector<double>(keys)), 1) << keys;
 }
 
 TEST(adaptive_temperature, a_row_too_dispersed_gets_no_help) {
@@ -95,14 +104,17 @@ TEST(adaptive_temperature, a_row_too_dispersed_gets_no_help) {
 }
 
 TEST(adaptive_temperature, the_published_rows_get_the_published_temperatures_and_weights) {
-  for (auto const& [keys, logits, entropy, with_epsilon, beta, plain, adaptive] : golden::adaptive_examples) {
+  for (auto const& [keys, logits, entropy, with_epsilon, beta, plain, adaptive] :
+       golden::adaptive_examples) {
     std::vector<double> scores(logits.begin(), logits.begin() + static_cast<std::ptrdiff_t>(keys));
-    auto const error = tolerance_of_beta(entropy, tolerance::of_entropy(entropy, keys) + static_cast<double>(keys * keys) * 1e-16);
+    auto const error = tolerance_of_beta(
+        entropy, tolerance::of_entropy(entropy, keys) + static_cast<double>(keys * keys) * 1e-16);
     EXPECT_NEAR(beta_of(scores), beta, error);
     auto const spread = std::ranges::max(scores) - std::ranges::min(scores);
     softmax(std::span(scores), beta_of(scores));
     EXPECT_NEAR(std::ranges::max(scores), adaptive,
-                tolerance::of_weight<double>(adaptive, 0, keys) + tolerance::of_weight_by_scores(adaptive, error * spread));
+                tolerance::of_weight<double>(adaptive, 0, keys) +
+                    tolerance::of_weight_by_scores(adaptive, error * spread));
   }
   std::vector<double> scores{1, 2, 3, 4};
   auto const expected = oracle::adaptive_softmax(scores);
@@ -110,7 +122,8 @@ TEST(adaptive_temperature, the_published_rows_get_the_published_temperatures_and
   for (std::size_t s = 0; s < 4; ++s) {
     auto const w = golden::adaptive_weights_1234[s];
     auto const tolerance = tolerance::of_weight<double>(w, 4, 4) +
-                           tolerance::of_weight_by_scores(w, 3 * tolerance_of_beta(1, tolerance::of_entropy(1, 4) + 1e-15));
+                           tolerance::of_weight_by_scores(
+                               w, 3 * tolerance_of_beta(1, tolerance::of_entropy(1, 4) + 1e-15));
     EXPECT_NEAR(scores[s], w, tolerance);
     EXPECT_NEAR(scores[s], expected[s], tolerance);
   }
@@ -124,15 +137,22 @@ TEST(adaptive_temperature, the_entropy_is_the_published_one_with_its_epsilon) {
                 tolerance_of_beta(2, static_cast<double>(example.keys * example.keys) * 1e-16));
   }
   for (double const entropy : {2.0, 3.0, 5.0})
-    EXPECT_NEAR(beta_of(entropy, 10'000'000), oracle::adaptive_beta(entropy - 0.01), tolerance_of_beta(entropy, 0x1p-50)) << entropy;
+    EXPECT_NEAR(beta_of(entropy, 10'000'000), oracle::adaptive_beta(entropy - 0.01),
+                tolerance_of_beta(entropy, 0x1p-50))
+        << entropy;
 }
 
-TEST(adaptive_temperature, held_is_the_published_one_up_to_the_maximum_bit_for_bit_and_the_maximum_beyond) {
+TEST(adaptive_temperature,
+     held_is_the_published_one_up_to_the_maximum_bit_for_bit_and_the_maximum_beyond) {
   constexpr adaptive_temperature held{adaptive_temperature::held_at_maximum};
-  auto const held_beta = [&](double entropy) { return held.inverse_temperature({.entropy = entropy}); };
+  auto const held_beta = [&](double entropy) {
+    return held.inverse_temperature({.entropy = entropy});
+  };
   auto const peak = golden::adaptive_peak_entropy;
-  for (double entropy = 0; entropy < 4.4124; entropy += 0x1p-8) EXPECT_EQ(held_beta(entropy), beta_of(entropy)) << entropy;
-  for (double const entropy : {peak, 4.5, 5.0, golden::adaptive_upper_root, 6.0, golden::adaptive_dispersed_entropy, 20.0, 1e6})
+  for (double entropy = 0; entropy < 4.4124; entropy += 0x1p-8)
+    EXPECT_EQ(held_beta(entropy), beta_of(entropy)) << entropy;
+  for (double const entropy : {peak, 4.5, 5.0, golden::adaptive_upper_root, 6.0,
+                               golden::adaptive_dispersed_entropy, 20.0, 1e6})
     EXPECT_NEAR(held_beta(entropy), golden::adaptive_peak_beta, tolerance_of_beta(peak)) << entropy;
   for (double entropy = 1; entropy < 30; entropy += 0x1p-8)
     EXPECT_GE(held_beta(entropy + 0x1p-8) + tolerance_of_beta(peak), held_beta(entropy)) << entropy;
@@ -145,10 +165,12 @@ TEST(adaptive_temperature, held_helps_the_rows_that_the_published_one_leaves_alo
   auto const row = statistics(std::span<double const>(scores));
   EXPECT_EQ(adaptive_temperature{}.inverse_temperature(row), 1);
   softmax(std::span(scores), row, held.inverse_temperature(row));
-  auto const expected = 1 / (1 + 1023 * std::exp(-3 * golden::adaptive_peak_beta));  // 0.58, and 0.019 without
+  auto const expected =
+      1 / (1 + 1023 * std::exp(-3 * golden::adaptive_peak_beta));  // 0.58, and 0.019 without
   EXPECT_NEAR(scores[5], expected,
               tolerance::of_weight<double>(expected, 8, 1024) +
-                  tolerance::of_weight_by_scores(expected, 3 * tolerance_of_beta(golden::adaptive_peak_entropy)));
+                  tolerance::of_weight_by_scores(
+                      expected, 3 * tolerance_of_beta(golden::adaptive_peak_entropy)));
 }
 
 TEST(adaptive_temperature, a_fit_of_ones_own_counts_where_it_exceeds_1_and_the_entropy_its_gate) {
@@ -164,7 +186,8 @@ TEST(adaptive_temperature, a_fit_of_ones_own_counts_where_it_exceeds_1_and_the_e
 TEST(adaptive_temperature, can_be_known_at_compile_time) {
   static_assert(adaptive_temperature{}.inverse_temperature({.entropy = 2.0}) > 2.0);
   static_assert(adaptive_temperature{}.inverse_temperature({}) == 1);
-  static_assert(adaptive_temperature{adaptive_temperature::held_at_maximum}.inverse_temperature({.entropy = 9.0}) > 2.4);
+  static_assert(adaptive_temperature{adaptive_temperature::held_at_maximum}.inverse_temperature(
+                    {.entropy = 9.0}) > 2.4);
 }
 
 }  // namespace

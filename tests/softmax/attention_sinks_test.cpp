@@ -20,11 +20,13 @@ namespace {
 using namespace posenc;
 
 /// e^(beta x_s) / (e^sink + sum_j e^(beta x_j)), and the logarithm of the denominator.
-std::vector<oracle::wide> textbook(std::vector<double> const& x, double beta, double sink, oracle::wide& log_sum_exp) {
+std::vector<oracle::wide> textbook(std::vector<double> const& x, double beta, double sink,
+                                   oracle::wide& log_sum_exp) {
   oracle::wide sum = oracle::exp(static_cast<oracle::wide>(sink));
   for (auto const score : x) sum += oracle::exp(static_cast<oracle::wide>(beta * score));
   std::vector<oracle::wide> weights;
-  for (auto const score : x) weights.push_back(oracle::exp(static_cast<oracle::wide>(beta * score)) / sum);
+  for (auto const score : x)
+    weights.push_back(oracle::exp(static_cast<oracle::wide>(beta * score)) / sum);
   log_sum_exp = oracle::log(sum);
   return weights;
 }
@@ -42,7 +44,8 @@ TEST(attention_sinks, a_sink_takes_its_share_of_a_row_and_no_temperature_multipl
         auto const expected_weight = static_cast<double>(expected[s]);
         EXPECT_NEAR(weights[s], expected_weight,
                     tolerance::of_weight<double>(expected_weight, 8, x.size()) +
-                        expected_weight * 8 * std::max(std::abs(sink), 8.0) * tolerance::unit_roundoff<double>())
+                        expected_weight * 8 * std::max(std::abs(sink), 8.0) *
+                            tolerance::unit_roundoff<double>())
             << beta << ' ' << sink;
       }
     }
@@ -52,7 +55,8 @@ TEST(attention_sinks, a_sink_takes_its_share_of_a_row_and_no_temperature_multipl
 TEST(attention_sinks, of_0_are_softmax_off_by_one) {
   EXPECT_EQ(softmax_off_by_one().sink(3), 0);
   std::vector<double> one{0};  // e^0 / (1 + e^0)
-  softmax(std::span(one), statistics(std::span<double const>(one)), 1, softmax_off_by_one().sink(0));
+  softmax(std::span(one), statistics(std::span<double const>(one)), 1,
+          softmax_off_by_one().sink(0));
   EXPECT_NEAR(one[0], 0.5, 1e-15);
   EXPECT_EQ(attention_sinks({0.0, 0.0}).sink(1), softmax_off_by_one().sink(1));
 }
@@ -65,22 +69,27 @@ TEST(attention_sinks, of_several_in_a_scheme_take_as_much_as_all) {
 
 struct problem {
   static constexpr std::size_t queries = 6, keys = 12, heads = 4, kv_heads = 2, dim = 8;
-  std::vector<double> q = numbers::random<double>(queries * heads * dim, 1), k = numbers::random<double>(keys * kv_heads * dim, 2),
+  std::vector<double> q = numbers::random<double>(queries * heads * dim, 1),
+                      k = numbers::random<double>(keys * kv_heads * dim, 2),
                       v = numbers::random<double>(keys * kv_heads * dim, 3);
-  attention_result<double> attend(auto const& encoding, std::size_t first, std::size_t count) const {
+  attention_result<double> attend(auto const& encoding, std::size_t first,
+                                  std::size_t count) const {
     std::vector<std::int64_t> at, last{-1, 0, 3, 7, 11, 40};  // the first query sees nothing
     for (std::size_t s = first; s < first + count; ++s) at.push_back(static_cast<std::int64_t>(s));
-    return attention(heads_view<double const>(q.data(), {queries, heads, dim}),
-                     heads_view<double const>(k.data(), {keys, kv_heads, dim}).slice_tokens(first, count),
-                     heads_view<double const>(v.data(), {keys, kv_heads, dim}).slice_tokens(first, count), encoding,
-                     {.query_positions = last, .key_positions = at, .keep_scores = true, .keep_weights = true});
+    return attention(
+        heads_view<double const>(q.data(), {queries, heads, dim}),
+        heads_view<double const>(k.data(), {keys, kv_heads, dim}).slice_tokens(first, count),
+        heads_view<double const>(v.data(), {keys, kv_heads, dim}).slice_tokens(first, count),
+        encoding,
+        {.query_positions = last, .key_positions = at, .keep_scores = true, .keep_weights = true});
   }
 };
 
 TEST(attention_sinks, join_every_row_of_attention) {
   problem const p;
   std::vector<double> const logits{-1, 0, 0.5, 3};
-  auto const result = p.attend(scheme(attention_sinks(logits), constant_temperature(1.5)), 0, p.keys);
+  auto const result =
+      p.attend(scheme(attention_sinks(logits), constant_temperature(1.5)), 0, p.keys);
   for (std::size_t head = 0; head < p.heads; ++head) {
     for (std::size_t t = 0; t < p.queries; ++t) {
       auto const row = (head * p.queries + t) * p.keys;
@@ -92,9 +101,11 @@ TEST(attention_sinks, join_every_row_of_attention) {
       auto const expected = textbook(seen, 1.5, logits[head], log_sum_exp);
       EXPECT_NEAR(result.log_sum_exp[t * p.heads + head], static_cast<double>(log_sum_exp), 1e-14);
       for (std::size_t s = 0; s < seen.size(); ++s) {
-        EXPECT_NEAR(result.weights[row + s], static_cast<double>(expected[s]), tolerance::of_weight<double>(1, 8, p.keys));
+        EXPECT_NEAR(result.weights[row + s], static_cast<double>(expected[s]),
+                    tolerance::of_weight<double>(1, 8, p.keys));
       }
-      for (std::size_t i = 0; seen.empty() && i < p.dim; ++i) EXPECT_EQ(result.outputs[(t * p.heads + head) * p.dim + i], 0);
+      for (std::size_t i = 0; seen.empty() && i < p.dim; ++i)
+        EXPECT_EQ(result.outputs[(t * p.heads + head) * p.dim + i], 0);
     }
   }
 }
@@ -102,16 +113,20 @@ TEST(attention_sinks, join_every_row_of_attention) {
 TEST(attention_sinks, of_one_shard_of_the_keys_are_those_of_all) {
   problem const p;
   attention_sinks const sinks({-1, 0, 0.5, 3});
-  auto const whole = p.attend(sinks, 0, p.keys), merged = merge(p.attend(sinks, 0, 5), p.attend(nope(), 5, p.keys - 5)),
+  auto const whole = p.attend(sinks, 0, p.keys),
+             merged = merge(p.attend(sinks, 0, 5), p.attend(nope(), 5, p.keys - 5)),
              of_none = merge(p.attend(sinks, 0, 0), p.attend(nope(), 0, p.keys));
   for (auto const* const other : {&merged, &of_none}) {
-    for (std::size_t i = 0; i < whole.outputs.size(); ++i) EXPECT_NEAR(other->outputs[i], whole.outputs[i], 1e-14);
-    for (std::size_t i = 0; i < whole.log_sum_exp.size(); ++i) EXPECT_NEAR(other->log_sum_exp[i], whole.log_sum_exp[i], 1e-14);
+    for (std::size_t i = 0; i < whole.outputs.size(); ++i)
+      EXPECT_NEAR(other->outputs[i], whole.outputs[i], 1e-14);
+    for (std::size_t i = 0; i < whole.log_sum_exp.size(); ++i)
+      EXPECT_NEAR(other->log_sum_exp[i], whole.log_sum_exp[i], 1e-14);
   }
 }
 
 TEST(attention_sinks, that_are_not_finite_or_of_no_head_are_rejected) {
-  EXPECT_EQ(message_of([] { attention_sinks({}); }), "posenc: attention_sinks: there must be a logit for at least one head, got none");
+  EXPECT_EQ(message_of([] { attention_sinks({}); }),
+            "posenc: attention_sinks: there must be a logit for at least one head, got none");
   EXPECT_EQ(message_of([] {
               attention_sinks({0.0, not_a_number()});
             }),

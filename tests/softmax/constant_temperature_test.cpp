@@ -15,15 +15,19 @@ using namespace posenc;
 TEST(constant_temperature, is_the_same_for_every_row) {
   constant_temperature const encoding(1.75);
   for (row_statistics const& row :
-       {row_statistics{}, row_statistics{.keys = 1}, row_statistics{.keys = 4096, .max = 9, .entropy = 5, .head = 3, .query_position = -7}})
+       {row_statistics{}, row_statistics{.keys = 1},
+        row_statistics{.keys = 4096, .max = 9, .entropy = 5, .head = 3, .query_position = -7}})
     EXPECT_EQ(encoding.inverse_temperature(row), 1.75);
 }
 
 TEST(constant_temperature, several_multiply) {
-  EXPECT_EQ(scheme(constant_temperature(1.5), constant_temperature(0.25)).inverse_temperature({}), 0.375);
+  EXPECT_EQ(scheme(constant_temperature(1.5), constant_temperature(0.25)).inverse_temperature({}),
+            0.375);
 }
 
-TEST(constant_temperature, can_be_known_at_compile_time) { static_assert(constant_temperature(2).inverse_temperature({}) == 2); }
+TEST(constant_temperature, can_be_known_at_compile_time) {
+  static_assert(constant_temperature(2).inverse_temperature({}) == 2);
+}
 
 TEST(constant_temperature, beta_must_be_finite_and_positive) {
   auto const message = [](double beta) { return message_of([&] { constant_temperature{beta}; }); };

@@ -39,7 +39,8 @@ TEST(softmax_defaults, are_what_is_documented) {
   EXPECT_EQ(llama.floor_scale, given.floor_scale);
   EXPECT_EQ(llama.offset, 1);
   EXPECT_EQ(adaptive_temperature{}.fit, adaptive_temperature::published);
-  EXPECT_EQ(ssmax({0.5}).inverse_temperature({.keys = 7}), ssmax({0.5}, {0}).inverse_temperature({.keys = 7}));
+  EXPECT_EQ(ssmax({0.5}).inverse_temperature({.keys = 7}),
+            ssmax({0.5}, {0}).inverse_temperature({.keys = 7}));
 }
 
 TEST(score_defaults, are_what_is_documented) {

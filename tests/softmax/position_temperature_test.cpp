@@ -30,13 +30,16 @@ struct value {
 /// The formulas [llama-models, model.py; transformers, modeling_ministral3.py], evaluated to nine
 /// digits.
 TEST(position_temperature, of_llama_4_is_the_published_one) {
-  for (auto const& [position, beta] : {value{0, 1}, value{8190, 1}, value{8191, 1.06931471805599}, value{16383, 1.10986122886681},
-                                       value{131'071, 1.28332133440562}, value{1'048'575, 1.48598124043617}, value{10'485'759, 1.71553963}})
+  for (auto const& [position, beta] :
+       {value{0, 1}, value{8190, 1}, value{8191, 1.06931471805599}, value{16383, 1.10986122886681},
+        value{131'071, 1.28332133440562}, value{1'048'575, 1.48598124043617},
+        value{10'485'759, 1.71553963}})
     EXPECT_NEAR(beta_of(llama4_temperature(), position), beta, 0.5e-8) << position;
 }
 
 TEST(position_temperature, of_ministral_3_is_the_published_one) {
-  for (auto const& [position, beta] : {value{16'383, 1}, value{16'384, 1.06931472}, value{262'143, 1.27725887}, value{-5, 1}})
+  for (auto const& [position, beta] :
+       {value{16'383, 1}, value{16'384, 1.06931472}, value{262'143, 1.27725887}, value{-5, 1}})
     EXPECT_NEAR(beta_of(mistral_temperature(0.1, 16'384), position), beta, 0.5e-8) << position;
 }
 
@@ -53,11 +56,14 @@ TEST(position_temperature, follows_the_definition_at_either_side_of_every_step) 
       auto const llama = llama4_temperature(scale, static_cast<double>(length)),
                  mistral = mistral_temperature(scale, static_cast<double>(length));
       for (std::int64_t step = 0; step < 300; ++step) {
-        for (std::int64_t const position : {step * length - 2, step * length - 1, step * length, step * length + 1}) {
+        for (std::int64_t const position :
+             {step * length - 2, step * length - 1, step * length, step * length + 1}) {
           auto const of_llama = oracle::position_beta(position, scale, length, 1),
                      of_mistral = oracle::position_beta(position, scale, length, 0);
-          ASSERT_NEAR(beta_of(llama, position), of_llama, tolerance_of(of_llama)) << position << " of " << length;
-          ASSERT_NEAR(beta_of(mistral, position), of_mistral, tolerance_of(of_mistral)) << position << " of " << length;
+          ASSERT_NEAR(beta_of(llama, position), of_llama, tolerance_of(of_llama))
+              << position << " of " << length;
+          ASSERT_NEAR(beta_of(mistral, position), of_mistral, tolerance_of(of_mistral))
+              << position << " of " << length;
         }
       }
     }
@@ -87,16 +93,28 @@ TEST(position_temperature, is_plain_data) {
 }
 
 TEST(position_temperature, the_factories_check) {
-  auto const llama = [](double scale, double length) { return message_of([&] { llama4_temperature(scale, length); }); };
-  auto const mistral = [](double scale, double length) { return message_of([&] { mistral_temperature(scale, length); }); };
-  EXPECT_EQ(llama(-0.1, 8192), "posenc: llama4_temperature: scale must be finite and not negative, got -0.1");
-  EXPECT_EQ(llama(not_a_number(), 8192), "posenc: llama4_temperature: scale must be finite and not negative, got NaN");
-  EXPECT_EQ(llama(0.1, 0), "posenc: llama4_temperature: floor_scale must be finite and positive, got 0");
-  EXPECT_EQ(llama(0.1, infinity()), "posenc: llama4_temperature: floor_scale must be finite and positive, got infinity");
-  EXPECT_EQ(mistral(-1, 8192), "posenc: mistral_temperature: beta must be finite and not negative, got -1");
-  EXPECT_EQ(mistral(infinity(), 8192), "posenc: mistral_temperature: beta must be finite and not negative, got infinity");
-  EXPECT_EQ(mistral(0.1, -4096), "posenc: mistral_temperature: original_length must be finite and positive, got -4096");
-  EXPECT_EQ(mistral(0.1, not_a_number()), "posenc: mistral_temperature: original_length must be finite and positive, got NaN");
+  auto const llama = [](double scale, double length) {
+    return message_of([&] { llama4_temperature(scale, length); });
+  };
+  auto const mistral = [](double scale, double length) {
+    return message_of([&] { mistral_temperature(scale, length); });
+  };
+  EXPECT_EQ(llama(-0.1, 8192),
+            "posenc: llama4_temperature: scale must be finite and not negative, got -0.1");
+  EXPECT_EQ(llama(not_a_number(), 8192),
+            "posenc: llama4_temperature: scale must be finite and not negative, got NaN");
+  EXPECT_EQ(llama(0.1, 0),
+            "posenc: llama4_temperature: floor_scale must be finite and positive, got 0");
+  EXPECT_EQ(llama(0.1, infinity()),
+            "posenc: llama4_temperature: floor_scale must be finite and positive, got infinity");
+  EXPECT_EQ(mistral(-1, 8192),
+            "posenc: mistral_temperature: beta must be finite and not negative, got -1");
+  EXPECT_EQ(mistral(infinity(), 8192),
+            "posenc: mistral_temperature: beta must be finite and not negative, got infinity");
+  EXPECT_EQ(mistral(0.1, -4096),
+            "posenc: mistral_temperature: original_length must be finite and positive, got -4096");
+  EXPECT_EQ(mistral(0.1, not_a_number()),
+            "posenc: mistral_temperature: original_length must be finite and positive, got NaN");
 }
 
 }  // namespace

@@ -42,12 +42,16 @@ TEST(softmax_backward, is_the_jacobian_of_softmax) {
             oracle::wide expected = 0;
             double magnitude = std::abs(dp[s]);
             for (std::size_t j = 0; j < keys; ++j) {
-              auto const jacobian = static_cast<oracle::wide>(p[j]) * ((j == s ? 1 : 0) - static_cast<oracle::wide>(p[s]));
-              expected += static_cast<oracle::wide>(beta) * jacobian * static_cast<oracle::wide>(dp[j]);
+              auto const jacobian = static_cast<oracle::wide>(p[j]) *
+                                    ((j == s ? 1 : 0) - static_cast<oracle::wide>(p[s]));
+              expected +=
+                  static_cast<oracle::wide>(beta) * jacobian * static_cast<oracle::wide>(dp[j]);
               magnitude += std::abs(p[j] * dp[j]);
             }
-            auto const roundings = 6 * tolerance::unit_roundoff<T>() + static_cast<double>(keys) * tolerance::unit_roundoff<double>();
-            EXPECT_NEAR(static_cast<double>(actual[s]), static_cast<double>(expected), beta * p[s] * magnitude * roundings)
+            auto const roundings = 6 * tolerance::unit_roundoff<T>() +
+                                   static_cast<double>(keys) * tolerance::unit_roundoff<double>();
+            EXPECT_NEAR(static_cast<double>(actual[s]), static_cast<double>(expected),
+                        beta * p[s] * magnitude * roundings)
                 << s << " of " << keys << ", beta " << beta;
           }
         }
@@ -67,7 +71,8 @@ TEST(softmax_backward, is_what_a_change_of_a_score_does) {
       moved[s] += step;
       auto const p = oracle::softmax(moved, beta);
       oracle::wide sum = 0;
-      for (std::size_t j = 0; j < p.size(); ++j) sum += static_cast<oracle::wide>(p[j]) * static_cast<oracle::wide>(dp[j]);
+      for (std::size_t j = 0; j < p.size(); ++j)
+        sum += static_cast<oracle::wide>(p[j]) * static_cast<oracle::wide>(dp[j]);
       return sum;
     };
     auto const actual = pulled_back(oracle::softmax(x, beta), dp, beta);
@@ -75,13 +80,16 @@ TEST(softmax_backward, is_what_a_change_of_a_score_does) {
       constexpr double h = 1e-4;
       auto const near = static_cast<double>((loss(s, h) - loss(s, -h)) / (2 * h));
       auto const far = static_cast<double>((loss(s, 2 * h) - loss(s, -2 * h)) / (4 * h));
-      EXPECT_NEAR(actual[s], near, std::abs(far - near) + 32 * tolerance::unit_roundoff<double>() / h) << s;
+      EXPECT_NEAR(actual[s], near,
+                  std::abs(far - near) + 32 * tolerance::unit_roundoff<double>() / h)
+          << s;
     }
   }
 }
 
 TEST(softmax_backward, of_equal_weights_is_the_distance_from_the_mean) {
-  EXPECT_EQ(pulled_back<double>({0.25, 0.25, 0.25, 0.25}, {1, 2, 3, 6}), (std::vector<double>{-0.5, -0.25, 0, 0.75}));
+  EXPECT_EQ(pulled_back<double>({0.25, 0.25, 0.25, 0.25}, {1, 2, 3, 6}),
+            (std::vector<double>{-0.5, -0.25, 0, 0.75}));
   EXPECT_EQ(pulled_back<float>({0.5F, 0.5F}, {3, 3}, 7), (std::vector<float>{0, 0}));
   EXPECT_EQ(pulled_back<float>({1}, {5}), std::vector<float>{0});
   EXPECT_TRUE(pulled_back<float>({}, {}).empty());
@@ -89,7 +97,8 @@ TEST(softmax_backward, of_equal_weights_is_the_distance_from_the_mean) {
 
 TEST(softmax_backward, of_a_key_without_weight_is_0_whatever_its_gradient) {
   for (double const anything : {5.0, not_a_number(), infinity(), minus_infinity()}) {
-    EXPECT_EQ(pulled_back<double>({0.5, 0, 0.5}, {1, anything, 3}), (std::vector<double>{-0.5, 0, 0.5}));
+    EXPECT_EQ(pulled_back<double>({0.5, 0, 0.5}, {1, anything, 3}),
+              (std::vector<double>{-0.5, 0, 0.5}));
     EXPECT_EQ(pulled_back<double>({0, 0}, {anything, 1}), (std::vector<double>{0, 0}));
   }
 }

@@ -49,7 +49,8 @@ void for_many_rows(Test const& test) {
   for (std::size_t const keys : {1u, 2u, 3u, 4u, 7u, 8u, 9u, 31u, 64u, 100u, 1000u}) {
     for (double const scale : {0.0, 0.1, 1.0, 10.0, 300.0}) {
       for (bool const masked : {false, true}) {
-        SCOPED_TRACE(testing::Message() << keys << " keys of scale " << scale << (masked ? ", some masked" : ""));
+        SCOPED_TRACE(testing::Message()
+                     << keys << " keys of scale " << scale << (masked ? ", some masked" : ""));
         test(some_scores<T>(keys, scale, masked));
       }
     }
@@ -67,7 +68,9 @@ void expect_weights(std::vector<T> const& scores, double inverse_temperature) {
       continue;
     }
     auto const exponent = inverse_temperature * (static_cast<double>(scores[s]) - max);
-    EXPECT_NEAR(static_cast<double>(weights[s]), expected[s], tolerance::of_weight<T>(expected[s], exponent, scores.size())) << "key " << s;
+    EXPECT_NEAR(static_cast<double>(weights[s]), expected[s],
+                tolerance::of_weight<T>(expected[s], exponent, scores.size()))
+        << "key " << s;
   }
 }
 
@@ -86,13 +89,16 @@ TEST(softmax, statistics_of_one_pass_are_the_textbooks) {
       auto const weights = oracle::softmax(numbers::exact(scores));
       auto const entropy = oracle::entropy(weights);
       auto const best = std::ranges::max_element(scores);
-      EXPECT_EQ(row.keys, static_cast<std::size_t>(std::ranges::count_if(scores, [](T x) { return !is_masked(x); })));
+      EXPECT_EQ(row.keys, static_cast<std::size_t>(
+                              std::ranges::count_if(scores, [](T x) { return !is_masked(x); })));
       EXPECT_EQ(row.max, static_cast<double>(*best));
       EXPECT_NEAR(row.entropy, entropy, tolerance::of_entropy<T>(entropy, row.keys));
       // max - ln p of the best key. A relative error of Z is an absolute error of its logarithm.
-      auto const log_sum_exp = row.max - std::log(weights[static_cast<std::size_t>(best - scores.begin())]);
+      auto const log_sum_exp =
+          row.max - std::log(weights[static_cast<std::size_t>(best - scores.begin())]);
       EXPECT_NEAR(row.log_sum_exp, log_sum_exp,
-                  tolerance::of_entropy<T>(0, row.keys) + 4 * tolerance::unit_roundoff<double>() * std::abs(row.log_sum_exp));
+                  tolerance::of_entropy<T>(0, row.keys) +
+                      4 * tolerance::unit_roundoff<double>() * std::abs(row.log_sum_exp));
     });
   });
 }
@@ -108,8 +114,10 @@ TEST(softmax, statistics_do_not_depend_on_the_order_of_the_keys) {
     for (auto const& row : {rising, falling}) {
       EXPECT_EQ(row.keys, shuffled.keys);
       EXPECT_EQ(row.max, shuffled.max);
-      EXPECT_NEAR(row.entropy, shuffled.entropy, 2 * tolerance::of_entropy(shuffled.entropy, shuffled.keys));
-      EXPECT_NEAR(row.log_sum_exp, shuffled.log_sum_exp, 2 * tolerance::of_entropy(0, shuffled.keys) * (1 + shuffled.log_sum_exp));
+      EXPECT_NEAR(row.entropy, shuffled.entropy,
+                  2 * tolerance::of_entropy(shuffled.entropy, shuffled.keys));
+      EXPECT_NEAR(row.log_sum_exp, shuffled.log_sum_exp,
+                  2 * tolerance::of_entropy(0, shuffled.keys) * (1 + shuffled.log_sum_exp));
     }
   }
 }
@@ -122,15 +130,20 @@ TEST(softmax, statistics_tell_whose_row_it_is) {
 }
 
 TEST(softmax, entropies_and_weights_of_the_published_rows_are_the_published_ones) {
-  for (auto const& [keys, logits, entropy, with_epsilon, beta, plain, adaptive] : golden::adaptive_examples) {
-    std::vector<double> const scores(logits.begin(), logits.begin() + static_cast<std::ptrdiff_t>(keys));
+  for (auto const& [keys, logits, entropy, with_epsilon, beta, plain, adaptive] :
+       golden::adaptive_examples) {
+    std::vector<double> const scores(logits.begin(),
+                                     logits.begin() + static_cast<std::ptrdiff_t>(keys));
     EXPECT_NEAR(seen(scores).entropy, entropy, tolerance::of_entropy(entropy, keys));
-    EXPECT_NEAR(std::ranges::max(weights_of(scores)), plain, tolerance::of_weight<double>(plain, 0, keys));
-    EXPECT_NEAR(std::ranges::max(weights_of(scores, beta)), adaptive, tolerance::of_weight<double>(adaptive, 0, keys));
+    EXPECT_NEAR(std::ranges::max(weights_of(scores)), plain,
+                tolerance::of_weight<double>(plain, 0, keys));
+    EXPECT_NEAR(std::ranges::max(weights_of(scores, beta)), adaptive,
+                tolerance::of_weight<double>(adaptive, 0, keys));
   }
   std::vector<double> dispersed(1024);
   dispersed[5] = 3;
-  EXPECT_NEAR(seen(dispersed).entropy, golden::adaptive_dispersed_entropy, tolerance::of_entropy(golden::adaptive_dispersed_entropy, 1024));
+  EXPECT_NEAR(seen(dispersed).entropy, golden::adaptive_dispersed_entropy,
+              tolerance::of_entropy(golden::adaptive_dispersed_entropy, 1024));
 }
 
 /// dH/dbeta = -beta Var_p(x). [Velickovic 2024, Proposition 3.2]
@@ -141,7 +154,8 @@ TEST(softmax, entropy_falls_with_the_inverse_temperature_at_the_published_slope)
   double mean = 0, squares = 0, tolerance = 0;
   for (std::size_t s = 0; s < p.size(); ++s) {
     mean += p[s] * scores[s], squares += p[s] * scores[s] * scores[s];
-    tolerance += 3 * scores[s] * scores[s] * beta * tolerance::of_weight<double>(p[s], beta * (scores[s] - 4), 4);
+    tolerance += 3 * scores[s] * scores[s] * beta *
+                 tolerance::of_weight<double>(p[s], beta * (scores[s] - 4), 4);
   }
   EXPECT_NEAR(-beta * (squares - mean * mean), golden::entropy_slope_1234, tolerance);
 }
@@ -154,13 +168,15 @@ TEST(softmax, a_masked_key_weighs_nothing_and_takes_no_part) {
     EXPECT_EQ(weights[3], 0);
     auto const near = [&](T actual, T expected) {
       auto const w = static_cast<double>(expected);
-      EXPECT_NEAR(static_cast<double>(actual), w, 2 * tolerance::of_weight<T>(w, 3, 5));  // once each
+      EXPECT_NEAR(static_cast<double>(actual), w,
+                  2 * tolerance::of_weight<T>(w, 3, 5));  // once each
     };
     near(weights[0], others[0]);
     near(weights[2], others[1]);
     near(weights[4], others[2]);
     EXPECT_EQ(seen(scores).keys, 3u);
-    EXPECT_NEAR(seen(scores).entropy, seen(std::vector<T>{T(0.5), 2, -1}).entropy, 2 * tolerance::of_entropy<T>(1, 3));
+    EXPECT_NEAR(seen(scores).entropy, seen(std::vector<T>{T(0.5), 2, -1}).entropy,
+                2 * tolerance::of_entropy<T>(1, 3));
   });
 }
 
@@ -168,7 +184,8 @@ TEST(softmax, where_every_key_is_masked_every_weight_is_0_and_so_are_the_statist
   numbers::in_float_and_double([]<class T>() {
     for (std::size_t const keys : {0u, 1u, 8u, 9u}) {
       std::vector<T> const scores(keys, masked_score<T>);
-      for (double const beta : {1.0, 2.0}) EXPECT_TRUE(numbers::same_bits(weights_of(scores, beta), std::vector<T>(keys)));
+      for (double const beta : {1.0, 2.0})
+        EXPECT_TRUE(numbers::same_bits(weights_of(scores, beta), std::vector<T>(keys)));
       auto const row = seen(scores);
       EXPECT_EQ(row.keys, 0u);
       EXPECT_EQ(row.max, 0);
@@ -180,8 +197,10 @@ TEST(softmax, where_every_key_is_masked_every_weight_is_0_and_so_are_the_statist
 
 TEST(softmax, one_key_has_all_the_weight_and_no_entropy) {
   numbers::in_float_and_double([]<class T>() {
-    for (T const score : {T(0), T(-7.5), T(1e30), T(-1e30), T(-2e38), std::numeric_limits<T>::lowest()}) {
-      for (auto const& scores : {std::vector<T>{score}, std::vector<T>{masked_score<T>, score, masked_score<T>}}) {
+    for (T const score :
+         {T(0), T(-7.5), T(1e30), T(-1e30), T(-2e38), std::numeric_limits<T>::lowest()}) {
+      for (auto const& scores :
+           {std::vector<T>{score}, std::vector<T>{masked_score<T>, score, masked_score<T>}}) {
         auto weights = weights_of(scores);
         EXPECT_EQ(std::ranges::max(weights), 1);
         EXPECT_EQ(seen(scores).keys, 1u);
@@ -196,7 +215,8 @@ TEST(softmax, one_key_has_all_the_weight_and_no_entropy) {
 TEST(softmax, huge_scores_neither_overflow_nor_count_as_masked) {
   numbers::in_float_and_double([]<class T>() {
     std::vector<T> scores{T(-1e30), T(1e30), T(-1e30), 0, T(1e30)};
-    for (double const beta : {1.0, 2.5}) EXPECT_EQ(weights_of(scores, beta), (std::vector<T>{0, T(0.5), 0, 0, T(0.5)}));
+    for (double const beta : {1.0, 2.5})
+      EXPECT_EQ(weights_of(scores, beta), (std::vector<T>{0, T(0.5), 0, 0, T(0.5)}));
     auto const row = seen(scores);
     EXPECT_EQ(row.keys, 5u);
     EXPECT_EQ(row.max, static_cast<double>(T(1e30)));
@@ -240,8 +260,10 @@ TEST(softmax, a_long_row_of_equal_scores_is_even) {
     constexpr std::size_t keys = 300'000;
     std::vector<T> const scores(keys, T(-12.5));
     for (auto const w : weights_of(scores)) ASSERT_EQ(w, static_cast<T>(1.0 / keys));
-    EXPECT_NEAR(seen(scores).entropy, std::log(keys), tolerance::of_entropy<T>(std::log(keys), keys));
-    EXPECT_NEAR(seen(scores).log_sum_exp, std::log(keys) - 12.5, tolerance::of_entropy<T>(std::log(keys), keys));
+    EXPECT_NEAR(seen(scores).entropy, std::log(keys),
+                tolerance::of_entropy<T>(std::log(keys), keys));
+    EXPECT_NEAR(seen(scores).log_sum_exp, std::log(keys) - 12.5,
+                tolerance::of_entropy<T>(std::log(keys), keys));
   });
 }
 
@@ -251,8 +273,11 @@ TEST(softmax, a_constant_added_to_every_score_changes_nothing) {
   for (auto& x : shifted) x += 1024;
   auto const a = weights_of(scores), b = weights_of(shifted);
   for (std::size_t s = 0; s < a.size(); ++s)
-    EXPECT_NEAR(b[s], a[s], 2 * tolerance::of_weight<double>(a[s], 6, 50) + tolerance::of_weight_by_scores(a[s], 1027 * 0x1p-53));
-  EXPECT_NEAR(seen(shifted).entropy, seen(scores).entropy, 2 * tolerance::of_entropy(seen(scores).entropy, 50) + 12 * 1027 * 0x1p-53);
+    EXPECT_NEAR(b[s], a[s],
+                2 * tolerance::of_weight<double>(a[s], 6, 50) +
+                    tolerance::of_weight_by_scores(a[s], 1027 * 0x1p-53));
+  EXPECT_NEAR(seen(shifted).entropy, seen(scores).entropy,
+              2 * tolerance::of_entropy(seen(scores).entropy, 50) + 12 * 1027 * 0x1p-53);
 }
 
 /// SSMax multiplies scores by s ln n. A published port subtracts s ln n from each score instead,
@@ -263,7 +288,8 @@ TEST(softmax, ssmax_as_a_shift_does_nothing_and_as_a_factor_sharpens) {
   auto shifted = scores;
   for (auto& x : shifted) x -= s_ln_n;
   auto const plain = std::ranges::max(weights_of(scores));
-  EXPECT_NEAR(std::ranges::max(weights_of(shifted)), plain, 2 * tolerance::of_weight<double>(plain, 6, 64) + 20 * 0x1p-53);
+  EXPECT_NEAR(std::ranges::max(weights_of(shifted)), plain,
+              2 * tolerance::of_weight<double>(plain, 6, 64) + 20 * 0x1p-53);
   EXPECT_GT(std::ranges::max(weights_of(scores, s_ln_n)), 1.5 * plain);
 }
 
@@ -275,8 +301,10 @@ TEST(softmax, at_a_small_inverse_temperature_is_the_textbooks) {
   EXPECT_NEAR(static_cast<double>(weights[1]), std::exp(-6.6) / sum, 1e-6);
   EXPECT_EQ(weights[2], 0);
   EXPECT_NEAR(static_cast<double>(weights[3]), std::exp(-3.3) / sum, 1e-6);
-  EXPECT_EQ(weights_of<float>({3.3e38f, -3.3e38f, masked_score<float>}, 0), (std::vector<float>{0.5f, 0.5f, 0}));
-  EXPECT_EQ(weights_of<double>({1.7e308, -1.7e308, masked_score<double>}, 0), (std::vector<double>{0.5, 0.5, 0}));
+  EXPECT_EQ(weights_of<float>({3.3e38f, -3.3e38f, masked_score<float>}, 0),
+            (std::vector<float>{0.5f, 0.5f, 0}));
+  EXPECT_EQ(weights_of<double>({1.7e308, -1.7e308, masked_score<double>}, 0),
+            (std::vector<double>{0.5, 0.5, 0}));
 #if !defined(__FAST_MATH__)  // which may take subnormal numbers for 0
   EXPECT_NEAR(weights_of<double>({1.7e308, -1.7e308}, 1e-308)[1], 1 / (1 + std::exp(3.4)), 1e-14);
 #endif
@@ -287,7 +315,8 @@ TEST(softmax, at_the_rule_of_a_sink_leaves_it_its_share) {
   softmax(std::span(even), scheme{adaptive_temperature{}, softmax_off_by_one{}}, memory);
   EXPECT_NEAR(even[0], 1.0 / 3, 4 * 0x1p-53);
   EXPECT_NEAR(even[1], 1.0 / 3, 4 * 0x1p-53);
-  softmax(std::span(two), scheme{constant_temperature(1), attention_sinks({0, std::log(5.0)})}, memory, 1);
+  softmax(std::span(two), scheme{constant_temperature(1), attention_sinks({0, std::log(5.0)})},
+          memory, 1);
   EXPECT_NEAR(two[0], 1.0 / 8, 8 * 0x1p-53);
   EXPECT_NEAR(two[1], 2.0 / 8, 8 * 0x1p-53);
 }
@@ -329,7 +358,8 @@ TEST(softmax, the_masked_score_is_minus_infinity_and_no_other_is_masked) {
     EXPECT_EQ(std::memcmp(&masked, &minus_infinity, sizeof(T)), 0);
     EXPECT_TRUE(is_masked(masked_score<T>));
     EXPECT_TRUE(is_masked(minus_infinity)) << "whoever says so";
-    for (T const score : {std::numeric_limits<T>::lowest(), T(-2e38), T(-1e30), T(0), T(1e30), std::numeric_limits<T>::max()})
+    for (T const score : {std::numeric_limits<T>::lowest(), T(-2e38), T(-1e30), T(0), T(1e30),
+                          std::numeric_limits<T>::max()})
       EXPECT_FALSE(is_masked(score)) << score;
   });
 }

@@ -21,7 +21,8 @@ using namespace posenc;
 
 /// s ln n + b: the logarithm within 4 ULP, then two roundings.
 double tolerance_of(double s, double b, std::size_t keys) {
-  return 12 * tolerance::unit_roundoff<double>() * (s * std::log(static_cast<double>(keys)) + std::abs(b));
+  return 12 * tolerance::unit_roundoff<double>() *
+         (s * std::log(static_cast<double>(keys)) + std::abs(b));
 }
 
 TEST(ssmax, beta_is_the_scale_of_the_head_times_the_logarithm_of_the_keys_that_are_seen) {
@@ -31,8 +32,8 @@ TEST(ssmax, beta_is_the_scale_of_the_head_times_the_logarithm_of_the_keys_that_a
     for (std::size_t head = 0; head < scales.size(); ++head) {
       auto const s = scales[head], b = biased ? biases[head] : 0;
       for (std::size_t const keys : {2u, 3u, 16u, 1000u, 131'072u, 4'000'000'000u})
-        EXPECT_NEAR(encoding.inverse_temperature({.keys = keys, .head = head, .query_position = 5}), oracle::ssmax_beta(keys, s, b),
-                    tolerance_of(s, b, keys))
+        EXPECT_NEAR(encoding.inverse_temperature({.keys = keys, .head = head, .query_position = 5}),
+                    oracle::ssmax_beta(keys, s, b), tolerance_of(s, b, keys))
             << keys << " keys, head " << head;
     }
   }
@@ -41,7 +42,9 @@ TEST(ssmax, beta_is_the_scale_of_the_head_times_the_logarithm_of_the_keys_that_a
 TEST(ssmax, without_a_scale_has_the_scale_1) {
   ssmax const one({1});
   for (std::size_t const keys : {0u, 1u, 2u, 3u, 16u, 1000u, 131'072u})
-    EXPECT_EQ(ssmax_without_scale{}.inverse_temperature({.keys = keys, .head = 9}), one.inverse_temperature({.keys = keys})) << keys;
+    EXPECT_EQ(ssmax_without_scale{}.inverse_temperature({.keys = keys, .head = 9}),
+              one.inverse_temperature({.keys = keys}))
+        << keys;
 }
 
 TEST(ssmax, a_row_of_one_key_or_none_is_left_alone) {
@@ -60,7 +63,8 @@ TEST(ssmax, keeps_the_weight_of_a_key_that_stands_out) {
   };
   ssmax const encoding({0.43});
   for (auto const& [keys, with_ssmax, with_softmax, half_digit] :
-       {known{16, 0.7045, 0.5725, 5e-5}, known{1024, 0.8820, 0.0193, 5e-5}, known{131'072, 0.9682, 0.00015, 5e-6}}) {
+       {known{16, 0.7045, 0.5725, 5e-5}, known{1024, 0.8820, 0.0193, 5e-5},
+        known{131'072, 0.9682, 0.00015, 5e-6}}) {
     std::vector<double> scores(keys);
     scores[7] = 3;
     auto plain = scores;
@@ -82,20 +86,24 @@ TEST(ssmax, weights_are_those_of_powers_of_the_number_of_keys) {
   oracle::wide sum = 0;
   for (auto const x : scores) sum += oracle::pow(oracle::wide(5), static_cast<oracle::wide>(s) * x);
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    auto const expected = static_cast<double>(oracle::pow(oracle::wide(5), static_cast<oracle::wide>(s) * scores[i]) / sum);
+    auto const expected = static_cast<double>(
+        oracle::pow(oracle::wide(5), static_cast<oracle::wide>(s) * scores[i]) / sum);
     EXPECT_NEAR(weights[i], expected,
-                tolerance::of_weight<double>(expected, 3, 5) + tolerance::of_weight_by_scores(expected, 3 * tolerance_of(s, 0, 5)));
+                tolerance::of_weight<double>(expected, 3, 5) +
+                    tolerance::of_weight_by_scores(expected, 3 * tolerance_of(s, 0, 5)));
   }
 }
 
 TEST(ssmax, masked_keys_do_not_count) {
-  std::vector<double> const scores{1, masked_score<double>, 2, masked_score<double>, 0, masked_score<double>, 1};
+  std::vector<double> const scores{1, masked_score<double>, 2, masked_score<double>,
+                                   0, masked_score<double>, 1};
   auto const row = statistics(std::span<double const>(scores));
   EXPECT_NEAR(ssmax_without_scale{}.inverse_temperature(row), std::log(4.0), tolerance_of(1, 0, 4));
 }
 
 TEST(ssmax, each_scale_must_be_finite_and_positive) {
-  EXPECT_EQ(message_of([] { ssmax({}); }), "posenc: ssmax: there must be a scale for at least one head, got none");
+  EXPECT_EQ(message_of([] { ssmax({}); }),
+            "posenc: ssmax: there must be a scale for at least one head, got none");
   auto const message = [](double s) { return message_of([&] { ssmax({1, s}); }); };
   std::string const must = "posenc: ssmax: scales must be finite and positive, got ";
   EXPECT_EQ(message(0), must + "0 for head 1");
@@ -105,10 +113,11 @@ TEST(ssmax, each_scale_must_be_finite_and_positive) {
 }
 
 TEST(ssmax, there_are_as_many_biases_as_scales_and_beta_is_positive) {
-  EXPECT_EQ(message_of([] {
-              ssmax({1, 2}, {1});
-            }),
-            "posenc: ssmax: there must be no biases or as many as scales, got 1 biases for 2 scales");
+  EXPECT_EQ(
+      message_of([] {
+        ssmax({1, 2}, {1});
+      }),
+      "posenc: ssmax: there must be no biases or as many as scales, got 1 biases for 2 scales");
   auto const message = [](double b) { return message_of([&] { ssmax({1, 0.5}, {0, b}); }); };
   std::string const must = "posenc: ssmax: biases must be finite and above -scale ln 2, got ";
   EXPECT_EQ(message(-0.35), must + "-0.35 for head 1");

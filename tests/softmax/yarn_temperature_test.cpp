@@ -14,8 +14,8 @@
 #include "oracle/temperatures.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "rejects.hpp"
-#include "tolerance.hpp"
 #include "site_2.hpp"
+#include "tolerance.hpp"
 
 namespace {
 
@@ -29,17 +29,21 @@ TEST(yarn_temperature, is_the_square_of_the_published_factor) {
   // keys.
   EXPECT_NEAR(yarn_temperature(16).inverse_temperature({}), 1.6313902266748685, tolerance_of(1.7));
   for (double const factor : {1.0, 1.5, 2.0, 4.0, 40.0, 256.0})
-    EXPECT_NEAR(yarn_temperature(factor).inverse_temperature({}), oracle::yarn_beta(factor), tolerance_of(3)) << factor;
+    EXPECT_NEAR(yarn_temperature(factor).inverse_temperature({}), oracle::yarn_beta(factor),
+                tolerance_of(3))
+        << factor;
   EXPECT_EQ(yarn_temperature(1).inverse_temperature({}), 1) << "no extension, no sharpening";
 }
 
 TEST(yarn_temperature, of_a_scaling_is_its_attention_factor_twice) {
   yarn_scaling scaling{.factor = 40, .original_length = 4096};
-  EXPECT_EQ(yarn_temperature(scaling).inverse_temperature({}), yarn_temperature(40).inverse_temperature({}));
+  EXPECT_EQ(yarn_temperature(scaling).inverse_temperature({}),
+            yarn_temperature(40).inverse_temperature({}));
   scaling.attention_factor = 1.5;
   EXPECT_EQ(yarn_temperature(scaling).inverse_temperature({}), 2.25);
   scaling.attention_factor = {}, scaling.mscale = 1, scaling.mscale_all_dim = 1;
-  EXPECT_EQ(yarn_temperature(scaling).inverse_temperature({}), 1) << "DeepSeek's, whose scores have softmax_factor(scaling)";
+  EXPECT_EQ(yarn_temperature(scaling).inverse_temperature({}), 1)
+      << "DeepSeek's, whose scores have softmax_factor(scaling)";
 }
 
 TEST(yarn_temperature, on_scores_is_the_attention_factor_on_queries_and_keys) {
@@ -53,22 +57,25 @@ TEST(yarn_temperature, on_scores_is_the_attention_factor_on_queries_and_keys) {
     site_2::encode_queries(rope<halves>(f), numbers::view(x, 2, dim), positions);
     double sum = 0;
     magnitude = 0;
-    for (std::size_t i = 0; i < dim; ++i) sum += x[i] * x[dim + i], magnitude += std::abs(x[i] * x[dim + i]);
+    for (std::size_t i = 0; i < dim; ++i)
+      sum += x[i] * x[dim + i], magnitude += std::abs(x[i] * x[dim + i]);
     return sum;
   };
   double size = 0, plain_size = 0;
-  auto const on_both = score(yarn(dim, 1e4, scaling), size), on_none = score(yarn(dim, 1e4, plain), plain_size);
+  auto const on_both = score(yarn(dim, 1e4, scaling), size),
+             on_none = score(yarn(dim, 1e4, plain), plain_size);
   // The errors of two dot products, and of both factors of each of their terms: four numbers, each
   // rotated with one cosine and one sine.
-  auto const tolerance =
-      2 * tolerance::of_dot_product<double>(dim, size) + static_cast<double>(dim) * 16 * 2 * tolerance::of_cosine<double>();
+  auto const tolerance = 2 * tolerance::of_dot_product<double>(dim, size) +
+                         static_cast<double>(dim) * 16 * 2 * tolerance::of_cosine<double>();
   EXPECT_NEAR(on_both, yarn_temperature(scaling).inverse_temperature({}) * on_none, tolerance);
   EXPECT_GT(std::abs(on_both - on_none), 0.1 * std::abs(on_none));
 }
 
 TEST(yarn_temperature, factor_must_be_finite_and_at_least_1) {
   std::string const must = "posenc: yarn_temperature: factor must be finite and at least 1, got ";
-  for (auto const& [factor, shown] : {std::pair{0.5, "0.5"}, {not_a_number(), "NaN"}, {infinity(), "infinity"}})
+  for (auto const& [factor, shown] :
+       {std::pair{0.5, "0.5"}, {not_a_number(), "NaN"}, {infinity(), "infinity"}})
     EXPECT_EQ(message_of([factor = factor] { yarn_temperature(factor); }), must + shown);
   EXPECT_EQ(message_of([] { yarn_temperature({.factor = 0.5, .original_length = 4096}); }),
             "posenc: attention_factor: factor must be finite and at least 1, got 0.5");

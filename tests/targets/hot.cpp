@@ -14,11 +14,11 @@
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/xpos.hpp"
+#include "posenc/rotation/relayout.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rows/float_angles.hpp"
-#include "posenc/rotation/relayout.hpp"
 #include "posenc/rows/rerotation.hpp"
-#include "posenc/rotation/rotate.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/bias_table.hpp"
 #include "posenc/score/kerple.hpp"
@@ -39,7 +39,8 @@ namespace {
 using namespace posenc;
 
 constexpr std::size_t tokens = 5, heads = 3, head_dim = 150;
-constexpr std::array<std::int64_t, tokens> positions{0, 7, 1'000'000, -3, std::int64_t{1} << 40};  // no code before main
+constexpr std::array<std::int64_t, tokens> positions{0, 7, 1'000'000, -3,
+                                                     std::int64_t{1} << 40};  // no code before main
 
 /// Appends numbers to the results that the program compares. Roundings differ by target: fused
 /// multiply-add, -ffast-math.
@@ -51,8 +52,9 @@ struct numbers {
   /// a difference of one ULP (two roundings) between targets; so may the norm's gain differ by the
   /// first two. The numbers end below 1.2 and do not grow when rotated: five ULPs in all.
   template <class T>
-  static constexpr double bound = std::same_as<T, arithmetic_t<T>> ? 2 * 144 * tolerance::unit_roundoff<T>()
-                                                                   : 5 * 1.2 * 2 * tolerance::unit_roundoff<T>();
+  static constexpr double bound = std::same_as<T, arithmetic_t<T>>
+                                      ? 2 * 144 * tolerance::unit_roundoff<T>()
+                                      : 5 * 1.2 * 2 * tolerance::unit_roundoff<T>();
 
   /// T: the type that the results were last stored as.
   template <class T>
@@ -67,7 +69,8 @@ struct numbers {
 template <class T>
 std::vector<T> some_heads() {
   std::vector<T> x(tokens * heads * head_dim);
-  for (std::size_t i = 0; i < x.size(); ++i) store(x[i], static_cast<arithmetic_t<T>>(static_cast<int>(i % 17) - 8));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    store(x[i], static_cast<arithmetic_t<T>>(static_cast<int>(i % 17) - 8));
   return x;
 }
 
@@ -95,7 +98,8 @@ template <class Real>
 void rows(numbers& out) {
   auto const f = geometric(head_dim, 500'000);
   auto const add = [&](auto const& made) {
-    for (std::size_t t = 0; t < made.tokens(); ++t) out.add<Real>(made.cos(t)), out.add<Real>(made.sin(t));
+    for (std::size_t t = 0; t < made.tokens(); ++t)
+      out.add<Real>(made.cos(t)), out.add<Real>(made.sin(t));
   };
   add(cos_sin_table(f, 1 << 12).rows<Real>(positions));
   add(cos_sin_rows<Real>(f, std::vector<double>{0.5, -1e6, 3.25}));
@@ -110,14 +114,17 @@ void sites(numbers& out) {
   heads_view const view(x.data(), shape);
   sinusoidal(geometric(head_dim, 1e4)).embed(view, positions);
   rope<halves>(geometric(head_dim, 1e4)).prepare<arithmetic_t<T>>(positions).encode_queries(view);
-  xpos<interleaved>(geometric(head_dim, 1e4)).prepare<arithmetic_t<T>>(std::vector<std::int64_t>{0, 1, 2, 3, 4}).encode_keys(view);
+  xpos<interleaved>(geometric(head_dim, 1e4))
+      .prepare<arithmetic_t<T>>(std::vector<std::int64_t>{0, 1, 2, 3, 4})
+      .encode_keys(view);
   out.add<T>(x);
 
   std::vector<std::int64_t> keys(61);
   std::iota(keys.begin(), keys.end(), 0);
   std::vector<T> scores(keys.size());
   for (std::size_t s = 0; s < scores.size(); ++s) scores[s] = static_cast<T>(s % 7);
-  score_row<T> const row{.scores = scores, .head = 1, .query_position = 60, .key_positions = keys, .query = {}};
+  score_row<T> const row{
+      .scores = scores, .head = 1, .query_position = 60, .key_positions = keys, .query = {}};
   posenc::adjust_scores(alibi(4), row);
   posenc::adjust_scores(kerple_log({{1, 1}, {0.5, 2}}), row);
   posenc::adjust_scores(bias_table(sandwich(4), 4, 100), row);

@@ -16,10 +16,14 @@ extern "C" entry run_base, run_v3, run_v4;
 
 namespace {
 
-bool has_v3() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"); }
+bool has_v3() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2");
+}
 bool has_v4() {
-  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
 }
 
 struct instruction_set {
@@ -60,11 +64,14 @@ int main(int count, char** arguments) {
     char const* target = nullptr;
     auto const results = results_of(set, &target);
     if (expected.empty()) expected = results;
-    if (results.size() != expected.size()) return std::printf("%s: %zu results\n", set.name, results.size()), 1;
+    if (results.size() != expected.size())
+      return std::printf("%s: %zu results\n", set.name, results.size()), 1;
     for (std::size_t i = 0; i < results.size(); ++i) {
       auto const [value, bound] = expected[i];
       if (!(std::abs(results[i].value - value) <= bound)) {
-        return std::printf("%s: result %zu is %.17g, base has %.17g\n", set.name, i, results[i].value, value), 1;
+        return std::printf("%s: result %zu is %.17g, base has %.17g\n", set.name, i,
+                           results[i].value, value),
+               1;
       }
     }
     std::printf("ran %s %s\n", set.name, target);

@@ -51,22 +51,26 @@ struct distance_profile {
 /// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho is
 /// in [-1, 1], and as the encoding does.
 template <class Encoding, class Progress>
-distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings, Progress&& progress) {
+distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings,
+                                   Progress&& progress) {
   auto const [head_dim, heads, range, inputs] = settings;
   auto const* const random = std::get_if<gaussian>(&inputs);
   auto const samples = random == nullptr ? 1 : random->samples;
   auto const rho = random == nullptr ? 1 : random->rho;
   detail::require(head_dim > 0 && heads > 0 && range > 0 && samples > 0,
-                  "profile_distances: head_dim, heads, range and samples must be positive, got ", head_dim, ", ", heads, ", ", range,
-                  " and ", samples);
-  detail::require(range <= (std::uint64_t{1} << 40) / heads, "profile_distances: heads * range must be at most 2^40, got ", heads, " * ",
+                  "profile_distances: head_dim, heads, range and samples must be positive, got ",
+                  head_dim, ", ", heads, ", ", range, " and ", samples);
+  detail::require(range <= (std::uint64_t{1} << 40) / heads,
+                  "profile_distances: heads * range must be at most 2^40, got ", heads, " * ",
                   range);
-  detail::require(is_finite(rho) && rho >= -1 && rho <= 1, "profile_distances: rho must be in [-1, 1], got ", rho);
+  detail::require(is_finite(rho) && rho >= -1 && rho <= 1,
+                  "profile_distances: rho must be in [-1, 1], got ", rho);
 
   std::mt19937_64 bits(random == nullptr ? 0 : random->seed);
   std::normal_distribution<double> normal;
   constexpr std::size_t chunk = 128;
-  std::vector<double> q(head_dim, 1.0), k(std::min(chunk, range) * head_dim, 1.0), rows(heads * range);
+  std::vector<double> q(head_dim, 1.0), k(std::min(chunk, range) * head_dim, 1.0),
+      rows(heads * range);
   std::vector<std::int64_t> key_positions;
   auto const query_position = static_cast<std::int64_t>(range - 1);
 
@@ -78,15 +82,20 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
     for (std::size_t first = 0; first < range; first += chunk) {
       auto const count = std::min(chunk, range - first);
       if (random != nullptr) {
-        for (std::size_t i = 0; i < count * head_dim; ++i) k[i] = rho * q[i % head_dim] + std::sqrt(1 - rho * rho) * normal(bits);
+        for (std::size_t i = 0; i < count * head_dim; ++i)
+          k[i] = rho * q[i % head_dim] + std::sqrt(1 - rho * rho) * normal(bits);
       }
       key_positions.resize(count);
-      for (std::size_t i = 0; i < count; ++i) key_positions[i] = query_position - static_cast<std::int64_t>(first + i);
+      for (std::size_t i = 0; i < count; ++i)
+        key_positions[i] = query_position - static_cast<std::int64_t>(first + i);
 
-      heads_view<double const> const q_heads(q.data(), {1, heads, head_dim}, {0, 0}), k_heads(k.data(), {count, 1, head_dim});
-      auto const seen = attention(
-          q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
-          {.visible = mask::full, .query_positions = std::span(&query_position, 1), .key_positions = key_positions, .keep_scores = true});
+      heads_view<double const> const q_heads(q.data(), {1, heads, head_dim}, {0, 0}),
+          k_heads(k.data(), {count, 1, head_dim});
+      auto const seen = attention(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
+                                  {.visible = mask::full,
+                                   .query_positions = std::span(&query_position, 1),
+                                   .key_positions = key_positions,
+                                   .keep_scores = true});
       for (std::size_t head = 0; head < heads; ++head) {
         std::copy_n(seen.scores.begin() + static_cast<std::ptrdiff_t>(head * count), count,
                     rows.begin() + static_cast<std::ptrdiff_t>(head * range + first));

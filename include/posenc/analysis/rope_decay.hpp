@@ -22,7 +22,8 @@ namespace posenc::inline POSENC_TARGET {
 /// Exact to 3e-16. Without attention factors.
 inline double mean_cosine(frequencies const& f, std::int64_t distance) {
   double sum = 0;
-  for (std::size_t i = 0; i < f.pairs(); ++i) sum += cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(distance)).cos;
+  for (std::size_t i = 0; i < f.pairs(); ++i)
+    sum += cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(distance)).cos;
   return sum / static_cast<double>(f.pairs());
 }
 
@@ -53,7 +54,8 @@ inline std::optional<std::size_t> first_negative_distance(frequencies const& f, 
   for (std::size_t first = 0; first < reach; first += stretch) {
     for (std::size_t i = 0; i < n; ++i) {
       phase_step const step(f.inv_freq()[i], f.rest()[i]);
-      auto const here = cos_sin(step.at(static_cast<std::int64_t>(first))), by_one = cos_sin(step.at(std::int64_t{1}));
+      auto const here = cos_sin(step.at(static_cast<std::int64_t>(first))),
+                 by_one = cos_sin(step.at(std::int64_t{1}));
       cos[i] = here.cos, sin[i] = here.sin, step_cos[i] = by_one.cos, step_sin[i] = by_one.sin;
     }
     for (auto r = first; r < std::min(first + stretch, reach); ++r) {

@@ -26,7 +26,9 @@ class running_moments {
   double low() const noexcept { return low_; }
   double high() const noexcept { return high_; }
   /// The standard deviation of the numbers themselves (divided by count, not count - 1).
-  double spread() const noexcept { return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_)); }
+  double spread() const noexcept {
+    return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_));
+  }
 
  private:
   std::size_t count_ = 0;

@@ -1,4 +1,5 @@
-// The reference attention, which names no encoding: sites 1 to 3 are in score_blocks.hpp, a paragraph each; site 4 and the outputs here.
+// The reference attention, which names no encoding: sites 1 to 3 are in score_blocks.hpp, a
+// paragraph each; site 4 and the outputs here.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +22,19 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Dense; scores and weights are empty unless they were asked for. A query that sees no key has outputs of 0 and, without a sink, a
-/// log_sum_exp of -infinity; of what was seen it is finite, a logarithm beyond the range of doubles being the largest or lowest of them.
+/// Dense; scores and weights are empty unless they were asked for. A query that sees no key has
+/// outputs of 0 and, without a sink, a log_sum_exp of -infinity; of what was seen it is finite, a
+/// logarithm beyond the range of doubles being the largest or lowest of them.
 template <std::floating_point T>
 struct attention_result {
   std::vector<T> outputs;           ///< [queries][heads][value_dim]
   std::vector<double> log_sum_exp;  ///< [queries][heads]: ln(e^sink + sum_s e^(beta score))
-  std::vector<T> scores;            ///< [heads][queries][keys], what site 4 sees: -infinity where masked
-  std::vector<T> weights;           ///< [heads][queries][keys]
+  std::vector<T> scores;   ///< [heads][queries][keys], what site 4 sees: -infinity where masked
+  std::vector<T> weights;  ///< [heads][queries][keys]
 };
 
-/// Results and all memory of calls one after another, for those who count each: of one thread at a time.
+/// Results and all memory of calls one after another, for those who count each: of one thread at a
+/// time.
 ///
 ///     attention_workspace<float> workspace;
 ///     // valid until the next call
@@ -48,11 +51,15 @@ namespace detail {
 
 /// attention, of what has been checked.
 template <class Q, class K, class V, std::floating_point T, class Encoding>
-attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-                                  prepared_encoding<T, Encoding> const& step, attention_arguments const& given,
-                                  attention_options const& options, attention_workspace<T>& workspace) {
+attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k,
+                                  heads_view<V> const& v,
+                                  prepared_encoding<T, Encoding> const& step,
+                                  attention_arguments const& given,
+                                  attention_options const& options,
+                                  attention_workspace<T>& workspace) {
   auto const& encoding = step.encoding();
-  auto const queries = given.queries, keys = given.keys, heads = given.heads, value_dim = given.value_dim;
+  auto const queries = given.queries, keys = given.keys, heads = given.heads,
+             value_dim = given.value_dim;
   auto& result = workspace.result;
   result.outputs.resize(queries * heads * value_dim);
   result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
@@ -68,14 +75,19 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
 
   // (1) embeddings, (2) queries and keys, (3) scores
   score_blocks<T, Encoding> scores(step, given, workspace.blocks);
-  auto const at_keys = [&](auto const& row) { return (row.head * queries + row.query) * keys + row.keys.first; };
+  auto const at_keys = [&](auto const& row) {
+    return (row.head * queries + row.query) * keys + row.keys.first;
+  };
   auto const attend_to = [&](auto const& k_heads, auto const& v_heads, std::size_t kv_head) {
     for (std::size_t first = 0; first < queries; first += scores.queries()) {
       bool const sees = scores.compute(q, first, k_heads, kv_head);
       auto const& block = scores.shape();
-      auto const output_of = [&](auto const& row) { return result.outputs.data() + (row.query * heads + row.head) * value_dim; };
+      auto const output_of = [&](auto const& row) {
+        return result.outputs.data() + (row.query * heads + row.head) * value_dim;
+      };
       if (!sees) {
-        for (std::size_t i = 0; i < block.rows(); ++i) std::fill_n(output_of(scores[i]), value_dim, T{0});
+        for (std::size_t i = 0; i < block.rows(); ++i)
+          std::fill_n(output_of(scores[i]), value_dim, T{0});
         continue;
       }
       auto const seen = block.seen();
@@ -86,11 +98,14 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
       for (std::size_t i = 0; i < block.rows(); ++i) {
         auto const row = scores[i];
         if (options.keep_scores) std::ranges::copy(row.scores, result.scores.data() + at_keys(row));
-        auto const e = exponentiate<tempers>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
-          return inverse_temperature_of(encoding, statistics_of(plain, max, row.head, given.query_positions[row.query]));
-        });
+        auto const e = exponentiate<tempers>(
+            row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
+              return inverse_temperature_of(
+                  encoding, statistics_of(plain, max, row.head, given.query_positions[row.query]));
+            });
         auto const [log_sum_exp, share] = share_of(e.sum, sink_of(row.head));
-        if (e.numbers != row.scores.data()) std::copy_n(e.numbers, row.scores.size(), row.scores.data());
+        if (e.numbers != row.scores.data())
+          std::copy_n(e.numbers, row.scores.size(), row.scores.data());
         if (!is_finite(e.sum.sum)) scores.clear_hidden(row);
         result.log_sum_exp[row.query * heads + row.head] = log_sum_exp;
         workspace.shares[i] = share;
@@ -99,13 +114,16 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
       }
 
       workspace.outputs.resize(block.rows() * value_dim);
-      multiply_outputs<T>(workspace.outputs.data(), weights, v_heads, block, workspace.shares.data());
+      multiply_outputs<T>(workspace.outputs.data(), weights, v_heads, block,
+                          workspace.shares.data());
       for (std::size_t i = 0; i < block.rows(); ++i) {
         auto const row = scores[i];
         std::copy_n(workspace.outputs.data() + i * value_dim, value_dim, output_of(row));
         if (!options.keep_weights) continue;
         std::ranges::transform(row.scores, result.weights.data() + at_keys(row),
-                               [share = static_cast<T>(workspace.shares[i])](T weight) { return weight == 0 ? T{0} : weight * share; });
+                               [share = static_cast<T>(workspace.shares[i])](T weight) {
+                                 return weight == 0 ? T{0} : weight * share;
+                               });
       }
     }
   };
@@ -114,57 +132,69 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
     return result;
   }
   for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-    attend_to(scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1)), as_computed<T>(workspace.values, v.slice_heads(kv_head, 1)),
-              kv_head);
+    attend_to(scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1)),
+              as_computed<T>(workspace.values, v.slice_heads(kv_head, 1)), kv_head);
   }
   return result;
 }
 
 }  // namespace detail
 
-/// softmax(scale * q k^T under the encoding) v. T is float, or double where q is; half and bfloat16 are computed with as float.
+/// softmax(scale * q k^T under the encoding) v. T is float, or double where q is; half and bfloat16
+/// are computed with as float.
 ///
-///     q [queries][heads][head_dim]    k [keys][kv_heads][head_dim]    v [keys][kv_heads][value_dim]
+///     q [queries][heads][head_dim]    k [keys][kv_heads][head_dim]    v
+///     [keys][kv_heads][value_dim]
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
-/// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections, embed before projecting instead.
-/// Products and exponentials in T, sums of exponentials in double. Keys that no query of a block sees are skipped. Infinities and NaN stay
-/// in the rows that see them.
-/// Memory beside the results: 256 rows of scores, or where queries are few up to 8 of each kv head; a head of keys and of values, unless
-/// they are read as they are stored.
-/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree, there is a head, kv_heads divides heads, and an
-/// encoding that knows its heads has as many (or more, where it says that it may serve fewer); and, then amid the work, where an encoding
-/// throws for another reason. The encoding is not copied.
+/// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections,
+/// embed before projecting instead. Products and exponentials in T, sums of exponentials in double.
+/// Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows that see
+/// them. Memory beside the results: 256 rows of scores, or where queries are few up to 8 of each kv
+/// head; a head of keys and of values, unless they are read as they are stored. Throws
+/// std::invalid_argument unless the shapes, positions and packed sequences agree, there is a head,
+/// kv_heads divides heads, and an encoding that knows its heads has as many (or more, where it says
+/// that it may serve fewer); and, then amid the work, where an encoding throws for another reason.
+/// The encoding is not copied.
 template <class Q, class K, class V, class Encoding>
-attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-                                                   Encoding const& encoding, attention_options const& options,
-                                                   attention_workspace<arithmetic_t<Q>>& workspace) {
+attention_result<arithmetic_t<Q>> const& attention(
+    heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+    Encoding const& encoding, attention_options const& options,
+    attention_workspace<arithmetic_t<Q>>& workspace) {
   using T = arithmetic_t<Q>;
   static_assert(detail::encoding_check<Encoding>::passed);
-  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>, "q, k and v are doubles, or none of them");
-  auto const given = detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), options);
+  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>,
+                "q, k and v are doubles, or none of them");
+  auto const given =
+      detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), options);
   detail::require_heads("attention", encoding, given.heads);
-  prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions, options.keys_are_encoded);
+  prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions,
+                                            options.keys_are_encoded);
   return detail::attend(q, k, v, step, given, options, workspace);
 }
 
-/// The same, of an encoding that was prepared for this step: its positions stand in place of the options', which must have none.
+/// The same, of an encoding that was prepared for this step: its positions stand in place of the
+/// options', which must have none.
 template <class Q, class K, class V, class Encoding>
-attention_result<arithmetic_t<Q>> const& attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-                                                   prepared_encoding<arithmetic_t<Q>, Encoding> const& step,
-                                                   attention_options const& options, attention_workspace<arithmetic_t<Q>>& workspace) {
+attention_result<arithmetic_t<Q>> const& attention(
+    heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+    prepared_encoding<arithmetic_t<Q>, Encoding> const& step, attention_options const& options,
+    attention_workspace<arithmetic_t<Q>>& workspace) {
   using T = arithmetic_t<Q>;
-  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>, "q, k and v are doubles, or none of them");
+  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>,
+                "q, k and v are doubles, or none of them");
   auto const given =
-      detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), detail::options_of(step, options, q.tokens(), k.tokens()));
+      detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(),
+                                   detail::options_of(step, options, q.tokens(), k.tokens()));
   detail::require_heads("attention", step.encoding(), given.heads);
   return detail::attend(q, k, v, step, given, options, workspace);
 }
 
 /// The same, once.
 template <class Q, class K, class V, class Encoding>
-attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-                                            Encoding const& encoding, attention_options const& options = {}) {
+attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, heads_view<K> const& k,
+                                            heads_view<V> const& v, Encoding const& encoding,
+                                            attention_options const& options = {}) {
   attention_workspace<arithmetic_t<Q>> workspace;
   attention(q, k, v, encoding, options, workspace);
   return std::move(workspace.result);

@@ -26,13 +26,16 @@ struct distance_range {
   }
 };
 
-/// Those between some queries and some keys; empty if they are too scattered for a table: more than four a token.
+/// Those between some queries and some keys; empty if they are too scattered for a table: more than
+/// four a token.
 inline distance_range distances_of(positions_view queries, positions_view keys) {
   if (queries.empty() || keys.empty()) return {};
   auto const [first_query, last_query] = std::ranges::minmax(queries);
   auto const [first_key, last_key] = std::ranges::minmax(keys);
-  distance_range const range{distance_between(first_query, last_key), distance_between(last_query, first_key)};
-  auto const count = static_cast<std::uint64_t>(range.farthest) - static_cast<std::uint64_t>(range.nearest);
+  distance_range const range{distance_between(first_query, last_key),
+                             distance_between(last_query, first_key)};
+  auto const count =
+      static_cast<std::uint64_t>(range.farthest) - static_cast<std::uint64_t>(range.nearest);
   return count <= 4 * (queries.size() + keys.size()) ? range : distance_range();
 }
 
@@ -40,7 +43,8 @@ inline distance_range distances_of(positions_view queries, positions_view keys) 
 inline bool follow_one_another(positions_view positions) noexcept {
   std::uint64_t breaks = 0;
   for (std::size_t s = 0; s + 1 < positions.size(); ++s) {
-    breaks |= static_cast<std::uint64_t>(positions[s + 1]) - static_cast<std::uint64_t>(positions[s]) - 1;
+    breaks |=
+        static_cast<std::uint64_t>(positions[s + 1]) - static_cast<std::uint64_t>(positions[s]) - 1;
   }
   return breaks == 0;
 }
@@ -71,7 +75,8 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
     for (std::size_t head = 0; head < biases.size(); ++head) {
       for (auto distance = range.farthest; distance >= range.nearest; --distance) {
         bool const known = covered_.covers({distance, distance});
-        biases[head].push_back(known ? *find(head, distance) : static_cast<double>(e.bias(head, distance)));
+        biases[head].push_back(known ? *find(head, distance)
+                                     : static_cast<double>(e.bias(head, distance)));
       }
     }
     biases_ = std::move(biases), covered_ = range;
@@ -85,11 +90,14 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
     auto const last = distance_between(row.query_position, row.key_positions.back());
     if (keys_follow && covered_.covers({last, first})) {
       auto const* const biases = find(row.head, first);
-      for (std::size_t s = 0; s < row.scores.size(); ++s) row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
+      for (std::size_t s = 0; s < row.scores.size(); ++s)
+        row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
     } else {
       add_bias(row, [&](std::int64_t key) {
         auto const distance = distance_between(row.query_position, key);
-        return covered_.covers({distance, distance}) ? *find(row.head, distance) : static_cast<double>(e.bias(row.head, distance));
+        return covered_.covers({distance, distance})
+                   ? *find(row.head, distance)
+                   : static_cast<double>(e.bias(row.head, distance));
       });
     }
   }
@@ -123,7 +131,9 @@ class step_scores<scheme<Es...>> {
 
  private:
   static void for_each(scheme<Es...> const& e, auto&& act, auto& scores) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (act(std::get<I>(scores), std::get<I>(e.encodings())), ...); }
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (act(std::get<I>(scores), std::get<I>(e.encodings())), ...);
+    }
     (std::index_sequence_for<Es...>());
   }
 

@@ -1,4 +1,5 @@
-// The two products of attention for a few rows of queries, as decoding has them: keys and values are read once, where they lie.
+// The two products of attention for a few rows of queries, as decoding has them: keys and values
+// are read once, where they lie.
 #pragma once
 
 #include <algorithm>
@@ -20,20 +21,25 @@ template <class T>
 struct strided_rows {
   T* numbers;
   std::ptrdiff_t stride;
-  T* operator[](std::size_t row) const noexcept { return numbers + static_cast<std::ptrdiff_t>(row) * stride; }
+  T* operator[](std::size_t row) const noexcept {
+    return numbers + static_cast<std::ptrdiff_t>(row) * stride;
+  }
   strided_rows from(std::size_t row) const noexcept { return {(*this)[row], stride}; }
   strided_rows beside(std::size_t column) const noexcept { return {numbers + column, stride}; }
 };
 
-/// A cache is read so many tokens at once, head by head: nearly in the order in which it lies, whatever a head's own numbers are apart.
-/// Meanwhile what comes so many heads later is fetched. Not more at once, nor earlier: heads of equal index may share a few sets of the
-/// first cache, and what is fetched must wait for room on its way. Measured (bench, decode): 4 to 16 tokens, 1 to 8 heads, and fetching
-/// number by number amid the arithmetic were all slower.
+/// A cache is read so many tokens at once, head by head: nearly in the order in which it lies,
+/// whatever a head's own numbers are apart. Meanwhile what comes so many heads later is fetched.
+/// Not more at once, nor earlier: heads of equal index may share a few sets of the first cache, and
+/// what is fetched must wait for room on its way. Measured (bench, decode): 4 to 16 tokens, 1 to 8
+/// heads, and fetching number by number amid the arithmetic were all slower.
 inline constexpr std::size_t tokens_at_once = 8, heads_ahead = 3;
 
 /// scores[r][s] = scale * <q[r], k[s]> for Rows queries and Keys keys.
 template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
-[[gnu::always_inline]] inline void few_by_few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, strided_rows<S const> k,
+[[gnu::always_inline]] inline void few_by_few_scores(strided_rows<T> scores, T scale,
+                                                     strided_rows<T const> q,
+                                                     strided_rows<S const> k,
                                                      std::size_t dims) noexcept {
   using number = typename lanes<T>::number;
   constexpr auto size = lanes<T>::size;
@@ -46,7 +52,8 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
     for (std::size_t r = 0; r < Rows; ++r) queries[r] = lanes<T>::load(q[r] + i);
     for (std::size_t s = 0; s < Keys; ++s) {
       auto const key = lanes<S>::load(k[s] + i);
-      for (std::size_t r = 0; r < Rows; ++r) products[r * Keys + s] = lanes<T>::multiply_add(queries[r], key, products[r * Keys + s]);
+      for (std::size_t r = 0; r < Rows; ++r)
+        products[r * Keys + s] = lanes<T>::multiply_add(queries[r], key, products[r * Keys + s]);
     }
   }
   if constexpr (Rows * Keys == size) {
@@ -66,17 +73,21 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 
 /// The same for any number of keys: as many at a time as make registers that are summed together.
 template <std::size_t Rows, std::floating_point T, class S>
-void few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, strided_rows<S const> k, std::size_t keys,
-                std::size_t dims) noexcept {
+void few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, strided_rows<S const> k,
+                std::size_t keys, std::size_t dims) noexcept {
   constexpr std::size_t together = lanes<T>::size % Rows == 0 ? lanes<T>::size / Rows : 1;
   std::size_t s = 0;
-  for (; s + together <= keys; s += together) few_by_few_scores<Rows, together, T, S>(scores.beside(s), scale, q, k.from(s), dims);
-  for (; s < keys; ++s) few_by_few_scores<Rows, 1, T, S>(scores.beside(s), scale, q, k.from(s), dims);
+  for (; s + together <= keys; s += together)
+    few_by_few_scores<Rows, together, T, S>(scores.beside(s), scale, q, k.from(s), dims);
+  for (; s < keys; ++s)
+    few_by_few_scores<Rows, 1, T, S>(scores.beside(s), scale, q, k.from(s), dims);
 }
 
 /// outputs[r] += sum_s weights[r][s] v[s] for Rows queries, and Width registers of each value.
 template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
-[[gnu::always_inline]] inline void few_by_few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, strided_rows<S const> v,
+[[gnu::always_inline]] inline void few_by_few_outputs(strided_rows<T> outputs,
+                                                      strided_rows<T const> weights,
+                                                      strided_rows<S const> v,
                                                       std::size_t keys) noexcept {
   constexpr std::size_t size = lanes<T>::size;
   typename lanes<T>::number sums[Rows][Width];
@@ -87,7 +98,8 @@ template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
     for (std::size_t j = 0; j < Width; ++j) {
       auto const value = lanes<S>::load(v[s] + j * size);
       for (std::size_t r = 0; r < Rows; ++r) {
-        sums[r][j] = lanes<T>::multiply_add(typename lanes<T>::number(weights[r][s]), value, sums[r][j]);
+        sums[r][j] =
+            lanes<T>::multiply_add(typename lanes<T>::number(weights[r][s]), value, sums[r][j]);
       }
     }
   }
@@ -98,12 +110,14 @@ template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
 
 /// The same for whole values.
 template <std::size_t Rows, std::floating_point T, class S>
-void few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, strided_rows<S const> v, std::size_t keys,
-                 std::size_t dims) noexcept {
+void few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, strided_rows<S const> v,
+                 std::size_t keys, std::size_t dims) noexcept {
   constexpr std::size_t size = lanes<T>::size, wide = has_32_registers ? 4 : 2;
   std::size_t i = 0;
-  for (; i + wide * size <= dims; i += wide * size) few_by_few_outputs<Rows, wide, T, S>(outputs.beside(i), weights, v.beside(i), keys);
-  for (; i + size <= dims; i += size) few_by_few_outputs<Rows, 1, T, S>(outputs.beside(i), weights, v.beside(i), keys);
+  for (; i + wide * size <= dims; i += wide * size)
+    few_by_few_outputs<Rows, wide, T, S>(outputs.beside(i), weights, v.beside(i), keys);
+  for (; i + size <= dims; i += size)
+    few_by_few_outputs<Rows, 1, T, S>(outputs.beside(i), weights, v.beside(i), keys);
   for (; i < dims; ++i) {
     for (std::size_t r = 0; r < Rows; ++r) {
       for (std::size_t s = 0; s < keys; ++s) outputs[r][i] += weights[r][s] * load(v[s][i]);
@@ -122,10 +136,13 @@ void in_fours(std::size_t rows, auto const& few) {
 template <class S>
 void for_tokens_at_once(heads_view<S> const& cache, auto const& some) {
   constexpr std::size_t line = 64 / sizeof(S);
-  auto const end_of = [&](std::size_t first) { return std::min(first + tokens_at_once, cache.tokens()); };
+  auto const end_of = [&](std::size_t first) {
+    return std::min(first + tokens_at_once, cache.tokens());
+  };
   for (std::size_t first = 0; first < cache.tokens(); first += tokens_at_once) {
     for (std::size_t head = 0; head < cache.heads(); ++head) {
-      auto const later = head + heads_ahead, first_later = first + later / cache.heads() * tokens_at_once;
+      auto const later = head + heads_ahead,
+                 first_later = first + later / cache.heads() * tokens_at_once;
       for (auto token = first_later; token < end_of(first_later); ++token) {
         auto const* const numbers = cache(token, later % cache.heads()).data();
         for (std::size_t i = 0; i < cache.head_dim(); i += line) __builtin_prefetch(numbers + i);
@@ -141,32 +158,39 @@ strided_rows<S const> rows_from(heads_view<S const> const& x, std::size_t head, 
   return {x(token, head).data(), x.strides().token};
 }
 
-/// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same few rows of every head.
+/// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
+/// few rows of every head.
 template <std::floating_point T, class S>
 void few_scores(T* scores, T scale, T const* q, std::size_t rows, heads_view<S const> const& k) {
   auto const keys = k.tokens(), dims = k.head_dim();
-  auto const stride = static_cast<std::ptrdiff_t>(keys), dim_stride = static_cast<std::ptrdiff_t>(dims);
+  auto const stride = static_cast<std::ptrdiff_t>(keys),
+             dim_stride = static_cast<std::ptrdiff_t>(dims);
   for_tokens_at_once(k, [&](std::size_t head, std::size_t first, std::size_t tokens) {
     in_fours(rows, [&](auto few, std::size_t row) {
       auto const at = head * rows + row;
-      few_scores<few, T, S>({scores + at * keys + first, stride}, scale, {q + at * dims, dim_stride}, rows_from(k, head, first), tokens,
-                            dims);
+      few_scores<few, T, S>({scores + at * keys + first, stride}, scale,
+                            {q + at * dims, dim_stride}, rows_from(k, head, first), tokens, dims);
     });
   });
 }
 
-/// So many values are summed one by one, and then their sums, so that rounding errors do not grow with the length of the cache.
+/// So many values are summed one by one, and then their sums, so that rounding errors do not grow
+/// with the length of the cache.
 inline constexpr std::size_t summed_at_once = 512;
 
-/// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense, of which these are the keys from `first_key` on.
+/// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense, of which
+/// these are the keys from `first_key` on.
 template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S const> const& v, std::size_t keys, std::size_t first_key) {
+void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S const> const& v,
+                 std::size_t keys, std::size_t first_key) {
   auto const dims = v.head_dim();
-  auto const stride = static_cast<std::ptrdiff_t>(keys), dim_stride = static_cast<std::ptrdiff_t>(dims);
+  auto const stride = static_cast<std::ptrdiff_t>(keys),
+             dim_stride = static_cast<std::ptrdiff_t>(dims);
   for_tokens_at_once(v, [&](std::size_t head, std::size_t first, std::size_t tokens) {
     in_fours(rows, [&](auto few, std::size_t row) {
       auto const at = head * rows + row;
-      few_outputs<few, T, S>({outputs + at * dims, dim_stride}, {weights + at * keys + first_key + first, stride},
+      few_outputs<few, T, S>({outputs + at * dims, dim_stride},
+                             {weights + at * keys + first_key + first, stride},
                              rows_from(v, head, first), tokens, dims);
     });
   });
@@ -174,11 +198,14 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S co
 
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S const> const& v) {
-  if (v.tokens() <= summed_at_once) return few_outputs<T, S>(outputs, weights, rows, v, v.tokens(), 0);
+  if (v.tokens() <= summed_at_once)
+    return few_outputs<T, S>(outputs, weights, rows, v, v.tokens(), 0);
   std::vector<T> sums(v.heads() * rows * v.head_dim());
   for (std::size_t first = 0; first < v.tokens(); first += summed_at_once) {
     std::ranges::fill(sums, T{0});
-    few_outputs<T, S>(sums.data(), weights, rows, v.slice_tokens(first, std::min(summed_at_once, v.tokens() - first)), v.tokens(), first);
+    few_outputs<T, S>(sums.data(), weights, rows,
+                      v.slice_tokens(first, std::min(summed_at_once, v.tokens() - first)),
+                      v.tokens(), first);
     std::transform(sums.begin(), sums.end(), outputs, outputs, std::plus<T>());
   }
 }

@@ -1,4 +1,5 @@
-// The reference attention in reverse: from the gradients of its outputs to those of queries, keys and values.
+// The reference attention in reverse: from the gradients of its outputs to those of queries, keys
+// and values.
 #pragma once
 
 #include <algorithm>
@@ -32,11 +33,13 @@ struct attention_gradients {
   std::vector<T> v;  ///< [keys][kv_heads][value_dim]
 };
 
-/// Gradients and all memory of calls one after another, as attention_workspace is for attention: of one thread at a time.
+/// Gradients and all memory of calls one after another, as attention_workspace is for attention: of
+/// one thread at a time.
 ///
 ///     gradients_workspace<float> workspace;
 ///     // valid until the next call
-///     auto const& d = attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
+///     auto const& d = attention_backward(q, k, v, encoding, forward, d_outputs, options,
+///     workspace);
 template <std::floating_point T>
 struct gradients_workspace {
   attention_gradients<T> result;
@@ -45,7 +48,8 @@ struct gradients_workspace {
   std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;
 };
 
-/// The gradients of a loss with respect to q, k and v, from those with respect to attention's outputs:
+/// The gradients of a loss with respect to q, k and v, from those with respect to attention's
+/// outputs:
 ///
 ///     auto const forward = attention(q, k, v, encoding, options);
 ///     auto const d = attention_backward(q, k, v, encoding, forward, d_outputs, options);
@@ -55,51 +59,64 @@ struct gradients_workspace {
 ///     dS = dx through site 3
 ///     dQ = scale dS K                   dK = scale dS^T Q, each through the transpose of site 2
 ///
-/// Scores and weights are computed again; of `forward`, outputs and log_sum_exp alone are read. Inputs, encoding and options must be those
-/// that it came from, but for this: where keys were attended to in parts and the results merged, so may gradients be taken, of each part
-/// against the merged result; those of q add up. Gradients of the heads of a group add up in their kv head.
-/// Site 4 counts as constant: beta is computed again from each row and held, so these are not the gradients of an adaptive temperature
-/// itself, and sinks take their share, but get no gradient. Embeddings (site 1) let gradients pass; what encodings learn gets none.
-/// d_outputs: [queries][heads][value_dim], any strides. Arithmetic as in attention; memory beside the results: two or three times what
-/// attention takes.
-/// A query that sees no key has and gives gradients of 0. What a query does not see may be anything; infinities and NaN stay in the rows
-/// that see them and the keys that are seen by these.
-/// Throws std::invalid_argument as attention does, and unless d_outputs and forward are of these queries, heads and values, before any
-/// work. An encoding that gradients do not get through is a compile error.
+/// Scores and weights are computed again; of `forward`, outputs and log_sum_exp alone are read.
+/// Inputs, encoding and options must be those that it came from, but for this: where keys were
+/// attended to in parts and the results merged, so may gradients be taken, of each part against the
+/// merged result; those of q add up. Gradients of the heads of a group add up in their kv head.
+/// Site 4 counts as constant: beta is computed again from each row and held, so these are not the
+/// gradients of an adaptive temperature itself, and sinks take their share, but get no gradient.
+/// Embeddings (site 1) let gradients pass; what encodings learn gets none. d_outputs:
+/// [queries][heads][value_dim], any strides. Arithmetic as in attention; memory beside the results:
+/// two or three times what attention takes. A query that sees no key has and gives gradients of 0.
+/// What a query does not see may be anything; infinities and NaN stay in the rows that see them and
+/// the keys that are seen by these. Throws std::invalid_argument as attention does, and unless
+/// d_outputs and forward are of these queries, heads and values, before any work. An encoding that
+/// gradients do not get through is a compile error.
 template <class Q, class K, class V, class Encoding, class D>
-attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-                                                               Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
-                                                               heads_view<D> const& d_outputs, attention_options const& options,
-                                                               gradients_workspace<arithmetic_t<Q>>& workspace) {
+attention_gradients<arithmetic_t<Q>> const& attention_backward(
+    heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+    Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
+    heads_view<D> const& d_outputs, attention_options const& options,
+    gradients_workspace<arithmetic_t<Q>>& workspace) {
   using T = arithmetic_t<Q>;
   using through = detail::lets_through<Encoding>;
   static_assert(detail::encoding_check<Encoding>::passed);
-  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>> && std::same_as<T, arithmetic_t<D>>,
+  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>> &&
+                    std::same_as<T, arithmetic_t<D>>,
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
-                "gradients need pull_back_queries and pull_back_keys of what an encoding prepares for queries and keys: see "
+                "gradients need pull_back_queries and pull_back_keys of what an encoding prepares "
+                "for queries and keys: see "
                 "pulls_back_queries_and_keys in core/gradient_sites.hpp");
   static_assert(through::scores,
-                "gradients need is_bias or pull_back_scores of an encoding that changes scores: see adds_bias and pulls_back_scores in "
+                "gradients need is_bias or pull_back_scores of an encoding that changes scores: "
+                "see adds_bias and pulls_back_scores in "
                 "core/gradient_sites.hpp");
-  auto const given = detail::checked_arguments<T>("attention_backward", q.shape(), k.shape(), v.shape(), options);
-  auto const queries = given.queries, heads = given.heads, head_dim = given.head_dim, value_dim = given.value_dim;
+  auto const given =
+      detail::checked_arguments<T>("attention_backward", q.shape(), k.shape(), v.shape(), options);
+  auto const queries = given.queries, heads = given.heads, head_dim = given.head_dim,
+             value_dim = given.value_dim;
   auto const& d = d_outputs.shape();
-  detail::require(d == heads_shape{queries, heads, value_dim}, "attention_backward: d_outputs must be [", queries, "][", heads, "][",
-                  value_dim, "], got [", d.tokens, "][", d.heads, "][", d.head_dim, "]");
-  detail::require(forward.outputs.size() == queries * heads * value_dim && forward.log_sum_exp.size() == queries * heads,
-                  "attention_backward: forward must have ", queries * heads * value_dim, " outputs and ", queries * heads,
-                  " log_sum_exp, got ", forward.outputs.size(), " and ", forward.log_sum_exp.size());
+  detail::require(d == heads_shape{queries, heads, value_dim},
+                  "attention_backward: d_outputs must be [", queries, "][", heads, "][", value_dim,
+                  "], got [", d.tokens, "][", d.heads, "][", d.head_dim, "]");
+  detail::require(forward.outputs.size() == queries * heads * value_dim &&
+                      forward.log_sum_exp.size() == queries * heads,
+                  "attention_backward: forward must have ", queries * heads * value_dim,
+                  " outputs and ", queries * heads, " log_sum_exp, got ", forward.outputs.size(),
+                  " and ", forward.log_sum_exp.size());
   detail::require_heads("attention_backward", encoding, heads);
   auto& result = workspace.result;
   result.q.assign(queries * heads * head_dim, T{0});
   result.k.assign(given.keys * given.kv_heads * head_dim, T{0});
   result.v.assign(given.keys * given.kv_heads * value_dim, T{0});
   if (queries == 0 || given.keys == 0) return result;
-  heads_view<T> const d_q(result.q.data(), q.shape()), d_k(result.k.data(), k.shape()), d_v(result.v.data(), v.shape());
+  heads_view<T> const d_q(result.q.data(), q.shape()), d_k(result.k.data(), k.shape()),
+      d_v(result.v.data(), v.shape());
 
   constexpr bool tempers = acts_on_softmax<Encoding>;
-  prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions, options.keys_are_encoded);
+  prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions,
+                                            options.keys_are_encoded);
   detail::score_blocks<T, Encoding> scores(step, given, workspace.blocks);
   auto& d_rows = workspace.d_outputs;
   auto& gradients = workspace.d_scores;
@@ -111,7 +128,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
       auto const& block = scores.shape();
       auto const rows = block.rows(), seen = block.seen();
       auto* const weights = scores.data();
-      detail::copied<T>(d_rows, d_outputs.slice_tokens(first, block.queries()).slice_heads(kv_head * given.group, given.group));
+      detail::copied<T>(d_rows, d_outputs.slice_tokens(first, block.queries())
+                                    .slice_heads(kv_head * given.group, given.group));
       gradients.resize(std::max(gradients.size(), rows * seen));
       detail::multiply_scores<T>(gradients.data(), T{1}, d_rows.data(), v_head, block);
 
@@ -120,19 +138,25 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
         auto const row = scores[i];
         auto const at = row.query * heads + row.head;
         double beta = 1, mean = 0;
-        auto const [e, sum] = detail::exponentiate<tempers>(row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
-          return beta = detail::inverse_temperature_of(encoding,
-                                                       detail::statistics_of(plain, max, row.head, given.query_positions[row.query]));
-        });
+        auto const [e, sum] = detail::exponentiate<tempers>(
+            row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
+              return beta = detail::inverse_temperature_of(
+                         encoding, detail::statistics_of(plain, max, row.head,
+                                                         given.query_positions[row.query]));
+            });
         auto const share = static_cast<T>(detail::share_within(sum, forward.log_sum_exp[at]));
-        std::transform(e, e + row.scores.size(), row.scores.data(), [share](T weight) { return weight * share; });
+        std::transform(e, e + row.scores.size(), row.scores.data(),
+                       [share](T weight) { return weight * share; });
         if (!is_finite(sum.sum) || !is_finite(static_cast<double>(share))) scores.clear_hidden(row);
         for (std::size_t j = 0; j < value_dim; ++j) {
-          mean += static_cast<double>(d_rows[i * value_dim + j]) * static_cast<double>(forward.outputs[at * value_dim + j]);
+          mean += static_cast<double>(d_rows[i * value_dim + j]) *
+                  static_cast<double>(forward.outputs[at * value_dim + j]);
         }
-        auto const from = static_cast<std::size_t>(row.scores.data() - weights), to = from + row.scores.size();
+        auto const from = static_cast<std::size_t>(row.scores.data() - weights),
+                   to = from + row.scores.size();
         auto const factor = static_cast<T>(through::as_biases ? beta * given.scale : beta);
-        detail::softmax_gradients(weights + from, gradients.data() + from, to - from, static_cast<T>(mean), factor);
+        detail::softmax_gradients(weights + from, gradients.data() + from, to - from,
+                                  static_cast<T>(mean), factor);
         for (auto* const numbers : {weights, gradients.data()}) {
           std::fill(numbers + i * seen, numbers + from, T{0});
           std::fill(numbers + to, numbers + (i + 1) * seen, T{0});
@@ -146,20 +170,27 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
         auto& before = workspace.scores_before;
         before.resize(std::max(before.size(), rows * seen));
         workspace.d_encoded_queries.assign(rows * head_dim, T{0});
-        detail::multiply_scores<T>(before.data(), static_cast<T>(given.scale), encoded.data(), k_head, block);
+        detail::multiply_scores<T>(before.data(), static_cast<T>(given.scale), encoded.data(),
+                                   k_head, block);
         for (std::size_t i = 0; i < rows; ++i) {
           auto const row = scores[i];
-          auto const from = static_cast<std::size_t>(row.scores.data() - weights), count = row.scores.size();
-          score_row<T const> const was{std::span<T const>(before).subspan(from, count), row.head, given.query_positions[row.query],
-                                       positions_view(given.key_positions).subspan(row.keys.first, count),
-                                       std::span<T const>(encoded).subspan(i * head_dim, head_dim)};
+          auto const from = static_cast<std::size_t>(row.scores.data() - weights),
+                     count = row.scores.size();
+          score_row<T const> const was{
+              std::span<T const>(before).subspan(from, count), row.head,
+              given.query_positions[row.query],
+              positions_view(given.key_positions).subspan(row.keys.first, count),
+              std::span<T const>(encoded).subspan(i * head_dim, head_dim)};
           auto const d_row = std::span<T>(gradients).subspan(from, count);
-          encoding.pull_back_scores(was, d_row, std::span<T>(workspace.d_encoded_queries).subspan(i * head_dim, head_dim));
+          encoding.pull_back_scores(
+              was, d_row,
+              std::span<T>(workspace.d_encoded_queries).subspan(i * head_dim, head_dim));
           for (auto& x : d_row) x *= static_cast<T>(given.scale);
         }
       }
 
-      detail::add_transposed_product<T>(d_k.slice_heads(kv_head, 1), gradients.data(), encoded.data(), block);
+      detail::add_transposed_product<T>(d_k.slice_heads(kv_head, 1), gradients.data(),
+                                        encoded.data(), block);
       workspace.d_queries.resize(rows * head_dim);
       detail::multiply_outputs<T>(workspace.d_queries.data(), gradients.data(), k_head, block);
       for (std::size_t i = 0; i < rows; ++i) {
@@ -167,7 +198,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
         auto const to = d_q(row.query, row.head);
         std::copy_n(workspace.d_queries.data() + i * head_dim, head_dim, to.data());
         if constexpr (!through::as_biases) {
-          for (std::size_t j = 0; j < head_dim; ++j) to[j] += workspace.d_encoded_queries[i * head_dim + j];
+          for (std::size_t j = 0; j < head_dim; ++j)
+            to[j] += workspace.d_encoded_queries[i * head_dim + j];
         }
       }
     }
@@ -183,9 +215,10 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(heads_view<Q> con
 
 /// The same, once.
 template <class Q, class K, class V, class Encoding, class D>
-attention_gradients<arithmetic_t<Q>> attention_backward(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-                                                        Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
-                                                        heads_view<D> const& d_outputs, attention_options const& options = {}) {
+attention_gradients<arithmetic_t<Q>> attention_backward(
+    heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+    Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
+    heads_view<D> const& d_outputs, attention_options const& options = {}) {
   gradients_workspace<arithmetic_t<Q>> workspace;
   attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
   return std::move(workspace.result);

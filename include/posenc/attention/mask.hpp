@@ -27,7 +27,8 @@ struct token_range {
   friend bool operator==(token_range const&, token_range const&) = default;
 };
 
-/// An interval of positions around the query's, and within it those of the query's own sequence; `&` is what both of two masks show.
+/// An interval of positions around the query's, and within it those of the query's own sequence;
+/// `&` is what both of two masks show.
 ///
 ///     mask::full                                  every key
 ///     mask::causal                                no key after the query
@@ -35,8 +36,9 @@ struct token_range {
 ///     mask::causal & mask::chunked(8192)          Llama 4: the keys of the query's own chunk
 ///     mask::causal & mask::packed(lengths)        packed sequences, which see only themselves
 ///
-/// Positions decide, not the order of tokens: keys may be cached, evicted, padded, in any order. Packed sequences are of neighbouring
-/// tokens, whose positions may begin anew with each. Immutable.
+/// Positions decide, not the order of tokens: keys may be cached, evicted, padded, in any order.
+/// Packed sequences are of neighbouring tokens, whose positions may begin anew with each.
+/// Immutable.
 class mask {
  public:
   static mask const full, causal;
@@ -47,7 +49,8 @@ class mask {
     return mask(size - 1, size - 1);
   }
 
-  /// Keys whose positions have the same floor(position / size) as the query's. Throws std::invalid_argument unless size is positive.
+  /// Keys whose positions have the same floor(position / size) as the query's. Throws
+  /// std::invalid_argument unless size is positive.
   static mask chunked(std::int64_t size) {
     detail::require(size > 0, "mask: the size of a chunk must be positive, got ", size);
     mask result = everything();
@@ -56,11 +59,14 @@ class mask {
   }
 
   /// So many tokens a sequence, of queries and of keys.
-  static mask packed(std::span<std::size_t const> query_lengths, std::span<std::size_t const> key_lengths) {
-    detail::require(query_lengths.size() == key_lengths.size(), "mask: there must be as many packed sequences of queries as of keys, got ",
+  static mask packed(std::span<std::size_t const> query_lengths,
+                     std::span<std::size_t const> key_lengths) {
+    detail::require(query_lengths.size() == key_lengths.size(),
+                    "mask: there must be as many packed sequences of queries as of keys, got ",
                     query_lengths.size(), " and ", key_lengths.size());
     mask result = everything();
-    result.packing_ = std::make_shared<packing const>(packing{ends_of(query_lengths), ends_of(key_lengths)});
+    result.packing_ =
+        std::make_shared<packing const>(packing{ends_of(query_lengths), ends_of(key_lengths)});
     return result;
   }
   static mask packed(std::span<std::size_t const> lengths) { return packed(lengths, lengths); }
@@ -77,27 +83,34 @@ class mask {
 
   /// Made of the same parts in the same order.
   friend bool operator==(mask const& a, mask const& b) {
-    bool const same_packing = a.packing_ == b.packing_ || (a.packing_ && b.packing_ && *a.packing_ == *b.packing_);
+    bool const same_packing =
+        a.packing_ == b.packing_ || (a.packing_ && b.packing_ && *a.packing_ == *b.packing_);
     return same_packing && a.behind_ == b.behind_ && a.ahead_ == b.ahead_ && a.chunks_ == b.chunks_;
   }
 
-  /// Throws std::invalid_argument unless packed sequences, if there are any, are of so many queries and keys.
+  /// Throws std::invalid_argument unless packed sequences, if there are any, are of so many queries
+  /// and keys.
   void check(std::size_t queries, std::size_t keys) const {
     if (!packing_) return;
-    auto const sum = [](std::vector<std::size_t> const& ends) { return ends.empty() ? 0 : ends.back(); };
-    detail::require(sum(packing_->query_ends) == queries && sum(packing_->key_ends) == keys, "mask: packed sequences must have all ",
-                    queries, " queries and ", keys, " keys, got ", sum(packing_->query_ends), " and ", sum(packing_->key_ends));
+    auto const sum = [](std::vector<std::size_t> const& ends) {
+      return ends.empty() ? 0 : ends.back();
+    };
+    detail::require(sum(packing_->query_ends) == queries && sum(packing_->key_ends) == keys,
+                    "mask: packed sequences must have all ", queries, " queries and ", keys,
+                    " keys, got ", sum(packing_->query_ends), " and ", sum(packing_->key_ends));
   }
 
   /// The positions of keys that a query at a position sees.
   position_interval positions(std::int64_t query) const noexcept {
     using limits = std::numeric_limits<std::int64_t>;
-    position_interval seen{behind_ == farthest || query < limits::min() + behind_ ? limits::min() : query - behind_,
-                           ahead_ == farthest || query > limits::max() - ahead_ ? limits::max() : query + ahead_};
+    position_interval seen{
+        behind_ == farthest || query < limits::min() + behind_ ? limits::min() : query - behind_,
+        ahead_ == farthest || query > limits::max() - ahead_ ? limits::max() : query + ahead_};
     for (auto const size : chunks_) {
       auto const within = query % size < 0 ? query % size + size : query % size;  // of its chunk
       auto const first = query < limits::min() + within ? limits::min() : query - within;
-      auto const last = query > limits::max() - (size - 1 - within) ? limits::max() : query + (size - 1 - within);
+      auto const last =
+          query > limits::max() - (size - 1 - within) ? limits::max() : query + (size - 1 - within);
       seen = {std::max(seen.first, first), std::min(seen.last, last)};
     }
     return seen;
@@ -106,7 +119,8 @@ class mask {
   /// The keys of the query's own sequence, all `keys` of them where nothing is packed.
   token_range tokens(std::size_t query, std::size_t keys) const noexcept {
     if (!packing_) return {0, keys};
-    auto const sequence = static_cast<std::size_t>(std::ranges::upper_bound(packing_->query_ends, query) - packing_->query_ends.begin());
+    auto const sequence = static_cast<std::size_t>(
+        std::ranges::upper_bound(packing_->query_ends, query) - packing_->query_ends.begin());
     return {sequence == 0 ? 0 : packing_->key_ends[sequence - 1], packing_->key_ends[sequence]};
   }
 
@@ -114,25 +128,32 @@ class mask {
   std::vector<std::int64_t> counted(std::size_t keys) const {
     std::vector<std::int64_t> positions(keys);
     for_sequences(0, keys, [&](token_range, token_range of_keys) {
-      for (auto s = of_keys.first; s < of_keys.last; ++s) positions[s] = static_cast<std::int64_t>(s - of_keys.first);
+      for (auto s = of_keys.first; s < of_keys.last; ++s)
+        positions[s] = static_cast<std::int64_t>(s - of_keys.first);
     });
     return positions;
   }
 
-  /// Positions of so many queries unless others are given: those of the last keys, in each sequence.
-  std::vector<std::int64_t> last_positions(std::size_t queries, std::span<std::int64_t const> key_positions) const {
+  /// Positions of so many queries unless others are given: those of the last keys, in each
+  /// sequence.
+  std::vector<std::int64_t> last_positions(std::size_t queries,
+                                           std::span<std::int64_t const> key_positions) const {
     std::vector<std::int64_t> positions(queries);
     for_sequences(queries, key_positions.size(), [&](token_range of_queries, token_range of_keys) {
-      for (auto t = of_queries.first; t < of_queries.last; ++t) positions[t] = key_positions[of_keys.last - (of_queries.last - t)];
+      for (auto t = of_queries.first; t < of_queries.last; ++t)
+        positions[t] = key_positions[of_keys.last - (of_queries.last - t)];
     });
     return positions;
   }
 
-  /// How many queries and keys a sequence has: of the first one where queries outnumber keys, else of the last.
-  std::pair<std::size_t, std::size_t> most_queries_for_keys(std::size_t queries, std::size_t keys) const {
+  /// How many queries and keys a sequence has: of the first one where queries outnumber keys, else
+  /// of the last.
+  std::pair<std::size_t, std::size_t> most_queries_for_keys(std::size_t queries,
+                                                            std::size_t keys) const {
     std::pair<std::size_t, std::size_t> found{0, 0};
     for_sequences(queries, keys, [&](token_range of_queries, token_range of_keys) {
-      if (found.first <= found.second) found = {of_queries.last - of_queries.first, of_keys.last - of_keys.first};
+      if (found.first <= found.second)
+        found = {of_queries.last - of_queries.first, of_keys.last - of_keys.first};
     });
     return found;
   }
@@ -141,7 +162,8 @@ class mask {
   bool sequences_rise(std::span<std::int64_t const> key_positions) const {
     bool rise = true;
     for_sequences(0, key_positions.size(), [&](token_range, token_range of_keys) {
-      rise = rise && std::ranges::is_sorted(key_positions.subspan(of_keys.first, of_keys.last - of_keys.first));
+      rise = rise && std::ranges::is_sorted(
+                         key_positions.subspan(of_keys.first, of_keys.last - of_keys.first));
     });
     return rise;
   }
@@ -162,15 +184,18 @@ class mask {
     friend bool operator==(packing const&, packing const&) = default;
   };
 
-  constexpr mask(std::int64_t behind, std::int64_t ahead) noexcept : behind_(behind), ahead_(ahead) {}
+  constexpr mask(std::int64_t behind, std::int64_t ahead) noexcept
+      : behind_(behind), ahead_(ahead) {}
   static mask everything() noexcept { return {farthest, farthest}; }
 
   static std::vector<std::size_t> ends_of(std::span<std::size_t const> lengths) {
     std::vector<std::size_t> ends;
     std::size_t end = 0;
     for (auto const length : lengths) {
-      detail::require(length <= std::numeric_limits<std::size_t>::max() - end, "mask: packed sequences must have fewer tokens than 2^",
-                      std::numeric_limits<std::size_t>::digits, ", got ", end, " and then ", length);
+      detail::require(length <= std::numeric_limits<std::size_t>::max() - end,
+                      "mask: packed sequences must have fewer tokens than 2^",
+                      std::numeric_limits<std::size_t>::digits, ", got ", end, " and then ",
+                      length);
       ends.push_back(end += length);
     }
     return ends;
@@ -182,7 +207,8 @@ class mask {
   std::shared_ptr<packing const> packing_;
 };
 
-inline constinit mask const mask::full = mask(mask::farthest, mask::farthest);  // at hand before any other global is made
+inline constinit mask const mask::full =
+    mask(mask::farthest, mask::farthest);  // at hand before any other global is made
 inline constinit mask const mask::causal = mask(mask::farthest, 0);
 
 }  // namespace posenc

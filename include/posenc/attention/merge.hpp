@@ -11,32 +11,39 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What attention to the keys of both would have given: with weights w = e^(log_sum_exp - the larger), outputs (w_a a + w_b b) / (w_a +
-/// w_b) and log_sum_exp ln(e^a + e^b). Associative but for rounding, so that any number of shards may be merged in any order: on several
-/// machines (ring or context-parallel attention), or piece by piece along a cache. Scores and weights are not kept.
-/// Right for rules of site 4 that do not depend on the other keys (a constant, by position), for each part has its own statistics; and
-/// with sinks, if one of the parts alone has them, no matter which, even one of no keys.
-/// Both must be of the same queries, heads and values; what can be seen of that, how many rows and outputs there are, is checked, and
-/// throws std::invalid_argument.
+/// What attention to the keys of both would have given: with weights w = e^(log_sum_exp - the
+/// larger), outputs (w_a a + w_b b) / (w_a + w_b) and log_sum_exp ln(e^a + e^b). Associative but
+/// for rounding, so that any number of shards may be merged in any order: on several machines (ring
+/// or context-parallel attention), or piece by piece along a cache. Scores and weights are not
+/// kept. Right for rules of site 4 that do not depend on the other keys (a constant, by position),
+/// for each part has its own statistics; and with sinks, if one of the parts alone has them, no
+/// matter which, even one of no keys. Both must be of the same queries, heads and values; what can
+/// be seen of that, how many rows and outputs there are, is checked, and throws
+/// std::invalid_argument.
 template <std::floating_point T>
 attention_result<T> merge(attention_result<T> const& a, attention_result<T> const& b) {
   auto const rows = a.log_sum_exp.size();
   detail::require(b.log_sum_exp.size() == rows && b.outputs.size() == a.outputs.size(),
-                  "merge: both must have as many rows and outputs, got ", rows, " and ", a.outputs.size(), " for ", b.log_sum_exp.size(),
-                  " and ", b.outputs.size());
-  detail::require(rows == 0 ? a.outputs.empty() : a.outputs.size() % rows == 0, "merge: rows must have as many outputs each, got ",
-                  a.outputs.size(), " of ", rows, " rows");
+                  "merge: both must have as many rows and outputs, got ", rows, " and ",
+                  a.outputs.size(), " for ", b.log_sum_exp.size(), " and ", b.outputs.size());
+  detail::require(rows == 0 ? a.outputs.empty() : a.outputs.size() % rows == 0,
+                  "merge: rows must have as many outputs each, got ", a.outputs.size(), " of ",
+                  rows, " rows");
   attention_result<T> both{a.outputs, a.log_sum_exp, {}, {}};
   auto const value_dim = rows == 0 ? 0 : a.outputs.size() / rows;
   for (std::size_t row = 0; row < rows; ++row) {
     auto const x = a.log_sum_exp[row], y = b.log_sum_exp[row];
     if (is_masked(y)) continue;
     auto const larger = is_masked(x) ? y : std::max(x, y);
-    auto const of_a = is_masked(x) ? 0 : std::exp(x - larger), of_b = std::exp(y - larger), sum = of_a + of_b;
+    auto const of_a = is_masked(x) ? 0 : std::exp(x - larger), of_b = std::exp(y - larger),
+               sum = of_a + of_b;
     both.log_sum_exp[row] = larger + std::log(sum);
     for (std::size_t i = row * value_dim; i < (row + 1) * value_dim; ++i) {
-      auto const share = [&](double weight, T output) { return weight == 0 ? 0 : weight * static_cast<double>(output); };
-      both.outputs[i] = static_cast<T>((share(of_a, a.outputs[i]) + share(of_b, b.outputs[i])) / sum);
+      auto const share = [&](double weight, T output) {
+        return weight == 0 ? 0 : weight * static_cast<double>(output);
+      };
+      both.outputs[i] =
+          static_cast<T>((share(of_a, a.outputs[i]) + share(of_b, b.outputs[i])) / sum);
     }
   }
   return both;

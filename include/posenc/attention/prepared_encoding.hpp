@@ -1,4 +1,5 @@
-// An encoding at the positions of one step: what positions alone decide, made once for every head, block and layer.
+// An encoding at the positions of one step: what positions alone decide, made once for every head,
+// block and layer.
 #pragma once
 
 #include <algorithm>
@@ -18,29 +19,33 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// An encoding at the positions of the queries and keys of one step, to attend with in T: float, or double to encode doubles.
+/// An encoding at the positions of the queries and keys of one step, to attend with in T: float, or
+/// double to encode doubles.
 ///
 ///     prepared_encoding<float, decltype(encoding)> step(encoding, query_positions, key_positions);
 ///     for (each layer) attention(q, k, v, step, options, workspace);
 ///     step.advance(query_positions, key_positions);                 the next step of a decode
 ///
-/// Site 2: one row per key; queries whose positions are the last of the keys', as a causal step has them, use those. For keys that a cache
-/// holds encoded, none is made.
-/// Site 3: biases by distance are worked out once for every distance that occurs, where positions are not scattered, and looked up by all
-/// heads, rows and layers: to the same bits. Advancing keeps them, and adds those that are new: half as many again ahead of need.
-/// The encoding must outlive it; the positions need not. Between calls to advance it is immutable, so threads may share it.
-/// Throws std::invalid_argument where the encoding does.
+/// Site 2: one row per key; queries whose positions are the last of the keys', as a causal step has
+/// them, use those. For keys that a cache holds encoded, none is made. Site 3: biases by distance
+/// are worked out once for every distance that occurs, where positions are not scattered, and
+/// looked up by all heads, rows and layers: to the same bits. Advancing keeps them, and adds those
+/// that are new: half as many again ahead of need. The encoding must outlive it; the positions need
+/// not. Between calls to advance it is immutable, so threads may share it. Throws
+/// std::invalid_argument where the encoding does.
 template <std::floating_point T, class Encoding>
 class prepared_encoding {
   static_assert(detail::encoding_check<Encoding>::passed);
   static constexpr bool rotates = acts_on_queries_and_keys<Encoding>;
 
  public:
-  prepared_encoding(Encoding const& encoding, positions_view query_positions, positions_view key_positions, bool keys_are_encoded = false)
+  prepared_encoding(Encoding const& encoding, positions_view query_positions,
+                    positions_view key_positions, bool keys_are_encoded = false)
       : encoding_(encoding), keys_are_encoded_(keys_are_encoded) {
     prepare(query_positions, key_positions);
     // For one query alone, to look a bias up costs as much as to make it.
-    if (query_positions.size() > 1) scores_.cover(encoding_, detail::distances_of(query_positions, key_positions));
+    if (query_positions.size() > 1)
+      scores_.cover(encoding_, detail::distances_of(query_positions, key_positions));
   }
 
   /// Takes the positions of the next step.
@@ -57,7 +62,8 @@ class prepared_encoding {
   positions_view key_positions() const noexcept { return key_positions_; }
   bool keys_are_encoded() const noexcept { return keys_are_encoded_; }
 
-  /// Site 2, in place. Token i of the view is query, or key, first_token + i of the step. Keys must not be encoded already.
+  /// Site 2, in place. Token i of the view is query, or key, first_token + i of the step. Keys must
+  /// not be encoded already.
   template <class S>
   void encode_queries(heads_view<S> const& q, std::size_t first_token = 0) const requires(rotates) {
     of_queries().encode_queries(q, first_query_ + first_token);
@@ -92,7 +98,8 @@ class prepared_encoding {
       of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
       if (!keys_are_encoded_) of_keys_.emplace(encoding_.template prepare<T>(key_positions));
       auto const queries = query_positions.size();
-      if (!keys_are_encoded_ && queries <= key_positions.size() && std::ranges::equal(query_positions, key_positions.last(queries))) {
+      if (!keys_are_encoded_ && queries <= key_positions.size() &&
+          std::ranges::equal(query_positions, key_positions.last(queries))) {
         first_query_ = key_positions.size() - queries;
       } else {
         of_queries_.emplace(encoding_.template prepare<T>(query_positions));
@@ -122,15 +129,19 @@ class prepared_encoding {
 
 namespace detail {
 
-/// The options of a call with the positions of the step. Throws std::invalid_argument if they have positions of their own, or keys in
-/// another state.
+/// The options of a call with the positions of the step. Throws std::invalid_argument if they have
+/// positions of their own, or keys in another state.
 template <std::floating_point T, class Encoding>
-attention_options options_of(prepared_encoding<T, Encoding> const& step, attention_options options, std::size_t queries, std::size_t keys) {
+attention_options options_of(prepared_encoding<T, Encoding> const& step, attention_options options,
+                             std::size_t queries, std::size_t keys) {
   require(step.query_positions().size() == queries && step.key_positions().size() == keys,
-          "attention: the encoding must be prepared for the ", queries, " queries and ", keys, " keys, got ", step.query_positions().size(),
-          " and ", step.key_positions().size(), " positions");
-  require(options.query_positions.empty() && options.key_positions.empty() && !options.keys_are_encoded,
-          "attention: positions, and whether keys are encoded, must be given where the encoding is prepared, not in the options as well");
+          "attention: the encoding must be prepared for the ", queries, " queries and ", keys,
+          " keys, got ", step.query_positions().size(), " and ", step.key_positions().size(),
+          " positions");
+  require(
+      options.query_positions.empty() && options.key_positions.empty() && !options.keys_are_encoded,
+      "attention: positions, and whether keys are encoded, must be given where the encoding is "
+      "prepared, not in the options as well");
   options.query_positions = step.query_positions(), options.key_positions = step.key_positions();
   return options;
 }

@@ -33,8 +33,9 @@ using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>
 
 /// Rows that lie somewhere, a stride apart.
 template <class T>
-using rows_of = Eigen::Map<std::conditional_t<std::is_const_v<T>, matrix<std::remove_const_t<T>> const, matrix<T>>, Eigen::Unaligned,
-                           Eigen::OuterStride<>>;
+using rows_of = Eigen::Map<
+    std::conditional_t<std::is_const_v<T>, matrix<std::remove_const_t<T>> const, matrix<T>>,
+    Eigen::Unaligned, Eigen::OuterStride<>>;
 
 template <class T>
 rows_of<T> dense_rows(T* numbers, std::size_t rows, std::size_t columns) {
@@ -45,11 +46,12 @@ rows_of<T> dense_rows(T* numbers, std::size_t rows, std::size_t columns) {
 /// Some tokens of the one head of a view, one row per token.
 template <class T>
 rows_of<T const> token_rows(heads_view<T const> const& head, token_range tokens) {
-  return {head(tokens.first, 0).data(), static_cast<Eigen::Index>(tokens.last - tokens.first), static_cast<Eigen::Index>(head.head_dim()),
-          Eigen::OuterStride<>(head.strides().token)};
+  return {head(tokens.first, 0).data(), static_cast<Eigen::Index>(tokens.last - tokens.first),
+          static_cast<Eigen::Index>(head.head_dim()), Eigen::OuterStride<>(head.strides().token)};
 }
 
-/// Queries of some neighbouring kv heads: rows are [kv heads][queries][group], each over the keys of the hull of what its query sees.
+/// Queries of some neighbouring kv heads: rows are [kv heads][queries][group], each over the keys
+/// of the hull of what its query sees.
 struct block_shape {
   std::span<token_range const> ranges;  ///< of each query
   token_range keys;                     ///< their hull
@@ -61,31 +63,38 @@ struct block_shape {
   std::size_t seen() const noexcept { return keys.last - keys.first; }
 };
 
-/// So few rows a kv head read keys and values as they lie, of all kv heads at once. More are worth a product that first packs them.
+/// So few rows a kv head read keys and values as they lie, of all kv heads at once. More are worth
+/// a product that first packs them.
 inline constexpr std::size_t few_rows = 8;
 
 /// So many rows share a rectangle's end.
 inline constexpr std::size_t rows_of_edge = 32;
 
-/// Calls product(rows as Eigen counts them: the first, how many; keys: the first within the block's, how many; and as tokens) for what
-/// queries see.
+/// Calls product(rows as Eigen counts them: the first, how many; keys: the first within the
+/// block's, how many; and as tokens) for what queries see.
 void for_rectangles(block_shape const& b, auto const& product) {
-  in_rectangles(
-      b.ranges, std::max<std::size_t>(rows_of_edge / b.group, 1), [&](std::size_t query, std::size_t queries, token_range const& keys) {
-        auto const index = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
-        product(index(query * b.group), index(queries * b.group), index(keys.first - b.keys.first), index(keys.last - keys.first), keys);
-      });
+  in_rectangles(b.ranges, std::max<std::size_t>(rows_of_edge / b.group, 1),
+                [&](std::size_t query, std::size_t queries, token_range const& keys) {
+                  auto const index = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
+                  product(index(query * b.group), index(queries * b.group),
+                          index(keys.first - b.keys.first), index(keys.last - keys.first), keys);
+                });
 }
 
-/// scores = scale * q k^T, where queries see something: elsewhere anything. q: [rows][head_dim] dense; k: all tokens of the kv heads.
+/// scores = scale * q k^T, where queries see something: elsewhere anything. q: [rows][head_dim]
+/// dense; k: all tokens of the kv heads.
 template <std::floating_point T, class S>
-void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& k, block_shape const& b) {
-  if (b.rows_of_head() <= few_rows) return few_scores<T, S>(scores, scale, q, b.rows_of_head(), k.slice_tokens(b.keys.first, b.seen()));
+void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& k,
+                     block_shape const& b) {
+  if (b.rows_of_head() <= few_rows)
+    return few_scores<T, S>(scores, scale, q, b.rows_of_head(),
+                            k.slice_tokens(b.keys.first, b.seen()));
   if constexpr (std::same_as<S, T>) {  // one kv head
     auto all = dense_rows(scores, b.rows(), b.seen());
     auto const queries = dense_rows(q, b.rows(), k.head_dim());
     for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
-      all.block(row, column, rows, columns).noalias() = scale * queries.middleRows(row, rows) * token_rows(k, keys).transpose();
+      all.block(row, column, rows, columns).noalias() =
+          scale * queries.middleRows(row, rows) * token_rows(k, keys).transpose();
     });
   }
 }
@@ -96,14 +105,17 @@ bool all_finite(std::span<T const> numbers) noexcept {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   constexpr auto infinity = static_cast<bits>(std::bit_cast<bits>(masked_score<T>) << 1);
   bits highest = 0;
-  for (auto const x : numbers) highest = std::max(highest, static_cast<bits>(std::bit_cast<bits>(x) << 1));
+  for (auto const x : numbers)
+    highest = std::max(highest, static_cast<bits>(std::bit_cast<bits>(x) << 1));
   return highest < infinity;
 }
 
-/// outputs[row] = shares[row] weights[row] v, or without the shares. A row of what is not finite is summed anew in double, over what it
-/// sees alone: values that are not seen may be anything, NaN included, and the sum before its share may be too large for T.
+/// outputs[row] = shares[row] weights[row] v, or without the shares. A row of what is not finite is
+/// summed anew in double, over what it sees alone: values that are not seen may be anything, NaN
+/// included, and the sum before its share may be too large for T.
 template <std::floating_point T, class S>
-void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v, block_shape const& b, double const* shares = nullptr) {
+void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v,
+                      block_shape const& b, double const* shares = nullptr) {
   auto const dims = v.head_dim();
   std::fill_n(outputs, b.rows() * dims, T{0});
   if (b.rows_of_head() <= few_rows) {
@@ -112,7 +124,8 @@ void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v
     auto all = dense_rows(outputs, b.rows(), dims);
     auto const of_keys = dense_rows(weights, b.rows(), b.seen());
     for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
-      all.middleRows(row, rows).noalias() += of_keys.block(row, column, rows, columns) * token_rows(v, keys);
+      all.middleRows(row, rows).noalias() +=
+          of_keys.block(row, column, rows, columns) * token_rows(v, keys);
     });
   }
   for (std::size_t row = 0; shares != nullptr && row < b.rows(); ++row) {
@@ -126,10 +139,12 @@ void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v
     std::ranges::fill(sums, 0);
     auto const [first, last] = b.ranges[row % b.rows_of_head() / b.group];
     for (auto s = first; s < last; ++s) {
-      auto const weight = static_cast<double>(weights[row * b.seen() + s - b.keys.first]) * (shares == nullptr ? 1 : shares[row]);
+      auto const weight = static_cast<double>(weights[row * b.seen() + s - b.keys.first]) *
+                          (shares == nullptr ? 1 : shares[row]);
       if (weight == 0) continue;
       auto const value = v(s, row / b.rows_of_head());
-      for (std::size_t i = 0; i < dims; ++i) sums[i] += weight * static_cast<double>(load(value[i]));
+      for (std::size_t i = 0; i < dims; ++i)
+        sums[i] += weight * static_cast<double>(load(value[i]));
     }
     std::ranges::transform(sums, output.begin(), [](double x) { return static_cast<T>(x); });
   }
@@ -137,17 +152,21 @@ void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v
 
 /// sums[s] += factors[row][s] rows[row], for keys s of one kv head, where the factor is not 0.
 template <std::floating_point T>
-void add_row(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b, std::size_t row) {
+void add_row(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b,
+             std::size_t row) {
   auto const numbers = dense_rows(rows + row * sums.head_dim(), 1, sums.head_dim());
   for (std::size_t s = 0; s < b.seen(); ++s) {
     auto const factor = factors[row * b.seen() + s];
-    if (factor != 0) dense_rows(sums(b.keys.first + s, 0).data(), 1, sums.head_dim()) += factor * numbers;
+    if (factor != 0)
+      dense_rows(sums(b.keys.first + s, 0).data(), 1, sums.head_dim()) += factor * numbers;
   }
 }
 
-/// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key, and there the row may be anything, NaN included.
+/// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key, and there
+/// the row may be anything, NaN included.
 template <std::floating_point T>
-void add_transposed_product(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b) {
+void add_transposed_product(heads_view<T> const& sums, T const* factors, T const* rows,
+                            block_shape const& b) {
   if (b.rows() <= few_rows) {
     for (std::size_t row = 0; row < b.rows(); ++row) add_row(sums, factors, rows, b, row);
     return;
@@ -163,8 +182,10 @@ void add_transposed_product(heads_view<T> const& sums, T const* factors, T const
   auto const of_keys = dense_rows(factors, b.rows(), b.seen());
   auto const all = dense_rows(finite.empty() ? rows : std::as_const(finite).data(), b.rows(), dims);
   for_rectangles(b, [&](auto row, auto count, auto column, auto columns, token_range const& keys) {
-    rows_of<T> some(sums(keys.first, 0).data(), columns, all.cols(), Eigen::OuterStride<>(sums.strides().token));
-    some.noalias() += of_keys.block(row, column, count, columns).transpose() * all.middleRows(row, count);
+    rows_of<T> some(sums(keys.first, 0).data(), columns, all.cols(),
+                    Eigen::OuterStride<>(sums.strides().token));
+    some.noalias() +=
+        of_keys.block(row, column, count, columns).transpose() * all.middleRows(row, count);
   });
 }
 

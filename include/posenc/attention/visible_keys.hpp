@@ -16,23 +16,31 @@ namespace posenc::inline POSENC_TARGET::detail {
 class visible_keys {
  public:
   visible_keys(mask const& visible, positions_view query_positions, positions_view key_positions)
-      : visible_(visible), queries_(query_positions), keys_(key_positions), rising_(visible.sequences_rise(key_positions)) {}
+      : visible_(visible),
+        queries_(query_positions),
+        keys_(key_positions),
+        rising_(visible.sequences_rise(key_positions)) {}
 
   /// A range of tokens outside of which query t sees none; where it sees none at all, {0, 0}.
   token_range around(std::size_t t) const noexcept {
     auto [first, last] = visible_.tokens(t, keys_.size());
     if (rising_) {
       auto const [nearest, farthest] = visible_.positions(queries_[t]);
-      auto const from = keys_.begin() + static_cast<std::ptrdiff_t>(first), to = keys_.begin() + static_cast<std::ptrdiff_t>(last);
-      auto const begin = std::lower_bound(from, to, nearest), end = std::upper_bound(begin, to, farthest);
-      first = static_cast<std::size_t>(begin - keys_.begin()), last = static_cast<std::size_t>(end - keys_.begin());
+      auto const from = keys_.begin() + static_cast<std::ptrdiff_t>(first),
+                 to = keys_.begin() + static_cast<std::ptrdiff_t>(last);
+      auto const begin = std::lower_bound(from, to, nearest),
+                 end = std::upper_bound(begin, to, farthest);
+      first = static_cast<std::size_t>(begin - keys_.begin()),
+      last = static_cast<std::size_t>(end - keys_.begin());
     }
     return first < last ? token_range{first, last} : token_range{0, 0};
   }
 
-  /// Puts a number, -infinity unless told, where query t does not see among the keys of its range, [row].
+  /// Puts a number, -infinity unless told, where query t does not see among the keys of its range,
+  /// [row].
   template <class T>
-  void hide(std::size_t t, token_range range, std::span<T> row, T hidden = masked_score<T>) const noexcept {
+  void hide(std::size_t t, token_range range, std::span<T> row,
+            T hidden = masked_score<T>) const noexcept {
     if (rising_) return;
     auto const [nearest, farthest] = visible_.positions(queries_[t]);
     for (auto s = range.first; s < range.last; ++s) {
@@ -51,17 +59,19 @@ inline token_range hull(std::span<token_range const> ranges) noexcept {
   token_range all{0, 0};
   for (auto const& [first, last] : ranges) {
     if (first == last) continue;
-    all = all.first == all.last ? token_range{first, last} : token_range{std::min(all.first, first), std::max(all.last, last)};
+    all = all.first == all.last ? token_range{first, last}
+                                : token_range{std::min(all.first, first), std::max(all.last, last)};
   }
   return all;
 }
 
-/// Calls product(first query, queries, keys), queries counted within the ranges, for rectangles of a product that cover the hulls of each
-/// `few` queries, and nothing else: what they all have in common at once, and then in either half of them what is missing. So the product
-/// is one of large matrices where it can be, and a causal mask costs no more than half of `few` keys a query.
+/// Calls product(first query, queries, keys), queries counted within the ranges, for rectangles of
+/// a product that cover the hulls of each `few` queries, and nothing else: what they all have in
+/// common at once, and then in either half of them what is missing. So the product is one of large
+/// matrices where it can be, and a causal mask costs no more than half of `few` keys a query.
 template <class Product>
-void in_rectangles(std::span<token_range const> ranges, std::size_t few, Product const& product, std::size_t first = 0,
-                   token_range done = {0, 0}) {
+void in_rectangles(std::span<token_range const> ranges, std::size_t few, Product const& product,
+                   std::size_t first = 0, token_range done = {0, 0}) {
   token_range common{0, static_cast<std::size_t>(-1)};
   for (std::size_t t = 0; t < ranges.size(); t += few) {
     auto const part = hull(ranges.subspan(t, std::min(few, ranges.size() - t)));
@@ -71,8 +81,10 @@ void in_rectangles(std::span<token_range const> ranges, std::size_t few, Product
     if (done.first == done.last) {
       product(first, ranges.size(), common);
     } else {
-      if (common.first < done.first) product(first, ranges.size(), token_range{common.first, done.first});
-      if (done.last < common.last) product(first, ranges.size(), token_range{done.last, common.last});
+      if (common.first < done.first)
+        product(first, ranges.size(), token_range{common.first, done.first});
+      if (done.last < common.last)
+        product(first, ranges.size(), token_range{done.last, common.last});
     }
     done = common;
   }

@@ -12,26 +12,32 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// query_position - key_position. Where that is beyond int64, as far as it reaches: -(2^63 - 1) or 2^63 - 1.
-constexpr std::int64_t distance_between(std::int64_t query_position, std::int64_t key_position) noexcept {
+/// query_position - key_position. Where that is beyond int64, as far as it reaches: -(2^63 - 1) or
+/// 2^63 - 1.
+constexpr std::int64_t distance_between(std::int64_t query_position,
+                                        std::int64_t key_position) noexcept {
   constexpr auto farthest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  auto const difference = static_cast<std::uint64_t>(query_position) - static_cast<std::uint64_t>(key_position);
-  if (query_position >= key_position) return static_cast<std::int64_t>(difference < farthest ? difference : farthest);
+  auto const difference =
+      static_cast<std::uint64_t>(query_position) - static_cast<std::uint64_t>(key_position);
+  if (query_position >= key_position)
+    return static_cast<std::int64_t>(difference < farthest ? difference : farthest);
   auto const magnitude = 0 - difference;
   return -static_cast<std::int64_t>(magnitude < farthest ? magnitude : farthest);
 }
 
 namespace detail {
 
-/// Throws std::invalid_argument, in the name of a function or encoding, unless each key has a position.
+/// Throws std::invalid_argument, in the name of a function or encoding, unless each key has a
+/// position.
 template <class T>
 void require_keys(char const* what, score_row<T> const& row) {
-  require(row.scores.size() == row.key_positions.size(), what, ": there must be one position per key, got ", row.key_positions.size(),
-          " positions for ", row.scores.size(), " keys");
+  require(row.scores.size() == row.key_positions.size(), what,
+          ": there must be one position per key, got ", row.key_positions.size(), " positions for ",
+          row.scores.size(), " keys");
 }
 
-/// Throws std::invalid_argument, in the name of a function or encoding, unless the row's head is one of `heads` and each key has a
-/// position.
+/// Throws std::invalid_argument, in the name of a function or encoding, unless the row's head is
+/// one of `heads` and each key has a position.
 template <class T>
 void require_row(char const* what, score_row<T> const& row, std::size_t heads) {
   require(row.head < heads, what, ": the head must be below ", heads, ", got ", row.head);
@@ -48,8 +54,9 @@ void add_bias(score_row<T> const& row, auto const& bias) {
 
 }  // namespace detail
 
-/// What attention does to a row at site 3: by the encoding's adjust_scores, or else by adding its bias to each score, in double, rounded
-/// once. Throws std::invalid_argument as the encoding does; for a bias, unless each key has a position and the encoding has the row's head.
+/// What attention does to a row at site 3: by the encoding's adjust_scores, or else by adding its
+/// bias to each score, in double, rounded once. Throws std::invalid_argument as the encoding does;
+/// for a bias, unless each key has a position and the encoding has the row's head.
 template <class T, acts_on_scores E>
 void adjust_scores(E const& e, score_row<T> const& row) {
   if constexpr (detail::adjusts_scores<E>) {
@@ -61,9 +68,12 @@ void adjust_scores(E const& e, score_row<T> const& row) {
       detail::require_keys("adjust_scores", row);
     }
     if constexpr (adds_bias_by_distance<E>) {
-      detail::add_bias(row, [&](std::int64_t key) { return e.bias(row.head, distance_between(row.query_position, key)); });
+      detail::add_bias(row, [&](std::int64_t key) {
+        return e.bias(row.head, distance_between(row.query_position, key));
+      });
     } else {
-      detail::add_bias(row, [&](std::int64_t key) { return e.bias(row.head, row.query_position, key); });
+      detail::add_bias(row,
+                       [&](std::int64_t key) { return e.bias(row.head, row.query_position, key); });
     }
   }
 }

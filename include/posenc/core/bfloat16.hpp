@@ -16,12 +16,14 @@ struct bfloat16 {
 
   /// The conversions, for one number or for a register; the 16 bits are in the low half of 32.
   template <class Bits>
-  [[gnu::always_inline]] static constexpr typename Bits::number decode(typename Bits::bits bits) noexcept {
+  [[gnu::always_inline]] static constexpr typename Bits::number decode(
+      typename Bits::bits bits) noexcept {
     return Bits::as_number(bits << 16);
   }
 
   template <class Bits>
-  [[gnu::always_inline]] static constexpr typename Bits::bits encode(typename Bits::number number) noexcept {
+  [[gnu::always_inline]] static constexpr typename Bits::bits encode(
+      typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
     auto const all = Bits::as_bits(number);
     auto const odd = (all >> 16) & u32(1u);
@@ -30,7 +32,8 @@ struct bfloat16 {
   }
 
   bfloat16() = default;
-  constexpr explicit bfloat16(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::scalar_bits>(number))) {}
+  constexpr explicit bfloat16(float number) noexcept
+      : bits(static_cast<std::uint16_t>(encode<detail::scalar_bits>(number))) {}
   constexpr explicit operator float() const noexcept { return decode<detail::scalar_bits>(bits); }
 
   static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {

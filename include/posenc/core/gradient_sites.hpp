@@ -1,6 +1,8 @@
-// The sites of attention in reverse: what an encoding does to gradients. Training needs it, attention itself does not.
+// The sites of attention in reverse: what an encoding does to gradients. Training needs it,
+// attention itself does not.
 //
-//   d x_t <--(1) as it is-- d W x_t <--(2) R_t^T-- d q_t, d k_t <-- d score <--(3) by the rule-- d score' <--(4) * beta-- d weights
+//   d x_t <--(1) as it is-- d W x_t <--(2) R_t^T-- d q_t, d k_t <-- d score <--(3) by the rule-- d
+//   score' <--(4) * beta-- d weights
 //
 //   (1) embeddings         a constant is added: gradients pass as they are
 //   (2) queries and keys   the transpose of what was done to them
@@ -23,23 +25,28 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 template <class P, class T>
-concept pulls_back_queries = requires(P const& prepared, heads_view<T> const d, std::size_t first) { prepared.pull_back_queries(d, first); };
+concept pulls_back_queries = requires(P const& prepared, heads_view<T> const d, std::size_t first) {
+  prepared.pull_back_queries(d, first);
+};
 template <class P, class T>
-concept pulls_back_keys = requires(P const& prepared, heads_view<T> const d, std::size_t first) { prepared.pull_back_keys(d, first); };
+concept pulls_back_keys = requires(P const& prepared, heads_view<T> const d, std::size_t first) {
+  prepared.pull_back_keys(d, first);
+};
 template <class P, class T>
 concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
 
 }  // namespace detail
 
-/// (2) What is prepared also turns gradients with respect to the encoded vectors into those with respect to the vectors before, in place,
-/// [tokens][heads][head_dim]: d -> J^T d, J being the Jacobian of encode_queries and of encode_keys. Encodings here are linear: J is the
-/// matrix itself.
+/// (2) What is prepared also goes backward: from gradients with respect to the encoded vectors to
+/// gradients with respect to the inputs, in place, [tokens][heads][head_dim]: d -> J^T d, J being
+/// the Jacobian of encode_queries or encode_keys. Encodings here are linear: J is the matrix.
 ///
 ///     prepared.pull_back_queries(d, first_token);
 ///     prepared.pull_back_keys(d, first_token);
 template <class E>
-concept pulls_back_queries_and_keys = acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
-                                      detail::pulls_back<detail::prepared_t<E, double>, double>;
+concept pulls_back_queries_and_keys =
+    acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
+    detail::pulls_back<detail::prepared_t<E, double>, double>;
 
 namespace detail {
 
@@ -48,19 +55,21 @@ concept says_is_bias = std::bool_constant<std::remove_cvref_t<E>::is_bias>::valu
 
 }  // namespace detail
 
-/// (3) Adds a term that depends on neither queries nor scores, so gradients pass unchanged: by bias, or, as adjust_scores alone cannot tell,
-/// `static constexpr bool is_bias = true`.
+/// (3) Adds a term that depends on neither queries nor scores, so gradients pass unchanged: a bias,
+/// or adjust_scores beside `static constexpr bool is_bias = true`.
 template <class E>
-concept adds_bias = adds_bias_by_distance<E> || adds_bias_by_positions<E> || (acts_on_scores<E> && detail::says_is_bias<E>);
+concept adds_bias = adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
+                    (acts_on_scores<E> && detail::says_is_bias<E>);
 
-/// (3) Turns gradients with respect to the adjusted scores, [keys], into those with respect to the scores before, in place, and adds to
-/// the gradient of the query as encoded, [head_dim], where the rule reads it. A gradient of 0 of a key that no other depends on stays 0,
+/// (3) Goes backward: from gradients with respect to the adjusted scores, [keys], to gradients with
+/// respect to the scores before, in place; and adds to the gradient of the encoded query,
+/// [head_dim], if the rule reads it. A gradient of 0 of a key that no other depends on stays 0,
 /// whatever the key's score is, NaN included.
 template <class E>
 concept pulls_back_scores =
     acts_on_scores<E> &&
-    requires(E const& e, score_row<float const> const before, std::span<float> const d, score_row<double const> const before_in_double,
-             std::span<double> const d_in_double) {
+    requires(E const& e, score_row<float const> const before, std::span<float> const d,
+             score_row<double const> const before_in_double, std::span<double> const d_in_double) {
       e.pull_back_scores(before, d, d);
       e.pull_back_scores(before_in_double, d_in_double, d_in_double);
     };
@@ -72,22 +81,27 @@ namespace detail {
 /// Which of the sites where an encoding acts gradients get through.
 template <class E>
 struct lets_through {
-  static constexpr bool queries_and_keys = !acts_on_queries_and_keys<E> || pulls_back_queries_and_keys<E>,
-                        as_biases = !acts_on_scores<E> || adds_bias<E>, scores = as_biases || pulls_back_scores<E>;
+  static constexpr bool queries_and_keys =
+                            !acts_on_queries_and_keys<E> || pulls_back_queries_and_keys<E>,
+                        as_biases = !acts_on_scores<E> || adds_bias<E>,
+                        scores = as_biases || pulls_back_scores<E>;
 };
 
-/// Of encodings one after the other: each sees the scores that those before it made, and gradients come from the last to the first.
-/// Where only biases follow, nobody asks for the scores in between.
+/// Of encodings one after the other: each sees the scores that those before it made, and gradients
+/// come from the last to the first. Where only biases follow, nobody asks for the scores in
+/// between.
 template <class T>
 void pull_back_through(score_row<T const> const&, std::span<T>, std::span<T>) {}
 template <class T, class E, class... Es>
-void pull_back_through(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query, E const& e, Es const&... then) {
+void pull_back_through(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query, E const& e, Es const&... then) {
   if constexpr (!acts_on_scores<E>) {
     pull_back_through(before, d_scores, d_query, then...);
   } else {
     if constexpr (!(lets_through<Es>::as_biases && ...)) {
       std::vector<T> scores(before.scores.begin(), before.scores.end());
-      adjust_scores(e, score_row<T>{scores, before.head, before.query_position, before.key_positions, before.query});
+      adjust_scores(e, score_row<T>{scores, before.head, before.query_position,
+                                    before.key_positions, before.query});
       auto after = before;
       after.scores = scores;
       pull_back_through(after, d_scores, d_query, then...);

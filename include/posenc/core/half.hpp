@@ -18,7 +18,8 @@ struct half {
 
   /// The conversions, for one number or for a register; the 16 bits are in the low half of 32.
   template <class Bits>
-  [[gnu::always_inline]] static constexpr typename Bits::number decode(typename Bits::bits bits) noexcept {
+  [[gnu::always_inline]] static constexpr typename Bits::number decode(
+      typename Bits::bits bits) noexcept {
     using u32 = typename Bits::bits;
     auto const sign = (bits & u32(0x8000u)) << 16;
     auto const shifted = (bits & u32(0x7fffu)) << 13;
@@ -30,11 +31,13 @@ struct half {
     auto const subnormal = Bits::as_bits(leading - Bits::as_number(u32(smallest_normal)));
     auto const not_finite = normal + rebias;
     auto const finite = detail::choose(detail::below(shifted, u32(1u << 23)), subnormal, normal);
-    return Bits::as_number(sign | detail::choose(detail::below(shifted, u32(31u << 23)), finite, not_finite));
+    return Bits::as_number(
+        sign | detail::choose(detail::below(shifted, u32(31u << 23)), finite, not_finite));
   }
 
   template <class Bits>
-  [[gnu::always_inline]] static constexpr typename Bits::bits encode(typename Bits::number number) noexcept {
+  [[gnu::always_inline]] static constexpr typename Bits::bits encode(
+      typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
     auto const all = Bits::as_bits(number);
     auto const sign = (all >> 16) & u32(0x8000u);
@@ -44,16 +47,20 @@ struct half {
     auto const normal = (magnitude - u32(112u << 23) + u32(0xfffu) + odd) >> 13;
     // Subnormal: adding 1/2 rounds to a multiple of 2^-24, the smallest half.
     auto const one_half = u32(0x3f00'0000u);
-    auto const subnormal = Bits::as_bits(Bits::as_number(magnitude) + Bits::as_number(one_half)) - one_half;
+    auto const subnormal =
+        Bits::as_bits(Bits::as_number(magnitude) + Bits::as_number(one_half)) - one_half;
     auto const quiet_nan = u32(0x7e00u) | ((magnitude >> 13) & u32(0x3ffu));
-    auto const finite = detail::choose(detail::below(magnitude, u32(smallest_normal)), subnormal, normal);
+    auto const finite =
+        detail::choose(detail::below(magnitude, u32(smallest_normal)), subnormal, normal);
     // Infinity from 2^16 on.
-    auto const ordered = detail::choose(detail::below(magnitude, u32(0x4780'0000u)), finite, u32(0x7c00u));
+    auto const ordered =
+        detail::choose(detail::below(magnitude, u32(0x4780'0000u)), finite, u32(0x7c00u));
     return sign | detail::choose(detail::below(u32(0x7f80'0000u), magnitude), quiet_nan, ordered);
   }
 
   half() = default;
-  constexpr explicit half(float number) noexcept : bits(static_cast<std::uint16_t>(encode<detail::scalar_bits>(number))) {}
+  constexpr explicit half(float number) noexcept
+      : bits(static_cast<std::uint16_t>(encode<detail::scalar_bits>(number))) {}
   constexpr explicit operator float() const noexcept { return decode<detail::scalar_bits>(bits); }
 
   static constexpr half from_bits(std::uint16_t bits) noexcept {

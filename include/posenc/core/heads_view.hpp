@@ -30,7 +30,9 @@ struct heads_strides {
 /// Addresses [first, last) in memory.
 struct memory_range {
   std::uintptr_t first = 0, last = 0;
-  friend constexpr bool overlap(memory_range a, memory_range b) noexcept { return a.first < b.last && b.first < a.last; }
+  friend constexpr bool overlap(memory_range a, memory_range b) noexcept {
+    return a.first < b.last && b.first < a.last;
+  }
 };
 
 /// A view: it does not own its elements, and a copy refers to the same memory. Zero tokens or heads
@@ -45,19 +47,24 @@ class heads_view {
 
   /// Contiguous: one head vector after another.
   heads_view(T* data, heads_shape shape)
-      : heads_view(data, shape, {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim), static_cast<std::ptrdiff_t>(shape.head_dim)}) {}
+      : heads_view(data, shape,
+                   {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim),
+                    static_cast<std::ptrdiff_t>(shape.head_dim)}) {}
 
-  heads_view(T* data, heads_shape shape, heads_strides strides) : data_(data), shape_(shape), strides_(strides) {
+  heads_view(T* data, heads_shape shape, heads_strides strides)
+      : data_(data), shape_(shape), strides_(strides) {
     detail::require(shape.head_dim > 0, "heads_view: head_dim must be positive, got 0");
     if (shape.tokens == 0 || shape.heads == 0) return;
-    detail::require(data != nullptr, "heads_view: data must not be null for ", shape.tokens, " tokens x ", shape.heads, " heads");
+    detail::require(data != nullptr, "heads_view: data must not be null for ", shape.tokens,
+                    " tokens x ", shape.heads, " heads");
     check_extent();
     if constexpr (!std::is_const_v<T>) check_disjoint();
   }
 
   /// Any view converts to a read-only one.
   template <std::same_as<std::remove_const_t<T>> U>
-  heads_view(heads_view<U> const& other) noexcept : data_(other.data()), shape_(other.shape()), strides_(other.strides()) {}
+  heads_view(heads_view<U> const& other) noexcept
+      : data_(other.data()), shape_(other.shape()), strides_(other.strides()) {}
 
   T* data() const noexcept { return data_; }
   heads_shape const& shape() const noexcept { return shape_; }
@@ -67,7 +74,9 @@ class heads_view {
   std::size_t head_dim() const noexcept { return shape_.head_dim; }
 
   /// One head vector. Precondition, not checked: token < tokens(), head < heads().
-  std::span<T> operator()(std::size_t token, std::size_t head) const noexcept { return {at(token, head), shape_.head_dim}; }
+  std::span<T> operator()(std::size_t token, std::size_t head) const noexcept {
+    return {at(token, head), shape_.head_dim};
+  }
 
   /// The first head of a token, null if there are no heads, and the stride between its heads: the
   /// interface shared with paged_heads.
@@ -83,7 +92,8 @@ class heads_view {
       };
       auto const steps = towards(tokens(), strides_.token) + towards(heads(), strides_.head);
       // In integers: the address may be outside the array.
-      return reinterpret_cast<std::uintptr_t>(data_) + static_cast<std::uintptr_t>(steps) * sizeof(T);
+      return reinterpret_cast<std::uintptr_t>(data_) +
+             static_cast<std::uintptr_t>(steps) * sizeof(T);
     };
     return {corner(-1), corner(1) + head_dim() * sizeof(T)};
   }
@@ -92,64 +102,84 @@ class heads_view {
   /// this view.
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
     check_slice("tokens", first, count, shape_.tokens);
-    return {unchecked{}, count == 0 || heads() == 0 ? data_ : at(first, 0), {count, shape_.heads, shape_.head_dim}, strides_};
+    return {unchecked{},
+            count == 0 || heads() == 0 ? data_ : at(first, 0),
+            {count, shape_.heads, shape_.head_dim},
+            strides_};
   }
   heads_view slice_heads(std::size_t first, std::size_t count) const {
     check_slice("heads", first, count, shape_.heads);
-    return {unchecked{}, count == 0 || tokens() == 0 ? data_ : at(0, first), {shape_.tokens, count, shape_.head_dim}, strides_};
+    return {unchecked{},
+            count == 0 || tokens() == 0 ? data_ : at(0, first),
+            {shape_.tokens, count, shape_.head_dim},
+            strides_};
   }
   heads_view slice_dims(std::size_t first, std::size_t count) const {
     check_slice("dims", first, count, shape_.head_dim);
     detail::require(count > 0, "heads_view: a slice of dims must not be empty");
-    return {unchecked{}, data_ == nullptr ? data_ : data_ + first, {shape_.tokens, shape_.heads, count}, strides_};
+    return {unchecked{},
+            data_ == nullptr ? data_ : data_ + first,
+            {shape_.tokens, shape_.heads, count},
+            strides_};
   }
 
  private:
   struct unchecked {};
-  heads_view(unchecked, T* data, heads_shape shape, heads_strides strides) noexcept : data_(data), shape_(shape), strides_(strides) {}
+  heads_view(unchecked, T* data, heads_shape shape, heads_strides strides) noexcept
+      : data_(data), shape_(shape), strides_(strides) {}
 
   T* at(std::size_t token, std::size_t head) const noexcept {
-    return data_ + static_cast<std::ptrdiff_t>(token) * strides_.token + static_cast<std::ptrdiff_t>(head) * strides_.head;
+    return data_ + static_cast<std::ptrdiff_t>(token) * strides_.token +
+           static_cast<std::ptrdiff_t>(head) * strides_.head;
   }
 
   static std::size_t magnitude(std::ptrdiff_t stride) noexcept {
-    return stride < 0 ? std::size_t{0} - static_cast<std::size_t>(stride) : static_cast<std::size_t>(stride);
+    return stride < 0 ? std::size_t{0} - static_cast<std::size_t>(stride)
+                      : static_cast<std::size_t>(stride);
   }
 
-  static void check_slice(char const* what, std::size_t first, std::size_t count, std::size_t size) {
-    detail::require(first <= size && count <= size - first, "heads_view: a slice of ", what, " must lie within [0, ", size, "), got first ",
-                    first, ", count ", count);
+  static void check_slice(char const* what, std::size_t first, std::size_t count,
+                          std::size_t size) {
+    detail::require(first <= size && count <= size - first, "heads_view: a slice of ", what,
+                    " must lie within [0, ", size, "), got first ", first, ", count ", count);
   }
 
   void check_extent() const {
-    constexpr std::size_t limit = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
+    constexpr std::size_t limit =
+        static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
     std::size_t room = limit;
     auto const take = [&](std::size_t steps, std::size_t size) {
       bool const fits = steps == 0 || size <= room / steps;
       if (fits) room -= steps * size;
       return fits;
     };
-    bool const fits =
-        take(1, shape_.head_dim) && take(shape_.tokens - 1, magnitude(strides_.token)) && take(shape_.heads - 1, magnitude(strides_.head));
-    detail::require(fits, "heads_view: the view must fit into memory, got ", shape_.tokens, " tokens of stride ", strides_.token, " and ",
-                    shape_.heads, " heads of stride ", strides_.head);
+    bool const fits = take(1, shape_.head_dim) &&
+                      take(shape_.tokens - 1, magnitude(strides_.token)) &&
+                      take(shape_.heads - 1, magnitude(strides_.head));
+    detail::require(fits, "heads_view: the view must fit into memory, got ", shape_.tokens,
+                    " tokens of stride ", strides_.token, " and ", shape_.heads,
+                    " heads of stride ", strides_.head);
   }
 
   // Two heads overlap if |a * token_stride + b * head_stride| < head_dim for some steps (a, b) !=
   // (0, 0) within the view.
   void check_disjoint() const {
-    auto const dim = shape_.head_dim, token = magnitude(strides_.token), head = magnitude(strides_.head);
+    auto const dim = shape_.head_dim, token = magnitude(strides_.token),
+               head = magnitude(strides_.head);
     bool disjoint = (shape_.tokens == 1 || token >= dim) && (shape_.heads == 1 || head >= dim);
-    bool const nested =
-        shape_.tokens == 1 || shape_.heads == 1 || token >= head * (shape_.heads - 1) + dim || head >= token * (shape_.tokens - 1) + dim;
+    bool const nested = shape_.tokens == 1 || shape_.heads == 1 ||
+                        token >= head * (shape_.heads - 1) + dim ||
+                        head >= token * (shape_.tokens - 1) + dim;
     // If neither stride spans the other: for each a, only the two nearest b can overlap.
     for (std::size_t a = 1; disjoint && !nested && a < shape_.tokens; ++a) {
       auto const b = a * token / head, rest = a * token % head;
       if (b >= shape_.heads) break;
       disjoint = !(b < shape_.heads && rest < dim) && !(b + 1 < shape_.heads && head - rest < dim);
     }
-    detail::require(disjoint, "heads_view: heads that are written to must not overlap, got head_dim ", dim, " with ", shape_.tokens,
-                    " tokens of stride ", strides_.token, " and ", shape_.heads, " heads of stride ", strides_.head);
+    detail::require(disjoint,
+                    "heads_view: heads that are written to must not overlap, got head_dim ", dim,
+                    " with ", shape_.tokens, " tokens of stride ", strides_.token, " and ",
+                    shape_.heads, " heads of stride ", strides_.head);
   }
 
   T* data_;
@@ -177,10 +207,15 @@ bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
     return offset >= x.last - x.first && offset + (y.last - y.first) <= n;
   };
   auto const token = bytes(a, a.strides().token), head = bytes(a, a.strides().head);
-  bool const same_token = token == bytes(b, b.strides().token), same_head = head == bytes(b, b.strides().head);
-  if (same_token && disjoint(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory())) return false;
-  auto const head_of = [](auto const& v) { return v.slice_tokens(0, 1).slice_heads(0, 1).memory(); };
-  return !(same_token && same_head && head > 0 && token % head == 0 && disjoint(head, head_of(a), head_of(b)));
+  bool const same_token = token == bytes(b, b.strides().token),
+             same_head = head == bytes(b, b.strides().head);
+  if (same_token && disjoint(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory()))
+    return false;
+  auto const head_of = [](auto const& v) {
+    return v.slice_tokens(0, 1).slice_heads(0, 1).memory();
+  };
+  return !(same_token && same_head && head > 0 && token % head == 0 &&
+           disjoint(head, head_of(a), head_of(b)));
 }
 bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
 

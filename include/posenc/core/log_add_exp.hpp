@@ -16,8 +16,12 @@ template <std::floating_point T>
 inline constexpr T negative_infinity = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
 
 /// Compares bits: -ffast-math would fold a comparison of numbers.
-constexpr bool is_negative_infinity(float x) noexcept { return std::bit_cast<std::uint32_t>(x) == 0xff80'0000; }
-constexpr bool is_negative_infinity(double x) noexcept { return std::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000; }
+constexpr bool is_negative_infinity(float x) noexcept {
+  return std::bit_cast<std::uint32_t>(x) == 0xff80'0000;
+}
+constexpr bool is_negative_infinity(double x) noexcept {
+  return std::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000;
+}
 
 /// ln(e^a + e^b). Either may be -infinity. No overflow, whatever their difference.
 inline double log_add_exp(double a, double b) noexcept {

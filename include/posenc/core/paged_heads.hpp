@@ -40,10 +40,13 @@ class paged_heads {
  public:
   using element_type = T;
 
-  paged_heads(T* data, pages_shape shape, std::span<std::int64_t const> slots) : paged_heads(data, shape, dense(shape), slots) {}
+  paged_heads(T* data, pages_shape shape, std::span<std::int64_t const> slots)
+      : paged_heads(data, shape, dense(shape), slots) {}
 
-  paged_heads(T* data, pages_shape shape, pages_strides strides, std::span<std::int64_t const> slots)
-      : page_(data, {shape.pages == 0 ? 0 : shape.page_tokens, shape.heads, shape.head_dim}, {strides.token, strides.head}),
+  paged_heads(T* data, pages_shape shape, pages_strides strides,
+              std::span<std::int64_t const> slots)
+      : page_(data, {shape.pages == 0 ? 0 : shape.page_tokens, shape.heads, shape.head_dim},
+              {strides.token, strides.head}),
         page_stride_(strides.page),
         slots_(slots) {
     auto const [first, last] = page_.memory();
@@ -51,16 +54,20 @@ class paged_heads {
     if (shape.pages > 1 && first != last) {
       auto const page = (last - first) / sizeof(T);
       detail::require(strides.page > 0 && static_cast<std::size_t>(strides.page) >= page,
-                      "paged_heads: pages must not overlap, got pages of ", page, " elements with stride ", strides.page);
-      auto const room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T) - page;
+                      "paged_heads: pages must not overlap, got pages of ", page,
+                      " elements with stride ", strides.page);
+      auto const room =
+          static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T) - page;
       detail::require(static_cast<std::size_t>(strides.page) <= room / (shape.pages - 1),
-                      "paged_heads: the pages must fit into memory, got ", shape.pages, " of stride ", strides.page);
+                      "paged_heads: the pages must fit into memory, got ", shape.pages,
+                      " of stride ", strides.page);
       memory_.last += (shape.pages - 1) * static_cast<std::size_t>(strides.page) * sizeof(T);
     }
     auto const size = page_.tokens() == 0 ? 0 : shape.pages * shape.page_tokens;
     for (std::size_t t = 0; t < slots.size(); ++t) {
-      detail::require(slots[t] < 0 || static_cast<std::uint64_t>(slots[t]) < size, "paged_heads: a slot must be below ", size, " (",
-                      shape.pages, " pages of ", shape.page_tokens, " tokens), got ", slots[t], " for token ", t);
+      detail::require(slots[t] < 0 || static_cast<std::uint64_t>(slots[t]) < size,
+                      "paged_heads: a slot must be below ", size, " (", shape.pages, " pages of ",
+                      shape.page_tokens, " tokens), got ", slots[t], " for token ", t);
     }
   }
 
@@ -73,7 +80,8 @@ class paged_heads {
   T* token(std::size_t token) const noexcept {
     if (slots_[token] < 0 || heads() == 0) return nullptr;
     auto const slot = static_cast<std::size_t>(slots_[token]);
-    return page_.token(slot % page_.tokens()) + static_cast<std::ptrdiff_t>(slot / page_.tokens()) * page_stride_;
+    return page_.token(slot % page_.tokens()) +
+           static_cast<std::ptrdiff_t>(slot / page_.tokens()) * page_stride_;
   }
   std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }
 
@@ -83,8 +91,8 @@ class paged_heads {
  private:
   static pages_strides dense(pages_shape const& shape) noexcept {
     auto const token = shape.heads * shape.head_dim;
-    return {static_cast<std::ptrdiff_t>(shape.page_tokens * token), static_cast<std::ptrdiff_t>(token),
-            static_cast<std::ptrdiff_t>(shape.head_dim)};
+    return {static_cast<std::ptrdiff_t>(shape.page_tokens * token),
+            static_cast<std::ptrdiff_t>(token), static_cast<std::ptrdiff_t>(shape.head_dim)};
   }
 
   heads_view<T> page_;  // the first one

@@ -52,7 +52,9 @@ inline std::string shown(double number) {
 /// unless they name it or an enclosing context themselves.
 class error_context {
  public:
-  explicit error_context(std::string where) : where_(std::move(where)), outer_(innermost) { innermost = this; }
+  explicit error_context(std::string where) : where_(std::move(where)), outer_(innermost) {
+    innermost = this;
+  }
   error_context(error_context const&) = delete;
   error_context& operator=(error_context const&) = delete;
   ~error_context() { innermost = outer_; }

@@ -18,14 +18,18 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// Throws std::invalid_argument, in the name of a function over `count` heads, unless an encoding that says of how many heads it is, by
-/// heads(), is of as many, or of more where it may serve fewer. An encoding of several asks each, by a require_heads of its own.
+/// Throws std::invalid_argument, in the name of a function over `count` heads, unless an encoding
+/// that says of how many heads it is, by heads(), is of as many, or of more where it may serve
+/// fewer. An encoding of several asks each, by a require_heads of its own.
 template <class E>
-void require_heads(char const* function, [[maybe_unused]] E const& e, [[maybe_unused]] std::size_t count) {
+void require_heads(char const* function, [[maybe_unused]] E const& e,
+                   [[maybe_unused]] std::size_t count) {
   if constexpr (may_serve_fewer_heads<E>) {
-    require(count <= e.heads(), function, ": the heads of the encoding must be at least ", count, ", got ", e.heads());
+    require(count <= e.heads(), function, ": the heads of the encoding must be at least ", count,
+            ", got ", e.heads());
   } else if constexpr (knows_heads<E>) {
-    require(count == e.heads(), function, ": the heads of the encoding must be ", count, ", got ", e.heads());
+    require(count == e.heads(), function, ": the heads of the encoding must be ", count, ", got ",
+            e.heads());
   } else if constexpr (requires { e.require_heads(function, count); }) {
     e.require_heads(function, count);
   }
@@ -33,7 +37,8 @@ void require_heads(char const* function, [[maybe_unused]] E const& e, [[maybe_un
 
 /// beta of a row, 1 of an encoding that does not act on softmax.
 template <class E>
-double inverse_temperature_of([[maybe_unused]] E const& e, [[maybe_unused]] row_statistics const& row) {
+double inverse_temperature_of([[maybe_unused]] E const& e,
+                              [[maybe_unused]] row_statistics const& row) {
   if constexpr (acts_on_softmax<E>) return e.inverse_temperature(row);
   return 1;
 }
@@ -61,17 +66,21 @@ class prepared_scheme {
 
   /// Gradients, from the last to the first.
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const requires(detail::pulls_back<Prepared, T>&&...) {
+  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const
+      requires(detail::pulls_back<Prepared, T>&&...) {
     for_each_reversed([&](auto const& each) { each.pull_back_queries(d, first_token); });
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const requires(detail::pulls_back<Prepared, T>&&...) {
+  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const
+      requires(detail::pulls_back<Prepared, T>&&...) {
     for_each_reversed([&](auto const& each) { each.pull_back_keys(d, first_token); });
   }
 
  private:
   void for_each_reversed(auto&& act) const {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (act(std::get<sizeof...(I) - 1 - I>(prepared_)), ...); }
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (act(std::get<sizeof...(I) - 1 - I>(prepared_)), ...);
+    }
     (std::index_sequence_for<Prepared...>());
   }
 
@@ -90,17 +99,20 @@ auto prepared_by([[maybe_unused]] E const& e, [[maybe_unused]] positions_view po
 
 }  // namespace detail
 
-/// scheme{rope<halves>(...), adaptive_temperature{}}: at every site those act that can, in the order given; inverse temperatures
-/// multiply. A scheme is itself an encoding, at the sites where one of them acts, so schemes nest.
-/// Gradients get through a site if they get through each that acts there.
+/// scheme{rope<halves>(...), adaptive_temperature{}}: at every site those act that can, in the
+/// order given; inverse temperatures multiply. A scheme is itself an encoding, at the sites where
+/// one of them acts, so schemes nest. Gradients get through a site if they get through each that
+/// acts there.
 template <class... Encodings>
 class scheme {
   static_assert((detail::encoding_check<Encodings>::passed && ...));
-  static constexpr bool encodes = (acts_on_queries_and_keys<Encodings> || ...), adjusts = (acts_on_scores<Encodings> || ...);
-  static constexpr bool adjusting_pulls_back = adjusts && (detail::lets_through<Encodings>::scores && ...);
+  static constexpr bool encodes = (acts_on_queries_and_keys<Encodings> || ...),
+                        adjusts = (acts_on_scores<Encodings> || ...);
+  static constexpr bool adjusting_pulls_back =
+      adjusts && (detail::lets_through<Encodings>::scores && ...);
 
  public:
-  static constexpr bool wraps_encodings = true;                         ///< it has functions where they have
+  static constexpr bool wraps_encodings = true;  ///< it has functions where they have
   static constexpr bool is_nowhere = (acts_nowhere<Encodings> && ...);  ///< it acts where they do
   static constexpr bool is_bias = adjusts && (detail::lets_through<Encodings>::as_biases && ...);
 
@@ -109,15 +121,19 @@ class scheme {
   constexpr std::tuple<Encodings...> const& encodings() const noexcept { return encodings_; }
 
   template <class T>
-  void embed(heads_view<T> const& x, positions_view positions) const requires(acts_on_embeddings<Encodings> || ...) {
+  void embed(heads_view<T> const& x, positions_view positions) const
+      requires(acts_on_embeddings<Encodings> || ...) {
     for_each([&]<class E>(E const& e) {
       if constexpr (acts_on_embeddings<E>) e.embed(x, positions);
     });
   }
   template <class T>
   auto prepare(positions_view positions) const requires(encodes) {
-    return std::apply([&](auto const&... e) { return detail::prepared_scheme(std::tuple_cat(detail::prepared_by<T>(e, positions)...)); },
-                      encodings_);
+    return std::apply(
+        [&](auto const&... e) {
+          return detail::prepared_scheme(std::tuple_cat(detail::prepared_by<T>(e, positions)...));
+        },
+        encodings_);
   }
   template <class T>
   void adjust_scores(score_row<T> const& row) const requires(adjusts) {
@@ -125,7 +141,8 @@ class scheme {
       if constexpr (acts_on_scores<E>) posenc::adjust_scores(e, row);
     });
   }
-  double inverse_temperature(row_statistics const& row) const requires(acts_on_softmax<Encodings> || ...) {
+  double inverse_temperature(row_statistics const& row) const
+      requires(acts_on_softmax<Encodings> || ...) {
     double beta = 1;
     for_each([&](auto const& e) { beta *= detail::inverse_temperature_of(e, row); });
     return beta;
@@ -139,17 +156,19 @@ class scheme {
     return all;
   }
 
-  /// Throws std::invalid_argument, in the name of a function, unless each encoding that says of how many heads it is, by heads(), is of
-  /// so many, or of more where it may serve fewer.
+  /// Throws std::invalid_argument, in the name of a function, unless each encoding that says of how
+  /// many heads it is, by heads(), is of so many, or of more where it may serve fewer.
   void require_heads(char const* function, std::size_t count) const {
     for_each([&](auto const& e) { detail::require_heads(function, e, count); });
   }
 
   /// Gradients, back through the encodings from the last to the first.
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const
-      requires(adjusting_pulls_back) {
-    std::apply([&](auto const&... e) { detail::pull_back_through(before, d_scores, d_query, e...); }, encodings_);
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
+                        std::span<T> d_query) const requires(adjusting_pulls_back) {
+    std::apply(
+        [&](auto const&... e) { detail::pull_back_through(before, d_scores, d_query, e...); },
+        encodings_);
   }
 
  private:

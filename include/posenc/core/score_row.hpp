@@ -17,7 +17,8 @@ struct score_row {
   std::size_t head = 0;  ///< index of the query head
   std::int64_t query_position = 0;
   positions_view key_positions;  ///< [keys]
-  std::span<T const> query;      ///< [head_dim], after site 2, before scaling: for context-dependent rules
+  std::span<T const>
+      query;  ///< [head_dim], after site 2, before scaling: for context-dependent rules
 };
 
 }  // namespace posenc

@@ -1,11 +1,12 @@
 // Where a positional encoding acts: the four sites of attention. Read this first.
 //
-//   x_t --(1) + p_t--> W_q, W_k --(2) R_t--> <q_t, k_s> --(3) + b(t, s)-->(4) * beta--> softmax --> weights
+//   x_t --(1) + p_t--> W_q, W_k --(2) R_t--> <q_t, k_s> --(3) + b(t, s)-->(4) * beta--> softmax -->
+//   weights
 //
 //   (1) embeddings         sinusoidal, learned      embedding/
-//   (2) queries and keys   RoPE, p-RoPE, M-RoPE     query_key/   built on frequency/, rows/, rotation/
-//   (3) scores             ALiBi, T5                score/
-//   (4) softmax            adaptive, SSMax, Llama 4 softmax/
+//   (2) queries and keys   RoPE, p-RoPE, M-RoPE     query_key/   built on frequency/, rows/,
+//   rotation/ (3) scores             ALiBi, T5                score/ (4) softmax adaptive, SSMax,
+//   Llama 4 softmax/
 //       nowhere            NoPE                     the empty scheme
 #pragma once
 
@@ -28,7 +29,8 @@ namespace posenc::inline POSENC_TARGET {
 /// (1) Adds p_t to the embeddings x, [tokens][1][dim]; several heads get the same p_t each.
 template <class E>
 concept acts_on_embeddings =
-    requires(E const& e, heads_view<float> const x, heads_view<double> const x_in_double, positions_view const positions) {
+    requires(E const& e, heads_view<float> const x, heads_view<double> const x_in_double,
+             positions_view const positions) {
       e.embed(x, positions);
       e.embed(x_in_double, positions);
     };
@@ -36,32 +38,41 @@ concept acts_on_embeddings =
 namespace detail {
 
 template <class E, class T>
-concept prepares = requires(E const& e, positions_view const positions) { e.template prepare<T>(positions); };
+concept prepares =
+    requires(E const& e, positions_view const positions) { e.template prepare<T>(positions); };
 
 /// What an encoding of site 2 has prepared, to compute with in T.
 template <class E, class T>
 using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positions_view()));
 
 template <class P, class T>
-concept encodes_queries = requires(P const& prepared, heads_view<T> const q, std::size_t first) { prepared.encode_queries(q, first); };
+concept encodes_queries = requires(P const& prepared, heads_view<T> const q, std::size_t first) {
+  prepared.encode_queries(q, first);
+};
 template <class P, class T>
-concept encodes_keys = requires(P const& prepared, heads_view<T> const k, std::size_t first) { prepared.encode_keys(k, first); };
+concept encodes_keys = requires(P const& prepared, heads_view<T> const k, std::size_t first) {
+  prepared.encode_keys(k, first);
+};
 
 template <class E, class T>
-concept prepares_queries_and_keys = prepares<E, T> && encodes_queries<prepared_t<E, T>, T> && encodes_keys<prepared_t<E, T>, T>;
+concept prepares_queries_and_keys =
+    prepares<E, T> && encodes_queries<prepared_t<E, T>, T> && encodes_keys<prepared_t<E, T>, T>;
 
 }  // namespace detail
 
-/// (2) prepare<T>(positions) makes, once, what positions alone decide: a value, which then encodes queries and keys in place, whole or by
-/// ranges of tokens, for every head, block and layer. T is float, or double to encode doubles.
+/// (2) prepare<T>(positions) makes, once, what positions alone decide: a value, which then encodes
+/// queries and keys in place, whole or by ranges of tokens, for every head, block and layer. T is
+/// float, or double to encode doubles.
 ///
-///     auto const prepared = e.template prepare<T>(positions);      once a step; keeps no view of them
+///     auto const prepared = e.template prepare<T>(positions);      once a step; keeps no view
 ///     prepared.encode_queries(q, first_token);    token i of q, by positions[first_token + i]
 ///     prepared.encode_keys(k, first_token);       [tokens][heads][head_dim]
 template <class E>
-concept acts_on_queries_and_keys = detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
+concept acts_on_queries_and_keys =
+    detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
-/// (3) A bias by distance: bias(head, distance), distance = query position - key position, is added to every score of the head.
+/// (3) A bias by distance: bias(head, distance) is added to every score of the head, where distance
+/// is query position - key position.
 template <class E>
 concept adds_bias_by_distance = requires(E const& e, std::size_t head, std::int64_t distance) {
   { e.bias(head, distance) } -> std::convertible_to<double>;
@@ -69,73 +80,85 @@ concept adds_bias_by_distance = requires(E const& e, std::size_t head, std::int6
 
 /// (3) A bias by positions: bias(head, query_position, key_position).
 template <class E>
-concept adds_bias_by_positions = requires(E const& e, std::size_t head, std::int64_t query_position, std::int64_t key_position) {
-  { e.bias(head, query_position, key_position) } -> std::convertible_to<double>;
-};
+concept adds_bias_by_positions =
+    requires(E const& e, std::size_t head, std::int64_t query, std::int64_t key) {
+      { e.bias(head, query, key) } -> std::convertible_to<double>;
+    };
 
 namespace detail {
 
 template <class E>
-concept adjusts_scores = requires(E const& e, score_row<float> const row, score_row<double> const row_in_double) {
-  e.adjust_scores(row);
-  e.adjust_scores(row_in_double);
-};
+concept adjusts_scores =
+    requires(E const& e, score_row<float> const row, score_row<double> const row_in_double) {
+      e.adjust_scores(row);
+      e.adjust_scores(row_in_double);
+    };
 
 }  // namespace detail
 
-/// (3) Adds a bias, a number by positions alone; or, where a rule looks at scores or at the query, changes a row of scores in place:
-/// adjust_scores(row), for float and for double. Before the mask. Where an encoding has both, attention calls adjust_scores.
+/// (3) Adds a bias, a number that depends on positions alone. A rule that looks at scores or at the
+/// query changes a row of scores in place instead: adjust_scores(row), for float and for double.
+/// Before the mask. If an encoding has both, attention calls adjust_scores.
 template <class E>
-concept acts_on_scores = adds_bias_by_distance<E> || adds_bias_by_positions<E> || detail::adjusts_scores<E>;
+concept acts_on_scores =
+    adds_bias_by_distance<E> || adds_bias_by_positions<E> || detail::adjusts_scores<E>;
 
-/// (4) Answers the statistics of a row of masked scores with the factor beta that multiplies it: softmax(beta * row).
+/// (4) Returns beta for a row, from the statistics of its masked scores: softmax(beta * row).
 template <class E>
 concept acts_on_softmax = requires(E const& e, row_statistics const& row) {
   { e.inverse_temperature(row) } -> std::convertible_to<double>;
 };
 
-/// (4) Answers a head with a logit that joins the denominator of its rows, beside exp(beta * row), and has no value.
+/// (4) Returns the head's sink logit: exp(sink) is added to the softmax denominator, and attends to
+/// no value.
 template <class E>
 concept adds_sink = requires(E const& e, std::size_t head) {
   { e.sink(head) } -> std::convertible_to<double>;
 };
 
-/// Says of how many heads it is, where it is not of any number. Attention must have as many.
+/// Has parameters for heads() heads, and attention must have as many; without it, any number of
+/// heads will do.
 template <class E>
 concept knows_heads = requires(E const& e) {
   { e.heads() } -> std::same_as<std::size_t>;
 };
 
-/// Of more heads than attention may have, whose head h is its head h too: `static constexpr bool serves_fewer_heads = true`.
+/// May serve attention of fewer heads, by the parameters of the first:
+/// `static constexpr bool serves_fewer_heads = true`.
 template <class E>
-concept may_serve_fewer_heads = knows_heads<E> && std::bool_constant<std::remove_cvref_t<E>::serves_fewer_heads>::value;
+concept may_serve_fewer_heads =
+    knows_heads<E> && std::bool_constant<std::remove_cvref_t<E>::serves_fewer_heads>::value;
 
 namespace detail {
 
 /// At how many of the four sites E acts.
 template <class E>
-inline constexpr int sites_of =
-    acts_on_embeddings<E> + acts_on_queries_and_keys<E> + acts_on_scores<E> + (acts_on_softmax<E> || adds_sink<E>);
+inline constexpr int sites_of = acts_on_embeddings<E> + acts_on_queries_and_keys<E> +
+                                acts_on_scores<E> + (acts_on_softmax<E> || adds_sink<E>);
 
 template <class E>
 concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
 
 }  // namespace detail
 
-/// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`. nope does, and a scheme of such encodings.
+/// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`, as nope says, and a scheme
+/// of such encodings.
 template <class E>
 concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0;
 
 // clang-format on
 
-/// Acts at one site or at several, or nowhere on purpose. Anything else is a compile error of one sentence wherever an encoding is asked
-/// for, and so is a function that has a site's name and that the site cannot call: see core/encoding_check.hpp.
+/// Acts at one site or at several, or nowhere on purpose. Anything else is a compile error of one
+/// sentence wherever an encoding is asked for, and so is a function that has a site's name and that
+/// the site cannot call: see core/encoding_check.hpp.
 ///
-/// Of a final class, and of one that wraps encodings, the check sees neither private functions, nor several functions of one name, nor a
-/// template that needs more than one type. It cannot take a class whose destructor alone is final: make the class final.
+/// Of a final class, and of one that wraps encodings, the check sees neither private functions, nor
+/// several functions of one name, nor a template that needs more than one type. It cannot take a
+/// class whose destructor alone is final: make the class final.
 ///
-/// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`, constrains each of its functions to
-/// where they have it, and lets what it wraps refuse a number of heads:
+/// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`,
+/// constrains each of its functions to where they have it, and lets what it wraps refuse a number
+/// of heads:
 ///
 ///     void require_heads(char const* function, std::size_t count) const {
 ///       scheme<Inner const&>(inner).require_heads(function, count);

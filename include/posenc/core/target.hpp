@@ -31,7 +31,9 @@
 /// xsimd::sse2.
 /// - Include headers instead of declaring posenc's classes; or declare them in `namespace
 /// posenc::inline POSENC_TARGET`.
-#define POSENC_TARGET POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS, , , , )
+#define POSENC_TARGET                                                                             \
+  POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS, , \
+              , , )
 
 #define POSENC_JOIN(...) POSENC_JOIN_EXPANDED(__VA_ARGS__)
 #define POSENC_JOIN_EXPANDED(a, b, c, d, e, f, g, h) a##b##c##d##e##f##g##h
@@ -125,16 +127,20 @@
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 #define POSENC_TARGET_XSIMD _scalar
 #elif defined(XSIMD_DEFAULT_ARCH)
-#define POSENC_TARGET_XSIMD POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, _chosen, , , )
-#else
 #define POSENC_TARGET_XSIMD \
-  POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, POSENC_IF(XSIMD_WITH_EMULATED, _emulated), , , )
+  POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, _chosen, , , )
+#else
+#define POSENC_TARGET_XSIMD                                        \
+  POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, \
+              POSENC_IF(XSIMD_WITH_EMULATED, _emulated), , , )
 #endif
 
 #if defined(__FAST_MATH__)
 #define POSENC_TARGET_MATH _fast
 #else
-#define POSENC_TARGET_MATH POSENC_JOIN(POSENC_IF(__FINITE_MATH_ONLY__, _finite), POSENC_IF(__ASSOCIATIVE_MATH__, _associative), , , , , , )
+#define POSENC_TARGET_MATH                              \
+  POSENC_JOIN(POSENC_IF(__FINITE_MATH_ONLY__, _finite), \
+              POSENC_IF(__ASSOCIATIVE_MATH__, _associative), , , , , , )
 #endif
 
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)

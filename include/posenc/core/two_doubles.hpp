@@ -36,7 +36,8 @@ inline two_doubles exact_product(double a, double b) noexcept {
 
 inline two_doubles operator-(two_doubles const& a) noexcept { return {-a.high, -a.low}; }
 inline two_doubles operator+(two_doubles const& a, two_doubles const& b) noexcept {
-  auto const high = exact_sum(a.high, b.high), low = exact_sum(a.low, b.low), both = exact_sum(high.high, stored(high.low + low.high));
+  auto const high = exact_sum(a.high, b.high), low = exact_sum(a.low, b.low),
+             both = exact_sum(high.high, stored(high.low + low.high));
   return exact_sum(both.high, stored(both.low + low.low));
 }
 inline two_doubles operator-(two_doubles const& a, two_doubles const& b) noexcept { return a + -b; }
@@ -78,12 +79,15 @@ inline two_doubles exp(two_doubles const& x) noexcept {
 inline two_doubles log(two_doubles const& x) noexcept {
   int n = 0;
   if (std::frexp(x.high, &n) < 0.7) --n;  // so that the logarithm of 1 is 0
-  two_doubles const mantissa(std::ldexp(x.high, -n), std::ldexp(x.low, -n)), near = std::log(mantissa.high);
+  two_doubles const mantissa(std::ldexp(x.high, -n), std::ldexp(x.low, -n)),
+      near = std::log(mantissa.high);
   auto const rest = mantissa * exp(-near) - 1;
   return ln2() * n + (near + (rest - rest * rest * 0.5));
 }
 
 /// x^y for x > 0, relative error (1 + |y ln x|) 2^-101.
-inline two_doubles pow(two_doubles const& x, two_doubles const& y) noexcept { return exp(y * log(x)); }
+inline two_doubles pow(two_doubles const& x, two_doubles const& y) noexcept {
+  return exp(y * log(x));
+}
 
 }  // namespace posenc::detail

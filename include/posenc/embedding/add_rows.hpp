@@ -15,10 +15,12 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// Throws std::invalid_argument unless the heads of x have `dim` dims and there is one position per
 /// token.
 template <class T>
-void require_embeddings(char const* what, heads_view<T> const& x, std::size_t dim, positions_view positions) {
-  require(x.head_dim() == dim, what, ": embeddings must have ", dim, " numbers, got ", x.head_dim());
-  require(x.tokens() == positions.size(), what, ": there must be one position per token, got ", positions.size(), " positions for ",
-          x.tokens(), " tokens");
+void require_embeddings(char const* what, heads_view<T> const& x, std::size_t dim,
+                        positions_view positions) {
+  require(x.head_dim() == dim, what, ": embeddings must have ", dim, " numbers, got ",
+          x.head_dim());
+  require(x.tokens() == positions.size(), what, ": there must be one position per token, got ",
+          positions.size(), " positions for ", x.tokens(), " tokens");
 }
 
 /// x[token][head] += the vector that write(token, vector) writes, for every head, in the arithmetic
@@ -30,7 +32,8 @@ void add_rows(heads_view<T> const& x, auto const& write) {
     write(token, std::span(vector));
     for (std::size_t head = 0; head < x.heads(); ++head) {
       auto const numbers = x(token, head);
-      for (std::size_t i = 0; i < vector.size(); ++i) store(numbers[i], load(numbers[i]) + vector[i]);
+      for (std::size_t i = 0; i < vector.size(); ++i)
+        store(numbers[i], load(numbers[i]) + vector[i]);
     }
   }
 }

@@ -21,13 +21,16 @@ template <writable T>
 class learned_embedding {
  public:
   /// table: [positions][dim], as models store it.
-  learned_embedding(std::span<T const> table, std::size_t dim, std::int64_t offset = 0) : dim_(dim), offset_(offset) {
+  learned_embedding(std::span<T const> table, std::size_t dim, std::int64_t offset = 0)
+      : dim_(dim), offset_(offset) {
     detail::require(dim > 0, "learned_embedding: dim must be positive, got 0");
-    detail::require(!table.empty() && table.size() % dim == 0, "learned_embedding: the table must be one or more vectors of ", dim,
+    detail::require(!table.empty() && table.size() % dim == 0,
+                    "learned_embedding: the table must be one or more vectors of ", dim,
                     " numbers, got ", table.size(), " numbers");
     for (std::size_t i = 0; i < table.size(); ++i) {
       auto const number = static_cast<double>(load(table[i]));
-      detail::require(is_finite(number), "learned_embedding: the table must be finite, got ", number, " in vector ", i / dim);
+      detail::require(is_finite(number), "learned_embedding: the table must be finite, got ",
+                      number, " in vector ", i / dim);
     }
     table_.assign(table.begin(), table.end());
   }
@@ -42,7 +45,8 @@ class learned_embedding {
   void embed(heads_view<U> const& x, positions_view positions) const {
     detail::require_embeddings("learned_embedding", x, dim_, positions);
     for (std::size_t token = 0; token < positions.size(); ++token) {
-      detail::require(index(positions[token]) < vectors(), "learned_embedding: positions must be within [", position_of(0), ", ",
+      detail::require(index(positions[token]) < vectors(),
+                      "learned_embedding: positions must be within [", position_of(0), ", ",
                       position_of(vectors()), "), got ", positions[token], " at token ", token);
     }
     detail::add_rows(x, [&](std::size_t token, auto vector) {

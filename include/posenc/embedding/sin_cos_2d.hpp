@@ -50,10 +50,12 @@ class sin_cos_grid {
     std::vector<std::size_t> strides(axes.size());
     for (auto axis = axes.size(); axis-- > 0;) {
       auto const& [cells, f, first, step] = axes[axis];
-      detail::require(cells > 0 && cells <= most / cells_, "sin_cos_grid: a grid must have 1 to 2^32 cells, got ", cells, " x ", cells_);
+      detail::require(cells > 0 && cells <= most / cells_,
+                      "sin_cos_grid: a grid must have 1 to 2^32 cells, got ", cells, " x ", cells_);
       auto const last = first + step * static_cast<double>(cells - 1);
       for (auto const c : {first, last}) {
-        detail::require(is_finite(c) && c >= -0x1p62 && c <= 0x1p62, "sin_cos_grid: coordinates must be finite and within 2^62, got ", c,
+        detail::require(is_finite(c) && c >= -0x1p62 && c <= 0x1p62,
+                        "sin_cos_grid: coordinates must be finite and within 2^62, got ", c,
                         " on axis ", axis);
       }
       strides[axis] = cells_;
@@ -61,14 +63,17 @@ class sin_cos_grid {
     }
     std::vector<bool> taken(axes.size());
     for (auto const axis : blocks) {
-      detail::require(axis < axes.size() && !taken[axis], "sin_cos_grid: blocks must name each of the ", axes.size(), " axes once, got ",
-                      axis);
+      detail::require(axis < axes.size() && !taken[axis],
+                      "sin_cos_grid: blocks must name each of the ", axes.size(),
+                      " axes once, got ", axis);
       taken[axis] = true;
-      blocks_.push_back({sinusoidal<Layout>(axes[axis].frequencies), strides[axis], axes[axis].cells, axes[axis].first, axes[axis].step});
+      blocks_.push_back({sinusoidal<Layout>(axes[axis].frequencies), strides[axis],
+                         axes[axis].cells, axes[axis].first, axes[axis].step});
       dim_ += blocks_.back().wave.dim();
     }
-    detail::require(blocks.size() == axes.size(), "sin_cos_grid: there must be a block for each of the ", axes.size(), " axes, got ",
-                    blocks.size());
+    detail::require(blocks.size() == axes.size(),
+                    "sin_cos_grid: there must be a block for each of the ", axes.size(),
+                    " axes, got ", blocks.size());
   }
 
   std::size_t dim() const noexcept { return dim_; }
@@ -78,11 +83,13 @@ class sin_cos_grid {
   /// size, or if the position is not in the grid.
   template <class T>
   void write(std::int64_t position, std::span<T> vector) const {
-    detail::require(vector.size() == dim_, "sin_cos_grid: a vector must have ", dim_, " numbers, got ", vector.size());
+    detail::require(vector.size() == dim_, "sin_cos_grid: a vector must have ", dim_,
+                    " numbers, got ", vector.size());
     require_cell(position);
     for (auto const& block : blocks_) {
       auto const cell = static_cast<std::size_t>(position) / block.stride % block.cells;
-      block.wave.write(block.first + block.step * static_cast<double>(cell), vector.first(block.wave.dim()));
+      block.wave.write(block.first + block.step * static_cast<double>(cell),
+                       vector.first(block.wave.dim()));
       vector = vector.subspan(block.wave.dim());
     }
   }
@@ -105,8 +112,8 @@ class sin_cos_grid {
   };
 
   void require_cell(std::int64_t position) const {
-    detail::require(static_cast<std::uint64_t>(position) < cells_, "sin_cos_grid: a position must be within [0, ", cells_, "), got ",
-                    position);
+    detail::require(static_cast<std::uint64_t>(position) < cells_,
+                    "sin_cos_grid: a position must be within [0, ", cells_, "), got ", position);
   }
 
   std::vector<axis_block> blocks_;
@@ -117,9 +124,10 @@ namespace detail {
 
 /// base^(-j / (h - short_by)), j = 0 .. h - 1, for an axis with 2h dims: `parts` of `of` equal
 /// parts of dim.
-inline frequencies frequencies_of_axis(char const* rule, std::size_t dim, std::size_t parts, std::size_t of, double base,
-                                       double short_by = 0) {
-  require(dim > 0 && dim % (2 * of) == 0, rule, ": dim must be a positive multiple of ", 2 * of, ", got ", dim);
+inline frequencies frequencies_of_axis(char const* rule, std::size_t dim, std::size_t parts,
+                                       std::size_t of, double base, double short_by = 0) {
+  require(dim > 0 && dim % (2 * of) == 0, rule, ": dim must be a positive multiple of ", 2 * of,
+          ", got ", dim);
   auto const axis_dim = dim / of * parts;
   return geometric_series(rule, axis_dim, base, static_cast<double>(axis_dim) / 2 - short_by);
 }
@@ -131,14 +139,16 @@ inline frequencies frequencies_of_axis(char const* rule, std::size_t dim, std::s
 /// whose interpolation is a grid_axis::step]
 /// Throws std::invalid_argument unless the grid has a cell, dim is a positive multiple of 4, and
 /// base is finite and positive.
-inline sin_cos_grid<halves> mae_sin_cos(std::size_t height, std::size_t width, std::size_t dim, double base = 1e4) {
+inline sin_cos_grid<halves> mae_sin_cos(std::size_t height, std::size_t width, std::size_t dim,
+                                        double base = 1e4) {
   auto const f = detail::frequencies_of_axis("mae_sin_cos", dim, 1, 2, base);
   return {{{height, f}, {width, f}}, {1, 0}};
 }
 
 /// big_vision's ViT, MoE ViT, SimpleViT: the same with frequencies base^(-j / (dim / 4 - 1)).
 /// [big_vision, models/vit.py, posemb_sincos_2d]
-inline sin_cos_grid<halves> vit_sin_cos(std::size_t height, std::size_t width, std::size_t dim, double base = 1e4) {
+inline sin_cos_grid<halves> vit_sin_cos(std::size_t height, std::size_t width, std::size_t dim,
+                                        double base = 1e4) {
   auto const f = detail::frequencies_of_axis("vit_sin_cos", dim, 1, 2, base, dim > 4 ? 1 : 0);
   return {{{height, f}, {width, f}}, {1, 0}};
 }
@@ -147,7 +157,8 @@ inline sin_cos_grid<halves> vit_sin_cos(std::size_t height, std::size_t width, s
 /// frequencies base^(-2j / its dims). [diffusers, get_3d_sincos_pos_embed]
 /// Throws std::invalid_argument unless the grid has a cell, dim is a positive multiple of 16, and
 /// base is finite and positive.
-inline sin_cos_grid<halves> cogvideox_sin_cos(std::size_t frames, std::size_t height, std::size_t width, std::size_t dim,
+inline sin_cos_grid<halves> cogvideox_sin_cos(std::size_t frames, std::size_t height,
+                                              std::size_t width, std::size_t dim,
                                               double base = 1e4) {
   auto const time = detail::frequencies_of_axis("cogvideox_sin_cos", dim, 2, 8, base);
   auto const space = detail::frequencies_of_axis("cogvideox_sin_cos", dim, 3, 8, base);
@@ -165,7 +176,8 @@ struct detr_form {
 /// normalize, c becomes c / (cells + 1e-6) * scale. [detr, position_encoding.py]
 /// Throws std::invalid_argument unless the grid has a cell, dim is a positive multiple of 4, base
 /// is finite and positive, and scale is finite.
-inline sin_cos_grid<interleaved> detr_sin_cos(std::size_t height, std::size_t width, std::size_t dim, detr_form const& form = {}) {
+inline sin_cos_grid<interleaved> detr_sin_cos(std::size_t height, std::size_t width,
+                                              std::size_t dim, detr_form const& form = {}) {
   auto const f = detail::frequencies_of_axis("detr_sin_cos", dim, 1, 2, form.base);
   auto const axis = [&](std::size_t cells) {
     auto const step = form.normalize ? form.scale / (static_cast<double>(cells) + 1e-6) : 1;

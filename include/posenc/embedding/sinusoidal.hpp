@@ -47,13 +47,17 @@ struct sinusoidal_form {
 template <pair_layout Layout = interleaved>
 class sinusoidal {
  public:
-  explicit sinusoidal(frequencies const& f, std::int64_t start = 0) : sinusoidal(f, sinusoidal_form{.start = start}) {}
+  explicit sinusoidal(frequencies const& f, std::int64_t start = 0)
+      : sinusoidal(f, sinusoidal_form{.start = start}) {}
 
   sinusoidal(frequencies const& f, sinusoidal_form const& form) : form_(form) {
     for (std::size_t i = 0; i < f.pairs(); ++i) steps_.emplace_back(f.inv_freq()[i], f.rest()[i]);
-    detail::require(f.attention_factor() == 1, "sinusoidal: the attention factor must be 1, got ", f.attention_factor());
-    detail::require(is_finite(form.scale), "sinusoidal: the scale must be finite, got ", form.scale);
-    detail::require(form.zeros <= std::size_t{1} << 24, "sinusoidal: zeros must be at most 2^24, got ", form.zeros);
+    detail::require(f.attention_factor() == 1, "sinusoidal: the attention factor must be 1, got ",
+                    f.attention_factor());
+    detail::require(is_finite(form.scale), "sinusoidal: the scale must be finite, got ",
+                    form.scale);
+    detail::require(form.zeros <= std::size_t{1} << 24,
+                    "sinusoidal: zeros must be at most 2^24, got ", form.zeros);
   }
 
   std::size_t dim() const noexcept { return 2 * steps_.size() + form_.zeros; }
@@ -63,7 +67,8 @@ class sinusoidal {
   void write(std::int64_t position, std::span<T> vector) const {
     require_size(vector.size());
     if (position == form_.silent) return fill(vector, 0);
-    write_pairs(vector, [whole = from_start(position)](phase_step const& step) { return step.at(whole); });
+    write_pairs(vector,
+                [whole = from_start(position)](phase_step const& step) { return step.at(whole); });
   }
 
   /// The same at a fractional position, counted from `start` too; `silent` does not apply.
@@ -73,7 +78,8 @@ class sinusoidal {
   void write(P position, std::span<T> vector) const {
     auto const t = static_cast<double>(position);
     require_size(vector.size());
-    detail::require(is_finite(t) && t >= -0x1p63 && t < 0x1p63, "sinusoidal: a position must be finite and within [-2^63, 2^63), got ", t);
+    detail::require(is_finite(t) && t >= -0x1p63 && t < 0x1p63,
+                    "sinusoidal: a position must be finite and within [-2^63, 2^63), got ", t);
     auto const below = std::floor(t), fraction = t - below;
     auto const whole = from_start(static_cast<std::int64_t>(below));
     write_pairs(vector, [=](phase_step const& step) { return step.at(whole) + step.at(fraction); });
@@ -90,11 +96,13 @@ class sinusoidal {
 
  private:
   std::int64_t from_start(std::int64_t position) const noexcept {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(position) + static_cast<std::uint64_t>(form_.start));
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(position) +
+                                     static_cast<std::uint64_t>(form_.start));
   }
 
   void require_size(std::size_t size) const {
-    detail::require(size == dim(), "sinusoidal: a vector must have ", dim(), " numbers, got ", size);
+    detail::require(size == dim(), "sinusoidal: a vector must have ", dim(), " numbers, got ",
+                    size);
   }
 
   template <class T>
@@ -107,7 +115,8 @@ class sinusoidal {
     auto const pairs = steps_.size();
     for (std::size_t i = 0; i < pairs; ++i) {
       auto const values = cos_sin(phase_of(steps_[i]));
-      auto const first = form_.cosine_first ? values.cos : values.sin, second = form_.cosine_first ? values.sin : values.cos;
+      auto const first = form_.cosine_first ? values.cos : values.sin,
+                 second = form_.cosine_first ? values.sin : values.cos;
       store(vector[Layout::x_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * first));
       store(vector[Layout::y_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * second));
     }

@@ -17,14 +17,18 @@ namespace posenc::inline POSENC_TARGET {
 /// timescales. Their quotient is rounded to double. A single frequency is min_timescale.
 /// Throws std::invalid_argument unless dim is at least 2 and the timescales are finite and
 /// positive.
-inline sinusoidal<halves> tensor2tensor_sinusoidal(std::size_t dim, double min_timescale = 1, double max_timescale = 1e4,
+inline sinusoidal<halves> tensor2tensor_sinusoidal(std::size_t dim, double min_timescale = 1,
+                                                   double max_timescale = 1e4,
                                                    std::int64_t start_index = 0) {
   detail::require(dim >= 2, "tensor2tensor_sinusoidal: dim must be at least 2, got ", dim);
   for (auto const scale : {min_timescale, max_timescale}) {
-    detail::require(is_finite(scale) && scale > 0, "tensor2tensor_sinusoidal: timescales must be finite and positive, got ", scale);
+    detail::require(is_finite(scale) && scale > 0,
+                    "tensor2tensor_sinusoidal: timescales must be finite and positive, got ",
+                    scale);
   }
   auto const from_one = geometric_inclusive(dim - dim % 2, max_timescale / min_timescale);
-  auto const f = detail::changed(from_one, [=](std::size_t, auto const& inv_freq) { return min_timescale * inv_freq; });
+  auto const f = detail::changed(
+      from_one, [=](std::size_t, auto const& inv_freq) { return min_timescale * inv_freq; });
   return {f, {.start = start_index, .zeros = dim % 2}};
 }
 
@@ -40,7 +44,8 @@ inline sinusoidal<halves> fairseq_sinusoidal(std::size_t dim, std::int64_t paddi
 
 /// The positions of a sequence of token ids: padding_idx for padding tokens, wherever they are;
 /// padding_idx + 1, + 2 ... for the others. [fairseq, make_positions]
-inline std::vector<std::int64_t> fairseq_positions(positions_view token_ids, std::int64_t padding_idx) {
+inline std::vector<std::int64_t> fairseq_positions(positions_view token_ids,
+                                                   std::int64_t padding_idx) {
   std::vector<std::int64_t> positions;
   positions.reserve(token_ids.size());
   auto last = padding_idx;
@@ -53,7 +58,8 @@ inline std::vector<std::int64_t> fairseq_positions(positions_view token_ids, std
 /// Throws std::invalid_argument unless dim is even and positive, base is finite and positive, and
 /// scale is finite.
 inline sinusoidal<halves> scaled_sinusoidal(std::size_t dim, double scale, double base = 1e4) {
-  return {detail::geometric_series("scaled_sinusoidal", dim, base, static_cast<double>(dim) / 2), {.scale = scale}};
+  return {detail::geometric_series("scaled_sinusoidal", dim, base, static_cast<double>(dim) / 2),
+          {.scale = scale}};
 }
 
 /// The same with the initial scale of the training, dim^(-1/2).

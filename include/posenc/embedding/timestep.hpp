@@ -32,15 +32,18 @@ struct timestep_form {
 /// by zero; it counts as 0 here.)
 inline sinusoidal<halves> timestep(std::size_t dim, timestep_form const& form = {}) {
   detail::require(dim >= 2, "timestep: dim must be at least 2, got ", dim);
-  detail::require(is_finite(form.scale) && form.scale > 0, "timestep: scale must be finite and positive, got ", form.scale);
-  detail::require(is_finite(form.max_period) && form.max_period > 0, "timestep: max_period must be finite and positive, got ",
-                  form.max_period);
+  detail::require(is_finite(form.scale) && form.scale > 0,
+                  "timestep: scale must be finite and positive, got ", form.scale);
+  detail::require(is_finite(form.max_period) && form.max_period > 0,
+                  "timestep: max_period must be finite and positive, got ", form.max_period);
   auto const h = dim / 2;
   auto const shift = h == 1 && form.downscale_freq_shift == 1 ? 0 : form.downscale_freq_shift;
-  detail::require(is_finite(shift) && shift < static_cast<double>(h), "timestep: downscale_freq_shift must be finite and below ", h,
-                  ", got ", shift);
-  auto const series = detail::geometric_series("timestep", 2 * h, form.max_period, static_cast<double>(h) - shift);
-  auto const f = detail::changed(series, [&](std::size_t, auto const& inv_freq) { return form.scale * inv_freq; });
+  detail::require(is_finite(shift) && shift < static_cast<double>(h),
+                  "timestep: downscale_freq_shift must be finite and below ", h, ", got ", shift);
+  auto const series =
+      detail::geometric_series("timestep", 2 * h, form.max_period, static_cast<double>(h) - shift);
+  auto const f = detail::changed(
+      series, [&](std::size_t, auto const& inv_freq) { return form.scale * inv_freq; });
   return {f, {.cosine_first = form.flip_sin_to_cos, .zeros = dim % 2}};
 }
 
@@ -48,7 +51,8 @@ inline sinusoidal<halves> timestep(std::size_t dim, timestep_form const& form = 
 /// ggml_timestep_embedding]
 /// Throws std::invalid_argument unless dim is at least 2 and max_period is finite and positive.
 inline sinusoidal<halves> ggml_timestep(std::size_t dim, double max_period = 1e4) {
-  return timestep(dim, {.max_period = max_period, .downscale_freq_shift = 0, .flip_sin_to_cos = true});
+  return timestep(dim,
+                  {.max_period = max_period, .downscale_freq_shift = 0, .flip_sin_to_cos = true});
 }
 
 static_assert(acts_on_embeddings<decltype(timestep(2))>);

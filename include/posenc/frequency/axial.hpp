@@ -35,11 +35,13 @@ namespace posenc::inline POSENC_TARGET {
 /// at most 2^24, and base is finite and positive.
 inline frequencies axial(std::span<std::size_t const> dims, double base) {
   detail::require(!dims.empty(), "axial: there must be at least one axis, got none");
-  detail::require(is_finite(base) && base > 0, "axial: base must be finite and positive, got ", base);
+  detail::require(is_finite(base) && base > 0, "axial: base must be finite and positive, got ",
+                  base);
   std::vector<double> inv_freq, rest;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     detail::require(dims[axis] > 0 && dims[axis] % 2 == 0 && dims[axis] <= std::size_t{1} << 24,
-                    "axial: the dims of an axis must be even, positive and at most 2^24, got ", dims[axis], " on axis ", axis);
+                    "axial: the dims of an axis must be even, positive and at most 2^24, got ",
+                    dims[axis], " on axis ", axis);
     auto const one = geometric(dims[axis], base);
     inv_freq.insert(inv_freq.end(), one.inv_freq().begin(), one.inv_freq().end());
     rest.insert(rest.end(), one.rest().begin(), one.rest().end());
@@ -50,7 +52,8 @@ inline frequencies axial(std::span<std::size_t const> dims, double base) {
 namespace detail {
 
 inline std::size_t axial_head_dim(char const* model, std::size_t head_dim, std::size_t of) {
-  require(head_dim > 0 && head_dim % of == 0, model, ": head_dim must be a positive multiple of ", of, ", got ", head_dim);
+  require(head_dim > 0 && head_dim % of == 0, model, ": head_dim must be a positive multiple of ",
+          of, ", got ", head_dim);
   return head_dim;
 }
 

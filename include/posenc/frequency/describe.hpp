@@ -37,9 +37,10 @@ inline frequencies_description describe(frequencies const& f, std::size_t contex
   frequencies_description result{context, f.attention_factor(), {}};
   for (std::size_t i = 0; i < f.pairs(); ++i) {
     auto const inv_freq = f.inv_freq()[i], turn = 2 * std::numbers::pi;
-    auto const wavelength = inv_freq == 0 ? std::numeric_limits<double>::infinity() : turn / inv_freq;
-    result.pairs.push_back(
-        {i, inv_freq, wavelength, inv_freq * static_cast<double>(context) / turn, inv_freq * static_cast<double>(context - 1)});
+    auto const wavelength =
+        inv_freq == 0 ? std::numeric_limits<double>::infinity() : turn / inv_freq;
+    result.pairs.push_back({i, inv_freq, wavelength, inv_freq * static_cast<double>(context) / turn,
+                            inv_freq * static_cast<double>(context - 1)});
   }
   return result;
 }
@@ -48,10 +49,12 @@ inline frequencies_description describe(frequencies const& f, std::size_t contex
 /// the last position.
 inline std::ostream& operator<<(std::ostream& os, frequencies_description const& d) {
   std::ostringstream text;  // keeps the stream's own format
-  text << std::left << std::setw(6) << "pair" << std::right << std::setw(14) << "rad/position" << std::setw(16) << "wavelength"
-       << std::setw(14) << "turns" << std::setw(16) << "last angle" << '\n';
+  text << std::left << std::setw(6) << "pair" << std::right << std::setw(14) << "rad/position"
+       << std::setw(16) << "wavelength" << std::setw(14) << "turns" << std::setw(16) << "last angle"
+       << '\n';
   for (auto const& pair : d.pairs) {
-    text << std::left << std::setw(6) << pair.pair << std::right << std::setprecision(6) << std::setw(14) << pair.inv_freq << std::setw(16);
+    text << std::left << std::setw(6) << pair.pair << std::right << std::setprecision(6)
+         << std::setw(14) << pair.inv_freq << std::setw(16);
     if (pair.inv_freq == 0) {
       text << "stands still";
     } else {

@@ -15,7 +15,8 @@ namespace posenc::inline POSENC_TARGET {
 inline frequencies fope_floor(frequencies const& f, double trained_length) {
   detail::require_length("fope_floor", "trained_length", trained_length);
   auto const floor = 2 * std::numbers::pi / trained_length;
-  return detail::changed(f, [&](std::size_t, auto const& inv_freq) { return inv_freq.high < floor ? 0 : inv_freq; });
+  return detail::changed(
+      f, [&](std::size_t, auto const& inv_freq) { return inv_freq.high < floor ? 0 : inv_freq; });
 }
 
 }  // namespace posenc

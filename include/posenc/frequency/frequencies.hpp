@@ -31,20 +31,26 @@ class frequencies {
       : frequencies(inv_freq, std::vector<double>(inv_freq.size()), attention_factor) {}
 
   frequencies(std::vector<double> inv_freq, std::vector<double> rest, double attention_factor)
-      : inv_freq_(std::move(inv_freq)), rest_(std::move(rest)), attention_factor_(attention_factor) {
+      : inv_freq_(std::move(inv_freq)),
+        rest_(std::move(rest)),
+        attention_factor_(attention_factor) {
     detail::require(!inv_freq_.empty(), "frequencies: there must be at least one pair, got none");
     for (std::size_t i = 0; i < inv_freq_.size(); ++i) {
       auto const f = inv_freq_[i];
-      detail::require(is_finite(f) && f >= 0 && f <= 0x1p64, "frequencies: inv_freq must be in [0, 2^64] radians per position, got ", f,
+      detail::require(is_finite(f) && f >= 0 && f <= 0x1p64,
+                      "frequencies: inv_freq must be in [0, 2^64] radians per position, got ", f,
                       " at pair ", i);
     }
-    detail::require(rest_.size() == inv_freq_.size(), "frequencies: there must be a rest for each of the ", inv_freq_.size(),
+    detail::require(rest_.size() == inv_freq_.size(),
+                    "frequencies: there must be a rest for each of the ", inv_freq_.size(),
                     " pairs, got ", rest_.size());
     for (std::size_t i = 0; i < rest_.size(); ++i) {
       detail::require(is_finite(rest_[i]) && std::abs(rest_[i]) <= inv_freq_[i] * 0x1p-53,
-                      "frequencies: a rest must be at most 2^-53 of its inv_freq ", inv_freq_[i], ", got ", rest_[i], " at pair ", i);
+                      "frequencies: a rest must be at most 2^-53 of its inv_freq ", inv_freq_[i],
+                      ", got ", rest_[i], " at pair ", i);
     }
-    detail::require(is_finite(attention_factor) && attention_factor > 0, "frequencies: attention_factor must be finite and positive, got ",
+    detail::require(is_finite(attention_factor) && attention_factor > 0,
+                    "frequencies: attention_factor must be finite and positive, got ",
                     attention_factor);
   }
 
@@ -61,7 +67,9 @@ class frequencies {
 
 namespace detail {
 
-inline two_doubles with_rest(frequencies const& f, std::size_t i) noexcept { return {f.inv_freq()[i], f.rest()[i]}; }
+inline two_doubles with_rest(frequencies const& f, std::size_t i) noexcept {
+  return {f.inv_freq()[i], f.rest()[i]};
+}
 
 /// The frequencies of(i), each with its rest, of pairs 0 to count - 1.
 frequencies for_pairs(std::size_t count, double attention_factor, auto const& of) {
@@ -78,8 +86,10 @@ frequencies for_pairs(std::size_t count, double attention_factor, auto const& of
 class falling_powers {
  public:
   falling_powers(two_doubles const& x, std::size_t count) {
-    for (std::size_t i = 0; i < 16 && i < count; ++i) fine_.push_back(exp(-(x * static_cast<double>(i))));
-    for (std::size_t i = 0; i < count; i += 16) coarse_.push_back(exp(-(x * static_cast<double>(i))));
+    for (std::size_t i = 0; i < 16 && i < count; ++i)
+      fine_.push_back(exp(-(x * static_cast<double>(i))));
+    for (std::size_t i = 0; i < count; i += 16)
+      coarse_.push_back(exp(-(x * static_cast<double>(i))));
   }
   two_doubles operator()(std::size_t i) const noexcept { return coarse_[i / 16] * fine_[i % 16]; }
 
@@ -89,7 +99,8 @@ class falling_powers {
 
 /// Maps every inv_freq_i to change(i, inv_freq_i); multiplies attention_factor by gain.
 frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
-  return for_pairs(f.pairs(), f.attention_factor() * gain, [&](std::size_t i) -> two_doubles { return change(i, with_rest(f, i)); });
+  return for_pairs(f.pairs(), f.attention_factor() * gain,
+                   [&](std::size_t i) -> two_doubles { return change(i, with_rest(f, i)); });
 }
 
 /// The same frequencies with another attention factor.
@@ -98,11 +109,13 @@ inline frequencies with_factor(frequencies const& f, double attention_factor) {
 }
 
 inline void require_factor(char const* rule, double factor) {
-  require(is_finite(factor) && factor >= 1, rule, ": factor must be finite and at least 1, got ", factor);
+  require(is_finite(factor) && factor >= 1, rule, ": factor must be finite and at least 1, got ",
+          factor);
 }
 
 inline void require_length(char const* rule, char const* name, double length) {
-  require(is_finite(length) && length > 0, rule, ": ", name, " must be finite and positive, got ", length);
+  require(is_finite(length) && length > 0, rule, ": ", name, " must be finite and positive, got ",
+          length);
 }
 
 }  // namespace detail

@@ -9,7 +9,8 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-inline frequencies geometric_series(char const* rule, std::size_t dim, double base, double steps_to_base) {
+inline frequencies geometric_series(char const* rule, std::size_t dim, double base,
+                                    double steps_to_base) {
   require(dim > 0 && dim % 2 == 0, rule, ": the dimension must be even and positive, got ", dim);
   require(dim <= std::size_t{1} << 24, rule, ": the dimension must be at most 2^24, got ", dim);
   require(is_finite(base) && base > 0, rule, ": base must be finite and positive, got ", base);
@@ -31,7 +32,8 @@ inline frequencies geometric_series(char const* rule, std::size_t dim, double ba
 /// 1/base.
 /// The denominator of tensor2tensor, fairseq and Whisper. A single pair has frequency 1.
 inline frequencies geometric_inclusive(std::size_t dim, double base) {
-  return detail::geometric_series("geometric_inclusive", dim, base, dim > 2 ? static_cast<double>(dim) / 2 - 1 : 1);
+  return detail::geometric_series("geometric_inclusive", dim, base,
+                                  dim > 2 ? static_cast<double>(dim) / 2 - 1 : 1);
 }
 
 }  // namespace posenc

@@ -26,8 +26,10 @@ inline frequencies llama3(frequencies const& f, llama3_scaling const& scaling) {
   auto const [factor, low, high, length] = scaling;
   detail::require_factor("llama3", factor);
   detail::require_length("llama3", "original_length", length);
-  detail::require(is_finite(low) && is_finite(high) && 0 <= low && low <= high,
-                  "llama3: low_freq_factor and high_freq_factor must be finite and 0 <= low <= high, got ", low, " and ", high);
+  detail::require(
+      is_finite(low) && is_finite(high) && 0 <= low && low <= high,
+      "llama3: low_freq_factor and high_freq_factor must be finite and 0 <= low <= high, got ", low,
+      " and ", high);
   return ntk_by_parts(f, {.factor = factor, .original_length = length, .alpha = low, .beta = high});
 }
 

@@ -24,10 +24,14 @@ struct longrope_scaling {
 /// modeling_rope_utils.py]
 inline double attention_factor(longrope_scaling const& scaling) {
   if (scaling.attention_factor) return *scaling.attention_factor;
-  detail::require(is_finite(scaling.factor) && scaling.factor > 0, "longrope: factor must be finite and positive, got ", scaling.factor);
+  detail::require(is_finite(scaling.factor) && scaling.factor > 0,
+                  "longrope: factor must be finite and positive, got ", scaling.factor);
   detail::require(is_finite(scaling.original_length) && scaling.original_length > 1,
-                  "longrope: original_length must be finite and above 1, got ", scaling.original_length);
-  return scaling.factor <= 1 ? 1 : std::sqrt(1 + std::log(scaling.factor) / std::log(scaling.original_length));
+                  "longrope: original_length must be finite and above 1, got ",
+                  scaling.original_length);
+  return scaling.factor <= 1
+             ? 1
+             : std::sqrt(1 + std::log(scaling.factor) / std::log(scaling.original_length));
 }
 
 /// inv_freq_i / factor_i, with the long list for sequences of more than original_length tokens;
@@ -43,8 +47,10 @@ inline frequencies longrope(frequencies const& f, longrope_scaling const& scalin
   detail::require_length("longrope", "original_length", scaling.original_length);
   detail::require_length("longrope", "length", length);
   auto const attention = attention_factor(scaling);
-  detail::require(is_finite(attention) && attention > 0, "longrope: attention_factor must be finite and positive, got ", attention);
-  auto const of_short = detail::divided("longrope: short_factor", f, scaling.short_factor, attention);
+  detail::require(is_finite(attention) && attention > 0,
+                  "longrope: attention_factor must be finite and positive, got ", attention);
+  auto const of_short =
+      detail::divided("longrope: short_factor", f, scaling.short_factor, attention);
   auto const of_long = detail::divided("longrope: long_factor", f, scaling.long_factor, attention);
   return length > scaling.original_length ? of_long : of_short;
 }

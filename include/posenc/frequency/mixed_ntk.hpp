@@ -18,7 +18,8 @@ inline frequencies mixed_ntk(frequencies const& f, double factor, double b = 0.6
   detail::require_factor("mixed_ntk", factor);
   detail::require(is_finite(b) && b > 0, "mixed_ntk: b must be finite and positive, got ", b);
   using detail::two_doubles;
-  auto const logarithm = log(two_doubles(factor)), pairs = two_doubles(static_cast<double>(f.pairs()));
+  auto const logarithm = log(two_doubles(factor)),
+             pairs = two_doubles(static_cast<double>(f.pairs()));
   // Keeps b times a logarithm finite; the power is 0 already.
   auto const exponent = std::min(b, 0x1p500);
   return detail::changed(f, [&](std::size_t i, auto const& inv_freq) {

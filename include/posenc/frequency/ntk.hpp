@@ -42,15 +42,17 @@ struct dynamic_ntk_scaling {
 /// positions) rotates them to the new frequencies.
 /// Throws std::invalid_argument unless factor is finite and at least 1, the lengths are finite and
 /// positive, factor * length / M is finite, and there are at least two pairs.
-inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling, double length) {
+inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling,
+                               double length) {
   detail::require_factor("dynamic_ntk", scaling.factor);
   detail::require_length("dynamic_ntk", "trained_length", scaling.trained_length);
   detail::require_length("dynamic_ntk", "length", length);
   detail::require(is_finite(scaling.factor * (length / scaling.trained_length)),
-                  "dynamic_ntk: factor * length / trained_length must be finite, got ", scaling.factor, " * ", length, " / ",
-                  scaling.trained_length);
+                  "dynamic_ntk: factor * length / trained_length must be finite, got ",
+                  scaling.factor, " * ", length, " / ", scaling.trained_length);
   using detail::two_doubles;
-  auto const factor = scaling.factor * (two_doubles(length) / scaling.trained_length) - (two_doubles(scaling.factor) - 1);
+  auto const factor = scaling.factor * (two_doubles(length) / scaling.trained_length) -
+                      (two_doubles(scaling.factor) - 1);
   return detail::ntk_by(f, factor.high < 1 ? 1 : factor);
 }
 

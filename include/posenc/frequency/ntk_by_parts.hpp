@@ -30,11 +30,13 @@ inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const
   detail::require_factor("ntk_by_parts", factor);
   detail::require_length("ntk_by_parts", "original_length", length);
   detail::require(is_finite(alpha) && is_finite(beta) && 0 <= alpha && alpha <= beta,
-                  "ntk_by_parts: alpha and beta must be finite and 0 <= alpha <= beta, got ", alpha, " and ", beta);
+                  "ntk_by_parts: alpha and beta must be finite and 0 <= alpha <= beta, got ", alpha,
+                  " and ", beta);
   using detail::two_doubles;
   // In units of 2^100 turns if the number of turns might be beyond the range of doubles.
   auto const unit = scaling.original_length > 0x1p900 ? 0x1p-100 : 1.0;
-  auto const within = scaling.original_length * unit, first = scaling.alpha * unit, last = scaling.beta * unit;
+  auto const within = scaling.original_length * unit, first = scaling.alpha * unit,
+             last = scaling.beta * unit;
   return detail::changed(f, [&](std::size_t, auto const& inv_freq) {
     auto const divided = inv_freq / scaling.factor, turns = within * inv_freq / detail::two_pi();
     if (first == last) return turns.high >= first ? inv_freq : divided;

@@ -26,11 +26,18 @@ inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scalin
   auto const [factor, length] = scaling;
   detail::require_factor("part_ntk", factor);
   detail::require_length("part_ntk", "original_length", length);
-  auto const series = geometric(rotary_dim, base), slow = linear(series, factor), middle = ntk(series, factor);
-  auto const inner = ramp_of_yarn(rotary_dim, base, {.factor = factor, .original_length = length, .beta_fast = 1.25, .beta_slow = 0.75});
-  auto const outer = ramp_of_yarn(rotary_dim, base, {.factor = factor, .original_length = length, .beta_fast = 16, .beta_slow = 2});
+  auto const series = geometric(rotary_dim, base), slow = linear(series, factor),
+             middle = ntk(series, factor);
+  auto const inner = ramp_of_yarn(
+      rotary_dim, base,
+      {.factor = factor, .original_length = length, .beta_fast = 1.25, .beta_slow = 0.75});
+  auto const outer =
+      ramp_of_yarn(rotary_dim, base,
+                   {.factor = factor, .original_length = length, .beta_fast = 16, .beta_slow = 2});
   return detail::changed(series, [&](std::size_t i, auto const& inv_freq) {
-    return detail::blended(outer, i, inv_freq, detail::blended(inner, i, detail::with_rest(middle, i), detail::with_rest(slow, i)));
+    return detail::blended(
+        outer, i, inv_freq,
+        detail::blended(inner, i, detail::with_rest(middle, i), detail::with_rest(slow, i)));
   });
 }
 

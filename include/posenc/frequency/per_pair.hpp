@@ -10,13 +10,20 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-inline frequencies divided(char const* what, frequencies const& f, std::span<double const> factors, double gain) {
-  require(factors.size() == f.pairs(), what, " must have one factor for each of the ", f.pairs(), " pairs, got ", factors.size());
+inline frequencies divided(char const* what, frequencies const& f, std::span<double const> factors,
+                           double gain) {
+  require(factors.size() == f.pairs(), what, " must have one factor for each of the ", f.pairs(),
+          " pairs, got ", factors.size());
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    require(is_finite(factors[i]) && factors[i] > 0, what, " must have finite factors above 0, got ", factors[i], " at pair ", i);
+    require(is_finite(factors[i]) && factors[i] > 0, what,
+            " must have finite factors above 0, got ", factors[i], " at pair ", i);
   }
   return changed(
-      f, [&](std::size_t i, auto const& inv_freq) { return factors[i] >= 1e30 ? 0 : inv_freq / factors[i]; }, gain);
+      f,
+      [&](std::size_t i, auto const& inv_freq) {
+        return factors[i] >= 1e30 ? 0 : inv_freq / factors[i];
+      },
+      gain);
 }
 
 }  // namespace detail

@@ -24,12 +24,15 @@ inline two_doubles sine(two_doubles const& x) noexcept {
 /// clipping, with n = 20 of 64] truncated is the hard clip.
 /// Throws std::invalid_argument if n is more than the number of pairs.
 inline frequencies raised_cosine_clip(frequencies const& f, std::size_t n) {
-  detail::require(n <= f.pairs(), "raised_cosine_clip: n must be at most the number of pairs, ", f.pairs(), ", got ", n);
+  detail::require(n <= f.pairs(), "raised_cosine_clip: n must be at most the number of pairs, ",
+                  f.pairs(), ", got ", n);
   auto const kept = f.pairs() - n;
   return detail::changed(f, [&](std::size_t i, auto const& inv_freq) {
     if (i <= kept) return inv_freq;
     // (1 + cos 2x) / 2 = sin^2(pi / 2 - x), which is exactly 0 for the last pair.
-    auto const root = detail::sine(detail::two_pi() * 0.25 * static_cast<double>(f.pairs() - 1 - i) / static_cast<double>(n - 1));
+    auto const root =
+        detail::sine(detail::two_pi() * 0.25 * static_cast<double>(f.pairs() - 1 - i) /
+                     static_cast<double>(n - 1));
     return inv_freq * root * root;
   });
 }

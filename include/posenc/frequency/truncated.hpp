@@ -26,7 +26,8 @@ inline std::size_t published_floor(double p, std::size_t pairs) {
 /// roundings of an integer counts as that integer.
 inline std::size_t exact_floor(double p, std::size_t pairs) {
   auto const product = p * static_cast<double>(pairs), nearest = std::round(product);
-  bool const is_integer = std::abs(product - nearest) <= 2 * std::numeric_limits<double>::epsilon() * product;
+  bool const is_integer =
+      std::abs(product - nearest) <= 2 * std::numeric_limits<double>::epsilon() * product;
   return static_cast<std::size_t>(is_integer ? nearest : std::floor(product));
 }
 
@@ -40,14 +41,17 @@ inline std::size_t exact_floor(double p, std::size_t pairs) {
 ///
 /// Throws std::invalid_argument unless p is in [0, 1] and the frequencies never rise from pair to
 /// pair (geometric's do not, for a base of 1 or more).
-inline frequencies truncated(frequencies const& f, double p, kept_pairs_rule kept_pairs = published_floor) {
+inline frequencies truncated(frequencies const& f, double p,
+                             kept_pairs_rule kept_pairs = published_floor) {
   detail::require(is_finite(p) && p >= 0 && p <= 1, "truncated: p must be in [0, 1], got ", p);
   auto const rise = std::ranges::is_sorted_until(f.inv_freq(), std::greater{});
   detail::require(rise == f.inv_freq().end(),
-                  "truncated: frequencies must not rise from pair to pair, as for a base below 1, got a rise at pair ",
+                  "truncated: frequencies must not rise from pair to pair, as for a base below 1, "
+                  "got a rise at pair ",
                   rise - f.inv_freq().begin());
   auto const kept = kept_pairs(p, f.pairs());
-  return detail::changed(f, [&](std::size_t i, auto const& inv_freq) { return i < kept ? inv_freq : 0; });
+  return detail::changed(
+      f, [&](std::size_t i, auto const& inv_freq) { return i < kept ? inv_freq : 0; });
 }
 
 }  // namespace posenc

@@ -15,11 +15,11 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct yarn_scaling {
-  double factor;                                           ///< s, at least 1
-  double original_length;                                  ///< O, the trained context in tokens
-  double beta_fast = 32;                                   ///< more turns within O: frequency kept
-  double beta_slow = 1;                                    ///< fewer turns within O: divided by factor
-  bool truncate = true;                                    ///< round the ramp's ends outwards; not in gpt-oss
+  double factor;           ///< s, at least 1
+  double original_length;  ///< O, the trained context in tokens
+  double beta_fast = 32;   ///< more turns within O: frequency kept
+  double beta_slow = 1;    ///< fewer turns within O: divided by factor
+  bool truncate = true;    ///< round the ramp's ends outwards; not in gpt-oss
   std::optional<double> mscale = {}, mscale_all_dim = {};  ///< DeepSeek's; 0 means none
   std::optional<double> attention_factor = {};             ///< replaces the computed one
 };
@@ -29,20 +29,26 @@ struct yarn_scaling {
 struct yarn_ramp {
   double first, last;
   /// The ramp at pair i, from 0 to 1.
-  double at(std::size_t i) const noexcept { return std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0); }
+  double at(std::size_t i) const noexcept {
+    return std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);
+  }
 };
 
 namespace detail {
 
 /// (1 - ramp_i) before + ramp_i after.
-inline two_doubles blended(yarn_ramp const& ramp, std::size_t i, two_doubles const& before, two_doubles const& after) {
-  auto const share = (static_cast<double>(i) - two_doubles(ramp.first)) / (two_doubles(ramp.last) - ramp.first);
+inline two_doubles blended(yarn_ramp const& ramp, std::size_t i, two_doubles const& before,
+                           two_doubles const& after) {
+  auto const share =
+      (static_cast<double>(i) - two_doubles(ramp.first)) / (two_doubles(ramp.last) - ramp.first);
   if (share.high <= 0 || share.high >= 1) return share.high <= 0 ? before : after;
   return after * share + before * (1 - share);
 }
 
 /// 0.1 m ln s + 1. [Peng 2023, 3.4, with m = 1]
-inline double yarn_magnitude(double factor, double mscale = 1) { return 0.1 * mscale * std::log(factor) + 1; }
+inline double yarn_magnitude(double factor, double mscale = 1) {
+  return 0.1 * mscale * std::log(factor) + 1;
+}
 
 inline void require_yarn(char const* what, yarn_scaling const& s) {
   require_factor(what, s.factor);
@@ -50,7 +56,8 @@ inline void require_yarn(char const* what, yarn_scaling const& s) {
   require_length(what, "beta_fast", s.beta_fast);
   require_length(what, "beta_slow", s.beta_slow);
   for (auto const m : {s.mscale.value_or(0), s.mscale_all_dim.value_or(0)}) {
-    require(is_finite(m) && m >= 0, what, ": mscale and mscale_all_dim must be finite and not negative, got ", m);
+    require(is_finite(m) && m >= 0, what,
+            ": mscale and mscale_all_dim must be finite and not negative, got ", m);
   }
   auto const a = s.attention_factor.value_or(1);
   require(is_finite(a) && a > 0, what, ": attention_factor must be finite and positive, got ", a);
@@ -68,8 +75,9 @@ inline yarn_ramp ramp_of_yarn(std::size_t rotary_dim, double base, yarn_scaling 
   auto const index = [&](double turns) {
     auto const ratio = scaling.original_length / (turns * 2 * std::numbers::pi);
     bool const is_normal = is_finite(ratio) && ratio >= std::numeric_limits<double>::min();
-    auto const logarithm =
-        is_normal ? std::log(ratio) : std::log(scaling.original_length) - std::log(turns) - std::log(2 * std::numbers::pi);
+    auto const logarithm = is_normal ? std::log(ratio)
+                                     : std::log(scaling.original_length) - std::log(turns) -
+                                           std::log(2 * std::numbers::pi);
     return dim * logarithm / (2 * std::log(base));
   };
   auto first = index(scaling.beta_fast), last = index(scaling.beta_slow);
@@ -86,9 +94,11 @@ inline yarn_ramp ramp_of_yarn(std::size_t rotary_dim, double base, yarn_scaling 
 inline double attention_factor(yarn_scaling const& scaling) {
   detail::require_yarn("attention_factor", scaling);
   if (scaling.attention_factor) return *scaling.attention_factor;
-  auto const numerator = scaling.mscale.value_or(0), denominator = scaling.mscale_all_dim.value_or(0);
+  auto const numerator = scaling.mscale.value_or(0),
+             denominator = scaling.mscale_all_dim.value_or(0);
   if (numerator == 0 || denominator == 0) return detail::yarn_magnitude(scaling.factor);
-  return detail::yarn_magnitude(scaling.factor, numerator) / detail::yarn_magnitude(scaling.factor, denominator);
+  return detail::yarn_magnitude(scaling.factor, numerator) /
+         detail::yarn_magnitude(scaling.factor, denominator);
 }
 
 /// The factor that DeepSeek V2 and V3 and Kimi K2 put on all scores besides, the dims that are not

@@ -12,8 +12,8 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/rows/pair_axes.hpp"
 #include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rows/pair_axes.hpp"
 #include "posenc/softmax/position_temperature.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -1,4 +1,5 @@
-// Multimodal rotary embeddings: tokens stand in time, height and width, and each pair turns by one of them.
+// Multimodal rotary embeddings: tokens stand in time, height and width, and each pair turns by one
+// of them.
 #pragma once
 
 #include <concepts>
@@ -20,38 +21,43 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// M-RoPE [Qwen2-VL, 2.1]: pair i of a token turns by its position on axis a(i), times inv_freq_i. Text, whose positions are equal on
-/// all axes, is rotated as rope does. The position that site 2 gives is a token's index in the sequence:
+/// M-RoPE [Qwen2-VL, 2.1]: pair i of a token turns by its position on axis a(i), times inv_freq_i.
+/// Text, whose positions are equal on all axes, is rotated as rope does. The position that site 2
+/// gives is a token's index in the sequence:
 ///
 ///     index < positions.tokens()     positions.of(axis)[index]       the prompt
 ///     beyond                         index + delta, on every axis    text that is generated
 ///
 ///     m_rope<halves>(geometric(128, 1e6), contiguous_axes(sections),                  Qwen2-VL;
-///                    prompt.positions(), prompt.rope_delta())         prompt: axis_position_builder
+///                    prompt.positions(), prompt.rope_delta())         prompt:
+///                    axis_position_builder
 ///
 /// <q_t, k_s> depends on the differences of their positions on each axis alone, not on t - s.
-/// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every axis that a pair has, and delta is
-/// finite.
+/// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every
+/// axis that a pair has, and delta is finite.
 template <pair_layout Layout = halves, built_position P = std::int64_t>
 class m_rope {
  public:
-  m_rope(posenc::frequencies f, pair_axes axes, axis_positions<P> positions, P delta, rotary_block block = rotary_block::first())
+  m_rope(posenc::frequencies f, pair_axes axes, axis_positions<P> positions, P delta,
+         rotary_block block = rotary_block::first())
       : frequencies_(std::move(f)),
         axes_(std::move(axes)),
         positions_(std::move(positions)),
         delta_(delta),
         block_(block),
         maker_(made(frequencies_, axes_)) {
-    detail::require(axes_.axes() <= positions_.axes(), "m_rope: positions must have each of the ", axes_.axes(), " axes of the pairs, got ",
-                    positions_.axes());
-    detail::require(is_finite(static_cast<double>(delta)), "m_rope: delta must be finite, got ", delta);
+    detail::require(axes_.axes() <= positions_.axes(), "m_rope: positions must have each of the ",
+                    axes_.axes(), " axes of the pairs, got ", positions_.axes());
+    detail::require(is_finite(static_cast<double>(delta)), "m_rope: delta must be finite, got ",
+                    delta);
   }
 
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
   pair_axes const& axes() const noexcept { return axes_; }
   axis_positions<P> const& positions() const noexcept { return positions_; }
 
-  /// Site 2: one row an index, in any order. Throws std::invalid_argument at an index that is negative or leaves int64 with delta.
+  /// Site 2: one row an index, in any order. Throws std::invalid_argument at an index that is
+  /// negative or leaves int64 with delta.
   template <std::floating_point Real = float>
   prepared_rotation<Layout, Real> prepare(positions_view indices) const {
     return prepared_rotation<Layout, Real>(axis_rows<Real>(maker_, at(indices)), block_);
@@ -59,7 +65,8 @@ class m_rope {
 
  private:
   static axis_row_maker made(posenc::frequencies const& f, pair_axes const& axes) {
-    detail::require(axes.pairs() == f.pairs(), "m_rope: axes must be given for each of the ", f.pairs(), " pairs, got ", axes.pairs());
+    detail::require(axes.pairs() == f.pairs(), "m_rope: axes must be given for each of the ",
+                    f.pairs(), " pairs, got ", axes.pairs());
     return axis_row_maker(f, axes);
   }
 
@@ -67,7 +74,8 @@ class m_rope {
     std::vector<std::vector<P>> of_axis(axes_.axes(), std::vector<P>(indices.size()));
     for (std::size_t token = 0; token < indices.size(); ++token) {
       auto const index = indices[token];
-      detail::require(index >= 0, "m_rope: an index must not be negative, got ", index, " at token ", token);
+      detail::require(index >= 0, "m_rope: an index must not be negative, got ", index,
+                      " at token ", token);
       bool const known = static_cast<std::uint64_t>(index) < positions_.tokens();
       auto const text = known ? P{} : beyond(index, token);
       for (std::size_t axis = 0; axis < of_axis.size(); ++axis) {
@@ -79,8 +87,9 @@ class m_rope {
 
   P beyond(std::int64_t index, std::size_t token) const {
     if constexpr (std::same_as<P, std::int64_t>) {
-      detail::require(delta_ <= 0 || index <= std::numeric_limits<P>::max() - delta_, "m_rope: an index plus delta must fit int64, got ",
-                      index, " plus ", delta_, " at token ", token);
+      detail::require(delta_ <= 0 || index <= std::numeric_limits<P>::max() - delta_,
+                      "m_rope: an index plus delta must fit int64, got ", index, " plus ", delta_,
+                      " at token ", token);
     }
     return static_cast<P>(index) + delta_;
   }
@@ -93,7 +102,8 @@ class m_rope {
   axis_row_maker maker_;
 };
 
-static_assert(acts_on_queries_and_keys<m_rope<halves>> && acts_on_queries_and_keys<m_rope<interleaved, double>>);
+static_assert(acts_on_queries_and_keys<m_rope<halves>> &&
+              acts_on_queries_and_keys<m_rope<interleaved, double>>);
 static_assert(pulls_back_queries_and_keys<m_rope<halves>>);
 
 }  // namespace posenc

@@ -14,19 +14,23 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What rope, m_rope and their kin prepare: one row a token, by which queries and keys are rotated, whole or by ranges of tokens.
+/// What rope, m_rope and their kin prepare: one row a token, by which queries and keys are rotated,
+/// whole or by ranges of tokens.
 ///
 ///     auto const prepared = rope<halves>(f).prepare(positions);    once a step
 ///     prepared.encode_queries(q);                                  every layer; any storage type
 ///     prepared.encode_keys(k);                                     the keys of the same tokens
-///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of the step
+///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of the
+///     step
 ///
-/// Arithmetic is in Real: float, or double to rotate doubles. Rotating allocates nothing and gives the same bits however it is split.
-/// Throws std::invalid_argument, before anything is changed, unless every token of the view has a row, and as rotate does.
+/// Arithmetic is in Real: float, or double to rotate doubles. Rotating allocates nothing and gives
+/// the same bits however it is split. Throws std::invalid_argument, before anything is changed,
+/// unless every token of the view has a row, and as rotate does.
 template <pair_layout Layout, std::floating_point Real>
 class prepared_rotation {
  public:
-  explicit prepared_rotation(cos_sin_rows<Real> rows, rotary_block block = rotary_block::first()) : rows_(std::move(rows)), block_(block) {}
+  explicit prepared_rotation(cos_sin_rows<Real> rows, rotary_block block = rotary_block::first())
+      : rows_(std::move(rows)), block_(block) {}
 
   cos_sin_rows<Real> const& rows() const noexcept { return rows_; }
   std::size_t tokens() const noexcept { return rows_.tokens(); }
@@ -40,8 +44,8 @@ class prepared_rotation {
     encode_queries(k, first_token);
   }
 
-  /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the inputs, by the transpose of the rotation,
-  /// which has the attention factor once more.
+  /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the
+  /// inputs, by the transpose of the rotation, which has the attention factor once more.
   template <class T>
   void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
     rotate<Layout>(d, of(rows_.transpose(), first_token, d.tokens()), block_);
@@ -52,9 +56,11 @@ class prepared_rotation {
   }
 
  private:
-  static cos_sin_view<Real> of(cos_sin_rows<Real> const& rows, std::size_t first, std::size_t tokens) {
-    detail::require(first <= rows.tokens() && tokens <= rows.tokens() - first, "prepare: every token must have a prepared position, got ",
-                    rows.tokens(), " positions for ", tokens, " tokens from ", first, " on");
+  static cos_sin_view<Real> of(cos_sin_rows<Real> const& rows, std::size_t first,
+                               std::size_t tokens) {
+    detail::require(first <= rows.tokens() && tokens <= rows.tokens() - first,
+                    "prepare: every token must have a prepared position, got ", rows.tokens(),
+                    " positions for ", tokens, " tokens from ", first, " on");
     return rows.slice_tokens(first, tokens);
   }
 

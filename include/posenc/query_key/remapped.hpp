@@ -38,34 +38,40 @@ struct prepared_remap {
     of_keys.encode_keys(k, first_token);
   }
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const requires(pulls_back<Prepared, T>) {
+  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const
+      requires(pulls_back<Prepared, T>) {
     of_queries.pull_back_queries(d, first_token);
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const requires(pulls_back<Prepared, T>) {
+  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const
+      requires(pulls_back<Prepared, T>) {
     of_keys.pull_back_keys(d, first_token);
   }
 };
 
 }  // namespace detail
 
-/// Site 2: `inner` at query_map(t) and key_map(s). A prompt that is squashed into the context a model was trained for, or moved:
+/// Site 2: `inner` at query_map(t) and key_map(s). A prompt that is squashed into the context a
+/// model was trained for, or moved:
 ///
 ///     auto const quarter = [](std::int64_t t) { return t / 4; };
 ///     remapped(rope<halves>(f), quarter, quarter)
 ///     auto const moved = [](std::int64_t s) { return s < 100 ? s + 1000 : s; };
 ///     remapped(rope<halves>(f), [](std::int64_t t) { return t; }, moved)
 ///
-/// Each key has one position, whatever the query: distances as ReRoPE and Self-Extend clip them are distance_remapping's.
-/// A map must answer the same position in the same way each time. Attention must have as many heads as inner.
+/// Each key has one position, whatever the query: distances as ReRoPE and Self-Extend clip them are
+/// distance_remapping's. A map must answer the same position in the same way each time. Attention
+/// must have as many heads as inner.
 template <class Inner, position_map QueryMap, position_map KeyMap>
 class remapped {
   static_assert(detail::encoding_check<Inner>::passed);
-  static_assert(acts_on_queries_and_keys<Inner> ? detail::sites_of<Inner> == 1 : detail::encoding_check<Inner>::encodes,
+  static_assert(acts_on_queries_and_keys<Inner> ? detail::sites_of<Inner> == 1
+                                                : detail::encoding_check<Inner>::encodes,
                 "posenc: what is remapped must act on queries and keys (site 2), and nowhere else");
 
  public:
-  static constexpr bool wraps_encodings = true;  ///< gradients get through where they get through inner
+  static constexpr bool wraps_encodings =
+      true;  ///< gradients get through where they get through inner
 
   remapped(Inner inner, QueryMap query_map, KeyMap key_map)
       : inner_(std::move(inner)), query_map_(std::move(query_map)), key_map_(std::move(key_map)) {}
@@ -73,7 +79,9 @@ class remapped {
   Inner const& inner() const noexcept { return inner_; }
 
   /// Throws std::invalid_argument, in the name of a function, where inner is not of so many heads.
-  void require_heads(char const* function, std::size_t count) const { detail::require_heads(function, inner_, count); }
+  void require_heads(char const* function, std::size_t count) const {
+    detail::require_heads(function, inner_, count);
+  }
 
   /// Throws as inner does, or a map.
   template <class T = float>
@@ -111,6 +119,8 @@ using position_function = std::int64_t (*)(std::int64_t);
 
 }  // namespace detail
 
-static_assert(acts_on_queries_and_keys<remapped<detail::acting_on_queries_and_keys, detail::position_function, detail::position_function>>);
+static_assert(
+    acts_on_queries_and_keys<remapped<detail::acting_on_queries_and_keys, detail::position_function,
+                                      detail::position_function>>);
 
 }  // namespace posenc

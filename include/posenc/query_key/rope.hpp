@@ -1,4 +1,5 @@
-// Rotary position embeddings: queries and keys are rotated by their positions, so that <q_t, k_s> depends on t - s alone.
+// Rotary position embeddings: queries and keys are rotated by their positions, so that <q_t, k_s>
+// depends on t - s alone.
 #pragma once
 
 #include <concepts>
@@ -17,7 +18,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// RoPE with any frequencies: q_t -> R_t q_t, k_s -> R_s k_s, where R_t rotates pair i by t * inv_freq_i. [Su 2021, 3.2]
+/// RoPE with any frequencies: q_t -> R_t q_t, k_s -> R_s k_s, where R_t rotates pair i by t *
+/// inv_freq_i. [Su 2021, 3.2]
 ///
 ///     rope<halves>(geometric(128, 1e4))                             Llama 2
 ///     rope<interleaved>(geometric(64, 1e4))                         GPT-J: first 64 of 256 dims
@@ -31,7 +33,8 @@ class rope {
 
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
 
-  /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as cos_sin_rows does.
+  /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as
+  /// cos_sin_rows does.
   template <std::floating_point Real = float>
   prepared_rotation<Layout, Real> prepare(position_range auto const& positions) const {
     return prepared_rotation<Layout, Real>(cos_sin_rows<Real>(maker_, positions), block_);
@@ -45,8 +48,9 @@ class rope {
 
 static_assert(acts_on_queries_and_keys<rope<halves>> && pulls_back_queries_and_keys<rope<halves>>);
 
-/// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero 2024, 6.1]
-/// Throws std::invalid_argument unless head_dim is even and positive, base finite and positive, and p in [0, 1].
+/// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero
+/// 2024, 6.1] Throws std::invalid_argument unless head_dim is even and positive, base finite and
+/// positive, and p in [0, 1].
 template <pair_layout Layout = halves>
 rope<Layout> p_rope(std::size_t head_dim, double base, double p) {
   return rope<Layout>(truncated(geometric(head_dim, base), p));

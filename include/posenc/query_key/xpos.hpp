@@ -19,12 +19,14 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// What xpos prepares: rows for queries and rows for keys, as prepared_rotation has them.
-/// In half, gains have less room than in float: encoding throws std::invalid_argument, before anything is changed, at a position where
-/// one is beyond 2^-14 to 2^14, which is from the center 3'900 positions. Within it, vectors times a gain may still be too large for half.
+/// In half, gains have less room than in float: encoding throws std::invalid_argument, before
+/// anything is changed, at a position where one is beyond 2^-14 to 2^14, which is from the center
+/// 3'900 positions. Within it, vectors times a gain may still be too large for half.
 template <pair_layout Layout, std::floating_point Real>
 class prepared_xpos {
  public:
-  prepared_xpos(frequencies const& f, positions_view positions, xpos_decay const& decay, rotary_block block)
+  prepared_xpos(frequencies const& f, positions_view positions, xpos_decay const& decay,
+                rotary_block block)
       : queries_(xpos_query_rows<Real>(f, positions, decay), block),
         keys_(xpos_key_rows<Real>(f, positions, decay), block),
         positions_(positions.begin(), positions.end()),
@@ -46,7 +48,8 @@ class prepared_xpos {
     keys_.encode_keys(k, first_token);
   }
 
-  /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the inputs: rotated back, by the same gain.
+  /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the
+  /// inputs: rotated back, by the same gain.
   template <class T>
   void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
     require_stored_gains<T>(first_token, d.tokens(), 1);
@@ -60,10 +63,13 @@ class prepared_xpos {
 
  private:
   template <class T>
-  void require_stored_gains(std::size_t first, std::size_t tokens, [[maybe_unused]] double sign) const {
+  void require_stored_gains(std::size_t first, std::size_t tokens,
+                            [[maybe_unused]] double sign) const {
     if constexpr (std::same_as<storage_format_t<T>, half>) {
-      if (first > positions_.size() || tokens > positions_.size() - first) return;  // refused by the rotation
-      detail::require_gains("xpos", "half", 14, std::span(positions_).subspan(first, tokens), decay_, sign, frequencies_);
+      if (first > positions_.size() || tokens > positions_.size() - first)
+        return;  // refused by the rotation
+      detail::require_gains("xpos", "half", 14, std::span(positions_).subspan(first, tokens),
+                            decay_, sign, frequencies_);
     }
   }
 
@@ -73,8 +79,9 @@ class prepared_xpos {
   xpos_decay decay_;
 };
 
-/// xPos [Sun 2022, 3.2]: q_t -> zeta^((t - c) / b) R_t q_t, k_s -> zeta^(-(s - c) / b) R_s k_s, pair by pair; zeta, b and c are those of
-/// xpos_decay. The score of pair i is RoPE's times zeta_i^((t - s) / b): it depends on t - s alone, and grows where s is after t.
+/// xPos [Sun 2022, 3.2]: q_t -> zeta^((t - c) / b) R_t q_t, k_s -> zeta^(-(s - c) / b) R_s k_s,
+/// pair by pair; zeta, b and c are those of xpos_decay. The score of pair i is RoPE's times
+/// zeta_i^((t - s) / b): it depends on t - s alone, and grows where s is after t.
 ///
 ///     xpos<interleaved>(geometric(64, 1e4))                               torchscale
 ///     xpos<interleaved>(geometric(64, 1e4), {.center = length / 2})   for long sequences in half
@@ -83,7 +90,8 @@ class prepared_xpos {
 template <pair_layout Layout = halves>
 class xpos {
  public:
-  explicit xpos(posenc::frequencies f, xpos_decay decay = {}, rotary_block block = rotary_block::first())
+  explicit xpos(posenc::frequencies f, xpos_decay decay = {},
+                rotary_block block = rotary_block::first())
       : frequencies_(std::move(f)), decay_(decay), block_(block) {
     detail::require_decay("xpos", decay);
   }
@@ -91,7 +99,8 @@ class xpos {
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
   xpos_decay const& decay() const noexcept { return decay_; }
 
-  /// Site 2. Throws std::invalid_argument at a position where a gain leaves the range of floats, 35'000 positions from the center.
+  /// Site 2. Throws std::invalid_argument at a position where a gain leaves the range of floats,
+  /// 35'000 positions from the center.
   template <std::floating_point Real = float>
   prepared_xpos<Layout, Real> prepare(positions_view positions) const {
     return prepared_xpos<Layout, Real>(frequencies_, positions, decay_, block_);

@@ -43,7 +43,8 @@ template <class S>
 void fetch_ahead(S const* from, std::size_t count) noexcept {
   auto const first = reinterpret_cast<std::uintptr_t>(from) + 8192;
   for (std::size_t i = 0; i < count * sizeof(S); i += 64)
-    __builtin_prefetch(reinterpret_cast<void const*>(first + i));  // NOLINT(performance-no-int-to-ptr): beyond the array
+    __builtin_prefetch(reinterpret_cast<void const*>(
+        first + i));  // NOLINT(performance-no-int-to-ptr): beyond the array
 }
 template <class Layout, class S>
 void fetch_pairs_ahead(S const* pair, std::size_t count, std::size_t all) noexcept {
@@ -54,14 +55,16 @@ void fetch_pairs_ahead(S const* pair, std::size_t count, std::size_t all) noexce
 /// Advances by `pairs` pairs.
 template <class From, class To>
 void move_pairs(auto& at, std::size_t pairs) noexcept {
-  at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)), static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
+  at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)),
+          static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
 }
 
 // Rotates columns of `Groups` groups of pairs, as many as fit between `pair` and `last`; returns
 // where they end. `at` is dim 0 of head 0.
 template <class From, class To, class Group, std::size_t Groups, class Shape, class Real>
-[[gnu::noinline]] std::size_t columns(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin,
-                                      std::size_t pair, std::size_t last, std::size_t block) noexcept {
+[[gnu::noinline]] std::size_t columns(Shape const& shape, typename Shape::cursor_type at,
+                                      Real const* cos, Real const* sin, std::size_t pair,
+                                      std::size_t last, std::size_t block) noexcept {
   constexpr auto width = Groups * Group::pairs;
   auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
   auto const heads = shape.heads, all = shape.pairs;
@@ -74,12 +77,14 @@ template <class From, class To, class Group, std::size_t Groups, class Shape, cl
     auto column = at;
     for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
       Group groups[Groups];
-      for (std::size_t j = 0; j < Groups; ++j) groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
+      for (std::size_t j = 0; j < Groups; ++j)
+        groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
       auto numbers = column;
       for (std::size_t n = 0; n < count; ++n, numbers.next_head(from_stride, to_stride)) {
         if constexpr (Shape::ahead) fetch_pairs_ahead<From>(numbers.from, width, all);
         for (std::size_t j = 0; j < Groups; ++j)
-          groups[j].write(numbers, j * Group::pairs, all, groups[j].rotated(numbers, j * Group::pairs, all));
+          groups[j].write(numbers, j * Group::pairs, all,
+                          groups[j].rotated(numbers, j * Group::pairs, all));
       }
     }
     at.next_head(from_stride, to_stride, static_cast<std::ptrdiff_t>(count));
@@ -90,8 +95,9 @@ template <class From, class To, class Group, std::size_t Groups, class Shape, cl
 // The tail: more than one group of pairs and less than two, as two groups that overlap. Both are
 // read before either is written, so the shared pairs are written twice with the same bits.
 template <class From, class To, class Group, class Shape, class Real>
-[[gnu::noinline]] void overlapping_groups(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin,
-                                          std::size_t pair, std::size_t last) noexcept {
+[[gnu::noinline]] void overlapping_groups(Shape const& shape, typename Shape::cursor_type at,
+                                          Real const* cos, Real const* sin, std::size_t pair,
+                                          std::size_t last) noexcept {
   auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
   auto const heads = shape.heads, all = shape.pairs, second = last - Group::pairs;
   auto const first_dim = static_cast<std::ptrdiff_t>(shape.first_dim);
@@ -106,7 +112,8 @@ template <class From, class To, class Group, class Shape, class Real>
 
 // Without registers, or with too few pairs for one.
 template <class From, class To, class Single, class Shape, class Real>
-[[gnu::noinline]] void one_by_one(Shape const& shape, typename Shape::cursor_type at, Real const* cos, Real const* sin, std::size_t pair,
+[[gnu::noinline]] void one_by_one(Shape const& shape, typename Shape::cursor_type at,
+                                  Real const* cos, Real const* sin, std::size_t pair,
                                   std::size_t last) noexcept {
   auto const from_stride = shape.from_stride, to_stride = shape.to_stride;
   auto const heads = shape.heads, all = shape.pairs;
@@ -123,44 +130,54 @@ template <class From, class To, class Single, class Shape, class Real>
 
 // All pairs from `pair` on in groups of registers; returns where they end.
 template <class From, class To, class Group, std::size_t... Groups, class Shape, class Real>
-std::size_t by_registers(std::index_sequence<Groups...>, Shape const& shape, typename Shape::cursor_type const& at, Real const* cos,
-                         Real const* sin, std::size_t pair, std::size_t last) noexcept {
+std::size_t by_registers(std::index_sequence<Groups...>, Shape const& shape,
+                         typename Shape::cursor_type const& at, Real const* cos, Real const* sin,
+                         std::size_t pair, std::size_t last) noexcept {
   if (last - pair < Group::pairs) return pair;
   constexpr auto widest = std::max({Groups...}) * Group::pairs;
   auto const block = Shape::ahead && last - pair > widest ? few_heads : shape.heads;
   bool const overlap = (last - pair) % Group::pairs != 0;
   auto const stop = overlap ? last - Group::pairs - (last - pair) % Group::pairs : last;
-  ((stop - pair >= Groups * Group::pairs ? void(pair = columns<From, To, Group, Groups>(shape, at, cos, sin, pair, stop, block)) : void()),
+  ((stop - pair >= Groups * Group::pairs
+        ? void(pair = columns<From, To, Group, Groups>(shape, at, cos, sin, pair, stop, block))
+        : void()),
    ...);
   if (overlap) overlapping_groups<From, To, Group>(shape, at, cos, sin, pair, last);
   return last;
 }
 
 template <class From, class To, class Shape, class Real>
-void rotate_range(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin, pair_range range) noexcept {
+void rotate_range(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos,
+                  Real const* sin, pair_range range) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
   auto [pair, last] = range;
   if constexpr (Shape::has_registers) {
     using group = typename fastest_rotation<From, To, S, T>::type;
-    using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>, std::index_sequence<4, 3, 2, 1>>;
+    using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>,
+                                      std::index_sequence<4, 3, 2, 1>>;
     pair = by_registers<From, To, group>(widths{}, shape, at, cos, sin, pair, last);
     if constexpr (group::pairs > lanes<S>::size) {
       using smaller = rotate_pairs<From, To, lanes<S>, lanes<T>>;
-      pair = by_registers<From, To, smaller>(std::index_sequence<1>{}, shape, at, cos, sin, pair, last);
+      pair = by_registers<From, To, smaller>(std::index_sequence<1>{}, shape, at, cos, sin, pair,
+                                             last);
     }
   }
-  if (pair < last) one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, sin, pair, last);
+  if (pair < last)
+    one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, sin,
+                                                                           pair, last);
 }
 
 // Copies neighbouring dims that are not rotated.
 template <class Shape>
-void copy_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t first, std::size_t count) noexcept {
+void copy_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t first,
+               std::size_t count) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
   if (count == 0) return;
   at.move(static_cast<std::ptrdiff_t>(first), static_cast<std::ptrdiff_t>(first));
-  for (std::size_t head = 0; head < shape.heads; ++head, at.next_head(shape.from_stride, shape.to_stride)) {
+  for (std::size_t head = 0; head < shape.heads;
+       ++head, at.next_head(shape.from_stride, shape.to_stride)) {
     if constexpr (std::same_as<S, T> && !Shape::fused) {
       std::copy_n(at.from, count, at.to);
     } else {
@@ -178,7 +195,8 @@ void copy_dims(Shape const& shape, typename Shape::cursor_type at, std::size_t f
 
 // Copies pairs that are not rotated, to another layout if need be.
 template <class From, class To, class Shape, class Real>
-void copy_range(Shape const& shape, typename Shape::cursor_type const& at, [[maybe_unused]] Real const* cos, pair_range range) noexcept {
+void copy_range(Shape const& shape, typename Shape::cursor_type const& at,
+                [[maybe_unused]] Real const* cos, pair_range range) noexcept {
   using S = typename Shape::from_type;
   using T = typename Shape::to_type;
   auto pair = range.first;
@@ -186,8 +204,10 @@ void copy_range(Shape const& shape, typename Shape::cursor_type const& at, [[may
   if (count == 0) return;
   if constexpr (!std::same_as<From, To>) {
     if constexpr (Shape::has_registers)
-      pair = by_registers<From, To, copy_pairs<From, To, lanes<S>, lanes<T>>>(std::index_sequence<1>{}, shape, at, cos, cos, pair, last);
-    one_by_one<From, To, copy_pairs<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, cos, pair, last);
+      pair = by_registers<From, To, copy_pairs<From, To, lanes<S>, lanes<T>>>(
+          std::index_sequence<1>{}, shape, at, cos, cos, pair, last);
+    one_by_one<From, To, copy_pairs<From, To, one_lane<S>, one_lane<T>>>(shape, at, cos, cos, pair,
+                                                                         last);
   } else if constexpr (std::same_as<From, interleaved>) {
     copy_dims(shape, at, shape.first_dim + 2 * pair, 2 * count);
   } else {
@@ -199,8 +219,9 @@ void copy_range(Shape const& shape, typename Shape::cursor_type const& at, [[may
 // All heads of one token. copies: dims that are not rotated are copied or scaled too (out of place,
 // or fused).
 template <class From, class To, class Shape, class Real>
-void rotate_token(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos, Real const* sin,
-                  std::span<pair_range const> rotated_pairs, bool copies) noexcept {
+void rotate_token(Shape const& shape, typename Shape::cursor_type const& at, Real const* cos,
+                  Real const* sin, std::span<pair_range const> rotated_pairs,
+                  bool copies) noexcept {
   std::size_t done = 0;
   for (auto const range : rotated_pairs) {
     if (copies) copy_range<From, To>(shape, at, cos, {done, range.first});

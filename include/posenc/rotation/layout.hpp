@@ -13,10 +13,13 @@ namespace posenc::inline POSENC_TARGET {
 /// the code of the p-RoPE paper.
 struct halves {
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return pair; }
-  static constexpr std::size_t y_index(std::size_t pair, std::size_t pairs) noexcept { return pairs + pair; }
+  static constexpr std::size_t y_index(std::size_t pair, std::size_t pairs) noexcept {
+    return pairs + pair;
+  }
 
   template <class Lanes, class T>
-  static void load(T const* block, std::size_t pair, std::size_t pairs, typename Lanes::number& x, typename Lanes::number& y) noexcept {
+  static void load(T const* block, std::size_t pair, std::size_t pairs, typename Lanes::number& x,
+                   typename Lanes::number& y) noexcept {
     x = Lanes::load(block + pair), y = Lanes::load(block + pairs + pair);
   }
   template <class Lanes, class T>
@@ -30,14 +33,18 @@ struct halves {
 /// [Su 2021]; GPT-J, Llama in Meta's weights, GLM, Cohere.
 struct interleaved {
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return 2 * pair; }
-  static constexpr std::size_t y_index(std::size_t pair, std::size_t) noexcept { return 2 * pair + 1; }
+  static constexpr std::size_t y_index(std::size_t pair, std::size_t) noexcept {
+    return 2 * pair + 1;
+  }
 
   template <class Lanes, class T>
-  static void load(T const* block, std::size_t pair, std::size_t, typename Lanes::number& x, typename Lanes::number& y) noexcept {
+  static void load(T const* block, std::size_t pair, std::size_t, typename Lanes::number& x,
+                   typename Lanes::number& y) noexcept {
     Lanes::load_pairs(block + 2 * pair, x, y);
   }
   template <class Lanes, class T>
-  static void store(T* block, std::size_t pair, std::size_t, typename Lanes::number const& x, typename Lanes::number const& y) noexcept {
+  static void store(T* block, std::size_t pair, std::size_t, typename Lanes::number const& x,
+                    typename Lanes::number const& y) noexcept {
     Lanes::store_pairs(block + 2 * pair, x, y);
   }
 };

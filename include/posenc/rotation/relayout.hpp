@@ -30,8 +30,10 @@ namespace posenc::inline POSENC_TARGET {
 /// Throws std::invalid_argument unless rotary_dim is even and positive and the block lies within
 /// the head.
 template <pair_layout From, pair_layout To>
-std::vector<std::size_t> relayout_order(std::size_t head_dim, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
-  detail::require(rotary_dim % 2 == 0 && rotary_dim > 0, "relayout: rotary_dim must be even and positive, got ", rotary_dim);
+std::vector<std::size_t> relayout_order(std::size_t head_dim, std::size_t rotary_dim,
+                                        rotary_block block = rotary_block::first()) {
+  detail::require(rotary_dim % 2 == 0 && rotary_dim > 0,
+                  "relayout: rotary_dim must be even and positive, got ", rotary_dim);
   auto const first = block.first_dim(head_dim, rotary_dim), pairs = rotary_dim / 2;
 
   std::vector<std::size_t> order(head_dim);
@@ -53,23 +55,28 @@ struct rows_shape {
 /// quantised ones, bytes.
 template <class R>
 concept movable_elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    std::copyable<std::ranges::range_value_t<R>> && std::is_trivially_copyable_v<std::ranges::range_value_t<R>> &&
+    std::copyable<std::ranges::range_value_t<R>> &&
+    std::is_trivially_copyable_v<std::ranges::range_value_t<R>> &&
     !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 /// T can store the numbers of S with at most one rounding: both are double, or neither is.
 template <class T, class S>
-concept stores_numbers_of = writable<T> && storable<S> && std::same_as<arithmetic_t<T>, arithmetic_t<S>>;
+concept stores_numbers_of =
+    writable<T> && storable<S> && std::same_as<arithmetic_t<T>, arithmetic_t<S>>;
 
 namespace detail {
 
 /// rows[d] = the old rows[order[d]]. `before` has capacity for all of them.
 template <class T>
-void reorder_rows(T* rows, std::size_t row_stride, std::size_t columns, std::span<std::size_t const> order, std::vector<T>& before) {
+void reorder_rows(T* rows, std::size_t row_stride, std::size_t columns,
+                  std::span<std::size_t const> order, std::vector<T>& before) {
   before.clear();
-  for (std::size_t d = 0; d < order.size(); ++d) before.insert(before.end(), rows + d * row_stride, rows + d * row_stride + columns);
+  for (std::size_t d = 0; d < order.size(); ++d)
+    before.insert(before.end(), rows + d * row_stride, rows + d * row_stride + columns);
   for (std::size_t d = 0; d < order.size(); ++d) {
     auto const row = before.begin() + static_cast<std::ptrdiff_t>(order[d] * columns);
-    if (order[d] != d) std::copy(row, row + static_cast<std::ptrdiff_t>(columns), rows + d * row_stride);
+    if (order[d] != d)
+      std::copy(row, row + static_cast<std::ptrdiff_t>(columns), rows + d * row_stride);
   }
 }
 
@@ -92,28 +99,35 @@ void copy_number(S const& from, T& to) noexcept {
 /// `to` do not overlap, rotary_dim is even and positive, and the block lies within the head.
 /// Allocates head_dim indices.
 template <pair_layout From, pair_layout To, storable S, stores_numbers_of<S> T>
-void relayout(heads_view<S> const& from, heads_view<T> const& to, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
-  detail::require(from.shape() == to.shape(), "relayout: from and to must have the same shape, got ", from.tokens(), " x ", from.heads(),
-                  " x ", from.head_dim(), " and ", to.tokens(), " x ", to.heads(), " x ", to.head_dim());
+void relayout(heads_view<S> const& from, heads_view<T> const& to, std::size_t rotary_dim,
+              rotary_block block = rotary_block::first()) {
+  detail::require(from.shape() == to.shape(),
+                  "relayout: from and to must have the same shape, got ", from.tokens(), " x ",
+                  from.heads(), " x ", from.head_dim(), " and ", to.tokens(), " x ", to.heads(),
+                  " x ", to.head_dim());
   auto const order = relayout_order<From, To>(to.head_dim(), rotary_dim, block);
-  detail::require(!detail::may_overlap(from, to), "relayout: from and to must not overlap in memory");
+  detail::require(!detail::may_overlap(from, to),
+                  "relayout: from and to must not overlap in memory");
   for (std::size_t token = 0; token < to.tokens(); ++token)
     for (std::size_t head = 0; head < to.heads(); ++head) {
       auto const source = from(token, head);
       auto const target = to(token, head);
-      for (std::size_t d = 0; d < order.size(); ++d) detail::copy_number(source[order[d]], target[d]);
+      for (std::size_t d = 0; d < order.size(); ++d)
+        detail::copy_number(source[order[d]], target[d]);
     }
 }
 
 /// The same in place, for example on cached keys, rotated or not. Keeps every bit.
 /// Allocates one head and head_dim indices.
 template <pair_layout From, pair_layout To, writable T>
-void relayout(heads_view<T> const& x, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
+void relayout(heads_view<T> const& x, std::size_t rotary_dim,
+              rotary_block block = rotary_block::first()) {
   auto const order = relayout_order<From, To>(x.head_dim(), rotary_dim, block);
   std::vector<T> before;
   before.reserve(order.size());
   for (std::size_t token = 0; token < x.tokens(); ++token)
-    for (std::size_t head = 0; head < x.heads(); ++head) detail::reorder_rows(x(token, head).data(), 1, 1, order, before);
+    for (std::size_t head = 0; head < x.heads(); ++head)
+      detail::reorder_rows(x(token, head).data(), 1, 1, order, before);
 }
 
 /// Permutes the rows of a projection W_q or W_k in place: if W x had layout From in each head, it
@@ -130,28 +144,36 @@ void relayout(heads_view<T> const& x, std::size_t rotary_dim, rotary_block block
 /// positive, and the block lies within the head.
 /// Allocates the rows of one head and head_dim indices.
 template <pair_layout From, pair_layout To, movable_elements Weights>
-void relayout_rows(Weights&& weights, rows_shape const& shape, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
+void relayout_rows(Weights&& weights, rows_shape const& shape, std::size_t rotary_dim,
+                   rotary_block block = rotary_block::first()) {
   auto const [heads, head_dim, columns, row_stride] = shape;
   std::span const elements(weights);
-  detail::require(head_dim > 0 && columns > 0, "relayout_rows: head_dim and columns must be positive, got ", head_dim, " and ", columns);
-  detail::require(row_stride >= columns, "relayout_rows: row_stride must be at least the number of columns, ", columns, ", got ",
-                  row_stride);
+  detail::require(head_dim > 0 && columns > 0,
+                  "relayout_rows: head_dim and columns must be positive, got ", head_dim, " and ",
+                  columns);
+  detail::require(row_stride >= columns,
+                  "relayout_rows: row_stride must be at least the number of columns, ", columns,
+                  ", got ", row_stride);
   auto const rows = elements.size() < columns ? 0 : (elements.size() - columns) / row_stride + 1;
-  detail::require(rows % head_dim == 0 && rows / head_dim == heads, "relayout_rows: weights must have one row for each of ", heads, " x ",
-                  head_dim, " dims, got ", rows, " rows in ", elements.size(), " elements");
-  detail::require(rows == 0 || elements.data() != nullptr, "relayout_rows: weights must not be null for ", rows, " rows");
+  detail::require(rows % head_dim == 0 && rows / head_dim == heads,
+                  "relayout_rows: weights must have one row for each of ", heads, " x ", head_dim,
+                  " dims, got ", rows, " rows in ", elements.size(), " elements");
+  detail::require(rows == 0 || elements.data() != nullptr,
+                  "relayout_rows: weights must not be null for ", rows, " rows");
   auto const order = relayout_order<From, To>(head_dim, rotary_dim, block);
 
   std::vector<std::ranges::range_value_t<Weights>> before;
   before.reserve(head_dim * columns);
   for (std::size_t head = 0; head < heads; ++head)
-    detail::reorder_rows(elements.data() + head * head_dim * row_stride, row_stride, columns, order, before);
+    detail::reorder_rows(elements.data() + head * head_dim * row_stride, row_stride, columns, order,
+                         before);
 }
 
 /// One head vector, in place. Throws and allocates as relayout_rows does for one column.
 template <pair_layout From, pair_layout To, movable_elements Head>
 void relayout(Head&& head, std::size_t rotary_dim, rotary_block block = rotary_block::first()) {
-  relayout_rows<From, To>(head, {.heads = 1, .head_dim = std::ranges::size(head), .columns = 1}, rotary_dim, block);
+  relayout_rows<From, To>(head, {.heads = 1, .head_dim = std::ranges::size(head), .columns = 1},
+                          rotary_dim, block);
 }
 
 }  // namespace posenc

@@ -56,14 +56,18 @@ struct head_gains {
   Real values[Most];
 
   template <class S>
-  void compute(S const* head, std::ptrdiff_t stride, std::size_t heads, std::size_t head_dim, Real eps, Real scale) noexcept {
-    for (std::size_t i = 0; i < heads; ++i) values[i] = sum_of_squares(head + static_cast<std::ptrdiff_t>(i) * stride, head_dim);
+  void compute(S const* head, std::ptrdiff_t stride, std::size_t heads, std::size_t head_dim,
+               Real eps, Real scale) noexcept {
+    for (std::size_t i = 0; i < heads; ++i)
+      values[i] = sum_of_squares(head + static_cast<std::ptrdiff_t>(i) * stride, head_dim);
     std::fill(values + heads, values + Most, Real{1});
     using arithmetic_lanes = lanes<Real>;
     using number = typename arithmetic_lanes::number;
     for (std::size_t i = 0; i < heads; i += arithmetic_lanes::size) {
-      auto const mean_square = arithmetic_lanes::load(values + i) / number(static_cast<Real>(head_dim));
-      arithmetic_lanes::store(values + i, number(scale) / arithmetic_lanes::square_root(mean_square + number(eps)));
+      auto const mean_square =
+          arithmetic_lanes::load(values + i) / number(static_cast<Real>(head_dim));
+      arithmetic_lanes::store(
+          values + i, number(scale) / arithmetic_lanes::square_root(mean_square + number(eps)));
     }
   }
 };

@@ -18,14 +18,16 @@ class rotary_block {
  public:
   static constexpr rotary_block first() noexcept { return rotary_block(0); }
   static constexpr rotary_block last() noexcept { return rotary_block(as_late_as_fits); }
-  static constexpr rotary_block from(std::size_t dim) noexcept { return rotary_block(dim < as_late_as_fits ? dim : as_late_as_fits - 1); }
+  static constexpr rotary_block from(std::size_t dim) noexcept {
+    return rotary_block(dim < as_late_as_fits ? dim : as_late_as_fits - 1);
+  }
 
   /// The first dim of the block. Throws std::invalid_argument if the head is too short for it.
   constexpr std::size_t first_dim(std::size_t head_dim, std::size_t rotary_dim) const {
     auto const offset = first_dim_ == as_late_as_fits ? 0 : first_dim_;
     detail::require(offset <= head_dim && rotary_dim <= head_dim - offset,
-                    "rotary_block: the rotary block must lie within the head, got dims ", offset, " to ", offset + rotary_dim,
-                    " of head_dim ", head_dim);
+                    "rotary_block: the rotary block must lie within the head, got dims ", offset,
+                    " to ", offset + rotary_dim, " of head_dim ", head_dim);
     return first_dim_ == as_late_as_fits ? head_dim - rotary_dim : offset;
   }
 

@@ -36,7 +36,8 @@ namespace posenc::inline POSENC_TARGET {
 /// others that are read or written. Not checked: rows, weights and slots must not overlap them
 /// either.
 template <class First, class... More>
-void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows, First const& first, More const&... more) {
+void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows,
+            First const& first, More const&... more) {
   [&](auto const&... checked) {
     detail::check_apart(first, more...);
     for (std::size_t token = 0; token < rows.tokens(); ++token) (checked.rotate(token), ...);
@@ -44,15 +45,17 @@ void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows
 }
 
 template <pair_layout Layout, writable_heads V>
-void rotate(V const& heads, std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows,
+void rotate(V const& heads,
+            std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows,
             rotary_block block = rotary_block::first()) {
   rotate(rows, rotation<Layout, Layout, V, V>(heads, heads, block));
 }
 
 template <pair_layout From, pair_layout To = From, heads_of_tokens Source, target_of<Source> Target>
-void rotate(Source const& source, Target const& target,
-            std::type_identity_t<cos_sin_view<arithmetic_t<typename Target::element_type>>> const& rows,
-            rotary_block block = rotary_block::first()) {
+void rotate(
+    Source const& source, Target const& target,
+    std::type_identity_t<cos_sin_view<arithmetic_t<typename Target::element_type>>> const& rows,
+    rotary_block block = rotary_block::first()) {
   rotate(rows, rotation<From, To, Source, Target>(source, target, block));
 }
 

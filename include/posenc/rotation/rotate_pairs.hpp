@@ -16,8 +16,11 @@ struct cursor {
   S const* from;
   T* to;
 
-  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept { from += from_step, to += to_step; }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride, std::ptrdiff_t heads = 1) noexcept {
+  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
+    from += from_step, to += to_step;
+  }
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
+                 std::ptrdiff_t heads = 1) noexcept {
     move(heads * from_stride, heads * to_stride);
   }
   template <class Layout, class Lanes>
@@ -42,7 +45,8 @@ struct cursor<S, T, true> {
     from += from_step, to += to_step;
     if (weights != nullptr) weights += from_step;
   }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride, std::ptrdiff_t heads = 1) noexcept {
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
+                 std::ptrdiff_t heads = 1) noexcept {
     from += heads * from_stride, to += heads * to_stride;
     if (gain_per_head) gain += heads;
   }
@@ -151,8 +155,10 @@ struct rotate_side_by_side {
     auto& x_y = n.x_y;
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::load(at.from + 2 * pair + i * pairs);
     // The weights of the two registers are neighbours, as in halves.
-    at.template apply_weights<halves, typename In::arithmetic_lanes>(2 * pair, pairs, x_y[0], x_y[1]);
-    for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::multiply_add(x_y[i], c[i], In::neighbours_swapped(x_y[i]) * s[i]);
+    at.template apply_weights<halves, typename In::arithmetic_lanes>(2 * pair, pairs, x_y[0],
+                                                                     x_y[1]);
+    for (std::size_t i = 0; i < 2; ++i)
+      x_y[i] = In::multiply_add(x_y[i], c[i], In::neighbours_swapped(x_y[i]) * s[i]);
     at.apply_gain(x_y[0], x_y[1]);
     return n;
   }

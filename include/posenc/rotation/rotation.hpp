@@ -33,11 +33,13 @@ concept heads_of_tokens = requires(V const& v, std::size_t token) {
 template <class V>
 concept writable_heads = heads_of_tokens<V> && writable<typename V::element_type>;
 template <class V, class Source>
-concept target_of = writable_heads<V> && std::same_as<arithmetic_t<typename V::element_type>, arithmetic_t<typename Source::element_type>>;
+concept target_of = writable_heads<V> && std::same_as<arithmetic_t<typename V::element_type>,
+                                                      arithmetic_t<typename Source::element_type>>;
 
 /// One set of heads: source, target, rotary block, norm and scale. Made by rotation_of. From and To
 /// are pair layouts; Fused: there is a norm or a scale.
-template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<Source> Target, bool Fused = false>
+template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<Source> Target,
+          bool Fused = false>
 class rotation {
  public:
   using from_type = typename Source::element_type;
@@ -58,10 +60,11 @@ class rotation {
   }
   /// An RMS norm of each head, before the rotation.
   auto norm(std::type_identity_t<rms_norm<real>> norm) const {
-    detail::require(is_finite(norm.eps) && norm.eps > 0, "rotation: eps of the norm must be finite and positive, got ", norm.eps);
+    detail::require(is_finite(norm.eps) && norm.eps > 0,
+                    "rotation: eps of the norm must be finite and positive, got ", norm.eps);
     detail::require(norm.weight.empty() || norm.weight.size() == source_.head_dim(),
-                    "rotation: the norm must have one weight per dim, got ", norm.weight.size(), " weights for head_dim ",
-                    source_.head_dim());
+                    "rotation: the norm must have one weight per dim, got ", norm.weight.size(),
+                    " weights for head_dim ", source_.head_dim());
     fused result(*this);
     result.weight_ = norm.weight, result.eps_ = norm.eps, result.normalises_ = true;
     return result;
@@ -81,22 +84,29 @@ class rotation {
     checked(rotation const& r, cos_sin_view<real> const& rows) : r_(r), rows_(rows) {
       auto const& from = r.source_;
       auto const& to = r.target_;
-      detail::require(rows.tokens() == from.tokens(), "rotate: there must be one row per token, got ", rows.tokens(), " rows for ",
+      detail::require(rows.tokens() == from.tokens(),
+                      "rotate: there must be one row per token, got ", rows.tokens(), " rows for ",
                       from.tokens(), " tokens");
-      detail::require(from.tokens() == to.tokens() && from.heads() == to.heads() && from.head_dim() == to.head_dim(),
-                      "rotate: source and target must have the same shape, got ", from.tokens(), " tokens x ", from.heads(), " heads of ",
-                      from.head_dim(), " and ", to.tokens(), " x ", to.heads(), " of ", to.head_dim());
+      detail::require(from.tokens() == to.tokens() && from.heads() == to.heads() &&
+                          from.head_dim() == to.head_dim(),
+                      "rotate: source and target must have the same shape, got ", from.tokens(),
+                      " tokens x ", from.heads(), " heads of ", from.head_dim(), " and ",
+                      to.tokens(), " x ", to.heads(), " of ", to.head_dim());
       first_dim_ = r.block_.first_dim(from.head_dim(), rows.rotary_dim());
       bool const in_place = r.in_place();
       detail::require((in_place && std::same_as<From, To>) || !detail::may_overlap(from, to),
-                      "rotate: source and target must not overlap, unless they are the same heads in the same layout");
+                      "rotate: source and target must not overlap, unless they are the same heads "
+                      "in the same layout");
       copies_ = Fused || !in_place;
       std::size_t rotated = 0;
       for (auto const [first, last] : rows.rotated_pairs()) rotated += last - first;
-      ahead_ = from.tokens() * from.heads() * 2 * rotated * sizeof(from_type) >= beyond_cache && r.dense();
+      ahead_ = from.tokens() * from.heads() * 2 * rotated * sizeof(from_type) >= beyond_cache &&
+               r.dense();
     }
 
-    void rotate(std::size_t token) const noexcept { ahead_ ? rotate<true>(token) : rotate<false>(token); }
+    void rotate(std::size_t token) const noexcept {
+      ahead_ ? rotate<true>(token) : rotate<false>(token);
+    }
 
    private:
     static constexpr std::size_t beyond_cache = std::size_t{1} << 20;  // bytes; L2 of one core
@@ -110,14 +120,18 @@ class rotation {
         rotate_heads(shape<Ahead>(r_.source_.heads()), {from, to}, token);
       } else {
         auto const* const weights = r_.weight_.empty() ? nullptr : r_.weight_.data();
-        if (!r_.normalises_) return rotate_heads(shape<Ahead>(r_.source_.heads()), {from, to, weights, &r_.scale_, false}, token);
+        if (!r_.normalises_)
+          return rotate_heads(shape<Ahead>(r_.source_.heads()),
+                              {from, to, weights, &r_.scale_, false}, token);
         constexpr std::size_t some = 64;  // heads that stay in L1 from their norm to their rotation
         detail::head_gains<real, some> gains;
         for (std::size_t head = 0; head < r_.source_.heads(); head += some) {
           auto const heads = shape<Ahead>(std::min(some, r_.source_.heads() - head));
           auto const n = static_cast<std::ptrdiff_t>(head);
-          cursor const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(), weights, gains.values, true};
-          gains.compute(at.from, heads.from_stride, heads.heads, heads.head_dim, r_.eps_, r_.scale_);
+          cursor const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(),
+                          weights, gains.values, true};
+          gains.compute(at.from, heads.from_stride, heads.heads, heads.head_dim, r_.eps_,
+                        r_.scale_);
           rotate_heads(heads, at, token);
         }
       }
@@ -127,7 +141,8 @@ class rotation {
     using cursor = detail::cursor<source_number, to_type, Fused>;
 
     template <bool Ahead>
-    detail::token_shape<source_number, to_type, Fused, Ahead> shape(std::size_t heads) const noexcept {
+    detail::token_shape<source_number, to_type, Fused, Ahead> shape(
+        std::size_t heads) const noexcept {
       bool const steps = heads > 1;  // else the strides may be anything
       return {steps ? r_.source_.head_stride() : 0,
               steps ? r_.target_.head_stride() : 0,
@@ -137,7 +152,8 @@ class rotation {
               rows_.pairs()};
     }
     void rotate_heads(auto const& shape, cursor const& at, std::size_t token) const noexcept {
-      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(), rows_.rotated_pairs(), copies_);
+      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(),
+                                     rows_.rotated_pairs(), copies_);
     }
 
     rotation const& r_;
@@ -148,9 +164,11 @@ class rotation {
 
   template <class Other>
   void check_apart(Other const& other) const {
-    detail::require(!detail::may_overlap(target_, other.source()) && !detail::may_overlap(target_, other.target()) &&
-                        !detail::may_overlap(source_, other.target()),
-                    "rotate: heads that one rotation of a call writes must not overlap those of another");
+    detail::require(
+        !detail::may_overlap(target_, other.source()) &&
+            !detail::may_overlap(target_, other.target()) &&
+            !detail::may_overlap(source_, other.target()),
+        "rotate: heads that one rotation of a call writes must not overlap those of another");
   }
 
  private:
@@ -164,16 +182,19 @@ class rotation {
     if constexpr (!std::same_as<std::remove_const_t<from_type>, to_type>) return false;
     if (source_.head_stride() != target_.head_stride() && source_.heads() > 1) return false;
     for (std::size_t t = 0; t < source_.tokens(); ++t) {
-      if (static_cast<void const*>(source_.token(t)) != static_cast<void const*>(target_.token(t))) return false;
+      if (static_cast<void const*>(source_.token(t)) != static_cast<void const*>(target_.token(t)))
+        return false;
     }
     return true;
   }
 
   // Whether tokens and heads are contiguous in memory.
   bool dense() const noexcept {
-    auto const head = static_cast<std::ptrdiff_t>(source_.head_dim()), token = static_cast<std::ptrdiff_t>(source_.heads()) * head;
+    auto const head = static_cast<std::ptrdiff_t>(source_.head_dim()),
+               token = static_cast<std::ptrdiff_t>(source_.heads()) * head;
     return source_.tokens() > 0 && source_.head_stride() == head &&
-           source_.memory().last - source_.memory().first == source_.tokens() * static_cast<std::size_t>(token) * sizeof(from_type);
+           source_.memory().last - source_.memory().first ==
+               source_.tokens() * static_cast<std::size_t>(token) * sizeof(from_type);
   }
 
   Source source_;

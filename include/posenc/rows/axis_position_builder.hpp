@@ -66,14 +66,17 @@ class axis_position_builder {
   /// Appends height x width tokens: the grid that the language model sees, after patches are merged
   /// (grid_thw / spatial_merge_size).
   /// Throws std::invalid_argument unless both are positive and the grid has at most 2^32 tokens.
-  axis_position_builder& image(std::size_t height, std::size_t width) { return grid("image", 1, height, width, 1); }
+  axis_position_builder& image(std::size_t height, std::size_t width) {
+    return grid("image", 1, height, width, 1);
+  }
 
   /// Appends frames x height x width tokens, with frames `step` positions apart: tokens_per_second
   /// * seconds_per_grid for Qwen2.5-VL. With integer positions, frame * step is computed in double
   /// and truncated per frame: frame 49 of step 1/49 is at 0. (transformers 5, and some versions
   /// before, truncate the seconds instead: pass tokens_per_second * floor(seconds_per_grid).)
   /// Throws std::invalid_argument as image does, and unless step is finite and not negative.
-  axis_position_builder& video(std::size_t frames, std::size_t height, std::size_t width, double step = 1) {
+  axis_position_builder& video(std::size_t frames, std::size_t height, std::size_t width,
+                               double step = 1) {
     return grid("video", frames, height, width, step);
   }
 
@@ -96,27 +99,35 @@ class axis_position_builder {
 
  private:
   void require_room(char const* part, double more) const {
-    detail::require(static_cast<double>(next_) + more < 0x1p53, "axis_position_builder: positions must stay below 2^53, got ", part, " of ",
+    detail::require(static_cast<double>(next_) + more < 0x1p53,
+                    "axis_position_builder: positions must stay below 2^53, got ", part, " of ",
                     more, " positions from ", static_cast<double>(next_), " on");
   }
 
-  axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height, std::size_t width, double step) {
+  axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height,
+                              std::size_t width, double step) {
     // 2^32, or less if std::size_t has 32 bits.
     constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});
-    detail::require(frames > 0 && height > 0 && width > 0, "axis_position_builder: ", part, " must have at least one token, got ", frames,
+    detail::require(frames > 0 && height > 0 && width > 0, "axis_position_builder: ", part,
+                    " must have at least one token, got ", frames, " x ", height, " x ", width);
+    detail::require(height <= most / width && frames <= most / (std::uint64_t{height} * width),
+                    "axis_position_builder: ", part, " must have at most 2^32 tokens, got ", frames,
                     " x ", height, " x ", width);
-    detail::require(height <= most / width && frames <= most / (std::uint64_t{height} * width), "axis_position_builder: ", part,
-                    " must have at most 2^32 tokens, got ", frames, " x ", height, " x ", width);
-    detail::require(is_finite(step) && step >= 0, "axis_position_builder: step must be finite and not negative, got ", step);
+    detail::require(is_finite(step) && step >= 0,
+                    "axis_position_builder: step must be finite and not negative, got ", step);
     auto const last_frame = static_cast<double>(frames - 1) * step;
-    require_room(part, std::max({last_frame, static_cast<double>(height - 1), static_cast<double>(width - 1)}) + 1);
+    require_room(part, std::max({last_frame, static_cast<double>(height - 1),
+                                 static_cast<double>(width - 1)}) +
+                           1);
     positions_.reserve(positions_.size() + frames * height * width);
     for (std::size_t t = 0; t < frames; ++t) {
       auto const time = next_ + static_cast<P>(static_cast<double>(t) * step);
       for (std::size_t h = 0; h < height; ++h)
-        for (std::size_t w = 0; w < width; ++w) positions_.push_back({time, next_ + static_cast<P>(h), next_ + static_cast<P>(w)});
+        for (std::size_t w = 0; w < width; ++w)
+          positions_.push_back({time, next_ + static_cast<P>(h), next_ + static_cast<P>(w)});
     }
-    auto const largest = next_ + std::max({static_cast<P>(last_frame), static_cast<P>(height - 1), static_cast<P>(width - 1)});
+    auto const largest = next_ + std::max({static_cast<P>(last_frame), static_cast<P>(height - 1),
+                                           static_cast<P>(width - 1)});
     next_ = after_(next_, largest, height, width);
     end_ = std::max(end_, largest + 1);
     return *this;

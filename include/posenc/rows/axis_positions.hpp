@@ -24,7 +24,8 @@ class axis_positions {
     detail::require(axes_ > 0, "axis_positions: there must be at least one axis, got none");
     tokens_ = of_axis.front().size();
     for (std::size_t axis = 0; axis < axes_; ++axis) {
-      detail::require(of_axis[axis].size() == tokens_, "axis_positions: all axes must have the same number of tokens, got ",
+      detail::require(of_axis[axis].size() == tokens_,
+                      "axis_positions: all axes must have the same number of tokens, got ",
                       of_axis[axis].size(), " on axis ", axis, " and ", tokens_, " on axis 0");
       detail::checked_positions("axis_positions", of_axis[axis]);
     }
@@ -36,7 +37,9 @@ class axis_positions {
   std::size_t tokens() const noexcept { return tokens_; }
 
   /// The positions of all tokens on one axis. Precondition, not checked: axis < axes().
-  std::span<P const> of(std::size_t axis) const noexcept { return {positions_.data() + axis * tokens_, tokens_}; }
+  std::span<P const> of(std::size_t axis) const noexcept {
+    return {positions_.data() + axis * tokens_, tokens_};
+  }
 
  private:
   std::size_t axes_;

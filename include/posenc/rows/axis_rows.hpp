@@ -27,12 +27,13 @@ namespace posenc::inline POSENC_TARGET {
 /// positions have every axis that a pair has.
 template <std::floating_point Real = float, position P>
 cos_sin_rows<Real> axis_rows(axis_row_maker const& maker, axis_positions<P> const& positions) {
-  detail::require(maker.axes() <= positions.axes(), "axis_rows: positions must have each of the ", maker.axes(), " axes of the pairs, got ",
-                  positions.axes());
+  detail::require(maker.axes() <= positions.axes(), "axis_rows: positions must have each of the ",
+                  maker.axes(), " axes of the pairs, got ", positions.axes());
   return detail::rows_access::make<Real>(maker, positions.of(0).data(), positions.tokens());
 }
 template <std::floating_point Real = float, position P>
-cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes, axis_positions<P> const& positions) {
+cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes,
+                             axis_positions<P> const& positions) {
   return axis_rows<Real>(axis_row_maker(f, axes), positions);
 }
 

@@ -27,9 +27,11 @@ template <std::floating_point Real>
 void take_reciprocal(Real& cos, Real& sin) noexcept {
   // Scaled to about 1: the squares of doubles may be beyond their range.
   auto const exponent = std::ilogb(std::max(std::abs(cos), std::abs(sin)));
-  double const c = std::scalbn(static_cast<double>(cos), -exponent), s = std::scalbn(static_cast<double>(sin), -exponent);
+  double const c = std::scalbn(static_cast<double>(cos), -exponent),
+               s = std::scalbn(static_cast<double>(sin), -exponent);
   auto const norm = c * c + s * s;
-  cos = static_cast<Real>(std::scalbn(c / norm, -exponent)), sin = static_cast<Real>(std::scalbn(-s / norm, -exponent));
+  cos = static_cast<Real>(std::scalbn(c / norm, -exponent)),
+  sin = static_cast<Real>(std::scalbn(-s / norm, -exponent));
 }
 
 /// Allocates at the start of a cache line, so that rows begin there if their length allows it.
@@ -40,7 +42,9 @@ struct line_allocator {
   template <class Other>
   line_allocator(line_allocator<Other> const&) noexcept {}
   static constexpr std::align_val_t line{64};
-  Real* allocate(std::size_t n) { return static_cast<Real*>(::operator new(n * sizeof(Real), line)); }
+  Real* allocate(std::size_t n) {
+    return static_cast<Real*>(::operator new(n * sizeof(Real), line));
+  }
   void deallocate(Real* p, std::size_t) noexcept { ::operator delete(p, line); }
   friend bool operator==(line_allocator, line_allocator) noexcept { return true; }
 };
@@ -62,7 +66,8 @@ template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
   template <position_range Positions>
-  cos_sin_rows(frequencies const& f, Positions const& positions) : cos_sin_rows(row_maker(f), positions) {}
+  cos_sin_rows(frequencies const& f, Positions const& positions)
+      : cos_sin_rows(row_maker(f), positions) {}
   /// The same rows from a maker, which is made once per model.
   template <position_range Positions>
   cos_sin_rows(row_maker const& maker, Positions const& positions) : pairs_(maker.pairs()) {
@@ -74,7 +79,9 @@ class cos_sin_rows {
     }
   }
 
-  operator cos_sin_view<Real>() const noexcept { return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_}; }
+  operator cos_sin_view<Real>() const noexcept {
+    return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_};
+  }
   /// Like the spans below, valid while the rows live.
   cos_sin_view<Real> view() const noexcept { return *this; }
   std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }
@@ -82,7 +89,9 @@ class cos_sin_rows {
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }
   std::span<Real const> cos(std::size_t token) const noexcept { return view().cos(token); }
   std::span<Real const> sin(std::size_t token) const noexcept { return view().sin(token); }
-  cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const { return view().slice_tokens(first, count); }
+  cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const {
+    return view().slice_tokens(first, count);
+  }
 
   /// Rows that undo these, attention factor and xPos gains included: (cos, -sin) / gain^2 per pair.
   /// Rotating by both restores the vectors, up to rounding.
@@ -91,7 +100,8 @@ class cos_sin_rows {
     // Two divisions, since the square of a gain may be beyond the range of doubles; -ffast-math
     // would combine them.
     auto const undo = [this](double x) {
-      return static_cast<Real>(inverted_ ? detail::stored(x * gain_) * gain_ : detail::stored(x / gain_) / gain_);
+      return static_cast<Real>(inverted_ ? detail::stored(x * gain_) * gain_
+                                         : detail::stored(x / gain_) / gain_);
     };
     auto result = each_pair([undo](Real& cos, Real& sin) { cos = undo(cos), sin = undo(-sin); });
     result.inverted_ = !inverted_;
@@ -113,7 +123,8 @@ class cos_sin_rows {
   // Makes room for `tokens` rows of that layout and writes the pairs that are not rotated. If
   // memory is short, nothing changes.
   void reshape(detail::row_layout const& layout, std::size_t tokens) {
-    auto const alike = pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
+    auto const alike =
+        pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
     auto const keep_gain = [&] { gain_ = layout.gain, inverted_ = false; };
     if (alike && cos_sin_.size() == tokens * 2 * pairs_) return keep_gain();
     auto const known = alike ? this->tokens() : 0;
@@ -123,7 +134,8 @@ class cos_sin_rows {
     rotated_pairs_.assign(layout.rotated_pairs.begin(), layout.rotated_pairs.end());
     pairs_ = layout.pairs;
     keep_gain();
-    for (auto token = known; token < tokens; ++token) layout.write_unrotated(cos_sin_.data() + 2 * pairs_ * token);
+    for (auto token = known; token < tokens; ++token)
+      layout.write_unrotated(cos_sin_.data() + 2 * pairs_ * token);
   }
 
   cos_sin_rows each_pair(auto const& change) const {
@@ -138,7 +150,8 @@ class cos_sin_rows {
   }
 
   std::size_t pairs_;
-  std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]; 1 and 0 outside rotated_pairs_
+  std::vector<Real, detail::line_allocator<Real>>
+      cos_sin_;  // [tokens][2][pairs]; 1 and 0 outside rotated_pairs_
   std::vector<pair_range> rotated_pairs_;
   double gain_ = 1;  // row_layout::gain
   bool inverted_ = false;
@@ -164,7 +177,8 @@ struct rows_access {
   }
   /// Rows from a maker for positions on several axes, [axes][tokens].
   template <class Real, class P>
-  static cos_sin_rows<Real> make(axis_row_maker const& maker, P const* positions, std::size_t tokens) {
+  static cos_sin_rows<Real> make(axis_row_maker const& maker, P const* positions,
+                                 std::size_t tokens) {
     auto rows = make<Real>(maker.layout_, tokens);
     for (std::size_t token = 0; token < tokens; ++token)
       maker.write_row(positions + token, tokens, data(rows) + maker.rotary_dim() * token);

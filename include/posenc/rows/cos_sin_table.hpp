@@ -34,10 +34,13 @@ namespace posenc::inline POSENC_TARGET {
 /// not fit int64.
 class cos_sin_table {
  public:
-  explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20) : layout_(f), steps_(f), range_(range) {
-    detail::require(range >= 1 && range <= std::int64_t{1} << 32, "cos_sin_table: range must be in [1, 2^32], got ", range);
+  explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20)
+      : layout_(f), steps_(f), range_(range) {
+    detail::require(range >= 1 && range <= std::int64_t{1} << 32,
+                    "cos_sin_table: range must be in [1, 2^32], got ", range);
     fine_bits_ = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(range))) + 1) / 2;
-    for (auto const [first, last] : layout_.rotated_pairs) row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
+    for (auto const [first, last] : layout_.rotated_pairs)
+      row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
     auto layout = layout_;
     coarse_ = table_of(layout, coarse_row(range) + 1, std::int64_t{1} << fine_bits_);
     layout.factor = 1;
@@ -46,7 +49,8 @@ class cos_sin_table {
 
   template <std::floating_point Real = float, position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
-    auto result = detail::rows_access::make<Real>(layout_, detail::checked_positions("cos_sin_table", positions));
+    auto result = detail::rows_access::make<Real>(
+        layout_, detail::checked_positions("cos_sin_table", positions));
     write_each(positions, result);
     return result;
   }
@@ -56,14 +60,17 @@ class cos_sin_table {
   /// are unchanged.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
-    detail::rows_access::reshape(rows, layout_, detail::checked_positions("cos_sin_table", positions));
+    detail::rows_access::reshape(rows, layout_,
+                                 detail::checked_positions("cos_sin_table", positions));
     write_each(positions, rows);
   }
 
   std::int64_t range() const noexcept { return range_; }
   std::size_t pairs() const noexcept { return layout_.pairs; }
   std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }
-  std::size_t bytes() const noexcept { return (coarse_.size() + fine_.size()) * sizeof(line); }  ///< of both tables
+  std::size_t bytes() const noexcept {
+    return (coarse_.size() + fine_.size()) * sizeof(line);
+  }  ///< of both tables
 
  private:
   using lanes = detail::phase_lanes;
@@ -110,12 +117,15 @@ class cos_sin_table {
   }
   template <class Real>
   void write_row(std::int64_t position, Real* row) const noexcept {
-    if (position < -range_ || position > range_) return detail::write_row_at(position, steps_, row, layout_);
+    if (position < -range_ || position > range_)
+      return detail::write_row_at(position, steps_, row, layout_);
     auto const magnitude = position < 0 ? -position : position;
     auto const c = coarse_row(magnitude), f = magnitude - (c << fine_bits_);
     auto const* coarse = coarse_.data() + static_cast<std::size_t>(c) * row_lines_;
     auto const* fine = fine_.data() + static_cast<std::size_t>(f < 0 ? -f : f) * row_lines_;
-    auto const sign_of = [](std::int64_t x) { return lanes::bits(static_cast<phase>(x) & phase{1} << 63); };
+    auto const sign_of = [](std::int64_t x) {
+      return lanes::bits(static_cast<phase>(x) & phase{1} << 63);
+    };
     auto const fine_sign = sign_of(f), sign = sign_of(position);
     for (auto const [first, last] : layout_.rotated_pairs) {
       auto pair = first;
@@ -125,18 +135,22 @@ class cos_sin_table {
       if (pair == last) continue;
       std::array<Real, in_line> cos, sin;
       multiply(coarse, fine, fine_sign, sign, cos.data(), sin.data());
-      for (std::size_t k = 0; pair + k < last; ++k) row[pair + k] = cos[k], row[layout_.pairs + pair + k] = sin[k];
+      for (std::size_t k = 0; pair + k < last; ++k)
+        row[pair + k] = cos[k], row[layout_.pairs + pair + k] = sin[k];
       coarse += 2, fine += 2;
     }
   }
 
   template <class Real>
-  [[gnu::always_inline]] static void multiply(line const* coarse, line const* fine, lanes::bits const& fine_sign, lanes::bits const& sign,
+  [[gnu::always_inline]] static void multiply(line const* coarse, line const* fine,
+                                              lanes::bits const& fine_sign, lanes::bits const& sign,
                                               Real* cos, Real* sin) noexcept {
     auto const product = [&](std::size_t k) {
       auto const x = lanes::load(coarse[0].numbers + k), y = lanes::load(coarse[1].numbers + k);
-      auto const u = lanes::load(fine[0].numbers + k), v = signed_by(fine_sign, lanes::load(fine[1].numbers + k));
-      return std::pair(lanes::multiply_subtract(x, u, y * v), signed_by(sign, lanes::multiply_add(x, v, y * u)));
+      auto const u = lanes::load(fine[0].numbers + k),
+                 v = signed_by(fine_sign, lanes::load(fine[1].numbers + k));
+      return std::pair(lanes::multiply_subtract(x, u, y * v),
+                       signed_by(sign, lanes::multiply_add(x, v, y * u)));
     };
     for (std::size_t k = 0; k < in_line; k += 2 * lanes::size) {
       auto const a = product(k), b = product(k + lanes::size);

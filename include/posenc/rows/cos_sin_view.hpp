@@ -22,19 +22,25 @@ class cos_sin_view {
  public:
   /// cos_sin: [tokens][2][pairs], the cosines of a token before its sines. rotated_pairs: the pairs
   /// that the rotation changes.
-  cos_sin_view(Real const* cos_sin, std::size_t tokens, std::size_t pairs, std::span<pair_range const> rotated_pairs) noexcept
+  cos_sin_view(Real const* cos_sin, std::size_t tokens, std::size_t pairs,
+               std::span<pair_range const> rotated_pairs) noexcept
       : cos_sin_(cos_sin), tokens_(tokens), pairs_(pairs), rotated_pairs_(rotated_pairs) {}
 
   std::size_t tokens() const noexcept { return tokens_; }
   std::size_t pairs() const noexcept { return pairs_; }
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }
   std::span<pair_range const> rotated_pairs() const noexcept { return rotated_pairs_; }
-  std::span<Real const> cos(std::size_t token) const noexcept { return {cos_sin_ + 2 * pairs_ * token, pairs_}; }
-  std::span<Real const> sin(std::size_t token) const noexcept { return {cos_sin_ + 2 * pairs_ * token + pairs_, pairs_}; }
+  std::span<Real const> cos(std::size_t token) const noexcept {
+    return {cos_sin_ + 2 * pairs_ * token, pairs_};
+  }
+  std::span<Real const> sin(std::size_t token) const noexcept {
+    return {cos_sin_ + 2 * pairs_ * token + pairs_, pairs_};
+  }
 
   /// The rows of `count` tokens from `first` on, to split work by tokens.
   cos_sin_view slice_tokens(std::size_t first, std::size_t count) const {
-    detail::require(first <= tokens_ && count <= tokens_ - first, "cos_sin_view: a slice of tokens must lie within [0, ", tokens_,
+    detail::require(first <= tokens_ && count <= tokens_ - first,
+                    "cos_sin_view: a slice of tokens must lie within [0, ", tokens_,
                     "), got first ", first, ", count ", count);
     return {cos_sin_ + 2 * pairs_ * first, count, pairs_, rotated_pairs_};
   }

@@ -36,7 +36,8 @@ inline float rounded_product(float a, float b) noexcept {
 template <position_range Positions>
 cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& positions) {
   detail::row_layout const layout(f);
-  auto rows = detail::rows_access::make<float>(layout, detail::checked_positions("float_angle_rows", positions));
+  auto rows = detail::rows_access::make<float>(
+      layout, detail::checked_positions("float_angle_rows", positions));
   auto const factor = static_cast<float>(f.attention_factor());
   auto* row = detail::rows_access::data(rows);
   for (auto const p : positions) {
@@ -45,9 +46,11 @@ cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& posi
       for (auto i = first; i < last; ++i) {
         // Below 2^127, so that one phase_step is within 2^-64 turns.
         auto const angle = detail::rounded_product(position, static_cast<float>(f.inv_freq()[i]));
-        auto const [cos, sin] = cos_sin(phase_step(std::abs(static_cast<double>(angle))).at(std::int64_t{1}));
+        auto const [cos, sin] =
+            cos_sin(phase_step(std::abs(static_cast<double>(angle))).at(std::int64_t{1}));
         row[i] = detail::rounded_product(static_cast<float>(cos), factor);
-        row[layout.pairs + i] = detail::rounded_product(static_cast<float>(angle < 0 ? -sin : sin), factor);
+        row[layout.pairs + i] =
+            detail::rounded_product(static_cast<float>(angle < 0 ? -sin : sin), factor);
       }
     }
     row += 2 * layout.pairs;

@@ -19,7 +19,8 @@ namespace posenc::inline POSENC_TARGET {
 /// 256 or more.
 class pair_axes {
  public:
-  explicit pair_axes(std::vector<std::size_t> axis_of_pair) : axis_of_pair_(std::move(axis_of_pair)) {
+  explicit pair_axes(std::vector<std::size_t> axis_of_pair)
+      : axis_of_pair_(std::move(axis_of_pair)) {
     detail::require(!axis_of_pair_.empty(), "pair_axes: there must be at least one pair, got none");
     axes_ = *std::ranges::max_element(axis_of_pair_) + 1;
     detail::require(axes_ <= 256, "pair_axes: an axis must be below 256, got ", axes_ - 1);
@@ -42,7 +43,8 @@ namespace detail {
 inline std::size_t sum_of_sections(char const* what, std::span<std::size_t const> sections) {
   std::size_t sum = 0;
   for (auto const section : sections) {
-    require(section <= std::size_t{1} << 24, what, ": a section must have at most 2^24 pairs, got ", section);
+    require(section <= std::size_t{1} << 24, what, ": a section must have at most 2^24 pairs, got ",
+            section);
     sum += section;
   }
   return sum;
@@ -55,7 +57,8 @@ inline std::size_t sum_of_sections(char const* what, std::span<std::size_t const
 inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
   std::vector<std::size_t> axes;
   axes.reserve(detail::sum_of_sections("contiguous_axes", sections));
-  for (std::size_t axis = 0; axis < sections.size(); ++axis) axes.insert(axes.end(), sections[axis], axis);
+  for (std::size_t axis = 0; axis < sections.size(); ++axis)
+    axes.insert(axes.end(), sections[axis], axis);
   return pair_axes(std::move(axes));
 }
 
@@ -65,7 +68,8 @@ inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
 inline pair_axes axial_axes(std::span<std::size_t const> dims) {
   std::vector<std::size_t> sections(dims.begin(), dims.end());
   for (auto& section : sections) {
-    detail::require(section % 2 == 0, "axial_axes: the dims of an axis must be even, got ", section);
+    detail::require(section % 2 == 0, "axial_axes: the dims of an axis must be even, got ",
+                    section);
     section /= 2;
   }
   return contiguous_axes(sections);
@@ -76,10 +80,12 @@ inline pair_axes axial_axes(std::span<std::size_t const> dims) {
 /// apply_interleaved_mrope]
 /// Throws std::invalid_argument unless there are three sections.
 inline pair_axes interleaved_axes(std::span<std::size_t const> sections) {
-  detail::require(sections.size() == 3, "interleaved_axes: there must be three sections, got ", sections.size());
+  detail::require(sections.size() == 3, "interleaved_axes: there must be three sections, got ",
+                  sections.size());
   std::vector<std::size_t> axes(detail::sum_of_sections("interleaved_axes", sections));
   auto const pairs = axes.size();
-  for (std::size_t i = 0; i < pairs; ++i) axes[i] = i % 3 != 0 && i < 3 * sections[i % 3] ? i % 3 : 0;
+  for (std::size_t i = 0; i < pairs; ++i)
+    axes[i] = i % 3 != 0 && i < 3 * sections[i % 3] ? i % 3 : 0;
   return pair_axes(std::move(axes));
 }
 
@@ -101,7 +107,8 @@ inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size
 /// ggml's GGML_ROPE_TYPE_IMROPE: alternating axes; where the section of an axis has ended, axis 3
 /// (interleaved_axes: axis 0). With Qwen3-VL's {24, 20, 20}, pairs 61 and 62 differ. [ggml,
 /// ops.cpp]
-inline pair_axes ggml_interleaved_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
+inline pair_axes ggml_interleaved_axes(std::array<std::size_t, 4> const& sections,
+                                       std::size_t pairs) {
   auto const all = detail::sum_of_sections("ggml_interleaved_axes", sections);
   detail::require(all > 0, "ggml_interleaved_axes: the sections must not all be 0");
   std::vector<std::size_t> axes(pairs);

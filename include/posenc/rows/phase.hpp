@@ -23,19 +23,27 @@ struct scalar_phase {
   using bits = phase;
   using number = double;
   static constexpr bits product(phase n, bits x) noexcept { return n * x; }  ///< modulo 2^64
-  static constexpr bits product_of_lower_halves(bits a, bits b) noexcept { return (a & 0xffff'ffff) * (b & 0xffff'ffff); }
-  static constexpr number signed_number(bits x) noexcept { return static_cast<number>(static_cast<std::int64_t>(x)); }
+  static constexpr bits product_of_lower_halves(bits a, bits b) noexcept {
+    return (a & 0xffff'ffff) * (b & 0xffff'ffff);
+  }
+  static constexpr number signed_number(bits x) noexcept {
+    return static_cast<number>(static_cast<std::int64_t>(x));
+  }
   static constexpr bits as_bits(number x) noexcept { return std::bit_cast<bits>(x); }
   static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
-  static constexpr number multiply_add(number a, number b, number c) noexcept { return detail::multiply_add(a, b, c); }
+  static constexpr number multiply_add(number a, number b, number c) noexcept {
+    return detail::multiply_add(a, b, c);
+  }
 };
 
 /// position * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
 template <class Lanes>
-[[gnu::always_inline]] constexpr typename Lanes::bits phase_at(typename Lanes::bits high, typename Lanes::bits low,
+[[gnu::always_inline]] constexpr typename Lanes::bits phase_at(typename Lanes::bits high,
+                                                               typename Lanes::bits low,
                                                                std::int64_t position) noexcept {
   using bits = typename Lanes::bits;
-  auto const n = static_cast<std::uint64_t>(position), signs = static_cast<std::uint64_t>(position >> 63);
+  auto const n = static_cast<std::uint64_t>(position),
+             signs = static_cast<std::uint64_t>(position >> 63);
   return Lanes::product(n, high) + (Lanes::product_of_lower_halves(bits(n), low) >> 32) +
          Lanes::product_of_lower_halves(bits(n >> 32), low) - ((low << 32) & bits(signs));
 }
@@ -56,19 +64,24 @@ class phase_step {
  public:
   /// Precondition, not checked: inv_freq in [0, 2^64] and |rest| at most half an ULP of it, as in
   /// frequencies.
-  explicit constexpr phase_step(double inv_freq, double rest = 0) noexcept : turns_(inv_freq / two_pi) {
+  explicit constexpr phase_step(double inv_freq, double rest = 0) noexcept
+      : turns_(inv_freq / two_pi) {
     // inv_freq + rest = (upper + 2^-64 lower) * 2^exponent. The mantissa times 1 / 2 pi is computed
     // in 32-bit limbs; 96 binary places of the product are kept.
     auto const whole = parts_of(inv_freq), small = parts_of(rest);
     auto const shift = small.exponent - whole.exponent + 64;
-    auto const magnitude = rest == 0 || shift <= -64 ? 0 : shift < 0 ? small.mantissa >> -shift : small.mantissa << shift;
-    auto const lower = rest < 0 ? 0 - magnitude : magnitude, upper = whole.mantissa - (rest < 0 && magnitude != 0 ? 1 : 0);
+    auto const magnitude = rest == 0 || shift <= -64 ? 0
+                           : shift < 0               ? small.mantissa >> -shift
+                                                     : small.mantissa << shift;
+    auto const lower = rest < 0 ? 0 - magnitude : magnitude,
+               upper = whole.mantissa - (rest < 0 && magnitude != 0 ? 1 : 0);
     auto const places = 256 - whole.exponent;  // of the product
     limbs<10> product{};
     for (std::size_t i = 0; i < 4; ++i) {
       std::uint64_t carry = 0;
       for (std::size_t j = 0; j < 6; ++j) {
-        carry += product[i + j] + ((i < 2 ? lower : upper) >> (32 * (i % 2)) & 0xffff'ffff) * one_over_two_pi[j];
+        carry += product[i + j] +
+                 ((i < 2 ? lower : upper) >> (32 * (i % 2)) & 0xffff'ffff) * one_over_two_pi[j];
         product[i + j] = static_cast<std::uint32_t>(carry);
         carry >>= 32;
       }
@@ -78,13 +91,16 @@ class phase_step {
     high_ = limb_from(product, places - 64) | std::uint64_t{limb_from(product, places - 32)} << 32;
   }
 
-  constexpr phase at(std::int64_t position) const noexcept { return detail::phase_at<detail::scalar_phase>(high_, low_, position); }
+  constexpr phase at(std::int64_t position) const noexcept {
+    return detail::phase_at<detail::scalar_phase>(high_, low_, position);
+  }
 
   /// A fractional position, |position| < 2^63. The angle of its fraction has a relative error of
   /// 2^-51.
   phase at(double position) const noexcept {
     auto const whole = std::floor(position);
-    return at(static_cast<std::int64_t>(whole)) + detail::phase_of_fraction(position - whole, turns_);
+    return at(static_cast<std::int64_t>(whole)) +
+           detail::phase_of_fraction(position - whole, turns_);
   }
 
  private:
@@ -101,18 +117,23 @@ class phase_step {
   static constexpr parts parts_of(double x) noexcept {
     auto const bits = std::bit_cast<std::uint64_t>(x);
     auto const field = static_cast<int>(bits >> 52 & 0x7ff);
-    return {(bits & 0xf'ffff'ffff'ffff) | (field != 0 ? std::uint64_t{1} << 52 : 0), field != 0 ? field - 1075 : -1074};
+    return {(bits & 0xf'ffff'ffff'ffff) | (field != 0 ? std::uint64_t{1} << 52 : 0),
+            field != 0 ? field - 1075 : -1074};
   }
 
   static constexpr double two_pi = 6.283185307179586;
   // 1 / 2 pi to 192 binary places, lowest limb first.
-  static constexpr limbs<6> one_over_two_pi{0x4f10e410, 0x36d8a566, 0x7d4d3770, 0x7f09d5f4, 0x9391054a, 0x28be60db};
+  static constexpr limbs<6> one_over_two_pi{0x4f10e410, 0x36d8a566, 0x7d4d3770,
+                                            0x7f09d5f4, 0x9391054a, 0x28be60db};
 
   // 32 bits of `product`, from bit `first` on.
   static constexpr std::uint32_t limb_from(limbs<10> const& product, int first) noexcept {
-    auto const limb = [&](int i) { return 0 <= i && i < 10 ? product[static_cast<std::size_t>(i)] : std::uint32_t{0}; };
+    auto const limb = [&](int i) {
+      return 0 <= i && i < 10 ? product[static_cast<std::size_t>(i)] : std::uint32_t{0};
+    };
     auto const index = first >> 5, shift = first & 31;
-    return static_cast<std::uint32_t>((limb(index) | std::uint64_t{limb(index + 1)} << 32) >> shift);
+    return static_cast<std::uint32_t>((limb(index) | std::uint64_t{limb(index + 1)} << 32) >>
+                                      shift);
   }
 
   std::uint64_t high_ = 0;  // places 1 to 64
@@ -132,14 +153,17 @@ consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
 
 /// cos_sin of one phase or of a register of phases.
 template <class Lanes>
-[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_of(typename Lanes::bits angle) noexcept {
+[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_of(
+    typename Lanes::bits angle) noexcept {
   using bits = typename Lanes::bits;
   using number = typename Lanes::number;
   auto const quadrant = (angle + bits(phase{1} << 61)) & bits(phase{3} << 62);
   auto const rest = Lanes::signed_number(angle - quadrant);  // at most 1/8 of a turn from the axis
   auto const x = rest * number(6.283185307179586 * 0x1p-64), z = x * x;
   // Taylor series in z = x^2: the truncation error at pi / 4 is below 5e-17.
-  auto const next = [&z](number& sum, double coefficient) { sum = Lanes::multiply_add(sum, z, number(coefficient)); };
+  auto const next = [&z](number& sum, double coefficient) {
+    sum = Lanes::multiply_add(sum, z, number(coefficient));
+  };
   auto c = number(1 / factorial(16)), s = number(-1 / factorial(15));
   next(c, -1 / factorial(14)), next(s, 1 / factorial(13));
   next(c, 1 / factorial(12)), next(s, -1 / factorial(11));
@@ -160,6 +184,8 @@ template <class Lanes>
 }  // namespace detail
 
 /// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it vectorises.
-constexpr cos_sin_values cos_sin(phase angle) noexcept { return detail::cos_sin_of<detail::scalar_phase>(angle); }
+constexpr cos_sin_values cos_sin(phase angle) noexcept {
+  return detail::cos_sin_of<detail::scalar_phase>(angle);
+}
 
 }  // namespace posenc

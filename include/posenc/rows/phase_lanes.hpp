@@ -42,12 +42,15 @@ using phase_lanes = single_phase;
 // doubles, rounded once; doubles to floats.
 #if defined(__AVX512F__)
 inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
-inline void store_floats(float* to, __m512d x) noexcept { _mm256_storeu_ps(to, _mm512_cvtpd_ps(x)); }
+inline void store_floats(float* to, __m512d x) noexcept {
+  _mm256_storeu_ps(to, _mm512_cvtpd_ps(x));
+}
 #endif
 #if defined(__AVX512DQ__)
 inline __m512d to_doubles(__m512i x) noexcept { return _mm512_cvtepi64_pd(x); }
 inline void store_floats(float* to, __m512d x, __m512d y) noexcept {
-  _mm512_storeu_ps(to, _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x)), _mm512_cvtpd_ps(y), 1));
+  _mm512_storeu_ps(
+      to, _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x)), _mm512_cvtpd_ps(y), 1));
 }
 #endif
 #if defined(__AVX2__)
@@ -56,13 +59,18 @@ inline __m256i halves_product(__m256i a, __m256i b) noexcept { return _mm256_mul
 #if defined(__AVX__)
 inline void store_floats(float* to, __m256d x) noexcept { _mm_storeu_ps(to, _mm256_cvtpd_ps(x)); }
 inline void store_floats(float* to, __m256d x, __m256d y) noexcept {
-  _mm256_storeu_ps(to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x)), _mm256_cvtpd_ps(y), 1));
+  _mm256_storeu_ps(
+      to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x)), _mm256_cvtpd_ps(y), 1));
 }
 #endif
 #if defined(__SSE2__)
 inline __m128i halves_product(__m128i a, __m128i b) noexcept { return _mm_mul_epu32(a, b); }
-inline void store_floats(float* to, __m128d x) noexcept { _mm_storel_pi(reinterpret_cast<__m64*>(to), _mm_cvtpd_ps(x)); }
-inline void store_floats(float* to, __m128d x, __m128d y) noexcept { _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y))); }
+inline void store_floats(float* to, __m128d x) noexcept {
+  _mm_storel_pi(reinterpret_cast<__m64*>(to), _mm_cvtpd_ps(x));
+}
+inline void store_floats(float* to, __m128d x, __m128d y) noexcept {
+  _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y)));
+}
 #endif
 
 /// A register of phases. Results have the bits of scalar_phase, except under -ffast-math.
@@ -84,11 +92,13 @@ struct phase_register : lanes<Real> {
     }
   }
   static bits product(phase n, bits const& x) noexcept {
-    auto const crossed = product_of_lower_halves(bits(n), x >> 32) + product_of_lower_halves(bits(n >> 32), x);
+    auto const crossed =
+        product_of_lower_halves(bits(n), x >> 32) + product_of_lower_halves(bits(n >> 32), x);
     return product_of_lower_halves(bits(n), x) + (crossed << 32);
   }
   static bits product(std::uint32_t n, bits const& x) noexcept {
-    return product_of_lower_halves(bits(phase{n}), x) + (product_of_lower_halves(bits(phase{n}), x >> 32) << 32);
+    return product_of_lower_halves(bits(phase{n}), x) +
+           (product_of_lower_halves(bits(phase{n}), x >> 32) << 32);
   }
 
   /// x as a signed integer to double, rounded once.
@@ -100,9 +110,11 @@ struct phase_register : lanes<Real> {
       // Assembled from bits: 2^84 + 2^32 * upper half and 2^52 + lower half. Only their sum is
       // rounded.
       auto const biased = x ^ bits(phase{1} << 63);
-      auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) - number(0x1p84 + 0x1p63 + 0x1p52);
+      auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) -
+                   number(0x1p84 + 0x1p63 + 0x1p52);
       asm("" : "+x"(upper.data));  // -ffast-math would sum in another order
-      return upper + as_number((biased & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
+      return upper +
+             as_number((biased & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
 #else
       return xsimd::to_float(bits_as<std::int64_t>(x));
 #endif
@@ -121,7 +133,9 @@ struct phase_register : lanes<Real> {
   }
   /// Stores x, then y. Floats: one full-width store, so that a full-width load soon after is
   /// forwarded.
-  static void store(double* to, number const& x, number const& y) noexcept { store(to, x), store(to + size, y); }
+  static void store(double* to, number const& x, number const& y) noexcept {
+    store(to, x), store(to + size, y);
+  }
   static void store(float* to, number const& x, number const& y) noexcept {
     if constexpr (requires { store_floats(to, x.data, y.data); }) {
       store_floats(to, x.data, y.data);
@@ -135,13 +149,15 @@ using phase_lanes = std::conditional_t<has_registers<double>, phase_register<dou
 
 #endif
 
-inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(phase_lanes::bits const& angles) noexcept {
+inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(
+    phase_lanes::bits const& angles) noexcept {
   return cos_sin_of<phase_lanes>(angles);
 }
 
 /// Stores the first `count` numbers of x, all of them if count is larger.
 template <class Real>
-[[gnu::always_inline]] inline void store_first(Real* to, phase_lanes::number const& x, std::size_t count) noexcept {
+[[gnu::always_inline]] inline void store_first(Real* to, phase_lanes::number const& x,
+                                               std::size_t count) noexcept {
   if (count >= phase_lanes::size) return phase_lanes::store(to, x);
   std::array<Real, phase_lanes::size> all;
   phase_lanes::store(all.data(), x);
@@ -175,22 +191,26 @@ class phase_steps {
   /// after the last pair. Valid while the steps live.
   auto at(std::int64_t position) const noexcept {
     return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
-      return detail::phase_at<lanes>(lanes::load_bits(high + pair), lanes::load_bits(low + pair), position);
+      return detail::phase_at<lanes>(lanes::load_bits(high + pair), lanes::load_bits(low + pair),
+                                     position);
     };
   }
   /// Fast path for positions below 2^32: half the multiplications.
   auto at(std::uint32_t position) const noexcept {
     return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
-      auto const below = lanes::product_of_lower_halves(lanes::bits(phase{position}), lanes::load_bits(low + pair));
+      auto const below = lanes::product_of_lower_halves(lanes::bits(phase{position}),
+                                                        lanes::load_bits(low + pair));
       return lanes::product(position, lanes::load_bits(high + pair)) + (below >> 32);
     };
   }
   /// A fractional position, |position| < 2^63.
   auto at(double position) const noexcept {
     auto const whole = std::floor(position);
-    return [near = at(static_cast<std::int64_t>(whole)), fraction = position - whole, turns = turns_.data()](std::size_t pair) noexcept {
+    return [near = at(static_cast<std::int64_t>(whole)), fraction = position - whole,
+            turns = turns_.data()](std::size_t pair) noexcept {
       std::array<phase, lanes::size> more;
-      for (std::size_t i = 0; i < more.size(); ++i) more[i] = detail::phase_of_fraction(fraction, turns[pair + i]);
+      for (std::size_t i = 0; i < more.size(); ++i)
+        more[i] = detail::phase_of_fraction(fraction, turns[pair + i]);
       return near(pair) + lanes::load_bits(more.data());
     };
   }

@@ -37,12 +37,14 @@ cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
 /// Throws std::invalid_argument unless pairs and tokens agree, and at a position that is NaN or
 /// does not fit int64.
 template <std::floating_point Real = float, position_range From, position_range To>
-cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions);
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
+                                   From const& from_positions, To const& to_positions);
 
 /// The same for keys that stay at their positions: angle p (f_to - f_from). Pairs of equal
 /// frequencies are not rotated either.
 template <std::floating_point Real = float, position_range Positions>
-cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, Positions const& positions);
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
+                                   Positions const& positions);
 
 /// Rows for one shift after another (StreamingLLM, a sliding context) without drift: each corrects
 /// the rounding of those before.
@@ -53,14 +55,17 @@ cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& t
 class repeated_shift {
  public:
   explicit repeated_shift(frequencies const& f)
-      : steps_(f), layout_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }), so_far_(f.pairs(), 1.0) {}
+      : steps_(f),
+        layout_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }),
+        so_far_(f.pairs(), 1.0) {}
 
   /// Rows for `tokens` tokens that all move by delta. Throws std::invalid_argument if the sum of
   /// all deltas does not fit int64; the sum is then unchanged.
   cos_sin_rows<float> next(std::int64_t delta, std::size_t tokens = 1) {
     using limits = std::numeric_limits<std::int64_t>;
     detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,
-                    "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ", total_);
+                    "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ",
+                    total_);
     auto rows = detail::rows_access::make<float>(layout_, tokens);
     std::vector<double> wanted(2 * layout_.pairs);
     total_ += delta;
@@ -68,11 +73,13 @@ class repeated_shift {
     for (auto const [first, last] : layout_.rotated_pairs) {
       for (auto i = first; i < last; ++i) {
         auto& done = so_far_[i];
-        auto const step = std::complex(wanted[i], wanted[layout_.pairs + i]) * std::conj(done) / std::norm(done);
+        auto const step =
+            std::complex(wanted[i], wanted[layout_.pairs + i]) * std::conj(done) / std::norm(done);
         auto const cos = static_cast<float>(step.real()), sin = static_cast<float>(step.imag());
         done *= std::complex<double>(cos, sin);
         auto* row = detail::rows_access::data(rows);
-        for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout_.pairs) row[i] = cos, row[layout_.pairs + i] = sin;
+        for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout_.pairs)
+          row[i] = cos, row[layout_.pairs + i] = sin;
       }
     }
     return rows;
@@ -90,17 +97,20 @@ class repeated_shift {
 namespace detail {
 
 template <class Real>
-cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from, frequencies const& to, auto const& from_positions,
+cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from,
+                             frequencies const& to, auto const& from_positions,
                              auto const& to_positions) {
   auto const tokens = checked_positions("rerotation_rows", from_positions);
   require(checked_positions("rerotation_rows", to_positions) == tokens,
-          "rerotation_rows: there must be as many new positions as old ones, got ", std::ranges::size(to_positions), " for ", tokens);
+          "rerotation_rows: there must be as many new positions as old ones, got ",
+          std::ranges::size(to_positions), " for ", tokens);
   auto rows = rows_access::make<Real>(layout, tokens);
   phase_steps const from_steps(from), to_steps(to);
   auto* row = rows_access::data(rows);
   auto new_position = std::ranges::begin(to_positions);
   for (auto const p : from_positions) {
-    auto const angles = [there = to_steps.at(widened(*new_position)), here = from_steps.at(widened(p))](std::size_t i) {
+    auto const angles = [there = to_steps.at(widened(*new_position)),
+                         here = from_steps.at(widened(p))](std::size_t i) {
       return there(i) - here(i);
     };
     write_row(row, layout, angles);
@@ -109,26 +119,36 @@ cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from, 
   return rows;
 }
 
-inline row_layout layout_of_rerotation(frequencies const& from, frequencies const& to, auto const& rotates) {
-  require(from.pairs() == to.pairs(), "rerotation_rows: both frequencies must have the same number of pairs, got ", from.pairs(), " and ",
-          to.pairs());
-  auto const gain = to.attention_factor() == from.attention_factor() ? 1 : to.attention_factor() / from.attention_factor();
-  return {from.pairs(), gain, [&](std::size_t i) { return rotates(with_rest(from, i), with_rest(to, i)); }};
+inline row_layout layout_of_rerotation(frequencies const& from, frequencies const& to,
+                                       auto const& rotates) {
+  require(from.pairs() == to.pairs(),
+          "rerotation_rows: both frequencies must have the same number of pairs, got ",
+          from.pairs(), " and ", to.pairs());
+  auto const gain = to.attention_factor() == from.attention_factor()
+                        ? 1
+                        : to.attention_factor() / from.attention_factor();
+  return {from.pairs(), gain,
+          [&](std::size_t i) { return rotates(with_rest(from, i), with_rest(to, i)); }};
 }
 
 }  // namespace detail
 
 template <std::floating_point Real, position_range From, position_range To>
-cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, From const& from_positions, To const& to_positions) {
-  auto const layout =
-      detail::layout_of_rerotation(from, to, [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
+                                   From const& from_positions, To const& to_positions) {
+  auto const layout = detail::layout_of_rerotation(
+      from, to,
+      [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
   return detail::rerotated<Real>(layout, from, to, from_positions, to_positions);
 }
 
 template <std::floating_point Real, position_range Positions>
-cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to, Positions const& positions) {
-  auto const layout = detail::layout_of_rerotation(
-      from, to, [](auto const& old, auto const& young) { return old.high != young.high || old.low != young.low; });
+cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
+                                   Positions const& positions) {
+  auto const layout =
+      detail::layout_of_rerotation(from, to, [](auto const& old, auto const& young) {
+        return old.high != young.high || old.low != young.low;
+      });
   return detail::rerotated<Real>(layout, from, to, positions, positions);
 }
 

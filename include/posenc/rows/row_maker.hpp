@@ -33,14 +33,18 @@ class row_maker {
   explicit row_maker(frequencies const& f) : layout_(f), steps_(f) {}
 
   std::size_t pairs() const noexcept { return layout_.pairs; }
-  std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }  ///< also the length of a row
+  std::size_t rotary_dim() const noexcept {
+    return 2 * layout_.pairs;
+  }  ///< also the length of a row
 
   template <std::floating_point Real, position_range Positions>
-  requires std::integral<std::ranges::range_value_t<Positions>> cos_sin_view<Real> write(Positions const& positions, Real* memory)
+  requires std::integral<std::ranges::range_value_t<Positions>> cos_sin_view<Real> write(
+      Positions const& positions, Real* memory)
   const noexcept {
     auto* row = memory;
     for (auto const p : positions) write_row(detail::widened(p), row), row += rotary_dim();
-    return {memory, static_cast<std::size_t>(std::ranges::size(positions)), layout_.pairs, layout_.rotated_pairs};
+    return {memory, static_cast<std::size_t>(std::ranges::size(positions)), layout_.pairs,
+            layout_.rotated_pairs};
   }
 
  private:
@@ -68,18 +72,27 @@ class row_maker {
 class axis_row_maker {
  public:
   axis_row_maker(frequencies const& f, pair_axes const& axes)
-      : layout_(f), steps_(f), axes_(axes.axes()), mask_stride_(axes.pairs() + detail::phase_padding), masks_(axes_ * mask_stride_, 0) {
-    detail::require(axes.pairs() == f.pairs(), "axis_rows: axes must be given for each of the ", f.pairs(), " pairs, got ", axes.pairs());
-    for (std::size_t pair = 0; pair < axes.pairs(); ++pair) masks_[axes.axis(pair) * mask_stride_ + pair] = ~phase{0};
+      : layout_(f),
+        steps_(f),
+        axes_(axes.axes()),
+        mask_stride_(axes.pairs() + detail::phase_padding),
+        masks_(axes_ * mask_stride_, 0) {
+    detail::require(axes.pairs() == f.pairs(), "axis_rows: axes must be given for each of the ",
+                    f.pairs(), " pairs, got ", axes.pairs());
+    for (std::size_t pair = 0; pair < axes.pairs(); ++pair)
+      masks_[axes.axis(pair) * mask_stride_ + pair] = ~phase{0};
   }
 
   std::size_t axes() const noexcept { return axes_; }
   std::size_t pairs() const noexcept { return layout_.pairs; }
-  std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }  ///< also the length of a row
+  std::size_t rotary_dim() const noexcept {
+    return 2 * layout_.pairs;
+  }  ///< also the length of a row
 
   template <std::floating_point Real, std::integral P>
   cos_sin_view<Real> write(P const* positions, std::size_t tokens, Real* memory) const noexcept {
-    for (std::size_t token = 0; token < tokens; ++token) write_row(positions + token, tokens, memory + rotary_dim() * token);
+    for (std::size_t token = 0; token < tokens; ++token)
+      write_row(positions + token, tokens, memory + rotary_dim() * token);
     return {memory, tokens, layout_.pairs, layout_.rotated_pairs};
   }
 
@@ -92,11 +105,14 @@ class axis_row_maker {
     layout_.write_unrotated(row);
     auto const at = [=](std::size_t axis) { return detail::widened(position[axis * stride]); };
     bool equal = true, near = true;
-    for (std::size_t axis = 0; axis < axes_; ++axis) equal = equal && at(axis) == at(0), near = near && is_near(at(axis));
+    for (std::size_t axis = 0; axis < axes_; ++axis)
+      equal = equal && at(axis) == at(0), near = near && is_near(at(axis));
     if (equal) {
       detail::write_row_at(at(0), steps_, row, layout_);
     } else if (near) {
-      detail::write_row(row, layout_, phases([at](std::size_t axis) { return static_cast<std::uint32_t>(at(axis)); }));
+      detail::write_row(row, layout_, phases([at](std::size_t axis) {
+                          return static_cast<std::uint32_t>(at(axis));
+                        }));
     } else {
       detail::write_row(row, layout_, phases(at));
     }
@@ -108,15 +124,21 @@ class axis_row_maker {
     return [this, at](std::size_t pair) noexcept {
       auto result = steps_.at(at(0))(pair) & detail::phase_lanes::load_bits(masks_.data() + pair);
       for (std::size_t axis = 1; axis < axes_; ++axis) {
-        result = result | (steps_.at(at(axis))(pair) & detail::phase_lanes::load_bits(masks_.data() + axis * mask_stride_ + pair));
+        result =
+            result | (steps_.at(at(axis))(pair) &
+                      detail::phase_lanes::load_bits(masks_.data() + axis * mask_stride_ + pair));
       }
       return result;
     };
   }
 
   // Whether phase_steps has its fast path for a position.
-  static bool is_near(std::int64_t position) noexcept { return std::in_range<std::uint32_t>(position); }
-  static bool is_near(double position) noexcept { return position >= 0 && position < 0x1p32 && std::floor(position) == position; }
+  static bool is_near(std::int64_t position) noexcept {
+    return std::in_range<std::uint32_t>(position);
+  }
+  static bool is_near(double position) noexcept {
+    return position >= 0 && position < 0x1p32 && std::floor(position) == position;
+  }
 
   detail::row_layout layout_;
   phase_steps steps_;

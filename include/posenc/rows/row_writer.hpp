@@ -23,22 +23,26 @@ template <class P>
 concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating_point<P>;
 
 template <class R>
-concept position_range = std::ranges::sized_range<R const> && position<std::ranges::range_value_t<R>>;
+concept position_range =
+    std::ranges::sized_range<R const> && position<std::ranges::range_value_t<R>>;
 
 namespace detail {
 
 struct rows_access;
 
-constexpr std::int64_t widened(std::integral auto p) noexcept { return static_cast<std::int64_t>(p); }
+constexpr std::int64_t widened(std::integral auto p) noexcept {
+  return static_cast<std::int64_t>(p);
+}
 constexpr double widened(std::floating_point auto p) noexcept { return static_cast<double>(p); }
 
 void require_position(char const* what, std::integral auto p, std::size_t token) {
-  require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p, " at token ", token);
+  require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p,
+          " at token ", token);
 }
 void require_position(char const* what, std::floating_point auto p, std::size_t token) {
   auto const x = widened(p);
-  require(is_finite(x) && x >= -0x1p63 && x < 0x1p63, what, ": a position must be finite and within [-2^63, 2^63), got ", x, " at token ",
-          token);
+  require(is_finite(x) && x >= -0x1p63 && x < 0x1p63, what,
+          ": a position must be finite and within [-2^63, 2^63), got ", x, " at token ", token);
 }
 
 /// Throws unless each position is finite and fits int64; returns how many there are.
@@ -58,7 +62,8 @@ struct row_layout {
 
   /// rotates(i): pair i has a non-zero frequency. With a factor other than 1, all pairs are
   /// written.
-  row_layout(std::size_t pair_count, double its_factor, auto const& rotates) : pairs(pair_count), factor(its_factor), gain(its_factor) {
+  row_layout(std::size_t pair_count, double its_factor, auto const& rotates)
+      : pairs(pair_count), factor(its_factor), gain(its_factor) {
     for (std::size_t i = 0; i < pairs; ++i) {
       if (!rotates(i) && factor == 1) continue;
       if (rotated_pairs.empty() || rotated_pairs.back().last != i) rotated_pairs.push_back({i, i});
@@ -66,7 +71,8 @@ struct row_layout {
     }
   }
   explicit row_layout(frequencies const& f)
-      : row_layout(f.pairs(), f.attention_factor(), [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
+      : row_layout(f.pairs(), f.attention_factor(),
+                   [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
 
   /// Writes cosine 1 and sine 0 for the pairs that are not rotated.
   template <class Real>
@@ -84,7 +90,8 @@ struct row_layout {
 // Separate functions, outside the loop over ranges: there, clang 14 keeps their constants on the
 // stack.
 template <class Real>
-[[gnu::noinline]] std::size_t write_pairs_in_twos(Real* cos, Real* sin, pair_range range, double gain, auto const& angles) noexcept {
+[[gnu::noinline]] std::size_t write_pairs_in_twos(Real* cos, Real* sin, pair_range range,
+                                                  double gain, auto const& angles) noexcept {
   auto const angles_from = angles;  // a local copy, which stays in registers
   constexpr auto size = phase_lanes::size;
   auto const factor = phase_lanes::number(gain);
@@ -97,7 +104,8 @@ template <class Real>
   return i;
 }
 template <class Real>
-[[gnu::noinline]] void write_last_pairs(Real* cos, Real* sin, pair_range range, double gain, auto const angles_from) noexcept {
+[[gnu::noinline]] void write_last_pairs(Real* cos, Real* sin, pair_range range, double gain,
+                                        auto const angles_from) noexcept {
   for (auto i = range.first; i < range.last; i += phase_lanes::size) {
     auto const values = cos_sin_lanes(angles_from(i));
     store_first(cos + i, values.cos * phase_lanes::number(gain), range.last - i);
@@ -110,18 +118,23 @@ template <class Real>
 template <class Real>
 void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
   for (auto const range : layout.rotated_pairs) {
-    auto const done = write_pairs_in_twos(row, row + layout.pairs, range, layout.factor, angles_from);
-    if (done != range.last) write_last_pairs(row, row + layout.pairs, {done, range.last}, layout.factor, angles_from);
+    auto const done =
+        write_pairs_in_twos(row, row + layout.pairs, range, layout.factor, angles_from);
+    if (done != range.last)
+      write_last_pairs(row, row + layout.pairs, {done, range.last}, layout.factor, angles_from);
   }
 }
 
 template <class Real>
-void write_row_at(std::int64_t position, phase_steps const& steps, Real* row, row_layout const& layout) noexcept {
-  if (std::in_range<std::uint32_t>(position)) return write_row(row, layout, steps.at(static_cast<std::uint32_t>(position)));
+void write_row_at(std::int64_t position, phase_steps const& steps, Real* row,
+                  row_layout const& layout) noexcept {
+  if (std::in_range<std::uint32_t>(position))
+    return write_row(row, layout, steps.at(static_cast<std::uint32_t>(position)));
   write_row(row, layout, steps.at(position));
 }
 template <class Real>
-void write_row_at(double position, phase_steps const& steps, Real* row, row_layout const& layout) noexcept {
+void write_row_at(double position, phase_steps const& steps, Real* row,
+                  row_layout const& layout) noexcept {
   auto const whole = static_cast<std::int64_t>(std::floor(position));
   if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, layout);
   write_row(row, layout, steps.at(position));

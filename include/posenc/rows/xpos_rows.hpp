@@ -34,44 +34,53 @@ struct xpos_decay {
 namespace detail {
 
 inline void require_decay(char const* what, xpos_decay const& decay) {
-  require(is_finite(decay.gamma) && decay.gamma > 0, what, ": gamma must be finite and positive, got ", decay.gamma);
-  require(is_finite(decay.scale_base) && decay.scale_base > 0, what, ": scale_base must be finite and positive, got ", decay.scale_base);
+  require(is_finite(decay.gamma) && decay.gamma > 0, what,
+          ": gamma must be finite and positive, got ", decay.gamma);
+  require(is_finite(decay.scale_base) && decay.scale_base > 0, what,
+          ": scale_base must be finite and positive, got ", decay.scale_base);
 }
 
 /// log2 zeta_i.
 inline double xpos_log2(xpos_decay const& decay, std::size_t pair, std::size_t pairs) {
-  return std::log2((static_cast<double>(pair) / static_cast<double>(pairs) + decay.gamma) / (1 + decay.gamma));
+  return std::log2((static_cast<double>(pair) / static_cast<double>(pairs) + decay.gamma) /
+                   (1 + decay.gamma));
 }
 
 /// Throws unless the gains of all pairs at all positions, alone and times the attention factor, are
 /// within [2^-most_log2, 2^most_log2]. sign: 1 for queries, -1 for keys.
-void require_gains(char const* what, char const* format, double most_log2, auto const& positions, xpos_decay const& decay, double sign,
-                   frequencies const& f) {
-  auto const fastest = sign * xpos_log2(decay, 0, f.pairs()) / decay.scale_base, of_factor = std::log2(f.attention_factor());
+void require_gains(char const* what, char const* format, double most_log2, auto const& positions,
+                   xpos_decay const& decay, double sign, frequencies const& f) {
+  auto const fastest = sign * xpos_log2(decay, 0, f.pairs()) / decay.scale_base,
+             of_factor = std::log2(f.attention_factor());
   std::size_t token = 0;
   for (auto const p : positions) {
     auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
     // The other pairs' gains lie between 1 and the fastest pair's.
     auto const gain = from_center * fastest;
-    require(std::max({std::abs(gain), std::abs(of_factor), std::abs(of_factor + gain)}) <= most_log2, what, ": gains must stay within 2^-",
-            most_log2, " to 2^", most_log2, ", the range of ", format, ", got position ", widened(p), " at token ", token,
-            ", the center being ", decay.center, " and the attention factor ", f.attention_factor());
+    require(
+        std::max({std::abs(gain), std::abs(of_factor), std::abs(of_factor + gain)}) <= most_log2,
+        what, ": gains must stay within 2^-", most_log2, " to 2^", most_log2, ", the range of ",
+        format, ", got position ", widened(p), " at token ", token, ", the center being ",
+        decay.center, " and the attention factor ", f.attention_factor());
     ++token;
   }
 }
 
 template <class Real>
-cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const& positions, xpos_decay const& decay, double sign) {
+cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const& positions,
+                             xpos_decay const& decay, double sign) {
   require_decay(what, decay);
   auto const tokens = checked_positions(what, positions);
   constexpr bool is_double = std::same_as<Real, double>;
-  require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay, sign, f);
+  require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay,
+                sign, f);
   row_layout layout(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
   layout.gain = 0;
   auto rows = rows_access::make<Real>(layout, tokens);
   phase_steps const steps(f);
   std::vector<double> step(layout.pairs), pure(2 * layout.pairs);
-  for (std::size_t i = 0; i < layout.pairs; ++i) step[i] = sign * xpos_log2(decay, i, layout.pairs) / decay.scale_base;
+  for (std::size_t i = 0; i < layout.pairs; ++i)
+    step[i] = sign * xpos_log2(decay, i, layout.pairs) / decay.scale_base;
   auto* row = rows_access::data(rows);
   for (auto const p : positions) {
     write_row_at(widened(p), steps, pure.data(), layout);
@@ -99,14 +108,16 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
 /// the range of normal floats, 2^-126 to 2^126. With the paper's decay and no attention factor,
 /// that is beyond 35'000 positions from the center.
 template <std::floating_point Real = float, position_range Positions>
-cos_sin_rows<Real> xpos_query_rows(frequencies const& f, Positions const& positions, xpos_decay const& decay = {}) {
+cos_sin_rows<Real> xpos_query_rows(frequencies const& f, Positions const& positions,
+                                   xpos_decay const& decay = {}) {
   return detail::xpos_rows<Real>("xpos_query_rows", f, positions, decay, 1);
 }
 
 /// Rows for xPos keys, with the reciprocal gain zeta_i^(-(n - center) / scale_base): scores decay
 /// by zeta_i^((t - s) / scale_base).
 template <std::floating_point Real = float, position_range Positions>
-cos_sin_rows<Real> xpos_key_rows(frequencies const& f, Positions const& positions, xpos_decay const& decay = {}) {
+cos_sin_rows<Real> xpos_key_rows(frequencies const& f, Positions const& positions,
+                                 xpos_decay const& decay = {}) {
   return detail::xpos_rows<Real>("xpos_key_rows", f, positions, decay, -1);
 }
 

@@ -17,8 +17,9 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// 2^(-x share) within 1 ULP, for x >= 0 and a share in [0, 1] of 26 binary places at most. The exponent as one double would be off by more
-/// the larger it is: x is cut in two, each part times the share is exact, and of their sum only the fraction is rounded.
+/// 2^(-x share) within 1 ULP, for x >= 0 and a share in [0, 1] of 26 binary places at most. The
+/// exponent as one double would be off by more the larger it is: x is cut in two, each part times
+/// the share is exact, and of their sum only the fraction is rounded.
 inline double power_of_half(double x, double share) noexcept {
   constexpr auto lower_half = (std::uint64_t{1} << 27) - 1;
   auto const upper = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~lower_half);
@@ -35,21 +36,24 @@ inline double power_of_half(double x, double share) noexcept {
 ///     heads a power of two    slope_h = 2^(-max_bias (h + 1) / heads), h = 0 .. heads - 1
 ///     otherwise               those of the next lower power of two c, then every other one of 2c's
 ///
-/// The distance itself makes it right under a causal and under a full mask, and with gaps between positions. (BLOOM adds slope * s
-/// instead, which only a causal softmax over gapless positions cannot tell apart.)
-/// max_bias: the exponent of the flattest head, 8 unless said otherwise (MPT's alibi_bias_max).
-/// Slopes are within 1 ULP whatever max_bias is; one below the range of normal doubles, 2^-1022, is off by half of 2^-1074 more.
-/// Throws std::invalid_argument unless heads is positive and max_bias finite and positive.
+/// The distance itself makes it right under a causal and under a full mask, and with gaps between
+/// positions. (BLOOM adds slope * s instead, which only a causal softmax over gapless positions
+/// cannot tell apart.) max_bias: the exponent of the flattest head, 8 unless said otherwise (MPT's
+/// alibi_bias_max). Slopes are within 1 ULP whatever max_bias is; one below the range of normal
+/// doubles, 2^-1022, is off by half of 2^-1074 more. Throws std::invalid_argument unless heads is
+/// positive and max_bias finite and positive.
 class alibi {
  public:
   explicit alibi(std::size_t heads, double max_bias = 8) {
     detail::require(heads > 0, "alibi: heads must be positive, got 0");
-    detail::require(is_finite(max_bias) && max_bias > 0, "alibi: max_bias must be finite and positive, got ", max_bias);
+    detail::require(is_finite(max_bias) && max_bias > 0,
+                    "alibi: max_bias must be finite and positive, got ", max_bias);
     detail::require(heads <= 65'536, "alibi: heads must be at most 65536, got ", heads);
     slopes_.resize(heads);
     auto const powers = std::bit_floor(heads);
     for (std::size_t h = 0; h < heads; ++h) {
-      auto const steps = h < powers ? static_cast<double>(h + 1) : static_cast<double>(h - powers) + 0.5;
+      auto const steps =
+          h < powers ? static_cast<double>(h + 1) : static_cast<double>(h - powers) + 0.5;
       slopes_[h] = detail::power_of_half(max_bias, steps / static_cast<double>(powers));
     }
   }
@@ -58,7 +62,9 @@ class alibi {
   std::size_t heads() const noexcept { return slopes_.size(); }
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
-  double bias(std::size_t head, std::int64_t distance) const noexcept { return -slopes_[head] * std::abs(static_cast<double>(distance)); }
+  double bias(std::size_t head, std::int64_t distance) const noexcept {
+    return -slopes_[head] * std::abs(static_cast<double>(distance));
+  }
 
  private:
   std::vector<double> slopes_;

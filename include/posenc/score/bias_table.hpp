@@ -16,28 +16,33 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What `rule` adds, read where it would be computed: the same bits, for the price of an addition where keys stand one after another.
-/// Beyond `longest`, to either side, the rule itself is asked.
+/// What `rule` adds, read where it would be computed: the same bits, for the price of an addition
+/// where keys stand one after another. Beyond `longest`, to either side, the rule itself is asked.
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once a model
 ///
-/// Memory: 16 bytes a head and distance. Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule is
-/// of so many heads, or of more where it may serve fewer.
+/// Memory: 16 bytes a head and distance. Throws std::invalid_argument unless there is a head,
+/// longest is in [0, 2^31], and the rule is of so many heads, or of more where it may serve fewer.
 template <class Rule>
 class bias_table {
   static_assert(detail::encoding_check<Rule>::passed);
-  static_assert((adds_bias_by_distance<Rule> && detail::sites_of<Rule> == 1) || (!acts_on_scores<Rule> && detail::has_bias<Rule>),
-                "posenc: the rule of a bias_table must have double bias(std::size_t head, std::int64_t distance) const (site 3) and act "
+  static_assert((adds_bias_by_distance<Rule> && detail::sites_of<Rule> == 1) ||
+                    (!acts_on_scores<Rule> && detail::has_bias<Rule>),
+                "posenc: the rule of a bias_table must have double bias(std::size_t head, "
+                "std::int64_t distance) const (site 3) and act "
                 "nowhere else");
 
  public:
-  bias_table(Rule rule, std::size_t heads, std::int64_t longest) : rule_(std::move(rule)), heads_(heads), longest_(longest) {
+  bias_table(Rule rule, std::size_t heads, std::int64_t longest)
+      : rule_(std::move(rule)), heads_(heads), longest_(longest) {
     detail::require(heads > 0, "bias_table: there must be a head, got 0");
-    detail::require(longest >= 0 && longest <= std::int64_t{1} << 31, "bias_table: longest must be in [0, 2^31], got ", longest);
+    detail::require(longest >= 0 && longest <= std::int64_t{1} << 31,
+                    "bias_table: longest must be in [0, 2^31], got ", longest);
     detail::require_heads("bias_table", rule_, heads);
     biases_.reserve(heads * static_cast<std::size_t>(2 * longest + 1));
     for (std::size_t head = 0; head < heads; ++head) {
-      for (auto distance = longest; distance >= -longest; --distance) biases_.push_back(rule_.bias(head, distance));
+      for (auto distance = longest; distance >= -longest; --distance)
+        biases_.push_back(rule_.bias(head, distance));
     }
   }
 
@@ -50,7 +55,8 @@ class bias_table {
     if (distance < -longest_ || distance > longest_) return rule_.bias(head, distance);
     return (biases_.data() + head * (biases_.size() / heads_) + longest_)[-distance];
   }
-  /// The same for a row. Throws std::invalid_argument unless the row's head is below heads() and each key has a position.
+  /// The same for a row. Throws std::invalid_argument unless the row's head is below heads() and
+  /// each key has a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("bias_table", row, heads_);
@@ -61,18 +67,23 @@ class bias_table {
       auto const distance = distance_between(row.query_position, key);
       return -longest_ <= distance && distance <= longest_;
     };
-    if (!within(first) || !within(row.key_positions.back()) || !follow_one_another(row.key_positions)) {
-      return detail::add_bias(row, [&](std::int64_t key) { return bias(row.head, distance_between(row.query_position, key)); });
+    if (!within(first) || !within(row.key_positions.back()) ||
+        !follow_one_another(row.key_positions)) {
+      return detail::add_bias(row, [&](std::int64_t key) {
+        return bias(row.head, distance_between(row.query_position, key));
+      });
     }
     auto const* const biases = of_head + (first - row.query_position);
-    for (std::size_t s = 0; s < row.scores.size(); ++s) row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
+    for (std::size_t s = 0; s < row.scores.size(); ++s)
+      row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
   }
 
  private:
   static bool follow_one_another(positions_view positions) noexcept {
     std::uint64_t breaks = 0;
     for (std::size_t s = 0; s + 1 < positions.size(); ++s) {
-      breaks |= static_cast<std::uint64_t>(positions[s + 1]) - static_cast<std::uint64_t>(positions[s]) - 1;
+      breaks |= static_cast<std::uint64_t>(positions[s + 1]) -
+                static_cast<std::uint64_t>(positions[s]) - 1;
     }
     return breaks == 0;
   }

@@ -1,4 +1,5 @@
-// CoPE: a key's position is how many of the keys from it to the query count, and which ones count is up to the query.
+// CoPE: a key's position is how many of the keys from it to the query count, and which ones count
+// is up to the query.
 #pragma once
 
 #include <algorithm>
@@ -16,31 +17,36 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Contextual position encoding: [Golovneva 2024, 4; github.com/facebookresearch/RAM, projects/cope]
+/// Contextual position encoding: [Golovneva 2024, 4; github.com/facebookresearch/RAM,
+/// projects/cope]
 ///
 ///     g_tu = sigmoid(score(t, u))                     a gate per key that is not after the query
 ///     p_ts = min(g_ts + ... + g_tt, positions - 1)    over the keys from s to t
 ///     score(t, s) += scale <q_t, e[p_ts]>             e is interpolated between whole positions
 ///
-/// The gate is made of the scaled score, <q, k> / sqrt(head_dim), in the paper's listing and in its code alike. They differ in what is
-/// added: the listing adds <q, e> as it is (--cope-nodiv of the code), so scale = 1; the code divides it too unless told not to, so
-/// scale = 1 / sqrt(head_dim). q is unscaled in both.
-/// Positions count along the row: keys in whatever order, keys of one position counting for each other. Gaps between positions count 0.
-/// Causal: scores of keys after the query, which the mask takes, are left alone. Scores that are not finite, as of a mask that is there
-/// already, count 0 and stay what they are.
-/// Throws std::invalid_argument unless head_dim is positive, the embeddings are a whole number of vectors, one or more, and finite, and
-/// scale is finite.
+/// The gate is made of the scaled score, <q, k> / sqrt(head_dim), in the paper's listing and in its
+/// code alike. They differ in what is added: the listing adds <q, e> as it is (--cope-nodiv of the
+/// code), so scale = 1; the code divides it too unless told not to, so scale = 1 / sqrt(head_dim).
+/// q is unscaled in both. Positions count along the row: keys in whatever order, keys of one
+/// position counting for each other. Gaps between positions count 0. Causal: scores of keys after
+/// the query, which the mask takes, are left alone. Scores that are not finite, as of a mask that
+/// is there already, count 0 and stay what they are. Throws std::invalid_argument unless head_dim
+/// is positive, the embeddings are a whole number of vectors, one or more, and finite, and scale is
+/// finite.
 class cope {
  public:
-  /// embeddings: e, [positions][head_dim], shared by the heads of a layer; the code stores the transpose, [head_dim][positions].
+  /// embeddings: e, [positions][head_dim], shared by the heads of a layer; the code stores the
+  /// transpose, [head_dim][positions].
   cope(std::span<float const> embeddings, std::size_t head_dim, double scale = 1)
       : embeddings_(embeddings.begin(), embeddings.end()), head_dim_(head_dim), scale_(scale) {
     detail::require(head_dim > 0, "cope: head_dim must be positive, got 0");
-    detail::require(!embeddings.empty() && embeddings.size() % head_dim == 0, "cope: the embeddings must be vectors of ", head_dim,
-                    " numbers, got ", embeddings.size(), " numbers");
+    detail::require(!embeddings.empty() && embeddings.size() % head_dim == 0,
+                    "cope: the embeddings must be vectors of ", head_dim, " numbers, got ",
+                    embeddings.size(), " numbers");
     for (std::size_t i = 0; i < embeddings.size(); ++i) {
-      detail::require(is_finite(static_cast<double>(embeddings[i])), "cope: embeddings must be finite, got ", embeddings[i],
-                      " at position ", i / head_dim);
+      detail::require(is_finite(static_cast<double>(embeddings[i])),
+                      "cope: embeddings must be finite, got ", embeddings[i], " at position ",
+                      i / head_dim);
     }
     detail::require(is_finite(scale), "cope: scale must be finite, got ", scale);
   }
@@ -48,30 +54,38 @@ class cope {
   std::size_t head_dim() const noexcept { return head_dim_; }
   std::size_t positions() const noexcept { return embeddings_.size() / head_dim_; }
 
-  /// Site 3, with the row's query. Allocates if positions do not ascend. Throws std::invalid_argument, before anything is changed, unless
-  /// the query has head_dim() numbers and each key a position.
+  /// Site 3, with the row's query. Allocates if positions do not ascend. Throws
+  /// std::invalid_argument, before anything is changed, unless the query has head_dim() numbers and
+  /// each key a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     require_row(row);
     along<T> query{*this, row.query};
     for_positions(row, [&](double position, auto const& each_key) {
       auto const bias = scale_ * query(position);
-      each_key([&](std::size_t s) { row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias); });
+      each_key([&](std::size_t s) {
+        row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias);
+      });
     });
   }
 
-  /// Gradients of scores to those of the scores before, which made the gates too, and of the query; embeddings get none. Between two
-  /// whole positions the slope is that of the line, on one that of the line above it, and beyond the last 0. Allocates.
-  /// Throws std::invalid_argument, before anything is changed, as adjust_scores does and unless there is a gradient for each score and
+  /// Gradients of scores to those of the scores before, which made the gates too, and of the query;
+  /// embeddings get none. Between two whole positions the slope is that of the line, on one that of
+  /// the line above it, and beyond the last 0. Allocates. Throws std::invalid_argument, before
+  /// anything is changed, as adjust_scores does and unless there is a gradient for each score and
   /// each number of the query.
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query) const {
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
+                        std::span<T> d_query) const {
     require_row(before);
-    detail::require(d_scores.size() == before.scores.size() && d_query.size() == head_dim_, "cope: there must be one gradient for each of ",
-                    before.scores.size(), " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(), " and ",
-                    d_query.size());
+    detail::require(d_scores.size() == before.scores.size() && d_query.size() == head_dim_,
+                    "cope: there must be one gradient for each of ", before.scores.size(),
+                    " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(),
+                    " and ", d_query.size());
     along<T> query{*this, before.query};
-    std::vector<double> d_positions, d_products(positions());  // of the position of each group of keys, nearest first; of <q, e[p]>
+    std::vector<double> d_positions,
+        d_products(
+            positions());  // of the position of each group of keys, nearest first; of <q, e[p]>
     for_positions(before, [&](double position, auto const& each_key) {
       double d_bias = 0;
       each_key([&](std::size_t s) { d_bias += static_cast<double>(d_scores[s]); });
@@ -89,13 +103,16 @@ class cope {
     for_positions(before, [&](double, auto const& each_key) {
       each_key([&](std::size_t s) {
         auto const score = static_cast<double>(before.scores[s]);
-        if (is_finite(score)) d_scores[s] = static_cast<T>(static_cast<double>(d_scores[s]) + *d_gate * gate_slope(score));
+        if (is_finite(score))
+          d_scores[s] =
+              static_cast<T>(static_cast<double>(d_scores[s]) + *d_gate * gate_slope(score));
       });
       ++d_gate;
     });
     for (std::size_t i = 0; i < head_dim_; ++i) {
       double sum = 0;
-      for (std::size_t p = 0; p < positions(); ++p) sum += d_products[p] * static_cast<double>(embeddings_[p * head_dim_ + i]);
+      for (std::size_t p = 0; p < positions(); ++p)
+        sum += d_products[p] * static_cast<double>(embeddings_[p * head_dim_ + i]);
       d_query[i] = static_cast<T>(static_cast<double>(d_query[i]) + sum);
     }
   }
@@ -103,11 +120,13 @@ class cope {
  private:
   template <class T>
   void require_row(score_row<T> const& row) const {
-    detail::require(row.query.size() == head_dim_, "cope: the query must have ", head_dim_, " numbers, got ", row.query.size());
+    detail::require(row.query.size() == head_dim_, "cope: the query must have ", head_dim_,
+                    " numbers, got ", row.query.size());
     detail::require_keys("cope", row);
   }
 
-  // Calls group(p, each_key) for the keys that are not after the query, those of one position together, the nearest first; p counts them.
+  // Calls group(p, each_key) for the keys that are not after the query, those of one position
+  // together, the nearest first; p counts them.
   template <class T>
   static void for_positions(score_row<T> const& row, auto const& group) {
     auto const at = row.key_positions;
@@ -115,7 +134,8 @@ class cope {
     if (!std::is_sorted(at.begin(), at.end())) {
       order.resize(at.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
-      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return at[a] < at[b]; });
+      std::stable_sort(order.begin(), order.end(),
+                       [&](std::size_t a, std::size_t b) { return at[a] < at[b]; });
     }
     auto const key = [&](std::size_t i) { return order.empty() ? i : order[i]; };
     auto end = at.size();
@@ -124,7 +144,8 @@ class cope {
     while (end > 0) {
       auto const here = at[key(end - 1)];
       auto first = end;
-      while (first > 0 && at[key(first - 1)] == here) position += gate(static_cast<double>(row.scores[key(--first)]));
+      while (first > 0 && at[key(first - 1)] == here)
+        position += gate(static_cast<double>(row.scores[key(--first)]));
       group(position, [&](auto const& what) {
         for (auto i = first; i < end; ++i) what(key(i));
       });
@@ -161,7 +182,8 @@ class cope {
     double product(std::size_t position) const noexcept {
       double sum = 0;
       for (std::size_t i = 0; i < query.size(); ++i) {
-        sum += static_cast<double>(query[i]) * static_cast<double>(of.embeddings_[position * of.head_dim_ + i]);
+        sum += static_cast<double>(query[i]) *
+               static_cast<double>(of.embeddings_[position * of.head_dim_ + i]);
       }
       return sum;
     }

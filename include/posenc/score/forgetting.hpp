@@ -1,4 +1,5 @@
-// The Forgetting Transformer: every token between a key and a query may make the query forget the key.
+// The Forgetting Transformer: every token between a key and a query may make the query forget the
+// key.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +14,27 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// score(t, s) += ln f_(s+1) + ... + ln f_t, on scores that are scaled already; f_l in (0, 1] is the forget gate of the token at l,
-/// sigmoid(<w_h, x_l> + b_h) in the model. [Lin 2025, 3: D_ts]
-/// Kept as prefix sums c of each head, so that a bias is c_t - c_s: right within (l + 1) 2^-52 |c_l|, l the query's token.
-/// Where all gates of a head are the same, it is ALiBi with the slope -ln f. The first gate, of which nothing is before, acts nowhere.
-/// Causal: scores of keys after the query, which the mask takes, are left alone.
-/// Throws std::invalid_argument unless there are as many gates as heads for each token, and their logarithms are finite and at most 0.
+/// score(t, s) += ln f_(s+1) + ... + ln f_t, on scores that are scaled already; f_l in (0, 1] is
+/// the forget gate of the token at l, sigmoid(<w_h, x_l> + b_h) in the model. [Lin 2025, 3: D_ts]
+/// Kept as prefix sums c of each head, so that a bias is c_t - c_s: right within (l + 1) 2^-52
+/// |c_l|, l the query's token. Where all gates of a head are the same, it is ALiBi with the slope
+/// -ln f. The first gate, of which nothing is before, acts nowhere. Causal: scores of keys after
+/// the query, which the mask takes, are left alone. Throws std::invalid_argument unless there are
+/// as many gates as heads for each token, and their logarithms are finite and at most 0.
 class forgetting {
  public:
   /// log_gates: ln f, [tokens][heads], of the tokens at first_position, first_position + 1, ...
   forgetting(std::span<float const> log_gates, std::size_t heads, std::int64_t first_position = 0)
       : heads_(heads), first_position_(first_position) {
-    detail::require(heads > 0 && log_gates.size() % heads == 0, "forgetting: there must be one gate for each token and each of ", heads,
+    detail::require(heads > 0 && log_gates.size() % heads == 0,
+                    "forgetting: there must be one gate for each token and each of ", heads,
                     " heads, got ", log_gates.size());
     tokens_ = log_gates.size() / heads;
     for (std::size_t i = 0; i < log_gates.size(); ++i) {
       auto const g = static_cast<double>(log_gates[i]);
-      detail::require(is_finite(g) && g <= 0, "forgetting: the logarithms of gates must be finite and at most 0, got ", g, " for token ",
-                      i / heads);
+      detail::require(is_finite(g) && g <= 0,
+                      "forgetting: the logarithms of gates must be finite and at most 0, got ", g,
+                      " for token ", i / heads);
     }
     sums_.resize(log_gates.size());
     for (std::size_t head = 0; head < heads; ++head) {
@@ -44,8 +48,9 @@ class forgetting {
   std::size_t heads() const noexcept { return heads_; }
   std::size_t tokens() const noexcept { return tokens_; }
 
-  /// Site 3: what is added to a score. Throws std::invalid_argument unless there is a gate at both positions, of which that of a key
-  /// after the query is not asked. Precondition, not checked: head < heads().
+  /// Site 3: what is added to a score. Throws std::invalid_argument unless there is a gate at both
+  /// positions, of which that of a key after the query is not asked. Precondition, not checked:
+  /// head < heads().
   double bias(std::size_t head, std::int64_t query_position, std::int64_t key_position) const {
     require_gate("query", query_position);
     if (key_position >= query_position) return 0;
@@ -53,8 +58,9 @@ class forgetting {
     auto const* const sums = sums_.data() + head * tokens_;
     return difference(sums[index(query_position)], sums[index(key_position)]);
   }
-  /// The same for a row. Throws std::invalid_argument, before anything is changed, unless the row's head has gates, each key a position,
-  /// and there is a gate at the position of the query and of every key that is not after it. A row without keys may be anywhere.
+  /// The same for a row. Throws std::invalid_argument, before anything is changed, unless the row's
+  /// head has gates, each key a position, and there is a gate at the position of the query and of
+  /// every key that is not after it. A row without keys may be anywhere.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("forgetting", row, heads_);
@@ -66,7 +72,8 @@ class forgetting {
     auto const* sums = sums_.data() + row.head * tokens_;
     auto const of_query = sums[index(row.query_position)];
     detail::add_bias(row, [&](std::int64_t key_position) {
-      return key_position < row.query_position ? difference(of_query, sums[index(key_position)]) : 0;
+      return key_position < row.query_position ? difference(of_query, sums[index(key_position)])
+                                               : 0;
     });
   }
 
@@ -76,12 +83,13 @@ class forgetting {
     return static_cast<std::uint64_t>(position) - static_cast<std::uint64_t>(first_position_);
   }
 
-  // Out of sight of -ffast-math, which would add the score to one large sum and then subtract the other: what cancels would be the score's.
+  // Out of sight of -ffast-math, which would add the score to one large sum and then subtract the
+  // other: what cancels would be the score's.
   [[gnu::noinline]] static double difference(double a, double b) noexcept { return a - b; }
 
   void require_gate(char const* whose, std::int64_t position) const {
-    detail::require(index(position) < tokens_, "forgetting: the position of the ", whose, " must be one of ", tokens_, " from ",
-                    first_position_, " on, got ", position);
+    detail::require(index(position) < tokens_, "forgetting: the position of the ", whose,
+                    " must be one of ", tokens_, " from ", first_position_, " on, got ", position);
   }
 
   std::vector<double> sums_;  // [heads][tokens]

@@ -1,4 +1,5 @@
-// A learned number for each distance up to a bound, and one for all beyond it, on either side of the query.
+// A learned number for each distance up to a bound, and one for all beyond it, on either side of
+// the query.
 #pragma once
 
 #include <algorithm>
@@ -14,25 +15,29 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// score(t, s) += weights[k + clip(t - s, -k, k)][head], k = max_distance, on scores that are scaled already.
-/// [clipping: Shaw 2018, 3.2; a number instead of a vector for each distance: Swin, Liu 2021, 3.2]
+/// score(t, s) += weights[k + clip(t - s, -k, k)][head], k = max_distance, on scores that are
+/// scaled already. [clipping: Shaw 2018, 3.2; a number instead of a vector for each distance: Swin,
+/// Liu 2021, 3.2]
 ///
 ///     row   0 ... k - 1             k              k + 1 ... 2k
 ///           keys after the query    its own place  earlier keys, the last row from k before it on
 ///
-/// Rows count query - key, as Swin's do along one axis; a table that counts key - query, as Shaw's, has its rows the other way round.
-/// weights: [2 k + 1][heads]. Throws std::invalid_argument unless there are that many, and all are finite.
+/// Rows count query - key, as Swin's do along one axis; a table that counts key - query, as Shaw's,
+/// has its rows the other way round. weights: [2 k + 1][heads]. Throws std::invalid_argument unless
+/// there are that many, and all are finite.
 class learned_relative {
  public:
   learned_relative(std::span<float const> weights, std::size_t heads, std::size_t max_distance)
       : weights_(weights.begin(), weights.end()), heads_(heads), max_distance_(max_distance) {
-    detail::require(max_distance <= std::size_t{1} << 24, "learned_relative: max_distance must be at most 2^24, got ", max_distance);
+    detail::require(max_distance <= std::size_t{1} << 24,
+                    "learned_relative: max_distance must be at most 2^24, got ", max_distance);
     auto const rows = 2 * max_distance + 1;
     detail::require(heads > 0 && weights.size() / heads == rows && weights.size() % heads == 0,
-                    "learned_relative: there must be one weight for each of ", rows, " distances and ", heads, " heads, got ",
-                    weights.size());
+                    "learned_relative: there must be one weight for each of ", rows,
+                    " distances and ", heads, " heads, got ", weights.size());
     for (std::size_t i = 0; i < weights.size(); ++i) {
-      detail::require(is_finite(static_cast<double>(weights[i])), "learned_relative: weights must be finite, got ", weights[i], " in row ",
+      detail::require(is_finite(static_cast<double>(weights[i])),
+                      "learned_relative: weights must be finite, got ", weights[i], " in row ",
                       i / heads);
     }
   }

@@ -1,4 +1,5 @@
-// Sandwich: what sinusoidal embeddings of query and key have in common, as a bias without anything learned.
+// Sandwich: what sinusoidal embeddings of query and key have in common, as a bias without anything
+// learned.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +15,22 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// score(t, s) += (<p_t, p_s> - dims / 2) / (8 (h + 1) / heads), on scores that are scaled already, p being sinusoidal embeddings:
+/// score(t, s) += (<p_t, p_s> - dims / 2) / (8 (h + 1) / heads), on scores that are scaled already,
+/// p being sinusoidal embeddings:
 ///
 ///     <p_t, p_s> = sum of cos((t - s) / 10000^(2i / dims)) over i = 0 .. dims / 2 - 1
 ///
-/// [Chi 2023, 4 and the code of its appendix E] dims is a number of its own, not the model's: 128 in the paper. Divided by the compression
-/// ratio 8 (h + 1) / heads, so head 0 has the strongest bias. The code leaves dims / 2 out, which softmax cannot tell; with it, the bias
-/// is 0 at distance 0 and never above. It falls with distance in the main, with ripples.
-/// Angles are exact at any distance, and each cosine within 2.5e-16; a key costs dims / 2 of them.
-/// Throws std::invalid_argument unless heads is in [1, 65536] and dims even, positive and at most 2^24.
+/// [Chi 2023, 4 and the code of its appendix E] dims is a number of its own, not the model's: 128
+/// in the paper. Divided by the compression ratio 8 (h + 1) / heads, so head 0 has the strongest
+/// bias. The code leaves dims / 2 out, which softmax cannot tell; with it, the bias is 0 at
+/// distance 0 and never above. It falls with distance in the main, with ripples. Angles are exact
+/// at any distance, and each cosine within 2.5e-16; a key costs dims / 2 of them. Throws
+/// std::invalid_argument unless heads is in [1, 65536] and dims even, positive and at most 2^24.
 class sandwich {
  public:
   explicit sandwich(std::size_t heads, std::size_t dims = 128) : heads_(heads) {
-    detail::require(heads > 0 && heads <= 65'536, "sandwich: heads must be in [1, 65536], got ", heads);
+    detail::require(heads > 0 && heads <= 65'536, "sandwich: heads must be in [1, 65536], got ",
+                    heads);
     detail::require(dims > 0 && dims % 2 == 0 && dims <= std::size_t{1} << 24,
                     "sandwich: dims must be even, positive and at most 2^24, got ", dims);
     auto const f = geometric(dims, 10'000);

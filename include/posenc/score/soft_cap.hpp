@@ -12,15 +12,16 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// score = cap tanh(score / cap), on scores that are scaled already, before the mask. [Gemma 2, 2; Grok-1]
-/// Gemma 2 has 50, Grok-1 30. Looks at no position; of several encodings at this site, the order is theirs in the scheme.
-/// A mask that is there already stays: what is not finite is left as it is, where the formula would make -cap of minus infinity and so
-/// let the key be seen.
-/// Throws std::invalid_argument unless cap is finite and positive.
+/// score = cap tanh(score / cap), on scores that are scaled already, before the mask. [Gemma 2, 2;
+/// Grok-1] Gemma 2 has 50, Grok-1 30. Looks at no position; of several encodings at this site, the
+/// order is theirs in the scheme. A mask that is there already stays: what is not finite is left as
+/// it is, where the formula would make -cap of minus infinity and so let the key be seen. Throws
+/// std::invalid_argument unless cap is finite and positive.
 class soft_cap {
  public:
   explicit soft_cap(double cap) : cap_(cap) {
-    detail::require(is_finite(cap) && cap > 0, "soft_cap: cap must be finite and positive, got ", cap);
+    detail::require(is_finite(cap) && cap > 0, "soft_cap: cap must be finite and positive, got ",
+                    cap);
   }
 
   double cap() const noexcept { return cap_; }
@@ -34,17 +35,22 @@ class soft_cap {
     }
   }
 
-  /// Gradients times the slope at the score before, 1 / cosh^2(score / cap); where a score is not finite, as they are.
-  /// Throws std::invalid_argument, before anything is changed, unless there is a gradient for each score.
+  /// Gradients times the slope at the score before, 1 / cosh^2(score / cap); where a score is not
+  /// finite, as they are. Throws std::invalid_argument, before anything is changed, unless there is
+  /// a gradient for each score.
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores, std::span<T>) const {
-    detail::require(d_scores.size() == before.scores.size(), "soft_cap: there must be one gradient for each of ", before.scores.size(),
+  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
+                        std::span<T>) const {
+    detail::require(d_scores.size() == before.scores.size(),
+                    "soft_cap: there must be one gradient for each of ", before.scores.size(),
                     " scores, got ", d_scores.size());
     for (std::size_t s = 0; s < d_scores.size(); ++s) {
       auto const x = static_cast<double>(before.scores[s]);
       if (!is_finite(x)) continue;
-      auto const e = std::exp(-2 * std::abs(x / cap_));  // 1 - tanh^2 would lose what little there is of a score far beyond the cap
-      d_scores[s] = static_cast<T>(static_cast<double>(d_scores[s]) * (4 * e / ((1 + e) * (1 + e))));
+      auto const e = std::exp(-2 * std::abs(x / cap_));  // 1 - tanh^2 would lose what little there
+                                                         // is of a score far beyond the cap
+      d_scores[s] =
+          static_cast<T>(static_cast<double>(d_scores[s]) * (4 * e / ((1 + e) * (1 + e))));
     }
   }
 

@@ -39,7 +39,8 @@ template <std::floating_point T, std::size_t Highest>
 inline constexpr auto taylor_of_exponential = [] {
   std::array<T, Highest + 1> coefficients{};
   double factor = 1;
-  for (std::size_t k = 0; k <= Highest; factor /= static_cast<double>(++k)) coefficients[Highest - k] = static_cast<T>(factor);
+  for (std::size_t k = 0; k <= Highest; factor /= static_cast<double>(++k))
+    coefficients[Highest - k] = static_cast<T>(factor);
   return coefficients;
 }();
 
@@ -56,7 +57,8 @@ inline constexpr auto taylor_of_exponential = [] {
 /// last bit. Error at most (2 + |x|) roundings. NaN gives NaN.
 template <std::floating_point T>
 requires has_registers<T>
-[[gnu::always_inline]] inline typename lanes<T>::number exponential(lanes<T>, typename lanes<T>::number const& x) noexcept {
+[[gnu::always_inline]] inline typename lanes<T>::number exponential(
+    lanes<T>, typename lanes<T>::number const& x) noexcept {
   using number = typename lanes<T>::number;
   using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
   using bits = decltype(bits_as<whole>(x));
@@ -78,19 +80,23 @@ requires has_registers<T>
   as_written(most);  // or combine the two parts of ln 2
   auto const r = lanes<T>::multiply_add(n, number(-ln2_rest), most);
   auto series = number(taylor[0]);
-  for (std::size_t k = 1; k < taylor.size(); ++k) series = lanes<T>::multiply_add(series, r, number(taylor[k]));
+  for (std::size_t k = 1; k < taylor.size(); ++k)
+    series = lanes<T>::multiply_add(series, r, number(taylor[k]));
   // 2^n from its bits. Multiplied, not added as bits, so that NaN stays NaN.
-  auto const power = bits_as<T>((bits_as<whole>(shifted) << places) + bits(std::bit_cast<whole>(T{1})));
+  auto const power =
+      bits_as<T>((bits_as<whole>(shifted) << places) + bits(std::bit_cast<whole>(T{1})));
   // Whether x is below the lowest exponent (or -infinity) but not NaN. The bits of negative numbers
   // grow with their magnitude.
-  constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>), infinity = std::bit_cast<whole>(negative_infinity<T>);
+  constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>),
+                 infinity = std::bit_cast<whole>(negative_infinity<T>);
   auto const is_low = bits_as<whole>(x) - bits(lowest + 1) < bits(infinity - lowest);
   return bits_as<T>(select(is_low, bits(whole{0}), bits_as<whole>(series * power)));
 }
 
 template <std::floating_point T>
 requires has_registers<T>
-[[gnu::always_inline]] inline typename lanes<T>::number one_unless_masked(lanes<T>, typename lanes<T>::number const& x) noexcept {
+[[gnu::always_inline]] inline typename lanes<T>::number one_unless_masked(
+    lanes<T>, typename lanes<T>::number const& x) noexcept {
   using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
   using bits = decltype(bits_as<whole>(x));
   auto const is_masked = bits_as<whole>(x) == bits(std::bit_cast<whole>(negative_infinity<T>));

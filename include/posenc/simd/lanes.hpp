@@ -26,16 +26,24 @@ struct one_lane {
 
   static number load(T const* from) noexcept { return posenc::load(*from); }
   static void store(T* to, number x) noexcept { posenc::store(*to, x); }
-  static void store(T* to_x, number x, T* to_y, number y) noexcept { store(to_x, x), store(to_y, y); }
-  static void load_pairs(T const* from, number& x, number& y) noexcept { x = load(from), y = load(from + 1); }
+  static void store(T* to_x, number x, T* to_y, number y) noexcept {
+    store(to_x, x), store(to_y, y);
+  }
+  static void load_pairs(T const* from, number& x, number& y) noexcept {
+    x = load(from), y = load(from + 1);
+  }
   static void store_pairs(T* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
   using arithmetic_lanes = one_lane<number>;  ///< for cosines, sines and weights
   static number square_root(number x) noexcept { return std::sqrt(x); }
   static number sum(number x) noexcept { return x; }
   static number sums(number const* x) noexcept { return *x; }
   static number larger(number x, number y) noexcept { return x < y ? y : x; }
-  static number multiply_add(number a, number b, number c) noexcept { return detail::multiply_add(a, b, c); }
-  static number multiply_subtract(number a, number b, number c) noexcept { return detail::multiply_add(a, b, -c); }
+  static number multiply_add(number a, number b, number c) noexcept {
+    return detail::multiply_add(a, b, c);
+  }
+  static number multiply_subtract(number a, number b, number c) noexcept {
+    return detail::multiply_add(a, b, -c);
+  }
 };
 
 /// As many numbers as a register has.
@@ -62,10 +70,15 @@ struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
   static constexpr bool free_deinterleave = false;  ///< load_pairs costs no more than two loads
 
   static number load(T const* from) noexcept {
-    return register_arithmetic<Format>::kept(number::load_unaligned(reinterpret_cast<Format const*>(from)));
+    return register_arithmetic<Format>::kept(
+        number::load_unaligned(reinterpret_cast<Format const*>(from)));
   }
-  static void store(T* to, number const& x) noexcept { x.store_unaligned(reinterpret_cast<Format*>(to)); }
-  static void store(T* to_x, number const& x, T* to_y, number const& y) noexcept { store(to_x, x), store(to_y, y); }
+  static void store(T* to, number const& x) noexcept {
+    x.store_unaligned(reinterpret_cast<Format*>(to));
+  }
+  static void store(T* to_x, number const& x, T* to_y, number const& y) noexcept {
+    store(to_x, x), store(to_y, y);
+  }
   static void load_pairs(T const* from, number& x, number& y) noexcept {
     auto const both = pairs::load_unaligned(reinterpret_cast<std::complex<Format> const*>(from));
     x = both.real(), y = both.imag();
@@ -92,8 +105,12 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   using bits = register_bits::bits;
   static constexpr bool first_is_low = std::endian::native == std::endian::little;  // in 32 bits
   // Whether the CPU converts halves, and whether it rounds to bfloat16 (flushing subnormals).
-  static constexpr bool converts = std::same_as<Format, half> && requires(number x) { load_halves(nullptr, x.data); };
-  static constexpr bool rounds = std::same_as<Format, bfloat16> && requires(number x) { store_bfloat16(nullptr, x.data); };
+  static constexpr bool converts = std::same_as<Format, half> && requires(number x) {
+    load_halves(nullptr, x.data);
+  };
+  static constexpr bool rounds = std::same_as<Format, bfloat16> && requires(number x) {
+    store_bfloat16(nullptr, x.data);
+  };
   static constexpr bool free_deinterleave = !converts;
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {
@@ -117,7 +134,8 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     }
     encode_and_store(to, x);
   }
-  [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y, number const& y) noexcept {
+  [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y,
+                                           number const& y) noexcept {
     if constexpr (rounds) {
       if (!any_tiny(x.data, y.data)) [[likely]]
         return store_bfloat16(to_x, x.data), store_bfloat16(to_y, y.data);
@@ -142,7 +160,8 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     }
     auto const& low = first_is_low ? x : y;
     auto const& high = first_is_low ? y : x;
-    auto const both = Format::template encode<register_bits>(low) | (Format::template encode<register_bits>(high) << 16);
+    auto const both = Format::template encode<register_bits>(low) |
+                      (Format::template encode<register_bits>(high) << 16);
     both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
   }
 

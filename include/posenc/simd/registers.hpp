@@ -29,7 +29,8 @@ inline constexpr bool has_registers = false;
 template <class Number>
 inline constexpr bool has_registers = [] {
   // xsimd 8.1 says yes for registers of one number.
-  if constexpr (xsimd::has_simd_register<Number>::value) return sizeof(xsimd::batch<Number>) > sizeof(Number);
+  if constexpr (xsimd::has_simd_register<Number>::value)
+    return sizeof(xsimd::batch<Number>) > sizeof(Number);
   return false;
 }();
 
@@ -69,13 +70,23 @@ inline __m128d fused(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmad
 inline void load_halves(void const* from, __m512& x) noexcept {
   x = _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
 }
-inline void store_halves(void* to, __m512 x) noexcept { _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtps_ph(x, 0)); }
+inline void store_halves(void* to, __m512 x) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtps_ph(x, 0));
+}
 #endif
 #if defined(__F16C__)
-inline void load_halves(void const* from, __m256& x) noexcept { x = _mm256_cvtph_ps(_mm_loadu_si128(static_cast<__m128i const*>(from))); }
-inline void load_halves(void const* from, __m128& x) noexcept { x = _mm_cvtph_ps(_mm_loadl_epi64(static_cast<__m128i const*>(from))); }
-inline void store_halves(void* to, __m256 x) noexcept { _mm_storeu_si128(static_cast<__m128i*>(to), _mm256_cvtps_ph(x, 0)); }
-inline void store_halves(void* to, __m128 x) noexcept { _mm_storel_epi64(static_cast<__m128i*>(to), _mm_cvtps_ph(x, 0)); }
+inline void load_halves(void const* from, __m256& x) noexcept {
+  x = _mm256_cvtph_ps(_mm_loadu_si128(static_cast<__m128i const*>(from)));
+}
+inline void load_halves(void const* from, __m128& x) noexcept {
+  x = _mm_cvtph_ps(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
+}
+inline void store_halves(void* to, __m256 x) noexcept {
+  _mm_storeu_si128(static_cast<__m128i*>(to), _mm256_cvtps_ph(x, 0));
+}
+inline void store_halves(void* to, __m128 x) noexcept {
+  _mm_storel_epi64(static_cast<__m128i*>(to), _mm_cvtps_ph(x, 0));
+}
 #endif
 
 // Stores of bfloat16, where the CPU rounds to it; it flushes subnormals to zero.
@@ -84,14 +95,17 @@ inline void store_bfloat16(void* to, __m512 x) noexcept {
   _mm256_storeu_si256(static_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
 }
 inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
-  auto const alternating = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3,
-                                            18, 2, 17, 1, 16, 0);
-  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(alternating, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
+  auto const alternating =
+      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                       21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(
+                              alternating, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
 }
 // Whether any number is zero or subnormal.
 inline bool any_tiny(__m512 x, __m512 y) noexcept {
   auto const exponent = _mm512_set1_epi32(0x7f80'0000);
-  return (_mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent) | _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent)) != 0;
+  return (_mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent) |
+          _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent)) != 0;
 }
 #endif
 
@@ -131,18 +145,25 @@ struct register_arithmetic {
   static number sums(number const* x) noexcept {
 #if defined(__AVX512F__)
     if constexpr (bytes == 64 && sizeof(Number) == 4) {  // xsimd 8.1 mixes up their order
-      __m512 fours[4];                                   // each quarter: partial sums of four registers
+      __m512 fours[4];  // each quarter: partial sums of four registers
       for (std::size_t i = 0; i < 4; ++i) {
-        auto const two = [](__m512 a, __m512 b) { return _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b)); };
-        auto const first = two(x[4 * i].data, x[4 * i + 1].data), second = two(x[4 * i + 2].data, x[4 * i + 3].data);
-        fours[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(first, second)) + _mm512_castpd_ps(_mm512_unpackhi_pd(first, second));
+        auto const two = [](__m512 a, __m512 b) {
+          return _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b));
+        };
+        auto const first = two(x[4 * i].data, x[4 * i + 1].data),
+                   second = two(x[4 * i + 2].data, x[4 * i + 3].data);
+        fours[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(first, second)) +
+                   _mm512_castpd_ps(_mm512_unpackhi_pd(first, second));
       }
-      auto const quarters = [](__m512 a, __m512 b) { return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd); };
+      auto const quarters = [](__m512 a, __m512 b) {
+        return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd);
+      };
       return number(quarters(quarters(fours[0], fours[1]), quarters(fours[2], fours[3])));
     }
 #endif
 #if defined(__VSX__)
-    if constexpr (sizeof(Number) == 4) {  // xsimd 14.3 adds the first two registers twice, the others never
+    if constexpr (sizeof(Number) ==
+                  4) {  // xsimd 14.3 adds the first two registers twice, the others never
       std::array<Number, size> each;
       for (std::size_t i = 0; i < size; ++i) each[i] = sum(x[i]);
       return number::load_unaligned(each.data());
@@ -160,7 +181,8 @@ struct register_arithmetic {
     if constexpr (requires { xsimd::make_batch_constant<index, neighbour>(); }) {
       return xsimd::swizzle(x, xsimd::make_batch_constant<index, neighbour>());
     } else {
-      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index>, neighbour>());  // 8.1
+      return xsimd::swizzle(x,
+                            xsimd::make_batch_constant<xsimd::batch<index>, neighbour>());  // 8.1
     }
   }
 

@@ -35,7 +35,9 @@ struct adaptive_temperature {
   }
   /// P(min(H, 4.4124)), which never falls, so that the longest and most diffuse rows are sharpened
   /// too. Not published; extrapolates beyond the range that the coefficients were fitted to.
-  static constexpr double held_at_maximum(double entropy) noexcept { return published(std::min(entropy, entropy_of_maximum)); }
+  static constexpr double held_at_maximum(double entropy) noexcept {
+    return published(std::min(entropy, entropy_of_maximum));
+  }
 
   /// beta as a function of H; not null. Other fits go here.
   double (*fit)(double entropy) noexcept = published;

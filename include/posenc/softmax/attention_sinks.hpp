@@ -19,9 +19,11 @@ class attention_sinks {
  public:
   /// logits: [heads] of one layer.
   explicit attention_sinks(std::vector<double> logits) : logits_(std::move(logits)) {
-    detail::require(!logits_.empty(), "attention_sinks: there must be a logit for at least one head, got none");
+    detail::require(!logits_.empty(),
+                    "attention_sinks: there must be a logit for at least one head, got none");
     for (std::size_t head = 0; head < logits_.size(); ++head) {
-      detail::require(is_finite(logits_[head]), "attention_sinks: logits must be finite, got ", logits_[head], " for head ", head);
+      detail::require(is_finite(logits_[head]), "attention_sinks: logits must be finite, got ",
+                      logits_[head], " for head ", head);
     }
   }
 
@@ -29,7 +31,8 @@ class attention_sinks {
 
   /// Site 4. Throws std::invalid_argument unless the head has a logit.
   double sink(std::size_t head) const {
-    detail::require(head < heads(), "attention_sinks: the head must be below ", heads(), ", got ", head);
+    detail::require(head < heads(), "attention_sinks: the head must be below ", heads(), ", got ",
+                    head);
     return logits_[head];
   }
 

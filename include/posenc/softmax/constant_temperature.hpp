@@ -14,7 +14,8 @@ namespace posenc::inline POSENC_TARGET {
 class constant_temperature {
  public:
   explicit constexpr constant_temperature(double beta) : beta_(beta) {
-    detail::require(is_finite(beta) && beta > 0, "constant_temperature: beta must be finite and positive, got ", beta);
+    detail::require(is_finite(beta) && beta > 0,
+                    "constant_temperature: beta must be finite and positive, got ", beta);
   }
 
   /// Site 4.

@@ -13,10 +13,14 @@ namespace detail {
 /// max(1, ln n / ln L); 1 for n below 1.
 class log_of_length {
  public:
-  constexpr log_of_length(char const* rule, double trained_length) : trained_length_(trained_length) {
-    require(is_finite(trained_length) && trained_length > 1, rule, ": trained_length must be finite and above 1, got ", trained_length);
+  constexpr log_of_length(char const* rule, double trained_length)
+      : trained_length_(trained_length) {
+    require(is_finite(trained_length) && trained_length > 1, rule,
+            ": trained_length must be finite and above 1, got ", trained_length);
   }
-  double at(double n) const noexcept { return n > trained_length_ ? std::log(n) / std::log(trained_length_) : 1; }
+  double at(double n) const noexcept {
+    return n > trained_length_ ? std::log(n) / std::log(trained_length_) : 1;
+  }
 
  private:
   double trained_length_;
@@ -35,7 +39,9 @@ class log_n {
   explicit constexpr log_n(double trained_length) : rule_("log_n", trained_length) {}
 
   /// Site 4.
-  double inverse_temperature(row_statistics const& row) const noexcept { return rule_.at(static_cast<double>(row.keys)); }
+  double inverse_temperature(row_statistics const& row) const noexcept {
+    return rule_.at(static_cast<double>(row.keys));
+  }
 
  private:
   detail::log_of_length rule_;
@@ -47,10 +53,13 @@ class log_n {
 /// Throws std::invalid_argument unless trained_length is finite and above 1.
 class log_n_by_position {
  public:
-  explicit constexpr log_n_by_position(double trained_length) : rule_("log_n_by_position", trained_length) {}
+  explicit constexpr log_n_by_position(double trained_length)
+      : rule_("log_n_by_position", trained_length) {}
 
   /// Site 4.
-  double inverse_temperature(row_statistics const& row) const noexcept { return rule_.at(static_cast<double>(row.query_position) + 1); }
+  double inverse_temperature(row_statistics const& row) const noexcept {
+    return rule_.at(static_cast<double>(row.query_position) + 1);
+  }
 
  private:
   detail::log_of_length rule_;

@@ -32,10 +32,13 @@ struct position_temperature {
 
 namespace detail {
 
-inline position_temperature checked_temperature(char const* model, char const* scale_name, double scale, char const* length_name,
+inline position_temperature checked_temperature(char const* model, char const* scale_name,
+                                                double scale, char const* length_name,
                                                 double length, double offset) {
-  require(is_finite(scale) && scale >= 0, model, ": ", scale_name, " must be finite and not negative, got ", scale);
-  require(is_finite(length) && length > 0, model, ": ", length_name, " must be finite and positive, got ", length);
+  require(is_finite(scale) && scale >= 0, model, ": ", scale_name,
+          " must be finite and not negative, got ", scale);
+  require(is_finite(length) && length > 0, model, ": ", length_name,
+          " must be finite and positive, got ", length);
   return {scale, length, offset};
 }
 
@@ -47,7 +50,8 @@ inline position_temperature checked_temperature(char const* model, char const* s
 /// Throws std::invalid_argument unless scale is finite and not negative and floor_scale is finite
 /// and positive.
 inline position_temperature llama4_temperature(double scale = 0.1, double floor_scale = 8192) {
-  return detail::checked_temperature("llama4_temperature", "scale", scale, "floor_scale", floor_scale, 1);
+  return detail::checked_temperature("llama4_temperature", "scale", scale, "floor_scale",
+                                     floor_scale, 1);
 }
 
 /// Ministral 3 and Mistral 4, on all layers: 1 + beta ln(1 + floor(p / original_length)), with p,
@@ -56,7 +60,8 @@ inline position_temperature llama4_temperature(double scale = 0.1, double floor_
 /// Throws std::invalid_argument unless beta is finite and not negative and original_length is
 /// finite and positive.
 inline position_temperature mistral_temperature(double beta, double original_length) {
-  return detail::checked_temperature("mistral_temperature", "beta", beta, "original_length", original_length, 0);
+  return detail::checked_temperature("mistral_temperature", "beta", beta, "original_length",
+                                     original_length, 0);
 }
 
 static_assert(acts_on_softmax<position_temperature>);

@@ -23,7 +23,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 /// Calls what(register, first index, size) along the row; masked scores pad the last register.
 template <std::floating_point T>
-[[gnu::always_inline]] inline void for_registers(T const* row, std::size_t count, auto&& what) noexcept {
+[[gnu::always_inline]] inline void for_registers(T const* row, std::size_t count,
+                                                 auto&& what) noexcept {
   constexpr auto size = lanes<T>::size;
   std::size_t s = 0;
   for (; s + size <= count; s += size) what(lanes<T>::load(row + s), s, size);
@@ -57,7 +58,9 @@ template <std::floating_point T>
 T largest(T const* row, std::size_t count) noexcept {
   using number = typename lanes<T>::number;
   auto most = number(masked_score<T>);
-  for_registers(row, count, [&](number const& x, std::size_t, std::size_t) { most = lanes<T>::larger(most, x); });
+  for_registers(row, count, [&](number const& x, std::size_t, std::size_t) {
+    most = lanes<T>::larger(most, x);
+  });
   std::array<T, lanes<T>::size> numbers;
   lanes<T>::store(numbers.data(), most);
   return *std::ranges::max_element(numbers);
@@ -72,7 +75,8 @@ struct exponential_sums {
 
 /// Writes the e_s (0 if masked) to `weights`: the row or null. keys, exponents: if Statistics.
 template <bool Statistics, std::floating_point T>
-exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max, T beta = 1) noexcept {
+exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max,
+                              T beta = 1) noexcept {
   using number = typename lanes<T>::number;
   row_sum<T> keys, sum, exponents;
   std::size_t calls = 0;
@@ -127,13 +131,14 @@ struct scaled_sum {
 
   /// For exponents beta (x - max). Clamped to finite: -infinity would mean that there are no keys.
   scaled_sum(double beta, double max, double its_sum) noexcept : largest(beta * max), sum(its_sum) {
-    if (!is_finite(largest) && is_finite(beta)) largest = std::copysign(std::numeric_limits<double>::max(), max);
+    if (!is_finite(largest) && is_finite(beta))
+      largest = std::copysign(std::numeric_limits<double>::max(), max);
   }
 };
 
 struct row_share {
   double log_sum_exp;  ///< ln(e^largest sum + e^sink)
-  double share;        ///< exponentials times it are weights; 1 / sum without a sink; 0 without keys
+  double share;  ///< exponentials times it are weights; 1 / sum without a sink; 0 without keys
 };
 
 inline row_share share_of(scaled_sum const& row, double sink) noexcept {
@@ -150,7 +155,8 @@ inline double share_within(scaled_sum const& row, double log_sum_exp) noexcept {
   return std::min(std::exp(row.largest - log_sum_exp), 1 / row.sum);
 }
 
-inline row_statistics statistics_of(exponential_sums const& sums, double max, std::size_t head, std::int64_t query_position) noexcept {
+inline row_statistics statistics_of(exponential_sums const& sums, double max, std::size_t head,
+                                    std::int64_t query_position) noexcept {
   row_statistics row{.head = head, .query_position = query_position};
   if (sums.keys == 0) return row;
   row.keys = static_cast<std::size_t>(sums.keys);
@@ -170,11 +176,13 @@ struct row_exponentials {
 /// Overwrites the scores; if a temperature rule returns 1, the exponentials are already in `memory`
 /// and stay there. beta is temperature(statistics, max), or 1 without a rule.
 template <bool Temperature, std::floating_point T>
-row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory, [[maybe_unused]] auto const& temperature) {
+row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory,
+                                 [[maybe_unused]] auto const& temperature) {
   auto const max = largest(x.data(), x.size());
   auto const top = static_cast<double>(max);
   if constexpr (!Temperature) {
-    return {x.data(), {1, top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials}};
+    return {x.data(),
+            {1, top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials}};
   } else {
     if (memory.size() < x.size()) memory.resize(x.size() + x.size() / 2);
     auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);

@@ -23,9 +23,11 @@ namespace posenc::inline POSENC_TARGET {
 /// The statistics of a row of scores, [keys], with -infinity for masked keys: Z = sum e^(x - max),
 /// W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z, H = ln Z - W / Z. Sums in double.
 template <std::floating_point T>
-row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::int64_t query_position = 0) noexcept {
+row_statistics statistics(std::span<T const> scores, std::size_t head = 0,
+                          std::int64_t query_position = 0) noexcept {
   auto const max = detail::largest(scores.data(), scores.size());
-  auto const sums = detail::exponentials<true>(scores.data(), static_cast<T*>(nullptr), scores.size(), max);
+  auto const sums =
+      detail::exponentials<true>(scores.data(), static_cast<T*>(nullptr), scores.size(), max);
   return detail::statistics_of(sums, static_cast<double>(max), head, query_position);
 }
 
@@ -34,10 +36,13 @@ row_statistics statistics(std::span<T const> scores, std::size_t head = 0, std::
 /// and at least 0, not checked. If any score is NaN or +infinity, every weight is NaN. sink: a
 /// logit that is added to the denominator; the temperature does not apply to it.
 template <std::floating_point T>
-void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1, double sink = no_sink) noexcept {
-  auto const sum = detail::exponentials_at(scores.data(), scores.data(), scores.size(), static_cast<T>(row.max), inverse_temperature);
+void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1,
+             double sink = no_sink) noexcept {
+  auto const sum = detail::exponentials_at(scores.data(), scores.data(), scores.size(),
+                                           static_cast<T>(row.max), inverse_temperature);
   if (row.keys == 0) return;
-  auto const share = static_cast<T>(detail::share_of({inverse_temperature, row.max, sum}, sink).share);
+  auto const share =
+      static_cast<T>(detail::share_of({inverse_temperature, row.max, sum}, sink).share);
   for (auto& x : scores) x *= share;
 }
 
@@ -45,23 +50,32 @@ void softmax(std::span<T> scores, row_statistics const& row, double inverse_temp
 template <std::floating_point T>
 void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
   auto const max = detail::largest(scores.data(), scores.size());
-  softmax(scores, row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)}, inverse_temperature);
+  softmax(
+      scores,
+      row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)},
+      inverse_temperature);
 }
 
 /// The same with a rule of site 4: one pass if its temperature is 1, else two. memory: scratch that
 /// grows if it must; keep it for the next call. Throws as the rule does.
 template <std::floating_point T, class Rule>
-void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0, std::int64_t query_position = 0) {
+void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0,
+             std::int64_t query_position = 0) {
   static_assert(detail::encoding_check<Rule>::passed);
-  static_assert(acts_on_softmax<Rule> || acts_nowhere<Rule> || detail::has_inverse_temperature<Rule>,
-                "posenc: the rule of softmax must have inverse_temperature: it must act on softmax (site 4), or nowhere");
-  auto const e = detail::exponentiate<acts_on_softmax<Rule>>(scores, memory, [&](auto const& plain, double max) {
-    return detail::inverse_temperature_of(rule, detail::statistics_of(plain, max, head, query_position));
-  });
+  static_assert(
+      acts_on_softmax<Rule> || acts_nowhere<Rule> || detail::has_inverse_temperature<Rule>,
+      "posenc: the rule of softmax must have inverse_temperature: it must act on softmax (site 4), "
+      "or nowhere");
+  auto const e = detail::exponentiate<acts_on_softmax<Rule>>(
+      scores, memory, [&](auto const& plain, double max) {
+        return detail::inverse_temperature_of(
+            rule, detail::statistics_of(plain, max, head, query_position));
+      });
   double sink = no_sink;
   if constexpr (adds_sink<Rule>) sink = rule.sink(head);
   auto const share = static_cast<T>(detail::share_of(e.sum, sink).share);
-  std::transform(e.numbers, e.numbers + scores.size(), scores.data(), [share](T x) { return x * share; });
+  std::transform(e.numbers, e.numbers + scores.size(), scores.data(),
+                 [share](T x) { return x * share; });
 }
 
 }  // namespace posenc

@@ -14,7 +14,8 @@ namespace detail {
 
 /// d_s -> factor * p_s (d_s - mean).
 template <class T>
-void softmax_gradients(T const* weights, T* gradients, std::size_t count, T mean, T factor) noexcept {
+void softmax_gradients(T const* weights, T* gradients, std::size_t count, T mean,
+                       T factor) noexcept {
   for (std::size_t s = 0; s < count; ++s) {
     gradients[s] = weights[s] == 0 ? T{0} : factor * weights[s] * (gradients[s] - mean);
   }
@@ -33,14 +34,18 @@ void softmax_gradients(T const* weights, T* gradients, std::size_t count, T mean
 /// weights, gradients: [keys]. Throws std::invalid_argument, before anything is changed, unless
 /// they have the same size.
 template <std::floating_point T>
-void softmax_backward(std::type_identity_t<std::span<T const>> weights, std::span<T> gradients, double inverse_temperature = 1) {
-  detail::require(weights.size() == gradients.size(), "softmax_backward: there must be one gradient for each of ", weights.size(),
+void softmax_backward(std::type_identity_t<std::span<T const>> weights, std::span<T> gradients,
+                      double inverse_temperature = 1) {
+  detail::require(weights.size() == gradients.size(),
+                  "softmax_backward: there must be one gradient for each of ", weights.size(),
                   " weights, got ", gradients.size());
   double mean = 0;
   for (std::size_t s = 0; s < weights.size(); ++s) {
-    if (weights[s] != 0) mean += static_cast<double>(weights[s]) * static_cast<double>(gradients[s]);
+    if (weights[s] != 0)
+      mean += static_cast<double>(weights[s]) * static_cast<double>(gradients[s]);
   }
-  detail::softmax_gradients(weights.data(), gradients.data(), weights.size(), static_cast<T>(mean), static_cast<T>(inverse_temperature));
+  detail::softmax_gradients(weights.data(), gradients.data(), weights.size(), static_cast<T>(mean),
+                            static_cast<T>(inverse_temperature));
 }
 
 }  // namespace posenc

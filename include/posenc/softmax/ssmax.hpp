@@ -38,16 +38,21 @@ struct ssmax_without_scale {
 class ssmax {
  public:
   /// scales: s, [heads] of one layer. biases: b, [heads].
-  explicit ssmax(std::vector<double> scales, std::vector<double> biases = {}) : scales_(std::move(scales)), biases_(std::move(biases)) {
-    detail::require(!scales_.empty(), "ssmax: there must be a scale for at least one head, got none");
+  explicit ssmax(std::vector<double> scales, std::vector<double> biases = {})
+      : scales_(std::move(scales)), biases_(std::move(biases)) {
+    detail::require(!scales_.empty(),
+                    "ssmax: there must be a scale for at least one head, got none");
     if (biases_.empty()) biases_.resize(scales_.size());
-    detail::require(biases_.size() == scales_.size(), "ssmax: there must be no biases or as many as scales, got ", biases_.size(),
+    detail::require(biases_.size() == scales_.size(),
+                    "ssmax: there must be no biases or as many as scales, got ", biases_.size(),
                     " biases for ", scales_.size(), " scales");
     for (std::size_t head = 0; head < scales_.size(); ++head) {
       auto const s = scales_[head], b = biases_[head];
-      detail::require(is_finite(s) && s > 0, "ssmax: scales must be finite and positive, got ", s, " for head ", head);
-      detail::require(is_finite(b) && s * std::log(2.0) + b > 0, "ssmax: biases must be finite and above -scale ln 2, got ", b,
+      detail::require(is_finite(s) && s > 0, "ssmax: scales must be finite and positive, got ", s,
                       " for head ", head);
+      detail::require(is_finite(b) && s * std::log(2.0) + b > 0,
+                      "ssmax: biases must be finite and above -scale ln 2, got ", b, " for head ",
+                      head);
     }
   }
 
@@ -55,7 +60,8 @@ class ssmax {
 
   /// Site 4. Throws std::invalid_argument unless the row's head has a scale.
   double inverse_temperature(row_statistics const& row) const {
-    detail::require(row.head < heads(), "ssmax: the head must be below ", heads(), ", got ", row.head);
+    detail::require(row.head < heads(), "ssmax: the head must be below ", heads(), ", got ",
+                    row.head);
     if (row.keys < 2) return 1;
     return scales_[row.head] * std::log(static_cast<double>(row.keys)) + biases_[row.head];
   }
