@@ -317,6 +317,14 @@ TEST(gguf, blends_yarn_by_its_ext_factor) {
   expect_near(inv_freq(with(0.5f)), half, 1e-14);
 }
 
+TEST(gguf, grok_has_its_own_beta_fast_and_key_of_the_scale) {
+  expect_near(inv_freq(only_kind(yarn("grok"))), oracle::yarn_rule(64, 1e4, 4, 8192, 8), 1e-14);
+  auto const scaled = small("grok").set("grok.attention.output_scale", 0.0625f);
+  EXPECT_EQ(only_kind(scaled).softmax_factor, 0.5);
+  auto const other = small("grok").set("grok.attention.scale", 0.0625f);
+  EXPECT_NE(only_kind(other).softmax_factor, 0.5) << "is not its key";
+}
+
 TEST(gguf, deepseek_without_a_multiplier_puts_all_of_its_magnitude_on_both_sides) {
   // llama.cpp: kq_scale is that of (A (1 + 0.1 * 0))^2, where A = g(1) is on rotated queries and
   // keys as well.
@@ -432,6 +440,14 @@ TEST(gguf, assumes_full_attention_where_no_pattern_is_known) {
                "llama.attention.sliding_window_pattern is given, and no window: no layer slides."));
 }
 
+TEST(gguf, needs_the_pattern_of_gemma4_and_mimo2) {
+  for (std::string const name : {"gemma4", "mimo2"}) {
+    EXPECT_EQ(refusal(sliding(name)),
+              "posenc: m.gguf: " + name +
+                  ".attention.sliding_window_pattern must be given, and is absent");
+  }
+}
+
 TEST(gguf, takes_the_pattern_that_is_given) {
   EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{3})),
             "ssFssFss");
@@ -469,10 +485,21 @@ TEST(gguf, sliding_layers_have_the_rope_of_their_own) {
   expect_near(inv_freq(given.kind_of(0)), plain(2e4), 1e-14);
 }
 
+TEST(gguf, every_gemma_with_local_rope_has_base_10000_there) {
+  for (std::string const name : {"gemma3", "gemma3n", "gemma-embedding"}) {
+    auto const model = read(sliding(name).set(name + ".rope.freq_base", 1e6f));
+    expect_near(inv_freq(model.kind_of(0)), oracle::default_rule(64, 1e4), 1e-14);
+  }
+}
+
 TEST(gguf, windows_of_embedding_models_are_symmetric) {
   auto const model = read(sliding("gemma-embedding"));
   EXPECT_EQ(model.kind_of(0).window, 257u) << "keys at distances up to 256 are seen";
   EXPECT_TRUE(mentions(model.notes, "The window is symmetric"));
+}
+
+TEST(gguf, windows_of_modern_bert_are_symmetric) {
+  EXPECT_EQ(read(sliding("modern-bert")).kind_of(1).window, 257u);
 }
 
 TEST(gguf, leaves_out_layers_without_attention) {
@@ -504,6 +531,12 @@ TEST(gguf, granite_does_not_rotate_if_its_rope_is_not_finetuned) {
   EXPECT_EQ(kinds_of(small("granite").set("granite.rope.scaling.finetuned", false)), "NN");
   EXPECT_EQ(kinds_of(small("llama").set("llama.rope.scaling.finetuned", false)), "FF")
       << "of no meaning elsewhere";
+}
+
+TEST(gguf, every_granite_tells_so) {
+  for (std::string const name : {"granite", "granitemoe", "granitehybrid"}) {
+    EXPECT_EQ(kinds_of(small(name).set(name + ".rope.scaling.finetuned", false)), "NN") << name;
+  }
 }
 
 TEST(gguf, sees_sinks_among_the_tensors) {

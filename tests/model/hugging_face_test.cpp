@@ -127,6 +127,23 @@ TEST(hugging_face, reads_each_name_of_the_base) {
   EXPECT_TRUE(read(other).assumptions.empty());
 }
 
+TEST(hugging_face, falcon_has_alibi_if_its_flag_is_set) {
+  auto const alibi = read(with(llama(), R"({"model_type": "falcon", "alibi": true})"));
+  EXPECT_EQ(alibi.kinds[0].alibi->heads, 4u);
+  EXPECT_EQ(alibi.kinds[0].alibi->max_bias, 8);
+  EXPECT_TRUE(mentions(alibi.notes, "Falcon rounds the bias to bfloat16"));
+  auto const rotates = read(with(llama(), R"({"model_type": "falcon", "alibi": false})"));
+  EXPECT_FALSE(rotates.kinds[0].alibi);
+  EXPECT_EQ(rotates.kinds[0].rotary.size(), 1u);
+  EXPECT_TRUE(rotates.notes.empty());
+}
+
+TEST(hugging_face, the_base_of_chatglm_is_a_ratio) {
+  auto glm = with(llama(), R"({"model_type": "chatglm", "rope_ratio": 50})");
+  glm.erase("rope_theta");
+  EXPECT_EQ(inv_freq(glm), oracle::default_rule(32, 50 * 1e4));
+}
+
 TEST(hugging_face, reads_old_names_of_rules) {
   json lists = with(
       llama(),
@@ -275,6 +292,20 @@ TEST(hugging_face, patterns_of_windows_are_numbers_or_letters) {
   EXPECT_FALSE(every_other.kind_of(1).window);
 }
 
+TEST(hugging_face, some_patterns_have_a_full_layer_at_an_end) {
+  auto const full = [](std::string const& patch) {
+    auto const model = read(with(llama(), patch));
+    std::string letters;
+    for (std::size_t i = 0; i < model.layers; ++i) letters += model.kind_of(i).window ? 's' : 'F';
+    return letters;
+  };
+  EXPECT_EQ(full(R"({"model_type": "mimo_v2_flash", "num_hidden_layers": 8, "head_dim": 192})"),
+            "FssssFss");
+  EXPECT_EQ(full(R"({"model_type": "gemma4_text", "num_hidden_layers": 8, "rope_parameters": {
+      "full_attention": {}, "sliding_attention": {}}, "rope_theta": null})"),
+            "sssssFsF");
+}
+
 TEST(hugging_face, layers_without_attention_have_no_encoding) {
   auto const model = read(with(llama(), R"({"layer_types": ["conv", "attention"]})"));
   EXPECT_TRUE(model.kind_of(0).rotary.empty());
@@ -282,6 +313,19 @@ TEST(hugging_face, layers_without_attention_have_no_encoding) {
   EXPECT_EQ(model.kind_of(1).rotary.size(), 1u);
   EXPECT_TRUE(mentions(model.notes, "conv layers have no attention"));
   EXPECT_TRUE(only_kind(with(llama(), R"({"position_embedding_type": "nope"})")).rotary.empty());
+}
+
+TEST(hugging_face, qwens_with_linear_attention_have_full_attention_in_every_4th_layer) {
+  for (std::string const type : {"qwen3_next", "qwen3_5_text"}) {
+    auto const config = with(llama(), R"({"num_hidden_layers": 8, "rope_parameters": {
+        "rope_theta": 500000, "mrope_section": [4, 2, 2]}, "head_dim": 64})");
+    auto const model = read(with(config, R"({"model_type": ")" + type + R"("})"));
+    for (std::size_t i = 0; i < 8; ++i) {
+      auto const expected = i % 4 == 3 ? "full_attention" : "linear_attention";
+      EXPECT_EQ(model.kind_of(i).name, expected) << type << ", layer " << i;
+    }
+    EXPECT_TRUE(mentions(model.assumptions, "full_attention_interval is not given: 4"));
+  }
 }
 
 TEST(hugging_face, llama_4_has_chunks_where_it_has_rope) {
@@ -324,6 +368,12 @@ TEST(hugging_face, notes_keys_about_positions_that_it_does_not_read) {
   EXPECT_FALSE(mentions(notes, "vocab_size"));
   EXPECT_TRUE(mentions(read(with(llama(), R"({"seq_length": 7})")).notes,
                        "seq_length is 7, which is not taken for the context."));
+}
+
+TEST(hugging_face, does_not_note_a_key_that_is_the_same_in_all_files) {
+  auto const notes = [](std::string const& patch) { return read(with(llama(), patch)).notes; };
+  EXPECT_TRUE(notes(R"({"model_type": "gptj", "rotary_dim": 64, "rotary": true})").empty());
+  EXPECT_TRUE(mentions(notes(R"({"rotary": true})"), "rotary is not read."));
 }
 
 TEST(hugging_face, says_what_it_took_an_unknown_model_for) {

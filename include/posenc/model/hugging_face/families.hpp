@@ -22,7 +22,7 @@ enum class position_rule {
   alibi_or_learned,       ///< ALiBi where attn_config has alibi, else learned embeddings
   buckets,                ///< T5
   learned,                ///< embeddings
-  learned_absolute        ///< embeddings, unless position_embedding_type is another than absolute
+  learned_absolute        ///< embeddings; any position_embedding_type but absolute is an error
 };
 
 /// Which layers slide, where layer_types does not say and sliding_window is given.
