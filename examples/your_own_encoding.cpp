@@ -1,41 +1,40 @@
-// An encoding of your own: one struct with the function of the site where it acts. Here KERPLE's
-// logarithmic bias, which falls ever more slowly with distance: score(t, s) -= strength * ln(1 +
-// rate * |t - s|).  [Chi 2022, KERPLE]
+// An encoding of your own: one struct with the function of the site where it acts. Here a Gaussian
+// window, a bias that lets a head look about `width` tokens far: score(t, s) -= (t - s)^2 / (2
+// width^2).
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 
 #include "posenc/posenc.hpp"
 
-struct logarithmic_bias {
-  double strength = 1, rate = 1;
+struct gaussian_window {
+  double width = 64;
 
-  template <class T>
-  void adjust_scores(posenc::score_row<T> const& row) const {
-    for (std::size_t s = 0; s < row.scores.size(); ++s) {
-      auto const distance =
-          std::abs(static_cast<double>(row.query_position - row.key_positions[s]));
-      row.scores[s] -= static_cast<T>(strength * std::log1p(rate * distance));
-    }
+  // Site 3: what is added to the score of a key at this distance behind the query.
+  double bias(std::size_t /* head */, std::int64_t distance) const {
+    auto const in_widths = static_cast<double>(distance) / width;
+    return -in_widths * in_widths / 2;
   }
 };
 
-static_assert(posenc::acts_on_scores<logarithmic_bias>);  // says at once if the function is not the
-                                                          // one a site calls
+// Fails to compile, and says why, if the function is not one that a site calls.
+static_assert(posenc::acts_on_scores<gaussian_window>);
 
 int main() {
   // Whatever takes an encoding takes yours: alone, or with others in a scheme.
   auto const rope = posenc::rope<posenc::halves>(posenc::geometric(64, 1e4));
   posenc::profile_settings const settings{.head_dim = 64, .range = 1024};
-  auto const alone = posenc::profile_distances(logarithmic_bias{}, settings);
+  auto const alone = posenc::profile_distances(gaussian_window{}, settings);
   auto const with_rope =
-      posenc::profile_distances(posenc::scheme{rope, logarithmic_bias{.strength = 0.5}}, settings);
+      posenc::profile_distances(posenc::scheme{rope, gaussian_window{.width = 256}}, settings);
 
-  std::printf("distance   bias alone: logit, weight   with RoPE: logit, weight\n");
+  std::printf("distance   window alone: logit, weight   with RoPE: logit, weight\n");
   for (auto const r : std::array<std::size_t, 7>{0, 1, 4, 16, 64, 256, 1023}) {
-    std::printf("%8zu   %17.4f  %.5f   %15.4f  %.5f\n", r, alone.logit[r].mean(),
+    std::printf("%8zu   %19.4f  %.5f   %15.4f  %.5f\n", r, alone.logit[r].mean(),
                 alone.weight[r].mean(), with_rope.logit[r].mean(), with_rope.weight[r].mean());
   }
-  // The logit at distance r is 8, that is 64 / sqrt(64), less ln(1 + r).
-  return std::abs(alone.logit[1023].mean() - (8 - std::log(1024.0))) < 1e-12 ? 0 : 1;
+  // The logit at distance 64 is 8, that is 64 / sqrt(64), less 1 / 2.
+  return std::abs(alone.logit[64].mean() - 7.5) < 1e-12 ? 0 : 1;
 }
