@@ -52,6 +52,25 @@ double tolerance_of_sum(double expected, double bias, double of_bias) {
   return arithmetic + tolerance::of_storing<T>(std::abs(expected) + arithmetic);
 }
 
+/// Sums of a score and a bias that were made in two ways: the same bits. But a compiler may fuse
+/// the bias's last product with the sum (FMA) and divide by a reciprocal (-ffast-math): then one of
+/// them lacks a rounding or two of the bias.
+template <class T>
+void expect_same_sums(std::vector<T> const& actual, std::vector<T> const& expected,
+                      std::vector<T> const& scores) {
+#if defined(__FP_FAST_FMA) || defined(__FMA__) || defined(__FAST_MATH__)
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t s = 0; s < actual.size(); ++s) {
+    auto const sum = static_cast<double>(expected[s]);
+    auto const of_bias =
+        2 * std::abs(sum - static_cast<double>(scores[s])) * tolerance::unit_roundoff<double>();
+    EXPECT_NEAR(static_cast<double>(actual[s]), sum, of_bias + 2 * tolerance::of_storing<T>(sum));
+  }
+#else
+  EXPECT_TRUE(numbers::same_bits(actual, expected)) << "of " << scores.size() << " scores";
+#endif
+}
+
 /// An encoding of so many heads refuses another head, and keys without positions, and changes
 /// nothing then.
 template <posenc::acts_on_scores E>

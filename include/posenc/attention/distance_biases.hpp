@@ -62,7 +62,7 @@ class step_scores {
   }
 };
 
-/// A bias by distance is looked up, to the same bits.
+/// A bias by distance is looked up: the same bits, up to a last product that a compiler fuses.
 template <class E>
 requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class step_scores<E> {
  public:

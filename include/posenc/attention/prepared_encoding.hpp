@@ -29,10 +29,10 @@ namespace posenc::inline POSENC_TARGET {
 /// Site 2: one row per key; queries whose positions are the last of the keys', as a causal step has
 /// them, use those. For keys that a cache holds encoded, none is made. Site 3: biases by distance
 /// are worked out once for every distance that occurs, where positions are not scattered, and
-/// looked up by all heads, rows and layers: to the same bits. Advancing keeps them, and adds those
-/// that are new: half as many again ahead of need. The encoding must outlive it; the positions need
-/// not. Between calls to advance it is immutable, so threads may share it. Throws
-/// std::invalid_argument where the encoding does.
+/// looked up by all rows and layers: the same bits, up to a last product that a compiler fuses.
+/// Advancing keeps them, and adds those that are new: half as many again ahead of need. The
+/// encoding must outlive it; the positions need not. Between calls to advance it is immutable, so
+/// threads may share it. Throws std::invalid_argument where the encoding does.
 template <std::floating_point T, class Encoding>
 class prepared_encoding {
   static_assert(detail::encoding_check<Encoding>::passed);

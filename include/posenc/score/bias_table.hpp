@@ -16,8 +16,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What `rule` adds, read where it would be computed: the same bits, for the price of an addition
-/// where keys stand one after another. Beyond `longest`, to either side, the rule itself is asked.
+/// What `rule` adds, read where it would be computed: up to a fused last product, the same bits,
+/// for the price of an addition where keys stand one after another. Beyond `longest`, to either
+/// side, the rule itself is asked.
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once a model
 ///
