@@ -43,8 +43,8 @@ template <class S>
 void fetch_ahead(S const* from, std::size_t count) noexcept {
   auto const first = reinterpret_cast<std::uintptr_t>(from) + 8192;
   for (std::size_t i = 0; i < count * sizeof(S); i += 64)
-    __builtin_prefetch(reinterpret_cast<void const*>(
-        first + i));  // NOLINT(performance-no-int-to-ptr): beyond the array
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): beyond the array
+    __builtin_prefetch(reinterpret_cast<void const*>(first + i));
 }
 template <class Layout, class S>
 void fetch_pairs_ahead(S const* pair, std::size_t count, std::size_t all) noexcept {
