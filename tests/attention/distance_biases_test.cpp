@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -78,6 +79,16 @@ TEST(step_scores, add_what_the_rule_adds_at_any_positions) {
       t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
   adds_what_is_added_by(learned_relative(numbers::random<float>(11 * heads), heads, 5));
   adds_what_is_added_by(scheme{kerple_log(learned), soft_cap(3), scheme{alibi(heads)}});
+}
+
+TEST(step_scores, keys_that_follow_one_another_around_the_ends_of_int64_are_far_apart) {
+  positions const keys{std::numeric_limits<std::int64_t>::max(),
+                       std::numeric_limits<std::int64_t>::min()};
+  alibi const rule(heads);
+  prepared_encoding<float, alibi> const step(rule, positions{0, 1}, keys);
+  auto expected = numbers::random<float>(2, 7);
+  adjust_scores(rule, score_row<float>{expected, 1, 0, keys, {}});
+  EXPECT_TRUE(numbers::same_bits(adjusted(step, 1, 0, keys), expected));
 }
 
 TEST(step_scores, work_a_bias_out_once_a_distance) {

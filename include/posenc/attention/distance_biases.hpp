@@ -88,7 +88,8 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
     if (row.scores.empty()) return;
     auto const first = distance_between(row.query_position, row.key_positions.front());
     auto const last = distance_between(row.query_position, row.key_positions.back());
-    if (keys_follow && covered_.covers({last, first})) {
+    // Keys that follow one another beyond the last int64 are far apart: last is above first.
+    if (keys_follow && last <= first && covered_.covers({last, first})) {
       auto const* const biases = find(row.head, first);
       for (std::size_t s = 0; s < row.scores.size(); ++s)
         row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
