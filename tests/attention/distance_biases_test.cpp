@@ -91,6 +91,20 @@ TEST(step_scores, keys_that_follow_one_another_around_the_ends_of_int64_are_far_
   EXPECT_TRUE(numbers::same_bits(adjusted(step, 1, 0, keys), expected));
 }
 
+TEST(step_scores, keys_whose_distances_saturate_have_the_bias_of_the_farthest) {
+  auto const last = std::numeric_limits<std::int64_t>::max();
+  for (auto const& keys : {from(-9, 4), from(-3, 5), from(-1, 3)}) {
+    std::size_t count = 0;
+    counting const rule{&count};
+    for (auto const& queries : {positions{last, last}, positions{last - 1, last}}) {
+      prepared_encoding<float, counting> const step(rule, queries, keys);
+      auto expected = numbers::random<float>(keys.size(), 7);
+      adjust_scores(rule, score_row<float>{expected, 2, last, keys, {}});
+      EXPECT_TRUE(numbers::same_bits(adjusted(step, 2, last, keys), expected)) << keys[0];
+    }
+  }
+}
+
 TEST(step_scores, work_a_bias_out_once_a_distance) {
   std::size_t count = 0;
   scheme const encoding{counting{&count}, soft_cap(5)};
@@ -118,6 +132,35 @@ TEST(step_scores, grow_as_a_decode_goes_on) {
   }
   EXPECT_LE(count, (199 + 15'000) * heads) << "each at most once, and half as many again ahead";
   EXPECT_EQ(adjusted(step, 1, 9'999, keys).back(), numbers::random<float>(keys.size(), 7).back());
+}
+
+TEST(step_scores, grow_around_distances_that_are_all_far) {
+  std::size_t count = 0;
+  counting const encoding{&count};
+  auto const keys = from(0, 100);
+  prepared_encoding<float, counting> step(encoding, {}, {});
+  for (std::int64_t const query : {1'000'000, 1'000'001, 1'000'020}) {
+    step.advance(positions{query}, keys);
+    adjusted(step, 0, query, keys);
+  }
+  EXPECT_EQ(count, 149 * heads) << "of the first step, which are those of the next as well";
+}
+
+TEST(distance_range, half_again_reaches_ahead_and_to_both_sides_where_both_occur) {
+  using detail::distance_range;
+  auto const last = std::numeric_limits<std::int64_t>::max();
+  auto const expect = [](distance_range from, std::int64_t nearest, std::int64_t farthest) {
+    auto const more = from.and_half_again();
+    EXPECT_EQ(more.nearest, nearest);
+    EXPECT_EQ(more.farthest, farthest);
+  };
+  expect({0, 100}, 0, 150);
+  expect({1000, 1100}, 1000, 1150);
+  expect({-100, 100}, -200, 200);
+  expect({-100, -80}, -110, -70);
+  expect({last - 10, last}, last - 10, last);
+  expect({-last, -last + 10}, -last, -last + 15);
+  expect({0, -1}, 0, -1);
 }
 
 TEST(distances_of, are_from_the_last_key_after_to_the_first_before) {

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -23,6 +24,15 @@ struct distance_range {
   bool empty() const noexcept { return farthest < nearest; }
   bool covers(distance_range const& other) const noexcept {
     return other.empty() || (nearest <= other.nearest && other.farthest <= farthest);
+  }
+
+  /// With half as many again beyond the farthest key before a query; if there are keys after it,
+  /// beyond the farthest of those too.
+  distance_range and_half_again() const noexcept {
+    constexpr auto limit = std::numeric_limits<std::int64_t>::max();
+    auto const half = empty() ? 0 : (farthest - nearest) / 2;
+    return {nearest < 0 ? std::max(nearest, half - limit) - half : nearest,
+            std::min(farthest, limit - half) + half};
   }
 };
 
@@ -88,8 +98,8 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
     if (row.scores.empty()) return;
     auto const first = distance_between(row.query_position, row.key_positions.front());
     auto const last = distance_between(row.query_position, row.key_positions.back());
-    // Keys that follow one another beyond the last int64 are far apart: last is above first.
-    if (keys_follow && last <= first && covered_.covers({last, first})) {
+    // Not where the distances of keys that follow one another do not: beyond an end of int64.
+    if (keys_follow && are_a_run(first, last, row.scores.size()) && covered_.covers({last, first})) {
       auto const* const biases = find(row.head, first);
       for (std::size_t s = 0; s < row.scores.size(); ++s)
         row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
@@ -104,6 +114,12 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
   }
 
  private:
+  // Whether the distances from first down to last are as many as the keys.
+  static bool are_a_run(std::int64_t first, std::int64_t last, std::size_t keys) noexcept {
+    return last <= first &&
+           static_cast<std::uint64_t>(first) - static_cast<std::uint64_t>(last) == keys - 1;
+  }
+
   // From a distance on to nearer ones, as keys follow.
   double const* find(std::size_t head, std::int64_t distance) const noexcept {
     return biases_[head].data() + (covered_.farthest - distance);

@@ -51,10 +51,8 @@ class prepared_encoding {
   /// Takes the positions of the next step.
   void advance(positions_view query_positions, positions_view key_positions) {
     prepare(query_positions, key_positions);
-    auto range = detail::distances_of(query_positions, key_positions);
-    if (scores_.covers(range)) return;
-    range.farthest += range.farthest / 2, range.nearest += range.nearest / 2;
-    scores_.cover(encoding_, range);
+    auto const range = detail::distances_of(query_positions, key_positions);
+    if (!scores_.covers(range)) scores_.cover(encoding_, range.and_half_again());
   }
 
   Encoding const& encoding() const noexcept { return encoding_; }
