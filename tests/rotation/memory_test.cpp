@@ -39,10 +39,15 @@ enum class location {
   a_byte_above_guard
 };
 
-// The last two start at an odd byte: an error for UndefinedBehaviorSanitizer, and other CPUs may
-// refuse it.
+// The last two start at an odd byte: an error for UndefinedBehaviorSanitizer, which runs with
+// AddressSanitizer here, and other CPUs may refuse it.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#endif
 constexpr std::size_t locations =
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(SANITIZED)
     5;
 #else
     3;

@@ -470,7 +470,7 @@ TEST(rotation, of_a_single_token_or_head_takes_no_step) {
         }),
         lie_apart);
     EXPECT_NO_THROW(
-        rotate<halves>(one, heads_view<float>(x.data() + 8, {1, 1, 8}, {8, -stride - 1}), row));
+        rotate<halves>(one, heads_view<float>(x.data() + 8, {1, 1, 8}, {8, ~stride}), row));
     EXPECT_NO_THROW(rotate<halves>(one, heads_view<float>(x.data(), {1, 1, 8}), row))
         << "the same place";
   }
