@@ -1,10 +1,12 @@
 // How attention falls, or does not fall, with distance: the curves of real models' positional
 // encodings.
 //
-//     attention_vs_distance                                    Llama 2 7B and Gemma 4 31B, five
-//     encodings attention_vs_distance --model gpt-j-6b --rho 0.5         random keys, correlated
-//     with the query attention_vs_distance --encodings rope,p-rope --p 0.25 0.75 --base 500000
-//     --range 65536 --svg curves.svg
+//     attention_vs_distance
+//         Llama 2 7B and Gemma 4 31B, five encodings
+//     attention_vs_distance --model gpt-j-6b --rho 0.5
+//         random keys, correlated with the query
+//     attention_vs_distance --encodings rope,p-rope --p 0.25 0.75 --base 500000 --svg curves.svg
+//         encodings of your own choice, drawn
 #include <CLI/CLI.hpp>
 
 #include <algorithm>

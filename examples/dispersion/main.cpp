@@ -1,10 +1,12 @@
 // How the largest attention weight falls as keys are added, and what temperatures do about it,
 // between the bounds that no scores can leave.
 //
-//     dispersion                                      scores within 5.69 of each other, as in Gemma
-//     2B's mean head dispersion --scores gap --delta 3               one key 3 above all others,
-//     which are equal: softmax does reach its bound dispersion --delta 12 --largest 1000000 --eps
-//     0.1 --csv weights.csv --svg weights.svg
+//     dispersion
+//         scores within 5.69 of each other, as in Gemma 2B's mean head
+//     dispersion --scores gap --delta 3
+//         one key 3 above all others, which are equal: softmax does reach its bound
+//     dispersion --delta 12 --largest 1000000 --eps 0.1 --csv weights.csv --svg weights.svg
+//         more keys, another bound, written to files
 #include <CLI/CLI.hpp>
 
 #include <algorithm>

@@ -15,8 +15,8 @@ namespace max_retrieval {
 /// Behind its hidden layer everything about an item is linear: with f_i = gelu(hidden layer of x_i)
 /// and h_i = f_i A + c,
 ///
-///     <h_q W_Q, h_i W_K> = <h_q W_Q W_K^T A^T, f_i> + ...        sum_i a_i h_i W_V = ((sum_i a_i
-///     f_i) A + c) W_V
+///     <h_q W_Q, h_i W_K>  = <h_q W_Q W_K^T A^T, f_i> + ...
+///     sum_i a_i h_i W_V   = ((sum_i a_i f_i) A + c) W_V
 ///
 /// so that f_i is both key and value, and nothing but it is computed for each of many items.
 template <class T>

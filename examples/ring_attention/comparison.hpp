@@ -18,15 +18,12 @@ struct difference {
 /// inverse temperature, V the largest value, and S = |q| |k| / sqrt(d) no smaller than any product
 /// of a query and a key.
 ///
-///     A = u (beta (d + 3) S + 5 ln n + 20) + n 2^-53    a weight, on average under the weights: a
-///     score is off by d + 2 roundings of S and
-///                                                       one of itself, which averages beta S + ln
-///                                                       n; an exponential by 20 + 4 |exponent|,
-///                                                       which averages ln n at most; their sum is
-///                                                       made in double
+///     A = u (beta (d + 3) S + 5 ln n + 20) + n 2^-53    a weight, on average under the weights
+///         A score is off by d + 2 roundings of S and one of itself, which averages beta S + ln n;
+///         an exponential by 20 + 4 |exponent|, which averages ln n at most; sums are in double.
 ///     log_sum_exp    2 A                                of both, the ring and the one process
-///     outputs        2 V (2 A + (n + 4) u) + m V u      numerator and denominator, the sum of n
-///     products; m merged parts, rounded once each
+///     outputs        2 V (2 A + (n + 4) u) + m V u
+///         Numerator and denominator, the sum of n products; m merged parts, rounded once each.
 ///
 /// Rotated queries and keys are the same bits on both sides, for rotating one token does not depend
 /// on others.

@@ -2,10 +2,10 @@
 // ranks, and each rank joins what its queries saw of them by posenc::merge. Positions are those in
 // the whole sequence, so that any split of it gives the same attention.
 //
-//     mpiexec -n 4 ring_attention                                  1024 tokens, all splits,
-//     compared with one process mpiexec -n 4 ring_attention --encoding alibi --split zig-zag
-//     --tokens 4096 mpiexec -n 4 ring_attention --temperature position --csv work.csv --svg
-//     work.svg
+//     mpiexec -n 4 ring_attention
+//         1024 tokens, all splits, compared with one process
+//     mpiexec -n 4 ring_attention --encoding alibi --split zig-zag --tokens 4096
+//     mpiexec -n 4 ring_attention --temperature position --csv work.csv --svg work.svg
 #include <CLI/CLI.hpp>
 
 #include <algorithm>

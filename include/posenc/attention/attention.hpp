@@ -37,8 +37,8 @@ struct attention_result {
 /// time.
 ///
 ///     attention_workspace<float> workspace;
-///     // valid until the next call
-///     auto const& result = attention(q, k, v, encoding, options, workspace);
+///     auto const& result =                                     valid until the next call
+///         attention(q, k, v, encoding, options, workspace);
 template <std::floating_point T>
 struct attention_workspace {
   attention_result<T> result;
@@ -143,8 +143,9 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
 /// softmax(scale * q k^T under the encoding) v. T is float, or double where q is; half and bfloat16
 /// are computed with as float.
 ///
-///     q [queries][heads][head_dim]    k [keys][kv_heads][head_dim]    v
-///     [keys][kv_heads][value_dim]
+///     q [queries][heads][head_dim]
+///     k [keys][kv_heads][head_dim]
+///     v [keys][kv_heads][value_dim]
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
 /// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections,

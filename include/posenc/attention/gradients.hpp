@@ -37,9 +37,8 @@ struct attention_gradients {
 /// one thread at a time.
 ///
 ///     gradients_workspace<float> workspace;
-///     // valid until the next call
-///     auto const& d = attention_backward(q, k, v, encoding, forward, d_outputs, options,
-///     workspace);
+///     auto const& d =                                          valid until the next call
+///         attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
 template <std::floating_point T>
 struct gradients_workspace {
   attention_gradients<T> result;

@@ -147,12 +147,10 @@ class score_blocks {
   }
 
   block_shape const& shape() const noexcept { return shape_; }
-  T* data() noexcept {
-    return memory_.scores.data();
-  }  ///< [rows][seen]; beside what a row may see it is not set
-  std::vector<T> const& encoded_queries() const noexcept {
-    return memory_.queries;
-  }  ///< [rows][head_dim]
+  /// [rows][seen]; beside what a row may see it is not set
+  T* data() noexcept { return memory_.scores.data(); }
+  /// [rows][head_dim]
+  std::vector<T> const& encoded_queries() const noexcept { return memory_.queries; }
 
   block_row<T> operator[](std::size_t row) noexcept {
     auto const of_head = row % shape_.rows_of_head(), query = of_head / shape_.group;

@@ -1,13 +1,13 @@
 // Where a positional encoding acts: the four sites of attention. Read this first.
 //
-//   x_t --(1) + p_t--> W_q, W_k --(2) R_t--> <q_t, k_s> --(3) + b(t, s)-->(4) * beta--> softmax -->
-//   weights
+//   x_t --(1) + p_t--> W_q, W_k --(2) R_t--> <q_t, k_s> --(3) + b(t, s)--> mask
+//                                                       --(4) * beta, sink--> softmax --> weights
 //
-//   (1) embeddings         sinusoidal, learned      embedding/
-//   (2) queries and keys   RoPE, p-RoPE, M-RoPE     query_key/   built on frequency/, rows/,
-//   rotation/ (3) scores             ALiBi, T5                score/ (4) softmax adaptive, SSMax,
-//   Llama 4 softmax/
-//       nowhere            NoPE                     the empty scheme
+//   (1) embeddings         sinusoidal, learned         embedding/
+//   (2) queries and keys   RoPE, p-RoPE, M-RoPE        query_key/, on frequency/, rows/, rotation/
+//   (3) scores             ALiBi, T5, KERPLE, FIRE     score/
+//   (4) softmax            adaptive, SSMax, Llama 4    softmax/
+//       nowhere            NoPE                        the empty scheme
 #pragma once
 
 #include <concepts>

@@ -24,8 +24,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     t - s                 0  1  2 .. w-1 |  w    w+1   w+2  ...    w: window
 ///     rerope(w)             0  1  2 .. w-1 |  w     w     w   ...    min(t - s, w)
 ///     leaky_rerope(w, k)    0  1  2 .. w-1 |  w   w+1/k w+2/k ...    w + (t - s - w) / k
-///     self_extend(w, g)     0  1  2 .. w-1 |  an integer:            [t / g] - [s / g] + w - [w /
-///     g]
+///     self_extend(w, g)     0  1  2 .. w-1 |  integers               [t/g] - [s/g] + w - [w/g]
 ///
 /// One matrix cannot have that, where each key has one position whatever the query (see remapped).
 /// For causal attention: a key after its query is near.

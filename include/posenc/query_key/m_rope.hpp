@@ -28,9 +28,9 @@ namespace posenc::inline POSENC_TARGET {
 ///     index < positions.tokens()     positions.of(axis)[index]       the prompt
 ///     beyond                         index + delta, on every axis    text that is generated
 ///
-///     m_rope<halves>(geometric(128, 1e6), contiguous_axes(sections),                  Qwen2-VL;
-///                    prompt.positions(), prompt.rope_delta())         prompt:
-///                    axis_position_builder
+///     Qwen2-VL, where the prompt is an axis_position_builder:
+///     m_rope<halves>(geometric(128, 1e6), contiguous_axes(sections),
+///                    prompt.positions(), prompt.rope_delta())
 ///
 /// <q_t, k_s> depends on the differences of their positions on each axis alone, not on t - s.
 /// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every

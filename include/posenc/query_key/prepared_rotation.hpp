@@ -20,8 +20,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     auto const prepared = rope<halves>(f).prepare(positions);    once a step
 ///     prepared.encode_queries(q);                                  every layer; any storage type
 ///     prepared.encode_keys(k);                                     the keys of the same tokens
-///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of the
-///     step
+///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of them
 ///
 /// Arithmetic is in Real: float, or double to rotate doubles. Rotating allocates nothing and gives
 /// the same bits however it is split. Throws std::invalid_argument, before anything is changed,
