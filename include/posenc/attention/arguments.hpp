@@ -7,12 +7,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/core/score_row.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -27,18 +32,48 @@ struct attention_options {
                                   ///< and 2 leave it alone
   bool keep_scores = false;
   bool keep_weights = false;
+  /// What rows of scores carry beside queries and keys: [tokens][heads][any], of as many heads as
+  /// queries have, or of fewer that are shared in groups as kv heads are.
+  heads_view<float const> query_side = {nullptr, {0, 1, 1}};
+  heads_view<float const> key_side = {nullptr, {0, 1, 1}};
 };
 
 namespace detail {
 
 /// The options over the shapes of q, k and v, with every default filled in.
 struct attention_arguments {
-  std::size_t queries, keys, heads, kv_heads, head_dim, value_dim;
+  std::size_t queries, keys, heads, kv_heads;
+  std::size_t head_dim;     ///< of queries and keys as they are given
+  std::size_t product_dim;  ///< of queries and keys as encoded
+  std::size_t value_dim;
   std::size_t group;  ///< heads that share a kv head
   double scale;
   mask visible;
   std::vector<std::int64_t> query_positions, key_positions;
+  heads_view<float const> query_side, key_side;
 };
+
+/// The scores of query t of a head and the keys of a range, with all that site 3 may ask for.
+/// query: as encoded.
+template <class T, class S>
+score_row<S> row_with_sides(attention_arguments const& in, std::span<S> scores,
+                            std::span<T const> query, std::size_t t, std::size_t head,
+                            token_range keys) {
+  auto const side_of_head = [&](heads_view<float const> const& side) {
+    return side.tokens() == 0 ? side : side.slice_heads(head * side.heads() / in.heads, 1);
+  };
+  auto const of_query = side_of_head(in.query_side), of_keys = side_of_head(in.key_side);
+  auto const count = keys.last - keys.first;
+  return {scores,
+          head,
+          in.query_positions[t],
+          positions_view(in.key_positions).subspan(keys.first, count),
+          query,
+          t,
+          keys.first,
+          of_query.tokens() == 0 ? std::span<float const>() : of_query(t, 0),
+          of_keys.tokens() == 0 ? of_keys : of_keys.slice_tokens(keys.first, count)};
+}
 
 std::vector<std::int64_t> positions_or(char const* function, positions_view given,
                                        std::size_t tokens, char const* what,
@@ -50,14 +85,17 @@ std::vector<std::int64_t> positions_or(char const* function, positions_view give
   return {given.begin(), given.end()};
 }
 
-/// Throws std::invalid_argument unless the shapes, positions and packed sequences agree, heads are
-/// a multiple of kv_heads, and the scale is finite in T, which scores are computed in.
-template <std::floating_point T>
-attention_arguments checked_arguments(char const* function, heads_shape const& q,
-                                      heads_shape const& k, heads_shape const& v,
-                                      attention_options const& options) {
+/// Throws std::invalid_argument unless the shapes, positions, packed sequences and heads agree,
+/// heads are a multiple of kv_heads, and the scale is finite in T, which scores are computed in.
+template <std::floating_point T, class Encoding>
+attention_arguments checked_arguments(char const* function, Encoding const& encoding,
+                                      heads_shape const& q, heads_shape const& k,
+                                      heads_shape const& v, attention_options const& options) {
   auto const queries = q.tokens, keys = k.tokens;
-  require(k.head_dim == q.head_dim, function, ": keys must have the queries' head_dim ", q.head_dim,
+  auto product_dim = q.head_dim;
+  if constexpr (changes_head_dim<Encoding>) product_dim = encoding.encoded_dim(q.head_dim);
+  auto const key_dim = options.keys_are_encoded ? product_dim : q.head_dim;
+  require(k.head_dim == key_dim, function, ": keys must have the queries' head_dim ", key_dim,
           ", got ", k.head_dim);
   require(v.tokens == keys && v.heads == k.heads, function, ": there must be one value per key, [",
           keys, "][", k.heads, "], got [", v.tokens, "][", v.heads, "]");
@@ -67,6 +105,19 @@ attention_arguments checked_arguments(char const* function, heads_shape const& q
   auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)));
   require(is_finite(static_cast<double>(static_cast<T>(scale))), function,
           ": scale must be finite, got ", scale);
+  require(!(scores_near_and_far<Encoding> && options.keys_are_encoded), function,
+          ": keys must not be encoded already for an encoding that takes scores near and far");
+  require_heads(function, encoding, q.heads);
+  auto const check_side = [&](char const* what, heads_view<float const> const& side,
+                              std::size_t tokens) {
+    require(side.tokens() == 0 ||
+                (side.tokens() == tokens && side.heads() > 0 && q.heads % side.heads() == 0),
+            function, ": ", what, " must have ", tokens,
+            " tokens and a number of heads that divides ", q.heads, ", got ", side.tokens(),
+            " tokens and ", side.heads(), " heads");
+  };
+  check_side("query_side", options.query_side, queries);
+  check_side("key_side", options.key_side, keys);
   options.visible.check(queries, keys);
   auto const [outnumbering, outnumbered] = options.visible.most_queries_for_keys(queries, keys);
   require(outnumbering <= outnumbered || !options.query_positions.empty(), function,
@@ -82,12 +133,15 @@ attention_arguments checked_arguments(char const* function, heads_shape const& q
           .heads = q.heads,
           .kv_heads = k.heads,
           .head_dim = q.head_dim,
+          .product_dim = product_dim,
           .value_dim = v.head_dim,
           .group = q.heads / k.heads,
           .scale = scale,
           .visible = options.visible,
           .query_positions = std::move(query_positions),
-          .key_positions = std::move(key_positions)};
+          .key_positions = std::move(key_positions),
+          .query_side = options.query_side,
+          .key_side = options.key_side};
 }
 
 }  // namespace detail

@@ -132,7 +132,7 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
     return result;
   }
   for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-    attend_to(scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1)),
+    attend_to(scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1), kv_head),
               as_computed<T>(workspace.values, v.slice_heads(kv_head, 1)), kv_head);
   }
   return result;
@@ -167,8 +167,7 @@ attention_result<arithmetic_t<Q>> const& attention(
   static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>,
                 "q, k and v are doubles, or none of them");
   auto const given =
-      detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(), options);
-  detail::require_heads("attention", encoding, given.heads);
+      detail::checked_arguments<T>("attention", encoding, q.shape(), k.shape(), v.shape(), options);
   prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions,
                                             options.keys_are_encoded);
   return detail::attend(q, k, v, step, given, options, workspace);
@@ -185,9 +184,8 @@ attention_result<arithmetic_t<Q>> const& attention(
   static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>>,
                 "q, k and v are doubles, or none of them");
   auto const given =
-      detail::checked_arguments<T>("attention", q.shape(), k.shape(), v.shape(),
+      detail::checked_arguments<T>("attention", step.encoding(), q.shape(), k.shape(), v.shape(),
                                    detail::options_of(step, options, q.tokens(), k.tokens()));
-  detail::require_heads("attention", step.encoding(), given.heads);
   return detail::attend(q, k, v, step, given, options, workspace);
 }
 

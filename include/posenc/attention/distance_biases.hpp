@@ -99,7 +99,8 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
     auto const first = distance_between(row.query_position, row.key_positions.front());
     auto const last = distance_between(row.query_position, row.key_positions.back());
     // Not where the distances of keys that follow one another do not: beyond an end of int64.
-    if (keys_follow && are_a_run(first, last, row.scores.size()) && covered_.covers({last, first})) {
+    if (keys_follow && are_a_run(first, last, row.scores.size()) &&
+        covered_.covers({last, first})) {
       auto const* const biases = find(row.head, first);
       for (std::size_t s = 0; s < row.scores.size(); ++s)
         row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);

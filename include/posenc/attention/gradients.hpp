@@ -6,6 +6,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -45,6 +46,7 @@ struct gradients_workspace {
   detail::score_memory<T> blocks;
   std::vector<T> keys, values, exponentials, scores_before;
   std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;
+  std::vector<T> d_far_scores, d_far_q, d_far_k;  ///< where scores are near and far
 };
 
 /// The gradients of a loss with respect to q, k and v, from those with respect to attention's
@@ -91,8 +93,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                 "gradients need is_bias or pull_back_scores of an encoding that changes scores: "
                 "see adds_bias and pulls_back_scores in "
                 "core/gradient_sites.hpp");
-  auto const given =
-      detail::checked_arguments<T>("attention_backward", q.shape(), k.shape(), v.shape(), options);
+  auto const given = detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
+                                                  k.shape(), v.shape(), options);
   auto const queries = given.queries, heads = given.heads, head_dim = given.head_dim,
              value_dim = given.value_dim;
   auto const& d = d_outputs.shape();
@@ -104,7 +106,6 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                   "attention_backward: forward must have ", queries * heads * value_dim,
                   " outputs and ", queries * heads, " log_sum_exp, got ", forward.outputs.size(),
                   " and ", forward.log_sum_exp.size());
-  detail::require_heads("attention_backward", encoding, heads);
   auto& result = workspace.result;
   result.q.assign(queries * heads * head_dim, T{0});
   result.k.assign(given.keys * given.kv_heads * head_dim, T{0});
@@ -112,6 +113,13 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   if (queries == 0 || given.keys == 0) return result;
   heads_view<T> const d_q(result.q.data(), q.shape()), d_k(result.k.data(), k.shape()),
       d_v(result.v.data(), v.shape());
+  if constexpr (scores_near_and_far<Encoding>) {
+    workspace.d_far_q.assign(result.q.size(), T{0});
+    workspace.d_far_k.assign(result.k.size(), T{0});
+  }
+  [[maybe_unused]] auto const far = [](std::vector<T>& d, heads_shape const& shape) {
+    return heads_view<T>(d.data(), shape);
+  };
 
   constexpr bool tempers = acts_on_softmax<Encoding>;
   prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions,
@@ -120,7 +128,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   auto& d_rows = workspace.d_outputs;
   auto& gradients = workspace.d_scores;
   for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-    auto const k_head = scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1));
+    auto const k_head = scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1), kv_head);
     auto const v_head = detail::as_computed<T>(workspace.values, v.slice_heads(kv_head, 1));
     for (std::size_t first = 0; first < queries; first += scores.queries()) {
       if (!scores.compute(q, first, k_head, kv_head)) continue;
@@ -169,34 +177,44 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
         auto& before = workspace.scores_before;
         before.resize(std::max(before.size(), rows * seen));
         workspace.d_encoded_queries.assign(rows * head_dim, T{0});
-        detail::multiply_scores<T>(before.data(), static_cast<T>(given.scale), encoded.data(),
-                                   k_head, block);
+        scores.multiply(before.data(), k_head);
         for (std::size_t i = 0; i < rows; ++i) {
           auto const row = scores[i];
           auto const from = static_cast<std::size_t>(row.scores.data() - weights),
                      count = row.scores.size();
-          score_row<T const> const was{
-              std::span<T const>(before).subspan(from, count), row.head,
-              given.query_positions[row.query],
-              positions_view(given.key_positions).subspan(row.keys.first, count),
-              std::span<T const>(encoded).subspan(i * head_dim, head_dim)};
           auto const d_row = std::span<T>(gradients).subspan(from, count);
           encoding.pull_back_scores(
-              was, d_row,
+              scores.score_row_of(i, std::span<T const>(before).subspan(from, count)), d_row,
               std::span<T>(workspace.d_encoded_queries).subspan(i * head_dim, head_dim));
           for (auto& x : d_row) x *= static_cast<T>(given.scale);
         }
       }
 
-      detail::add_transposed_product<T>(d_k.slice_heads(kv_head, 1), gradients.data(),
-                                        encoded.data(), block);
-      workspace.d_queries.resize(rows * head_dim);
-      detail::multiply_outputs<T>(workspace.d_queries.data(), gradients.data(), k_head, block);
-      for (std::size_t i = 0; i < rows; ++i) {
-        auto const row = scores[i];
-        auto const to = d_q(row.query, row.head);
-        std::copy_n(workspace.d_queries.data() + i * head_dim, head_dim, to.data());
-        if constexpr (!through::as_biases) {
+      // the products
+      auto const through_products = [&](std::vector<T> const& d_scores, auto const& of_queries,
+                                        heads_view<T const> const& of_keys, auto const& to_q,
+                                        auto const& to_k) {
+        detail::add_transposed_product<T>(to_k.slice_heads(kv_head, 1), d_scores.data(),
+                                          of_queries.data(), block);
+        workspace.d_queries.resize(rows * head_dim);
+        detail::multiply_outputs<T>(workspace.d_queries.data(), d_scores.data(), of_keys, block);
+        for (std::size_t i = 0; i < rows; ++i) {
+          auto const row = scores[i];
+          std::copy_n(workspace.d_queries.data() + i * head_dim, head_dim,
+                      to_q(row.query, row.head).data());
+        }
+      };
+      if constexpr (scores_near_and_far<Encoding>) {
+        workspace.d_far_scores.assign(rows * seen, T{0});
+        scores.for_each_far(
+            [&](std::size_t at) { std::swap(gradients[at], workspace.d_far_scores[at]); });
+        through_products(workspace.d_far_scores, scores.far_queries(), scores.far_keys(),
+                         far(workspace.d_far_q, q.shape()), far(workspace.d_far_k, k.shape()));
+      }
+      through_products(gradients, encoded, k_head, d_q, d_k);
+      if constexpr (!through::as_biases) {
+        for (std::size_t i = 0; i < rows; ++i) {
+          auto const to = d_q(scores[i].query, scores[i].head);
           for (std::size_t j = 0; j < head_dim; ++j)
             to[j] += workspace.d_encoded_queries[i * head_dim + j];
         }
@@ -208,6 +226,12 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   if constexpr (acts_on_queries_and_keys<Encoding>) {
     step.pull_back_queries(d_q);
     if (!step.keys_are_encoded()) step.pull_back_keys(d_k);
+  }
+  if constexpr (scores_near_and_far<Encoding>) {
+    step.pull_back_far_queries(far(workspace.d_far_q, q.shape())),
+        step.pull_back_far_keys(far(workspace.d_far_k, k.shape()));
+    std::ranges::transform(result.q, workspace.d_far_q, result.q.begin(), std::plus());
+    std::ranges::transform(result.k, workspace.d_far_k, result.k.begin(), std::plus());
   }
   return result;
 }

@@ -12,6 +12,7 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/distance_biases.hpp"
+#include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
@@ -36,7 +37,8 @@ namespace posenc::inline POSENC_TARGET {
 template <std::floating_point T, class Encoding>
 class prepared_encoding {
   static_assert(detail::encoding_check<Encoding>::passed);
-  static constexpr bool rotates = acts_on_queries_and_keys<Encoding>;
+  static constexpr bool rotates = acts_on_queries_and_keys<Encoding>,
+                        widens = changes_head_dim<Encoding>, splits = scores_near_and_far<Encoding>;
 
  public:
   prepared_encoding(Encoding const& encoding, positions_view query_positions,
@@ -60,15 +62,38 @@ class prepared_encoding {
   positions_view key_positions() const noexcept { return key_positions_; }
   bool keys_are_encoded() const noexcept { return keys_are_encoded_; }
 
-  /// Site 2, in place. Token i of the view is query, or key, first_token + i of the step. Keys must
-  /// not be encoded already.
+  /// Site 2, in place. Token i of the view is query, or key, first_token + i of the step, and head
+  /// i is head, or kv head, first_head + i. Keys must not be encoded already.
   template <class S>
-  void encode_queries(heads_view<S> const& q, std::size_t first_token = 0) const requires(rotates) {
-    of_queries().encode_queries(q, first_query_ + first_token);
+  void encode_queries(heads_view<S> const& q, std::size_t first_token = 0,
+                      std::size_t first_head = 0) const requires(rotates && !widens) {
+    detail::encode_queries(of_queries(), q, first_query_ + first_token, first_head);
   }
   template <class S>
-  void encode_keys(heads_view<S> const& k, std::size_t first_token = 0) const requires(rotates) {
-    of_keys_->encode_keys(k, first_token);
+  void encode_keys(heads_view<S> const& k, std::size_t first_token = 0,
+                   std::size_t first_head = 0) const requires(rotates && !widens) {
+    detail::encode_keys(*of_keys_, k, first_token, first_head);
+  }
+  /// To another width.
+  void encode_queries(heads_view<T const> const& q, heads_view<T> const& to,
+                      std::size_t first_token = 0, std::size_t first_head = 0) const
+      requires(widens) {
+    of_queries().encode_queries(q, to, first_query_ + first_token, first_head);
+  }
+  void encode_keys(heads_view<T const> const& k, heads_view<T> const& to,
+                   std::size_t first_token = 0, std::size_t first_head = 0) const requires(widens) {
+    of_keys_->encode_keys(k, to, first_token, first_head);
+  }
+  /// As the far scores take them.
+  template <class S>
+  void encode_far_queries(heads_view<S> const& q, std::size_t first_token = 0,
+                          std::size_t first_head = 0) const requires(splits) {
+    detail::encode_queries(of_queries().far(), q, first_query_ + first_token, first_head);
+  }
+  template <class S>
+  void encode_far_keys(heads_view<S> const& k, std::size_t first_token = 0,
+                       std::size_t first_head = 0) const requires(splits) {
+    detail::encode_keys(of_keys_->far(), k, first_token, first_head);
   }
 
   /// Site 3, in place: of a query of the step and neighbouring keys.
@@ -80,11 +105,19 @@ class prepared_encoding {
   /// Backward, of all queries, and of all keys.
   template <class S>
   void pull_back_queries(heads_view<S> const& d) const requires(rotates) {
-    of_queries().pull_back_queries(d, first_query_);
+    detail::pull_back_queries(of_queries(), d, first_query_, 0);
   }
   template <class S>
   void pull_back_keys(heads_view<S> const& d) const requires(rotates) {
-    of_keys_->pull_back_keys(d, 0);
+    detail::pull_back_keys(*of_keys_, d, 0, 0);
+  }
+  template <class S>
+  void pull_back_far_queries(heads_view<S> const& d) const requires(splits) {
+    detail::pull_back_queries(of_queries().far(), d, first_query_, 0);
+  }
+  template <class S>
+  void pull_back_far_keys(heads_view<S> const& d) const requires(splits) {
+    detail::pull_back_keys(of_keys_->far(), d, 0, 0);
   }
 
  private:
@@ -141,6 +174,7 @@ attention_options options_of(prepared_encoding<T, Encoding> const& step, attenti
       "attention: positions, and whether keys are encoded, must be given where the encoding is "
       "prepared, not in the options as well");
   options.query_positions = step.query_positions(), options.key_positions = step.key_positions();
+  options.keys_are_encoded = step.keys_are_encoded();
   return options;
 }
 

@@ -5,11 +5,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/copied_heads.hpp"
 #include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/row_statistics.hpp"
@@ -28,44 +31,61 @@ std::vector<double> reference_attention(heads_view<double const> const& q,
                                         heads_view<double const> const& v, Encoding const& encoding,
                                         attention_options const& options = {}) {
   static_assert(detail::encoding_check<Encoding>::passed);
-  auto const in = detail::checked_arguments<double>("reference_attention", q.shape(), k.shape(),
-                                                    v.shape(), options);
-  detail::require_heads("reference_attention", encoding, in.heads);
-  std::vector<double> queries, keys, scores(in.keys), outputs(in.queries * in.heads * in.value_dim);
-  for (std::size_t i = 0; i < in.queries * in.heads; ++i)
-    queries.insert(queries.end(), q(i / in.heads, i % in.heads).begin(),
-                   q(i / in.heads, i % in.heads).end());
-  for (std::size_t i = 0; i < in.keys * in.kv_heads; ++i)
-    keys.insert(keys.end(), k(i / in.kv_heads, i % in.kv_heads).begin(),
-                k(i / in.kv_heads, i % in.kv_heads).end());
-  heads_view const q_copy(queries.data(), q.shape()), k_copy(keys.data(), k.shape());
+  auto const in = detail::checked_arguments<double>("reference_attention", encoding, q.shape(),
+                                                    k.shape(), v.shape(), options);
+  std::vector<double> queries, keys, of_far_queries, of_far_keys, scores(in.keys),
+      outputs(in.queries * in.heads * in.value_dim);
+  auto q_rows = detail::copied<double>(queries, q), k_rows = detail::copied<double>(keys, k);
+  auto q_far = q_rows, k_far = k_rows;
 
   // (1) embeddings: x_t + p_t
   if constexpr (acts_on_embeddings<Encoding>) {
-    encoding.embed(q_copy, in.query_positions);
-    if (!options.keys_are_encoded) encoding.embed(k_copy, in.key_positions);
+    encoding.embed(q_rows, in.query_positions);
+    if (!options.keys_are_encoded) encoding.embed(k_rows, in.key_positions);
   }
 
   // (2) queries and keys: R_t q_t, R_s k_s
   if constexpr (acts_on_queries_and_keys<Encoding>) {
-    encoding.template prepare<double>(in.query_positions).encode_queries(q_copy, 0);
-    if (!options.keys_are_encoded)
-      encoding.template prepare<double>(in.key_positions).encode_keys(k_copy, 0);
+    auto const of_queries = encoding.template prepare<double>(in.query_positions);
+    auto const of_keys = encoding.template prepare<double>(in.key_positions);
+    if constexpr (changes_head_dim<Encoding>) {
+      of_far_queries.resize(in.queries * in.heads * in.product_dim);
+      q_rows = {of_far_queries.data(), {in.queries, in.heads, in.product_dim}};
+      of_queries.encode_queries(heads_view<double const>(q_far), q_rows, 0, 0);
+      if (!options.keys_are_encoded) {
+        of_far_keys.resize(in.keys * in.kv_heads * in.product_dim);
+        k_rows = {of_far_keys.data(), {in.keys, in.kv_heads, in.product_dim}};
+        of_keys.encode_keys(heads_view<double const>(k_far), k_rows, 0, 0);
+      }
+    } else {
+      if constexpr (scores_near_and_far<Encoding>) {
+        q_far = detail::copied<double>(of_far_queries, q_rows);
+        k_far = detail::copied<double>(of_far_keys, k_rows);
+        detail::encode_queries(of_queries.far(), q_far, 0, 0);
+        detail::encode_keys(of_keys.far(), k_far, 0, 0);
+      }
+      detail::encode_queries(of_queries, q_rows, 0, 0);
+      if (!options.keys_are_encoded) detail::encode_keys(of_keys, k_rows, 0, 0);
+    }
   }
 
   for (std::size_t i = 0; i < in.queries * in.heads; ++i) {
     auto const t = i / in.heads, head = i % in.heads, kv_head = head / in.group;
-    std::span<double const> const query = q_copy(t, head);
+    std::span<double const> const query = q_rows(t, head);
 
     // (3) scores: scale <q_t, k_s> + b(t, s); then the mask
     for (std::size_t s = 0; s < in.keys; ++s) {
-      scores[s] = 0;
-      for (std::size_t j = 0; j < in.head_dim; ++j) scores[s] += query[j] * k_copy(s, kv_head)[j];
-      scores[s] *= in.scale;
+      std::span<double const> of_query = query, of_key = k_rows(s, kv_head);
+      if constexpr (scores_near_and_far<Encoding>) {
+        if (!encoding.is_near(in.query_positions[t], in.key_positions[s]))
+          of_query = q_far(t, head), of_key = k_far(s, kv_head);
+      }
+      scores[s] =
+          in.scale * std::inner_product(of_query.begin(), of_query.end(), of_key.begin(), 0.0);
     }
     if constexpr (acts_on_scores<Encoding>)
-      adjust_scores(encoding, score_row<double>{scores, head, in.query_positions[t],
-                                                in.key_positions, query});
+      adjust_scores(encoding, detail::row_with_sides<double>(in, std::span<double>(scores), query,
+                                                             t, head, {0, in.keys}));
     auto const sees = [&](std::size_t s) {
       auto const own = in.visible.tokens(t, in.keys);
       auto const around = in.visible.positions(in.query_positions[t]);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
+#include "posenc/attention/copied_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/visible_keys.hpp"
@@ -18,39 +19,6 @@
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
-
-/// Some tokens and heads of a view as dense numbers, [tokens][heads][head_dim], to be computed
-/// with.
-template <class T, class S>
-heads_view<T> copied(T* to, heads_view<S> const& x) {
-  heads_view<T> const copy(to, x.shape());
-  for (std::size_t token = 0; token < x.tokens(); ++token) {
-    for (std::size_t head = 0; head < x.heads(); ++head) {
-      auto const numbers = x(token, head);
-      if constexpr (std::same_as<std::remove_const_t<S>, T>) {
-        to = std::ranges::copy(numbers, to).out;
-      } else {
-        to = std::ranges::transform(numbers, to, [](S const& number) { return load(number); }).out;
-      }
-    }
-  }
-  return copy;
-}
-template <class T, class S>
-heads_view<T> copied(std::vector<T>& numbers, heads_view<S> const& x) {
-  numbers.resize(x.tokens() * x.heads() * x.head_dim());
-  return copied(numbers.data(), x);
-}
-
-/// What is computed with, T, of heads that are not changed: themselves if they are stored so.
-template <class T, class S>
-heads_view<T const> as_computed(std::vector<T>& numbers, heads_view<S> const& x) {
-  if constexpr (std::same_as<std::remove_const_t<S>, T>) {
-    return x;
-  } else {
-    return copied<T>(numbers, x);
-  }
-}
 
 /// One row of a block.
 template <class T>
@@ -65,6 +33,8 @@ template <std::floating_point T>
 struct score_memory {
   std::vector<token_range> ranges;  ///< of each query
   std::vector<T> queries, scores;
+  std::vector<T> raw;                                ///< what is encoded to another width
+  std::vector<T> far_keys, far_queries, far_scores;  ///< where scores are near and far
 };
 
 template <std::floating_point T, class Encoding>
@@ -94,16 +64,26 @@ class score_blocks {
     return std::max<std::size_t>(rows_of_block / given_.group, 1);
   }
 
-  /// Keys of one kv head, [keys][1][head_dim], with their positions in them.
+  /// Keys of one kv head, [keys][1][product_dim], with their positions in them; those that far
+  /// scores take are kept beside.
   template <class K>
-  heads_view<T const> encoded_keys(std::vector<T>& numbers, heads_view<K> const& k) const {
+  heads_view<T const> encoded_keys(std::vector<T>& numbers, heads_view<K> const& k,
+                                   std::size_t kv_head) {
     if (reads_keys()) return as_computed<T>(numbers, k);
-    auto const copy = copied<T>(numbers, k);
-    if constexpr (acts_on_embeddings<Encoding>)
-      encoding_.embed(copy, step_.key_positions());  // (1) embeddings
-    if constexpr (acts_on_queries_and_keys<Encoding>)
-      step_.encode_keys(copy);  // (2) queries and keys
-    return copy;
+    if constexpr (changes_head_dim<Encoding>) {
+      auto const raw = embedded(copied<T>(memory_.raw, k), step_.key_positions());
+      numbers.resize(k.tokens() * given_.product_dim);
+      heads_view<T> const encoded(numbers.data(), {k.tokens(), 1, given_.product_dim});
+      step_.encode_keys(raw, encoded, 0, kv_head);  // (2) queries and keys
+      return encoded;
+    } else {
+      auto const encoded = embedded(copied<T>(numbers, k), step_.key_positions());
+      if constexpr (scores_near_and_far<Encoding>)
+        step_.encode_far_keys(copied<T>(memory_.far_keys, encoded), 0, kv_head);
+      if constexpr (acts_on_queries_and_keys<Encoding>)
+        step_.encode_keys(encoded, 0, kv_head);  // (2) queries and keys
+      return encoded;
+    }
   }
 
   /// The block of queries from `first` on, of the heads of k, which are kv heads from `kv_head` on.
@@ -116,28 +96,60 @@ class score_blocks {
     auto const ranges = std::span<token_range const>(memory_.ranges).subspan(first, count);
     shape_ = {ranges, hull(ranges), k.heads(), given_.group};
     if (shape_.seen() == 0) return false;
-    [[maybe_unused]] auto const positions = step_.query_positions().subspan(first, count);
-    memory_.queries.resize(shape_.rows() * given_.head_dim);
-    for (std::size_t i = 0; i < k.heads(); ++i) {
-      auto const part =
-          q.slice_tokens(first, count).slice_heads((kv_head + i) * given_.group, given_.group);
-      auto const copy =
-          copied<T>(memory_.queries.data() + i * shape_.rows_of_head() * given_.head_dim, part);
-      if constexpr (acts_on_embeddings<Encoding>)
-        encoding_.embed(copy, positions);  // (1) embeddings
-      if constexpr (acts_on_queries_and_keys<Encoding>)
-        step_.encode_queries(copy, first);  // (2) queries and keys
-    }
+    memory_.queries.resize(shape_.rows() * given_.product_dim);
+    if constexpr (scores_near_and_far<Encoding>) memory_.far_queries.resize(memory_.queries.size());
+    for (std::size_t i = 0; i < k.heads(); ++i)
+      encode(q.slice_tokens(first, count), (kv_head + i) * given_.group, i);
     if (memory_.scores.empty() || memory_.scores.size() < shape_.rows() * shape_.seen())
       memory_.scores.resize(largest_block(k.heads()));
-    multiply_scores<T, K>(memory_.scores.data(), static_cast<T>(given_.scale),
-                          memory_.queries.data(), k, shape_);
+    multiply<K>(memory_.scores.data(), k);
     for (std::size_t i = 0; i < shape_.rows(); ++i) {
       auto const row = (*this)[i];
-      if constexpr (acts_on_scores<Encoding>) adjust(row, i);  // (3) scores
+      if constexpr (acts_on_scores<Encoding>)
+        step_.adjust_scores(score_row_of(i, row.scores));  // (3)
       visible_.hide(row.query, row.keys, row.scores);
     }
     return true;
+  }
+
+  /// scale <q, k> of the block, [rows][seen], before site 3.
+  template <class K>
+  void multiply(T* scores, heads_view<K const> const& k) {
+    auto const scale = static_cast<T>(given_.scale);
+    multiply_scores<T, K>(scores, scale, memory_.queries.data(), k, shape_);
+    if constexpr (scores_near_and_far<Encoding>) {
+      memory_.far_scores.resize(shape_.rows() * shape_.seen());
+      multiply_scores<T, T>(memory_.far_scores.data(), scale, memory_.far_queries.data(),
+                            far_keys(), shape_);
+      for_each_far([&](std::size_t at) { scores[at] = memory_.far_scores[at]; });
+    }
+  }
+
+  /// Calls act(index in [rows][seen]) for every score that is a far one.
+  void for_each_far(auto&& act) const requires(scores_near_and_far<Encoding>) {
+    for (std::size_t i = 0; i < shape_.rows(); ++i) {
+      auto const query = i % shape_.rows_of_head() / shape_.group;
+      auto const [first, last] = shape_.ranges[query];
+      for (auto s = first; s < last; ++s) {
+        if (!encoding_.is_near(given_.query_positions[first_ + query], given_.key_positions[s]))
+          act(i * shape_.seen() + s - shape_.keys.first);
+      }
+    }
+  }
+
+  /// What far scores are made of: keys of the kv head, and [rows][product_dim].
+  heads_view<T const> far_keys() const {
+    return {memory_.far_keys.data(), {given_.keys, 1, given_.product_dim}};
+  }
+  std::vector<T> const& far_queries() const noexcept { return memory_.far_queries; }
+
+  /// Row i of the block as site 3 sees it, over scores of the keys that it may see.
+  template <class S>
+  score_row<S> score_row_of(std::size_t i, std::span<S> scores) {
+    auto const row = (*this)[i];
+    auto const query =
+        std::span<T const>(memory_.queries).subspan(i * given_.product_dim, given_.product_dim);
+    return row_with_sides<T>(given_, scores, query, row.query, row.head, row.keys);
   }
 
   /// The weights of a row that stand in the place of its scores: 0 where it does not see, whatever
@@ -149,7 +161,7 @@ class score_blocks {
   block_shape const& shape() const noexcept { return shape_; }
   /// [rows][seen]; beside what a row may see it is not set
   T* data() noexcept { return memory_.scores.data(); }
-  /// [rows][head_dim]
+  /// [rows][product_dim]
   std::vector<T> const& encoded_queries() const noexcept { return memory_.queries; }
 
   block_row<T> operator[](std::size_t row) noexcept {
@@ -166,11 +178,29 @@ class score_blocks {
  private:
   static constexpr std::size_t rows_of_block = 256;
 
-  void adjust(block_row<T> const& row, std::size_t i) const {
-    step_.adjust_scores(score_row<T>{
-        row.scores, row.head, given_.query_positions[row.query],
-        positions_view(given_.key_positions).subspan(row.keys.first, row.scores.size()),
-        std::span<T const>(memory_.queries).subspan(i * given_.head_dim, given_.head_dim)});
+  heads_view<T> embedded(heads_view<T> const& x, [[maybe_unused]] positions_view positions) const {
+    if constexpr (acts_on_embeddings<Encoding>) encoding_.embed(x, positions);  // (1) embeddings
+    return x;
+  }
+
+  // Queries of the heads that share a kv head, the i-th of the block.
+  template <class Q>
+  void encode(heads_view<Q> const& q, std::size_t head, std::size_t i) {
+    auto const part = q.slice_heads(head, given_.group);
+    auto const at = i * shape_.rows_of_head() * given_.product_dim;
+    auto const positions = step_.query_positions().subspan(first_, q.tokens());
+    if constexpr (changes_head_dim<Encoding>) {
+      heads_view<T> const encoded(memory_.queries.data() + at,
+                                  {part.tokens(), part.heads(), given_.product_dim});
+      step_.encode_queries(embedded(copied<T>(memory_.raw, part), positions), encoded, first_,
+                           head);  // (2) queries and keys
+    } else {
+      auto const encoded = embedded(copied<T>(memory_.queries.data() + at, part), positions);
+      if constexpr (scores_near_and_far<Encoding>)
+        step_.encode_far_queries(copied<T>(memory_.far_queries.data() + at, encoded), first_, head);
+      if constexpr (acts_on_queries_and_keys<Encoding>)
+        step_.encode_queries(encoded, first_, head);  // (2) queries and keys
+    }
   }
 
   std::size_t largest_block(std::size_t kv_heads) const {

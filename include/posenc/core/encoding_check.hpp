@@ -126,10 +126,11 @@ concept has_is_bias = says_is_bias<E> ||
 /// Compiles for what prepare<T> may return.
 template <class P, class T>
 struct prepared_check {
-  static_assert(encodes_queries<P, T>,
+  static constexpr bool widens = encodes_to_another_width<P, T>;
+  static_assert(encodes_queries<P, T> || widens,
                 "posenc: what prepare returns must have encode_queries: void "
                 "encode_queries(heads_view<T> q, std::size_t first_token) const");
-  static_assert(encodes_keys<P, T> || !encodes_queries<P, T>,
+  static_assert(encodes_keys<P, T> || !encodes_queries<P, T> || widens,
                 "posenc: what prepare returns must have encode_keys: void "
                 "encode_keys(heads_view<T> k, std::size_t first_token) const");
   static constexpr bool pulls_back = has_pull_back_queries<P> || has_pull_back_keys<P>;
@@ -179,6 +180,12 @@ struct encoding_check {
                 "positions) const, for T = float and T = double, "
                 "which returns what has encode_queries and encode_keys");
   static_assert(check_prepared<E>());
+  static_assert(!prepares_another_width<E, float> || changes_head_dim<E>,
+                "posenc: encoded_dim must be: std::size_t encoded_dim(std::size_t head_dim) const, "
+                "beside a prepare that encodes to another width");
+  static_assert(!(requires { &E::is_near; } || prepares_far<E, float>) || scores_near_and_far<E>,
+                "posenc: is_near must be: bool is_near(std::int64_t query_position, std::int64_t "
+                "key_position) const, beside far of what prepare returns");
   static_assert(!has_bias<E> || adds_bias_by_distance<E> || adds_bias_by_positions<E>,
                 "posenc: bias must be: double bias(std::size_t head, std::int64_t distance) const, "
                 "or double bias(std::size_t head, "

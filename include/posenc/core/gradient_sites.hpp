@@ -25,13 +25,21 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 template <class P, class T>
-concept pulls_back_queries = requires(P const& prepared, heads_view<T> const d, std::size_t first) {
-  prepared.pull_back_queries(d, first);
-};
+concept pulls_back_queries =
+    requires(P const& p, heads_view<T> const d, std::size_t first) {
+      p.pull_back_queries(d, first);
+    } ||
+    requires(P const& p, heads_view<T> const d, std::size_t first) {
+      p.pull_back_queries(d, first, first);
+    };
 template <class P, class T>
-concept pulls_back_keys = requires(P const& prepared, heads_view<T> const d, std::size_t first) {
-  prepared.pull_back_keys(d, first);
-};
+concept pulls_back_keys =
+    requires(P const& p, heads_view<T> const d, std::size_t first) {
+      p.pull_back_keys(d, first);
+    } ||
+    requires(P const& p, heads_view<T> const d, std::size_t first) {
+      p.pull_back_keys(d, first, first);
+    };
 template <class P, class T>
 concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
 
@@ -41,7 +49,7 @@ concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
 /// gradients with respect to the inputs, in place, [tokens][heads][head_dim]: d -> J^T d, J being
 /// the Jacobian of encode_queries or encode_keys. Encodings here are linear: J is the matrix.
 ///
-///     prepared.pull_back_queries(d, first_token);
+///     prepared.pull_back_queries(d, first_token);      and first_head, where it differs by head
 ///     prepared.pull_back_keys(d, first_token);
 template <class E>
 concept pulls_back_queries_and_keys =

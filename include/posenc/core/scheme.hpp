@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <tuple>
 #include <utility>
 
 #include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/log_add_exp.hpp"
@@ -56,24 +58,36 @@ class prepared_scheme {
   explicit prepared_scheme(std::tuple<Prepared...>&& prepared) : prepared_(std::move(prepared)) {}
 
   template <class T>
-  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
-    std::apply([&](auto const&... each) { (each.encode_queries(q, first_token), ...); }, prepared_);
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0,
+                      std::size_t first_head = 0) const {
+    std::apply(
+        [&](auto const&... each) {
+          (detail::encode_queries(each, q, first_token, first_head), ...);
+        },
+        prepared_);
   }
   template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
-    std::apply([&](auto const&... each) { (each.encode_keys(k, first_token), ...); }, prepared_);
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0,
+                   std::size_t first_head = 0) const {
+    std::apply(
+        [&](auto const&... each) { (detail::encode_keys(each, k, first_token, first_head), ...); },
+        prepared_);
   }
 
   /// Gradients, from the last to the first.
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const
+  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0,
+                         std::size_t first_head = 0) const
       requires(detail::pulls_back<Prepared, T>&&...) {
-    for_each_reversed([&](auto const& each) { each.pull_back_queries(d, first_token); });
+    for_each_reversed(
+        [&](auto const& each) { detail::pull_back_queries(each, d, first_token, first_head); });
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const
+  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0,
+                      std::size_t first_head = 0) const
       requires(detail::pulls_back<Prepared, T>&&...) {
-    for_each_reversed([&](auto const& each) { each.pull_back_keys(d, first_token); });
+    for_each_reversed(
+        [&](auto const& each) { detail::pull_back_keys(each, d, first_token, first_head); });
   }
 
  private:
@@ -110,6 +124,12 @@ class scheme {
                         adjusts = (acts_on_scores<Encodings> || ...);
   static constexpr bool adjusting_pulls_back =
       adjusts && (detail::lets_through<Encodings>::scores && ...);
+  static constexpr bool widens = (changes_head_dim<Encodings> || ...),
+                        splits = (scores_near_and_far<Encodings> || ...),
+                        has_one_at_site_2 = (0 + ... + acts_on_queries_and_keys<Encodings>) == 1;
+  static_assert(!(widens || splits) || has_one_at_site_2,
+                "posenc: an encoding that changes head_dim, or takes scores near and far, must be "
+                "the only one of a scheme that acts on queries and keys");
 
  public:
   static constexpr bool wraps_encodings = true;  ///< it has functions where they have
@@ -131,9 +151,27 @@ class scheme {
   auto prepare(positions_view positions) const requires(encodes) {
     return std::apply(
         [&](auto const&... e) {
-          return detail::prepared_scheme(std::tuple_cat(detail::prepared_by<T>(e, positions)...));
+          auto prepared = std::tuple_cat(detail::prepared_by<T>(e, positions)...);
+          if constexpr (widens || splits) {
+            return std::get<0>(std::move(prepared));
+          } else {
+            return detail::prepared_scheme(std::move(prepared));
+          }
         },
         encodings_);
+  }
+  std::size_t encoded_dim(std::size_t head_dim) const requires(widens) {
+    for_each([&]<class E>(E const& e) {
+      if constexpr (changes_head_dim<E>) head_dim = e.encoded_dim(head_dim);
+    });
+    return head_dim;
+  }
+  bool is_near(std::int64_t query_position, std::int64_t key_position) const requires(splits) {
+    bool near = true;
+    for_each([&]<class E>(E const& e) {
+      if constexpr (scores_near_and_far<E>) near = e.is_near(query_position, key_position);
+    });
+    return near;
   }
   template <class T>
   void adjust_scores(score_row<T> const& row) const requires(adjusts) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 
@@ -17,8 +18,13 @@ struct score_row {
   std::size_t head = 0;  ///< index of the query head
   std::int64_t query_position = 0;
   positions_view key_positions;  ///< [keys]
-  std::span<T const>
-      query;  ///< [head_dim], after site 2, before scaling: for context-dependent rules
+  /// [head_dim], after site 2, before scaling: for rules that read the query.
+  std::span<T const> query;
+  std::size_t query_index = 0;      ///< among the queries of the call
+  std::size_t first_key_index = 0;  ///< of scores[0], among the keys of the call; the next follow
+  /// What the call gave beside the query and beside these keys, empty if nothing: gates, profiles.
+  std::span<float const> query_side = {};
+  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< [keys][1][any]
 };
 
 }  // namespace posenc

@@ -46,17 +46,35 @@ template <class E, class T>
 using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positions_view()));
 
 template <class P, class T>
-concept encodes_queries = requires(P const& prepared, heads_view<T> const q, std::size_t first) {
-  prepared.encode_queries(q, first);
-};
+concept encodes_queries =
+    requires(P const& p, heads_view<T> const q, std::size_t first) { p.encode_queries(q, first); } ||
+    requires(P const& p, heads_view<T> const q, std::size_t first) {
+      p.encode_queries(q, first, first);
+    };
 template <class P, class T>
-concept encodes_keys = requires(P const& prepared, heads_view<T> const k, std::size_t first) {
-  prepared.encode_keys(k, first);
-};
+concept encodes_keys =
+    requires(P const& p, heads_view<T> const k, std::size_t first) { p.encode_keys(k, first); } ||
+    requires(P const& p, heads_view<T> const k, std::size_t first) {
+      p.encode_keys(k, first, first);
+    };
+template <class P, class T>
+concept encodes_to_another_width =
+    requires(P const& p, heads_view<T const> const from, heads_view<T> const to,
+             std::size_t first) {
+      p.encode_queries(from, to, first, first);
+      p.encode_keys(from, to, first, first);
+    };
 
 template <class E, class T>
 concept prepares_queries_and_keys =
     prepares<E, T> && encodes_queries<prepared_t<E, T>, T> && encodes_keys<prepared_t<E, T>, T>;
+template <class E, class T>
+concept prepares_another_width = prepares<E, T> && encodes_to_another_width<prepared_t<E, T>, T>;
+template <class E, class T>
+concept prepares_far = prepares<E, T> && requires(prepared_t<E, T> const& prepared) {
+  { prepared.far() } -> encodes_queries<T>;
+  { prepared.far() } -> encodes_keys<T>;
+};
 
 }  // namespace detail
 
@@ -67,9 +85,37 @@ concept prepares_queries_and_keys =
 ///     auto const prepared = e.template prepare<T>(positions);      once a step; keeps no view
 ///     prepared.encode_queries(q, first_token);    token i of q, by positions[first_token + i]
 ///     prepared.encode_keys(k, first_token);       [tokens][heads][head_dim]
+///
+/// What differs by head takes a third argument, the index of the view's first head among all:
+/// query heads of queries, kv heads of keys.
 template <class E>
 concept acts_on_queries_and_keys =
-    detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
+    (detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>) ||
+    (detail::prepares_another_width<E, float> && detail::prepares_another_width<E, double>);
+
+/// (2) Encodes to heads of another width, encoded_dim(head_dim), out of place. Attention takes
+/// their products; its scale stays that of head_dim. In a scheme no other may act on queries and
+/// keys.
+///
+///     prepared.encode_queries(q, to, first_token, first_head);     from heads_view<T const>
+///     prepared.encode_keys(k, to, first_token, first_head);
+template <class E>
+concept changes_head_dim =
+    acts_on_queries_and_keys<E> && detail::prepares_another_width<E, float> &&
+    requires(E const& e, std::size_t head_dim) {
+      { e.encoded_dim(head_dim) } -> std::same_as<std::size_t>;
+    };
+
+/// (2) Takes each score from one of two encodings of the same queries and keys, by their positions:
+/// e.is_near(query_position, key_position). What it prepares encodes the near ones, and
+/// prepared.far(), likewise, the far ones. In a scheme no other may act on queries and keys.
+template <class E>
+concept scores_near_and_far =
+    acts_on_queries_and_keys<E> && !changes_head_dim<E> && detail::prepares_far<E, float> &&
+    detail::prepares_far<E, double> &&
+    requires(E const& e, std::int64_t query, std::int64_t key) {
+      { e.is_near(query, key) } -> std::same_as<bool>;
+    };
 
 /// (3) A bias by distance: bias(head, distance) is added to every score of the head, where distance
 /// is query position - key position.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/scheme.hpp"
@@ -30,22 +31,24 @@ struct prepared_remap {
   Prepared of_queries, of_keys;
 
   template <class T>
-  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
-    of_queries.encode_queries(q, first_token);
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0,
+                      std::size_t first_head = 0) const {
+    detail::encode_queries(of_queries, q, first_token, first_head);
   }
   template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
-    of_keys.encode_keys(k, first_token);
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0,
+                   std::size_t first_head = 0) const {
+    detail::encode_keys(of_keys, k, first_token, first_head);
   }
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const
-      requires(pulls_back<Prepared, T>) {
-    of_queries.pull_back_queries(d, first_token);
+  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0,
+                         std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
+    detail::pull_back_queries(of_queries, d, first_token, first_head);
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const
-      requires(pulls_back<Prepared, T>) {
-    of_keys.pull_back_keys(d, first_token);
+  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0,
+                      std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
+    detail::pull_back_keys(of_keys, d, first_token, first_head);
   }
 };
 
@@ -68,6 +71,8 @@ class remapped {
   static_assert(acts_on_queries_and_keys<Inner> ? detail::sites_of<Inner> == 1
                                                 : detail::encoding_check<Inner>::encodes,
                 "posenc: what is remapped must act on queries and keys (site 2), and nowhere else");
+  static_assert(!changes_head_dim<Inner> && !scores_near_and_far<Inner>,
+                "posenc: what is remapped must not change head_dim, nor take scores near and far");
 
  public:
   static constexpr bool wraps_encodings =
