@@ -7,6 +7,7 @@
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/resonance.hpp"
 #include "posenc/frequency/yarn.hpp"
+#include "posenc/query_key/distance_remapping.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"
@@ -83,6 +84,8 @@ void for_every_encoding(unsigned promised, Law const& law) {
   auto const by_fours = [](std::int64_t p) { return p / 4; };
   obey("remapped, squashed", remapped(rope<interleaved>(geometric(64, 1e4)), by_fours, by_fours),
        64, 1, identity_at_zero | norm_kept);
+  obey("distance_remapped, near", distance_remapped(rope<halves>(geometric(64, 1e4)), rerope(9)),
+       64);
 }
 
 TEST(query_key_laws, inner_products_depend_on_distance_alone) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,14 @@
 #include "oracle/angle.hpp"
 #include "oracle/distance_remapping.hpp"
 #include "oracle/rotary.hpp"
+#include "posenc/analysis/distance_profile.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/attention/gradients.hpp"
+#include "posenc/attention/reference.hpp"
+#include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/soft_cap.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -146,6 +155,106 @@ TEST(distance_remapping, takes_maps_of_ones_own) {
   EXPECT_EQ(squares.distance(5, 4), 1);
   EXPECT_EQ(squares.distance(5, 2), 23);
   EXPECT_EQ(squares.distance(2, 5), -3) << "a key after its query is near";
+}
+
+// With q = k = (1, ..., 1) a score is 2 sum_i cos(r f_i) / sqrt(d), r the distance it is formed at.
+TEST(distance_remapped, has_the_effective_distances_in_profiles) {
+  constexpr std::size_t head_dim = 16;
+  auto const f = geometric(head_dim, 1e4);
+  auto const expect = [&](auto const& encoding, auto const& effective_distance) {
+    auto const profile = profile_distances(encoding, {.head_dim = head_dim, .range = 300});
+    for (std::int64_t r = 0; r < 300; ++r) {
+      long double sum = 0;
+      for (auto const inv_freq : f.inv_freq())
+        sum += 2 * oracle::direction_at(effective_distance(299LL, 299LL - r),
+                                        static_cast<long double>(inv_freq))
+                       .cos;
+      EXPECT_NEAR(profile.logit[static_cast<std::size_t>(r)].mean(), static_cast<double>(sum / 4),
+                  1e-13)
+          << r;
+    }
+  };
+  expect(scheme{rerope(rope<halves>(f), 20)},
+         [](auto t, auto s) { return oracle::rerope(t, s, 20); });
+  expect(scheme{leaky_rerope(rope<interleaved>(f), 20, 4)},
+         [](auto t, auto s) { return oracle::leaky_rerope(t, s, 20, 4); });
+  expect(scheme{self_extend(rope<halves>(f), 20, 8)},
+         [](auto t, auto s) { return oracle::self_extend(t, s, 20, 8); });
+}
+
+/// Of two kv heads and 150 tokens, which are more than a block has.
+struct tensors {
+  std::size_t queries;
+  std::vector<double> q = numbers::random<double>(queries * 4 * 8, 1),
+                      k = numbers::random<double>(150 * 2 * 8, 2),
+                      v = numbers::random<double>(150 * 2 * 3, 3);
+  heads_view<double const> of_q() const { return {q.data(), {queries, 4, 8}}; }
+  heads_view<double const> of_k() const { return {k.data(), {150, 2, 8}}; }
+  heads_view<double const> of_v() const { return {v.data(), {150, 2, 3}}; }
+};
+
+TEST(distance_remapped, is_the_same_in_blocks_as_in_the_reference) {
+  auto const expect = [](auto const& encoding, attention_options const& options = {}) {
+    for (std::size_t const queries : {150u, 3u, 1u}) {
+      tensors const x{queries};
+      auto const actual = attention(x.of_q(), x.of_k(), x.of_v(), encoding, options).outputs;
+      auto const expected = reference_attention(x.of_q(), x.of_k(), x.of_v(), encoding, options);
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        ASSERT_NEAR(actual[i], expected[i], 0x1p-40) << queries << " queries, " << i;
+    }
+  };
+  auto const extended = self_extend(rope<halves>(geometric(8, 1e4)), 16, 4);
+  expect(extended);
+  expect(extended, {.visible = mask::full});
+  expect(scheme{alibi(4), extended, soft_cap(2)});
+  expect(scheme{scheme{extended}}, {.visible = mask::causal & mask::sliding_window(40)});
+}
+
+TEST(distance_remapped, has_the_gradients_of_finite_differences) {
+  scheme const encoding{self_extend(rope<halves>(geometric(8, 1e4)), 10, 3), soft_cap(2)};
+  tensors x{20};
+  auto const d_outputs = numbers::random<double>(20 * 4 * 3, 4);
+  auto const loss = [&] {
+    auto const y = attention(x.of_q(), x.of_k(), x.of_v(), encoding).outputs;
+    return std::inner_product(y.begin(), y.end(), d_outputs.begin(), 0.0);
+  };
+  auto const d = attention_backward(x.of_q(), x.of_k(), x.of_v(), encoding,
+                                    attention(x.of_q(), x.of_k(), x.of_v(), encoding),
+                                    heads_view<double const>(d_outputs.data(), {20, 4, 3}));
+  auto const expect = [&](std::vector<double>& input, std::vector<double> const& gradient) {
+    for (std::size_t i = 0; i < input.size(); i += 7) {
+      constexpr double h = 1e-5;  // off by h^2 and by 2^-52 / h
+      auto const was = input[i];
+      input[i] = was + h;
+      auto const above = loss();
+      input[i] = was - h;
+      auto const below = loss();
+      input[i] = was;
+      ASSERT_NEAR(gradient[i], (above - below) / (2 * h), 1e-8) << i;
+    }
+  };
+  expect(x.q, d.q);
+  expect(x.k, d.k);
+  expect(x.v, d.v);
+}
+
+TEST(distance_remapped, needs_keys_as_they_are) {
+  tensors const x{3};
+  EXPECT_EQ(message_of([&] {
+              attention(x.of_q(), x.of_k(), x.of_v(),
+                        scheme{rerope(rope<halves>(geometric(8, 1e4)), 5)},
+                        {.keys_are_encoded = true});
+            }),
+            "posenc: attention: keys must not be encoded already for an encoding that takes scores "
+            "near and far");
+  EXPECT_EQ(message_of([] { self_extend(rope<halves>(geometric(8, 1e4)), 4, 0); }),
+            "posenc: self_extend: group must be positive, got 0");
+}
+
+TEST(distance_remapping, far_distances_need_not_fit_int64) {
+  constexpr auto last = std::numeric_limits<std::int64_t>::max();
+  EXPECT_FALSE(rerope(5).is_near(last, -last));
+  EXPECT_TRUE(rerope(5).is_near(-last, last));
 }
 
 TEST(distance_remapping, says_what_must_hold) {

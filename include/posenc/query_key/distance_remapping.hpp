@@ -9,10 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/query_key/remapped.hpp"
+#include "posenc/query_key/rope.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -29,7 +35,9 @@ namespace posenc::inline POSENC_TARGET {
 /// One matrix cannot have that, where each key has one position whatever the query (see remapped).
 /// For causal attention: a key after its query is near.
 ///
-///     auto const far = leaky_rerope(2048, 16);
+///     scheme{self_extend(rope<halves>(f), 1024, 8)}                     an encoding of attention's
+///
+///     auto const far = leaky_rerope(2048, 16);                          in a loop of your own
 ///     rotate<halves>(q, q_near, rows);                                  k likewise
 ///     rotate<halves>(q, q_far, far.far_query_rows(f, positions));
 ///     score = far.is_near(t, s) ? <q_near_t, k_near_s> : <q_far_t, k_far_s>
@@ -48,12 +56,11 @@ class distance_remapping {
   double far_query(std::int64_t position) const { return far_query_(position); }
   double far_key(std::int64_t position) const { return far_key_(position); }
 
-  /// Precondition, not checked: the distance fits int64; as below.
   bool is_near(std::int64_t query, std::int64_t key) const noexcept {
-    return query - key < window_;
+    return distance_between(query, key) < window_;
   }
 
-  /// The distance that a score is formed at.
+  /// The distance that a score is formed at. Precondition, not checked: t - s fits int64.
   double distance(std::int64_t query, std::int64_t key) const {
     return is_near(query, key) ? static_cast<double>(query - key) : far_query(query) - far_key(key);
   }
@@ -82,6 +89,87 @@ class distance_remapping {
   std::int64_t window_;
   position_map far_query_, far_key_;
 };
+
+namespace detail {
+
+/// What is prepared at the tokens' own positions, and at those of the far scores.
+template <class Prepared>
+struct prepared_near_and_far {
+  static constexpr bool wraps_encodings = true;  ///< it has functions where Prepared has
+  Prepared near;
+  prepared_remap<Prepared> of_far;
+
+  prepared_remap<Prepared> const& far() const noexcept { return of_far; }
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
+    near.encode_queries(q, first_token);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
+    near.encode_keys(k, first_token);
+  }
+  template <class T>
+  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const
+      requires(pulls_back<Prepared, T>) {
+    near.pull_back_queries(d, first_token);
+  }
+  template <class T>
+  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const
+      requires(pulls_back<Prepared, T>) {
+    near.pull_back_keys(d, first_token);
+  }
+};
+
+/// Prepares at fractional positions too, as rope does.
+template <class E>
+concept prepares_fractions = acts_on_queries_and_keys<E> &&
+    requires(E const& e, std::vector<double> const& positions) {
+  { e.template prepare<float>(positions) } -> std::same_as<prepared_t<E, float>>;
+  { e.template prepare<double>(positions) } -> std::same_as<prepared_t<E, double>>;
+};
+
+}  // namespace detail
+
+/// Site 2: an encoding, rope for one, at remapped distances. Attention takes both products and
+/// chooses; keys cannot be those of a cache that is encoded already.
+template <class Inner>
+class distance_remapped {
+  static_assert(detail::prepares_fractions<Inner>,
+                "posenc: distances can be remapped of an encoding that prepares fractional "
+                "positions, as rope does");
+
+ public:
+  distance_remapped(Inner inner, distance_remapping distances)
+      : inner_(std::move(inner)), distances_(std::move(distances)) {}
+
+  Inner const& inner() const noexcept { return inner_; }
+  distance_remapping const& distances() const noexcept { return distances_; }
+
+  bool is_near(std::int64_t query_position, std::int64_t key_position) const noexcept {
+    return distances_.is_near(query_position, key_position);
+  }
+
+  /// Throws as inner does, or a map.
+  template <class T = float>
+  detail::prepared_near_and_far<detail::prepared_t<Inner, T>> prepare(
+      positions_view positions) const {
+    std::vector<double> of_queries, of_keys;
+    for (auto const p : positions) {
+      of_queries.push_back(distances_.far_query(p)), of_keys.push_back(distances_.far_key(p));
+    }
+    return {inner_.template prepare<T>(positions),
+            {inner_.template prepare<T>(of_queries), inner_.template prepare<T>(of_keys)}};
+  }
+
+ private:
+  Inner inner_;
+  distance_remapping distances_;
+};
+
+static_assert(acts_on_queries_and_keys<distance_remapped<rope<halves>>> &&
+              scores_near_and_far<distance_remapped<rope<halves>>> &&
+              pulls_back_queries_and_keys<distance_remapped<rope<halves>>>);
 
 namespace detail {
 
@@ -124,6 +212,20 @@ inline distance_remapping self_extend(std::int64_t window, std::int64_t group) {
         return static_cast<double>(detail::floored_quotient(t, group) + start);
       },
       [group](std::int64_t s) { return static_cast<double>(detail::floored_quotient(s, group)); }};
+}
+
+/// The same as encodings: of rope, or of what else prepares fractional positions.
+template <class Inner>
+distance_remapped<Inner> rerope(Inner inner, std::int64_t window) {
+  return {std::move(inner), rerope(window)};
+}
+template <class Inner>
+distance_remapped<Inner> leaky_rerope(Inner inner, std::int64_t window, double k) {
+  return {std::move(inner), leaky_rerope(window, k)};
+}
+template <class Inner>
+distance_remapped<Inner> self_extend(Inner inner, std::int64_t window, std::int64_t group) {
+  return {std::move(inner), self_extend(window, group)};
 }
 
 }  // namespace posenc
