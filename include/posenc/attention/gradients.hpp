@@ -117,8 +117,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
     workspace.d_far_q.assign(result.q.size(), T{0});
     workspace.d_far_k.assign(result.k.size(), T{0});
   }
-  [[maybe_unused]] auto const far = [](std::vector<T>& d, heads_shape const& shape) {
-    return heads_view<T>(d.data(), shape);
+  [[maybe_unused]] auto const far = [](std::vector<T>& numbers, heads_shape const& shape) {
+    return heads_view<T>(numbers.data(), shape);
   };
 
   constexpr bool tempers = acts_on_softmax<Encoding>;
