@@ -46,7 +46,8 @@ std::vector<curve> compute(model const& m, std::vector<std::string> const& encod
     if (name == "nope") add("NoPE", own, nope{}, 1);
     if (name == "alibi") add("ALiBi", own, alibi(settings.heads), settings.heads);
     if (name == "sinusoidal")
-      add("sinusoidal", own, sinusoidal<interleaved>(geometric(settings.head_dim, m.base)), 1);
+      add("sinusoidal", own,
+          unprojected(sinusoidal<interleaved>(geometric(settings.head_dim, m.base))), 1);
   }
   // The model's own fraction comes last, so that the others have the same colours for every model.
   if (m.p > 0 && std::ranges::count(encodings, "p-rope") && !std::ranges::count(fractions, m.p))

@@ -77,6 +77,7 @@
 #include "posenc/query_key/xpos.hpp"                //     RoPE with decay
 #include "posenc/query_key/remapped.hpp"            //     other positions for queries, for keys
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
+#include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
 #include "posenc/score/alibi.hpp"                   // (3)
 #include "posenc/score/t5_bias.hpp"                 //     T5's buckets
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels

@@ -14,6 +14,7 @@
 #include "numbers.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/unprojected.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
@@ -53,7 +54,7 @@ void expect_textbook(textbook::problem const& given) {
          scheme(turning, alibi(heads), adaptive_temperature{}),
          turned + biased(heads) + sharpened());
   if (dim != even) return;  // embeddings are even
-  sinusoidal<interleaved> const embedding(geometric(dim, 1e4));
+  unprojected const embedding(sinusoidal<interleaved>(geometric(dim, 1e4)));
   rope<interleaved> const grown(frequencies(oracle::inv_freq(even, 1e4), 1.25));
   expect("sinusoidal", embedding, embedded(dim));
   expect("sinusoidal and alibi", scheme(embedding, alibi(heads)), embedded(dim) + biased(heads));
@@ -197,7 +198,7 @@ void expect_packed_as_alone(Encoding const& encoding, mask const& visible) {
 TEST(attention, of_packed_sequences_is_that_of_each_with_positions_of_its_own) {
   expect_packed_as_alone(nope(), mask::causal);
   expect_packed_as_alone(rope<halves>(geometric(8, 1e4)), mask::causal & mask::sliding_window(3));
-  expect_packed_as_alone(sinusoidal<interleaved>(geometric(8, 1e4)),
+  expect_packed_as_alone(unprojected(sinusoidal<interleaved>(geometric(8, 1e4))),
                          mask::causal & mask::chunked(2));
 }
 
@@ -409,7 +410,7 @@ TEST(attention, takes_views_that_could_be_written_to_and_leaves_them) {
   auto const before = numbers::random<float>(3 * 8);
   auto x = before;
   heads_view const view(x.data(), {3, 1, 8});
-  scheme const encoding(sinusoidal<interleaved>(geometric(8, 1e4)),
+  scheme const encoding(unprojected(sinusoidal<interleaved>(geometric(8, 1e4))),
                         rope<halves>(geometric(8, 1e4)));
   EXPECT_EQ(attention(view, view, view, encoding).outputs.size(), x.size());
   EXPECT_TRUE(numbers::same_bits(x, before));
@@ -611,7 +612,7 @@ TEST(attention, of_more_or_fewer_heads_than_the_encoding_is_rejected_unless_it_m
 }
 
 TEST(attention, what_the_encoding_rejects_is_rejected) {
-  EXPECT_EQ(rejected({}, {}, sinusoidal<halves>(geometric(16, 1e4))),
+  EXPECT_EQ(rejected({}, {}, unprojected(sinusoidal<halves>(geometric(16, 1e4)))),
             "posenc: sinusoidal: embeddings must have 16 numbers, got 8");
   EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, rope<halves>(geometric(16, 1e4)))),
             "posenc: rotary_block: the rotary block must lie within the head, got dims 0 to 16 of "

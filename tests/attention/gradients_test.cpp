@@ -23,6 +23,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/unprojected.hpp"
 #include "posenc/query_key/xpos.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/cope.hpp"
@@ -306,7 +307,7 @@ double of_gradients(sizes const& n) {
 TEST(attention_backward, lets_gradients_through_embeddings_of_queries_and_of_keys) {
   for (auto const& given : chain_rule::every_shape()) {
     if (given.head_dim % 2 != 0) continue;
-    sinusoidal<interleaved> const embedding(geometric(given.head_dim, 1e4));
+    unprojected const embedding(sinusoidal<interleaved>(geometric(given.head_dim, 1e4)));
     chain_rule::expect<double>(given, embedding, {.embedded = true});
     chain_rule::expect<double>(given, scheme(embedding, alibi(given.heads)),
                                {.biased = true, .embedded = true});
@@ -317,7 +318,7 @@ TEST(attention_backward,
      of_embeddings_at_a_temperature_is_that_of_numbers_that_are_embedded_already) {
   inputs x(sizes{});
   sinusoidal<interleaved> const embedding(geometric(x.n.head_dim, 1e4));
-  auto const d = x.gradients(scheme(embedding, constant_temperature(1.7)));
+  auto const d = x.gradients(scheme(unprojected(embedding), constant_temperature(1.7)));
   positions const all{0, 1, 2, 3, 4, 5, 6}, last{2, 3, 4, 5, 6};
   embedding.embed(heads_view<double>(x.q.data(), x.q_view().shape()), last);
   embedding.embed(heads_view<double>(x.k.data(), x.k_view().shape()), all);

@@ -1,6 +1,7 @@
 #pragma once
 
-/// An encoding of every site that changes nothing and counts how often it is copied or moved.
+/// An encoding of every site of attention that changes nothing and counts how often it is copied or
+/// moved.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +19,6 @@ struct counts_copies {
   counts_copies& operator=(counts_copies const&) = delete;
   ~counts_copies() = default;
 
-  void embed(auto const&, posenc::positions_view) const {}
   struct prepared {
     void encode_queries(auto const&, std::size_t) const {}
     void encode_keys(auto const&, std::size_t) const {}

@@ -4,6 +4,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/unprojected.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/bias_table.hpp"
 #include "posenc/score/soft_cap.hpp"
@@ -12,10 +13,6 @@
 // Every function, in words of their own.
 struct right {
   static constexpr bool is_bias = false, serves_fewer_heads = true;
-  template <class T>
-  bool embed(posenc::heads_view<T>, posenc::positions_view) const noexcept {
-    return true;
-  }
   struct prepared {
     void encode_queries(auto const&, std::size_t const&) const {}
     static void encode_keys(auto, std::size_t) {}
@@ -33,6 +30,13 @@ struct right {
   std::size_t heads() const { return 1; }
   template <class T>
   void pull_back_scores(posenc::score_row<T const> const&, std::span<T>, std::span<T>) const {}
+};
+
+struct right_embedding {
+  template <class T>
+  bool embed(posenc::heads_view<T>, posenc::positions_view) const noexcept {
+    return true;
+  }
 };
 
 void use(auto const& encoding) {
@@ -58,6 +62,7 @@ void use_all() {
   posenc::rope<> const rope(posenc::geometric(2, 10));
   use(right{});
   use(posenc::nope{});
+  use(posenc::scheme{posenc::unprojected(right_embedding{})});
   auto const same = [](std::int64_t t) { return t; };
   posenc::scheme{posenc::remapped(turns{}, same, same),
                  posenc::bias_table(posenc::alibi(1), 1, 10)};

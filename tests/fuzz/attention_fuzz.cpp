@@ -25,6 +25,7 @@
 #include "posenc/attention/gradients.hpp"
 #include "posenc/attention/merge.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/unprojected.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
@@ -705,13 +706,15 @@ void run(FuzzedDataProvider& data) {
                 .softmax = softmax,
                 .sinks = {}};
       if (data.ConsumeBool())
-        return check(data, p, options, posenc::scheme(lifts(), doubles(), biases, cap, softmax),
+        return check(data, p, options,
+                     posenc::scheme(posenc::unprojected(lifts()), doubles(), biases, cap, softmax),
                      must_refuse);
       p.acts.sinks = sinks;
-      return check(data, p, options,
-                   posenc::scheme(posenc::scheme(softmax, biases), cap,
-                                  posenc::attention_sinks(sinks), lifts(), doubles()),
-                   must_refuse);
+      return check(
+          data, p, options,
+          posenc::scheme(posenc::scheme(softmax, biases), cap, posenc::attention_sinks(sinks),
+                         posenc::unprojected(lifts()), doubles()),
+          must_refuse);
     }
   }
 }

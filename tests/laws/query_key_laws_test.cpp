@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "posenc/core/scheme.hpp"
+#include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/resonance.hpp"
@@ -11,6 +12,7 @@
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/unprojected.hpp"
 #include "posenc/query_key/xpos.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 
@@ -84,6 +86,7 @@ void for_every_encoding(unsigned promised, Law const& law) {
   auto const by_fours = [](std::int64_t p) { return p / 4; };
   obey("remapped, squashed", remapped(rope<interleaved>(geometric(64, 1e4)), by_fours, by_fours),
        64, 1, identity_at_zero | norm_kept);
+  obey("unprojected", unprojected(sinusoidal<halves>(geometric(64, 1e4))), 64, 1, 0);
   obey("distance_remapped, near", distance_remapped(rope<halves>(geometric(64, 1e4)), rerope(9)),
        64);
 }

@@ -40,6 +40,15 @@ struct attention_options {
 
 namespace detail {
 
+/// Compiles for what attention can take: embeddings come before W_q and W_k, which made q and k.
+template <class Encoding>
+struct site_1_check {
+  static_assert(!acts_on_embeddings<Encoding>,
+                "posenc: attention must not embed (site 1): embed before W_q and W_k, or let "
+                "unprojected(encoding) embed queries and keys as if W_q = W_k = I");
+  static constexpr bool passed = true;
+};
+
 /// The options over the shapes of q, k and v, with every default filled in.
 struct attention_arguments {
   std::size_t queries, keys, heads, kv_heads;

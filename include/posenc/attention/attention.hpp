@@ -1,5 +1,5 @@
-// The reference attention, which names no encoding: sites 1 to 3 are in score_blocks.hpp, a
-// paragraph each; site 4 and the outputs here.
+// Attention in blocks, which names no encoding: sites 2 and 3 are in score_blocks.hpp, site 4 and
+// the outputs here. reference.hpp has the same in the plainest words.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
   for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = sink_of(i % heads);
   if (queries == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
 
-  // (1) embeddings, (2) queries and keys, (3) scores
+  // (2) queries and keys, (3) scores
   score_blocks<T, Encoding> scores(step, given, workspace.blocks);
   auto const at_keys = [&](auto const& row) {
     return (row.head * queries + row.query) * keys + row.keys.first;
@@ -148,15 +148,15 @@ attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k
 ///     v [keys][kv_heads][value_dim]
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
-/// An encoding of the embeddings (site 1) acts as if W_q = W_k = I: where q and k are projections,
-/// embed before projecting instead. Products and exponentials in T, sums of exponentials in double.
-/// Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows that see
-/// them. Memory beside the results: 256 rows of scores, or where queries are few up to 8 of each kv
-/// head; a head of keys and of values, unless they are read as they are stored. Throws
-/// std::invalid_argument unless the shapes, positions and packed sequences agree, there is a head,
-/// kv_heads divides heads, and an encoding that knows its heads has as many (or more, where it says
-/// that it may serve fewer); and, then amid the work, where an encoding throws for another reason.
-/// The encoding is not copied.
+/// An encoding of embeddings (site 1) comes before the projections that made q and k, and is
+/// refused; unprojected embeds as if there were none. Products and exponentials in T, sums of
+/// exponentials in double. Keys that no query of a block sees are skipped. Infinities and NaN stay
+/// in the rows that see them. Memory beside the results: 256 rows of scores, or where queries are
+/// few up to 8 of each kv head; a head of keys and of values, unless they are read as they are
+/// stored. Throws std::invalid_argument unless the shapes, positions and packed sequences agree,
+/// there is a head, kv_heads divides heads, and an encoding that knows its heads has as many (or
+/// more, where it says that it may serve fewer); and, then amid the work, where an encoding throws
+/// for another reason. The encoding is not copied.
 template <class Q, class K, class V, class Encoding>
 attention_result<arithmetic_t<Q>> const& attention(
     heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,

@@ -66,7 +66,7 @@ struct gradients_workspace {
 /// merged result; those of q add up. Gradients of the heads of a group add up in their kv head.
 /// Site 4 counts as constant: beta is computed again from each row and held, so these are not the
 /// gradients of an adaptive temperature itself, and sinks take their share, but get no gradient.
-/// Embeddings (site 1) let gradients pass; what encodings learn gets none. d_outputs:
+/// What encodings learn gets none. d_outputs:
 /// [queries][heads][value_dim], any strides. Arithmetic as in attention; memory beside the results:
 /// two or three times what attention takes. A query that sees no key has and gives gradients of 0.
 /// What a query does not see may be anything; infinities and NaN stay in the rows that see them and

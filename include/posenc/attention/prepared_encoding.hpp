@@ -36,7 +36,7 @@ namespace posenc::inline POSENC_TARGET {
 /// threads may share it. Throws std::invalid_argument where the encoding does.
 template <std::floating_point T, class Encoding>
 class prepared_encoding {
-  static_assert(detail::encoding_check<Encoding>::passed);
+  static_assert(detail::encoding_check<Encoding>::passed && detail::site_1_check<Encoding>::passed);
   static constexpr bool rotates = acts_on_queries_and_keys<Encoding>,
                         widens = changes_head_dim<Encoding>, splits = scores_near_and_far<Encoding>;
 

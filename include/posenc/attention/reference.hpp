@@ -30,19 +30,13 @@ std::vector<double> reference_attention(heads_view<double const> const& q,
                                         heads_view<double const> const& k,
                                         heads_view<double const> const& v, Encoding const& encoding,
                                         attention_options const& options = {}) {
-  static_assert(detail::encoding_check<Encoding>::passed);
+  static_assert(detail::encoding_check<Encoding>::passed && detail::site_1_check<Encoding>::passed);
   auto const in = detail::checked_arguments<double>("reference_attention", encoding, q.shape(),
                                                     k.shape(), v.shape(), options);
   std::vector<double> queries, keys, of_far_queries, of_far_keys, scores(in.keys),
       outputs(in.queries * in.heads * in.value_dim);
   auto q_rows = detail::copied<double>(queries, q), k_rows = detail::copied<double>(keys, k);
   auto q_far = q_rows, k_far = k_rows;
-
-  // (1) embeddings: x_t + p_t
-  if constexpr (acts_on_embeddings<Encoding>) {
-    encoding.embed(q_rows, in.query_positions);
-    if (!options.keys_are_encoded) encoding.embed(k_rows, in.key_positions);
-  }
 
   // (2) queries and keys: R_t q_t, R_s k_s
   if constexpr (acts_on_queries_and_keys<Encoding>) {

@@ -1,4 +1,4 @@
-// Sites 1 to 3: the masked scores of all queries, a block of them at a time.
+// Sites 2 and 3: the masked scores of all queries, a block of them at a time.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +53,7 @@ class score_blocks {
 
   /// Whether keys are read as they lie, since no site changes them.
   bool reads_keys() const noexcept {
-    return !(acts_on_embeddings<Encoding> || acts_on_queries_and_keys<Encoding>) ||
-           step_.keys_are_encoded();
+    return !acts_on_queries_and_keys<Encoding> || step_.keys_are_encoded();
   }
   /// Whether queries are so few that keys and values are read where they lie, all kv heads at once.
   bool few() const noexcept { return given_.queries * given_.group <= few_rows; }
@@ -71,13 +70,13 @@ class score_blocks {
                                    std::size_t kv_head) {
     if (reads_keys()) return as_computed<T>(numbers, k);
     if constexpr (changes_head_dim<Encoding>) {
-      auto const raw = embedded(copied<T>(memory_.raw, k), step_.key_positions());
+      auto const raw = copied<T>(memory_.raw, k);
       numbers.resize(k.tokens() * given_.product_dim);
       heads_view<T> const encoded(numbers.data(), {k.tokens(), 1, given_.product_dim});
       step_.encode_keys(raw, encoded, 0, kv_head);  // (2) queries and keys
       return encoded;
     } else {
-      auto const encoded = embedded(copied<T>(numbers, k), step_.key_positions());
+      auto const encoded = copied<T>(numbers, k);
       if constexpr (scores_near_and_far<Encoding>)
         step_.encode_far_keys(copied<T>(memory_.far_keys, encoded), 0, kv_head);
       if constexpr (acts_on_queries_and_keys<Encoding>)
@@ -178,24 +177,18 @@ class score_blocks {
  private:
   static constexpr std::size_t rows_of_block = 256;
 
-  heads_view<T> embedded(heads_view<T> const& x, [[maybe_unused]] positions_view positions) const {
-    if constexpr (acts_on_embeddings<Encoding>) encoding_.embed(x, positions);  // (1) embeddings
-    return x;
-  }
-
   // Queries of the heads that share a kv head, the i-th of the block.
   template <class Q>
   void encode(heads_view<Q> const& q, std::size_t head, std::size_t i) {
     auto const part = q.slice_heads(head, given_.group);
     auto const at = i * shape_.rows_of_head() * given_.product_dim;
-    auto const positions = step_.query_positions().subspan(first_, q.tokens());
     if constexpr (changes_head_dim<Encoding>) {
       heads_view<T> const encoded(memory_.queries.data() + at,
                                   {part.tokens(), part.heads(), given_.product_dim});
-      step_.encode_queries(embedded(copied<T>(memory_.raw, part), positions), encoded, first_,
+      step_.encode_queries(copied<T>(memory_.raw, part), encoded, first_,
                            head);  // (2) queries and keys
     } else {
-      auto const encoded = embedded(copied<T>(memory_.queries.data() + at, part), positions);
+      auto const encoded = copied<T>(memory_.queries.data() + at, part);
       if constexpr (scores_near_and_far<Encoding>)
         step_.encode_far_queries(copied<T>(memory_.far_queries.data() + at, encoded), first_, head);
       if constexpr (acts_on_queries_and_keys<Encoding>)

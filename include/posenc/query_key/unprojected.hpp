@@ -1,0 +1,93 @@
+// An encoding of embeddings inside attention, as if nothing projected them.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/encoding_check.hpp"
+#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/positions.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+/// Adds p_t to queries and keys.
+template <class Inner>
+class prepared_unprojected {
+ public:
+  prepared_unprojected(std::shared_ptr<Inner const> inner, positions_view positions)
+      : inner_(std::move(inner)), positions_(positions.begin(), positions.end()) {}
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
+    require(first_token <= positions_.size() && q.tokens() <= positions_.size() - first_token,
+            "prepare: every token must have a prepared position, got ", positions_.size(),
+            " positions for ", q.tokens(), " tokens from ", first_token, " on");
+    inner_->embed(q, positions_view(positions_).subspan(first_token, q.tokens()));
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
+    encode_queries(k, first_token);
+  }
+
+  /// What is added is a constant.
+  template <class T>
+  void pull_back_queries(heads_view<T> const&, std::size_t = 0) const {}
+  template <class T>
+  void pull_back_keys(heads_view<T> const&, std::size_t = 0) const {}
+
+ private:
+  std::shared_ptr<Inner const> inner_;
+  std::vector<std::int64_t> positions_;
+};
+
+}  // namespace detail
+
+/// Site 2: q_t -> q_t + p_t, k_s -> k_s + p_s, which is what an encoding of embeddings (site 1)
+/// does where W_q = W_k = I. To study it in attention; a model embeds first and projects then.
+///
+///     attention(x, x, x, scheme{unprojected(sinusoidal<interleaved>(geometric(64, 1e4))), ...})
+///
+/// In a scheme it stands before what rotates.
+template <class Inner>
+class unprojected {
+  static_assert(detail::encoding_check<Inner>::passed);
+  static_assert(acts_on_embeddings<Inner> ? detail::sites_of<Inner> == 1 : detail::has_embed<Inner>,
+                "posenc: what is unprojected must act on embeddings (site 1), and nowhere else");
+
+ public:
+  explicit unprojected(Inner inner) : inner_(std::make_shared<Inner const>(std::move(inner))) {}
+
+  Inner const& inner() const noexcept { return *inner_; }
+
+  /// Encoding throws as the inner one does.
+  template <std::floating_point T = float>
+  detail::prepared_unprojected<Inner> prepare(positions_view positions) const {
+    return {inner_, positions};
+  }
+
+ private:
+  std::shared_ptr<Inner const> inner_;  // shared with what is prepared
+};
+
+namespace detail {
+
+struct acting_on_embeddings {
+  void embed(auto const&, positions_view) const {}
+};
+
+}  // namespace detail
+
+static_assert(acts_on_queries_and_keys<unprojected<detail::acting_on_embeddings>> &&
+              pulls_back_queries_and_keys<unprojected<detail::acting_on_embeddings>>);
+
+}  // namespace posenc
