@@ -19,7 +19,9 @@ namespace posenc::inline POSENC_TARGET {
 
 struct attention_options {
   mask visible = mask::causal;
-  std::optional<double> scale = {};  ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
+  /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Say 1 where rotation_of(q).scale(s) has
+  /// it on the queries already.
+  std::optional<double> scale = {};
   positions_view query_positions =
       {};  ///< those of the last keys, of its own sequence where they are packed, if none are given
   positions_view key_positions = {};  ///< 0, 1, ... if none are given, anew in each packed sequence
