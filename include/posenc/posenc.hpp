@@ -67,7 +67,7 @@
 
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
-#include "posenc/embedding/sinusoidal_forms.hpp"    //     tensor2tensor, fairseq and others
+#include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, RoFormer, fairseq ...
 #include "posenc/embedding/timestep.hpp"            //     timesteps of diffusion models
 #include "posenc/embedding/sin_cos_2d.hpp"          //     patches of images and videos
 #include "posenc/embedding/learned_embedding.hpp"   //     a learned table

@@ -31,15 +31,15 @@ struct sinusoidal_form {
 /// [Vaswani 2017, 3.5]
 ///
 ///     sinusoidal<interleaved>(geometric(dim, 1e4))          sin cos sin cos ...
-///         "Attention is all you need"
+///         vaswani_sinusoidal: "Attention is all you need", XLM
 ///     sinusoidal<halves>(geometric(dim, 1e4))               sin sin .. cos cos
-///         RoFormer, XLM
+///         roformer_sinusoidal: RoFormer, Marian
 ///     sinusoidal<halves>(geometric_inclusive(dim, 1e4))     sin sin .. cos cos
-///         tensor2tensor, Whisper
+///         whisper_sinusoidal, tensor2tensor_sinusoidal, fairseq_sinusoidal
 ///     sinusoidal<halves>(geometric(dim, 1e4), {.cosine_first = true})   cos cos .. sin sin
-///         timesteps of ggml and Stable Diffusion
+///         ggml_timestep, Stable Diffusion's timesteps
 ///
-/// sinusoidal_forms.hpp has fairseq's and others by name, timestep.hpp those of diffusion models.
+/// Those with names are in sinusoidal_forms.hpp and timestep.hpp.
 /// Accuracy: double 3e-16, float 3e-8, times the scale, before the sum is rounded. For fractional
 /// positions, the angle of the fraction has a relative error of 2^-51.
 /// Throws std::invalid_argument unless the attention factor is 1, the scale is finite, and zeros is
