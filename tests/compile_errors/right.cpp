@@ -55,7 +55,7 @@ struct turns {
 };
 
 void use_all() {
-  posenc::rope<> const rope(posenc::geometric(2, 10));
+  posenc::rope<posenc::halves> const rope(posenc::geometric(2, 10));
   use(right{});
   use(posenc::nope{});
   auto const same = [](std::int64_t t) { return t; };

@@ -60,7 +60,7 @@ void for_every_encoding(unsigned promised, Law const& law) {
   obey("rope, Resonance", rope<halves>(resonance(geometric(64, 1e4))), 64);
   obey("p-RoPE, Gemma 4", p_rope<halves>(512, 1e6, 0.25), 512);
   obey("p-RoPE, interleaved", p_rope<interleaved>(64, 1e4, 0.75), 64);
-  obey("p-RoPE of p 0", p_rope(64, 1e4, 0), 64);
+  obey("p-RoPE of p 0", p_rope<halves>(64, 1e4, 0), 64);
   obey("one after another",
        scheme(rope<halves>(geometric(64, 1e4)), rope<halves>(geometric(64, 1e6)),
               adaptive_temperature{}),

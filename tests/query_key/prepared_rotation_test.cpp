@@ -40,7 +40,7 @@ TEST(prepared_rotation, gives_the_same_bits_for_any_ranges_of_tokens) {
 }
 
 TEST(prepared_rotation, takes_positions_of_any_integer_type_and_fractions) {
-  rope<> const encoding(geometric(head_dim, 1e4));
+  rope<halves> const encoding(geometric(head_dim, 1e4));
   auto const expected = encoding.prepare(std::vector<std::int64_t>{3, 1, 4});
   auto const of = [&](auto const& at) { return encoding.prepare(at).rows(); };
   for (std::size_t token = 0; token < 3; ++token) {
@@ -54,7 +54,7 @@ TEST(prepared_rotation, takes_positions_of_any_integer_type_and_fractions) {
 }
 
 TEST(prepared_rotation, refuses_tokens_without_a_position_and_changes_nothing) {
-  auto const prepared = rope<>(geometric(head_dim, 1e4)).prepare(positions);
+  auto const prepared = rope<halves>(geometric(head_dim, 1e4)).prepare(positions);
   auto const before = numbers::random<float>(3 * head_dim);
   auto x = before;
   heads_view const view(x.data(), {3, 1, head_dim});

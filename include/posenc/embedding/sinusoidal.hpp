@@ -44,7 +44,7 @@ struct sinusoidal_form {
 /// positions, the angle of the fraction has a relative error of 2^-51.
 /// Throws std::invalid_argument unless the attention factor is 1, the scale is finite, and zeros is
 /// at most 2^24.
-template <pair_layout Layout = interleaved>
+template <pair_layout Layout>
 class sinusoidal {
  public:
   explicit sinusoidal(frequencies const& f, std::int64_t start = 0)

@@ -35,7 +35,7 @@ namespace posenc::inline POSENC_TARGET {
 /// <q_t, k_s> depends on the differences of their positions on each axis alone, not on t - s.
 /// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every
 /// axis that a pair has, and delta is finite.
-template <pair_layout Layout = halves, built_position P = std::int64_t>
+template <pair_layout Layout, built_position P = std::int64_t>
 class m_rope {
  public:
   m_rope(posenc::frequencies f, pair_axes axes, axis_positions<P> positions, P delta,

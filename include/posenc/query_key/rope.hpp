@@ -25,7 +25,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     rope<interleaved>(geometric(64, 1e4))                         GPT-J: first 64 of 256 dims
 ///     rope<halves>(truncated(geometric(512, 1e6), 0.25))            Gemma 4's global layers
 ///     rope<interleaved>(geometric(64, 1e4), rotary_block::last())   DeepSeek: last 64 dims
-template <pair_layout Layout = halves>
+template <pair_layout Layout>
 class rope {
  public:
   explicit rope(posenc::frequencies f, rotary_block block = rotary_block::first())
@@ -51,7 +51,7 @@ static_assert(acts_on_queries_and_keys<rope<halves>> && pulls_back_queries_and_k
 /// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero
 /// 2024, 6.1] Throws std::invalid_argument unless head_dim is even and positive, base finite and
 /// positive, and p in [0, 1].
-template <pair_layout Layout = halves>
+template <pair_layout Layout>
 rope<Layout> p_rope(std::size_t head_dim, double base, double p) {
   return rope<Layout>(truncated(geometric(head_dim, base), p));
 }

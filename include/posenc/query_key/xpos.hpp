@@ -87,7 +87,7 @@ class prepared_xpos {
 ///     xpos<interleaved>(geometric(64, 1e4), {.center = length / 2})   for long sequences in half
 ///
 /// Throws std::invalid_argument unless gamma and scale_base are finite and positive.
-template <pair_layout Layout = halves>
+template <pair_layout Layout>
 class xpos {
  public:
   explicit xpos(posenc::frequencies f, xpos_decay decay = {},
