@@ -245,6 +245,22 @@ TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
 }
 
 /// Masked is a mask's word, not a magnitude's.
+TEST(attention, keeps_positions_of_any_integer_type_with_its_options) {
+  auto const x = numbers::random<float>(4 * 8);
+  heads_view const view(x.data(), {4, 1, 8});
+  rope<halves> const encoding(geometric(8, 1e4));
+  positions const at{3, 900, -7, 5};
+  auto const expected =
+      attention(view, view, view, encoding,
+                {.visible = mask::full, .query_positions = at, .key_positions = at});
+  attention_options const kept{.visible = mask::full,
+                               .query_positions = std::vector<std::int32_t>{3, 900, -7, 5},
+                               .key_positions = {3, 900, -7, 5}};
+  std::vector<std::int32_t> const where_the_vector_was(4);
+  EXPECT_TRUE(
+      numbers::same_bits(attention(view, view, view, encoding, kept).outputs, expected.outputs));
+}
+
 TEST(attention, a_key_with_a_score_as_low_as_numbers_are_is_seen) {
   numbers::in_float_and_double([]<class T>() {
     for (T const score : {T(-2e38), std::numeric_limits<T>::lowest()}) {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/heads_view.hpp"
@@ -22,9 +22,10 @@ struct attention_options {
   /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Say 1 where rotation_of(q).scale(s) has
   /// it on the queries already.
   std::optional<double> scale = {};
-  positions_view query_positions =
-      {};  ///< those of the last keys, of its own sequence where they are packed, if none are given
-  positions_view key_positions = {};  ///< 0, 1, ... if none are given, anew in each packed sequence
+  /// Those of the last keys, of its own sequence where they are packed, if none are given.
+  token_positions query_positions = {};
+  /// 0, 1, ... if none are given, anew in each packed sequence.
+  token_positions key_positions = {};
   bool keys_are_encoded = false;  ///< k is a cache of keys that earlier steps have encoded: sites 1
                                   ///< and 2 leave it alone
   bool keep_scores = false;
@@ -39,17 +40,16 @@ struct attention_arguments {
   std::size_t group;  ///< heads that share a kv head
   double scale;
   mask visible;
-  std::vector<std::int64_t> query_positions, key_positions;
+  token_positions query_positions, key_positions;
 };
 
-std::vector<std::int64_t> positions_or(char const* function, positions_view given,
-                                       std::size_t tokens, char const* what,
-                                       auto const& otherwise) {
+token_positions positions_or(char const* function, token_positions given, std::size_t tokens,
+                             char const* what, auto const& otherwise) {
   require(given.empty() || given.size() == tokens, function,
           ": there must be one position for each of the ", tokens, " ", what, ", got ",
           given.size());
   if (given.empty()) return otherwise();
-  return {given.begin(), given.end()};
+  return given;
 }
 
 /// Throws std::invalid_argument unless the shapes, positions and packed sequences agree, heads are
@@ -57,7 +57,7 @@ std::vector<std::int64_t> positions_or(char const* function, positions_view give
 template <std::floating_point T>
 attention_arguments checked_arguments(char const* function, heads_shape const& q,
                                       heads_shape const& k, heads_shape const& v,
-                                      attention_options const& options) {
+                                      attention_options options) {
   auto const queries = q.tokens, keys = k.tokens;
   require(k.head_dim == q.head_dim, function, ": keys must have the queries' head_dim ", q.head_dim,
           ", got ", k.head_dim);
@@ -74,11 +74,11 @@ attention_arguments checked_arguments(char const* function, heads_shape const& q
   require(outnumbering <= outnumbered || !options.query_positions.empty(), function,
           ": the positions of queries must be given where they outnumber keys, got ", outnumbering,
           " queries and ", outnumbered, " keys");
-  auto key_positions = positions_or(function, options.key_positions, keys, "keys",
+  auto key_positions = positions_or(function, std::move(options.key_positions), keys, "keys",
                                     [&] { return options.visible.counted(keys); });
-  auto query_positions = positions_or(function, options.query_positions, queries, "queries", [&] {
-    return options.visible.last_positions(queries, key_positions);
-  });
+  auto query_positions =
+      positions_or(function, std::move(options.query_positions), queries, "queries",
+                   [&] { return options.visible.last_positions(queries, key_positions); });
   return {.queries = queries,
           .keys = keys,
           .heads = q.heads,
@@ -87,7 +87,7 @@ attention_arguments checked_arguments(char const* function, heads_shape const& q
           .value_dim = v.head_dim,
           .group = q.heads / k.heads,
           .scale = scale,
-          .visible = options.visible,
+          .visible = std::move(options.visible),
           .query_positions = std::move(query_positions),
           .key_positions = std::move(key_positions)};
 }
