@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -35,8 +36,8 @@ class rope {
 
   /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as
   /// cos_sin_rows does.
-  template <std::floating_point Real = float>
-  prepared_rotation<Layout, Real> prepare(position_range auto const& positions) const {
+  template <std::floating_point Real = float, position_range Positions = token_positions>
+  prepared_rotation<Layout, Real> prepare(Positions const& positions) const {
     return prepared_rotation<Layout, Real>(cos_sin_rows<Real>(maker_, positions), block_);
   }
 
