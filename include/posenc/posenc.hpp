@@ -12,6 +12,7 @@
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
 #include "posenc/core/paged_heads.hpp"     // the same in a paged cache
 #include "posenc/core/positions.hpp"       // the positions of tokens
+#include "posenc/core/list_view.hpp"       // arguments: what std::span takes, and braces
 #include "posenc/core/score_row.hpp"       // the input of site 3: a row of scores
 #include "posenc/core/row_statistics.hpp"  // the input of site 4: the statistics of a row
 #include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
