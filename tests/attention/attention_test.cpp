@@ -15,6 +15,8 @@
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/bias_matrix.hpp"
+#include "posenc/score/kerple.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
@@ -308,6 +310,21 @@ TEST(attention, gives_scores_and_weights_only_on_request) {
       EXPECT_EQ(result.weights.size(), weights ? 2u * 5 * 5 : 0);
     }
   }
+}
+
+TEST(attention, adds_to_scores_what_a_bias_matrix_has) {
+  std::vector<double> const none(4 * 2 * 6), keys(5 * 2 * 6, 1);
+  positions const at_queries{3, 900, -7, 5}, at_keys{0, 5, 4, 7, 1'000};
+  scheme const encoding{alibi(2), kerple_log({{1, 0.5}, {2, 0.25}})};
+  auto const result =
+      attention(heads_view(none.data(), {4, 2, 6}), heads_view(keys.data(), {5, 2, 6}),
+                heads_view(keys.data(), {5, 2, 6}), encoding,
+                {.visible = mask::full,
+                 .query_positions = at_queries,
+                 .key_positions = at_keys,
+                 .keep_scores = true});
+  EXPECT_TRUE(
+      numbers::same_bits(result.scores, bias_matrix<double>(encoding, 2, at_queries, at_keys)));
 }
 
 TEST(attention, the_scores_it_gives_are_before_the_temperature) {
