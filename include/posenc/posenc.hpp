@@ -12,6 +12,7 @@
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
 #include "posenc/core/paged_heads.hpp"     // the same in a paged cache
 #include "posenc/core/positions.hpp"       // the positions of tokens
+#include "posenc/core/list_view.hpp"       // arguments: what std::span takes, and braces
 #include "posenc/core/score_row.hpp"       // the input of site 3: a row of scores
 #include "posenc/core/row_statistics.hpp"  // the input of site 4: the statistics of a row
 #include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
@@ -67,7 +68,7 @@
 
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
-#include "posenc/embedding/sinusoidal_forms.hpp"    //     tensor2tensor, fairseq and others
+#include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, RoFormer, fairseq ...
 #include "posenc/embedding/timestep.hpp"            //     timesteps of diffusion models
 #include "posenc/embedding/sin_cos_2d.hpp"          //     patches of images and videos
 #include "posenc/embedding/learned_embedding.hpp"   //     a learned table
@@ -87,6 +88,7 @@
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
 #include "posenc/score/forgetting.hpp"              //     learned gates between key and query
 #include "posenc/score/bias_table.hpp"              //     any bias by distance, tabulated
+#include "posenc/score/bias_matrix.hpp"             //     any bias, as a matrix for a kernel
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
 #include "posenc/softmax/ssmax.hpp"                 //     by the number of keys, learned

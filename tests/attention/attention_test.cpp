@@ -16,6 +16,8 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/unprojected.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/bias_matrix.hpp"
+#include "posenc/score/kerple.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
@@ -246,6 +248,22 @@ TEST(attention, a_query_with_every_key_masked_weighs_nothing_and_gives_0) {
 }
 
 /// Masked is a mask's word, not a magnitude's.
+TEST(attention, keeps_positions_of_any_integer_type_with_its_options) {
+  auto const x = numbers::random<float>(4 * 8);
+  heads_view const view(x.data(), {4, 1, 8});
+  rope<halves> const encoding(geometric(8, 1e4));
+  positions const at{3, 900, -7, 5};
+  auto const expected =
+      attention(view, view, view, encoding,
+                {.visible = mask::full, .query_positions = at, .key_positions = at});
+  attention_options const kept{.visible = mask::full,
+                               .query_positions = std::vector<std::int32_t>{3, 900, -7, 5},
+                               .key_positions = {3, 900, -7, 5}};
+  std::vector<std::int32_t> const where_the_vector_was(4);
+  EXPECT_TRUE(
+      numbers::same_bits(attention(view, view, view, encoding, kept).outputs, expected.outputs));
+}
+
 TEST(attention, a_key_with_a_score_as_low_as_numbers_are_is_seen) {
   numbers::in_float_and_double([]<class T>() {
     for (T const score : {T(-2e38), std::numeric_limits<T>::lowest()}) {
@@ -293,6 +311,21 @@ TEST(attention, gives_scores_and_weights_only_on_request) {
       EXPECT_EQ(result.weights.size(), weights ? 2u * 5 * 5 : 0);
     }
   }
+}
+
+TEST(attention, adds_to_scores_what_a_bias_matrix_has) {
+  std::vector<double> const none(4 * 2 * 6), keys(5 * 2 * 6, 1);
+  positions const at_queries{3, 900, -7, 5}, at_keys{0, 5, 4, 7, 1'000};
+  scheme const encoding{alibi(2), kerple_log({{1, 0.5}, {2, 0.25}})};
+  auto const result =
+      attention(heads_view(none.data(), {4, 2, 6}), heads_view(keys.data(), {5, 2, 6}),
+                heads_view(keys.data(), {5, 2, 6}), encoding,
+                {.visible = mask::full,
+                 .query_positions = at_queries,
+                 .key_positions = at_keys,
+                 .keep_scores = true});
+  EXPECT_TRUE(
+      numbers::same_bits(result.scores, bias_matrix<double>(encoding, 2, at_queries, at_keys)));
 }
 
 TEST(attention, the_scores_it_gives_are_before_the_temperature) {

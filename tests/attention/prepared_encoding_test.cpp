@@ -141,6 +141,25 @@ TEST(prepared_encoding, serves_every_call_of_a_step) {
   }
 }
 
+TEST(prepared_encoding, takes_positions_of_any_integer_type) {
+  scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4)};
+  tensors const x{{3, 4, 8}, {4, 2, 8}};
+  positions const at_queries{50, 3, 7}, at_keys{0, 1, 2, 9};
+  auto const attended = [&](auto const& step) {
+    attention_workspace<double> workspace;
+    return attention(x.queries(), x.keys(), x.values(), step, {}, workspace).outputs;
+  };
+  using prepared = prepared_encoding<double, decltype(encoding)>;
+  auto const expected = attended(prepared(encoding, at_queries, at_keys));
+  prepared step(encoding, std::vector<std::int32_t>{50, 3, 7},
+                std::vector<std::size_t>{0, 1, 2, 9});
+  EXPECT_TRUE(numbers::same_bits(attended(step), expected));
+  step.advance({1, 2, 3}, at_keys);
+  EXPECT_FALSE(numbers::same_bits(attended(step), expected));
+  step.advance({50, 3, 7}, std::vector<std::uint32_t>{0, 1, 2, 9});
+  EXPECT_TRUE(numbers::same_bits(attended(step), expected));
+}
+
 TEST(prepared_encoding, refuses_other_tokens_and_positions_in_two_places) {
   rope<halves> const encoding(geometric(8, 1e4));
   tensors const x{{3, 4, 8}, {40, 2, 8}};

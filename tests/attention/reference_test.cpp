@@ -60,7 +60,7 @@ void agrees_with_attention(E const& encoding, attention_options const& options =
 
 TEST(reference_attention, agrees_with_attention_at_every_site) {
   agrees_with_attention(nope());
-  agrees_with_attention(unprojected(sinusoidal(geometric(8, 1e4))));
+  agrees_with_attention(unprojected(sinusoidal<interleaved>(geometric(8, 1e4))));
   agrees_with_attention(rope<interleaved>(geometric(8, 1e4)));
   agrees_with_attention(xpos<halves>(geometric(8, 1e4)));
   agrees_with_attention(alibi(4));
@@ -133,7 +133,7 @@ TEST(reference_attention, cannot_tell_the_order_of_tokens_but_by_their_positions
   };
   by_positions_alone(rope<halves>(geometric(8, 1e4)));
   by_positions_alone(xpos<interleaved>(geometric(8, 1e4)));
-  by_positions_alone(unprojected(sinusoidal(geometric(8, 1e4))));
+  by_positions_alone(unprojected(sinusoidal<interleaved>(geometric(8, 1e4))));
   by_positions_alone(alibi(2));
 }
 

@@ -8,5 +8,6 @@ void use() {
   float x[2] = {};
   posenc::heads_view const view(x, {1, 1, 2});
   posenc::attention(view, view, view,
-                    posenc::scheme{posenc::sinusoidal(posenc::geometric(2, 10)), posenc::alibi(1)});
+                    posenc::scheme{posenc::sinusoidal<posenc::halves>(posenc::geometric(2, 10)),
+                                   posenc::alibi(1)});
 }

@@ -59,7 +59,7 @@ struct turns {
 };
 
 void use_all() {
-  posenc::rope<> const rope(posenc::geometric(2, 10));
+  posenc::rope<posenc::halves> const rope(posenc::geometric(2, 10));
   use(right{});
   use(posenc::nope{});
   use(posenc::scheme{posenc::unprojected(right_embedding{})});

@@ -49,6 +49,13 @@ TEST(adjust_scores, adds_the_bias_of_each_key) {
   EXPECT_EQ(adjusted<float>(by_distance(), {0.25f}, 0, 3, {-1}), (std::vector<float>{4.25f}));
 }
 
+TEST(adjust_scores, of_a_row_in_braces_takes_floats) {
+  std::vector<float> scores{0.25f};
+  std::vector<std::int64_t> const keys{-1};
+  adjust_scores(by_distance(), {scores, 0, 3, keys, {}});
+  EXPECT_EQ(scores[0], 4.25f);
+}
+
 TEST(adjust_scores, calls_adjust_scores_of_an_encoding_that_has_it) {
   EXPECT_EQ(adjusted(by_row(), {0.5, 1}, 0, 7, {7, 6}), (std::vector<double>{1, 2}));
   EXPECT_EQ(adjusted(by_bias_and_row(), {0.5, 1}, 0, 7, {7, 6}), (std::vector<double>{1, 2}));

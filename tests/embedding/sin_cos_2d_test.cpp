@@ -27,6 +27,14 @@ void for_every_patch(std::size_t height, std::size_t width, Test const& test) {
       test(static_cast<long double>(row), static_cast<long double>(column), position++);
 }
 
+TEST(sin_cos_2d, writes_to_vectors) {
+  auto const encoding = mae_sin_cos(3, 5, 8);
+  std::vector<float> expected(8), in_vector(8);
+  encoding.write(7, std::span(expected));
+  encoding.write(7, in_vector);
+  EXPECT_TRUE(numbers::same_bits(in_vector, expected));
+}
+
 TEST(sin_cos_2d, of_mae_has_the_column_first_then_the_row) {
   numbers::in_every_format([]<class T>() {
     for (std::size_t const dim : {4u, 8u, 48u, 192u}) {

@@ -18,6 +18,44 @@ using namespace posenc;
 using rows_of_forms::expect_row;
 using rows_of_forms::written;
 
+/// The numbers of the paper, in either order.
+oracle::sinusoidal_forms_row of_the_paper(std::int64_t position, std::size_t dim,
+                                          bool alternating) {
+  auto row = oracle::forms::zeros(dim);
+  oracle::put_axis(row, 0, dim, position, alternating, static_cast<long double>(dim) / 2);
+  return row;
+}
+
+TEST(sinusoidal_forms, vaswani_roformer_whisper_and_ctranslate2_follow_their_definitions) {
+  numbers::in_every_format([]<class T>() {
+    for (std::size_t const dim : {4u, 6u, 64u, 768u}) {
+      for (std::int64_t const position : {0, 1, -3, 511, 1'000'003}) {
+        expect_row<T>(vaswani_sinusoidal(dim), position, of_the_paper(position, dim, true));
+        expect_row<T>(roformer_sinusoidal(dim), position, of_the_paper(position, dim, false));
+        expect_row<T>(whisper_sinusoidal(dim), position,
+                      oracle::timing_signal(position, dim, 1, 1e4L));
+        expect_row<T>(ctranslate2_sinusoidal(dim), position,
+                      oracle::timing_signal(position + 1, dim, 1, 1e4L));
+      }
+    }
+  });
+}
+
+TEST(sinusoidal_forms, have_the_published_rows) {
+  auto const expect = [](auto const& encoding, auto const& rows) {
+    for (auto const& [position, values] : rows) {
+      auto const row = written<double>(encoding, std::int64_t{position});
+      for (std::size_t i = 0; i < 8; ++i)
+        EXPECT_NEAR(
+            row[i], values[i],
+            tolerance::of_angle(static_cast<double>(position), 1) + tolerance::of_cosine<double>());
+    }
+  };
+  expect(vaswani_sinusoidal(8), golden::sinusoidal_interleaved_half);
+  expect(roformer_sinusoidal(8), golden::sinusoidal_concatenated_half);
+  expect(whisper_sinusoidal(8), golden::sinusoidal_concatenated_half_minus_one);
+}
+
 TEST(sinusoidal_forms, tensor2tensor_follows_its_definition_odd_dims_included) {
   numbers::in_every_format([]<class T>() {
     for (std::size_t const dim : {2u, 3u, 4u, 5u, 31u, 64u}) {
@@ -86,6 +124,18 @@ TEST(sinusoidal_forms, reject_what_has_no_rows) {
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(8, not_a_number()); }), scales + "NaN");
   EXPECT_EQ(message_of([] { fairseq_sinusoidal(0, 1); }),
             "posenc: fairseq_sinusoidal: dim must be at least 2, got 0");
+  EXPECT_EQ(message_of([] { vaswani_sinusoidal(7); }),
+            "posenc: vaswani_sinusoidal: the dimension must be even and positive, got 7");
+  EXPECT_EQ(message_of([] { roformer_sinusoidal(0); }),
+            "posenc: roformer_sinusoidal: the dimension must be even and positive, got 0");
+  EXPECT_EQ(message_of([] { whisper_sinusoidal(2); }),
+            "posenc: whisper_sinusoidal: dim must be even and at least 4, got 2");
+  EXPECT_EQ(message_of([] { whisper_sinusoidal(7); }),
+            "posenc: whisper_sinusoidal: dim must be even and at least 4, got 7");
+  EXPECT_EQ(message_of([] { ctranslate2_sinusoidal(5); }),
+            "posenc: ctranslate2_sinusoidal: dim must be even and at least 4, got 5");
+  EXPECT_EQ(message_of([] { ctranslate2_sinusoidal(0); }),
+            "posenc: ctranslate2_sinusoidal: dim must be even and at least 4, got 0");
   EXPECT_EQ(message_of([] { scaled_sinusoidal(7); }),
             "posenc: scaled_sinusoidal: the dimension must be even and positive, got 7");
   EXPECT_EQ(message_of([] { scaled_sinusoidal(0); }),

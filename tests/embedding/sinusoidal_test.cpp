@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <string>
@@ -36,6 +38,20 @@ template <class T>
 double tolerance_of(double position, double inv_freq, double number) {
   return tolerance::of_angle(position, inv_freq) + tolerance::of_cosine<T>() +
          tolerance::of_storing<T>(number);
+}
+
+TEST(sinusoidal, writes_to_vectors_and_arrays) {
+  sinusoidal<halves> const encoding(geometric(4, 1e4));
+  auto const expected = written<float>(encoding, 5);
+  std::vector<float> in_vector(4);
+  std::array<float, 4> in_array;
+  float in_c[4];
+  encoding.write(5, in_vector);
+  encoding.write(5.0, in_array);
+  encoding.write(5, in_c);
+  EXPECT_TRUE(numbers::same_bits(in_vector, expected));
+  EXPECT_TRUE(std::ranges::equal(in_array, expected));
+  EXPECT_TRUE(std::ranges::equal(in_c, expected));
 }
 
 template <class Layout>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -24,6 +25,19 @@ TEST(frequencies, keep_what_they_are_given) {
 
 TEST(frequencies, leave_the_attention_alone_unless_told_otherwise) {
   EXPECT_EQ(frequencies({1.0}).attention_factor(), 1);
+}
+
+TEST(frequencies, take_another_attention_factor_in_place_of_theirs) {
+  frequencies const f({1, 0.5, 0}, {0x1p-53, -0x1p-60, 0}, 1.25);
+  auto const louder = f.with_attention_factor(1.5);
+  EXPECT_EQ(louder.attention_factor(), 1.5);
+  EXPECT_TRUE(std::ranges::equal(louder.inv_freq(), f.inv_freq()));
+  EXPECT_TRUE(std::ranges::equal(louder.rest(), f.rest()));
+  EXPECT_EQ(f.attention_factor(), 1.25);
+  std::string const must =
+      "posenc: frequencies: attention_factor must be finite and positive, got ";
+  EXPECT_EQ(message_of([&] { f.with_attention_factor(0); }), must + "0");
+  EXPECT_EQ(message_of([&] { f.with_attention_factor(not_a_number()); }), must + "NaN");
 }
 
 TEST(frequencies, there_must_be_a_pair) {

@@ -34,7 +34,7 @@ inline constexpr std::array<sinusoidal_row, 2> sinusoidal_interleaved_half_minus
        0.83446320776041349, -0.55106365775126288, 0.099833416646828152, 0.99500416527802577}}},
 }};
 
-/// RoFormer, XLM: the sines, then the cosines; frequency 10000^(-j/4).
+/// RoFormer, Marian: the sines, then the cosines; frequency 10000^(-j/4).
 inline constexpr std::array<sinusoidal_row, 2> sinusoidal_concatenated_half{{
     {1,
      {{0.84147098480789651, 0.099833416646828152, 9.9998333341666647e-3, 9.9999983333334167e-4,

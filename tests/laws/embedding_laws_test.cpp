@@ -36,6 +36,8 @@ void for_every_encoding(Law const& law) {
                           {.start = -9, .cosine_first = true, .scale = -0.5, .zeros = 3}),
        9);
   obey("tensor2tensor's, odd", tensor2tensor_sinusoidal(33, 2, 1e5, 1), 33);
+  obey("Whisper's", whisper_sinusoidal(64), 64);
+  obey("CTranslate2's", ctranslate2_sinusoidal(32), 32);
   obey("x-transformers'", scaled_sinusoidal(64), 64);
   obey("diffusers' timestep", timestep(33, {.scale = 1000}), 33);
   obey("ggml's timestep", ggml_timestep(320), 320);

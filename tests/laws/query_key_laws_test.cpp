@@ -20,10 +20,6 @@ namespace {
 
 using namespace posenc;
 
-frequencies scaled(frequencies const& f, double attention_factor) {
-  return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, attention_factor);
-}
-
 /// What an encoding promises beyond the laws of all.
 enum promise : unsigned {
   of_distance = 1,       ///< inner products depend on query - key, not on the positions themselves
@@ -56,8 +52,9 @@ void for_every_encoding(unsigned promised, Law const& law) {
   obey("rope, DeepSeek's block", rope<interleaved>(geometric(64, 1e4), rotary_block::last()), 192);
   obey("rope, a block amid", rope<halves>(geometric(22, 1e4), rotary_block::from(3)), 31);
   obey("rope, a single pair", rope<halves>(geometric(2, 1e4)), 2);
-  obey("rope, an attention factor", rope<halves>(scaled(geometric(34, 1e4), 1.2772588722239781)),
-       34, 1.2772588722239781);
+  obey("rope, an attention factor",
+       rope<halves>(geometric(34, 1e4).with_attention_factor(1.2772588722239781)), 34,
+       1.2772588722239781);
   obey("rope, interpolated", rope<interleaved>(linear(geometric(64, 1e4), 16)), 64);
   obey("rope, gpt-oss",
        rope<halves>(yarn(64, 1.5e5, {.factor = 32, .original_length = 4096, .truncate = false})),
@@ -66,7 +63,7 @@ void for_every_encoding(unsigned promised, Law const& law) {
   obey("rope, Resonance", rope<halves>(resonance(geometric(64, 1e4))), 64);
   obey("p-RoPE, Gemma 4", p_rope<halves>(512, 1e6, 0.25), 512);
   obey("p-RoPE, interleaved", p_rope<interleaved>(64, 1e4, 0.75), 64);
-  obey("p-RoPE of p 0", p_rope(64, 1e4, 0), 64);
+  obey("p-RoPE of p 0", p_rope<halves>(64, 1e4, 0), 64);
   obey("one after another",
        scheme(rope<halves>(geometric(64, 1e4)), rope<halves>(geometric(64, 1e6)),
               adaptive_temperature{}),
@@ -127,7 +124,8 @@ TEST(query_key_laws, layouts_are_equal_up_to_their_permutation) {
     obey(geometric(2 * pairs, 1e4), rotary_block::first(), 0, 2 * pairs);
     obey(geometric(2 * pairs, 1e4), rotary_block::last(), 7, 2 * pairs + 7);
     obey(truncated(geometric(2 * pairs, 1e4), 0.7), rotary_block::from(3), 3, 2 * pairs + 4);
-    obey(scaled(geometric(2 * pairs, 1e4), 1.25), rotary_block::first(), 0, 2 * pairs + 1);
+    obey(geometric(2 * pairs, 1e4).with_attention_factor(1.25), rotary_block::first(), 0,
+         2 * pairs + 1);
   }
 }
 

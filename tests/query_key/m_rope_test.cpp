@@ -161,11 +161,11 @@ TEST(m_rope, scores_depend_on_the_differences_of_positions_alone) {
 TEST(m_rope, refuses_what_does_not_match) {
   auto const positions = prompt().positions();
   EXPECT_EQ(message_of([&] {
-              m_rope<>(some_frequencies(), pair_axes({0, 1}), positions, 0);
+              m_rope<halves>(some_frequencies(), pair_axes({0, 1}), positions, 0);
             }),
             "posenc: m_rope: axes must be given for each of the 17 pairs, got 2");
   EXPECT_EQ(message_of([&] {
-              m_rope<>(frequencies({1, 0.5}), pair_axes({0, 3}), positions, 0);
+              m_rope<halves>(frequencies({1, 0.5}), pair_axes({0, 3}), positions, 0);
             }),
             "posenc: m_rope: positions must have each of the 4 axes of the pairs, got 3");
   EXPECT_EQ(message_of([&] {
@@ -177,7 +177,7 @@ TEST(m_rope, refuses_what_does_not_match) {
 
 TEST(m_rope, refuses_indices_that_no_token_has_and_changes_nothing) {
   constexpr auto farthest = std::numeric_limits<std::int64_t>::max();
-  m_rope<> const encoding(frequencies({1, 0.5}), pair_axes({0, 1}), prompt().positions(), 3);
+  m_rope<halves> const encoding(frequencies({1, 0.5}), pair_axes({0, 1}), prompt().positions(), 3);
   auto const x = numbers::random<float>(2 * 4);
   auto y = x;
   auto const message = [&](std::vector<std::int64_t> const& indices) {

@@ -7,8 +7,12 @@
 #include <vector>
 
 #include "numbers.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/query_key/m_rope.hpp"
+#include "posenc/query_key/remapped.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/query_key/xpos.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -40,7 +44,7 @@ TEST(prepared_rotation, gives_the_same_bits_for_any_ranges_of_tokens) {
 }
 
 TEST(prepared_rotation, takes_positions_of_any_integer_type_and_fractions) {
-  rope<> const encoding(geometric(head_dim, 1e4));
+  rope<halves> const encoding(geometric(head_dim, 1e4));
   auto const expected = encoding.prepare(std::vector<std::int64_t>{3, 1, 4});
   auto const of = [&](auto const& at) { return encoding.prepare(at).rows(); };
   for (std::size_t token = 0; token < 3; ++token) {
@@ -53,8 +57,31 @@ TEST(prepared_rotation, takes_positions_of_any_integer_type_and_fractions) {
   EXPECT_EQ(expected.tokens(), 3u);
 }
 
+TEST(prepared_rotation, every_encoding_takes_positions_of_any_integer_type_and_braces) {
+  auto const f = geometric(head_dim, 1e4);
+  auto const same = [](std::int64_t t) { return t; };
+  auto const expect = [&](auto const& encoding) {
+    auto const encoded = [](auto const& prepared) {
+      auto x = numbers::random<float>(3 * head_dim);
+      prepared.encode_keys(heads_view(x.data(), {3, 1, head_dim}));
+      return x;
+    };
+    auto const expected =
+        encoded(encoding.template prepare<float>(std::vector<std::int64_t>{2, 0, 1}));
+    EXPECT_TRUE(numbers::same_bits(
+        encoded(encoding.template prepare<float>(std::vector<std::int32_t>{2, 0, 1})), expected));
+    EXPECT_TRUE(numbers::same_bits(encoded(encoding.template prepare<float>({2, 0, 1})), expected));
+  };
+  expect(rope<halves>(f));
+  expect(m_rope<halves>(f, pair_axes(std::vector<std::size_t>(head_dim / 2)),
+                        axis_positions(1, std::vector{5, 6, 9}), std::int64_t{0}));
+  expect(xpos<halves>(f));
+  expect(remapped(rope<halves>(f), same, same));
+  expect(scheme{nope(), rope<halves>(f)});
+}
+
 TEST(prepared_rotation, refuses_tokens_without_a_position_and_changes_nothing) {
-  auto const prepared = rope<>(geometric(head_dim, 1e4)).prepare(positions);
+  auto const prepared = rope<halves>(geometric(head_dim, 1e4)).prepare(positions);
   auto const before = numbers::random<float>(3 * head_dim);
   auto x = before;
   heads_view const view(x.data(), {3, 1, head_dim});

@@ -91,7 +91,7 @@ TEST(rope, frequencies_are_those_given) {
 
 TEST(p_rope, rotates_the_published_number_of_pairs_at_the_frequencies_of_rope) {
   for (auto const& [p, head_dim, published, exact] : golden::p_rope_counts) {
-    auto const encoding = p_rope(head_dim, 1e4, p);
+    auto const encoding = p_rope<halves>(head_dim, 1e4, p);
     auto const inv_freq = encoding.frequencies().inv_freq();
     auto const full = geometric(head_dim, 1e4);
     ASSERT_EQ(inv_freq.size(), head_dim / 2);
@@ -276,24 +276,24 @@ TEST(rope, a_head_too_short_for_the_block_is_rejected_and_nothing_turned) {
 }
 
 TEST(p_rope, bad_settings_are_rejected) {
-  EXPECT_EQ(message_of([] { p_rope(128, 1e4, 1.01); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>(128, 1e4, 1.01); }),
             "posenc: truncated: p must be in [0, 1], got 1.01");
-  EXPECT_EQ(message_of([] { p_rope(128, 1e4, -0.5); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>(128, 1e4, -0.5); }),
             "posenc: truncated: p must be in [0, 1], got -0.5");
-  EXPECT_EQ(message_of([] { p_rope(128, 1e4, not_a_number()); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>(128, 1e4, not_a_number()); }),
             "posenc: truncated: p must be in [0, 1], got NaN");
-  EXPECT_EQ(message_of([] { p_rope(127, 1e4, 0.5); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>(127, 1e4, 0.5); }),
             "posenc: geometric: the dimension must be even and positive, got 127");
-  EXPECT_EQ(message_of([] { p_rope(0, 1e4, 0.5); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>(0, 1e4, 0.5); }),
             "posenc: geometric: the dimension must be even and positive, got 0");
-  EXPECT_EQ(message_of([] { p_rope((1u << 24) + 2, 1e4, 0.5); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>((1u << 24) + 2, 1e4, 0.5); }),
             "posenc: geometric: the dimension must be at most 2^24, got 16777218");
-  EXPECT_EQ(message_of([] { p_rope(128, 0.5, 0.5); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>(128, 0.5, 0.5); }),
             "posenc: truncated: frequencies must not rise from pair to pair, as for a base below "
             "1, got a rise at pair 1");
-  EXPECT_EQ(message_of([] { p_rope(128, 0, 0.5); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>(128, 0, 0.5); }),
             "posenc: geometric: base must be finite and positive, got 0");
-  EXPECT_EQ(message_of([] { p_rope(128, infinity(), 0.5); }),
+  EXPECT_EQ(message_of([] { p_rope<halves>(128, infinity(), 0.5); }),
             "posenc: geometric: base must be finite and positive, got infinity");
 }
 

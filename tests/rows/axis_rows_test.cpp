@@ -209,8 +209,8 @@ TEST(axis_rows, leave_standing_pairs_alone) {
     EXPECT_EQ(rows.cos(1)[i], 1);
     EXPECT_EQ(rows.sin(1)[i], 0);
   }
-  frequencies const louder({f.inv_freq().begin(), f.inv_freq().end()}, 1.5);
-  auto const amplified = axis_rows(louder, ggml_axes({1, 1, 0, 0}, 8), positions);
+  auto const amplified =
+      axis_rows(f.with_attention_factor(1.5), ggml_axes({1, 1, 0, 0}, 8), positions);
   EXPECT_TRUE(std::ranges::equal(amplified.view().rotated_pairs(), std::vector<pair_range>{{0, 8}}))
       << "the factor reaches all";
   EXPECT_EQ(amplified.cos(1)[7], 1.5f);

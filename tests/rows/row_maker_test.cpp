@@ -23,8 +23,7 @@ using namespace posenc;
 
 // 33 pairs, some of frequency 0: no whole registers.
 frequencies some_frequencies(double factor = 1) {
-  auto const f = truncated(geometric(66, 1e4), 0.7);
-  return frequencies({f.inv_freq().begin(), f.inv_freq().end()}, factor);
+  return truncated(geometric(66, 1e4), 0.7).with_attention_factor(factor);
 }
 
 template <class Real>

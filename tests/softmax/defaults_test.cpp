@@ -31,8 +31,8 @@ TEST(softmax_defaults, are_what_is_documented) {
   softmax(std::span(d), 1.0);
   EXPECT_TRUE(numbers::same_bits(a, b) && numbers::same_bits(c, d) && numbers::same_bits(a, c));
   auto da = x, db = x;
-  softmax_backward<double>(a, da);
-  softmax_backward<double>(a, db, 1);
+  softmax_backward(a, da);
+  softmax_backward(a, db, 1);
   EXPECT_TRUE(numbers::same_bits(da, db));
   auto const llama = llama4_temperature(), given = llama4_temperature(0.1, 8192);
   EXPECT_EQ(llama.scale, given.scale);

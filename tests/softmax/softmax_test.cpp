@@ -74,6 +74,23 @@ void expect_weights(std::vector<T> const& scores, double inverse_temperature) {
   }
 }
 
+TEST(softmax, takes_rows_of_any_kind) {
+  std::vector<float> const scores{1, -2, 3};
+  auto expected = scores, in_vector = scores, with_rule = scores;
+  std::array<float, 3> in_array{1, -2, 3};
+  float in_c[] = {1, -2, 3};
+  std::vector<float> memory;
+  softmax(std::span(expected), 0.5);
+  softmax(in_vector, statistics(scores), 0.5);
+  softmax(in_array, 0.5);
+  softmax(in_c, 0.5);
+  softmax(with_rule, constant_temperature(0.5), memory);
+  EXPECT_TRUE(numbers::same_bits(in_vector, expected));
+  EXPECT_TRUE(std::ranges::equal(in_array, expected));
+  EXPECT_TRUE(std::ranges::equal(in_c, expected));
+  EXPECT_TRUE(numbers::same_bits(with_rule, expected));
+}
+
 TEST(softmax, weights_are_the_textbooks_at_any_temperature) {
   numbers::in_float_and_double([]<class T>() {
     for_many_rows<T>([](std::vector<T> const& scores) {

@@ -112,7 +112,7 @@ template <class T>
 void sites(numbers& out) {
   auto x = some_heads<T>();
   heads_view const view(x.data(), shape);
-  sinusoidal(geometric(head_dim, 1e4)).embed(view, positions);
+  sinusoidal<interleaved>(geometric(head_dim, 1e4)).embed(view, positions);
   rope<halves>(geometric(head_dim, 1e4)).prepare<arithmetic_t<T>>(positions).encode_queries(view);
   xpos<interleaved>(geometric(head_dim, 1e4))
       .prepare<arithmetic_t<T>>(std::vector<std::int64_t>{0, 1, 2, 3, 4})

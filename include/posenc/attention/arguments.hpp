@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/heads_view.hpp"
@@ -24,12 +23,15 @@ namespace posenc::inline POSENC_TARGET {
 
 struct attention_options {
   mask visible = mask::causal;
-  std::optional<double> scale = {};  ///< on <q, k>; 1 / sqrt(head_dim) unless said otherwise
-  positions_view query_positions =
-      {};  ///< those of the last keys, of its own sequence where they are packed, if none are given
-  positions_view key_positions = {};  ///< 0, 1, ... if none are given, anew in each packed sequence
-  bool keys_are_encoded = false;  ///< k is a cache of keys that earlier steps have encoded: sites 1
-                                  ///< and 2 leave it alone
+  /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Say 1 where rotation_of(q).scale(s) has
+  /// it on the queries already.
+  std::optional<double> scale = {};
+  /// Those of the last keys, of its own sequence where they are packed, if none are given.
+  token_positions query_positions = {};
+  /// 0, 1, ... if none are given, anew in each packed sequence.
+  token_positions key_positions = {};
+  /// k is a cache of keys that earlier steps have encoded: site 2 leaves it alone.
+  bool keys_are_encoded = false;
   bool keep_scores = false;
   bool keep_weights = false;
   /// What rows of scores carry beside queries and keys: [tokens][heads][any], of as many heads as
@@ -58,7 +60,7 @@ struct attention_arguments {
   std::size_t group;  ///< heads that share a kv head
   double scale;
   mask visible;
-  std::vector<std::int64_t> query_positions, key_positions;
+  token_positions query_positions, key_positions;
   heads_view<float const> query_side, key_side;
 };
 
@@ -84,14 +86,13 @@ score_row<S> row_with_sides(attention_arguments const& in, std::span<S> scores,
           of_keys.tokens() == 0 ? of_keys : of_keys.slice_tokens(keys.first, count)};
 }
 
-std::vector<std::int64_t> positions_or(char const* function, positions_view given,
-                                       std::size_t tokens, char const* what,
-                                       auto const& otherwise) {
+token_positions positions_or(char const* function, token_positions given, std::size_t tokens,
+                             char const* what, auto const& otherwise) {
   require(given.empty() || given.size() == tokens, function,
           ": there must be one position for each of the ", tokens, " ", what, ", got ",
           given.size());
   if (given.empty()) return otherwise();
-  return {given.begin(), given.end()};
+  return given;
 }
 
 /// Throws std::invalid_argument unless the shapes, positions, packed sequences and heads agree,
@@ -99,7 +100,7 @@ std::vector<std::int64_t> positions_or(char const* function, positions_view give
 template <std::floating_point T, class Encoding>
 attention_arguments checked_arguments(char const* function, Encoding const& encoding,
                                       heads_shape const& q, heads_shape const& k,
-                                      heads_shape const& v, attention_options const& options) {
+                                      heads_shape const& v, attention_options options) {
   auto const queries = q.tokens, keys = k.tokens;
   auto product_dim = q.head_dim;
   if constexpr (changes_head_dim<Encoding>) product_dim = encoding.encoded_dim(q.head_dim);
@@ -132,11 +133,11 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   require(outnumbering <= outnumbered || !options.query_positions.empty(), function,
           ": the positions of queries must be given where they outnumber keys, got ", outnumbering,
           " queries and ", outnumbered, " keys");
-  auto key_positions = positions_or(function, options.key_positions, keys, "keys",
+  auto key_positions = positions_or(function, std::move(options.key_positions), keys, "keys",
                                     [&] { return options.visible.counted(keys); });
-  auto query_positions = positions_or(function, options.query_positions, queries, "queries", [&] {
-    return options.visible.last_positions(queries, key_positions);
-  });
+  auto query_positions =
+      positions_or(function, std::move(options.query_positions), queries, "queries",
+                   [&] { return options.visible.last_positions(queries, key_positions); });
   return {.queries = queries,
           .keys = keys,
           .heads = q.heads,
@@ -146,7 +147,7 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
           .value_dim = v.head_dim,
           .group = q.heads / k.heads,
           .scale = scale,
-          .visible = options.visible,
+          .visible = std::move(options.visible),
           .query_positions = std::move(query_positions),
           .key_positions = std::move(key_positions),
           .query_side = options.query_side,

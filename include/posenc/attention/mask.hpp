@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
@@ -34,7 +35,7 @@ struct token_range {
 ///     mask::causal                                no key after the query
 ///     mask::causal & mask::sliding_window(128)    Mistral, Gemma, gpt-oss: the 128 nearest keys
 ///     mask::causal & mask::chunked(8192)          Llama 4: the keys of the query's own chunk
-///     mask::causal & mask::packed(lengths)        packed sequences, which see only themselves
+///     mask::causal & mask::packed({3, 4})         packed sequences, which see only themselves
 ///
 /// Positions decide, not the order of tokens: keys may be cached, evicted, padded, in any order.
 /// Packed sequences are of neighbouring tokens, whose positions may begin anew with each.
@@ -59,8 +60,7 @@ class mask {
   }
 
   /// So many tokens a sequence, of queries and of keys.
-  static mask packed(std::span<std::size_t const> query_lengths,
-                     std::span<std::size_t const> key_lengths) {
+  static mask packed(list_view<std::size_t> query_lengths, list_view<std::size_t> key_lengths) {
     detail::require(query_lengths.size() == key_lengths.size(),
                     "mask: there must be as many packed sequences of queries as of keys, got ",
                     query_lengths.size(), " and ", key_lengths.size());
@@ -69,7 +69,7 @@ class mask {
         std::make_shared<packing const>(packing{ends_of(query_lengths), ends_of(key_lengths)});
     return result;
   }
-  static mask packed(std::span<std::size_t const> lengths) { return packed(lengths, lengths); }
+  static mask packed(list_view<std::size_t> lengths) { return packed(lengths, lengths); }
 
   /// Throws std::invalid_argument where both are packed.
   friend mask operator&(mask const& a, mask const& b) {

@@ -41,8 +41,8 @@ class prepared_encoding {
                         widens = changes_head_dim<Encoding>, splits = scores_near_and_far<Encoding>;
 
  public:
-  prepared_encoding(Encoding const& encoding, positions_view query_positions,
-                    positions_view key_positions, bool keys_are_encoded = false)
+  prepared_encoding(Encoding const& encoding, token_positions const& query_positions,
+                    token_positions const& key_positions, bool keys_are_encoded = false)
       : encoding_(encoding), keys_are_encoded_(keys_are_encoded) {
     prepare(query_positions, key_positions);
     // For one query alone, to look a bias up costs as much as to make it.
@@ -51,7 +51,7 @@ class prepared_encoding {
   }
 
   /// Takes the positions of the next step.
-  void advance(positions_view query_positions, positions_view key_positions) {
+  void advance(token_positions const& query_positions, token_positions const& key_positions) {
     prepare(query_positions, key_positions);
     auto const range = detail::distances_of(query_positions, key_positions);
     if (!scores_.covers(range)) scores_.cover(encoding_, range.and_half_again());

@@ -1,9 +1,16 @@
 // The positions of tokens.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <ranges>
 #include <span>
+#include <utility>
+#include <vector>
 
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -11,5 +18,57 @@ namespace posenc::inline POSENC_TARGET {
 /// One position per token, counted in tokens, in any order; gaps, repeats and negative positions
 /// are allowed.
 using positions_view = std::span<std::int64_t const>;
+
+/// A vector, array, span ... of integers of any type.
+template <class R>
+concept integer_range =
+    std::ranges::sized_range<R const> && std::integral<std::ranges::range_value_t<R>> &&
+    !std::same_as<std::ranges::range_value_t<R>, bool>;
+
+namespace detail {
+
+void require_position(char const* what, std::integral auto p, std::size_t token) {
+  require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p,
+          " at token ", token);
+}
+
+}  // namespace detail
+
+/// The same as a value, which owns its numbers. It is made of integers of any type, also where it
+/// is an argument or an option:
+///
+///     attention_options{.query_positions = std::vector<std::int32_t>{7, 8}, .key_positions = ids}
+///     m_rope.prepare({7, 8})
+///
+/// A vector of int64 that is given away is moved. Throws std::invalid_argument unless each position
+/// fits int64.
+class token_positions {
+ public:
+  token_positions() = default;
+  token_positions(std::initializer_list<std::int64_t> positions) : positions_(positions) {}
+  token_positions(std::vector<std::int64_t> positions) noexcept
+      : positions_(std::move(positions)) {}
+  template <integer_range Integers>
+  token_positions(Integers const& positions)
+      : positions_(static_cast<std::size_t>(std::ranges::size(positions))) {
+    std::size_t token = 0;
+    for (auto const p : positions) {
+      detail::require_position("token_positions", p, token);
+      positions_[token++] = static_cast<std::int64_t>(p);
+    }
+  }
+
+  std::size_t size() const noexcept { return positions_.size(); }
+  bool empty() const noexcept { return positions_.empty(); }
+  std::int64_t const* data() const noexcept { return positions_.data(); }
+  auto begin() const noexcept { return positions_.begin(); }
+  auto end() const noexcept { return positions_.end(); }
+  std::int64_t operator[](std::size_t token) const noexcept { return positions_[token]; }
+
+  friend bool operator==(token_positions const&, token_positions const&) = default;
+
+ private:
+  std::vector<std::int64_t> positions_;
+};
 
 }  // namespace posenc

@@ -14,8 +14,10 @@ struct row_statistics {
   std::size_t keys = 0;    ///< keys that are not masked; if 0, so is all else
   double max = 0;          ///< largest score
   double log_sum_exp = 0;  ///< ln sum_s exp(x_s)
-  double entropy = 0;      ///< H = -sum_s p_s ln p_s, in nats: 0 (one-hot) to ln(keys) (uniform)
-  std::size_t head = 0;    ///< index of the query head
+  /// H = -sum_s p_s ln p_s, in nats: 0 (one-hot) to ln(keys) (uniform). [Velickovic 2024] has
+  /// ln(p_s + 1e-9), up to 1e-9 a key less: adaptive_temperature subtracts that itself.
+  double entropy = 0;
+  std::size_t head = 0;  ///< index of the query head
   std::int64_t query_position = 0;
 };
 

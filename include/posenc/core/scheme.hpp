@@ -12,6 +12,7 @@
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/log_add_exp.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
@@ -148,7 +149,7 @@ class scheme {
     });
   }
   template <class T>
-  auto prepare(positions_view positions) const requires(encodes) {
+  auto prepare(token_positions const& positions) const requires(encodes) {
     return std::apply(
         [&](auto const&... e) {
           auto prepared = std::tuple_cat(detail::prepared_by<T>(e, positions)...);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
@@ -81,16 +82,17 @@ class sin_cos_grid {
 
   /// Writes p to `vector`, which has dim() numbers. Throws std::invalid_argument if it has another
   /// size, or if the position is not in the grid.
-  template <class T>
-  void write(std::int64_t position, std::span<T> vector) const {
-    detail::require(vector.size() == dim_, "sin_cos_grid: a vector must have ", dim_,
-                    " numbers, got ", vector.size());
+  template <std::ranges::contiguous_range Vector>
+  void write(std::int64_t position, Vector&& vector) const {
+    std::span<std::ranges::range_value_t<Vector>> rest(vector);
+    detail::require(rest.size() == dim_, "sin_cos_grid: a vector must have ", dim_,
+                    " numbers, got ", rest.size());
     require_cell(position);
     for (auto const& block : blocks_) {
       auto const cell = static_cast<std::size_t>(position) / block.stride % block.cells;
       block.wave.write(block.first + block.step * static_cast<double>(cell),
-                       vector.first(block.wave.dim()));
-      vector = vector.subspan(block.wave.dim());
+                       rest.first(block.wave.dim()));
+      rest = rest.subspan(block.wave.dim());
     }
   }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -31,20 +32,20 @@ struct sinusoidal_form {
 /// [Vaswani 2017, 3.5]
 ///
 ///     sinusoidal<interleaved>(geometric(dim, 1e4))          sin cos sin cos ...
-///         "Attention is all you need"
+///         vaswani_sinusoidal: "Attention is all you need", XLM
 ///     sinusoidal<halves>(geometric(dim, 1e4))               sin sin .. cos cos
-///         RoFormer, XLM
+///         roformer_sinusoidal: RoFormer, Marian
 ///     sinusoidal<halves>(geometric_inclusive(dim, 1e4))     sin sin .. cos cos
-///         tensor2tensor, Whisper
+///         whisper_sinusoidal, tensor2tensor_sinusoidal, fairseq_sinusoidal
 ///     sinusoidal<halves>(geometric(dim, 1e4), {.cosine_first = true})   cos cos .. sin sin
-///         timesteps of ggml and Stable Diffusion
+///         ggml_timestep, Stable Diffusion's timesteps
 ///
-/// sinusoidal_forms.hpp has fairseq's and others by name, timestep.hpp those of diffusion models.
+/// Those with names are in sinusoidal_forms.hpp and timestep.hpp.
 /// Accuracy: double 3e-16, float 3e-8, times the scale, before the sum is rounded. For fractional
 /// positions, the angle of the fraction has a relative error of 2^-51.
 /// Throws std::invalid_argument unless the attention factor is 1, the scale is finite, and zeros is
 /// at most 2^24.
-template <pair_layout Layout = interleaved>
+template <pair_layout Layout>
 class sinusoidal {
  public:
   explicit sinusoidal(frequencies const& f, std::int64_t start = 0)
@@ -63,26 +64,29 @@ class sinusoidal {
   std::size_t dim() const noexcept { return 2 * steps_.size() + form_.zeros; }
 
   /// Writes p_t to `vector`. Throws std::invalid_argument unless it has dim() numbers.
-  template <class T>
-  void write(std::int64_t position, std::span<T> vector) const {
-    require_size(vector.size());
-    if (position == form_.silent) return fill(vector, 0);
-    write_pairs(vector,
+  template <std::ranges::contiguous_range Vector>
+  void write(std::int64_t position, Vector&& vector) const {
+    std::span<std::ranges::range_value_t<Vector>> const numbers(vector);
+    require_size(numbers.size());
+    if (position == form_.silent) return fill(numbers, 0);
+    write_pairs(numbers,
                 [whole = from_start(position)](phase_step const& step) { return step.at(whole); });
   }
 
   /// The same at a fractional position, counted from `start` too; `silent` does not apply.
   /// Throws std::invalid_argument unless `vector` has dim() numbers and the position is finite and
   /// within [-2^63, 2^63).
-  template <std::floating_point P, class T>
-  void write(P position, std::span<T> vector) const {
+  template <std::floating_point P, std::ranges::contiguous_range Vector>
+  void write(P position, Vector&& vector) const {
+    std::span<std::ranges::range_value_t<Vector>> const numbers(vector);
     auto const t = static_cast<double>(position);
-    require_size(vector.size());
+    require_size(numbers.size());
     detail::require(is_finite(t) && t >= -0x1p63 && t < 0x1p63,
                     "sinusoidal: a position must be finite and within [-2^63, 2^63), got ", t);
     auto const below = std::floor(t), fraction = t - below;
     auto const whole = from_start(static_cast<std::int64_t>(below));
-    write_pairs(vector, [=](phase_step const& step) { return step.at(whole) + step.at(fraction); });
+    write_pairs(numbers,
+                [=](phase_step const& step) { return step.at(whole) + step.at(fraction); });
   }
 
   /// Site 1: x[t] += p_t. x: [tokens][1][dim]; with several heads, each gets the same p_t.

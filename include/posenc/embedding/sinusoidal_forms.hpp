@@ -1,4 +1,4 @@
-// Sinusoidal embeddings of well-known libraries, by name.
+// Sinusoidal embeddings of well-known papers, models and libraries, by name.
 #pragma once
 
 #include <cmath>
@@ -11,6 +11,40 @@
 #include "posenc/frequency/geometric.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+/// "Attention is all you need", XLM, DistilBERT: sin cos sin cos ..., of frequencies
+/// 10000^(-2j / dim). [Vaswani 2017, 3.5]
+/// Throws std::invalid_argument unless dim is even and positive.
+inline sinusoidal<interleaved> vaswani_sinusoidal(std::size_t dim) {
+  return sinusoidal<interleaved>(
+      detail::geometric_series("vaswani_sinusoidal", dim, 1e4, static_cast<double>(dim) / 2));
+}
+
+/// RoFormer, Marian, Pegasus: the same numbers, sines first, then cosines.
+/// [RoFormerSinusoidalPositionalEmbedding]
+/// Throws std::invalid_argument unless dim is even and positive.
+inline sinusoidal<halves> roformer_sinusoidal(std::size_t dim) {
+  return sinusoidal<halves>(
+      detail::geometric_series("roformer_sinusoidal", dim, 1e4, static_cast<double>(dim) / 2));
+}
+
+/// Whisper's encoder: sines, then cosines, of frequencies 10000^(-j / (dim/2 - 1)). [whisper,
+/// sinusoids]
+/// Throws std::invalid_argument unless dim is even and at least 4.
+inline sinusoidal<halves> whisper_sinusoidal(std::size_t dim) {
+  detail::require(dim % 2 == 0 && dim >= 4,
+                  "whisper_sinusoidal: dim must be even and at least 4, got ", dim);
+  return sinusoidal<halves>(geometric_inclusive(dim, 1e4));
+}
+
+/// CTranslate2: the same, but for the first token, which is at position 1: give it position 0.
+/// [SinusoidalPositionEncoder]
+/// Throws std::invalid_argument unless dim is even and at least 4.
+inline sinusoidal<halves> ctranslate2_sinusoidal(std::size_t dim) {
+  detail::require(dim % 2 == 0 && dim >= 4,
+                  "ctranslate2_sinusoidal: dim must be even and at least 4, got ", dim);
+  return sinusoidal<halves>(geometric_inclusive(dim, 1e4), 1);
+}
 
 /// tensor2tensor, get_timing_signal_1d: sines, then cosines, then a zero if dim is odd, of
 /// frequencies min (max / min)^(-j / (h - 1)), where h = floor(dim / 2), and min and max are the

@@ -22,8 +22,7 @@ struct timestep_form {
 /// get_timestep_embedding]
 ///
 ///     std::vector<float> vector(320);
-///     timestep(320, {.downscale_freq_shift = 0, .flip_sin_to_cos = true})
-///         .write(981.5, std::span(vector));
+///     timestep(320, {.downscale_freq_shift = 0, .flip_sin_to_cos = true}).write(981.5, vector);
 ///
 /// Exact at any t; angles formed in float have a relative error of 6e-8 or more. A single frequency
 /// is `scale`, whatever the shift.

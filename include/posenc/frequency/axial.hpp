@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <utility>
 #include <vector>
 
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -33,7 +33,7 @@ namespace posenc::inline POSENC_TARGET {
 ///
 /// Throws std::invalid_argument unless there is at least one axis, all dims are even, positive and
 /// at most 2^24, and base is finite and positive.
-inline frequencies axial(std::span<std::size_t const> dims, double base) {
+inline frequencies axial(list_view<std::size_t> dims, double base) {
   detail::require(!dims.empty(), "axial: there must be at least one axis, got none");
   detail::require(is_finite(base) && base > 0, "axial: base must be finite and positive, got ",
                   base);

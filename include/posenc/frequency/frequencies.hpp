@@ -60,6 +60,12 @@ class frequencies {
   std::size_t pairs() const noexcept { return inv_freq_.size(); }
   std::size_t rotary_dim() const noexcept { return 2 * inv_freq_.size(); }
 
+  /// The same frequencies with another attention factor, in place of this one. Throws as the
+  /// constructor does.
+  frequencies with_attention_factor(double attention_factor) const {
+    return {inv_freq_, rest_, attention_factor};
+  }
+
  private:
   std::vector<double> inv_freq_, rest_;
   double attention_factor_;
@@ -101,11 +107,6 @@ class falling_powers {
 frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
   return for_pairs(f.pairs(), f.attention_factor() * gain,
                    [&](std::size_t i) -> two_doubles { return change(i, with_rest(f, i)); });
-}
-
-/// The same frequencies with another attention factor.
-inline frequencies with_factor(frequencies const& f, double attention_factor) {
-  return for_pairs(f.pairs(), attention_factor, [&](std::size_t i) { return with_rest(f, i); });
 }
 
 inline void require_factor(char const* rule, double factor) {

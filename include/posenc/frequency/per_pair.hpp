@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
@@ -32,7 +33,7 @@ inline frequencies divided(char const* what, frequencies const& f, std::span<dou
 /// and p-RoPE. A factor of 1e30 or more, which marks a pair that is not rotated, gives frequency 0.
 /// [ggml.h, ggml_rope_ext]
 /// Throws std::invalid_argument unless there is one finite factor above 0 for each pair.
-inline frequencies per_pair(frequencies const& f, std::span<double const> factors) {
+inline frequencies per_pair(frequencies const& f, list_view<double> factors) {
   return detail::divided("per_pair: factors", f, factors, 1);
 }
 

@@ -14,7 +14,7 @@ namespace posenc::inline POSENC_TARGET {
 /// Throws as ntk_by_parts does.
 inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
   auto const parts = ntk_by_parts(f, scaling);
-  return detail::with_factor(parts, f.attention_factor() * detail::yarn_magnitude(scaling.factor));
+  return parts.with_attention_factor(f.attention_factor() * detail::yarn_magnitude(scaling.factor));
 }
 
 }  // namespace posenc

@@ -63,12 +63,12 @@ class layer_scheme {
   }
 
   template <class T = float>
-  detail::prepared_layer<T> prepare(positions_view positions) const {
+  detail::prepared_layer<T> prepare(token_positions const& positions) const {
     detail::prepared_layer<T> prepared;
+    positions_view const at = positions;
     for (auto const& one : ropes_)
-      std::visit(
-          [&](auto const& r) { prepared.rotations.emplace_back(r.template prepare<T>(positions)); },
-          one);
+      std::visit([&](auto const& r) { prepared.rotations.emplace_back(r.template prepare<T>(at)); },
+                 one);
     return prepared;
   }
   template <class T>

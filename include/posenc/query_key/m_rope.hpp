@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -35,7 +36,7 @@ namespace posenc::inline POSENC_TARGET {
 /// <q_t, k_s> depends on the differences of their positions on each axis alone, not on t - s.
 /// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every
 /// axis that a pair has, and delta is finite.
-template <pair_layout Layout = halves, built_position P = std::int64_t>
+template <pair_layout Layout, built_position P = std::int64_t>
 class m_rope {
  public:
   m_rope(posenc::frequencies f, pair_axes axes, axis_positions<P> positions, P delta,
@@ -59,7 +60,7 @@ class m_rope {
   /// Site 2: one row an index, in any order. Throws std::invalid_argument at an index that is
   /// negative or leaves int64 with delta.
   template <std::floating_point Real = float>
-  prepared_rotation<Layout, Real> prepare(positions_view indices) const {
+  prepared_rotation<Layout, Real> prepare(token_positions const& indices) const {
     return prepared_rotation<Layout, Real>(axis_rows<Real>(maker_, at(indices)), block_);
   }
 
@@ -70,7 +71,7 @@ class m_rope {
     return axis_row_maker(f, axes);
   }
 
-  axis_positions<P> at(positions_view indices) const {
+  axis_positions<P> at(token_positions const& indices) const {
     std::vector<std::vector<P>> of_axis(axes_.axes(), std::vector<P>(indices.size()));
     for (std::size_t token = 0; token < indices.size(); ++token) {
       auto const index = indices[token];

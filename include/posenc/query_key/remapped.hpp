@@ -10,6 +10,7 @@
 #include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
@@ -90,13 +91,14 @@ class remapped {
 
   /// Throws as inner does, or a map.
   template <class T = float>
-  detail::prepared_remap<detail::prepared_t<Inner, T>> prepare(positions_view positions) const {
+  detail::prepared_remap<detail::prepared_t<Inner, T>> prepare(
+      token_positions const& positions) const {
     return {inner_.template prepare<T>(positions_view(mapped(query_map_, positions))),
             inner_.template prepare<T>(positions_view(mapped(key_map_, positions)))};
   }
 
  private:
-  static std::vector<std::int64_t> mapped(auto const& map, positions_view positions) {
+  static std::vector<std::int64_t> mapped(auto const& map, token_positions const& positions) {
     std::vector<std::int64_t> result;
     result.reserve(positions.size());
     for (auto const p : positions) result.push_back(map(p));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -25,7 +26,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     rope<interleaved>(geometric(64, 1e4))                         GPT-J: first 64 of 256 dims
 ///     rope<halves>(truncated(geometric(512, 1e6), 0.25))            Gemma 4's global layers
 ///     rope<interleaved>(geometric(64, 1e4), rotary_block::last())   DeepSeek: last 64 dims
-template <pair_layout Layout = halves>
+template <pair_layout Layout>
 class rope {
  public:
   explicit rope(posenc::frequencies f, rotary_block block = rotary_block::first())
@@ -35,8 +36,8 @@ class rope {
 
   /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as
   /// cos_sin_rows does.
-  template <std::floating_point Real = float>
-  prepared_rotation<Layout, Real> prepare(position_range auto const& positions) const {
+  template <std::floating_point Real = float, position_range Positions = token_positions>
+  prepared_rotation<Layout, Real> prepare(Positions const& positions) const {
     return prepared_rotation<Layout, Real>(cos_sin_rows<Real>(maker_, positions), block_);
   }
 
@@ -51,7 +52,7 @@ static_assert(acts_on_queries_and_keys<rope<halves>> && pulls_back_queries_and_k
 /// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero
 /// 2024, 6.1] Throws std::invalid_argument unless head_dim is even and positive, base finite and
 /// positive, and p in [0, 1].
-template <pair_layout Layout = halves>
+template <pair_layout Layout>
 rope<Layout> p_rope(std::size_t head_dim, double base, double p) {
   return rope<Layout>(truncated(geometric(head_dim, base), p));
 }

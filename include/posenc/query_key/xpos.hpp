@@ -3,13 +3,11 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/half.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -25,11 +23,11 @@ namespace posenc::inline POSENC_TARGET {
 template <pair_layout Layout, std::floating_point Real>
 class prepared_xpos {
  public:
-  prepared_xpos(frequencies const& f, positions_view positions, xpos_decay const& decay,
+  prepared_xpos(frequencies const& f, token_positions positions, xpos_decay const& decay,
                 rotary_block block)
       : queries_(xpos_query_rows<Real>(f, positions, decay), block),
         keys_(xpos_key_rows<Real>(f, positions, decay), block),
-        positions_(positions.begin(), positions.end()),
+        positions_(std::move(positions)),
         frequencies_(f),
         decay_(decay) {}
 
@@ -68,13 +66,13 @@ class prepared_xpos {
     if constexpr (std::same_as<storage_format_t<T>, half>) {
       if (first > positions_.size() || tokens > positions_.size() - first)
         return;  // refused by the rotation
-      detail::require_gains("xpos", "half", 14, std::span(positions_).subspan(first, tokens),
+      detail::require_gains("xpos", "half", 14, positions_view(positions_).subspan(first, tokens),
                             decay_, sign, frequencies_);
     }
   }
 
   prepared_rotation<Layout, Real> queries_, keys_;
-  std::vector<std::int64_t> positions_;
+  token_positions positions_;
   frequencies frequencies_;
   xpos_decay decay_;
 };
@@ -87,7 +85,7 @@ class prepared_xpos {
 ///     xpos<interleaved>(geometric(64, 1e4), {.center = length / 2})   for long sequences in half
 ///
 /// Throws std::invalid_argument unless gamma and scale_base are finite and positive.
-template <pair_layout Layout = halves>
+template <pair_layout Layout>
 class xpos {
  public:
   explicit xpos(posenc::frequencies f, xpos_decay decay = {},
@@ -102,8 +100,8 @@ class xpos {
   /// Site 2. Throws std::invalid_argument at a position where a gain leaves the range of floats,
   /// 35'000 positions from the center.
   template <std::floating_point Real = float>
-  prepared_xpos<Layout, Real> prepare(positions_view positions) const {
-    return prepared_xpos<Layout, Real>(frequencies_, positions, decay_, block_);
+  prepared_xpos<Layout, Real> prepare(token_positions positions) const {
+    return prepared_xpos<Layout, Real>(frequencies_, std::move(positions), decay_, block_);
   }
 
  private:

@@ -69,7 +69,8 @@ class rotation {
     result.weight_ = norm.weight, result.eps_ = norm.eps, result.normalises_ = true;
     return result;
   }
-  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries.
+  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries. attention() scales
+  /// scores by 1 / sqrt(head_dim) of its own accord: of queries scaled here, tell it {.scale = 1}.
   auto scale(real factor) const {
     detail::require(is_finite(factor), "rotation: the scale must be finite, got ", factor);
     fused result(*this);

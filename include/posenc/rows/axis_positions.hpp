@@ -1,9 +1,12 @@
 // Positions with several coordinates per token: time, height, width.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/require.hpp"
@@ -11,6 +14,13 @@
 #include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+template <class Numbers>
+using widened_t = decltype(widened(std::declval<std::ranges::range_value_t<Numbers>>()));
+
+}  // namespace detail
 
 /// One position per token on each axis, [axes][tokens]; fractional if P is double. pair_axes
 /// assigns pairs to axes. Immutable.
@@ -33,6 +43,24 @@ class axis_positions {
     for (auto const& one : of_axis) positions_.insert(positions_.end(), one.begin(), one.end());
   }
 
+  /// Of one array, [axes][tokens], as position_ids are held: integers of any type become int64,
+  /// fractional numbers double. Throws std::invalid_argument as above, and unless each axis has as
+  /// many numbers.
+  template <position_range Numbers>
+  requires std::same_as<P, detail::widened_t<Numbers>> axis_positions(std::size_t axes,
+                                                                      Numbers const& numbers)
+      : axes_(axes) {
+    detail::require(axes > 0, "axis_positions: there must be at least one axis, got none");
+    auto const count = static_cast<std::size_t>(std::ranges::size(numbers));
+    detail::require(count % axes == 0, "axis_positions: all of the ", axes,
+                    " axes must have the same number of tokens, got ", count, " positions");
+    tokens_ = count / axes;
+    std::size_t i = 0;
+    for (auto const p : numbers) detail::require_position("axis_positions", p, i++ % tokens_);
+    positions_.reserve(count);
+    for (auto const p : numbers) positions_.push_back(static_cast<P>(p));
+  }
+
   std::size_t axes() const noexcept { return axes_; }
   std::size_t tokens() const noexcept { return tokens_; }
 
@@ -46,5 +74,8 @@ class axis_positions {
   std::size_t tokens_ = 0;
   std::vector<P> positions_;  // [axes][tokens]
 };
+
+template <position_range Numbers>
+axis_positions(std::size_t, Numbers const&) -> axis_positions<detail::widened_t<Numbers>>;
 
 }  // namespace posenc

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
@@ -54,7 +55,7 @@ inline std::size_t sum_of_sections(char const* what, std::span<std::size_t const
 
 /// Sections of neighbouring pairs, one section per axis: {16, 24, 24} gives ttt...hhh...www...
 /// Qwen2-VL uses it with halves, GLM-4V interleaved.
-inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
+inline pair_axes contiguous_axes(list_view<std::size_t> sections) {
   std::vector<std::size_t> axes;
   axes.reserve(detail::sum_of_sections("contiguous_axes", sections));
   for (std::size_t axis = 0; axis < sections.size(); ++axis)
@@ -65,7 +66,7 @@ inline pair_axes contiguous_axes(std::span<std::size_t const> sections) {
 /// One block of dims (not pairs) per axis, for axial frequencies: {16, 56, 56} gives 8 pairs of
 /// axis 0, then 28 of axis 1, then 28 of axis 2.
 /// Throws std::invalid_argument unless all dims are even.
-inline pair_axes axial_axes(std::span<std::size_t const> dims) {
+inline pair_axes axial_axes(list_view<std::size_t> dims) {
   std::vector<std::size_t> sections(dims.begin(), dims.end());
   for (auto& section : sections) {
     detail::require(section % 2 == 0, "axial_axes: the dims of an axis must be even, got ",
@@ -79,7 +80,7 @@ inline pair_axes axial_axes(std::span<std::size_t const> dims) {
 /// section lasts, then axis 0. {24, 20, 20} gives thw 20 times, then tttt. [modeling_qwen3_vl.py,
 /// apply_interleaved_mrope]
 /// Throws std::invalid_argument unless there are three sections.
-inline pair_axes interleaved_axes(std::span<std::size_t const> sections) {
+inline pair_axes interleaved_axes(list_view<std::size_t> sections) {
   detail::require(sections.size() == 3, "interleaved_axes: there must be three sections, got ",
                   sections.size());
   std::vector<std::size_t> axes(detail::sum_of_sections("interleaved_axes", sections));

@@ -22,7 +22,7 @@ namespace posenc::inline POSENC_TARGET {
 /// since the keys already have the attention factor. Accuracy and errors are those of cos_sin_rows.
 template <std::floating_point Real = float, position_range Deltas>
 cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
-  return {detail::with_factor(f, 1), deltas};
+  return {f.with_attention_factor(1), deltas};
 }
 
 /// Rows that take keys rotated with `from` at from_positions to keys rotated with `to` at

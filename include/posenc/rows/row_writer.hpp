@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -35,10 +36,6 @@ constexpr std::int64_t widened(std::integral auto p) noexcept {
 }
 constexpr double widened(std::floating_point auto p) noexcept { return static_cast<double>(p); }
 
-void require_position(char const* what, std::integral auto p, std::size_t token) {
-  require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p,
-          " at token ", token);
-}
 void require_position(char const* what, std::floating_point auto p, std::size_t token) {
   auto const x = widened(p);
   require(is_finite(x) && x >= -0x1p63 && x < 0x1p63, what,

@@ -6,7 +6,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "posenc/core/encoding_check.hpp"
@@ -20,14 +22,24 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// A row of scores: a vector, an array, a span ... of float or double; and one that can be changed.
+template <class R>
+concept row_of_scores = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    std::floating_point<std::ranges::range_value_t<R>>;
+template <class R>
+concept writable_row_of_scores = row_of_scores<R> &&
+    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
 /// The statistics of a row of scores, [keys], with -infinity for masked keys: Z = sum e^(x - max),
 /// W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z, H = ln Z - W / Z. Sums in double.
-template <std::floating_point T>
-row_statistics statistics(std::span<T const> scores, std::size_t head = 0,
+template <row_of_scores Row>
+row_statistics statistics(Row const& scores, std::size_t head = 0,
                           std::int64_t query_position = 0) noexcept {
-  auto const max = detail::largest(scores.data(), scores.size());
-  auto const sums =
-      detail::exponentials<true>(scores.data(), static_cast<T*>(nullptr), scores.size(), max);
+  using T = std::ranges::range_value_t<Row>;
+  T const* const first = std::ranges::data(scores);
+  auto const keys = std::ranges::size(scores);
+  auto const max = detail::largest(first, keys);
+  auto const sums = detail::exponentials<true>(first, static_cast<T*>(nullptr), keys, max);
   return detail::statistics_of(sums, static_cast<double>(max), head, query_position);
 }
 
@@ -35,10 +47,12 @@ row_statistics statistics(std::span<T const> scores, std::size_t head = 0,
 /// all 0 if every key is masked. row: the statistics of these scores. inverse_temperature: finite
 /// and at least 0, not checked. If any score is NaN or +infinity, every weight is NaN. sink: a
 /// logit that is added to the denominator; the temperature does not apply to it.
-template <std::floating_point T>
-void softmax(std::span<T> scores, row_statistics const& row, double inverse_temperature = 1,
+template <writable_row_of_scores Row>
+void softmax(Row&& scores, row_statistics const& row, double inverse_temperature = 1,
              double sink = no_sink) noexcept {
-  auto const sum = detail::exponentials_at(scores.data(), scores.data(), scores.size(),
+  using T = std::ranges::range_value_t<Row>;
+  auto* const first = std::ranges::data(scores);
+  auto const sum = detail::exponentials_at(first, first, std::ranges::size(scores),
                                            static_cast<T>(row.max), inverse_temperature);
   if (row.keys == 0) return;
   auto const share =
@@ -47,9 +61,9 @@ void softmax(std::span<T> scores, row_statistics const& row, double inverse_temp
 }
 
 /// The same without statistics.
-template <std::floating_point T>
-void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
-  auto const max = detail::largest(scores.data(), scores.size());
+template <writable_row_of_scores Row>
+void softmax(Row&& scores, double inverse_temperature = 1) noexcept {
+  auto const max = detail::largest(std::ranges::data(scores), std::ranges::size(scores));
   softmax(
       scores,
       row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)},
@@ -58,24 +72,25 @@ void softmax(std::span<T> scores, double inverse_temperature = 1) noexcept {
 
 /// The same with a rule of site 4: one pass if its temperature is 1, else two. memory: scratch that
 /// grows if it must; keep it for the next call. Throws as the rule does.
-template <std::floating_point T, class Rule>
-void softmax(std::span<T> scores, Rule const& rule, std::vector<T>& memory, std::size_t head = 0,
-             std::int64_t query_position = 0) {
+template <writable_row_of_scores Row, class Rule>
+void softmax(Row&& scores, Rule const& rule, std::vector<std::ranges::range_value_t<Row>>& memory,
+             std::size_t head = 0, std::int64_t query_position = 0) {
+  using T = std::ranges::range_value_t<Row>;
+  std::span<T> const row(scores);
   static_assert(detail::encoding_check<Rule>::passed);
   static_assert(
       acts_on_softmax<Rule> || acts_nowhere<Rule> || detail::has_inverse_temperature<Rule>,
       "posenc: the rule of softmax must have inverse_temperature: it must act on softmax (site 4), "
       "or nowhere");
-  auto const e = detail::exponentiate<acts_on_softmax<Rule>>(
-      scores, memory, [&](auto const& plain, double max) {
+  auto const e =
+      detail::exponentiate<acts_on_softmax<Rule>>(row, memory, [&](auto const& plain, double max) {
         return detail::inverse_temperature_of(
             rule, detail::statistics_of(plain, max, head, query_position));
       });
   double sink = no_sink;
   if constexpr (adds_sink<Rule>) sink = rule.sink(head);
   auto const share = static_cast<T>(detail::share_of(e.sum, sink).share);
-  std::transform(e.numbers, e.numbers + scores.size(), scores.data(),
-                 [share](T x) { return x * share; });
+  std::transform(e.numbers, e.numbers + row.size(), row.data(), [share](T x) { return x * share; });
 }
 
 }  // namespace posenc

@@ -1,10 +1,9 @@
 // From the gradients of a row's weights to those of its scores.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
+#include <ranges>
 #include <span>
-#include <type_traits>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -26,16 +25,18 @@ void softmax_gradients(T const* weights, T* gradients, std::size_t count, T mean
 /// For p = softmax(beta x), dp -> dx in place: dx_s = beta p_s (dp_s - sum_j p_j dp_j), with the
 /// sum in double.
 ///
-///     softmax(row, beta);  ...  softmax_backward<float>(row, d_row, beta);
+///     softmax(row, beta);  ...  softmax_backward(row, d_row, beta);
 ///
 /// inverse_temperature, beta, counts as a constant, whatever rule it came from. Also correct with a
 /// sink, when weights sum to less than 1. Keys of weight 0, masked ones among them, get gradient 0,
 /// even if their dp is NaN.
 /// weights, gradients: [keys]. Throws std::invalid_argument, before anything is changed, unless
 /// they have the same size.
-template <std::floating_point T>
-void softmax_backward(std::type_identity_t<std::span<T const>> weights, std::span<T> gradients,
+template <std::ranges::contiguous_range Row>
+void softmax_backward(std::span<std::ranges::range_value_t<Row> const> weights, Row&& row,
                       double inverse_temperature = 1) {
+  using T = std::ranges::range_value_t<Row>;
+  std::span<T> const gradients(row);
   detail::require(weights.size() == gradients.size(),
                   "softmax_backward: there must be one gradient for each of ", weights.size(),
                   " weights, got ", gradients.size());
