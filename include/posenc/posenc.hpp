@@ -88,6 +88,7 @@
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
 #include "posenc/score/forgetting.hpp"              //     learned gates between key and query
 #include "posenc/score/bias_table.hpp"              //     any bias by distance, tabulated
+#include "posenc/score/attention_bias.hpp"          //     biases that exist already
 #include "posenc/score/bias_matrix.hpp"             //     any bias, as a matrix for a kernel
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy

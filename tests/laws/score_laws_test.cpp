@@ -2,6 +2,7 @@
 
 #include "posenc/core/scheme.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/attention_bias.hpp"
 #include "posenc/score/cope.hpp"
 #include "posenc/score/fire.hpp"
 #include "posenc/score/forgetting.hpp"
@@ -54,6 +55,8 @@ void for_every_encoding(unsigned promised, Law const& law) {
   };
   obey("alibi, 8 heads", alibi(8), 8, distance_penalty);
   obey("alibi, 1 head", alibi(1), 1, distance_penalty);
+  std::vector<float> const all_alike(100'000, -0.3f);
+  obey("attention_bias", attention_bias(all_alike, 1, 1, all_alike.size()), 1, added);
   obey("alibi, BLOOM's 112 heads", alibi(112), 112, distance_penalty);
   obey("alibi, max_bias 16", alibi(12, 16), 12, distance_penalty);
   obey("kerple_log", kerple_log({{.p = 1.3, .a = 0.7}, {.p = 0, .a = 0}}), 2, distance_penalty);

@@ -46,9 +46,10 @@ void write_bias_matrix(E const& encoding, std::size_t heads, token_positions con
   std::vector<double> row(keys);
   auto* to = std::ranges::data(memory);
   for (std::size_t head = 0; head < heads; ++head) {
-    for (auto const query : query_positions) {
+    for (std::size_t t = 0; t < queries; ++t) {
       std::ranges::fill(row, 0);
-      adjust_scores(encoding, score_row<double>{row, head, query, key_positions, {}});
+      adjust_scores(encoding,
+                    score_row<double>{row, head, query_positions[t], key_positions, {}, t});
       for (auto const bias : row)
         store(*to++, static_cast<arithmetic_t<std::ranges::range_value_t<Memory>>>(bias));
     }
