@@ -51,94 +51,115 @@ struct attention_workspace {
 
 namespace detail {
 
-/// attention, of what has been checked.
-template <class Q, class K, class V, std::floating_point T, class Encoding>
-attention_result<T> const& attend(heads_view<Q> const& q, heads_view<K> const& k,
-                                  heads_view<V> const& v,
-                                  prepared_encoding<T, Encoding> const& step,
-                                  attention_arguments const& given,
-                                  attention_options const& options,
-                                  attention_workspace<T>& workspace) {
-  auto const& encoding = step.encoding();
-  auto const queries = given.queries, keys = given.keys, heads = given.heads,
-             value_dim = given.value_dim;
-  auto& result = workspace.result;
-  result.outputs.resize(queries * heads * value_dim);
-  result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
-  result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
-  constexpr bool tempers = acts_on_softmax<Encoding>;
-  auto const sink_of = [&]([[maybe_unused]] std::size_t head) -> double {
-    if constexpr (adds_sink<Encoding>) return encoding.sink(head);
-    return no_sink;
-  };
-  result.log_sum_exp.resize(queries * heads);
-  for (std::size_t i = 0; i < queries * heads; ++i) result.log_sum_exp[i] = sink_of(i % heads);
-  if (queries == 0 || keys == 0) return std::ranges::fill(result.outputs, T{0}), result;
+/// attention, of what has been checked: block after block of queries, in four steps.
+template <std::floating_point T, class Encoding>
+class block_attention {
+ public:
+  block_attention(prepared_encoding<T, Encoding> const& step, attention_arguments const& given,
+                  attention_options const& options, attention_workspace<T>& workspace)
+      : encoding_(step.encoding()),
+        given_(given),
+        options_(options),
+        workspace_(workspace),
+        result_(workspace.result),
+        scores_(step, given, workspace.blocks) {}
 
-  // (2) queries and keys, (3) scores
-  score_blocks<T, Encoding> scores(step, given, workspace.blocks);
-  auto const at_keys = [&](auto const& row) {
-    return (row.head * queries + row.query) * keys + row.keys.first;
-  };
-  auto const attend_to = [&](auto const& k_heads, auto const& v_heads, std::size_t kv_head) {
-    for (std::size_t first = 0; first < queries; first += scores.queries()) {
-      bool const sees = scores.compute(q, first, k_heads, kv_head);
-      auto const& block = scores.shape();
-      auto const output_of = [&](auto const& row) {
-        return result.outputs.data() + (row.query * heads + row.head) * value_dim;
-      };
-      if (!sees) {
-        for (std::size_t i = 0; i < block.rows(); ++i)
-          std::fill_n(output_of(scores[i]), value_dim, T{0});
-        continue;
-      }
-      auto const seen = block.seen();
-      auto* const weights = scores.data();
-
-      // (4) softmax
-      workspace.shares.assign(block.rows(), 0);
-      for (std::size_t i = 0; i < block.rows(); ++i) {
-        auto const row = scores[i];
-        if (options.keep_scores) std::ranges::copy(row.scores, result.scores.data() + at_keys(row));
-        auto const e = exponentiate<tempers>(
-            row.scores, workspace.exponentials, [&](auto const& plain, auto max) {
-              return inverse_temperature_of(
-                  encoding, statistics_of(plain, max, row.head, given.query_positions[row.query]));
-            });
-        auto const [log_sum_exp, share] = share_of(e.sum, sink_of(row.head));
-        if (e.numbers != row.scores.data())
-          std::copy_n(e.numbers, row.scores.size(), row.scores.data());
-        if (!is_finite(e.sum.sum)) scores.clear_hidden(row);
-        result.log_sum_exp[row.query * heads + row.head] = log_sum_exp;
-        workspace.shares[i] = share;
-        std::fill(weights + i * seen, row.scores.data(), T{0});
-        std::fill(row.scores.data() + row.scores.size(), weights + (i + 1) * seen, T{0});
-      }
-
-      workspace.outputs.resize(block.rows() * value_dim);
-      multiply_outputs<T>(workspace.outputs.data(), weights, v_heads, block,
-                          workspace.shares.data());
-      for (std::size_t i = 0; i < block.rows(); ++i) {
-        auto const row = scores[i];
-        std::copy_n(workspace.outputs.data() + i * value_dim, value_dim, output_of(row));
-        if (!options.keep_weights) continue;
-        std::ranges::transform(row.scores, result.weights.data() + at_keys(row),
-                               [share = static_cast<T>(workspace.shares[i])](T weight) {
-                                 return weight == 0 ? T{0} : weight * share;
-                               });
-      }
+  template <class Q, class K, class V>
+  attention_result<T> const& operator()(heads_view<Q> const& q, heads_view<K> const& k,
+                                        heads_view<V> const& v) {
+    begin();
+    if (given_.queries == 0 || given_.keys == 0) return result_;
+    if (scores_.reads_keys() && scores_.few()) {
+      attend(q, heads_view<K const>(k), heads_view<V const>(v), 0);
+      return result_;
     }
-  };
-  if (scores.reads_keys() && scores.few()) {
-    attend_to(heads_view<K const>(k), heads_view<V const>(v), 0);
-    return result;
+    for (std::size_t kv_head = 0; kv_head < given_.kv_heads; ++kv_head) {
+      attend(q, scores_.encoded_keys(workspace_.keys, k.slice_heads(kv_head, 1), kv_head),
+             as_computed<T>(workspace_.values, v.slice_heads(kv_head, 1)), kv_head);
+    }
+    return result_;
   }
-  for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
-    attend_to(scores.encoded_keys(workspace.keys, k.slice_heads(kv_head, 1), kv_head),
-              as_computed<T>(workspace.values, v.slice_heads(kv_head, 1)), kv_head);
+
+ private:
+  /// The results of queries that see nothing.
+  void begin() {
+    auto const queries = given_.queries, keys = given_.keys, heads = given_.heads;
+    result_.outputs.assign(queries * heads * given_.value_dim, T{0});
+    result_.scores.assign(options_.keep_scores ? heads * queries * keys : 0, masked_score<T>);
+    result_.weights.assign(options_.keep_weights ? heads * queries * keys : 0, T{0});
+    result_.log_sum_exp.resize(queries * heads);
+    for (std::size_t i = 0; i < queries * heads; ++i) result_.log_sum_exp[i] = sink_of(i % heads);
   }
-  return result;
-}
+
+  /// All queries of the heads that share the kv heads of k and v, `kv_head` and those after it.
+  template <class Q, class K, class V>
+  void attend(heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
+              std::size_t kv_head) {
+    for (std::size_t first = 0; first < given_.queries; first += scores_.queries()) {
+      if (!scores_.compute(q, first, k, kv_head)) continue;  // (2) queries and keys, (3) scores
+      auto const rows = scores_.shape().rows();
+      workspace_.shares.resize(rows);
+      for (std::size_t i = 0; i < rows; ++i) make_weights(i);  // (4) softmax
+      sum_values(v);
+    }
+  }
+
+  /// Row i of the block: scores become exponentials, which shares_[i] makes weights of.
+  void make_weights(std::size_t i) {
+    auto const row = scores_[i];
+    auto const seen = scores_.shape().seen();
+    if (options_.keep_scores) std::ranges::copy(row.scores, result_.scores.data() + at_keys(row));
+    auto const e = exponentiate<acts_on_softmax<Encoding>>(
+        row.scores, workspace_.exponentials, [&](auto const& plain, auto max) {
+          return inverse_temperature_of(
+              encoding_, statistics_of(plain, max, row.head, given_.query_positions[row.query]));
+        });
+    auto const [log_sum_exp, share] = share_of(e.sum, sink_of(row.head));
+    if (e.numbers != row.scores.data())
+      std::copy_n(e.numbers, row.scores.size(), row.scores.data());
+    if (!is_finite(e.sum.sum)) scores_.clear_hidden(row);
+    result_.log_sum_exp[row.query * given_.heads + row.head] = log_sum_exp;
+    workspace_.shares[i] = share;
+    auto* const weights = scores_.data() + i * seen;
+    std::fill(weights, row.scores.data(), T{0});
+    std::fill(row.scores.data() + row.scores.size(), weights + seen, T{0});
+  }
+
+  /// The outputs of the block, and its weights where they are kept.
+  template <class V>
+  void sum_values(heads_view<V> const& v) {
+    auto const& block = scores_.shape();
+    auto const value_dim = given_.value_dim;
+    workspace_.outputs.resize(block.rows() * value_dim);
+    multiply_outputs<T>(workspace_.outputs.data(), scores_.data(), v, block,
+                        workspace_.shares.data());
+    for (std::size_t i = 0; i < block.rows(); ++i) {
+      auto const row = scores_[i];
+      std::copy_n(workspace_.outputs.data() + i * value_dim, value_dim,
+                  result_.outputs.data() + (row.query * given_.heads + row.head) * value_dim);
+      if (!options_.keep_weights) continue;
+      std::ranges::transform(row.scores, result_.weights.data() + at_keys(row),
+                             [share = static_cast<T>(workspace_.shares[i])](T weight) {
+                               return weight == 0 ? T{0} : weight * share;
+                             });
+    }
+  }
+
+  double sink_of([[maybe_unused]] std::size_t head) const {
+    if constexpr (adds_sink<Encoding>) return encoding_.sink(head);
+    return no_sink;
+  }
+  std::size_t at_keys(block_row<T> const& row) const noexcept {
+    return (row.head * given_.queries + row.query) * given_.keys + row.keys.first;
+  }
+
+  Encoding const& encoding_;
+  attention_arguments const& given_;
+  attention_options const& options_;
+  attention_workspace<T>& workspace_;
+  attention_result<T>& result_;
+  score_blocks<T, Encoding> scores_;
+};
 
 }  // namespace detail
 
@@ -172,7 +193,7 @@ attention_result<arithmetic_t<Q>> const& attention(
       detail::checked_arguments<T>("attention", encoding, q.shape(), k.shape(), v.shape(), options);
   prepared_encoding<T, Encoding> const step(encoding, given.query_positions, given.key_positions,
                                             options.keys_are_encoded);
-  return detail::attend(q, k, v, step, given, options, workspace);
+  return detail::block_attention<T, Encoding>(step, given, options, workspace)(q, k, v);
 }
 
 /// The same, of an encoding that was prepared for this step: its positions stand in place of the
@@ -188,7 +209,7 @@ attention_result<arithmetic_t<Q>> const& attention(
   auto const given =
       detail::checked_arguments<T>("attention", step.encoding(), q.shape(), k.shape(), v.shape(),
                                    detail::options_of(step, options, q.tokens(), k.tokens()));
-  return detail::attend(q, k, v, step, given, options, workspace);
+  return detail::block_attention<T, Encoding>(step, given, options, workspace)(q, k, v);
 }
 
 /// The same, once.
