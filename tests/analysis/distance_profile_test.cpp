@@ -320,9 +320,9 @@ TEST(distance_profile, bad_settings_are_rejected) {
 TEST(distance_profile, what_the_encoding_rejects_is_rejected) {
   EXPECT_EQ(
       message_of([] { profile_distances(alibi(4), {.head_dim = 8, .heads = 5, .range = 10}); }),
-      "posenc: attention: the heads of the encoding must be 5, got 4");
+      "posenc: attention: the encoding must have 5 heads, got 4");
   EXPECT_EQ(message_of([] { profile_distances(alibi(4), {.head_dim = 8, .range = 10}); }),
-            "posenc: attention: the heads of the encoding must be 1, got 4");
+            "posenc: attention: the encoding must have 1 heads, got 4");
   EXPECT_EQ(message_of([] {
               profile_distances(rope<halves>(geometric(16, 1e4)), {.head_dim = 8, .range = 10});
             }),

@@ -628,7 +628,7 @@ struct first_heads_of_eight : alibi {
 TEST(attention, of_more_or_fewer_heads_than_the_encoding_is_rejected_unless_it_may_serve_fewer) {
   for (std::size_t const heads : {1u, 2u, 3u, 5u, 8u, 64u}) {
     auto const must =
-        "posenc: attention: the heads of the encoding must be 4, got " + std::to_string(heads);
+        "posenc: attention: the encoding must have 4 heads, got " + std::to_string(heads);
     EXPECT_EQ(rejected({}, {}, alibi(heads)), must);
     EXPECT_EQ(rejected({}, {}, scheme(adaptive_temperature{}, scheme(nope(), alibi(heads)))), must);
   }
@@ -641,7 +641,7 @@ TEST(attention, of_more_or_fewer_heads_than_the_encoding_is_rejected_unless_it_m
   of_two.resize(2 * 3 * 3);
   EXPECT_TRUE(numbers::same_bits(scores(two, first_heads_of_eight()), of_two));
   EXPECT_EQ(message_of([&] { scores(nine, first_heads_of_eight()); }),
-            "posenc: attention: the heads of the encoding must be at least 9, got 8");
+            "posenc: attention: the encoding must have at least 9 heads, got 8");
 }
 
 TEST(attention, what_the_encoding_rejects_is_rejected) {

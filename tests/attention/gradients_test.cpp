@@ -618,7 +618,7 @@ TEST(attention_backward, rejects_what_attention_does_and_gradients_or_results_of
   EXPECT_EQ(message_of([&] {
               attention_backward(x.q_view(), x.k_view(), x.v_view(), alibi(8), forward, x.d_view());
             }),
-            "posenc: attention_backward: the heads of the encoding must be 4, got 8");
+            "posenc: attention_backward: the encoding must have 4 heads, got 8");
   EXPECT_EQ(message_of([&] { inputs(sizes{}).gradients(any_encoding(alibi(3))); }),
             "posenc: adjust_scores: the head must be below 3, got 3");
 }

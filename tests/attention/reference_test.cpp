@@ -140,7 +140,7 @@ TEST(reference_attention, cannot_tell_the_order_of_tokens_but_by_their_positions
 TEST(reference_attention, refuses_what_attention_refuses) {
   tensors const x{{2, 3, 4}, {3, 1, 4}, {3, 1, 4}};
   EXPECT_EQ(message_of([&] { reference(x, alibi(2)); }),
-            "posenc: reference_attention: the heads of the encoding must be 3, got 2");
+            "posenc: reference_attention: the encoding must have 3 heads, got 2");
   tensors const other{{2, 3, 4}, {3, 1, 5}, {3, 1, 5}};
   EXPECT_EQ(message_of([&] { reference(other, nope()); }),
             "posenc: reference_attention: keys must have the queries' head_dim 4, got 5");

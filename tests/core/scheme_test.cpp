@@ -343,18 +343,18 @@ TEST(scheme,
                 !posenc::may_serve_fewer_heads<of_these_heads_alone>);
   for (std::size_t const heads : {0u, 1u, 3u, 5u}) {
     auto const must =
-        "posenc: attention: the heads of the encoding must be " + std::to_string(heads) + ", got 4";
+        "posenc: attention: the encoding must have " + std::to_string(heads) + " heads, got 4";
     EXPECT_EQ(refused(four, heads), must);
     EXPECT_EQ(refused(four_alone, heads), must);
-    EXPECT_EQ(refused(scheme{nope{}, scheme{four_or_fewer, four}}, heads),
-              heads == 5 ? "posenc: attention: the heads of the encoding must be at least 5, got 4"
-                         : must);
+    EXPECT_EQ(
+        refused(scheme{nope{}, scheme{four_or_fewer, four}}, heads),
+        heads == 5 ? "posenc: attention: the encoding must have at least 5 heads, got 4" : must);
   }
   EXPECT_NO_THROW(require(four, 4));
   EXPECT_NO_THROW(require(scheme{four, four_or_fewer}, 4));
   for (std::size_t const heads : {0u, 1u, 4u}) EXPECT_NO_THROW(require(four_or_fewer, heads));
   EXPECT_EQ(refused(four_or_fewer, 5),
-            "posenc: attention: the heads of the encoding must be at least 5, got 4");
+            "posenc: attention: the encoding must have at least 5 heads, got 4");
   for (std::size_t const heads : {0u, 1u, 400u})
     EXPECT_NO_THROW(require(scheme{at_softmax{1}, nope{}}, heads));
 }

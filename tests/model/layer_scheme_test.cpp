@@ -91,9 +91,9 @@ TEST(layer_scheme, has_the_heads_of_its_alibi_or_any_number) {
   layer_description const with{.name = "x", .head_dim = 64, .alibi = alibi_bias{12}},
       without{.name = "x", .head_dim = 64};
   for (std::size_t const heads : {1u, 11u, 13u}) {
-    EXPECT_EQ(message_of([&] { scheme(layer_scheme(with, 1)).require_heads("attention", heads); }),
-              "posenc: attention: the heads of the encoding must be " + std::to_string(heads) +
-                  ", got 12");
+    EXPECT_EQ(
+        message_of([&] { scheme(layer_scheme(with, 1)).require_heads("attention", heads); }),
+        "posenc: attention: the encoding must have " + std::to_string(heads) + " heads, got 12");
     EXPECT_NO_THROW(scheme(layer_scheme(without, 1)).require_heads("attention", heads));
   }
   EXPECT_NO_THROW(scheme(layer_scheme(with, 1)).require_heads("attention", 12));

@@ -99,7 +99,7 @@ TEST(remapped, has_as_many_heads_as_the_inner_encoding) {
     return message_of([&] { detail::require_heads("attention", e, heads); });
   };
   EXPECT_EQ(refused(encoding, 2), refused(of_four_heads{}, 2));
-  EXPECT_EQ(refused(encoding, 2), "posenc: attention: the heads of the encoding must be 2, got 4");
+  EXPECT_EQ(refused(encoding, 2), "posenc: attention: the encoding must have 2 heads, got 4");
   EXPECT_EQ(refused(remapped(encoding, same, same), 2), refused(encoding, 2));
   EXPECT_NO_THROW(detail::require_heads("attention", encoding, 4));
 }

@@ -93,7 +93,7 @@ TEST(attention_bias, says_what_must_hold) {
   tensors const x;
   EXPECT_EQ(message_of(
                 [&] { attention(x.of_q(), x.of_k(), x.of_k(), attention_bias(numbers, 3, 2, 4)); }),
-            "posenc: attention: the heads of the encoding must be 4, got 3");
+            "posenc: attention: the encoding must have 4 heads, got 3");
   EXPECT_EQ(message_of(
                 [&] { attention(x.of_q(), x.of_k(), x.of_k(), attention_bias(numbers, 1, 4, 6)); }),
             "posenc: attention_bias: there must be biases [1][4][6] of head 0, query 0 and 21 keys "

@@ -100,7 +100,7 @@ struct of_any_of_its_heads : alibi {
 TEST(bias_matrix, refuses_other_heads_and_memory_and_writes_nothing) {
   std::vector<float> memory(24, 7);
   EXPECT_EQ(message_of([&] { write_bias_matrix(alibi(4), 2, queries, keys, memory); }),
-            "posenc: write_bias_matrix: the heads of the encoding must be 2, got 4");
+            "posenc: write_bias_matrix: the encoding must have 2 heads, got 4");
   EXPECT_EQ(message_of([&] { write_bias_matrix(alibi(4), 0, queries, keys, memory); }),
             "posenc: write_bias_matrix: there must be a head, got 0");
   EXPECT_EQ(message_of([&] { write_bias_matrix(alibi(3), 3, queries, keys, memory); }),

@@ -112,9 +112,9 @@ TEST(bias_table, what_makes_no_table_is_rejected) {
   EXPECT_EQ(message_of([] { bias_table(alibi(3), 3, -1); }),
             "posenc: bias_table: longest must be in [0, 2^31], got -1");
   for (std::size_t const wrong : {1u, 2u, 4u}) {
-    EXPECT_EQ(message_of([&] { bias_table(alibi(3), wrong, 1); }),
-              "posenc: bias_table: the heads of the encoding must be " + std::to_string(wrong) +
-                  ", got 3");
+    EXPECT_EQ(
+        message_of([&] { bias_table(alibi(3), wrong, 1); }),
+        "posenc: bias_table: the encoding must have " + std::to_string(wrong) + " heads, got 3");
   }
   bias_table const table(alibi(2), 2, 10);
   std::vector<float> scores(2);

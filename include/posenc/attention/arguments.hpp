@@ -26,16 +26,17 @@ struct attention_options {
   /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Say 1 where rotation_of(q).scale(s) has
   /// it on the queries already.
   std::optional<double> scale = {};
-  /// Those of the last keys, of its own sequence where they are packed, if none are given.
+  /// Default: the positions of the last keys (per packed sequence).
   token_positions query_positions = {};
-  /// 0, 1, ... if none are given, anew in each packed sequence.
+  /// Default: 0, 1, ... (per packed sequence).
   token_positions key_positions = {};
   /// k is a cache of keys that earlier steps have encoded: site 2 leaves it alone.
   bool keys_are_encoded = false;
   bool keep_scores = false;
   bool keep_weights = false;
-  /// What rows of scores carry beside queries and keys: [tokens][heads][any], of as many heads as
-  /// queries have, or of fewer that are shared in groups as kv heads are.
+  /// Side values of queries and of keys, [tokens][heads][any], which rules of site 3 find in their
+  /// rows: gates, profiles. They may have fewer heads than the queries, if their number divides;
+  /// neighbouring query heads then share them, as they share kv heads.
   heads_view<float const> query_side = {nullptr, {0, 1, 1}};
   heads_view<float const> key_side = {nullptr, {0, 1, 1}};
 };
@@ -51,7 +52,7 @@ struct site_1_check {
   static constexpr bool passed = true;
 };
 
-/// The options over the shapes of q, k and v, with every default filled in.
+/// The shapes of q, k and v and the options, with every default filled in.
 struct attention_arguments {
   std::size_t queries, keys, heads, kv_heads;
   std::size_t head_dim;     ///< of queries and keys as they are given
@@ -64,8 +65,8 @@ struct attention_arguments {
   heads_view<float const> query_side, key_side;
 };
 
-/// The scores of query t of a head and the keys of a range, with all that site 3 may ask for.
-/// query: as encoded.
+/// A row for site 3: the scores of query t and one head with the keys of a range. `query` is
+/// encoded.
 template <class T, class S>
 score_row<S> row_with_sides(attention_arguments const& in, std::span<S> scores,
                             std::span<T const> query, std::size_t t, std::size_t head,

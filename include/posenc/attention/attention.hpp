@@ -22,11 +22,12 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Dense; scores and weights are empty unless they were asked for. A query that sees no key has
-/// outputs of 0 and, without a sink, a log_sum_exp of -infinity; of what was seen it is finite, a
-/// logarithm beyond the range of doubles being the largest or lowest of them. Outputs, and with
-/// them log_sum_exp, lie as q does, so that the output projection reads a token's heads in one
-/// piece; scores and weights are one matrix a head, as papers draw them and frameworks return them.
+/// Dense arrays; scores and weights are empty unless the options ask for them. A query that sees no
+/// key has outputs of 0 and, without a sink, a log_sum_exp of -infinity; of what was seen it is
+/// finite, a logarithm beyond the range of doubles being the largest or lowest of them. Outputs,
+/// and with them log_sum_exp, lie as q does, so that the output projection reads a token's heads in
+/// one piece; scores and weights are one matrix a head, as papers draw them and frameworks return
+/// them.
 template <std::floating_point T>
 struct attention_result {
   std::vector<T> outputs;           ///< [queries][heads][value_dim]
@@ -35,8 +36,8 @@ struct attention_result {
   std::vector<T> weights;  ///< [heads][queries][keys]
 };
 
-/// Results and all memory of calls one after another, for those who count each: of one thread at a
-/// time.
+/// Reusable results and scratch memory, so that repeated calls allocate nothing. Not for concurrent
+/// use.
 ///
 ///     attention_workspace<float> workspace;
 ///     auto const& result =                                     valid until the next call

@@ -1,4 +1,4 @@
-// Site 3 of a step: biases by distance are worked out once for each distance that occurs.
+// Site 3 of a step: a bias by distance is computed once for every distance that occurs.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// The distances of a step: [nearest, farthest]. Negative ones are of keys after the query.
+/// The distances of a step, [nearest, farthest]; negative for keys after the query.
 struct distance_range {
   std::int64_t nearest = 0, farthest = -1;
 
@@ -26,8 +26,8 @@ struct distance_range {
     return other.empty() || (nearest <= other.nearest && other.farthest <= farthest);
   }
 
-  /// With half as many again beyond the farthest key before a query; if there are keys after it,
-  /// beyond the farthest of those too.
+  /// Half as many distances again, beyond the farthest; if there are keys after the query, beyond
+  /// the nearest too.
   distance_range and_half_again() const noexcept {
     constexpr auto limit = std::numeric_limits<std::int64_t>::max();
     auto const half = empty() ? 0 : (farthest - nearest) / 2;
@@ -36,8 +36,8 @@ struct distance_range {
   }
 };
 
-/// Those between some queries and some keys; empty if they are too scattered for a table: more than
-/// four a token.
+/// The distances between queries and keys; empty if a table would have more than four for each
+/// token.
 inline distance_range distances_of(positions_view queries, positions_view keys) {
   if (queries.empty() || keys.empty()) return {};
   auto const [first_query, last_query] = std::ranges::minmax(queries);
@@ -72,13 +72,13 @@ class step_scores {
   }
 };
 
-/// A bias by distance is looked up: the same bits, up to a last product that a compiler fuses.
+/// Looks up a bias by distance: the same bits as the rule, up to a product that the compiler fuses.
 template <class E>
 requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class step_scores<E> {
  public:
   bool covers(distance_range const& range) const noexcept { return covered_.covers(range); }
 
-  /// What is known already is not worked out again.
+  /// Computes only the distances that are not covered yet.
   void cover(E const& e, distance_range const& range) {
     if (covered_.covers(range)) return;
     std::vector<std::vector<double>> biases(e.heads());
@@ -98,7 +98,8 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
     if (row.scores.empty()) return;
     auto const first = distance_between(row.query_position, row.key_positions.front());
     auto const last = distance_between(row.query_position, row.key_positions.back());
-    // Not where the distances of keys that follow one another do not: beyond an end of int64.
+    // Beyond an end of int64, distances saturate: keys may follow one another and their distances
+    // not.
     if (keys_follow && are_a_run(first, last, row.scores.size()) &&
         covered_.covers({last, first})) {
       auto const* const biases = find(row.head, first);
@@ -115,13 +116,13 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
   }
 
  private:
-  // Whether the distances from first down to last are as many as the keys.
+  // Whether there are as many distances from first down to last as keys.
   static bool are_a_run(std::int64_t first, std::int64_t last, std::size_t keys) noexcept {
     return last <= first &&
            static_cast<std::uint64_t>(first) - static_cast<std::uint64_t>(last) == keys - 1;
   }
 
-  // From a distance on to nearer ones, as keys follow.
+  // The bias at a distance; those at nearer distances come after it.
   double const* find(std::size_t head, std::int64_t distance) const noexcept {
     return biases_[head].data() + (covered_.farthest - distance);
   }

@@ -1,5 +1,5 @@
-// The two products of attention for a few rows of queries, as decoding has them: keys and values
-// are read once, where they lie.
+// The two products of attention for few queries, as in decoding: keys and values are read once, in
+// place.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Rows of numbers, a stride apart.
+/// Rows of numbers with a stride.
 template <class T>
 struct strided_rows {
   T* numbers;
@@ -28,11 +28,10 @@ struct strided_rows {
   strided_rows beside(std::size_t column) const noexcept { return {numbers + column, stride}; }
 };
 
-/// A cache is read so many tokens at once, head by head: nearly in the order in which it lies,
-/// whatever a head's own numbers are apart. Meanwhile what comes so many heads later is fetched.
-/// Not more at once, nor earlier: heads of equal index may share a few sets of the first cache, and
-/// what is fetched must wait for room on its way. Measured (bench, decode): 4 to 16 tokens, 1 to 8
-/// heads, and fetching number by number amid the arithmetic were all slower.
+/// Reads 8 tokens of each head in turn, which is nearly sequential in memory for any head stride,
+/// and prefetches 3 heads ahead. More tokens would evict each other: tokens of one head may share a
+/// few sets of L1. A longer prefetch distance fills the line fill buffers. Measured (bench,
+/// decode): 4 and 16 tokens, 1 and 8 heads, and prefetching within the arithmetic were all slower.
 inline constexpr std::size_t tokens_at_once = 8, heads_ahead = 3;
 
 /// scores[r][s] = scale * <q[r], k[s]> for Rows queries and Keys keys.
@@ -71,7 +70,7 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
   }
 }
 
-/// The same for any number of keys: as many at a time as make registers that are summed together.
+/// The same for any number of keys, in groups whose sums fill one register.
 template <std::size_t Rows, std::floating_point T, class S>
 void few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, strided_rows<S const> k,
                 std::size_t keys, std::size_t dims) noexcept {
@@ -125,14 +124,14 @@ void few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, strided
   }
 }
 
-/// Calls few(constant, row) for rows in fours, then one by one.
+/// Calls few(constant, row) for four rows at a time, then for one.
 void in_fours(std::size_t rows, auto const& few) {
   std::size_t row = 0;
   for (; row + 4 <= rows; row += 4) few(std::integral_constant<std::size_t, 4>(), row);
   for (; row < rows; ++row) few(std::integral_constant<std::size_t, 1>(), row);
 }
 
-/// Calls some(head, first token, tokens) for all of a cache, in the order in which it is read.
+/// Calls some(head, first token, tokens) for the whole cache, in reading order.
 template <class S>
 void for_tokens_at_once(heads_view<S> const& cache, auto const& some) {
   constexpr std::size_t line = 64 / sizeof(S);
@@ -152,7 +151,7 @@ void for_tokens_at_once(heads_view<S> const& cache, auto const& some) {
   }
 }
 
-/// One head of some tokens.
+/// A range of tokens of one head.
 template <class S>
 strided_rows<S const> rows_from(heads_view<S const> const& x, std::size_t head, std::size_t token) {
   return {x(token, head).data(), x.strides().token};
@@ -174,8 +173,8 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, heads_view<S c
   });
 }
 
-/// So many values are summed one by one, and then their sums, so that rounding errors do not grow
-/// with the length of the cache.
+/// Values are summed in runs of this length, then the sums of the runs, so that rounding errors do
+/// not grow with the cache.
 inline constexpr std::size_t summed_at_once = 512;
 
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense, of which

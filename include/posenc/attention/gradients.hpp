@@ -34,8 +34,8 @@ struct attention_gradients {
   std::vector<T> v;  ///< [keys][kv_heads][value_dim]
 };
 
-/// Gradients and all memory of calls one after another, as attention_workspace is for attention: of
-/// one thread at a time.
+/// Reusable gradients and scratch memory, as attention_workspace is for attention. Not for
+/// concurrent use.
 ///
 ///     gradients_workspace<float> workspace;
 ///     auto const& d =                                          valid until the next call
@@ -60,19 +60,18 @@ struct gradients_workspace {
 ///     dS = dx through site 3
 ///     dQ = scale dS K                   dK = scale dS^T Q, each through the transpose of site 2
 ///
-/// Scores and weights are computed again; of `forward`, outputs and log_sum_exp alone are read.
-/// Inputs, encoding and options must be those that it came from, but for this: where keys were
-/// attended to in parts and the results merged, so may gradients be taken, of each part against the
-/// merged result; those of q add up. Gradients of the heads of a group add up in their kv head.
-/// Site 4 counts as constant: beta is computed again from each row and held, so these are not the
-/// gradients of an adaptive temperature itself, and sinks take their share, but get no gradient.
-/// What encodings learn gets none. d_outputs:
-/// [queries][heads][value_dim], any strides. Arithmetic as in attention; memory beside the results:
-/// two or three times what attention takes. A query that sees no key has and gives gradients of 0.
-/// What a query does not see may be anything; infinities and NaN stay in the rows that see them and
-/// the keys that are seen by these. Throws std::invalid_argument as attention does, and unless
-/// d_outputs and forward are of these queries, heads and values, before any work. An encoding that
-/// gradients do not get through is a compile error.
+/// Scores and weights are computed again; only outputs and log_sum_exp of `forward` are read.
+/// Inputs, encoding and options must be those of the forward call. If keys were attended to in
+/// parts and the results merged, call this for each part with the merged result, and add up the
+/// gradients of q. Heads of a group add up in their kv head. Site 4 counts as constant: beta is
+/// computed again from each row and held, so an adaptive temperature gets no gradient of its own;
+/// sinks take their share and get no gradient. Learned parameters of encodings get none. d_outputs:
+/// [queries][heads][value_dim], any strides. Arithmetic is that of attention; memory beside the
+/// results is two or three times attention's. A query that sees no key gives gradients of 0. Hidden
+/// keys may be anything; infinities and NaN reach only rows that see them and keys that these rows
+/// see. Throws std::invalid_argument as attention does, and unless d_outputs and forward are of
+/// these queries, heads and values, before any work. An encoding that gradients do not get through
+/// is a compile error.
 template <class Q, class K, class V, class Encoding, class D>
 attention_gradients<arithmetic_t<Q>> const& attention_backward(
     heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,

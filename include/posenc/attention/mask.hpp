@@ -28,8 +28,8 @@ struct token_range {
   friend bool operator==(token_range const&, token_range const&) = default;
 };
 
-/// An interval of positions around the query's, and within it those of the query's own sequence;
-/// `&` is what both of two masks show.
+/// The keys that a query sees: an interval of positions around its own and, if sequences are
+/// packed, its own sequence. `&` is the intersection of two masks.
 ///
 ///     mask::full                                  every key
 ///     mask::causal                                no key after the query
@@ -59,7 +59,7 @@ class mask {
     return result;
   }
 
-  /// So many tokens a sequence, of queries and of keys.
+  /// The lengths of the packed sequences, in queries and in keys.
   static mask packed(list_view<std::size_t> query_lengths, list_view<std::size_t> key_lengths) {
     detail::require(query_lengths.size() == key_lengths.size(),
                     "mask: there must be as many packed sequences of queries as of keys, got ",
@@ -71,7 +71,7 @@ class mask {
   }
   static mask packed(list_view<std::size_t> lengths) { return packed(lengths, lengths); }
 
-  /// Throws std::invalid_argument where both are packed.
+  /// Throws std::invalid_argument if both are packed.
   friend mask operator&(mask const& a, mask const& b) {
     detail::require(!a.packing_ || !b.packing_, "mask: at most one of two masks may be packed");
     mask both(std::min(a.behind_, b.behind_), std::min(a.ahead_, b.ahead_));
@@ -88,8 +88,8 @@ class mask {
     return same_packing && a.behind_ == b.behind_ && a.ahead_ == b.ahead_ && a.chunks_ == b.chunks_;
   }
 
-  /// Throws std::invalid_argument unless packed sequences, if there are any, are of so many queries
-  /// and keys.
+  /// Throws std::invalid_argument unless the lengths of packed sequences, if any, sum to the
+  /// numbers of queries and keys.
   void check(std::size_t queries, std::size_t keys) const {
     if (!packing_) return;
     auto const sum = [](std::vector<std::size_t> const& ends) {
@@ -116,7 +116,7 @@ class mask {
     return seen;
   }
 
-  /// The keys of the query's own sequence, all `keys` of them where nothing is packed.
+  /// The keys of the query's own sequence: all `keys` if nothing is packed.
   token_range tokens(std::size_t query, std::size_t keys) const noexcept {
     if (!packing_) return {0, keys};
     auto const sequence = static_cast<std::size_t>(
@@ -124,7 +124,7 @@ class mask {
     return {sequence == 0 ? 0 : packing_->key_ends[sequence - 1], packing_->key_ends[sequence]};
   }
 
-  /// Positions of so many keys unless others are given: 0, 1, ... in each sequence.
+  /// Default positions of keys: 0, 1, ... in each sequence.
   std::vector<std::int64_t> counted(std::size_t keys) const {
     std::vector<std::int64_t> positions(keys);
     for_sequences(0, keys, [&](token_range, token_range of_keys) {
@@ -134,8 +134,7 @@ class mask {
     return positions;
   }
 
-  /// Positions of so many queries unless others are given: those of the last keys, in each
-  /// sequence.
+  /// Default positions of queries: those of the last keys of each sequence.
   std::vector<std::int64_t> last_positions(std::size_t queries,
                                            std::span<std::int64_t const> key_positions) const {
     std::vector<std::int64_t> positions(queries);
@@ -146,8 +145,8 @@ class mask {
     return positions;
   }
 
-  /// How many queries and keys a sequence has: of the first one where queries outnumber keys, else
-  /// of the last.
+  /// The numbers of queries and keys of the first sequence with more queries than keys, if any;
+  /// else of the last.
   std::pair<std::size_t, std::size_t> most_queries_for_keys(std::size_t queries,
                                                             std::size_t keys) const {
     std::pair<std::size_t, std::size_t> found{0, 0};
@@ -158,7 +157,7 @@ class mask {
     return found;
   }
 
-  /// Whether no key of a sequence stands before the one that precedes it.
+  /// Whether the positions of keys ascend in each sequence.
   bool sequences_rise(std::span<std::int64_t const> key_positions) const {
     bool rise = true;
     for_sequences(0, key_positions.size(), [&](token_range, token_range of_keys) {
@@ -169,7 +168,7 @@ class mask {
   }
 
  private:
-  /// Calls what(queries, keys) for each sequence, which is one of all where nothing is packed.
+  /// Calls what(queries, keys) for each sequence; once with all tokens if nothing is packed.
   void for_sequences(std::size_t queries, std::size_t keys, auto const& what) const {
     if (!packing_) return what(token_range{0, queries}, token_range{0, keys});
     std::size_t query = 0, key = 0;

@@ -31,7 +31,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 template <class T>
 using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// Rows that lie somewhere, a stride apart.
+/// Rows of a matrix with a stride.
 template <class T>
 using rows_of = Eigen::Map<
     std::conditional_t<std::is_const_v<T>, matrix<std::remove_const_t<T>> const, matrix<T>>,
@@ -43,15 +43,15 @@ rows_of<T> dense_rows(T* numbers, std::size_t rows, std::size_t columns) {
           Eigen::OuterStride<>(static_cast<Eigen::Index>(columns))};
 }
 
-/// Some tokens of the one head of a view, one row per token.
+/// A range of tokens of a view with one head, one row per token.
 template <class T>
 rows_of<T const> token_rows(heads_view<T const> const& head, token_range tokens) {
   return {head(tokens.first, 0).data(), static_cast<Eigen::Index>(tokens.last - tokens.first),
           static_cast<Eigen::Index>(head.head_dim()), Eigen::OuterStride<>(head.strides().token)};
 }
 
-/// Queries of some neighbouring kv heads: rows are [kv heads][queries][group], each over the keys
-/// of the hull of what its query sees.
+/// The rows of a block, [kv heads][queries][group]. Each spans the hull of the key ranges of all
+/// queries of the block.
 struct block_shape {
   std::span<token_range const> ranges;  ///< of each query
   token_range keys;                     ///< their hull
@@ -63,15 +63,15 @@ struct block_shape {
   std::size_t seen() const noexcept { return keys.last - keys.first; }
 };
 
-/// So few rows a kv head read keys and values as they lie, of all kv heads at once. More are worth
-/// a product that first packs them.
+/// Up to this many rows per kv head, keys and values are read in place, all kv heads at once;
+/// beyond, a packed GEMM pays.
 inline constexpr std::size_t few_rows = 8;
 
-/// So many rows share a rectangle's end.
+/// This many rows share the end of a rectangle.
 inline constexpr std::size_t rows_of_edge = 32;
 
-/// Calls product(rows as Eigen counts them: the first, how many; keys: the first within the
-/// block's, how many; and as tokens) for what queries see.
+/// Calls product(first row, rows, first key within the block, keys, those keys as tokens) for
+/// rectangles that cover what queries see; numbers are Eigen's Index.
 void for_rectangles(block_shape const& b, auto const& product) {
   in_rectangles(b.ranges, std::max<std::size_t>(rows_of_edge / b.group, 1),
                 [&](std::size_t query, std::size_t queries, token_range const& keys) {
@@ -81,8 +81,8 @@ void for_rectangles(block_shape const& b, auto const& product) {
                 });
 }
 
-/// scores = scale * q k^T, where queries see something: elsewhere anything. q: [rows][head_dim]
-/// dense; k: all tokens of the kv heads.
+/// scores = scale * q k^T, within the rectangles; elsewhere scores are unspecified. q:
+/// [rows][head_dim] dense; k: all tokens of the kv heads.
 template <std::floating_point T, class S>
 void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& k,
                      block_shape const& b) {
@@ -99,7 +99,7 @@ void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& 
   }
 }
 
-/// By their bits, for -ffast-math knows of nothing else; without an exit, for registers.
+/// Tests exponent bits, which is valid under -ffast-math; branch-free, so that it vectorises.
 template <std::floating_point T>
 bool all_finite(std::span<T const> numbers) noexcept {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -110,9 +110,9 @@ bool all_finite(std::span<T const> numbers) noexcept {
   return highest < infinity;
 }
 
-/// outputs[row] = shares[row] weights[row] v, or without the shares. A row of what is not finite is
-/// summed anew in double, over what it sees alone: values that are not seen may be anything, NaN
-/// included, and the sum before its share may be too large for T.
+/// outputs[row] = shares[row] weights[row] v; without shares if null. A row that comes out infinite
+/// or NaN is summed again, in double and over the keys that it sees: hidden values may be anything,
+/// NaN included, and the sum before its share may overflow T.
 template <std::floating_point T, class S>
 void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v,
                       block_shape const& b, double const* shares = nullptr) {
@@ -150,7 +150,7 @@ void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v
   }
 }
 
-/// sums[s] += factors[row][s] rows[row], for keys s of one kv head, where the factor is not 0.
+/// sums[s] += factors[row][s] rows[row] for keys s of one kv head, skipping factors of 0.
 template <std::floating_point T>
 void add_row(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b,
              std::size_t row) {
@@ -162,8 +162,8 @@ void add_row(heads_view<T> const& sums, T const* factors, T const* rows, block_s
   }
 }
 
-/// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key, and there
-/// the row may be anything, NaN included.
+/// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key; the row
+/// may be NaN there.
 template <std::floating_point T>
 void add_transposed_product(heads_view<T> const& sums, T const* factors, T const* rows,
                             block_shape const& b) {

@@ -51,11 +51,11 @@ class score_blocks {
     for (std::size_t t = 0; t < given.queries; ++t) memory_.ranges[t] = visible_.around(t);
   }
 
-  /// Whether keys are read as they lie, since no site changes them.
+  /// Whether no site changes keys, so that they are read in place.
   bool reads_keys() const noexcept {
     return !acts_on_queries_and_keys<Encoding> || step_.keys_are_encoded();
   }
-  /// Whether queries are so few that keys and values are read where they lie, all kv heads at once.
+  /// Whether rows are few enough to read keys and values in place, all kv heads at once.
   bool few() const noexcept { return given_.queries * given_.group <= few_rows; }
 
   /// How many queries make a block.
@@ -63,8 +63,8 @@ class score_blocks {
     return std::max<std::size_t>(rows_of_block / given_.group, 1);
   }
 
-  /// Keys of one kv head, [keys][1][product_dim], with their positions in them; those that far
-  /// scores take are kept beside.
+  /// The encoded keys of one kv head, [keys][1][product_dim]. Those of far scores are kept in
+  /// far_keys().
   template <class K>
   heads_view<T const> encoded_keys(std::vector<T>& numbers, heads_view<K> const& k,
                                    std::size_t kv_head) {
@@ -85,8 +85,8 @@ class score_blocks {
     }
   }
 
-  /// The block of queries from `first` on, of the heads of k, which are kv heads from `kv_head` on.
-  /// q: all queries, all heads. False if they see no key.
+  /// Computes the masked scores of the block of queries from `first` on, for the heads of k: kv
+  /// heads from `kv_head` on. q has all queries and heads. False if they see no key.
   template <class Q, class K>
   bool compute(heads_view<Q> const& q, std::size_t first, heads_view<K const> const& k,
                std::size_t kv_head) {
@@ -151,8 +151,8 @@ class score_blocks {
     return row_with_sides<T>(given_, scores, query, row.query, row.head, row.keys);
   }
 
-  /// The weights of a row that stand in the place of its scores: 0 where it does not see, whatever
-  /// NaN elsewhere in the row made of them.
+  /// Sets hidden weights to 0 in a row whose scores have become weights: a NaN of the row may have
+  /// spread to them.
   void clear_hidden(block_row<T> const& row) const noexcept {
     visible_.hide(row.query, row.keys, row.scores, T{0});
   }

@@ -21,7 +21,7 @@ class visible_keys {
         keys_(key_positions),
         rising_(visible.sequences_rise(key_positions)) {}
 
-  /// A range of tokens outside of which query t sees none; where it sees none at all, {0, 0}.
+  /// The smallest known range of tokens that has every key query t sees; {0, 0} if it sees none.
   token_range around(std::size_t t) const noexcept {
     auto [first, last] = visible_.tokens(t, keys_.size());
     if (rising_) {
@@ -36,8 +36,7 @@ class visible_keys {
     return first < last ? token_range{first, last} : token_range{0, 0};
   }
 
-  /// Puts a number, -infinity unless told, where query t does not see among the keys of its range,
-  /// [row].
+  /// Overwrites the elements of the row, over a range of keys, that query t does not see.
   template <class T>
   void hide(std::size_t t, token_range range, std::span<T> row,
             T hidden = masked_score<T>) const noexcept {
@@ -54,7 +53,7 @@ class visible_keys {
   bool rising_;
 };
 
-/// What all of some queries' ranges lie in; {0, 0} where all are empty.
+/// The smallest range that contains all of them; {0, 0} if all are empty.
 inline token_range hull(std::span<token_range const> ranges) noexcept {
   token_range all{0, 0};
   for (auto const& [first, last] : ranges) {
@@ -65,10 +64,10 @@ inline token_range hull(std::span<token_range const> ranges) noexcept {
   return all;
 }
 
-/// Calls product(first query, queries, keys), queries counted within the ranges, for rectangles of
-/// a product that cover the hulls of each `few` queries, and nothing else: what they all have in
-/// common at once, and then in either half of them what is missing. So the product is one of large
-/// matrices where it can be, and a causal mask costs no more than half of `few` keys a query.
+/// Calls product(first query, queries, keys) for rectangles that cover the hull of every `few`
+/// queries, and no more: first the keys that all queries have in common, then, in either half of
+/// the queries, what is missing. So products are of large matrices where possible, and a causal
+/// mask wastes at most `few` / 2 keys per query.
 template <class Product>
 void in_rectangles(std::span<token_range const> ranges, std::size_t few, Product const& product,
                    std::size_t first = 0, token_range done = {0, 0}) {

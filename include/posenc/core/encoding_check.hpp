@@ -1,5 +1,5 @@
-// An encoding with a function that its site cannot call is a compile error of one sentence: which
-// function, and what it must be.
+// If a site cannot call a function of an encoding, that is a compile error of one sentence, which
+// names the function and the signature it must have.
 #pragma once
 
 #include <type_traits>
@@ -18,27 +18,27 @@ concept wraps_encodings = std::bool_constant<E::wraps_encodings>::value;
 
 namespace detail {
 
-/// The names that the sites know.
+/// The names of all functions that a site calls.
 struct site_names {
   char embed, prepare, bias, adjust_scores, inverse_temperature, sink;
   char heads, serves_fewer_heads, pull_back_scores, is_bias;
   char encode_queries, encode_keys, pull_back_queries, pull_back_keys;  // of what is prepared
 };
 
-/// A name that E has too is ambiguous here, whatever it stands for: a template, several functions,
-/// a number, something private.
+/// A name that E has too is ambiguous in this class, whether it is a template, an overload set, a
+/// variable or private.
 template <class E>
 struct with_site_names : E, site_names {};
 
 // clang-format off
 
-/// Nothing derives from a final class. In a class around others an ambiguous name may stand for a
-/// function whose constraint does not hold.
+/// No class can derive from a final one. In a class that wraps encodings, an ambiguous name may
+/// belong to a function whose constraint does not hold.
 template <class E>
   requires(!std::is_class_v<E> || std::is_final_v<E> || wraps_encodings<E>)
 struct with_site_names<E> : site_names {};
 
-/// The name of a class is a member of the class: in E it is a constructor, here a type.
+/// The name of a class is a member of it: a constructor in E, a type in a class derived from E.
 template <class E>
 struct child_of : E {};
 template <class E>

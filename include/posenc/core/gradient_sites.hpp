@@ -1,8 +1,8 @@
 // The sites of attention in reverse: what an encoding does to gradients. Training needs it,
 // attention itself does not.
 //
-//   d x_t <--(1) as it is-- d W x_t <--(2) R_t^T-- d q_t, d k_t <-- d score <--(3) by the rule-- d
-//   score' <--(4) * beta-- d weights
+//   d x_t <--(1) as it is-- d W x_t <--(2) R_t^T-- d q_t, d k_t <-- d score
+//                                      <--(3) by the rule-- d score' <--(4) * beta-- d weights
 //
 //   (1) embeddings         a constant is added: gradients pass as they are
 //   (2) queries and keys   the transpose of what was done to them
@@ -95,9 +95,8 @@ struct lets_through {
                         scores = as_biases || pulls_back_scores<E>;
 };
 
-/// Of encodings one after the other: each sees the scores that those before it made, and gradients
-/// come from the last to the first. Where only biases follow, nobody asks for the scores in
-/// between.
+/// Backward through several encodings, from the last to the first. Each needs the scores that the
+/// encodings before it made; they are computed again only if an encoding that follows is no bias.
 template <class T>
 void pull_back_through(score_row<T const> const&, std::span<T>, std::span<T>) {}
 template <class T, class E, class... Es>

@@ -21,24 +21,24 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// Throws std::invalid_argument, in the name of a function over `count` heads, unless an encoding
-/// that says of how many heads it is, by heads(), is of as many, or of more where it may serve
-/// fewer. An encoding of several asks each, by a require_heads of its own.
+/// Throws std::invalid_argument, in the name of a function, unless an encoding with heads() has
+/// parameters for `count` heads, or for more if it may serve fewer. An encoding made of others asks
+/// each of them, by its own require_heads.
 template <class E>
 void require_heads(char const* function, [[maybe_unused]] E const& e,
                    [[maybe_unused]] std::size_t count) {
   if constexpr (may_serve_fewer_heads<E>) {
-    require(count <= e.heads(), function, ": the heads of the encoding must be at least ", count,
-            ", got ", e.heads());
+    require(count <= e.heads(), function, ": the encoding must have at least ", count,
+            " heads, got ", e.heads());
   } else if constexpr (knows_heads<E>) {
-    require(count == e.heads(), function, ": the heads of the encoding must be ", count, ", got ",
+    require(count == e.heads(), function, ": the encoding must have ", count, " heads, got ",
             e.heads());
   } else if constexpr (requires { e.require_heads(function, count); }) {
     e.require_heads(function, count);
   }
 }
 
-/// beta of a row, 1 of an encoding that does not act on softmax.
+/// beta of a row; 1 if the encoding does not act on softmax.
 template <class E>
 double inverse_temperature_of([[maybe_unused]] E const& e,
                               [[maybe_unused]] row_statistics const& row) {
@@ -50,7 +50,7 @@ double inverse_temperature_of([[maybe_unused]] E const& e,
 
 namespace detail {
 
-/// What the encodings of a scheme that act on queries and keys have prepared, one after the other.
+/// What each encoding of a scheme that acts on queries and keys has prepared, in their order.
 template <class... Prepared>
 class prepared_scheme {
  public:
@@ -75,7 +75,7 @@ class prepared_scheme {
         prepared_);
   }
 
-  /// Gradients, from the last to the first.
+  /// Backward: from the last encoding to the first.
   template <class T>
   void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0,
                          std::size_t first_head = 0) const
@@ -114,10 +114,10 @@ auto prepared_by([[maybe_unused]] E const& e, [[maybe_unused]] positions_view po
 
 }  // namespace detail
 
-/// scheme{rope<halves>(...), adaptive_temperature{}}: at every site those act that can, in the
-/// order given; inverse temperatures multiply. A scheme is itself an encoding, at the sites where
-/// one of them acts, so schemes nest. Gradients get through a site if they get through each that
-/// acts there.
+/// scheme{rope<halves>(...), adaptive_temperature{}}: at each site, every encoding that acts there
+/// is applied, in the order given; inverse temperatures multiply. A scheme is itself an encoding,
+/// which acts where one of its members does, so schemes nest. Gradients get through a site if they
+/// get through every member that acts there.
 template <class... Encodings>
 class scheme {
   static_assert((detail::encoding_check<Encodings>::passed && ...));
@@ -186,7 +186,7 @@ class scheme {
     for_each([&](auto const& e) { beta *= detail::inverse_temperature_of(e, row); });
     return beta;
   }
-  /// Of several sinks: what one would be that takes as much as all.
+  /// The one sink equivalent to all of them: their log-sum-exp.
   double sink(std::size_t head) const requires(adds_sink<Encodings> || ...) {
     double all = detail::negative_infinity<double>;
     for_each([&]<class E>(E const& e) {
@@ -195,13 +195,13 @@ class scheme {
     return all;
   }
 
-  /// Throws std::invalid_argument, in the name of a function, unless each encoding that says of how
-  /// many heads it is, by heads(), is of so many, or of more where it may serve fewer.
+  /// Throws std::invalid_argument, in the name of a function, unless every encoding with heads()
+  /// has parameters for `count` heads, or for more if it may serve fewer.
   void require_heads(char const* function, std::size_t count) const {
     for_each([&](auto const& e) { detail::require_heads(function, e, count); });
   }
 
-  /// Gradients, back through the encodings from the last to the first.
+  /// Backward: from the last encoding to the first.
   template <class T>
   void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
                         std::span<T> d_query) const requires(adjusting_pulls_back) {

@@ -64,8 +64,7 @@ struct prepared_remap {
 ///     remapped(rope<halves>(f), [](std::int64_t t) { return t; }, moved)
 ///
 /// Each key has one position, whatever the query: distances as ReRoPE and Self-Extend clip them are
-/// distance_remapping's. A map must answer the same position in the same way each time. Attention
-/// must have as many heads as inner.
+/// distance_remapping's. A map must be a pure function. Attention must have as many heads as inner.
 template <class Inner, position_map QueryMap, position_map KeyMap>
 class remapped {
   static_assert(detail::encoding_check<Inner>::passed);
@@ -77,14 +76,14 @@ class remapped {
 
  public:
   static constexpr bool wraps_encodings =
-      true;  ///< gradients get through where they get through inner
+      true;  ///< gradients get through if they get through inner
 
   remapped(Inner inner, QueryMap query_map, KeyMap key_map)
       : inner_(std::move(inner)), query_map_(std::move(query_map)), key_map_(std::move(key_map)) {}
 
   Inner const& inner() const noexcept { return inner_; }
 
-  /// Throws std::invalid_argument, in the name of a function, where inner is not of so many heads.
+  /// Throws std::invalid_argument, in the name of a function, unless inner serves `count` heads.
   void require_heads(char const* function, std::size_t count) const {
     detail::require_heads(function, inner_, count);
   }

@@ -17,9 +17,9 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// 2^(-x share) within 1 ULP, for x >= 0 and a share in [0, 1] of 26 binary places at most. The
-/// exponent as one double would be off by more the larger it is: x is cut in two, each part times
-/// the share is exact, and of their sum only the fraction is rounded.
+/// 2^(-x share) within 1 ULP, for x >= 0 and a share in [0, 1] of at most 26 binary places. The
+/// error of x share as one double would grow with x. So x is split in two; each part times the
+/// share is exact, and only the fraction of their sum is rounded.
 inline double power_of_half(double x, double share) noexcept {
   constexpr auto lower_half = (std::uint64_t{1} << 27) - 1;
   auto const upper = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~lower_half);

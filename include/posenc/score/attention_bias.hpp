@@ -48,8 +48,8 @@ class attention_bias {
 
   /// Any number where one matrix serves all.
   void require_heads(char const* function, std::size_t count) const {
-    detail::require(heads_ == 1 || heads_ == count, function,
-                    ": the heads of the encoding must be ", count, ", got ", heads_);
+    detail::require(heads_ == 1 || heads_ == count, function, ": the encoding must have ", count,
+                    " heads, got ", heads_);
   }
 
   /// Site 3. Throws std::invalid_argument, before anything is changed, unless the matrix has the

@@ -16,9 +16,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What `rule` adds, read where it would be computed: up to a fused last product, the same bits,
-/// for the price of an addition where keys stand one after another. Beyond `longest`, to either
-/// side, the rule itself is asked.
+/// The biases of `rule` from a table, which costs an addition where key positions are consecutive.
+/// The same bits as the rule, up to a product that the compiler fuses. Beyond `longest`, before or
+/// after the query, it asks the rule.
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once a model
 ///

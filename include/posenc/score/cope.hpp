@@ -1,5 +1,5 @@
-// CoPE: a key's position is how many of the keys from it to the query count, and which ones count
-// is up to the query.
+// CoPE: the position of a key is a count of the keys between it and the query; the query gates
+// which keys count.
 #pragma once
 
 #include <algorithm>
@@ -190,7 +190,8 @@ class cope {
 
     cope const& of;
     std::span<T const> query;
-    double floor = -2, above = 0, at_floor = 0, at_ceil = 0;  // of no position yet, nor next to one
+    double floor = -2, above = 0, at_floor = 0,
+           at_ceil = 0;  // no position yet; -2 is not adjacent to 0
   };
 
   std::vector<float> embeddings_;

@@ -28,7 +28,7 @@ struct fire_network {
 /// What is learned of the interpolation; of both numbers the code takes the magnitude. Learning
 /// starts at c = 0.1, threshold = 512.
 struct fire_interpolation {
-  double c;          ///< what distances are multiplied with, of the logarithm
+  double c;          ///< in ln(c x + 1)
   double threshold;  ///< L, in tokens: queries before it are all measured against it. |L_multiplier
                      ///< * init_L| in the code
   double epsilon = 1e-6;  ///< added to the denominator by the code, not by the formula

@@ -18,9 +18,9 @@ namespace posenc::inline POSENC_TARGET {
 /// the forget gate of the token at l, sigmoid(<w_h, x_l> + b_h) in the model. [Lin 2025, 3: D_ts]
 /// Kept as prefix sums c of each head, so that a bias is c_t - c_s: right within (l + 1) 2^-52
 /// |c_l|, l the query's token. Where all gates of a head are the same, it is ALiBi with the slope
-/// -ln f. The first gate, of which nothing is before, acts nowhere. Causal: scores of keys after
-/// the query, which the mask takes, are left alone. Throws std::invalid_argument unless there are
-/// as many gates as heads for each token, and their logarithms are finite and at most 0.
+/// -ln f. The first gate has no effect: no key is before it. Causal: scores of keys after the
+/// query, which the mask takes, are left alone. Throws std::invalid_argument unless there are as
+/// many gates as heads for each token, and their logarithms are finite and at most 0.
 class forgetting {
  public:
   /// log_gates: ln f, [tokens][heads], of the tokens at first_position, first_position + 1, ...
@@ -60,7 +60,7 @@ class forgetting {
   }
   /// The same for a row. Throws std::invalid_argument, before anything is changed, unless the row's
   /// head has gates, each key a position, and there is a gate at the position of the query and of
-  /// every key that is not after it. A row without keys may be anywhere.
+  /// every key that is not after it. A row without keys needs no gate.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("forgetting", row, heads_);
@@ -78,7 +78,7 @@ class forgetting {
   }
 
  private:
-  // What lies before the first wraps to far behind the last.
+  // A position before the first wraps to an index far beyond the last.
   std::uint64_t index(std::int64_t position) const noexcept {
     return static_cast<std::uint64_t>(position) - static_cast<std::uint64_t>(first_position_);
   }
