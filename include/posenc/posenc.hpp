@@ -48,6 +48,7 @@
 #include "posenc/rows/row_maker.hpp"              // rows into the caller's memory
 #include "posenc/rows/cos_sin_view.hpp"           // a view of rows of cosines and sines
 #include "posenc/rows/cos_sin_rows.hpp"           // one row of cosines and sines per token
+#include "posenc/rows/cos_sin_cache.hpp"          // rows from an engine's own cache
 #include "posenc/rows/cos_sin_table.hpp"          // rows from two small tables (angle addition)
 #include "posenc/rows/rerotation.hpp"             // keys to other positions, frequencies
 #include "posenc/rows/float_angles.hpp"           // rows as Hugging Face computes them
