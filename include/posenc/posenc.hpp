@@ -17,7 +17,8 @@
 #include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
 #include "posenc/core/bfloat16.hpp"        // bfloat16 in two bytes
 #include "posenc/core/storage.hpp"         // storage types; an engine's own 16-bit types
-#include "posenc/core/require.hpp"         // errors; is_finite, under -ffast-math too
+#include "posenc/core/require.hpp"         // errors; is_finite
+#include "posenc/core/fast_math.hpp"       // what -ffast-math leaves
 #include "posenc/core/target.hpp"          // one namespace per instruction set
 
 // frequency: how fast each pair rotates
