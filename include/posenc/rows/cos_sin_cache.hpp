@@ -3,7 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
-#include <ranges>
+#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -63,26 +63,21 @@ class cos_sin_cache {
   /// [tokens][2][pairs]. Returns a view of that memory and of this object. Throws
   /// std::invalid_argument, before anything is written, at a position that the cache does not have.
   /// Precondition, not checked: the memory has room for all rows.
-  template <std::floating_point Real, position_range Positions>
-  requires std::integral<std::ranges::range_value_t<Positions>> cos_sin_view<Real> write(
-      Positions const& positions, Real* memory)
-  const {
+  template <std::floating_point Real, integer_position_range Positions>
+  cos_sin_view<Real> write(Positions const& positions, Real* memory) const {
     check(positions);
     write_each(positions, memory);
-    return {
-        memory, static_cast<std::size_t>(std::ranges::size(positions)), pairs(), {&all_pairs_, 1}};
+    return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), {&all_pairs_, 1}};
   }
 
   /// The same rows as a value, which has inverse() and transpose().
-  template <std::floating_point Real = arithmetic_t<T>, position_range Positions>
-  requires std::integral<std::ranges::range_value_t<Positions>> cos_sin_rows<Real> rows(
-      Positions const& positions)
-  const {
+  template <std::floating_point Real = arithmetic_t<T>, integer_position_range Positions>
+  cos_sin_rows<Real> rows(Positions const& positions) const {
     check(positions);
     detail::row_layout layout(pairs(), 1, [](std::size_t) { return true; });
     layout.gain = 0;  // unknown
-    auto result = detail::rows_access::make<Real>(
-        layout, static_cast<std::size_t>(std::ranges::size(positions)));
+    auto result =
+        detail::rows_access::make<Real>(layout, static_cast<std::size_t>(std::size(positions)));
     write_each(positions, detail::rows_access::data(result));
     return result;
   }
