@@ -15,6 +15,7 @@
 #include "oracle/distance_remapping.hpp"
 #include "oracle/rotary.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
