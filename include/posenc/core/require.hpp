@@ -47,6 +47,17 @@ inline std::string shown(double number) {
   return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
 }
 
+// Appends a part of a sentence. Not inlined: every error has its own kinds of parts.
+[[gnu::cold, gnu::noinline]] inline void append(std::string& sentence, std::string_view text) {
+  sentence += text;
+}
+[[gnu::cold, gnu::noinline]] void append(std::string& sentence, std::integral auto number) {
+  sentence += shown(number);
+}
+[[gnu::cold, gnu::noinline]] inline void append(std::string& sentence, double number) {
+  sentence += shown(number);
+}
+
 /// While it lives, errors of this thread are prefixed with `where` (a file, an object in it),
 /// unless they name it or an enclosing context themselves.
 class error_context {
@@ -85,7 +96,9 @@ class error_context {
 
 template <class... Parts>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse(Parts const&... parts) {
-  raise("posenc: " + error_context::placed((std::string() + ... + shown(parts))));
+  std::string sentence;
+  (append(sentence, parts), ...);
+  raise("posenc: " + error_context::placed(sentence));
 }
 
 /// Unless `holds`, throws std::invalid_argument with the parts joined; numbers in their shortest
