@@ -12,6 +12,7 @@
 
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 
 namespace {
 

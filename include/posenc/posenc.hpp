@@ -18,7 +18,8 @@
 #include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
 #include "posenc/core/bfloat16.hpp"        // bfloat16 in two bytes
 #include "posenc/core/storage.hpp"         // storage types; an engine's own 16-bit types
-#include "posenc/core/require.hpp"         // errors; is_finite, under -ffast-math too
+#include "posenc/core/require.hpp"         // errors; is_finite
+#include "posenc/core/fast_math.hpp"       // what -ffast-math leaves
 #include "posenc/core/target.hpp"          // one namespace per instruction set
 
 // frequency: how fast each pair rotates
@@ -49,6 +50,7 @@
 #include "posenc/rows/row_maker.hpp"              // rows into the caller's memory
 #include "posenc/rows/cos_sin_view.hpp"           // a view of rows of cosines and sines
 #include "posenc/rows/cos_sin_rows.hpp"           // one row of cosines and sines per token
+#include "posenc/rows/cos_sin_cache.hpp"          // rows from an engine's own cache
 #include "posenc/rows/cos_sin_table.hpp"          // rows from two small tables (angle addition)
 #include "posenc/rows/rerotation.hpp"             // keys to other positions, frequencies
 #include "posenc/rows/float_angles.hpp"           // rows as Hugging Face computes them

@@ -14,6 +14,7 @@
 #include "posenc/core/half.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 
 namespace {

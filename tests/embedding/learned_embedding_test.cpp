@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "laws/embedding_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "posenc/core/scheme.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -116,6 +118,15 @@ TEST(learned_embedding, a_table_must_be_whole_vectors_of_finite_numbers) {
             "posenc: learned_embedding: the table must be finite, got NaN in vector 1");
   EXPECT_EQ(message({minus_infinity(), 2, 3, 4}, 2),
             "posenc: learned_embedding: the table must be finite, got -infinity in vector 0");
+}
+
+TEST(learned_embedding, obeys_the_laws_of_its_site) {
+  auto const table = numbers::random<float>(6 * 10);
+  auto const halves_table = numbers::random<half>(8 * 10);
+  laws::obey_at_its_positions("float", learned_embedding<float>(table, 10), 10);
+  laws::obey_at_its_positions("in 16 bits, the first two for none",
+                              learned_embedding<half>(halves_table, 10, 2), 10);
+  laws::obey_at_its_positions("in a scheme", scheme(learned_embedding<float>(table, 10)), 10);
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "embedding/rows_of_forms.hpp"
+#include "laws/embedding_laws.hpp"
 #include "non_numbers.hpp"
+#include "posenc/frequency/geometric.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -217,6 +219,17 @@ TEST(sin_cos_2d, dims_must_be_shared_out_evenly) {
             "posenc: mae_sin_cos: base must be finite and positive, got 0");
   EXPECT_EQ(message_of([] { detr_sin_cos(2, 0, 8); }),
             "posenc: sin_cos_grid: a grid must have 1 to 2^32 cells, got 0 x 1");
+}
+
+TEST(sin_cos_grid, obeys_the_laws_of_its_site) {
+  laws::obey_at_its_positions(
+      "one's own",
+      sin_cos_grid<interleaved>({{2, geometric(8, 1e4)}, {3, geometric(10, 100), 0.5, 2}}, {1, 0}),
+      18);
+  laws::obey_at_its_positions("MAE's", mae_sin_cos(2, 3, 16), 16);
+  laws::obey_at_its_positions("a ViT's", vit_sin_cos(3, 2, 16), 16);
+  laws::obey_at_its_positions("CogVideoX's", cogvideox_sin_cos(3, 1, 2, 32), 32);
+  laws::obey_at_its_positions("DETR's", detr_sin_cos(2, 3, 16, {.normalize = true}), 16);
 }
 
 }  // namespace

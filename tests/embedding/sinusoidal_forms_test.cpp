@@ -9,6 +9,7 @@
 
 #include "embedding/rows_of_forms.hpp"
 #include "golden/sinusoidal.hpp"
+#include "laws/embedding_laws.hpp"
 #include "non_numbers.hpp"
 #include "rejects.hpp"
 
@@ -142,6 +143,14 @@ TEST(sinusoidal_forms, reject_what_has_no_rows) {
             "posenc: scaled_sinusoidal: the dimension must be even and positive, got 0");
   EXPECT_EQ(message_of([] { scaled_sinusoidal(8, infinity()); }),
             "posenc: sinusoidal: the scale must be finite, got infinity");
+}
+
+TEST(sinusoidal_forms, obey_the_laws_of_their_site) {
+  laws::obey("tensor2tensor's, odd", tensor2tensor_sinusoidal(33, 2, 1e5, 1), 33);
+  laws::obey("Whisper's", whisper_sinusoidal(64), 64);
+  laws::obey("CTranslate2's", ctranslate2_sinusoidal(32), 32);
+  laws::obey("x-transformers'", scaled_sinusoidal(64), 64);
+  laws::obey_at_its_positions("fairseq's", fairseq_sinusoidal(17, 1), 17);
 }
 
 }  // namespace

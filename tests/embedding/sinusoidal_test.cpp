@@ -11,10 +11,14 @@
 
 #include "frequency/of_doubles.hpp"
 #include "golden/sinusoidal.hpp"
+#include "laws/embedding_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/sinusoidal.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/truncated.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -308,6 +312,23 @@ TEST(sinusoidal, embeddings_of_another_shape_are_rejected_and_left_alone) {
               "posenc: sinusoidal: there must be one position per token, got " +
                   std::to_string(positions.size()) + " positions for 3 tokens");
   EXPECT_TRUE(numbers::same_bits(x, before));
+}
+
+TEST(sinusoidal, obeys_the_laws_of_its_site) {
+  laws::obey("interleaved", sinusoidal<interleaved>(geometric(64, 1e4)), 64);
+  laws::obey("concatenated", sinusoidal<halves>(geometric(10, 1e4)), 10);
+  laws::obey("both ends included", sinusoidal<halves>(geometric_inclusive(512, 1e4)), 512);
+  laws::obey("a single pair", sinusoidal<interleaved>(geometric_inclusive(2, 1e4)), 2);
+  laws::obey("starting at 2", sinusoidal<interleaved>(geometric(32, 1e4), 2), 32);
+  laws::obey("some pairs still", sinusoidal<halves>(truncated(geometric(32, 1e4), 0.5)), 32);
+  laws::obey("interpolated", sinusoidal<interleaved>(linear(geometric(32, 1e4), 4)), 32);
+  laws::obey("the cosines first",
+             sinusoidal<interleaved>(geometric(32, 1e4), {.cosine_first = true}), 32);
+  laws::obey("of all options",
+             sinusoidal<halves>(geometric(6, 1e4),
+                                {.start = -9, .cosine_first = true, .scale = -0.5, .zeros = 3}),
+             9);
+  laws::obey("in a scheme", scheme(nope(), sinusoidal<interleaved>(geometric(16, 1e4))), 16);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "embedding/rows_of_forms.hpp"
+#include "laws/embedding_laws.hpp"
 #include "non_numbers.hpp"
 #include "posenc/embedding/sinusoidal_forms.hpp"
 #include "rejects.hpp"
@@ -94,6 +95,11 @@ TEST(timestep, options_must_make_frequencies) {
             "posenc: timestep: downscale_freq_shift must be finite and below 4, got -infinity");
   EXPECT_EQ(message_of([] { ggml_timestep(0); }),
             "posenc: timestep: dim must be at least 2, got 0");
+}
+
+TEST(timestep, obeys_the_laws_of_its_site) {
+  laws::obey("diffusers'", timestep(33, {.scale = 1000}), 33);
+  laws::obey("ggml's", ggml_timestep(320), 320);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 
 #include "core/own_storage.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "tolerance.hpp"
 
 namespace {

@@ -1,6 +1,10 @@
 #pragma once
 
-/// Site 1: the laws of every encoding that adds p_t to an embedding.
+/// Site 1: the laws of every encoding that adds p_t to an embedding. The test of an encoding says
+/// in one line that it obeys: at any position, or at the few positions that it has.
+///
+///     laws::obey("interleaved", sinusoidal<interleaved>(f), 64);
+///     laws::obey_at_its_positions("6 rows", learned_embedding<float>(table, 10), 10);
 
 #include <gtest/gtest.h>
 
@@ -90,6 +94,26 @@ void an_empty_view_stays_empty(E const& encoding, std::size_t dim) {
   std::vector<std::int64_t> const three{1, 2, 3};
   encoding.embed(posenc::heads_view<float>(nullptr, {0, 1, dim}), {});
   encoding.embed(posenc::heads_view<float>(nullptr, {3, 0, dim}), three);
+}
+
+/// For encodings whose vectors depend on distance.
+template <posenc::acts_on_embeddings E>
+void obey(char const* name, E const& encoding, std::size_t dim) {
+  SCOPED_TRACE(name);
+  inner_products_depend_on_distance_alone(encoding, dim);
+  each_token_gets_what_its_position_says(encoding, dim);
+  adds_to_what_is_there(encoding, dim);
+  an_empty_view_stays_empty(encoding, dim);
+}
+
+/// For those with only some positions, 0 to 5 among them, or with a special one.
+template <posenc::acts_on_embeddings E>
+void obey_at_its_positions(char const* name, E const& encoding, std::size_t dim) {
+  SCOPED_TRACE(name);
+  std::vector<std::int64_t> const positions{3, 0, 5, 3, 1, 2};
+  each_token_gets_what_its_position_says(encoding, dim, positions);
+  adds_to_what_is_there(encoding, dim, positions);
+  an_empty_view_stays_empty(encoding, dim);
 }
 
 }  // namespace laws

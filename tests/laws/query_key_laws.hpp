@@ -1,7 +1,9 @@
 #pragma once
 
 /// Site 2: the laws of every encoding that rotates queries and keys. `gain` is its attention
-/// factor.
+/// factor. The test of an encoding says in one line which it obeys:
+///
+///     laws::obey("xpos", xpos<halves>(f), 64, 1.01, laws::of_distance);
 
 #include <gtest/gtest.h>
 
@@ -137,6 +139,28 @@ void each_token_is_encoded_by_its_position(E const& encoding, std::size_t head_d
           << "key " << i;
     }
   });
+}
+
+/// What an encoding promises beyond the laws of all.
+enum promise : unsigned {
+  of_distance = 1,       ///< inner products depend on query - key, not on the positions themselves
+  identity_at_zero = 2,  ///< position 0 changes nothing but by the attention factor
+  norm_kept = 4,         ///< up to the attention factor
+};
+inline constexpr unsigned rotation_by_position = of_distance | identity_at_zero | norm_kept;
+
+/// An encoding, by its name in a configuration, keeps what it promises at these positions, and what
+/// all encodings promise.
+template <posenc::acts_on_queries_and_keys E>
+void obey(char const* name, E const& encoding, std::size_t head_dim, double gain = 1,
+          unsigned promises = rotation_by_position, places const& at = {}) {
+  SCOPED_TRACE(name);
+  if ((promises & of_distance) != 0)
+    inner_products_depend_on_distance_alone(encoding, head_dim, gain, at);
+  if ((promises & identity_at_zero) != 0)
+    position_zero_is_the_identity(encoding, head_dim, gain, at);
+  if ((promises & norm_kept) != 0) norms_are_kept(encoding, head_dim, gain, at);
+  each_token_is_encoded_by_its_position(encoding, head_dim, gain, at);
 }
 
 /// `a` and `b` give the same bits if the numbers of a head are permuted: number i for b is number

@@ -1,6 +1,9 @@
 #pragma once
 
-/// Site 3: the laws of every encoding that changes scores by the positions of query and key.
+/// Site 3: the laws of every encoding that changes scores by the positions of query and key. The
+/// test of an encoding says in one line which it obeys:
+///
+///     laws::obey("8 heads", alibi(8), 8, laws::distance_penalty);
 
 #include <gtest/gtest.h>
 
@@ -133,6 +136,29 @@ void a_masked_score_stays_masked(E const& encoding, std::size_t heads) {
 template <posenc::acts_on_scores E>
 void a_row_without_keys_stays_empty(E const& encoding, std::size_t) {
   EXPECT_TRUE(adjusted(encoding, std::vector<float>(), 0, 3, {}).empty());
+}
+
+/// What an encoding promises beyond the laws of all.
+enum promise : unsigned {
+  of_distance = 1,   ///< depends on query - key, not on the positions themselves
+  none_at_zero = 2,  ///< leaves a query's own position alone
+  penalty = 4,       ///< never raises a score, and lowers it no less the farther the key
+  added = 8,         ///< adds the same whatever the score
+};
+inline constexpr unsigned distance_penalty = of_distance | none_at_zero | penalty | added;
+
+/// An encoding, by its name in a configuration, keeps what it promises, and what all encodings
+/// promise.
+template <posenc::acts_on_scores E>
+void obey(char const* name, E const& encoding, std::size_t heads, unsigned promises) {
+  SCOPED_TRACE(name);
+  if ((promises & of_distance) != 0) adjustment_depends_on_distance_alone(encoding, heads);
+  if ((promises & none_at_zero) != 0) a_query_meets_its_own_position_unchanged(encoding, heads);
+  if ((promises & penalty) != 0) a_penalty_never_falls_with_distance(encoding, heads);
+  if ((promises & added) != 0) adjustment_is_added(encoding, heads);
+  the_order_of_keys_does_not_matter(encoding, heads);
+  a_masked_score_stays_masked(encoding, heads);
+  a_row_without_keys_stays_empty(encoding, heads);
 }
 
 }  // namespace laws

@@ -1,7 +1,9 @@
 #pragma once
 
 /// Site 4: the laws of every encoding that returns an inverse temperature for a row, or a sink for
-/// a head.
+/// a head. The test of an encoding says in one line which it obeys:
+///
+///     laws::obey("trained with 1024 tokens", log_n(1024), laws::never_flattens);
 
 #include <gtest/gtest.h>
 
@@ -131,6 +133,21 @@ void entropy_is_never_raised(E const& encoding) {
   });
 }
 
+/// What a rule promises beyond the laws of all: it never raises the entropy of a row, or it may.
+enum class promise { never_flattens, may_flatten };
+using enum promise;
+
+/// A temperature rule, by its name in a configuration, keeps what it promises, and what all rules
+/// promise.
+template <posenc::acts_on_softmax E>
+void obey(char const* name, E const& encoding, promise promised) {
+  SCOPED_TRACE(name);
+  inverse_temperature_is_positive_and_finite(encoding);
+  order_is_kept(encoding);
+  weights_sum_to_one(encoding);
+  if (promised == never_flattens) entropy_is_never_raised(encoding);
+}
+
 /// With a sink, weights sum to 1 - e^sink / (e^sink + sum_j e^x_j) and keep the order of the
 /// scores.
 template <posenc::adds_sink E>
@@ -161,6 +178,12 @@ void sinks_take_their_share(E const& encoding, std::size_t head) {
           expect_order_kept(scores, weights, exponents);
         });
   });
+}
+
+template <posenc::adds_sink E>
+void obey_with_sinks(char const* name, E const& encoding, std::size_t heads) {
+  SCOPED_TRACE(name);
+  for (std::size_t head = 0; head < heads; ++head) sinks_take_their_share(encoding, head);
 }
 
 }  // namespace laws

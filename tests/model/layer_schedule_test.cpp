@@ -23,8 +23,8 @@ TEST(layer_schedule, every_nth_counts_layers_from_1) {
 }
 
 TEST(layer_schedule, a_1_in_no_rope_layers_means_rope) {
-  EXPECT_EQ(posenc::layers_with_rope(std::vector<double>{1, 1, 1, 0}),
-            (std::vector<bool>{true, true, true, false}));
+  EXPECT_EQ(posenc::layers_with_rope(std::vector<double>{1, 1, 0, 1}),
+            (std::vector<bool>{true, true, false, true}));
   EXPECT_EQ(message_of([] {
               posenc::layers_with_rope(std::vector<double>{1, 2});
             }),

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "laws/query_key_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
@@ -22,6 +23,7 @@
 #include "posenc/attention/reference.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "rejects.hpp"
@@ -236,6 +238,10 @@ TEST(distance_remapped, has_the_gradients_of_finite_differences) {
   expect(x.q, d.q);
   expect(x.k, d.k);
   expect(x.v, d.v);
+}
+
+TEST(distance_remapped, obeys_the_laws_of_its_site_where_it_is_near) {
+  laws::obey("rerope", distance_remapped(rope<halves>(geometric(64, 1e4)), rerope(9)), 64);
 }
 
 TEST(distance_remapped, needs_keys_as_they_are) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "laws/query_key_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
@@ -204,6 +205,17 @@ TEST(m_rope, gradients_are_pulled_back_by_the_transpose) {
       m_rope<interleaved>(louder, axes, built.positions(), built.rope_delta(),
                           rotary_block::from(1)),
       9, indices);
+}
+
+// A multimodal prompt: a word, an image of 2 x 2 patches, a word; 3 axes, of 8, 4 and 4 pairs.
+TEST(m_rope, obeys_the_laws_of_its_site) {
+  axis_positions<std::int64_t> const prompt(std::vector<std::vector<std::int64_t>>{
+      {0, 1, 1, 1, 1, 3}, {0, 1, 1, 2, 2, 3}, {0, 1, 2, 1, 2, 3}});
+  laws::obey(
+      "an image and the text behind it",
+      m_rope<halves>(geometric(32, 1e6), contiguous_axes(sections{8, 4, 4}), prompt, -2), 32, 1,
+      laws::rotation_by_position,
+      {.starts = {9, 10, 17, 1'000'000, 1'234'567}, .positions = {7, 2, 1'000'003, 7, 0, 5, 3}});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "laws/query_key_laws.hpp"
 #include "numbers.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
@@ -111,6 +112,15 @@ TEST(remapped, gradients_are_pulled_back_by_the_transpose_where_the_inner_encodi
       !pulls_back_queries_and_keys<remapped<detail::acting_on_queries_and_keys, map, map>>);
   static_assert(
       detail::encoding_check<remapped<detail::acting_on_queries_and_keys, map, map>>::passed);
+}
+
+TEST(remapped, obeys_the_laws_of_its_site) {
+  auto const by_thousand = [](std::int64_t p) { return p + 1000; };
+  laws::obey("moved", remapped(rope<halves>(geometric(64, 1e4)), by_thousand, by_thousand), 64, 1,
+             laws::of_distance | laws::norm_kept);
+  auto const by_fours = [](std::int64_t p) { return p / 4; };
+  laws::obey("squashed", remapped(rope<interleaved>(geometric(64, 1e4)), by_fours, by_fours), 64, 1,
+             laws::identity_at_zero | laws::norm_kept);
 }
 
 }  // namespace

@@ -4,15 +4,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "golden/all_ones_kernel.hpp"
 #include "golden/p_rope.hpp"
 #include "golden/prop31.hpp"
+#include "laws/query_key_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/resonance.hpp"
+#include "posenc/frequency/yarn.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
 #include "query_key/transposed.hpp"
 #include "rejects.hpp"
 #include "site_2.hpp"
@@ -306,6 +315,82 @@ TEST(rope, gradients_are_pulled_back_by_the_transpose) {
   transposed::pulls_back_by_the_transpose(rope<halves>(louder, rotary_block::last()), 9, positions);
   transposed::pulls_back_by_the_transpose(rope<interleaved>(slow, rotary_block::from(2)), 9,
                                           positions);
+}
+
+TEST(rope, obeys_the_laws_of_its_site) {
+  laws::obey("Llama 2", rope<halves>(geometric(128, 1e4)), 128);
+  laws::obey("interleaved", rope<interleaved>(geometric(128, 5e5)), 128);
+  laws::obey("GPT-J's block", rope<interleaved>(geometric(64, 1e4)), 256);
+  laws::obey("DeepSeek's block", rope<interleaved>(geometric(64, 1e4), rotary_block::last()), 192);
+  laws::obey("a block amid", rope<halves>(geometric(22, 1e4), rotary_block::from(3)), 31);
+  laws::obey("a single pair", rope<halves>(geometric(2, 1e4)), 2);
+  laws::obey("an attention factor",
+             rope<halves>(geometric(34, 1e4).with_attention_factor(1.2772588722239781)), 34,
+             1.2772588722239781);
+}
+
+TEST(rope, obeys_the_laws_of_its_site_at_scaled_frequencies) {
+  laws::obey("interpolated", rope<interleaved>(linear(geometric(64, 1e4), 16)), 64);
+  laws::obey(
+      "gpt-oss",
+      rope<halves>(yarn(64, 1.5e5, {.factor = 32, .original_length = 4096, .truncate = false})), 64,
+      1.3465735902799727);
+  laws::obey("Llama 3.1", rope<halves>(llama3(geometric(128, 5e5), {8, 1, 4, 8192})), 128);
+  laws::obey("Resonance", rope<halves>(resonance(geometric(64, 1e4))), 64);
+}
+
+TEST(p_rope, obeys_the_laws_of_its_site) {
+  laws::obey("Gemma 4", p_rope<halves>(512, 1e6, 0.25), 512);
+  laws::obey("interleaved", p_rope<interleaved>(64, 1e4, 0.75), 64);
+  laws::obey("p 0", p_rope<halves>(64, 1e4, 0), 64);
+}
+
+TEST(rope, obeys_the_laws_of_its_site_in_a_scheme) {
+  laws::obey("one after another",
+             scheme(rope<halves>(geometric(64, 1e4)), rope<halves>(geometric(64, 1e6)),
+                    adaptive_temperature{}),
+             64);
+  laws::obey("beside nope", scheme(nope(), rope<halves>(geometric(64, 1e4))), 64);
+}
+
+TEST(rope, layouts_are_equal_up_to_their_permutation) {
+  // The block of n pairs starts at dim `first`. Pair i is (2i, 2i + 1) if interleaved, (i, n + i)
+  // in halves.
+  auto const obey = [](frequencies const& f, rotary_block block, std::size_t first,
+                       std::size_t head_dim) {
+    std::vector<std::size_t> order(head_dim);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t i = 0; i < f.pairs(); ++i)
+      order[first + i] = first + 2 * i, order[first + f.pairs() + i] = first + 2 * i + 1;
+    laws::are_the_same_but_for_their_order(rope<interleaved>(f, block), rope<halves>(f, block),
+                                           order);
+  };
+  for (std::size_t const pairs : {1u, 2u, 3u, 5u, 8u, 15u, 16u, 17u, 64u}) {
+    SCOPED_TRACE(pairs);
+    obey(geometric(2 * pairs, 1e4), rotary_block::first(), 0, 2 * pairs);
+    obey(geometric(2 * pairs, 1e4), rotary_block::last(), 7, 2 * pairs + 7);
+    obey(truncated(geometric(2 * pairs, 1e4), 0.7), rotary_block::from(3), 3, 2 * pairs + 4);
+    obey(geometric(2 * pairs, 1e4).with_attention_factor(1.25), rotary_block::first(), 0,
+         2 * pairs + 1);
+  }
+}
+
+TEST(p_rope, of_p_1_is_rope_bit_for_bit) {
+  for (std::size_t const head_dim : {2u, 18u, 128u}) {
+    SCOPED_TRACE(head_dim);
+    std::vector<std::size_t> order(head_dim);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    laws::are_the_same_but_for_their_order(p_rope<halves>(head_dim, 1e4, 1),
+                                           rope<halves>(geometric(head_dim, 1e4)), order);
+    laws::are_the_same_but_for_their_order(p_rope<interleaved>(head_dim, 1e4, 1),
+                                           rope<interleaved>(geometric(head_dim, 1e4)), order);
+  }
+}
+
+TEST(p_rope, of_p_0_leaves_every_bit_alone) {
+  laws::nothing_is_changed(p_rope<halves>(64, 1e4, 0), 64);
+  laws::nothing_is_changed(p_rope<interleaved>(64, 1e4, 0), 64);
+  laws::nothing_is_changed(scheme(nope(), p_rope<halves>(64, 1e4, 0), adaptive_temperature{}), 64);
 }
 
 }  // namespace

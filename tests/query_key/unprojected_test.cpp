@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "laws/query_key_laws.hpp"
 #include "numbers.hpp"
 #include "posenc/embedding/learned_embedding.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
@@ -34,6 +35,10 @@ TEST(unprojected, adds_to_queries_and_keys_what_is_added_to_embeddings) {
     prepared.pull_back_queries(heads_view(q.data(), {4, 2, 8}));
     EXPECT_TRUE(numbers::same_bits(q, expected)) << "gradients pass as they are";
   });
+}
+
+TEST(unprojected, obeys_the_laws_of_its_site) {
+  laws::obey("sinusoidal", unprojected(sinusoidal<halves>(geometric(64, 1e4))), 64, 1, 0);
 }
 
 TEST(unprojected, refuses_tokens_without_a_position_and_what_the_encoding_refuses) {

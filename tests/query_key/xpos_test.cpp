@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "laws/query_key_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
@@ -200,6 +201,15 @@ TEST(xpos, gradients_at_positions_beyond_the_range_are_refused_and_left_alone) {
   EXPECT_EQ(message_of([&] { site_2::pull_back_keys(encoding, numbers::view(x, 1, 8), far); }),
             message);
   EXPECT_TRUE(numbers::same_bits(x, before));
+}
+
+TEST(xpos, obeys_the_laws_of_its_site) {
+  // For a key 3 tokens after its query, the gain is zeta^(-3 / 512) < 1.01.
+  laws::places const near{.starts = {0, 1, 17, -5, 2000, -2000},
+                          .positions = {7, -2, 1003, 7, 0, 5}};
+  laws::obey("halves", xpos<halves>(geometric(64, 1e4)), 64, 1.01, laws::of_distance, near);
+  laws::obey("interleaved, at its center", xpos<interleaved>(geometric(64, 1e4)), 64, 1,
+             laws::identity_at_zero, near);
 }
 
 }  // namespace

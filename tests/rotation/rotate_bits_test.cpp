@@ -12,6 +12,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 #include "rotation/every_type.hpp"
 #include "rotation/placed_heads.hpp"

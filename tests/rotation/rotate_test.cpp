@@ -15,6 +15,7 @@
 #include "oracle/rotary.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "rotation/every_type.hpp"
 #include "rotation/placed_heads.hpp"
 #include "tolerance.hpp"

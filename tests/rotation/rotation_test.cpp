@@ -18,6 +18,7 @@
 #include "numbers.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 #include "rotation/placed_heads.hpp"
 

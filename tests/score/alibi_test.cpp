@@ -9,11 +9,14 @@
 #include <vector>
 
 #include "golden/alibi.hpp"
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/alibi.hpp"
 #include "oracle/fixed_point.hpp"
 #include "oracle/softmax.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
@@ -226,6 +229,15 @@ TEST(alibi,
       rejected(0, 0),
       "posenc: adjust_scores: there must be one position per key, got 0 positions for 3 keys");
   EXPECT_TRUE(numbers::same_bits(scores, before));
+}
+
+TEST(alibi, obeys_the_laws_of_its_site) {
+  laws::obey("8 heads", alibi(8), 8, laws::distance_penalty);
+  laws::obey("1 head", alibi(1), 1, laws::distance_penalty);
+  laws::obey("BLOOM's 112 heads", alibi(112), 112, laws::distance_penalty);
+  laws::obey("max_bias 16", alibi(12, 16), 12, laws::distance_penalty);
+  laws::obey("in a scheme", scheme(adaptive_temperature{}, alibi(5), nope()), 5,
+             laws::distance_penalty);
 }
 
 }  // namespace

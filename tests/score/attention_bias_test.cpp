@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
@@ -76,6 +77,11 @@ TEST(attention_bias, adds_what_stands_at_head_query_and_key) {
       }
     }
   });
+}
+
+TEST(attention_bias, obeys_the_laws_of_its_site) {
+  std::vector<float> const all_alike(100'000, -0.3f);
+  laws::obey("all keys alike", attention_bias(all_alike, 1, 1, all_alike.size()), 1, laws::added);
 }
 
 TEST(attention_bias, says_what_must_hold) {

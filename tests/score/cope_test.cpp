@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/score_biases.hpp"
@@ -281,6 +282,11 @@ TEST(cope,
   EXPECT_EQ(rejected(8, {0, 1, 2}),
             "posenc: cope: there must be one position per key, got 3 positions for 2 keys");
   EXPECT_EQ(scores, (std::vector<double>{1, 2}));
+}
+
+TEST(cope, obeys_the_laws_of_its_site) {
+  laws::obey("2 heads", cope(numbers::random<float>(6 * laws::head_dim, 8), laws::head_dim), 2,
+             laws::of_distance);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/score_biases.hpp"
@@ -159,6 +160,16 @@ TEST(fire, bad_interpolations_are_rejected) {
 TEST(fire, rows_of_other_heads_or_keys_are_refused) {
   rows::of_other_heads_or_keys_are_refused("fire", fire(network(2), {.c = 0.1, .threshold = 512}),
                                            2);
+}
+
+TEST(fire, obeys_the_laws_of_its_site) {
+  auto const numbers_of = [](std::size_t count) { return numbers::random<float>(count, 8); };
+  fire const encoding({.hidden_weights = numbers_of(32),
+                       .hidden_biases = numbers_of(32),
+                       .output_weights = numbers_of(96),
+                       .output_biases = numbers_of(3)},
+                      {.c = 0.1, .threshold = 2e6});
+  laws::obey("fire, up to its threshold", encoding, 3, laws::of_distance | laws::added);
 }
 
 }  // namespace

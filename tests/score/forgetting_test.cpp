@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/score_biases.hpp"
@@ -127,6 +128,14 @@ TEST(forgetting, bad_gates_are_rejected) {
 
 TEST(forgetting, rows_of_other_heads_or_keys_are_refused) {
   rows::of_other_heads_or_keys_are_refused("forgetting", forgetting(gates(3, 2), 2), 2);
+}
+
+// Gates for all keys and queries of the laws of penalties and of sums.
+TEST(forgetting, obeys_the_laws_of_its_site) {
+  constexpr std::int64_t first = -70'000, last = 1000;
+  auto log_gates = numbers::random<float>(static_cast<std::size_t>(last - first + 1) * 2, 8);
+  for (auto& g : log_gates) g -= 1;
+  laws::obey("2 heads", forgetting(log_gates, 2, first), 2, laws::penalty | laws::added);
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 #include <cmath>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/score_biases.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/learned_relative.hpp"
 #include "score/rows.hpp"
 
 namespace {
@@ -117,6 +120,17 @@ TEST(kerple, bad_settings_are_rejected) {
 TEST(kerple, rows_of_other_heads_or_keys_are_refused) {
   rows::of_other_heads_or_keys_are_refused("adjust_scores", kerple_log(learned), 4);
   rows::of_other_heads_or_keys_are_refused("adjust_scores", kerple_power(learned), 4);
+}
+
+TEST(kerple, obeys_the_laws_of_its_site) {
+  laws::obey("logarithmic", kerple_log({{.p = 1.3, .a = 0.7}, {.p = 0, .a = 0}}), 2,
+             laws::distance_penalty);
+  laws::obey("power", kerple_power({{.p = 0.4, .a = 0.7}, {.p = 2, .a = 3}, {.p = 0, .a = 0}}), 3,
+             laws::distance_penalty);
+  laws::obey(
+      "beside another",  // rounded twice
+      scheme(kerple_log({{.p = 1, .a = 1}}), learned_relative(numbers::random<float>(3, 8), 1, 1)),
+      1, laws::of_distance);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "score/rows.hpp"
@@ -75,6 +76,11 @@ TEST(learned_relative, other_numbers_of_weights_are_refused) {
 TEST(learned_relative, rows_of_other_heads_or_keys_are_refused) {
   rows::of_other_heads_or_keys_are_refused("adjust_scores", learned_relative(numbered(2, 3), 3, 2),
                                            3);
+}
+
+TEST(learned_relative, obeys_the_laws_of_its_site) {
+  laws::obey("3 heads", learned_relative(numbers::random<float>(39, 8), 3, 6), 3,
+             laws::of_distance | laws::added);
 }
 
 }  // namespace

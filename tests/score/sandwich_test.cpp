@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "numbers.hpp"
 #include "oracle/fixed_point.hpp"
 #include "oracle/score_biases.hpp"
@@ -124,6 +125,10 @@ TEST(sandwich, bad_settings_are_rejected) {
 
 TEST(sandwich, rows_of_other_heads_or_keys_are_refused) {
   rows::of_other_heads_or_keys_are_refused("adjust_scores", sandwich(3), 3);
+}
+
+TEST(sandwich, obeys_the_laws_of_its_site) {
+  laws::obey("3 heads", sandwich(3), 3, laws::of_distance | laws::none_at_zero | laws::added);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "rejects.hpp"
@@ -124,6 +125,10 @@ TEST(soft_cap, a_cap_that_is_none_is_refused) {
             "posenc: soft_cap: cap must be finite and positive, got infinity");
   EXPECT_EQ(rejected(not_a_number()), "posenc: soft_cap: cap must be finite and positive, got NaN");
   EXPECT_EQ(soft_cap(30).cap(), 30);
+}
+
+TEST(soft_cap, obeys_the_laws_of_its_site) {
+  laws::obey("2 heads", soft_cap(0.5), 2, laws::of_distance);
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <numeric>
 #include <vector>
 
+#include "laws/score_laws.hpp"
 #include "non_numbers.hpp"
+#include "numbers.hpp"
 #include "oracle/wide.hpp"
 #include "rejects.hpp"
 
@@ -122,6 +124,14 @@ TEST(t5_bias, refuses_other_numbers_of_weights_heads_and_keys) {
   weights[3] = float_of_bits(0x7fc00000);
   EXPECT_EQ(message_of([&] { t5_bias(buckets, weights, 3); }),
             "posenc: t5_bias: weights must be finite, got NaN");
+}
+
+TEST(t5_bias, obeys_the_laws_of_its_site) {
+  auto const table = numbers::random<float>(64, 8);
+  laws::obey("bidirectional", t5_bias(relative_buckets(32, 128, true), table, 2), 2,
+             laws::of_distance | laws::added);
+  laws::obey("causal", t5_bias(relative_buckets(32, 128, false), table, 2), 2,
+             laws::of_distance | laws::added);
 }
 
 }  // namespace

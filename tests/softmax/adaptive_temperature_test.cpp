@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "golden/adaptive_temperature.hpp"
+#include "laws/softmax_laws.hpp"
 #include "numbers.hpp"
 #include "oracle/softmax.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "tolerance.hpp"
 
@@ -188,6 +190,14 @@ TEST(adaptive_temperature, can_be_known_at_compile_time) {
   static_assert(adaptive_temperature{}.inverse_temperature({}) == 1);
   static_assert(adaptive_temperature{adaptive_temperature::held_at_maximum}.inverse_temperature(
                     {.entropy = 9.0}) > 2.4);
+}
+
+TEST(adaptive_temperature, obeys_the_laws_of_its_site) {
+  laws::obey("as published", adaptive_temperature{}, laws::never_flattens);
+  laws::obey("held", adaptive_temperature{adaptive_temperature::held_at_maximum},
+             laws::never_flattens);
+  laws::obey("twice", scheme(adaptive_temperature{}, nope(), scheme(adaptive_temperature{})),
+             laws::never_flattens);
 }
 
 }  // namespace

@@ -7,9 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "laws/softmax_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/merge.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/score/alibi.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 #include "rejects.hpp"
@@ -135,6 +138,13 @@ TEST(attention_sinks, that_are_not_finite_or_of_no_head_are_rejected) {
               static_cast<void>(attention_sinks({0.0, 1.0}).sink(2));
             }),
             "posenc: attention_sinks: the head must be below 2, got 2");
+}
+
+TEST(attention_sinks, obey_the_laws_of_sinks) {
+  laws::obey_with_sinks("6 heads", attention_sinks({-1000, -5, 0, 0.7, 4, 1000}), 6);
+  laws::obey_with_sinks("softmax off by one", softmax_off_by_one{}, 1);
+  laws::obey_with_sinks("several", scheme(attention_sinks({1, -2}), softmax_off_by_one{}, alibi(2)),
+                        2);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "laws/softmax_laws.hpp"
 #include "non_numbers.hpp"
 #include "posenc/core/scheme.hpp"
 #include "rejects.hpp"
@@ -36,6 +37,11 @@ TEST(constant_temperature, beta_must_be_finite_and_positive) {
   EXPECT_EQ(message(-1.5), must + "-1.5");
   EXPECT_EQ(message(not_a_number()), must + "NaN");
   EXPECT_EQ(message(infinity()), must + "infinity");
+}
+
+TEST(constant_temperature, obeys_the_laws_of_its_site) {
+  laws::obey("sharpening", constant_temperature(2.5), laws::never_flattens);
+  laws::obey("flattening", constant_temperature(0.125), laws::may_flatten);
 }
 
 }  // namespace

@@ -7,8 +7,12 @@
 #include <limits>
 #include <string>
 
+#include "laws/softmax_laws.hpp"
 #include "non_numbers.hpp"
 #include "oracle/temperatures.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -79,6 +83,14 @@ TEST(log_n, the_trained_length_must_be_finite_and_above_1) {
   };
   expect("log_n", [](double trained) { return log_n(trained); });
   expect("log_n_by_position", [](double trained) { return log_n_by_position(trained); });
+}
+
+TEST(log_n, obeys_the_laws_of_its_site) {
+  laws::obey("trained with 3 tokens", log_n(3), laws::never_flattens);
+  laws::obey("trained with 1024 tokens", log_n(1024), laws::never_flattens);
+  laws::obey("by position", log_n_by_position(1024), laws::never_flattens);
+  laws::obey("beside others", scheme(alibi(2), adaptive_temperature{}, log_n(100)),
+             laws::never_flattens);
 }
 
 }  // namespace

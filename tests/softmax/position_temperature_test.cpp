@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "laws/softmax_laws.hpp"
 #include "non_numbers.hpp"
 #include "oracle/temperatures.hpp"
 #include "rejects.hpp"
@@ -115,6 +116,13 @@ TEST(position_temperature, the_factories_check) {
             "posenc: mistral_temperature: original_length must be finite and positive, got -4096");
   EXPECT_EQ(mistral(0.1, not_a_number()),
             "posenc: mistral_temperature: original_length must be finite and positive, got NaN");
+}
+
+TEST(position_temperature, obeys_the_laws_of_its_site) {
+  laws::obey("Llama 4", llama4_temperature(), laws::never_flattens);
+  laws::obey("Mistral", mistral_temperature(0.1, 16'384), laws::never_flattens);
+  laws::obey("one's own", position_temperature{.scale = 0.2, .floor_scale = 3, .offset = 10},
+             laws::never_flattens);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "laws/softmax_laws.hpp"
 #include "non_numbers.hpp"
 #include "oracle/softmax.hpp"
 #include "oracle/temperatures.hpp"
@@ -132,6 +133,12 @@ TEST(ssmax, a_head_without_a_scale_is_rejected) {
   for (std::size_t const keys : {0u, 5u})
     EXPECT_EQ(message_of([&] { encoding.inverse_temperature({.keys = keys, .head = 2}); }),
               "posenc: ssmax: the head must be below 2, got 2");
+}
+
+TEST(ssmax, obeys_the_laws_of_its_site) {
+  laws::obey("one head", ssmax({0.43}), laws::may_flatten);
+  laws::obey("with a bias", ssmax({0.43}, {-0.25}), laws::may_flatten);
+  laws::obey("without scale", ssmax_without_scale{}, laws::may_flatten);
 }
 
 }  // namespace

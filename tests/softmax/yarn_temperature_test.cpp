@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "golden/yarn.hpp"
+#include "laws/softmax_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/temperatures.hpp"
@@ -79,6 +80,10 @@ TEST(yarn_temperature, factor_must_be_finite_and_at_least_1) {
     EXPECT_EQ(message_of([factor = factor] { yarn_temperature(factor); }), must + shown);
   EXPECT_EQ(message_of([] { yarn_temperature({.factor = 0.5, .original_length = 4096}); }),
             "posenc: attention_factor: factor must be finite and at least 1, got 0.5");
+}
+
+TEST(yarn_temperature, obeys_the_laws_of_its_site) {
+  laws::obey("factor 32", yarn_temperature(32), laws::never_flattens);
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& 
   }
 }
 
-/// Tests exponent bits, which is valid under -ffast-math; branch-free, so that it vectorises.
+/// Tests exponent bits; branch-free, so that it vectorises.
 template <std::floating_point T>
 bool all_finite(std::span<T const> numbers) noexcept {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

@@ -11,8 +11,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// A binary16 number as its bits; bit-compatible with _Float16, CUDA's __half and ggml_fp16_t.
 /// From float: rounded once, to nearest even; infinity from 65520 on; subnormals are kept; NaN
-/// gives a quiet NaN. To float: exact. Both hold under -ffast-math and on CPUs that flush subnormal
-/// floats to zero.
+/// gives a quiet NaN. To float: exact. Both hold on CPUs that flush subnormal floats to zero, too.
 struct half {
   std::uint16_t bits;
 

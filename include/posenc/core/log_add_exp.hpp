@@ -11,11 +11,11 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// -infinity, ln 0, from its bits: -ffast-math assumes that there is none.
+/// -infinity, ln 0.
 template <std::floating_point T>
 inline constexpr T negative_infinity = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
 
-/// Compares bits: -ffast-math would fold a comparison of numbers.
+/// Compares bits (core/fast_math.hpp).
 constexpr bool is_negative_infinity(float x) noexcept {
   return std::bit_cast<std::uint32_t>(x) == 0xff80'0000;
 }

@@ -26,8 +26,7 @@ extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 
 namespace posenc::inline POSENC_TARGET {
 
-/// False if x is infinite or NaN. Tests the bits, so that it holds under -ffast-math, unlike
-/// std::isfinite.
+/// False if x is infinite or NaN, under -ffast-math too (core/fast_math.hpp).
 constexpr bool is_finite(double x) noexcept {
   constexpr auto exponent = std::uint64_t{0x7ff} << 52;
   return (std::bit_cast<std::uint64_t>(x) & exponent) != exponent;
@@ -46,6 +45,17 @@ inline std::string shown(double number) {
   }
   char digits[32];
   return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
+}
+
+// Appends a part of a sentence. Not inlined: every error has its own kinds of parts.
+[[gnu::cold, gnu::noinline]] inline void append(std::string& sentence, std::string_view text) {
+  sentence += text;
+}
+[[gnu::cold, gnu::noinline]] void append(std::string& sentence, std::integral auto number) {
+  sentence += shown(number);
+}
+[[gnu::cold, gnu::noinline]] inline void append(std::string& sentence, double number) {
+  sentence += shown(number);
 }
 
 /// While it lives, errors of this thread are prefixed with `where` (a file, an object in it),
@@ -86,7 +96,9 @@ class error_context {
 
 template <class... Parts>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse(Parts const&... parts) {
-  raise("posenc: " + error_context::placed((std::string() + ... + shown(parts))));
+  std::string sentence;
+  (append(sentence, parts), ...);
+  raise("posenc: " + error_context::placed(sentence));
 }
 
 /// Unless `holds`, throws std::invalid_argument with the parts joined; numbers in their shortest

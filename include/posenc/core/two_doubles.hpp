@@ -3,24 +3,18 @@
 
 #include <cmath>
 
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// high + low, where high is the double nearest to the sum: 106 binary places. The relative error
-/// of operations is a few 2^-104, under -ffast-math too. For values made once per model: an
+/// of operations is a few 2^-104. For values made once per model: an
 /// operation costs some tens of nanoseconds.
 struct two_doubles {
   double high, low;
   two_doubles(double x, double rest = 0) noexcept : high(x), low(rest) {}
 };
-
-/// Rounds x to double. Without it, -ffast-math would reorder sums, and x87 would keep more than
-/// double precision.
-inline double stored(double x) noexcept {
-  double const volatile number = x;
-  return number;
-}
 
 /// a + b, exactly. [Knuth, The Art of Computer Programming 2, 4.2.2]
 inline two_doubles exact_sum(double a, double b) noexcept {

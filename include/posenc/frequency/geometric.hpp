@@ -24,7 +24,7 @@ inline frequencies geometric_series(char const* rule, std::size_t dim, double ba
 /// dim is head_dim, or rotary_dim if only a part of each head is rotated (GPT-NeoX).
 /// Accuracy, relative: 2^-98, or (1 + |ln base|) 2^-101 if that is more.
 /// Throws std::invalid_argument unless dim is even and positive and base is finite and positive.
-[[gnu::noinline]] inline frequencies geometric(std::size_t dim, double base) {
+inline frequencies geometric(std::size_t dim, double base) {
   return detail::geometric_series("geometric", dim, base, static_cast<double>(dim) / 2);
 }
 

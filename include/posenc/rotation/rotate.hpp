@@ -9,7 +9,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotation.hpp"
-#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -24,8 +24,8 @@ namespace posenc::inline POSENC_TARGET {
 ///            rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),            with norm and scale
 ///            rotation_of<halves>(k, paged_heads(pages, shape, slots)).norm({w_k, 1e-6f}));
 ///
-/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens]; float, or
-/// double for heads of doubles.
+/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], made in rows/
+/// (cos_sin_rows, cos_sin_table, row_maker ...); float, or double for heads of doubles.
 /// Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. All other dims,
 /// and pairs of frequency 0, are left alone in place, and copied otherwise. Arithmetic is in the
 /// type of the rows, rounded once to the type of the target.

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/row_maker.hpp"
@@ -97,8 +97,7 @@ class cos_sin_rows {
   /// Rotating by both restores the vectors, up to rounding.
   cos_sin_rows inverse() const {
     if (gain_ == 0) return each_pair(detail::take_reciprocal<Real>);
-    // Two divisions, since the square of a gain may be beyond the range of doubles; -ffast-math
-    // would combine them.
+    // Two divisions, since the square of a gain may be beyond the range of doubles.
     auto const undo = [this](double x) {
       return static_cast<Real>(inverted_ ? detail::stored(x * gain_) * gain_
                                          : detail::stored(x / gain_) / gain_);

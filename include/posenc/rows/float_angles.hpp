@@ -6,21 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-namespace detail {
-
-/// The product, rounded to float even if -ffast-math or wider registers would keep more of it.
-inline float rounded_product(float a, float b) noexcept {
-  float const volatile product = a * b;
-  return product;
-}
-
-}  // namespace detail
 
 /// Rows as Hugging Face transformers, vLLM and ONNX Runtime make them; cos_sin_rows are exact
 /// instead and differ by up to 6e-2 at position one million [modeling_llama.py,
@@ -45,12 +37,11 @@ cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& posi
     for (auto const [first, last] : layout.rotated_pairs) {
       for (auto i = first; i < last; ++i) {
         // Below 2^127, so that one phase_step is within 2^-64 turns.
-        auto const angle = detail::rounded_product(position, static_cast<float>(f.inv_freq()[i]));
+        auto const angle = detail::stored(position * static_cast<float>(f.inv_freq()[i]));
         auto const [cos, sin] =
             cos_sin(phase_step(std::abs(static_cast<double>(angle))).at(std::int64_t{1}));
-        row[i] = detail::rounded_product(static_cast<float>(cos), factor);
-        row[layout.pairs + i] =
-            detail::rounded_product(static_cast<float>(angle < 0 ? -sin : sin), factor);
+        row[i] = detail::stored(static_cast<float>(cos) * factor);
+        row[layout.pairs + i] = detail::stored(static_cast<float>(angle < 0 ? -sin : sin) * factor);
       }
     }
     row += 2 * layout.pairs;

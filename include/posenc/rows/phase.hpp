@@ -13,7 +13,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// An angle as a fraction of a turn: 2^64 is 2 pi. Integers wrap as angles do, so that a product
-/// with a position is reduced modulo 2 pi at no cost, without error, under -ffast-math too.
+/// with a position is reduced modulo 2 pi at no cost, without error.
 using phase = std::uint64_t;
 
 namespace detail {

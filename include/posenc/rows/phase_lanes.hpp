@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase.hpp"
@@ -73,7 +74,7 @@ inline void store_floats(float* to, __m128d x, __m128d y) noexcept {
 }
 #endif
 
-/// A register of phases. Results have the bits of scalar_phase, except under -ffast-math.
+/// A register of phases. Results have the bits of scalar_phase.
 template <class Real>
 struct phase_register : lanes<Real> {
   using typename lanes<Real>::number;
@@ -112,7 +113,7 @@ struct phase_register : lanes<Real> {
       auto const biased = x ^ bits(phase{1} << 63);
       auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) -
                    number(0x1p84 + 0x1p63 + 0x1p52);
-      asm("" : "+x"(upper.data));  // -ffast-math would sum in another order
+      as_written(upper);  // in another order, the sum would be rounded twice
       return upper +
              as_number((biased & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
 #else

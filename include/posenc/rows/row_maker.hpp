@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -37,13 +38,11 @@ class row_maker {
     return 2 * layout_.pairs;
   }  ///< also the length of a row
 
-  template <std::floating_point Real, position_range Positions>
-  requires std::integral<std::ranges::range_value_t<Positions>> cos_sin_view<Real> write(
-      Positions const& positions, Real* memory)
-  const noexcept {
+  template <std::floating_point Real, integer_position_range Positions>
+  cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
     auto* row = memory;
     for (auto const p : positions) write_row(detail::widened(p), row), row += rotary_dim();
-    return {memory, static_cast<std::size_t>(std::ranges::size(positions)), layout_.pairs,
+    return {memory, static_cast<std::size_t>(std::size(positions)), layout_.pairs,
             layout_.rotated_pairs};
   }
 

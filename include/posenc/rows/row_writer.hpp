@@ -6,7 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -23,9 +23,17 @@ namespace posenc::inline POSENC_TARGET {
 template <class P>
 concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating_point<P>;
 
+/// A range of known size of positions, or of integers. Said without <ranges>, which takes long to
+/// parse.
 template <class R>
-concept position_range =
-    std::ranges::sized_range<R const> && position<std::ranges::range_value_t<R>>;
+using position_in = std::iter_value_t<decltype(std::begin(std::declval<R const&>()))>;
+// clang-format off
+template <class R>
+concept position_range = position<position_in<R>> &&
+                         requires(R const& range) { std::size(range), std::end(range); };
+// clang-format on
+template <class R>
+concept integer_position_range = position_range<R> && std::integral<position_in<R>>;
 
 namespace detail {
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
@@ -25,7 +26,7 @@ inline double power_of_half(double x, double share) noexcept {
   auto const upper = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~lower_half);
   auto const most = upper * share, rest = (x - upper) * share, whole = std::round(most);
   if (whole > 1100) return 0;
-  double const volatile fraction = most - whole;  // exact; -ffast-math would sum in another order
+  auto const fraction = stored(most - whole);  // exact
   return std::ldexp(std::exp2(-(fraction + rest)), -static_cast<int>(whole));
 }
 

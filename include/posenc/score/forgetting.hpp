@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
@@ -83,9 +84,8 @@ class forgetting {
     return static_cast<std::uint64_t>(position) - static_cast<std::uint64_t>(first_position_);
   }
 
-  // Out of sight of -ffast-math, which would add the score to one large sum and then subtract the
-  // other: what cancels would be the score's.
-  [[gnu::noinline]] static double difference(double a, double b) noexcept { return a - b; }
+  // Before it meets a score, which could not be added to one of the large sums without a loss.
+  static double difference(double a, double b) noexcept { return detail::stored(a - b); }
 
   void require_gate(char const* whose, std::int64_t position) const {
     detail::require(index(position) < tokens_, "forgetting: the position of the ", whose,

@@ -56,9 +56,7 @@ class kerple_log {
   std::size_t heads() const noexcept { return heads_.size(); }
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
-  // Not inlined, since a vector of them need not have the bits of a single one: a key must not
-  // depend on its place in the row.
-  [[gnu::noinline]] double bias(std::size_t head, std::int64_t distance) const noexcept {
+  double bias(std::size_t head, std::int64_t distance) const noexcept {
     auto const& [p, a] = heads_[head];
     return -p * std::log1p(a * std::abs(static_cast<double>(distance)));
   }
@@ -81,9 +79,7 @@ class kerple_power {
   std::size_t heads() const noexcept { return heads_.size(); }
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
-  // Not inlined, since a vector of them need not have the bits of a single one: a key must not
-  // depend on its place in the row.
-  [[gnu::noinline]] double bias(std::size_t head, std::int64_t distance) const noexcept {
+  double bias(std::size_t head, std::int64_t distance) const noexcept {
     auto const& [p, a] = heads_[head];
     return -a * std::pow(std::abs(static_cast<double>(distance)), p);
   }

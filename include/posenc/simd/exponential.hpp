@@ -11,6 +11,7 @@
 #include <numbers>
 #include <type_traits>
 
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -44,14 +45,6 @@ inline constexpr auto taylor_of_exponential = [] {
   return coefficients;
 }();
 
-/// Hides how the number was computed from the optimiser, so that -ffast-math cannot rearrange it
-/// with later operations.
-[[gnu::always_inline]] inline void as_written([[maybe_unused]] auto& number) noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  asm("" : "+x"(number.data));
-#endif
-}
-
 /// e^x = 2^n e^r with n = round(x / ln 2), r = x - n ln 2 and |r| <= ln 2 / 2; e^r by its Taylor
 /// series to r^7 in float, r^13 in double, where the truncation error is below an eighth of the
 /// last bit. Error at most (2 + |x|) roundings. NaN gives NaN.
@@ -73,11 +66,11 @@ requires has_registers<T>
   constexpr auto ln2_rest = std::same_as<T, float> ? T(0x1.7f7d1cp-20) : T(0x1.ef35793c7673p-45);
 
   auto shifted = lanes<T>::multiply_add(x, number(std::numbers::log2e_v<T>), number(to_integer));
-  as_written(shifted);  // else -ffast-math would cancel to_integer
+  as_written(shifted);  // else to_integer would cancel
   auto n = shifted - number(to_integer);
-  as_written(n);  // or distribute the product with ln 2
+  as_written(n);  // else the product with ln 2 would be distributed
   auto most = lanes<T>::multiply_add(n, number(-ln2_first), x);
-  as_written(most);  // or combine the two parts of ln 2
+  as_written(most);  // else the two parts of ln 2 would be combined
   auto const r = lanes<T>::multiply_add(n, number(-ln2_rest), most);
   auto series = number(taylor[0]);
   for (std::size_t k = 1; k < taylor.size(); ++k)

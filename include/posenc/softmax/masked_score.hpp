@@ -12,7 +12,7 @@ namespace posenc::inline POSENC_TARGET {
 template <std::floating_point T>
 inline constexpr T masked_score = detail::negative_infinity<T>;
 
-/// True for -infinity only, under -ffast-math too; also if a bias or an overflow in T made it.
+/// True for -infinity only; also if a bias or an overflow in T made it.
 template <std::floating_point T>
 constexpr bool is_masked(T score) noexcept {
   return detail::is_negative_infinity(score);

@@ -25,7 +25,7 @@ struct position_temperature {
   double inverse_temperature(row_statistics const& row) const noexcept {
     auto const at = static_cast<double>(row.query_position) + offset;
     auto steps = std::floor(at / floor_scale);
-    if ((steps + 1) * floor_scale <= at) ++steps;  // -ffast-math may multiply by 1 / floor_scale
+    if ((steps + 1) * floor_scale <= at) ++steps;  // at / floor_scale may be a rounded product
     return 1 + scale * std::log1p(std::max(steps, 0.0));
   }
 };

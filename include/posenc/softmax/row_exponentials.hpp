@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/row_statistics.hpp"
@@ -116,7 +117,7 @@ double exponentials_at(T const* row, T* weights, std::size_t count, T max, doubl
     return exponentials<false>(row, weights, count, max, factor).exponentials;
   }
   // Multiplied first: the difference of two scores may be beyond the range of doubles.
-  double const volatile of_max = beta * static_cast<double>(max);
+  auto const of_max = stored(beta * static_cast<double>(max));
   double sum = 0;
   for (std::size_t s = 0; s < count; ++s) {
     auto const e = is_masked(row[s]) ? 0 : std::exp(beta * static_cast<double>(row[s]) - of_max);

@@ -2,3 +2,4 @@
 #include "posenc/frequency/untold_rule.hpp"  // a rule
 #include "posenc/score/listed.hpp"
 #include "posenc/softmax/claims_nothing.hpp"  // nothing
+#include "posenc/softmax/untested.hpp"        // a rule

@@ -1,2 +1,0 @@
-  obey("lawful", lawful(), 1);
-  lawless never_obeys;

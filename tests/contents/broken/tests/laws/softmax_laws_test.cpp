@@ -1,1 +1,0 @@
-  obey("unmade_lawful", not_made_lawful());

@@ -1,0 +1,3 @@
+laws::obey("lawful", lawful(), 1);
+lawless never_obeys;
+laws::obey("unmade_lawful", not_made_lawful());
