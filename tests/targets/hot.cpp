@@ -134,7 +134,7 @@ void sites(numbers& out) {
   out.add<T>(scores);
   std::vector<T> gradients(scores.size(), T{1});
   gradients[3] = T{2};
-  softmax_backward<T>(scores, gradients);
+  softmax_backward(scores, gradients);
   out.add<T>(gradients);
 }
 

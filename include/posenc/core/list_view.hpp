@@ -4,6 +4,7 @@
 #include <concepts>
 #include <initializer_list>
 #include <span>
+#include <utility>
 
 #include "posenc/core/target.hpp"
 
@@ -23,4 +24,13 @@ struct list_view : std::span<T const> {
   noexcept : std::span<T const>(list) {}
 };
 
+namespace detail {
+
+/// Of a vector, an array, a span ...: its span, and the type of its numbers.
+template <class R>
+using span_of = decltype(std::span(std::declval<R&>()));
+template <class R>
+using span_value_t = typename span_of<R>::value_type;
+
+}  // namespace detail
 }  // namespace posenc

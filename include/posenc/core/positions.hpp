@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <ranges>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,11 +19,17 @@ namespace posenc::inline POSENC_TARGET {
 /// are allowed.
 using positions_view = std::span<std::int64_t const>;
 
+// clang-format off
+
 /// A vector, array, span ... of integers of any type.
 template <class R>
-concept integer_range =
-    std::ranges::sized_range<R const> && std::integral<std::ranges::range_value_t<R>> &&
-    !std::same_as<std::ranges::range_value_t<R>, bool>;
+concept integer_range = requires(R const& numbers) {
+  std::size(numbers);
+  requires std::integral<std::remove_cvref_t<decltype(*std::begin(numbers))>>;
+  requires !std::same_as<std::remove_cvref_t<decltype(*std::begin(numbers))>, bool>;
+};
+
+// clang-format on
 
 namespace detail {
 
@@ -50,7 +56,7 @@ class token_positions {
       : positions_(std::move(positions)) {}
   template <integer_range Integers>
   token_positions(Integers const& positions)
-      : positions_(static_cast<std::size_t>(std::ranges::size(positions))) {
+      : positions_(static_cast<std::size_t>(std::size(positions))) {
     std::size_t token = 0;
     for (auto const p : positions) {
       detail::require_position("token_positions", p, token);

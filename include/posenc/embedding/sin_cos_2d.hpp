@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
-#include <ranges>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/embedding/add_rows.hpp"
@@ -82,9 +82,9 @@ class sin_cos_grid {
 
   /// Writes p to `vector`, which has dim() numbers. Throws std::invalid_argument if it has another
   /// size, or if the position is not in the grid.
-  template <std::ranges::contiguous_range Vector>
+  template <class Vector>
   void write(std::int64_t position, Vector&& vector) const {
-    std::span<std::ranges::range_value_t<Vector>> rest(vector);
+    std::span<detail::span_value_t<Vector>> rest(vector);
     detail::require(rest.size() == dim_, "sin_cos_grid: a vector must have ", dim_,
                     " numbers, got ", rest.size());
     require_cell(position);

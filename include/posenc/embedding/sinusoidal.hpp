@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <vector>
 
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/embedding/add_rows.hpp"
@@ -64,9 +64,9 @@ class sinusoidal {
   std::size_t dim() const noexcept { return 2 * steps_.size() + form_.zeros; }
 
   /// Writes p_t to `vector`. Throws std::invalid_argument unless it has dim() numbers.
-  template <std::ranges::contiguous_range Vector>
+  template <class Vector>
   void write(std::int64_t position, Vector&& vector) const {
-    std::span<std::ranges::range_value_t<Vector>> const numbers(vector);
+    std::span<detail::span_value_t<Vector>> const numbers(vector);
     require_size(numbers.size());
     if (position == form_.silent) return fill(numbers, 0);
     write_pairs(numbers,
@@ -76,9 +76,9 @@ class sinusoidal {
   /// The same at a fractional position, counted from `start` too; `silent` does not apply.
   /// Throws std::invalid_argument unless `vector` has dim() numbers and the position is finite and
   /// within [-2^63, 2^63).
-  template <std::floating_point P, std::ranges::contiguous_range Vector>
+  template <std::floating_point P, class Vector>
   void write(P position, Vector&& vector) const {
-    std::span<std::ranges::range_value_t<Vector>> const numbers(vector);
+    std::span<detail::span_value_t<Vector>> const numbers(vector);
     auto const t = static_cast<double>(position);
     require_size(numbers.size());
     detail::require(is_finite(t) && t >= -0x1p63 && t < 0x1p63,

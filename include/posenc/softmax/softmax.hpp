@@ -6,12 +6,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "posenc/core/encoding_check.hpp"
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/row_statistics.hpp"
 #include "posenc/core/scheme.hpp"
@@ -24,22 +24,20 @@ namespace posenc::inline POSENC_TARGET {
 
 /// A row of scores: a vector, an array, a span ... of float or double; and one that can be changed.
 template <class R>
-concept row_of_scores = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    std::floating_point<std::ranges::range_value_t<R>>;
+concept row_of_scores = std::floating_point<detail::span_value_t<R>>;
 template <class R>
-concept writable_row_of_scores = row_of_scores<R> &&
-    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+concept writable_row_of_scores =
+    row_of_scores<R> && !std::is_const_v<typename detail::span_of<R>::element_type>;
 
 /// The statistics of a row of scores, [keys], with -infinity for masked keys: Z = sum e^(x - max),
 /// W = sum (x - max) e^(x - max), ln sum e^x = max + ln Z, H = ln Z - W / Z. Sums in double.
 template <row_of_scores Row>
 row_statistics statistics(Row const& scores, std::size_t head = 0,
                           std::int64_t query_position = 0) noexcept {
-  using T = std::ranges::range_value_t<Row>;
-  T const* const first = std::ranges::data(scores);
-  auto const keys = std::ranges::size(scores);
-  auto const max = detail::largest(first, keys);
-  auto const sums = detail::exponentials<true>(first, static_cast<T*>(nullptr), keys, max);
+  using T = detail::span_value_t<Row>;
+  std::span<T const> const x(scores);
+  auto const max = detail::largest(x.data(), x.size());
+  auto const sums = detail::exponentials<true>(x.data(), static_cast<T*>(nullptr), x.size(), max);
   return detail::statistics_of(sums, static_cast<double>(max), head, query_position);
 }
 
@@ -50,22 +48,23 @@ row_statistics statistics(Row const& scores, std::size_t head = 0,
 template <writable_row_of_scores Row>
 void softmax(Row&& scores, row_statistics const& row, double inverse_temperature = 1,
              double sink = no_sink) noexcept {
-  using T = std::ranges::range_value_t<Row>;
-  auto* const first = std::ranges::data(scores);
-  auto const sum = detail::exponentials_at(first, first, std::ranges::size(scores),
-                                           static_cast<T>(row.max), inverse_temperature);
+  using T = detail::span_value_t<Row>;
+  std::span<T> const x(scores);
+  auto const sum = detail::exponentials_at(x.data(), x.data(), x.size(), static_cast<T>(row.max),
+                                           inverse_temperature);
   if (row.keys == 0) return;
   auto const share =
       static_cast<T>(detail::share_of({inverse_temperature, row.max, sum}, sink).share);
-  for (auto& x : scores) x *= share;
+  for (auto& weight : x) weight *= share;
 }
 
 /// The same without statistics.
 template <writable_row_of_scores Row>
 void softmax(Row&& scores, double inverse_temperature = 1) noexcept {
-  auto const max = detail::largest(std::ranges::data(scores), std::ranges::size(scores));
+  std::span<detail::span_value_t<Row>> const x(scores);
+  auto const max = detail::largest(x.data(), x.size());
   softmax(
-      scores,
+      x,
       row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)},
       inverse_temperature);
 }
@@ -73,9 +72,9 @@ void softmax(Row&& scores, double inverse_temperature = 1) noexcept {
 /// The same with a rule of site 4: one pass if its temperature is 1, else two. memory: scratch that
 /// grows if it must; keep it for the next call. Throws as the rule does.
 template <writable_row_of_scores Row, class Rule>
-void softmax(Row&& scores, Rule const& rule, std::vector<std::ranges::range_value_t<Row>>& memory,
+void softmax(Row&& scores, Rule const& rule, std::vector<detail::span_value_t<Row>>& memory,
              std::size_t head = 0, std::int64_t query_position = 0) {
-  using T = std::ranges::range_value_t<Row>;
+  using T = detail::span_value_t<Row>;
   std::span<T> const row(scores);
   static_assert(detail::encoding_check<Rule>::passed);
   static_assert(

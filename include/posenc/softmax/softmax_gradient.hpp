@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <ranges>
 #include <span>
 
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
@@ -32,10 +32,10 @@ void softmax_gradients(T const* weights, T* gradients, std::size_t count, T mean
 /// even if their dp is NaN.
 /// weights, gradients: [keys]. Throws std::invalid_argument, before anything is changed, unless
 /// they have the same size.
-template <std::ranges::contiguous_range Row>
-void softmax_backward(std::span<std::ranges::range_value_t<Row> const> weights, Row&& row,
+template <class Row>
+void softmax_backward(std::span<detail::span_value_t<Row> const> weights, Row&& row,
                       double inverse_temperature = 1) {
-  using T = std::ranges::range_value_t<Row>;
+  using T = detail::span_value_t<Row>;
   std::span<T> const gradients(row);
   detail::require(weights.size() == gradients.size(),
                   "softmax_backward: there must be one gradient for each of ", weights.size(),
