@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "numbers.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/embedding/learned_embedding.hpp"
 #include "posenc/embedding/sin_cos_2d.hpp"
 #include "posenc/embedding/sinusoidal_forms.hpp"
@@ -67,6 +68,23 @@ TEST(embedding_defaults, are_what_is_documented) {
   grid_axis const axis{3, f};
   EXPECT_EQ(axis.first, 0);
   EXPECT_EQ(axis.step, 1);
+}
+
+TEST(embedding_positions, are_integers_of_any_type) {
+  std::vector<float> const table{1, 2, 3, 4};
+  auto const expect = [](auto const& encoding) {
+    std::vector<float> a(4), b(4), c(4);
+    encoding.embed(heads_view(a.data(), {2, 1, 2}), std::vector<std::int64_t>{1, 0});
+    encoding.embed(heads_view(b.data(), {2, 1, 2}), std::vector<std::int32_t>{1, 0});
+    encoding.embed(heads_view(c.data(), {2, 1, 2}), {1, 0});
+    EXPECT_TRUE(numbers::same_bits(b, a));
+    EXPECT_TRUE(numbers::same_bits(c, a));
+    EXPECT_NE(a[0], 0);
+  };
+  expect(learned_embedding<float>(table, 2));
+  expect(sinusoidal<halves>(geometric(2, 1e4)));
+  expect(sin_cos_grid<halves>({{2, geometric(2, 1e4)}}, {0}));
+  expect(scheme{nope(), sinusoidal<halves>(geometric(2, 1e4))});
 }
 
 /// In numbers, since the same code makes both sides of a comparison above: the second sine or

@@ -142,7 +142,7 @@ class scheme {
   constexpr std::tuple<Encodings...> const& encodings() const noexcept { return encodings_; }
 
   template <class T>
-  void embed(heads_view<T> const& x, positions_view positions) const
+  void embed(heads_view<T> const& x, token_positions const& positions) const
       requires(acts_on_embeddings<Encodings> || ...) {
     for_each([&]<class E>(E const& e) {
       if constexpr (acts_on_embeddings<E>) e.embed(x, positions);

@@ -42,7 +42,7 @@ class learned_embedding {
   /// Throws std::invalid_argument, before anything is changed, unless x has heads of dim() and one
   /// position per token, each within [-offset, vectors() - offset).
   template <class U>
-  void embed(heads_view<U> const& x, positions_view positions) const {
+  void embed(heads_view<U> const& x, token_positions const& positions) const {
     detail::require_embeddings("learned_embedding", x, dim_, positions);
     for (std::size_t token = 0; token < positions.size(); ++token) {
       detail::require(index(positions[token]) < vectors(),

@@ -100,7 +100,7 @@ class sin_cos_grid {
   /// Throws std::invalid_argument, before anything is changed, unless x has heads of dim() and one
   /// position per token, each in the grid.
   template <class T>
-  void embed(heads_view<T> const& x, positions_view positions) const {
+  void embed(heads_view<T> const& x, token_positions const& positions) const {
     detail::require_embeddings("sin_cos_grid", x, dim_, positions);
     for (auto const position : positions) require_cell(position);
     detail::add_rows(x, [&](std::size_t token, auto vector) { write(positions[token], vector); });

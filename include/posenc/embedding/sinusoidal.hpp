@@ -93,7 +93,7 @@ class sinusoidal {
   /// Throws std::invalid_argument, before anything is changed, unless x has heads of dim() and one
   /// position per token.
   template <class T>
-  void embed(heads_view<T> const& x, positions_view positions) const {
+  void embed(heads_view<T> const& x, token_positions const& positions) const {
     detail::require_embeddings("sinusoidal", x, dim(), positions);
     detail::add_rows(x, [&](std::size_t token, auto vector) { write(positions[token], vector); });
   }
