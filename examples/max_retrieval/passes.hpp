@@ -63,7 +63,7 @@ matrix<T> as_matrix(std::vector<T> const& numbers, Eigen::Index columns) {
 }
 
 /// A query sees all of its set.
-inline posenc::attention_options every_item() { return {.visible = posenc::mask::full}; }
+inline posenc::attention_options every_item() { return {.mask = posenc::mask::full}; }
 
 /// Mean cross-entropy of the logits, which become its gradient.
 template <class T>

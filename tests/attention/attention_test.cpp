@@ -136,7 +136,7 @@ TEST(attention, sees_what_every_mask_shows) {
                      .kv_heads = 1,
                      .head_dim = 8,
                      .value_dim = 8,
-                     .visible = visible,
+                     .mask = visible,
                      .query_positions = counted,
                      .key_positions = counted,
                      .sees = sees});
@@ -167,7 +167,7 @@ TEST(attention, sees_what_every_mask_shows) {
        .kv_heads = 1,
        .head_dim = 8,
        .value_dim = 8,
-       .visible = mask::causal & mask::sliding_window(50),
+       .mask = mask::causal & mask::sliding_window(50),
        .query_positions = three,
        .key_positions = gaps,
        .sees = [](token, token, position t, position s) { return s <= t && t - s < 50; }});
@@ -183,12 +183,12 @@ void expect_packed_as_alone(Encoding const& encoding, mask const& visible) {
   heads_view const queries(q.data(), {6, heads, dim}), keys(k.data(), {19, 1, dim}),
       values(v.data(), {19, 1, dim});
   auto const packed = attention(queries, keys, values, encoding,
-                                {.visible = visible & mask::packed(query_lengths, key_lengths)});
+                                {.mask = visible & mask::packed(query_lengths, key_lengths)});
   for (std::size_t i = 0, t = 0, s = 0; i < query_lengths.size();
        t += query_lengths[i], s += key_lengths[i], ++i) {
     auto const alone =
         attention(queries.slice_tokens(t, query_lengths[i]), keys.slice_tokens(s, key_lengths[i]),
-                  values.slice_tokens(s, key_lengths[i]), encoding, {.visible = visible});
+                  values.slice_tokens(s, key_lengths[i]), encoding, {.mask = visible});
     for (std::size_t j = 0; j < alone.outputs.size(); ++j) {
       EXPECT_NEAR(packed.outputs[t * heads * dim + j], alone.outputs[j],
                   16 * tolerance::of_dot_product<double>(19, 1))
@@ -253,10 +253,9 @@ TEST(attention, keeps_positions_of_any_integer_type_with_its_options) {
   heads_view const view(x.data(), {4, 1, 8});
   rope<halves> const encoding(geometric(8, 1e4));
   positions const at{3, 900, -7, 5};
-  auto const expected =
-      attention(view, view, view, encoding,
-                {.visible = mask::full, .query_positions = at, .key_positions = at});
-  attention_options const kept{.visible = mask::full,
+  auto const expected = attention(view, view, view, encoding,
+                                  {.mask = mask::full, .query_positions = at, .key_positions = at});
+  attention_options const kept{.mask = mask::full,
                                .query_positions = std::vector<std::int32_t>{3, 900, -7, 5},
                                .key_positions = {3, 900, -7, 5}};
   std::vector<std::int32_t> const where_the_vector_was(4);
@@ -320,7 +319,7 @@ TEST(attention, adds_to_scores_what_a_bias_matrix_has) {
   auto const result =
       attention(heads_view(none.data(), {4, 2, 6}), heads_view(keys.data(), {5, 2, 6}),
                 heads_view(keys.data(), {5, 2, 6}), encoding,
-                {.visible = mask::full,
+                {.mask = mask::full,
                  .query_positions = at_queries,
                  .key_positions = at_keys,
                  .keep_scores = true});

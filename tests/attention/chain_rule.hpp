@@ -96,7 +96,7 @@ class expectation {
 
   bool seen(std::size_t t, std::size_t s) const {
     if (given_.sees) return given_.sees(t, s, q_at_[t], k_at_[s]);
-    return given_.visible == posenc::mask::full || k_at_[s] <= q_at_[t];
+    return given_.mask == posenc::mask::full || k_at_[s] <= q_at_[t];
   }
   double farthest() const {
     std::int64_t most = 0;
@@ -243,7 +243,7 @@ void expect(textbook::problem const& given, Encoding const& encoding, meaning co
       k({given.keys, given.kv_heads, given.head_dim}, given.where, 2),
       v({given.keys, given.kv_heads, given.value_dim}, given.where, 3),
       d({given.queries, given.heads, given.value_dim}, given.where, 4);
-  posenc::attention_options const options{.visible = given.visible,
+  posenc::attention_options const options{.mask = given.mask,
                                           .scale = given.scale,
                                           .query_positions = given.query_positions,
                                           .key_positions = given.key_positions};

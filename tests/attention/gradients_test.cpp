@@ -248,17 +248,17 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_whatever_is_seen) {
   any_encoding const encoding = together(turning(), counting(), constant_temperature(1.3));
   positions const scattered{4, 0, 6, 2, 5, 1, 3}, repeats{2, 2, 2, 1, 1, 0, 3}, three{3, 0, 5};
   std::vector<std::size_t> const q_lengths{2, 0, 3}, k_lengths{4, 1, 2};
-  expect_differences("full", {}, encoding, {.visible = mask::full});
+  expect_differences("full", {}, encoding, {.mask = mask::full});
   positions const counted{0, 1, 2, 3, 4};
-  expect_differences("window", {}, encoding, {.visible = mask::causal & mask::sliding_window(3)});
-  expect_differences("chunks", {}, encoding, {.visible = mask::causal & mask::chunked(3)});
+  expect_differences("window", {}, encoding, {.mask = mask::causal & mask::sliding_window(3)});
+  expect_differences("chunks", {}, encoding, {.mask = mask::causal & mask::chunked(3)});
   expect_differences("packed", {}, encoding,
-                     {.visible = mask::packed(q_lengths, k_lengths), .query_positions = counted});
+                     {.mask = mask::packed(q_lengths, k_lengths), .query_positions = counted});
   expect_differences("in no order", {.queries = 3}, encoding,
                      {.query_positions = three, .key_positions = scattered});
   expect_differences(
       "window in no order", {.queries = 3}, encoding,
-      {.visible = mask::sliding_window(2), .query_positions = three, .key_positions = scattered});
+      {.mask = mask::sliding_window(2), .query_positions = three, .key_positions = scattered});
   expect_differences("repeats", {.queries = 3}, encoding,
                      {.query_positions = three, .key_positions = repeats});
   expect_differences("more queries than keys", {.queries = 7, .keys = 3}, encoding,
@@ -492,7 +492,7 @@ TEST(attention_backward, what_is_not_seen_may_be_anything) {
     for (std::size_t const step : {1u, 7u}) {
       positions at(tokens);
       for (std::size_t i = 0; i < tokens; ++i) at[i] = static_cast<std::int64_t>(i * step % tokens);
-      attention_options const options{.visible = mask::causal & mask::sliding_window(3),
+      attention_options const options{.mask = mask::causal & mask::sliding_window(3),
                                       .query_positions = at,
                                       .key_positions = at};  // t - 2 to t
       auto const last = static_cast<std::size_t>(std::ranges::max_element(at) - at.begin());
@@ -557,8 +557,7 @@ TEST(attention_backward, what_is_no_number_stays_with_the_rows_that_see_it_and_t
   GTEST_SKIP() << "-ffast-math promises nothing for NaN";
 #endif
   using tokens = std::vector<std::size_t>;
-  attention_options const options{.visible =
-                                      mask::causal & mask::sliding_window(2)};  // t - 1 and t
+  attention_options const options{.mask = mask::causal & mask::sliding_window(2)};  // t - 1 and t
   auto const nan = not_a_number();
   for (std::size_t const count : {8u, 30u}) {
     inputs const clean({count, count, 1, 1, 4, 3});

@@ -116,7 +116,7 @@ TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
     return attention(heads_view<double const>(q.data(), {1, 1, 1}),
                      heads_view<double const>(k.data() + first, {count, 1, 1}),
                      heads_view<double const>(v.data() + first, {count, 1, 1}), beta,
-                     {.visible = mask::full, .scale = 1, .query_positions = at});
+                     {.mask = mask::full, .scale = 1, .query_positions = at});
   };
   std::vector<double> const low{lowest, lowest, lowest}, high{-lowest, -lowest, lowest};
   for (std::size_t const split : {0u, 2u, 3u}) {

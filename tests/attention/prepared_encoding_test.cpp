@@ -133,9 +133,9 @@ TEST(prepared_encoding, serves_every_call_of_a_step) {
   for (auto const& visible : {mask::causal, mask::full}) {
     auto const expected =
         attention(x.queries(), x.keys(), x.values(), encoding,
-                  {.visible = visible, .query_positions = at_queries, .key_positions = at_keys});
+                  {.mask = visible, .query_positions = at_queries, .key_positions = at_keys});
     auto const& actual =
-        attention(x.queries(), x.keys(), x.values(), step, {.visible = visible}, workspace);
+        attention(x.queries(), x.keys(), x.values(), step, {.mask = visible}, workspace);
     EXPECT_TRUE(numbers::same_bits(actual.outputs, expected.outputs));
     EXPECT_TRUE(numbers::same_bits(actual.log_sum_exp, expected.log_sum_exp));
   }

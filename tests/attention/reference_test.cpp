@@ -73,14 +73,14 @@ TEST(reference_attention, agrees_with_attention_at_every_site) {
 
 TEST(reference_attention, agrees_with_attention_under_masks_and_options) {
   scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4)};
-  agrees_with_attention(encoding, {.visible = mask::full});
-  agrees_with_attention(encoding, {.visible = mask::causal & mask::sliding_window(3)});
-  agrees_with_attention(encoding, {.visible = mask::chunked(4), .scale = 0.1});
+  agrees_with_attention(encoding, {.mask = mask::full});
+  agrees_with_attention(encoding, {.mask = mask::causal & mask::sliding_window(3)});
+  agrees_with_attention(encoding, {.mask = mask::chunked(4), .scale = 0.1});
   agrees_with_attention(encoding, {.keys_are_encoded = true});
   tensors const x{{7, 2, 4}, {7, 2, 4}, {7, 2, 4}};
   std::vector<std::size_t> const lengths{3, 4};
   std::vector<std::int64_t> const at{5, -2, 9, 9, 0, 1, 100};
-  for (attention_options const& options : {attention_options{.visible = mask::packed(lengths)},
+  for (attention_options const& options : {attention_options{.mask = mask::packed(lengths)},
                                            {.query_positions = at, .key_positions = at}}) {
     auto const expected = reference(x, alibi(2), options),
                actual = attention(x.queries(), x.keys(), x.values(), alibi(2), options).outputs;
@@ -114,10 +114,10 @@ double equivariance(E const& encoding, bool positions_too) {
     permuted_at.push_back(at[positions_too ? order[token] : token]);
   }
   auto const plain =
-      reference(x, encoding, {.visible = mask::full, .query_positions = at, .key_positions = at});
-  auto const other = reference(
-      permuted, encoding,
-      {.visible = mask::full, .query_positions = permuted_at, .key_positions = permuted_at});
+      reference(x, encoding, {.mask = mask::full, .query_positions = at, .key_positions = at});
+  auto const other =
+      reference(permuted, encoding,
+                {.mask = mask::full, .query_positions = permuted_at, .key_positions = permuted_at});
   double worst = 0;
   for (std::size_t i = 0; i < other.size(); ++i)
     worst = std::max(worst, std::abs(other[i] - plain[order[i / 16] * 16 + i % 16]));

@@ -269,7 +269,7 @@ TEST(site_3, rows_know_their_tokens_and_what_stands_beside_their_keys) {
   for (bool const windowed : {false, true}) {
     auto const scores =
         attention(x.of_q(), x.of_k(), x.of_v(), row_facts(),
-                  {.visible = windowed ? mask::causal & mask::sliding_window(3) : mask::full,
+                  {.mask = windowed ? mask::causal & mask::sliding_window(3) : mask::full,
                    .keep_scores = true,
                    .key_side = heads_view(sides.data(), {50, kv_heads, 1})})
             .scores;

@@ -31,7 +31,7 @@ using positions = std::vector<std::int64_t>;
 struct problem {
   char const* name;
   std::size_t queries, keys, heads, kv_heads, head_dim, value_dim;
-  posenc::mask visible = posenc::mask::causal;
+  posenc::mask mask = posenc::mask::causal;
   positions query_positions = {}, key_positions = {};  ///< as attention_options has them
   std::optional<double> scale = {};
   memory where = memory::dense;
@@ -106,7 +106,7 @@ class comparison {
     ask_oracle(means);
     auto const q_before = q_.buffer(), k_before = k_.buffer(), v_before = v_.buffer();
     auto const actual = posenc::attention(q_.view(), k_.view(), v_.view(), encoding,
-                                          {.visible = given_.visible,
+                                          {.mask = given_.mask,
                                            .scale = given_.scale,
                                            .query_positions = given_.query_positions,
                                            .key_positions = given_.key_positions,
@@ -151,7 +151,7 @@ class comparison {
   std::size_t kv_head_of(std::size_t head) const { return head / (given_.heads / given_.kv_heads); }
   bool seen(std::size_t t, std::size_t s) const {
     if (given_.sees) return given_.sees(t, s, q_at_[t], k_at_[s]);
-    return given_.visible == posenc::mask::full || k_at_[s] <= q_at_[t];
+    return given_.mask == posenc::mask::full || k_at_[s] <= q_at_[t];
   }
 
   /// By how much an encoded number may be off, where inputs and embeddings are within [-1, 1],

@@ -627,9 +627,8 @@ void run(FuzzedDataProvider& data) {
       p.k.fill(seed + 1, data.ConsumeBool() ? wild : 0, size);
   p.v.fill(seed + 2, data.ConsumeBool() ? wild : 0, size);
 
-  posenc::attention_options options{.visible = p.mask.made(),
-                                    .keep_scores = data.ConsumeBool(),
-                                    .keep_weights = data.ConsumeBool()};
+  posenc::attention_options options{
+      .mask = p.mask.made(), .keep_scores = data.ConsumeBool(), .keep_weights = data.ConsumeBool()};
   if (data.ConsumeBool()) options.scale = std::array{0.0, -1.0, 0.3, 1e-3}[few(3)];
   if (wrongly()) options.scale = data.ConsumeFloatingPoint<double>();
   if (wrongly())

@@ -207,9 +207,9 @@ TEST(distance_remapped, is_the_same_in_blocks_as_in_the_reference) {
   };
   auto const extended = self_extend(rope<halves>(geometric(8, 1e4)), 16, 4);
   expect(extended);
-  expect(extended, {.visible = mask::full});
+  expect(extended, {.mask = mask::full});
   expect(scheme{alibi(4), extended, soft_cap(2)});
-  expect(scheme{scheme{extended}}, {.visible = mask::causal & mask::sliding_window(40)});
+  expect(scheme{scheme{extended}}, {.mask = mask::causal & mask::sliding_window(40)});
 }
 
 TEST(distance_remapped, has_the_gradients_of_finite_differences) {

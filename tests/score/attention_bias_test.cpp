@@ -41,7 +41,7 @@ TEST(attention_bias, of_an_encodings_matrix_is_the_encoding) {
   auto const matrix = bias_matrix<double>(alibi(4), 4, queries, keys);
   attention_bias const stored(matrix, 4, 70, 90);
   for (auto const& visible : {mask::full, mask::causal & mask::sliding_window(9)}) {
-    attention_options const options{.visible = visible};
+    attention_options const options{.mask = visible};
     auto const expected = attention(x.of_q(), x.of_k(), x.of_k(), alibi(4), options),
                actual = attention(x.of_q(), x.of_k(), x.of_k(), stored, options);
     for (std::size_t i = 0; i < expected.outputs.size(); ++i)

@@ -92,7 +92,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
       heads_view<double const> const q_heads(q.data(), {1, heads, head_dim}, {0, 0}),
           k_heads(k.data(), {count, 1, head_dim});
       auto const seen = attention(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
-                                  {.visible = mask::full,
+                                  {.mask = mask::full,
                                    .query_positions = std::span(&query_position, 1),
                                    .key_positions = key_positions,
                                    .keep_scores = true});

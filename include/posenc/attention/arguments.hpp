@@ -22,7 +22,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct attention_options {
-  mask visible = mask::causal;
+  posenc::mask mask = posenc::mask::causal;
   /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Say 1 where rotation_of(q).scale(s) has
   /// it on the queries already.
   std::optional<double> scale = {};
@@ -60,7 +60,7 @@ struct attention_arguments {
   std::size_t value_dim;
   std::size_t group;  ///< heads that share a kv head
   double scale;
-  mask visible;
+  posenc::mask mask;
   token_positions query_positions, key_positions;
   heads_view<float const> query_side, key_side;
 };
@@ -129,16 +129,16 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   };
   check_side("query_side", options.query_side, queries);
   check_side("key_side", options.key_side, keys);
-  options.visible.check(queries, keys);
-  auto const [outnumbering, outnumbered] = options.visible.most_queries_for_keys(queries, keys);
+  options.mask.check(queries, keys);
+  auto const [outnumbering, outnumbered] = options.mask.most_queries_for_keys(queries, keys);
   require(outnumbering <= outnumbered || !options.query_positions.empty(), function,
           ": the positions of queries must be given where they outnumber keys, got ", outnumbering,
           " queries and ", outnumbered, " keys");
   auto key_positions = positions_or(function, std::move(options.key_positions), keys, "keys",
-                                    [&] { return options.visible.counted(keys); });
+                                    [&] { return options.mask.counted(keys); });
   auto query_positions =
       positions_or(function, std::move(options.query_positions), queries, "queries",
-                   [&] { return options.visible.last_positions(queries, key_positions); });
+                   [&] { return options.mask.last_positions(queries, key_positions); });
   return {.queries = queries,
           .keys = keys,
           .heads = q.heads,
@@ -148,7 +148,7 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
           .value_dim = v.head_dim,
           .group = q.heads / k.heads,
           .scale = scale,
-          .visible = std::move(options.visible),
+          .mask = std::move(options.mask),
           .query_positions = std::move(query_positions),
           .key_positions = std::move(key_positions),
           .query_side = options.query_side,

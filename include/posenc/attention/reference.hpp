@@ -81,8 +81,8 @@ std::vector<double> reference_attention(heads_view<double const> const& q,
       adjust_scores(encoding, detail::row_with_sides<double>(in, std::span<double>(scores), query,
                                                              t, head, {0, in.keys}));
     auto const sees = [&](std::size_t s) {
-      auto const own = in.visible.tokens(t, in.keys);
-      auto const around = in.visible.positions(in.query_positions[t]);
+      auto const own = in.mask.tokens(t, in.keys);
+      auto const around = in.mask.positions(in.query_positions[t]);
       return own.first <= s && s < own.last && around.first <= in.key_positions[s] &&
              in.key_positions[s] <= around.last;
     };

@@ -45,7 +45,7 @@ class score_blocks {
       : encoding_(step.encoding()),
         step_(step),
         given_(given),
-        visible_(given.visible, given.query_positions, given.key_positions),
+        visible_(given.mask, given.query_positions, given.key_positions),
         memory_(memory) {
     memory_.ranges.resize(given.queries);
     for (std::size_t t = 0; t < given.queries; ++t) memory_.ranges[t] = visible_.around(t);

@@ -15,17 +15,17 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// A mask over the positions of all queries and keys.
 class visible_keys {
  public:
-  visible_keys(mask const& visible, positions_view query_positions, positions_view key_positions)
-      : visible_(visible),
+  visible_keys(mask const& m, positions_view query_positions, positions_view key_positions)
+      : mask_(m),
         queries_(query_positions),
         keys_(key_positions),
-        rising_(visible.sequences_rise(key_positions)) {}
+        rising_(m.sequences_rise(key_positions)) {}
 
   /// The smallest known range of tokens that has every key query t sees; {0, 0} if it sees none.
   token_range around(std::size_t t) const noexcept {
-    auto [first, last] = visible_.tokens(t, keys_.size());
+    auto [first, last] = mask_.tokens(t, keys_.size());
     if (rising_) {
-      auto const [nearest, farthest] = visible_.positions(queries_[t]);
+      auto const [nearest, farthest] = mask_.positions(queries_[t]);
       auto const from = keys_.begin() + static_cast<std::ptrdiff_t>(first),
                  to = keys_.begin() + static_cast<std::ptrdiff_t>(last);
       auto const begin = std::lower_bound(from, to, nearest),
@@ -41,14 +41,14 @@ class visible_keys {
   void hide(std::size_t t, token_range range, std::span<T> row,
             T hidden = masked_score<T>) const noexcept {
     if (rising_) return;
-    auto const [nearest, farthest] = visible_.positions(queries_[t]);
+    auto const [nearest, farthest] = mask_.positions(queries_[t]);
     for (auto s = range.first; s < range.last; ++s) {
       if (keys_[s] < nearest || keys_[s] > farthest) row[s - range.first] = hidden;
     }
   }
 
  private:
-  mask const& visible_;
+  mask const& mask_;
   positions_view queries_, keys_;
   bool rising_;
 };
