@@ -5,8 +5,7 @@
 #include "posenc/posenc.hpp"
 #include "reporting/scale.hpp"
 
-std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings,
-                           std::vector<double> const& fractions,
+std::vector<curve> compute(model const& m, choice const& chosen,
                            posenc::profile_settings const& settings,
                            std::function<void(double)> const& progress) {
   using namespace posenc;
@@ -36,10 +35,11 @@ std::vector<curve> compute(model const& m, std::vector<std::string> const& encod
         rope<halves>(truncated(linear(geometric(settings.head_dim, m.base), m.factor), p)), 1);
   };
 
+  auto const& [encodings, fractions, window, group] = chosen;
+  rope<halves> const own_rope(linear(geometric(m.rotary_dim, m.base), m.factor));
   for (auto const& name : encodings) {
     auto const own = name == m.own;
-    if (name == "rope")
-      add("RoPE", own, rope<halves>(linear(geometric(m.rotary_dim, m.base), m.factor)), 1);
+    if (name == "rope") add("RoPE", own, own_rope, 1);
     if (name == "p-rope") {
       for (auto const p : fractions) add_p_rope(p);
     }
@@ -48,6 +48,11 @@ std::vector<curve> compute(model const& m, std::vector<std::string> const& encod
     if (name == "sinusoidal")
       add("sinusoidal", own,
           unprojected(sinusoidal<interleaved>(geometric(settings.head_dim, m.base))), 1);
+    if (name == "rerope") add("ReRoPE " + std::to_string(window), own, rerope(own_rope, window), 1);
+    if (name == "self-extend") {
+      add("Self-Extend " + std::to_string(window) + ", " + std::to_string(group), own,
+          self_extend(own_rope, window, group), 1);
+    }
   }
   // The model's own fraction comes last, so that the others have the same colours for every model.
   if (m.p > 0 && std::ranges::count(encodings, "p-rope") && !std::ranges::count(fractions, m.p))

@@ -2,7 +2,10 @@
 // adaptive softmax.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,8 +13,18 @@
 #include "models.hpp"
 #include "posenc/analysis/distance_profile.hpp"
 
-inline constexpr std::string_view all_encodings[] = {"rope", "p-rope", "nope", "alibi",
-                                                     "sinusoidal"};
+/// The first five are shown unless others are asked for.
+inline constexpr std::string_view all_encodings[] = {"rope",       "p-rope", "nope",       "alibi",
+                                                     "sinusoidal", "rerope", "self-extend"};
+inline constexpr std::size_t default_encodings = 5;
+
+struct choice {
+  std::vector<std::string> encodings{std::begin(all_encodings),
+                                     std::begin(all_encodings) + default_encodings};
+  std::vector<double> fractions{0.75};  ///< of p-RoPE
+  std::int64_t window = 1024;           ///< of ReRoPE and Self-Extend
+  std::int64_t group = 8;               ///< of Self-Extend
+};
 
 struct curve {
   std::string encoding;  ///< as people say it: "p-RoPE 0.75"
@@ -21,7 +34,6 @@ struct curve {
 
 /// `progress` hears how much of the whole is done, 0 to 1. Throws std::invalid_argument for
 /// settings no encoding can have.
-std::vector<curve> compute(model const& m, std::vector<std::string> const& encodings,
-                           std::vector<double> const& fractions,
+std::vector<curve> compute(model const& m, choice const& chosen,
                            posenc::profile_settings const& settings,
                            std::function<void(double)> const& progress);

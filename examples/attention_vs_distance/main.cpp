@@ -23,11 +23,10 @@
 namespace {
 
 struct options {
-  std::vector<std::string> models{"llama-2-7b", "gemma-4-31b"},
-      encodings{std::begin(all_encodings), std::end(all_encodings)};
+  std::vector<std::string> models{"llama-2-7b", "gemma-4-31b"};
+  choice chosen;
   std::optional<std::size_t> head_dim, heads, range;
   std::optional<double> base;
-  std::vector<double> fractions{0.75};
   std::optional<double> rho;
   std::size_t samples = 16;
   std::uint64_t seed = 1;
@@ -53,16 +52,24 @@ void declare(CLI::App& app, options& o) {
       ->check(CLI::IsMember(names))
       ->delimiter(',')
       ->option_text("NAME ...");
-  app.add_option("--encodings", o.encodings,
+  app.add_option("--encodings", o.chosen.encodings,
                  "which to show: " + list_of(encodings, [](auto const& n) { return n; }))
       ->check(CLI::IsMember(encodings))
       ->delimiter(',')
       ->option_text("NAME ...");
-  app.add_option("--p", o.fractions,
+  app.add_option("--p", o.chosen.fractions,
                  "fractions of the frequencies that p-RoPE keeps (0.75, and the model's own)")
       ->check(CLI::Range(0.0, 1.0))
       ->delimiter(',')
       ->option_text("P ...");
+  app.add_option("--window", o.chosen.window,
+                 "distances that ReRoPE and Self-Extend leave as they are (1024)")
+      ->check(CLI::Range(1, 1 << 22))
+      ->option_text("N");
+  app.add_option("--group", o.chosen.group,
+                 "tokens that share a position beyond the window of Self-Extend (8)")
+      ->check(CLI::Range(1, 1 << 22))
+      ->option_text("N");
   app.add_option("--head-dim", o.head_dim, "instead of the model's; even")
       ->check(CLI::Range(2, 4096))
       ->option_text("N");
@@ -116,8 +123,8 @@ measured_model measure(options const& o, std::string const& name) {
   auto title = name + ": " + (o.head_dim ? "" : std::string(m.says) + "; ") + "head_dim " +
                std::to_string(m.head_dim) + ", " + std::to_string(m.heads) + " heads, base " +
                charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
-  return {std::move(title), compute(m, o.encodings, o.fractions, settings,
-                                    [&](double part) { progress.show(name, part); })};
+  return {std::move(title),
+          compute(m, o.chosen, settings, [&](double part) { progress.show(name, part); })};
 }
 
 void run(options const& o) {
@@ -155,7 +162,7 @@ int main(int argc, char** argv) try {
   } catch (CLI::CallForHelp const& help) {
     return app.exit(help);
   }
-  drop_repeats(o.models), drop_repeats(o.encodings), drop_repeats(o.fractions);
+  drop_repeats(o.models), drop_repeats(o.chosen.encodings), drop_repeats(o.chosen.fractions);
   run(o);
   return 0;
 } catch (std::exception const& error) {
