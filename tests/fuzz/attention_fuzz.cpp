@@ -277,8 +277,10 @@ struct problem {
                8 * std::numeric_limits<T>::min();
     if (!acts.slopes.empty()) {
       auto const distance = static_cast<__int128>(query) - static_cast<__int128>(key);
+      constexpr __int128 farthest =
+          std::numeric_limits<std::int64_t>::max();  // see distance_between
       x -= static_cast<real>(acts.slopes[head]) *
-           static_cast<real>(distance < 0 ? -distance : distance);
+           static_cast<real>(std::min(distance < 0 ? -distance : distance, farthest));
       off += 2 * u * std::abs(x);
     }
     if (acts.cap > 0) {
