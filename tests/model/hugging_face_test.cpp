@@ -448,6 +448,11 @@ TEST(hugging_face, refuses_what_is_no_json) {
       "posenc: config.json: each key must appear once in its object, got the string \"a\" twice");
   EXPECT_EQ(refusal(std::string(100'000, '[')),
             "posenc: config.json: must not nest deeper than 64 levels");
+  auto const nested = [](std::size_t levels) {
+    return R"({"a": )" + std::string(levels - 1, '[') + std::string(levels - 1, ']') + "}";
+  };
+  EXPECT_EQ(refusal(nested(65)), "posenc: config.json: must not nest deeper than 64 levels");
+  EXPECT_EQ(refusal(nested(64)).find("nest"), std::string::npos);
   EXPECT_NE(refusal(std::string(R"({"rope_theta": NaN})")).find("must be JSON"), std::string::npos);
   EXPECT_NE(refusal(std::string(R"({"rope_theta": 1e999})")).find("must be JSON"),
             std::string::npos);
