@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/distance_biases.hpp"
@@ -41,19 +40,19 @@ class prepared_encoding {
                         widens = changes_head_dim<Encoding>, splits = scores_near_and_far<Encoding>;
 
  public:
-  prepared_encoding(Encoding const& encoding, token_positions const& query_positions,
-                    token_positions const& key_positions, bool keys_are_encoded = false)
+  prepared_encoding(Encoding const& encoding, token_positions query_positions,
+                    token_positions key_positions, bool keys_are_encoded = false)
       : encoding_(encoding), keys_are_encoded_(keys_are_encoded) {
-    prepare(query_positions, key_positions);
+    prepare(std::move(query_positions), std::move(key_positions));
     // For one query alone, to look a bias up costs as much as to make it.
-    if (query_positions.size() > 1)
-      scores_.cover(encoding_, detail::distances_of(query_positions, key_positions));
+    if (query_positions_.size() > 1)
+      scores_.cover(encoding_, detail::distances_of(query_positions_, key_positions_));
   }
 
   /// Takes the positions of the next step.
-  void advance(token_positions const& query_positions, token_positions const& key_positions) {
-    prepare(query_positions, key_positions);
-    auto const range = detail::distances_of(query_positions, key_positions);
+  void advance(token_positions query_positions, token_positions key_positions) {
+    prepare(std::move(query_positions), std::move(key_positions));
+    auto const range = detail::distances_of(query_positions_, key_positions_);
     if (!scores_.covers(range)) scores_.cover(encoding_, range.and_half_again());
   }
 
@@ -121,19 +120,19 @@ class prepared_encoding {
   }
 
  private:
-  void prepare(positions_view query_positions, positions_view key_positions) {
-    query_positions_.assign(query_positions.begin(), query_positions.end());
-    key_positions_.assign(key_positions.begin(), key_positions.end());
-    keys_follow_ = detail::follow_one_another(key_positions);
+  void prepare(token_positions query_positions, token_positions key_positions) {
+    query_positions_ = std::move(query_positions), key_positions_ = std::move(key_positions);
+    keys_follow_ = detail::follow_one_another(key_positions_);
     if constexpr (rotates) {
+      positions_view const at_queries = query_positions_, at_keys = key_positions_;
       of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
-      if (!keys_are_encoded_) of_keys_.emplace(encoding_.template prepare<T>(key_positions));
-      auto const queries = query_positions.size();
-      if (!keys_are_encoded_ && queries <= key_positions.size() &&
-          std::ranges::equal(query_positions, key_positions.last(queries))) {
-        first_query_ = key_positions.size() - queries;
+      if (!keys_are_encoded_) of_keys_.emplace(encoding_.template prepare<T>(at_keys));
+      auto const queries = at_queries.size();
+      if (!keys_are_encoded_ && queries <= at_keys.size() &&
+          std::ranges::equal(at_queries, at_keys.last(queries))) {
+        first_query_ = at_keys.size() - queries;
       } else {
-        of_queries_.emplace(encoding_.template prepare<T>(query_positions));
+        of_queries_.emplace(encoding_.template prepare<T>(at_queries));
       }
     }
   }
@@ -150,7 +149,7 @@ class prepared_encoding {
   auto const& of_queries() const noexcept { return of_queries_ ? *of_queries_ : *of_keys_; }
 
   Encoding const& encoding_;
-  std::vector<std::int64_t> query_positions_, key_positions_;
+  token_positions query_positions_, key_positions_;
   bool keys_are_encoded_;
   [[no_unique_address]] decltype(prepared_of<Encoding>()) of_queries_, of_keys_;
   std::size_t first_query_ = 0;
