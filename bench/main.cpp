@@ -18,7 +18,9 @@
 
 namespace {
 
-// The cases keep their own samples.
+// Google Benchmark registers, filters, interleaves and repeats the cases, and JSON of it has their
+// counters (--benchmark_out). Its reporters see one case at a time; a ratio needs the medians of
+// two, without repetitions at a slow clock, so cases keep their samples and the table comes last.
 struct quiet : benchmark::BenchmarkReporter {
   bool ReportContext(Context const&) override { return true; }
   void ReportRuns(std::vector<Run> const&) override {}
