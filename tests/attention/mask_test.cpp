@@ -77,6 +77,14 @@ TEST(mask, packed_sequences_see_their_own_tokens) {
   packed.check(5, 10);
 }
 
+TEST(mask, is_another_where_sequences_are_packed_and_where_they_are_others) {
+  auto const two = mask::packed({3, 4}), same = mask::packed({3, 4}), other = mask::packed({4, 3});
+  EXPECT_EQ(two, same);
+  for (auto const& [a, b] : {std::pair(two, other), {other, two}, {two, mask::full}})
+    EXPECT_NE(a, b);
+  EXPECT_NE(mask::full, two);
+}
+
 TEST(mask, refuses_empty_windows_and_sequences_that_do_not_fit) {
   EXPECT_EQ(message_of([] { mask::sliding_window(0); }),
             "posenc: mask: the size of a sliding window must be positive, got 0");

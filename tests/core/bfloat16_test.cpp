@@ -51,6 +51,7 @@ TEST(bfloat16, compares_as_numbers) {
   EXPECT_EQ(bfloat16(0.0f), bfloat16(-0.0f));
   EXPECT_EQ(bfloat16(1.0f), bfloat16::from_bits(0x3f80));
   EXPECT_NE(bfloat16(1.0f), bfloat16::from_bits(0x3f81));
+  EXPECT_NE(bfloat16::from_bits(0x3f81), bfloat16(1.0f));
 }
 
 }  // namespace

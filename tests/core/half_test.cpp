@@ -50,6 +50,7 @@ TEST(half, compares_as_numbers) {
   EXPECT_EQ(half(0.0f), half(-0.0f));
   EXPECT_EQ(half(1.0f), half::from_bits(0x3c00));
   EXPECT_NE(half(1.0f), half::from_bits(0x3c01));
+  EXPECT_NE(half::from_bits(0x3c01), half(1.0f));
 }
 
 }  // namespace

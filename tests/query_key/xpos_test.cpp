@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -178,6 +179,32 @@ TEST(xpos, refuses_what_leaves_the_range_of_the_numbers_and_changes_nothing) {
             "posenc: xpos: gamma must be finite and positive, got -1");
   EXPECT_EQ(message_of([] { xpos<halves>(geometric(4, 1e4), {.scale_base = 0}); }),
             "posenc: xpos: scale_base must be finite and positive, got 0");
+}
+
+// At 2000 queries shrink by 2^-7.2 and keys grow as much; with a factor of 2^-10, or of 2^10, one
+// of them leaves half's 2^-14 to 2^14.
+TEST(xpos, keys_leave_the_range_of_half_where_queries_do_not) {
+  for (auto const factor : {0x1p-10, 0x1p10}) {
+    xpos<halves> const encoding(geometric(4, 1e4).with_attention_factor(factor));
+    for (std::int64_t const position : {2000, -2000}) {
+      bool const queries_fit = (position < 0) == (factor < 1);
+      auto x = numbers::random<half>(4);
+      std::vector<std::int64_t> const at{position};
+      auto const refused = [](auto&& act) {
+        try {
+          act();
+        } catch (std::invalid_argument const&) {
+          return true;
+        }
+        return false;
+      };
+      auto const view = numbers::view(x, 1, 4);
+      EXPECT_EQ(refused([&] { site_2::encode_queries(encoding, view, at); }), !queries_fit);
+      EXPECT_EQ(refused([&] { site_2::encode_keys(encoding, view, at); }), queries_fit);
+      EXPECT_EQ(refused([&] { site_2::pull_back_queries(encoding, view, at); }), !queries_fit);
+      EXPECT_EQ(refused([&] { site_2::pull_back_keys(encoding, view, at); }), queries_fit);
+    }
+  }
 }
 
 TEST(xpos, gradients_are_pulled_back_by_the_transpose) {
