@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "oracle/wide.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/gradients.hpp"
 #include "posenc/attention/merge.hpp"
@@ -251,8 +252,10 @@ struct problem {
     }
     auto const pairs = acts.inv_freq.size();
     for (std::size_t i = 0; i < pairs; ++i) {
-      auto const angle = static_cast<real>(position) * static_cast<real>(acts.inv_freq[i]),
-                 c = std::cos(angle), s = std::sin(angle);
+      auto const [angle, lost] =
+          oracle::angle_at(static_cast<real>(position), static_cast<real>(acts.inv_freq[i]));
+      auto const c = std::cos(angle) - lost * std::sin(angle),
+                 s = std::sin(angle) + lost * std::cos(angle);
       auto const a = numbers[i], b = numbers[i + pairs];
       numbers[i] = a * c - b * s, numbers[i + pairs] = b * c + a * s;
     }
