@@ -29,14 +29,14 @@ void encode_keys(E const& encoding, posenc::heads_view<T> const& k,
   prepared(encoding, k, at).encode_keys(k);
 }
 template <class E, class T>
-void pull_back_queries(E const& encoding, posenc::heads_view<T> const& d,
-                       std::span<std::int64_t const> at) {
-  prepared(encoding, d, at).pull_back_queries(d);
+void backward_queries(E const& encoding, posenc::heads_view<T> const& d,
+                      std::span<std::int64_t const> at) {
+  prepared(encoding, d, at).backward_queries(d);
 }
 template <class E, class T>
-void pull_back_keys(E const& encoding, posenc::heads_view<T> const& d,
-                    std::span<std::int64_t const> at) {
-  prepared(encoding, d, at).pull_back_keys(d);
+void backward_keys(E const& encoding, posenc::heads_view<T> const& d,
+                   std::span<std::int64_t const> at) {
+  prepared(encoding, d, at).backward_keys(d);
 }
 
 /// What an encoding prepares that computes from heads and positions when it is asked: by queries_at
@@ -59,11 +59,11 @@ struct remembered {
   void encode_keys(auto const& k, std::size_t first = 0) const {
     encoding.keys_at(k, of(k, first));
   }
-  void pull_back_queries(auto const& d, std::size_t first = 0) const
+  void backward_queries(auto const& d, std::size_t first = 0) const
       requires(requires(posenc::positions_view at) { encoding.d_queries_at(d, at); }) {
     encoding.d_queries_at(d, of(d, first));
   }
-  void pull_back_keys(auto const& d, std::size_t first = 0) const
+  void backward_keys(auto const& d, std::size_t first = 0) const
       requires(requires(posenc::positions_view at) { encoding.d_keys_at(d, at); }) {
     encoding.d_keys_at(d, of(d, first));
   }

@@ -37,7 +37,7 @@
 #include "posenc/frequency/yarn.hpp"                // YaRN as coded
 #include "posenc/frequency/llama3.hpp"              // Llama 3
 #include "posenc/frequency/longrope.hpp"            // a short and a long list of factors
-#include "posenc/frequency/per_pair.hpp"            // one factor per pair: ggml's freq_factors
+#include "posenc/frequency/divided_by_factors.hpp"  // one factor per pair: ggml's freq_factors
 #include "posenc/frequency/resonance.hpp"           // wavelengths of whole tokens
 #include "posenc/frequency/raised_cosine_clip.hpp"  // the slowest frequencies fall smoothly to 0
 #include "posenc/frequency/fope_floor.hpp"          // zeroes frequencies below one turn per context
@@ -88,7 +88,7 @@
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
 #include "posenc/score/learned_relative.hpp"        //     a learned table of clipped distances
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
-#include "posenc/score/forgetting.hpp"              //     learned gates between key and query
+#include "posenc/score/forget_gates.hpp"            //     learned gates between key and query
 #include "posenc/score/bias_table.hpp"              //     any bias by distance, tabulated
 #include "posenc/score/attention_bias.hpp"          //     biases that exist already
 #include "posenc/score/bias_matrix.hpp"             //     any bias, as a matrix for a kernel

@@ -70,15 +70,16 @@ void adds_what_is_added_by(E const& rule) {
 }
 
 TEST(step_scores, add_what_the_rule_adds_at_any_positions) {
-  std::vector<kerple_head> const learned{{1, 0.5}, {0.3, 2}, {0.02, 0.7}};
+  kerple_log const logarithmic({{1, 0.5}, {0.3, 2}, {0.02, 0.7}});
+  kerple_power const power({{1, 0.5}, {0.3, 2}, {0.02, 0.7}});
   adds_what_is_added_by(alibi(heads));
-  adds_what_is_added_by(kerple_log(learned));
-  adds_what_is_added_by(kerple_power(learned));
+  adds_what_is_added_by(logarithmic);
+  adds_what_is_added_by(power);
   adds_what_is_added_by(sandwich(heads, 16));
   adds_what_is_added_by(
       t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));
   adds_what_is_added_by(learned_relative(numbers::random<float>(11 * heads), heads, 5));
-  adds_what_is_added_by(scheme{kerple_log(learned), soft_cap(3), scheme{alibi(heads)}});
+  adds_what_is_added_by(scheme{logarithmic, soft_cap(3), scheme{alibi(heads)}});
 }
 
 TEST(step_scores, keys_that_follow_one_another_around_the_ends_of_int64_are_far_apart) {

@@ -72,9 +72,9 @@ class any_encoding {
     if constexpr (std::same_as<T, double>) of_->adjust_scores(row);
   }
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
-                        std::span<T> d_query) const {
-    if constexpr (std::same_as<T, double>) of_->pull_back_scores(before, d_scores, d_query);
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const {
+    if constexpr (std::same_as<T, double>) of_->backward_scores(before, d_scores, d_query);
   }
   double inverse_temperature(row_statistics const& row) const {
     return of_->inverse_temperature(row);
@@ -89,8 +89,8 @@ class any_encoding {
     virtual void d_queries_at(heads_view<double> d, positions_view at) const = 0;
     virtual void d_keys_at(heads_view<double> d, positions_view at) const = 0;
     virtual void adjust_scores(score_row<double> const& row) const = 0;
-    virtual void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores,
-                                  std::span<double> d_query) const = 0;
+    virtual void backward_scores(score_row<double const> const& row, std::span<double> d_scores,
+                                 std::span<double> d_query) const = 0;
     virtual double inverse_temperature(row_statistics const& row) const = 0;
     virtual double sink(std::size_t head) const = 0;
   };
@@ -105,18 +105,17 @@ class any_encoding {
       if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).encode_keys(x);
     }
     void d_queries_at(heads_view<double> d, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>)
-        e.template prepare<double>(at).pull_back_queries(d);
+      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).backward_queries(d);
     }
     void d_keys_at(heads_view<double> d, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).pull_back_keys(d);
+      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).backward_keys(d);
     }
     void adjust_scores(score_row<double> const& row) const override {
       if constexpr (acts_on_scores<E>) posenc::adjust_scores(e, row);
     }
-    void pull_back_scores(score_row<double const> const& row, std::span<double> d_scores,
-                          std::span<double> d_query) const override {
-      if constexpr (acts_on_scores<E>) e.pull_back_scores(row, d_scores, d_query);
+    void backward_scores(score_row<double const> const& row, std::span<double> d_scores,
+                         std::span<double> d_query) const override {
+      if constexpr (acts_on_scores<E>) e.backward_scores(row, d_scores, d_query);
     }
     double inverse_temperature(row_statistics const& row) const override {
       if constexpr (acts_on_softmax<E>) return e.inverse_temperature(row);

@@ -27,8 +27,8 @@ struct counting {
   struct prepared {
     void encode_queries(auto const&, std::size_t) const {}
     void encode_keys(auto const&, std::size_t) const {}
-    void pull_back_queries(auto const&, std::size_t) const {}
-    void pull_back_keys(auto const&, std::size_t) const {}
+    void backward_queries(auto const&, std::size_t) const {}
+    void backward_keys(auto const&, std::size_t) const {}
   };
   template <class>
   prepared prepare(positions_view at) const {
@@ -115,7 +115,7 @@ TEST(prepared_encoding, gradients_of_encoded_keys_are_of_the_encoded_keys) {
       attention_backward(plain.queries(), plain.keys(), plain.values(), encoding, forward, d);
   auto actual = attention_backward(cached.queries(), cached.keys(), cached.values(), encoding,
                                    forward, d, {.keys_are_encoded = true});
-  encoding.prepare<double>(at).pull_back_keys(heads_view(actual.k.data(), cached.of_k));
+  encoding.prepare<double>(at).backward_keys(heads_view(actual.k.data(), cached.of_k));
   for (std::size_t i = 0; i < expected.k.size(); ++i)
     EXPECT_NEAR(actual.k[i], expected.k[i], 1e-14);
   for (std::size_t i = 0; i < expected.q.size(); ++i)

@@ -22,8 +22,8 @@ struct counts_copies {
   struct prepared {
     void encode_queries(auto const&, std::size_t) const {}
     void encode_keys(auto const&, std::size_t) const {}
-    void pull_back_queries(auto const&, std::size_t) const {}
-    void pull_back_keys(auto const&, std::size_t) const {}
+    void backward_queries(auto const&, std::size_t) const {}
+    void backward_keys(auto const&, std::size_t) const {}
   };
   template <class>
   prepared prepare(posenc::positions_view) const {
@@ -32,7 +32,7 @@ struct counts_copies {
   void adjust_scores(auto const&) const {}
   double inverse_temperature(posenc::row_statistics const&) const { return 1; }
   double sink(std::size_t) const { return 0; }
-  void pull_back_scores(auto const&, auto const&, auto const&) const {}
+  void backward_scores(auto const&, auto const&, auto const&) const {}
 
   std::size_t* copies;
 };

@@ -16,8 +16,8 @@ struct right {
   struct prepared {
     void encode_queries(auto const&, std::size_t const&) const {}
     static void encode_keys(auto, std::size_t) {}
-    bool pull_back_queries(auto const&, std::size_t) const noexcept { return true; }
-    void pull_back_keys(auto const&, std::size_t) const {}
+    bool backward_queries(auto const&, std::size_t) const noexcept { return true; }
+    void backward_keys(auto const&, std::size_t) const {}
   };
   template <std::floating_point>
   static prepared prepare(posenc::positions_view const&) {
@@ -29,7 +29,7 @@ struct right {
   int sink(std::size_t) const { return 0; }
   std::size_t heads() const { return 1; }
   template <class T>
-  void pull_back_scores(posenc::score_row<T const> const&, std::span<T>, std::span<T>) const {}
+  void backward_scores(posenc::score_row<T const> const&, std::span<T>, std::span<T>) const {}
 };
 
 struct right_embedding {

@@ -11,7 +11,7 @@
 
 #include "posenc/attention/mask.hpp"
 #include "posenc/frequency/axial.hpp"
-#include "posenc/frequency/per_pair.hpp"
+#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/rows/pair_axes.hpp"
 
 namespace {
@@ -43,7 +43,7 @@ TEST(list_view, is_what_functions_of_lists_take) {
   EXPECT_EQ(axial_axes({24, 20, 20}), axial_axes(sections));
   EXPECT_TRUE(
       std::ranges::equal(axial({24, 20}, 1e4).inv_freq(), axial(numbers{24, 20}, 1e4).inv_freq()));
-  EXPECT_EQ(per_pair(frequencies({1, 0.5}), {2, 4}).inv_freq()[1], 0.125);
+  EXPECT_EQ(divided_by_factors(frequencies({1, 0.5}), {2, 4}).inv_freq()[1], 0.125);
   EXPECT_EQ(mask::packed({3, 4}), mask::packed(lengths));
   EXPECT_EQ(mask::packed({3, 4}, {5, 6}), mask::packed(lengths, others));
 }

@@ -176,8 +176,8 @@ struct squared {
     for (auto& score : row.scores) score *= score;
   }
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
-                        std::span<T> d_query) const {
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const {
     for (std::size_t s = 0; s < d_scores.size(); ++s) d_scores[s] *= 2 * before.scores[s];
     d_query[0] += before.query[0];
   }
@@ -196,8 +196,8 @@ TEST(scheme, pulls_gradients_back_from_the_last_to_the_first) {
   one_head x;
   scheme const encoding{pulling{&acts, "a"}, at_softmax{3},
                         scheme{pulling{&acts, "b"}, pulling{&acts, "c"}}, pulling{&acts, "d"}};
-  site_2::pull_back_queries(encoding, x.view(), x.positions);
-  site_2::pull_back_keys(encoding, x.view(), x.positions);
+  site_2::backward_queries(encoding, x.view(), x.positions);
+  site_2::backward_keys(encoding, x.view(), x.positions);
   EXPECT_EQ(acts.entries,
             "d.queries 2@7; c.queries 2@7; b.queries 2@7; a.queries 2@7; "
             "d.keys 2@7; c.keys 2@7; b.keys 2@7; a.keys 2@7; ");
@@ -207,7 +207,7 @@ TEST(scheme, pulls_gradients_back_from_the_last_to_the_first) {
 std::array<double, 2> gradients_of(auto const& encoding, double d_score) {
   double const score = 3, query = 5;
   double d_query = 0;
-  encoding.pull_back_scores(
+  encoding.backward_scores(
       score_row<double const>{.scores = {&score, 1}, .key_positions = {}, .query = {&query, 1}},
       std::span(&d_score, 1), std::span(&d_query, 1));
   EXPECT_EQ(score, 3);

@@ -10,6 +10,7 @@
 
 #include "oracle/fixed_point.hpp"
 #include "posenc/frequency/axial.hpp"
+#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/fope_floor.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
@@ -18,7 +19,6 @@
 #include "posenc/frequency/mixed_ntk.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/part_ntk.hpp"
-#include "posenc/frequency/per_pair.hpp"
 #include "posenc/frequency/proportional.hpp"
 #include "posenc/frequency/raised_cosine_clip.hpp"
 #include "posenc/frequency/resonance.hpp"
@@ -152,7 +152,7 @@ TEST(frequency_rules, hold_their_formulas_to_98_places) {
   });
   std::vector<double> factors;
   for (std::size_t i = 0; i < pairs; ++i) factors.push_back(1 + 0.1 * static_cast<double>(i));
-  expect_exact("per_pair", per_pair(f, factors),
+  expect_exact("divided_by_factors", divided_by_factors(f, factors),
                [&](std::size_t i) { return divided(i, factors[i]); });
   expect_exact("longrope", longrope(f, {factors, factors, 4096, 1, {}}, 1),
                [&](std::size_t i) { return divided(i, factors[i]); });

@@ -36,9 +36,9 @@ TEST(prepared_rotation, gives_the_same_bits_for_any_ranges_of_tokens) {
       prepared.encode_keys(view.slice_tokens(first, count), first);
     }
     EXPECT_TRUE(numbers::same_bits(whole, parts));
-    prepared.pull_back_queries(heads_view(whole.data(), shape));
+    prepared.backward_queries(heads_view(whole.data(), shape));
     for (std::size_t first = 0; first < tokens; ++first)
-      prepared.pull_back_keys(view.slice_tokens(first, 1), first);
+      prepared.backward_keys(view.slice_tokens(first, 1), first);
     EXPECT_TRUE(numbers::same_bits(whole, parts));
   });
 }
@@ -90,8 +90,8 @@ TEST(prepared_rotation, refuses_tokens_without_a_position_and_changes_nothing) {
       "from ");
   EXPECT_EQ(message_of([&] { prepared.encode_queries(view, 5); }), must + "5 on");
   EXPECT_EQ(message_of([&] { prepared.encode_keys(view, 8); }), must + "8 on");
-  EXPECT_EQ(message_of([&] { prepared.pull_back_queries(view, 5); }), must + "5 on");
-  EXPECT_EQ(message_of([&] { prepared.pull_back_keys(view, ~std::size_t{0}); }),
+  EXPECT_EQ(message_of([&] { prepared.backward_queries(view, 5); }), must + "5 on");
+  EXPECT_EQ(message_of([&] { prepared.backward_keys(view, ~std::size_t{0}); }),
             must + std::to_string(~std::size_t{0}) + " on");
   EXPECT_TRUE(numbers::same_bits(x, before));
   EXPECT_NO_THROW(prepared.encode_queries(view, 4));

@@ -28,8 +28,8 @@ void pulls_back_by_the_transpose(E const& encoding, std::size_t head_dim,
     auto q = units, k = units, d_q = units, d_k = units;
     site_2::encode_queries(encoding, numbers::view(q, at.size(), head_dim), at);
     site_2::encode_keys(encoding, numbers::view(k, at.size(), head_dim), at);
-    site_2::pull_back_queries(encoding, numbers::view(d_q, at.size(), head_dim), at);
-    site_2::pull_back_keys(encoding, numbers::view(d_k, at.size(), head_dim), at);
+    site_2::backward_queries(encoding, numbers::view(d_q, at.size(), head_dim), at);
+    site_2::backward_keys(encoding, numbers::view(d_k, at.size(), head_dim), at);
     for (std::size_t i = 0; i < units.size(); ++i) {
       auto const matrix = i / (head_dim * head_dim), row = i / head_dim % head_dim,
                  column = i % head_dim;

@@ -32,7 +32,7 @@ TEST(unprojected, adds_to_queries_and_keys_what_is_added_to_embeddings) {
     for (std::size_t t = 0; t < 4; ++t)
       prepared.encode_queries(heads_view(part.data() + t * 16, {1, 2, 8}), t);
     EXPECT_TRUE(numbers::same_bits(part, expected)) << "token by token";
-    prepared.pull_back_queries(heads_view(q.data(), {4, 2, 8}));
+    prepared.backward_queries(heads_view(q.data(), {4, 2, 8}));
     EXPECT_TRUE(numbers::same_bits(q, expected)) << "gradients pass as they are";
   });
 }

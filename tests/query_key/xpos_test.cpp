@@ -201,8 +201,8 @@ TEST(xpos, keys_leave_the_range_of_half_where_queries_do_not) {
       auto const view = numbers::view(x, 1, 4);
       EXPECT_EQ(refused([&] { site_2::encode_queries(encoding, view, at); }), !queries_fit);
       EXPECT_EQ(refused([&] { site_2::encode_keys(encoding, view, at); }), queries_fit);
-      EXPECT_EQ(refused([&] { site_2::pull_back_queries(encoding, view, at); }), !queries_fit);
-      EXPECT_EQ(refused([&] { site_2::pull_back_keys(encoding, view, at); }), queries_fit);
+      EXPECT_EQ(refused([&] { site_2::backward_queries(encoding, view, at); }), !queries_fit);
+      EXPECT_EQ(refused([&] { site_2::backward_keys(encoding, view, at); }), queries_fit);
     }
   }
 }
@@ -223,9 +223,9 @@ TEST(xpos, gradients_at_positions_beyond_the_range_are_refused_and_left_alone) {
   std::vector<std::int64_t> const far{5000};
   auto const message =
       message_of([&] { site_2::encode_queries(encoding, numbers::view(x, 1, 8), far); });
-  EXPECT_EQ(message_of([&] { site_2::pull_back_queries(encoding, numbers::view(x, 1, 8), far); }),
+  EXPECT_EQ(message_of([&] { site_2::backward_queries(encoding, numbers::view(x, 1, 8), far); }),
             message);
-  EXPECT_EQ(message_of([&] { site_2::pull_back_keys(encoding, numbers::view(x, 1, 8), far); }),
+  EXPECT_EQ(message_of([&] { site_2::backward_keys(encoding, numbers::view(x, 1, 8), far); }),
             message);
   EXPECT_TRUE(numbers::same_bits(x, before));
 }

@@ -14,7 +14,7 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/score/forgetting.hpp"
+#include "posenc/score/forget_gates.hpp"
 #include "posenc/score/kerple.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
@@ -66,7 +66,7 @@ TEST(bias_matrix, is_the_papers_of_alibi_in_every_format) {
 TEST(bias_matrix, of_a_scheme_is_the_sum_of_its_biases) {
   kerple_log const kernel({{1, 0.5}, {2, 0.25}});
   std::vector<float> const log_gates(2 * 8, -0.125f);
-  forgetting const gates(log_gates, 2);
+  forget_gates const gates(log_gates, 2);
   positions const first{5, 7}, all{0, 1, 2, 3, 4, 5};
   auto const sum = bias_matrix<double>(
       scheme{rope<halves>(geometric(8, 1e4)), alibi(2), kernel, gates}, 2, first, all);

@@ -60,10 +60,11 @@ void expect_same_sums(Rule const& rule) {
 }
 
 TEST(bias_table, adds_what_its_rule_adds) {
-  std::vector<kerple_head> const learned{{1, 0.5}, {0.3, 2}, {0.02, 0.7}};
+  kerple_log const logarithmic({{1, 0.5}, {0.3, 2}, {0.02, 0.7}});
+  kerple_power const power({{1, 0.5}, {0.3, 2}, {0.02, 0.7}});
   expect_same_sums(alibi(heads));
-  expect_same_sums(kerple_log(learned));
-  expect_same_sums(kerple_power(learned));
+  expect_same_sums(logarithmic);
+  expect_same_sums(power);
   expect_same_sums(sandwich(heads, 16));
   expect_same_sums(
       t5_bias(relative_buckets(8, 20, true), numbers::random<float>(8 * heads), heads));

@@ -154,8 +154,8 @@ TEST(cope, pulls_gradients_back_to_the_scores_of_all_keys_from_key_to_query_and_
         auto const query = numbers::random<T>(head_dim, 7), d_before = numbers::random<T>(24, 8),
                    d_query_before = numbers::random<T>(head_dim, 9);
         auto d = d_before, d_query = d_query_before;
-        encoding.pull_back_scores(score_row<T const>{scores, 0, query_position, at, query},
-                                  std::span<T>(d), std::span<T>(d_query));
+        encoding.backward_scores(score_row<T const>{scores, 0, query_position, at, query},
+                                 std::span<T>(d), std::span<T>(d_query));
 
         auto const x = numbers::exact(scores), q = numbers::exact(query),
                    d_scores = numbers::exact(d_before);
@@ -207,15 +207,15 @@ TEST(cope,
   std::vector<double> const scores{not_a_number(), minus_infinity(), 0, 0};
   std::vector<std::int64_t> const at{0, 1, 2, 3};
   std::vector<double> d{0, 0, 0, 1}, d_query(head_dim);
-  encoding.pull_back_scores(score_row<double const>{scores, 0, 3, at, ones}, std::span(d),
-                            std::span(d_query));
+  encoding.backward_scores(score_row<double const>{scores, 0, 3, at, ones}, std::span(d),
+                           std::span(d_query));
   EXPECT_EQ(d,
             (std::vector<double>{0, 0, 0, 1 + 0.25}));  // the gate of the last key itself: p = 1/2,
                                                         // the product of slope 1, the gate's 1/4
   EXPECT_EQ(d_query, (std::vector<double>{0, 0.5, 0, 0, 0, 0, 0, 0}));
   d = {1, 0, 0, 0};
-  encoding.pull_back_scores(score_row<double const>{scores, 0, 3, at, ones}, std::span(d),
-                            std::span(d_query));
+  encoding.backward_scores(score_row<double const>{scores, 0, 3, at, ones}, std::span(d),
+                           std::span(d_query));
   EXPECT_EQ(d, (std::vector<double>{
                    1, 0, 0.75, 0.75}));  // p = 1, where the slope is that of the line above, 4 - 1
 }
@@ -225,8 +225,8 @@ TEST(cope, gradients_of_0_reach_nothing_whatever_the_query) {
   std::vector<double> const scores{0, 1, 2}, query(head_dim, not_a_number());
   std::vector<std::int64_t> const at{0, 1, 2};
   std::vector<double> d(3), d_query(head_dim);
-  encoding.pull_back_scores(score_row<double const>{scores, 0, 2, at, query}, std::span(d),
-                            std::span(d_query));
+  encoding.backward_scores(score_row<double const>{scores, 0, 2, at, query}, std::span(d),
+                           std::span(d_query));
   EXPECT_EQ(d, std::vector<double>(3));
   EXPECT_EQ(d_query, std::vector<double>(head_dim));
 }
@@ -238,7 +238,7 @@ TEST(cope, refuses_gradients_that_are_not_one_a_score_and_a_number_of_the_query)
   std::vector<double> d{3, 4}, d_query(head_dim);
   auto const rejected = [&](std::size_t keys, std::size_t numbers, std::size_t of_query) {
     return message_of([&] {
-      encoding.pull_back_scores(
+      encoding.backward_scores(
           score_row<double const>{scores, 0, 5, at, std::span(ones).first(of_query)},
           std::span(d).first(keys), std::span(d_query).first(numbers));
     });

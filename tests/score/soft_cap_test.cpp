@@ -87,7 +87,7 @@ TEST(soft_cap, pulls_gradients_back_by_its_slope) {
       auto const before = numbers::random<T>(scores.size(), 2);
       auto d = before;
       std::vector<std::int64_t> const at(scores.size());
-      soft_cap(cap).pull_back_scores(score_row<T const>{scores, 0, 0, at, {}}, std::span<T>(d), {});
+      soft_cap(cap).backward_scores(score_row<T const>{scores, 0, 0, at, {}}, std::span<T>(d), {});
       for (std::size_t s = 0; s < scores.size(); ++s) {
         auto const x = static_cast<oracle::wide>(scores[s]) / static_cast<oracle::wide>(cap);
         auto const expected = static_cast<double>(static_cast<oracle::wide>(before[s]) /
@@ -107,11 +107,11 @@ TEST(soft_cap, pulls_gradients_back_as_they_are_where_it_leaves_scores_as_they_a
   std::vector<double> const scores{minus_infinity(), not_a_number(), infinity()}, at_all{1, 2, 3};
   std::vector<std::int64_t> const at(3);
   auto d = at_all;
-  soft_cap(50).pull_back_scores(score_row<double const>{scores, 0, 0, at, {}}, std::span(d), {});
+  soft_cap(50).backward_scores(score_row<double const>{scores, 0, 0, at, {}}, std::span(d), {});
   EXPECT_EQ(d, at_all);
   EXPECT_EQ(message_of([&] {
-              soft_cap(50).pull_back_scores(score_row<double const>{scores, 0, 0, at, {}},
-                                            std::span(d).first(2), {});
+              soft_cap(50).backward_scores(score_row<double const>{scores, 0, 0, at, {}},
+                                           std::span(d).first(2), {});
             }),
             "posenc: soft_cap: there must be one gradient for each of 3 scores, got 2");
   EXPECT_EQ(d, at_all);

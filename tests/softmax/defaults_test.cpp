@@ -8,7 +8,7 @@
 
 #include "numbers.hpp"
 #include "posenc/score/cope.hpp"
-#include "posenc/score/forgetting.hpp"
+#include "posenc/score/forget_gates.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/position_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
@@ -54,7 +54,7 @@ TEST(score_defaults, are_what_is_documented) {
   };
   EXPECT_EQ(adjusted(cope(numbers, 2)), adjusted(cope(numbers, 2, 1)));
   std::vector<float> const gates{-1, -2, -3};
-  EXPECT_EQ(adjusted(forgetting(gates, 1)), adjusted(forgetting(gates, 1, 0)));
+  EXPECT_EQ(adjusted(forget_gates(gates, 1)), adjusted(forget_gates(gates, 1, 0)));
 }
 
 }  // namespace

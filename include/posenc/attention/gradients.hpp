@@ -85,11 +85,11 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                     std::same_as<T, arithmetic_t<D>>,
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
-                "gradients need pull_back_queries and pull_back_keys of what an encoding prepares "
+                "gradients need backward_queries and backward_keys of what an encoding prepares "
                 "for queries and keys: see "
                 "pulls_back_queries_and_keys in core/gradient_sites.hpp");
   static_assert(through::scores,
-                "gradients need is_bias or pull_back_scores of an encoding that changes scores: "
+                "gradients need is_bias or backward_scores of an encoding that changes scores: "
                 "see adds_bias and pulls_back_scores in "
                 "core/gradient_sites.hpp");
   auto const given = detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
@@ -182,7 +182,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
           auto const from = static_cast<std::size_t>(row.scores.data() - weights),
                      count = row.scores.size();
           auto const d_row = std::span<T>(gradients).subspan(from, count);
-          encoding.pull_back_scores(
+          encoding.backward_scores(
               scores.score_row_of(i, std::span<T const>(before).subspan(from, count)), d_row,
               std::span<T>(workspace.d_encoded_queries).subspan(i * head_dim, head_dim));
           for (auto& x : d_row) x *= static_cast<T>(given.scale);
@@ -223,12 +223,12 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
 
   // (2) queries and keys
   if constexpr (acts_on_queries_and_keys<Encoding>) {
-    step.pull_back_queries(d_q);
-    if (!step.keys_are_encoded()) step.pull_back_keys(d_k);
+    step.backward_queries(d_q);
+    if (!step.keys_are_encoded()) step.backward_keys(d_k);
   }
   if constexpr (scores_near_and_far<Encoding>) {
-    step.pull_back_far_queries(far(workspace.d_far_q, q.shape())),
-        step.pull_back_far_keys(far(workspace.d_far_k, k.shape()));
+    step.backward_far_queries(far(workspace.d_far_q, q.shape())),
+        step.backward_far_keys(far(workspace.d_far_k, k.shape()));
     std::ranges::transform(result.q, workspace.d_far_q, result.q.begin(), std::plus());
     std::ranges::transform(result.k, workspace.d_far_k, result.k.begin(), std::plus());
   }

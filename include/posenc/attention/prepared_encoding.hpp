@@ -103,20 +103,20 @@ class prepared_encoding {
 
   /// Backward, of all queries, and of all keys.
   template <class S>
-  void pull_back_queries(heads_view<S> const& d) const requires(rotates) {
-    detail::pull_back_queries(of_queries(), d, first_query_, 0);
+  void backward_queries(heads_view<S> const& d) const requires(rotates) {
+    detail::backward_queries(of_queries(), d, first_query_, 0);
   }
   template <class S>
-  void pull_back_keys(heads_view<S> const& d) const requires(rotates) {
-    detail::pull_back_keys(*of_keys_, d, 0, 0);
+  void backward_keys(heads_view<S> const& d) const requires(rotates) {
+    detail::backward_keys(*of_keys_, d, 0, 0);
   }
   template <class S>
-  void pull_back_far_queries(heads_view<S> const& d) const requires(splits) {
-    detail::pull_back_queries(of_queries().far(), d, first_query_, 0);
+  void backward_far_queries(heads_view<S> const& d) const requires(splits) {
+    detail::backward_queries(of_queries().far(), d, first_query_, 0);
   }
   template <class S>
-  void pull_back_far_keys(heads_view<S> const& d) const requires(splits) {
-    detail::pull_back_keys(of_keys_->far(), d, 0, 0);
+  void backward_far_keys(heads_view<S> const& d) const requires(splits) {
+    detail::backward_keys(of_keys_->far(), d, 0, 0);
   }
 
  private:

@@ -20,7 +20,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/attention/few_rows.hpp"
+#include "posenc/attention/decode_products.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"

@@ -32,23 +32,23 @@ void encode_keys(P const& prepared, heads_view<T> const& k, std::size_t token,
 
 /// Backward, of queries.
 template <class P, class T>
-void pull_back_queries(P const& prepared, heads_view<T> const& d, std::size_t token,
-                       [[maybe_unused]] std::size_t head) {
-  if constexpr (requires { prepared.pull_back_queries(d, token, head); }) {
-    prepared.pull_back_queries(d, token, head);
+void backward_queries(P const& prepared, heads_view<T> const& d, std::size_t token,
+                      [[maybe_unused]] std::size_t head) {
+  if constexpr (requires { prepared.backward_queries(d, token, head); }) {
+    prepared.backward_queries(d, token, head);
   } else {
-    prepared.pull_back_queries(d, token);
+    prepared.backward_queries(d, token);
   }
 }
 
 /// Backward, of keys.
 template <class P, class T>
-void pull_back_keys(P const& prepared, heads_view<T> const& d, std::size_t token,
-                    [[maybe_unused]] std::size_t head) {
-  if constexpr (requires { prepared.pull_back_keys(d, token, head); }) {
-    prepared.pull_back_keys(d, token, head);
+void backward_keys(P const& prepared, heads_view<T> const& d, std::size_t token,
+                   [[maybe_unused]] std::size_t head) {
+  if constexpr (requires { prepared.backward_keys(d, token, head); }) {
+    prepared.backward_keys(d, token, head);
   } else {
-    prepared.pull_back_keys(d, token);
+    prepared.backward_keys(d, token);
   }
 }
 

@@ -21,8 +21,8 @@ namespace detail {
 /// The names of all functions that a site calls.
 struct site_names {
   char embed, prepare, bias, adjust_scores, inverse_temperature, sink;
-  char heads, serves_fewer_heads, pull_back_scores, is_bias;
-  char encode_queries, encode_keys, pull_back_queries, pull_back_keys;  // of what is prepared
+  char heads, serves_fewer_heads, backward_scores, is_bias;
+  char encode_queries, encode_keys, backward_queries, backward_keys;  // of what is prepared
 };
 
 /// A name that E has too is ambiguous in this class, whether it is a template, an overload set, a
@@ -101,20 +101,20 @@ concept has_serves_fewer_heads = may_serve_fewer_heads<E> ||
      !requires { requires a_base<typename child_of<E>::serves_fewer_heads, E>; }) ||
     requires { &E::serves_fewer_heads; };
 template <class E>
-concept has_pull_back_queries = pulls_back_queries<E, float> ||
-    (!requires { &with_site_names<E>::pull_back_queries; } &&
-     !requires { requires a_base<typename child_of<E>::pull_back_queries, E>; }) ||
-    requires { &E::pull_back_queries; } || requires { &E::template pull_back_queries<float>; };
+concept has_backward_queries = pulls_back_queries<E, float> ||
+    (!requires { &with_site_names<E>::backward_queries; } &&
+     !requires { requires a_base<typename child_of<E>::backward_queries, E>; }) ||
+    requires { &E::backward_queries; } || requires { &E::template backward_queries<float>; };
 template <class E>
-concept has_pull_back_keys = pulls_back_keys<E, float> ||
-    (!requires { &with_site_names<E>::pull_back_keys; } &&
-     !requires { requires a_base<typename child_of<E>::pull_back_keys, E>; }) ||
-    requires { &E::pull_back_keys; } || requires { &E::template pull_back_keys<float>; };
+concept has_backward_keys = pulls_back_keys<E, float> ||
+    (!requires { &with_site_names<E>::backward_keys; } &&
+     !requires { requires a_base<typename child_of<E>::backward_keys, E>; }) ||
+    requires { &E::backward_keys; } || requires { &E::template backward_keys<float>; };
 template <class E>
-concept has_pull_back_scores = pulls_back_scores<E> ||
-    (!requires { &with_site_names<E>::pull_back_scores; } &&
-     !requires { requires a_base<typename child_of<E>::pull_back_scores, E>; }) ||
-    requires { &E::pull_back_scores; } || requires { &E::template pull_back_scores<float>; };
+concept has_backward_scores = pulls_back_scores<E> ||
+    (!requires { &with_site_names<E>::backward_scores; } &&
+     !requires { requires a_base<typename child_of<E>::backward_scores, E>; }) ||
+    requires { &E::backward_scores; } || requires { &E::template backward_scores<float>; };
 template <class E>
 concept has_is_bias = says_is_bias<E> ||
     (!requires { &with_site_names<E>::is_bias; } &&
@@ -133,15 +133,15 @@ struct prepared_check {
   static_assert(encodes_keys<P, T> || !encodes_queries<P, T> || widens,
                 "posenc: what prepare returns must have encode_keys: void "
                 "encode_keys(heads_view<T> k, std::size_t first_token) const");
-  static constexpr bool pulls_back = has_pull_back_queries<P> || has_pull_back_keys<P>;
+  static constexpr bool pulls_back = has_backward_queries<P> || has_backward_keys<P>;
   static_assert(!pulls_back || pulls_back_queries<P, T>,
-                "posenc: pull_back_queries of what prepare returns must be: void "
-                "pull_back_queries(heads_view<T> d, std::size_t "
-                "first_token) const, beside pull_back_keys");
+                "posenc: backward_queries of what prepare returns must be: void "
+                "backward_queries(heads_view<T> d, std::size_t "
+                "first_token) const, beside backward_keys");
   static_assert(!pulls_back || pulls_back_keys<P, T> || !pulls_back_queries<P, T>,
-                "posenc: pull_back_keys of what prepare returns must be: void "
-                "pull_back_keys(heads_view<T> d, std::size_t first_token) "
-                "const, beside pull_back_queries");
+                "posenc: backward_keys of what prepare returns must be: void "
+                "backward_keys(heads_view<T> d, std::size_t first_token) "
+                "const, beside backward_queries");
 
   static constexpr bool passed = true;
 };
@@ -163,7 +163,7 @@ consteval bool check_prepared() {
 template <class E>
 struct encoding_check {
   static constexpr bool encodes = has_prepare<E> || has_encode_queries<E> || has_encode_keys<E> ||
-                                  has_pull_back_queries<E> || has_pull_back_keys<E>;
+                                  has_backward_queries<E> || has_backward_keys<E>;
 
   static_assert(positional_encoding<E> || has_embed<E> || encodes || has_bias<E> ||
                     has_adjust_scores<E> || has_inverse_temperature<E> || has_sink<E>,
@@ -205,9 +205,9 @@ struct encoding_check {
           (has_heads<E> && requires { typename std::bool_constant<E::serves_fewer_heads>; }),
       "posenc: serves_fewer_heads must be: static constexpr bool serves_fewer_heads, beside heads");
 
-  static_assert(!has_pull_back_scores<E> || pulls_back_scores<E> ||
+  static_assert(!has_backward_scores<E> || pulls_back_scores<E> ||
                     (has_adjust_scores<E> && !acts_on_scores<E>),
-                "posenc: pull_back_scores must be: void pull_back_scores(score_row<T const> "
+                "posenc: backward_scores must be: void backward_scores(score_row<T const> "
                 "before, std::span<T> d_scores, std::span<T> "
                 "d_query) const, for T = float and T = double, beside adjust_scores");
   static_assert(!has_is_bias<E> || ((has_adjust_scores<E> || wraps_encodings<E>)&&requires {

@@ -27,18 +27,18 @@ namespace detail {
 template <class P, class T>
 concept pulls_back_queries =
     requires(P const& p, heads_view<T> const d, std::size_t first) {
-      p.pull_back_queries(d, first);
+      p.backward_queries(d, first);
     } ||
     requires(P const& p, heads_view<T> const d, std::size_t first) {
-      p.pull_back_queries(d, first, first);
+      p.backward_queries(d, first, first);
     };
 template <class P, class T>
 concept pulls_back_keys =
     requires(P const& p, heads_view<T> const d, std::size_t first) {
-      p.pull_back_keys(d, first);
+      p.backward_keys(d, first);
     } ||
     requires(P const& p, heads_view<T> const d, std::size_t first) {
-      p.pull_back_keys(d, first, first);
+      p.backward_keys(d, first, first);
     };
 template <class P, class T>
 concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
@@ -49,8 +49,8 @@ concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
 /// gradients with respect to the inputs, in place, [tokens][heads][head_dim]: d -> J^T d, J being
 /// the Jacobian of encode_queries or encode_keys. Encodings here are linear: J is the matrix.
 ///
-///     prepared.pull_back_queries(d, first_token);      and first_head, where it differs by head
-///     prepared.pull_back_keys(d, first_token);
+///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
+///     prepared.backward_keys(d, first_token);
 template <class E>
 concept pulls_back_queries_and_keys =
     acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
@@ -78,8 +78,8 @@ concept pulls_back_scores =
     acts_on_scores<E> &&
     requires(E const& e, score_row<float const> const before, std::span<float> const d,
              score_row<double const> const before_in_double, std::span<double> const d_in_double) {
-      e.pull_back_scores(before, d, d);
-      e.pull_back_scores(before_in_double, d_in_double, d_in_double);
+      e.backward_scores(before, d, d);
+      e.backward_scores(before_in_double, d_in_double, d_in_double);
     };
 
 // clang-format on
@@ -98,12 +98,12 @@ struct lets_through {
 /// Backward through several encodings, from the last to the first. Each needs the scores that the
 /// encodings before it made; they are computed again only if an encoding that follows is no bias.
 template <class T>
-void pull_back_through(score_row<T const> const&, std::span<T>, std::span<T>) {}
+void backward_through(score_row<T const> const&, std::span<T>, std::span<T>) {}
 template <class T, class E, class... Es>
-void pull_back_through(score_row<T const> const& before, std::span<T> d_scores,
-                       std::span<T> d_query, E const& e, Es const&... then) {
+void backward_through(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query,
+                      E const& e, Es const&... then) {
   if constexpr (!acts_on_scores<E>) {
-    pull_back_through(before, d_scores, d_query, then...);
+    backward_through(before, d_scores, d_query, then...);
   } else {
     if constexpr (!(lets_through<Es>::as_biases && ...)) {
       std::vector<T> scores(before.scores.begin(), before.scores.end());
@@ -111,9 +111,9 @@ void pull_back_through(score_row<T const> const& before, std::span<T> d_scores,
                                     before.key_positions, before.query});
       auto after = before;
       after.scores = scores;
-      pull_back_through(after, d_scores, d_query, then...);
+      backward_through(after, d_scores, d_query, then...);
     }
-    if constexpr (!lets_through<E>::as_biases) e.pull_back_scores(before, d_scores, d_query);
+    if constexpr (!lets_through<E>::as_biases) e.backward_scores(before, d_scores, d_query);
   }
 }
 

@@ -77,18 +77,18 @@ class prepared_scheme {
 
   /// Backward: from the last encoding to the first.
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0,
-                         std::size_t first_head = 0) const
+  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0,
+                        std::size_t first_head = 0) const
       requires(detail::pulls_back<Prepared, T>&&...) {
     for_each_reversed(
-        [&](auto const& each) { detail::pull_back_queries(each, d, first_token, first_head); });
+        [&](auto const& each) { detail::backward_queries(each, d, first_token, first_head); });
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0,
-                      std::size_t first_head = 0) const
+  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0,
+                     std::size_t first_head = 0) const
       requires(detail::pulls_back<Prepared, T>&&...) {
     for_each_reversed(
-        [&](auto const& each) { detail::pull_back_keys(each, d, first_token, first_head); });
+        [&](auto const& each) { detail::backward_keys(each, d, first_token, first_head); });
   }
 
  private:
@@ -203,11 +203,10 @@ class scheme {
 
   /// Backward: from the last encoding to the first.
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
-                        std::span<T> d_query) const requires(adjusting_pulls_back) {
-    std::apply(
-        [&](auto const&... e) { detail::pull_back_through(before, d_scores, d_query, e...); },
-        encodings_);
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const requires(adjusting_pulls_back) {
+    std::apply([&](auto const&... e) { detail::backward_through(before, d_scores, d_query, e...); },
+               encodings_);
   }
 
  private:

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/frequency/per_pair.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

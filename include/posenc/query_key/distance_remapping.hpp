@@ -110,14 +110,14 @@ struct prepared_near_and_far {
     near.encode_keys(k, first_token);
   }
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const
+  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const
       requires(pulls_back<Prepared, T>) {
-    near.pull_back_queries(d, first_token);
+    near.backward_queries(d, first_token);
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const
+  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const
       requires(pulls_back<Prepared, T>) {
-    near.pull_back_keys(d, first_token);
+    near.backward_keys(d, first_token);
   }
 };
 

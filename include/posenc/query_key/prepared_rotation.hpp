@@ -46,12 +46,12 @@ class prepared_rotation {
   /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the
   /// inputs, by the transpose of the rotation, which has the attention factor once more.
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
+  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
     rotate<Layout>(d, of(rows_.transpose(), first_token, d.tokens()), block_);
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
-    pull_back_queries(d, first_token);
+  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
+    backward_queries(d, first_token);
   }
 
  private:

@@ -42,14 +42,14 @@ struct prepared_remap {
     detail::encode_keys(of_keys, k, first_token, first_head);
   }
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0,
-                         std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
-    detail::pull_back_queries(of_queries, d, first_token, first_head);
+  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0,
+                        std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
+    detail::backward_queries(of_queries, d, first_token, first_head);
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0,
-                      std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
-    detail::pull_back_keys(of_keys, d, first_token, first_head);
+  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0,
+                     std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
+    detail::backward_keys(of_keys, d, first_token, first_head);
   }
 };
 

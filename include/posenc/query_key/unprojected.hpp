@@ -41,9 +41,9 @@ class prepared_unprojected {
 
   /// What is added is a constant.
   template <class T>
-  void pull_back_queries(heads_view<T> const&, std::size_t = 0) const {}
+  void backward_queries(heads_view<T> const&, std::size_t = 0) const {}
   template <class T>
-  void pull_back_keys(heads_view<T> const&, std::size_t = 0) const {}
+  void backward_keys(heads_view<T> const&, std::size_t = 0) const {}
 
  private:
   std::shared_ptr<Inner const> inner_;

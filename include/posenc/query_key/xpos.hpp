@@ -49,14 +49,14 @@ class prepared_xpos {
   /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the
   /// inputs: rotated back, by the same gain.
   template <class T>
-  void pull_back_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
+  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
     require_stored_gains<T>(first_token, d.tokens(), 1);
-    queries_.pull_back_queries(d, first_token);
+    queries_.backward_queries(d, first_token);
   }
   template <class T>
-  void pull_back_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
+  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
     require_stored_gains<T>(first_token, d.tokens(), -1);
-    keys_.pull_back_keys(d, first_token);
+    keys_.backward_keys(d, first_token);
   }
 
  private:

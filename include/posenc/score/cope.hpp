@@ -75,8 +75,8 @@ class cope {
   /// anything is changed, as adjust_scores does and unless there is a gradient for each score and
   /// each number of the query.
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
-                        std::span<T> d_query) const {
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T> d_query) const {
     require_row(before);
     detail::require(d_scores.size() == before.scores.size() && d_query.size() == head_dim_,
                     "cope: there must be one gradient for each of ", before.scores.size(),

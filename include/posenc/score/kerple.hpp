@@ -16,76 +16,86 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What one head has learned; bias_p and bias_a in the authors' code. The kernels use them in
-/// different roles.
-struct kerple_head {
-  double p, a;
-};
-
 namespace detail {
 
-/// The numbers as the authors' code clamps them each time before it uses them: learning may have
-/// left them outside.
-inline std::vector<kerple_head> clamped(char const* encoding, std::vector<kerple_head> heads,
-                                        double largest_p) {
-  require(!heads.empty(), encoding, ": there must be at least one head, got none");
-  for (std::size_t h = 0; h < heads.size(); ++h) {
-    auto& [p, a] = heads[h];
-    require(is_finite(p), encoding, ": p must be finite, got ", p, " for head ", h);
-    require(is_finite(a), encoding, ": a must be finite, got ", a, " for head ", h);
-    p = std::min(std::max(p, 0.01), largest_p);
-    a = std::max(a, 0.01);
-  }
-  return heads;
+/// As the authors' code clamps a learned number each time before it uses it: learning may have left
+/// it outside.
+inline double clamped(char const* name, double x, std::size_t head,
+                      double largest = std::numeric_limits<double>::max()) {
+  require(is_finite(x), name, " must be finite, got ", x, " for head ", head);
+  return std::min(std::max(x, 0.01), largest);
 }
 
 }  // namespace detail
 
-/// The logarithmic kernel: score(t, s) -= p_h ln(1 + a_h |t - s|), on scores that are scaled
-/// already. [Chi 2022, 3; ParallelKerpleLog, github.com/chijames/KERPLE, whose kernel this is: r_1
-/// = p, r_2 = a] p and a below 0.01 count as 0.01, as there. Throws std::invalid_argument unless
-/// there is a head and all are finite.
-class kerple_log {
- public:
-  explicit kerple_log(std::vector<kerple_head> heads)
-      : heads_(
-            detail::clamped("kerple_log", std::move(heads), std::numeric_limits<double>::max())) {}
-
-  /// One a head, clamped.
-  std::span<kerple_head const> learned() const noexcept { return heads_; }
-  std::size_t heads() const noexcept { return heads_.size(); }
-
-  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
-  double bias(std::size_t head, std::int64_t distance) const noexcept {
-    auto const& [p, a] = heads_[head];
-    return -p * std::log1p(a * std::abs(static_cast<double>(distance)));
-  }
-
- private:
-  std::vector<kerple_head> heads_;
+/// What a head of kerple_log has learned: r_1 and r_2 in the paper, bias_p and bias_a in the
+/// authors' code.
+struct kerple_log_head {
+  double coefficient, rate;
 };
 
-/// The power kernel: score(t, s) -= a_h |t - s|^p_h, 0 < p_h <= 2, on scores that are scaled
-/// already; p = 1 is ALiBi. [Chi 2022, 3; ParallelKerplePower, as above: r_1 = a, r_2 = p] p and a
-/// below 0.01 count as 0.01, and p above 2 as 2. Throws std::invalid_argument unless there is a
+/// The logarithmic kernel: score(t, s) -= coefficient_h ln(1 + rate_h |t - s|), on scores that are
+/// scaled already. [Chi 2022, 3; ParallelKerpleLog, github.com/chijames/KERPLE, whose kernel this
+/// is] Numbers below 0.01 count as 0.01, as there. Throws std::invalid_argument unless there is a
 /// head and all are finite.
-class kerple_power {
+class kerple_log {
  public:
-  explicit kerple_power(std::vector<kerple_head> heads)
-      : heads_(detail::clamped("kerple_power", std::move(heads), 2)) {}
+  explicit kerple_log(std::vector<kerple_log_head> heads) : heads_(std::move(heads)) {
+    detail::require(!heads_.empty(), "kerple_log: there must be at least one head, got none");
+    for (std::size_t h = 0; h < heads_.size(); ++h) {
+      auto& [coefficient, rate] = heads_[h];
+      coefficient = detail::clamped("kerple_log: coefficient", coefficient, h);
+      rate = detail::clamped("kerple_log: rate", rate, h);
+    }
+  }
 
   /// One a head, clamped.
-  std::span<kerple_head const> learned() const noexcept { return heads_; }
+  std::span<kerple_log_head const> learned() const noexcept { return heads_; }
   std::size_t heads() const noexcept { return heads_.size(); }
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {
-    auto const& [p, a] = heads_[head];
-    return -a * std::pow(std::abs(static_cast<double>(distance)), p);
+    auto const& [coefficient, rate] = heads_[head];
+    return -coefficient * std::log1p(rate * std::abs(static_cast<double>(distance)));
   }
 
  private:
-  std::vector<kerple_head> heads_;
+  std::vector<kerple_log_head> heads_;
+};
+
+/// What a head of kerple_power has learned: r_2 and r_1 in the paper, bias_p and bias_a in the
+/// authors' code.
+struct kerple_power_head {
+  double exponent, coefficient;
+};
+
+/// The power kernel: score(t, s) -= coefficient_h |t - s|^exponent_h, on scores that are scaled
+/// already; an exponent of 1 is ALiBi. [Chi 2022, 3; ParallelKerplePower, as above] Numbers below
+/// 0.01 count as 0.01, exponents above 2 as 2. Throws std::invalid_argument unless there is a head
+/// and all are finite.
+class kerple_power {
+ public:
+  explicit kerple_power(std::vector<kerple_power_head> heads) : heads_(std::move(heads)) {
+    detail::require(!heads_.empty(), "kerple_power: there must be at least one head, got none");
+    for (std::size_t h = 0; h < heads_.size(); ++h) {
+      auto& [exponent, coefficient] = heads_[h];
+      exponent = detail::clamped("kerple_power: exponent", exponent, h, 2);
+      coefficient = detail::clamped("kerple_power: coefficient", coefficient, h);
+    }
+  }
+
+  /// One a head, clamped.
+  std::span<kerple_power_head const> learned() const noexcept { return heads_; }
+  std::size_t heads() const noexcept { return heads_.size(); }
+
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  double bias(std::size_t head, std::int64_t distance) const noexcept {
+    auto const& [exponent, coefficient] = heads_[head];
+    return -coefficient * std::pow(std::abs(static_cast<double>(distance)), exponent);
+  }
+
+ private:
+  std::vector<kerple_power_head> heads_;
 };
 
 static_assert(acts_on_scores<kerple_log> && acts_on_scores<kerple_power> && adds_bias<kerple_log> &&

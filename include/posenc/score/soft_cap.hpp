@@ -39,8 +39,8 @@ class soft_cap {
   /// finite, as they are. Throws std::invalid_argument, before anything is changed, unless there is
   /// a gradient for each score.
   template <class T>
-  void pull_back_scores(score_row<T const> const& before, std::span<T> d_scores,
-                        std::span<T>) const {
+  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
+                       std::span<T>) const {
     detail::require(d_scores.size() == before.scores.size(),
                     "soft_cap: there must be one gradient for each of ", before.scores.size(),
                     " scores, got ", d_scores.size());

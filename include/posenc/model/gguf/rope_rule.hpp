@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/longrope.hpp"
-#include "posenc/frequency/per_pair.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/model/gguf/config.hpp"
 #include "posenc/model/rope_result.hpp"
@@ -44,7 +44,7 @@ class gguf_rope_rule {
     auto const name = std::string(scale == 1 ? "default" : "linear");
     auto const scaled = linear(geometric(dim_, base), scale);
     if (auto const divisors = factors("rope_freqs.weight")) {
-      return {name, per_pair(times(scaled, attention), *divisors), 1, true};
+      return {name, divided_by_factors(times(scaled, attention), *divisors), 1, true};
     }
     auto const longs = factors("rope_factors_long.weight");
     auto const shorts = factors("rope_factors_short.weight");
@@ -148,7 +148,7 @@ class gguf_rope_rule {
       return inv_freq * share + with_rest(interpolated, i) * (1 - two_doubles(share));
     });
     if (auto const divisors = factors("rope_freqs.weight")) {
-      return {"yarn", per_pair(blended, *divisors), on_scores, true};
+      return {"yarn", divided_by_factors(blended, *divisors), on_scores, true};
     }
     return {"yarn", share == 1 ? whole : blended, on_scores};
   }

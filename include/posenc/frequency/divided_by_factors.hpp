@@ -33,8 +33,8 @@ inline frequencies divided(char const* what, frequencies const& f, std::span<dou
 /// and p-RoPE. A factor of 1e30 or more, which marks a pair that is not rotated, gives frequency 0.
 /// [ggml.h, ggml_rope_ext]
 /// Throws std::invalid_argument unless there is one finite factor above 0 for each pair.
-inline frequencies per_pair(frequencies const& f, list_view<double> factors) {
-  return detail::divided("per_pair: factors", f, factors, 1);
+inline frequencies divided_by_factors(frequencies const& f, list_view<double> factors) {
+  return detail::divided("divided_by_factors: factors", f, factors, 1);
 }
 
 }  // namespace posenc

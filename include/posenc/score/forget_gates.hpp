@@ -22,19 +22,19 @@ namespace posenc::inline POSENC_TARGET {
 /// -ln f. The first gate has no effect: no key is before it. Causal: scores of keys after the
 /// query, which the mask takes, are left alone. Throws std::invalid_argument unless there are as
 /// many gates as heads for each token, and their logarithms are finite and at most 0.
-class forgetting {
+class forget_gates {
  public:
   /// log_gates: ln f, [tokens][heads], of the tokens at first_position, first_position + 1, ...
-  forgetting(std::span<float const> log_gates, std::size_t heads, std::int64_t first_position = 0)
+  forget_gates(std::span<float const> log_gates, std::size_t heads, std::int64_t first_position = 0)
       : heads_(heads), first_position_(first_position) {
     detail::require(heads > 0 && log_gates.size() % heads == 0,
-                    "forgetting: there must be one gate for each token and each of ", heads,
+                    "forget_gates: there must be one gate for each token and each of ", heads,
                     " heads, got ", log_gates.size());
     tokens_ = log_gates.size() / heads;
     for (std::size_t i = 0; i < log_gates.size(); ++i) {
       auto const g = static_cast<double>(log_gates[i]);
       detail::require(is_finite(g) && g <= 0,
-                      "forgetting: the logarithms of gates must be finite and at most 0, got ", g,
+                      "forget_gates: the logarithms of gates must be finite and at most 0, got ", g,
                       " for token ", i / heads);
     }
     sums_.resize(log_gates.size());
@@ -64,7 +64,7 @@ class forgetting {
   /// every key that is not after it. A row without keys needs no gate.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    detail::require_row("forgetting", row, heads_);
+    detail::require_row("forget_gates", row, heads_);
     if (row.scores.empty()) return;
     require_gate("query", row.query_position);
     for (auto const key_position : row.key_positions) {
@@ -88,7 +88,7 @@ class forgetting {
   static double difference(double a, double b) noexcept { return detail::stored(a - b); }
 
   void require_gate(char const* whose, std::int64_t position) const {
-    detail::require(index(position) < tokens_, "forgetting: the position of the ", whose,
+    detail::require(index(position) < tokens_, "forget_gates: the position of the ", whose,
                     " must be one of ", tokens_, " from ", first_position_, " on, got ", position);
   }
 
@@ -97,6 +97,6 @@ class forgetting {
   std::int64_t first_position_;
 };
 
-static_assert(acts_on_scores<forgetting> && adds_bias<forgetting>);
+static_assert(acts_on_scores<forget_gates> && adds_bias<forget_gates>);
 
 }  // namespace posenc

@@ -1,13 +1,13 @@
-// posenc: pull_back_queries of what prepare returns must be: void pull_back_queries(heads_view<T>
-// d, std::size_t first_token) const, beside pull_back_keys
+// posenc: backward_queries of what prepare returns must be: void backward_queries(heads_view<T>
+// d, std::size_t first_token) const, beside backward_keys
 #include "posenc/core/scheme.hpp"
 
 struct wrong {
   struct prepared {
     void encode_queries(auto const&, std::size_t) const {}
     void encode_keys(auto const&, std::size_t) const {}
-    void pull_back_query(auto const&, std::size_t) const {}
-    void pull_back_keys(auto const&, std::size_t) const {}
+    void backward_query(auto const&, std::size_t) const {}
+    void backward_keys(auto const&, std::size_t) const {}
   };
   template <class>
   prepared prepare(posenc::positions_view) const {

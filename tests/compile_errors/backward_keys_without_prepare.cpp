@@ -4,8 +4,8 @@
 
 struct wrong {
   double inverse_temperature(posenc::row_statistics const&) const { return 2; }
-  void pull_back_queries(auto const&, posenc::positions_view) const {}
-  void pull_back_keys(auto const&, posenc::positions_view) const {}
+  void backward_queries(auto const&, posenc::positions_view) const {}
+  void backward_keys(auto const&, posenc::positions_view) const {}
 };
 
 void use() { posenc::scheme{wrong{}}; }

@@ -1,4 +1,4 @@
-#include "posenc/attention/few_rows.hpp"
+#include "posenc/attention/decode_products.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ void expect_products(std::size_t heads, std::size_t rows, std::size_t keys, std:
   EXPECT_EQ(outputs.back(), 1);
 }
 
-TEST(few_rows, are_the_products_of_their_definition) {
+TEST(decode_products, are_the_products_of_their_definition) {
   for (std::size_t const dims : {1u, 7u, 16u, 19u, 66u, 128u}) {
     for (std::size_t const keys : {1u, 5u, 40u}) {
       expect_products<float, float>(1, 4, keys, dims);
@@ -68,7 +68,7 @@ TEST(few_rows, are_the_products_of_their_definition) {
   }
 }
 
-TEST(few_rows, sums_of_a_long_cache_stay_exact) {
+TEST(decode_products, sums_of_a_long_cache_stay_exact) {
   constexpr std::size_t keys = 131'072;
   std::vector<float> const values(keys, 0.1f), weights(keys, 1.0f);
   float output = 0;

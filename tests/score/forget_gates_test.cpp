@@ -1,4 +1,4 @@
-#include "posenc/score/forgetting.hpp"
+#include "posenc/score/forget_gates.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,11 +27,11 @@ double tolerance_of(std::size_t query, double sum) {
   return 2 * (static_cast<double>(query) + 1) * tolerance::unit_roundoff<double>() * std::abs(sum);
 }
 
-TEST(forgetting, adds_the_logarithms_of_the_gates_after_the_key_up_to_the_query) {
+TEST(forget_gates, adds_the_logarithms_of_the_gates_after_the_key_up_to_the_query) {
   constexpr std::size_t tokens = 50, heads = 3;
   auto const log_gates = gates(tokens, heads);
   for (std::int64_t const first : {0, 1000, -20}) {
-    forgetting const encoding(log_gates, heads, first);
+    forget_gates const encoding(log_gates, heads, first);
     EXPECT_EQ(encoding.tokens(), tokens);
     EXPECT_EQ(encoding.heads(), heads);
     numbers::in_float_and_double([&]<class T>() {
@@ -61,39 +61,39 @@ TEST(forgetting, adds_the_logarithms_of_the_gates_after_the_key_up_to_the_query)
   }
 }
 
-TEST(forgetting, is_alibi_where_all_gates_are_the_same) {
-  forgetting const encoding(std::vector<float>(1000, -0.125f), 1);
+TEST(forget_gates, is_alibi_where_all_gates_are_the_same) {
+  forget_gates const encoding(std::vector<float>(1000, -0.125f), 1);
   for (std::int64_t const query : {0, 7, 999})
     for (std::int64_t key = 0; key < 1000; ++key)
       EXPECT_EQ(rows::bias(encoding, 0, query, key),
                 key < query ? -0.125 * static_cast<double>(query - key) : 0);
 }
 
-TEST(forgetting, gates_that_forget_nothing_change_nothing) {
+TEST(forget_gates, gates_that_forget_nothing_change_nothing) {
   auto const scores = numbers::random<float>(5);
   EXPECT_TRUE(numbers::same_bits(
-      rows::adjusted(forgetting(std::vector<float>(10), 2), scores, 1, 4, {0, 1, 2, 3, 4}),
+      rows::adjusted(forget_gates(std::vector<float>(10), 2), scores, 1, 4, {0, 1, 2, 3, 4}),
       scores));
 }
 
-TEST(forgetting, keys_after_the_query_need_no_gate_and_a_row_without_keys_no_query) {
-  forgetting const encoding(gates(4, 1), 1);
+TEST(forget_gates, keys_after_the_query_need_no_gate_and_a_row_without_keys_no_query) {
+  forget_gates const encoding(gates(4, 1), 1);
   auto const actual =
       rows::adjusted(encoding, std::vector<double>{1, 2, 3}, 0, 3, {4, 1'000'000, rows::last});
   EXPECT_EQ(actual, (std::vector<double>{1, 2, 3}));
-  EXPECT_TRUE(rows::adjusted(forgetting({}, 1), std::vector<double>{}, 0, 77, {}).empty());
+  EXPECT_TRUE(rows::adjusted(forget_gates({}, 1), std::vector<double>{}, 0, 77, {}).empty());
 }
 
-TEST(forgetting, the_last_positions_of_all_may_have_gates) {
-  forgetting const encoding(std::vector<float>{-1, -2, -4}, 1, rows::last - 2);
+TEST(forget_gates, the_last_positions_of_all_may_have_gates) {
+  forget_gates const encoding(std::vector<float>{-1, -2, -4}, 1, rows::last - 2);
   EXPECT_EQ(rows::bias(encoding, 0, rows::last, rows::last - 2), -6);
-  EXPECT_EQ(rows::bias(forgetting(std::vector<float>{-1, -2, -4}, 1, rows::first), 0,
+  EXPECT_EQ(rows::bias(forget_gates(std::vector<float>{-1, -2, -4}, 1, rows::first), 0,
                        rows::first + 2, rows::first + 1),
             -4);
 }
 
-TEST(forgetting, positions_without_a_gate_are_refused_and_the_scores_left_alone) {
-  forgetting const encoding(gates(4, 1), 1, 10);
+TEST(forget_gates, positions_without_a_gate_are_refused_and_the_scores_left_alone) {
+  forget_gates const encoding(gates(4, 1), 1, 10);
   std::vector<double> scores{1, 2};
   auto const rejected = [&](std::int64_t query, std::vector<std::int64_t> const& keys) {
     return message_of([&] {
@@ -101,41 +101,45 @@ TEST(forgetting, positions_without_a_gate_are_refused_and_the_scores_left_alone)
     });
   };
   EXPECT_EQ(rejected(14, {10, 11}),
-            "posenc: forgetting: the position of the query must be one of 4 from 10 on, got 14");
+            "posenc: forget_gates: the position of the query must be one of 4 from 10 on, got 14");
   EXPECT_EQ(rejected(9, {10, 11}),
-            "posenc: forgetting: the position of the query must be one of 4 from 10 on, got 9");
+            "posenc: forget_gates: the position of the query must be one of 4 from 10 on, got 9");
   EXPECT_EQ(rejected(13, {10, 9}),
-            "posenc: forgetting: the position of the key must be one of 4 from 10 on, got 9");
+            "posenc: forget_gates: the position of the key must be one of 4 from 10 on, got 9");
   EXPECT_EQ(scores, (std::vector<double>{1, 2}));
 }
 
-TEST(forgetting, bad_gates_are_rejected) {
-  EXPECT_EQ(message_of([] { forgetting(std::vector<float>(7), 2); }),
-            "posenc: forgetting: there must be one gate for each token and each of 2 heads, got 7");
-  EXPECT_EQ(message_of([] { forgetting({}, 0); }),
-            "posenc: forgetting: there must be one gate for each token and each of 0 heads, got 0");
+TEST(forget_gates, bad_gates_are_rejected) {
+  EXPECT_EQ(
+      message_of([] { forget_gates(std::vector<float>(7), 2); }),
+      "posenc: forget_gates: there must be one gate for each token and each of 2 heads, got 7");
+  EXPECT_EQ(
+      message_of([] { forget_gates({}, 0); }),
+      "posenc: forget_gates: there must be one gate for each token and each of 0 heads, got 0");
   auto const with = [](float g) { return std::vector<float>{0, 0, 0, g}; };
-  EXPECT_EQ(message_of([&] { forgetting(with(0.5f), 2); }),
-            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got 0.5 for "
-            "token 1");
-  EXPECT_EQ(message_of([&] { forgetting(with(static_cast<float>(minus_infinity())), 2); }),
-            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got "
+  EXPECT_EQ(
+      message_of([&] { forget_gates(with(0.5f), 2); }),
+      "posenc: forget_gates: the logarithms of gates must be finite and at most 0, got 0.5 for "
+      "token 1");
+  EXPECT_EQ(message_of([&] { forget_gates(with(static_cast<float>(minus_infinity())), 2); }),
+            "posenc: forget_gates: the logarithms of gates must be finite and at most 0, got "
             "-infinity for token 1");
-  EXPECT_EQ(message_of([&] { forgetting(with(float_of_bits(0x7fc00000)), 2); }),
-            "posenc: forgetting: the logarithms of gates must be finite and at most 0, got NaN for "
-            "token 1");
+  EXPECT_EQ(
+      message_of([&] { forget_gates(with(float_of_bits(0x7fc00000)), 2); }),
+      "posenc: forget_gates: the logarithms of gates must be finite and at most 0, got NaN for "
+      "token 1");
 }
 
-TEST(forgetting, rows_of_other_heads_or_keys_are_refused) {
-  rows::of_other_heads_or_keys_are_refused("forgetting", forgetting(gates(3, 2), 2), 2);
+TEST(forget_gates, rows_of_other_heads_or_keys_are_refused) {
+  rows::of_other_heads_or_keys_are_refused("forget_gates", forget_gates(gates(3, 2), 2), 2);
 }
 
 // Gates for all keys and queries of the laws of penalties and of sums.
-TEST(forgetting, obeys_the_laws_of_its_site) {
+TEST(forget_gates, obeys_the_laws_of_its_site) {
   constexpr std::int64_t first = -70'000, last = 1000;
   auto log_gates = numbers::random<float>(static_cast<std::size_t>(last - first + 1) * 2, 8);
   for (auto& g : log_gates) g -= 1;
-  laws::obey("2 heads", forgetting(log_gates, 2, first), 2, laws::penalty | laws::added);
+  laws::obey("2 heads", forget_gates(log_gates, 2, first), 2, laws::penalty | laws::added);
 }
 
 }  // namespace
