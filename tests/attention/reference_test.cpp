@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
@@ -96,6 +97,14 @@ TEST(reference_attention, a_query_that_sees_no_key_has_outputs_of_0) {
       reference(x, nope(), {.query_positions = at_queries, .key_positions = at_keys});
   EXPECT_TRUE(std::all_of(outputs.begin(), outputs.begin() + 4, [](double y) { return y == 0; }));
   EXPECT_TRUE(std::none_of(outputs.begin() + 4, outputs.end(), [](double y) { return y == 0; }));
+}
+
+TEST(reference_attention, a_key_that_is_not_a_number_stays_out_of_rows_that_do_not_see_it) {
+  tensors x{{4, 1, 4}, {4, 1, 4}, {4, 1, 4}};
+  auto const expected = reference(x, adaptive_temperature{});
+  std::fill(x.k.end() - 4, x.k.end(), not_a_number());
+  auto const outputs = reference(x, adaptive_temperature{});
+  EXPECT_TRUE(std::equal(outputs.begin(), outputs.end() - 4, expected.begin()));
 }
 
 /// Tokens of a full attention in another order: outputs are in that order.
