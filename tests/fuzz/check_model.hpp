@@ -3,29 +3,30 @@
 /// What the readers of models' settings guarantee.
 
 #include <cstddef>
-#include <cstdlib>
 
+#include "must.hpp"
 #include "posenc/model/model_description.hpp"
 
-inline void must(bool holds) {
-  if (!holds) std::abort();
-}
+namespace fuzz {
 
 inline void check(posenc::model_description const& model) {
   std::size_t layers = 0;
   for (auto const& kind : model.kinds) {
     layers += kind.layers.size();
-    must(!kind.layers.empty());
-    must(posenc::is_finite(kind.softmax_factor));
+    must(!kind.layers.empty(), "a kind without layers");
+    must(posenc::is_finite(kind.softmax_factor), "a factor of the softmax that is not finite");
     for (auto const& rotary : kind.rotary) {
       for (std::size_t const length : {std::size_t{1}, std::size_t{1} << 20}) {
         auto const f = rotary.frequencies.at(length);
-        must(f.rotary_dim() <= kind.head_dim);
-        must(rotary.block.first_dim(kind.head_dim, f.rotary_dim()) + f.rotary_dim() <=
-             kind.head_dim);
-        must(!rotary.axes || rotary.axes->pairs() == f.pairs());
+        must(f.rotary_dim() <= kind.head_dim, "more rotates than a head has");
+        must(
+            rotary.block.first_dim(kind.head_dim, f.rotary_dim()) + f.rotary_dim() <= kind.head_dim,
+            "a rotary block outside the head");
+        must(!rotary.axes || rotary.axes->pairs() == f.pairs(), "other axes than pairs");
       }
     }
   }
-  must(layers == model.layers);
+  must(layers == model.layers, "a layer of no kind, or of two");
 }
+
+}  // namespace fuzz

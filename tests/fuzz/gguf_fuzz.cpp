@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +13,7 @@
 
 #include "check_model.hpp"
 #include "model/gguf/models.hpp"
+#include "must.hpp"
 #include "posenc/model/gguf.hpp"
 
 namespace {
@@ -21,9 +21,10 @@ namespace {
 // The error, or an empty string.
 std::string outcome(auto const& read) {
   try {
-    check(read());
+    fuzz::check(read());
   } catch (std::invalid_argument const& error) {
-    must(std::string_view(error.what()).starts_with("posenc: m.gguf: "));
+    fuzz::must(std::string_view(error.what()).starts_with("posenc: m.gguf: "),
+               "an error that does not name the file");
     return error.what();
   }
   return "";
@@ -52,6 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   auto const of_memory = outcome(
       [&] { return posenc::read_gguf(posenc::gguf_metadata(bytes_of(file), "m.gguf"), options); });
   std::istringstream stream(file);
-  must(outcome([&] { return posenc::read_gguf(stream, "m.gguf", options); }) == of_memory);
+  fuzz::must(outcome([&] { return posenc::read_gguf(stream, "m.gguf", options); }) == of_memory,
+             "a stream gives another answer than memory");
   return 0;
 }

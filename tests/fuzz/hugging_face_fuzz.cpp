@@ -3,19 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <stdexcept>
 #include <string_view>
 
 #include "check_model.hpp"
+#include "must.hpp"
 #include "posenc/model/hugging_face.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   try {
-    check(posenc::read_hugging_face(std::string_view(reinterpret_cast<char const*>(data), size),
-                                    "config.json"));
+    fuzz::check(posenc::read_hugging_face(
+        std::string_view(reinterpret_cast<char const*>(data), size), "config.json"));
   } catch (std::invalid_argument const& error) {
-    must(std::string_view(error.what()).starts_with("posenc: config.json: "));
+    fuzz::must(std::string_view(error.what()).starts_with("posenc: config.json: "),
+               "an error that does not name the file");
   }
   return 0;
 }
