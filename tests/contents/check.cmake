@@ -1,10 +1,11 @@
 # Nothing that belongs to a new encoding or rule was forgotten (.github/CONTRIBUTING.md, "A new
 # encoding in five steps"):
-# - posenc.hpp includes and describes every header that has public entities, except those in model/;
+# - posenc.hpp includes and describes every header that has public entities, except those in model/,
+#   and none that is not there;
 # - a header of a site with a public class says, by static_assert, where the class acts;
 # - a header with such an encoding, or with a frequency rule, has a test of its name;
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
-# - a table of README.md names every such encoding and every frequency rule.
+# - a table of README.md names every such encoding, in its site's row, and every frequency rule.
 # Run with cmake -P and SOURCE, the directory that holds include/, tests/ and README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
@@ -43,12 +44,28 @@ list(LENGTH headers count)
 set(encodings 0)
 set(rules 0)
 
-# Appends to `wrong` unless a table of the README names what the header has.
+# Appends to `wrong` unless a table of the README names what the header has: in the row of the
+# header's folder, if there is one.
 macro(require_in_readme name header)
-  if(NOT tables MATCHES "`${name}`")
-    string(APPEND wrong "\n  no table of README.md names ${name}, which ${header} has")
+  string(REGEX REPLACE "^posenc/([a-z_]+)/.*$" "\\1" folder "${header}")
+  set(rows "${tables}")
+  list(FILTER rows INCLUDE REGEX "\\| `${folder}/`")
+  if(NOT rows)
+    set(rows "${tables}")
+    list(FILTER rows EXCLUDE REGEX "\\| `[a-z_]+/`")
+  endif()
+  if(NOT rows MATCHES "`${name}`")
+    string(APPEND wrong "\n  no row of README.md for ${folder}/ names ${name}, which ${header} has")
   endif()
 endmacro()
+
+string(REGEX MATCHALL "\n#include \"[^\"]+" includes "${contents}")
+foreach(include IN LISTS includes)
+  string(REGEX REPLACE "^.*\"" "" include "${include}")
+  if(NOT EXISTS "${SOURCE}/include/${include}")
+    string(APPEND wrong "\n  posenc.hpp includes ${include}, which is not there")
+  endif()
+endforeach()
 foreach(header IN LISTS headers)
   if(header MATCHES "^posenc/model/")
     continue()
@@ -104,6 +121,7 @@ foreach(header IN LISTS headers)
       require_in_readme("${encoding}" "${header}")
       if(EXISTS "${SOURCE}/${test}")
         file(READ "${SOURCE}/${test}" text)
+        string(REGEX REPLACE "//[^\n]*" "" text "${text}")
         if(NOT text MATCHES "laws::obey[a-z_]*\\([^;]*[^a-z_0-9]${encoding}[^a-z_0-9]")
           string(APPEND wrong "\n  ${test} does not test the laws of ${encoding}; ${header} says ${act}>")
         endif()
