@@ -15,6 +15,7 @@
 #include "posenc/model/hugging_face/other_positions.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
+#include "posenc/model/hugging_face/unread_keys.hpp"
 #include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -36,6 +37,7 @@ inline std::size_t head_dim_of(hugging_face_config& config, std::string_view typ
                 "come with a known model_type, because only some scale scores by mscale");
   }
   auto const dim = nope_dim ? *nope_dim + *rope_dim : config.head_dim();
+  if (type == sliding_attention) return keys.count("swa_head_dim", most_dims).value_or(dim);
   auto const global_dim = config.family.global_head_dim;
   if (type != full_attention || global_dim == 0) return dim;
   return config.count_or("global_head_dim", most_dims, global_dim);
@@ -107,12 +109,23 @@ inline void read_kinds(hugging_face_config& config) {
 ///
 /// Throws std::invalid_argument that names file, key and value: for text that is not JSON, a value
 /// of another type or out of range, an unknown rope_type, keys that contradict each other, a list
-/// of the wrong length.
-inline model_description read_hugging_face(std::string_view text, std::string const& name) {
+/// of the wrong length; for a model_type that is not known, unless
+///
+///     read_hugging_face("config.json", {.unknown = posenc::unknown_model::as_llama})
+///
+/// asks to take it for Llama, which `assumptions` then says; and for a key that was not read
+/// although its name says that it acts on positions, on the scale of scores or on the mask, unless
+/// the family is known not to use it. Where an unknown model is taken for Llama, such keys are in
+/// `notes` and `ignored`.
+inline model_description read_hugging_face(std::string_view text, std::string const& name,
+                                           hugging_face_options const& options = {}) {
   auto const json = detail::parsed_json(text, name);
   detail::error_context const context(name);
-  detail::hugging_face_config config(detail::json_object(json, name));
-  if (detail::read_other_than_rope(config)) return config.found;
+  detail::hugging_face_config config(detail::json_object(json, name), options);
+  if (detail::read_other_than_rope(config)) {
+    detail::settle_keys(config);
+    return config.found;
+  }
   config.keys.require(!config.keys.truth("alibi").value_or(false), "alibi",
                       "be false for " + config.found.type);
   if (!config.is_known) {
@@ -122,16 +135,18 @@ inline model_description read_hugging_face(std::string_view text, std::string co
              key == "partial_rotary_factor";
     });
     config.keys.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
-    config.assume("model_type " + config.found.type +
-                  " is not known: pairs are halves, and defaults are Llama's.");
+    config.assume("model_type", "llama",
+                  "model_type " + config.found.type +
+                      " is not known: pairs are halves, and defaults are Llama's.");
   }
   detail::read_kinds(config);
-  config.note_unread(config.unread());
+  detail::settle_keys(config);
   return config.found;
 }
 
 /// Reads a config.json of at most 16 MiB.
-inline model_description read_hugging_face(std::filesystem::path const& file) {
+inline model_description read_hugging_face(std::filesystem::path const& file,
+                                           hugging_face_options const& options = {}) {
   std::ifstream in(file, std::ios::binary);
   detail::require(in.is_open(), file.string(), ": must be a file that can be read");
   constexpr std::size_t most = std::size_t{16} << 20;
@@ -139,7 +154,7 @@ inline model_description read_hugging_face(std::filesystem::path const& file) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   detail::require(text.size() <= most, file.string(), ": must be at most 16 MiB long");
-  return read_hugging_face(text, file.filename().string());
+  return read_hugging_face(text, file.filename().string(), options);
 }
 
 }  // namespace posenc

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <numeric>
@@ -24,14 +23,33 @@ inline constexpr std::size_t most_dims = 65'536;
 /// The most tokens: what a double counts exactly.
 inline constexpr std::size_t most_tokens = std::size_t{1} << 53;
 
+}  // namespace detail
+
+/// What to do with a model_type that is not known.
+enum class unknown_model {
+  refused,  ///< as an error
+  as_llama  ///< read as Llama: pairs are halves, and Llama's defaults stand for absent keys
+};
+
+struct hugging_face_options {
+  unknown_model unknown = unknown_model::refused;
+};
+
+namespace detail {
+
 /// The keys of the text model, its family, and what was found.
 class hugging_face_config : public findings {
  public:
-  explicit hugging_face_config(json_object const& root) : keys(text_model_of(root)) {
+  hugging_face_config(json_object const& root, hugging_face_options const& options)
+      : file(root), keys(text_model_of(root)) {
     found.type = keys.text("model_type").value_or(root.text("model_type").value_or(""));
     if (found.type.empty()) keys.refuse("model_type", "be given");
     auto const known = family_of(found.type);
     is_known = known.has_value();
+    if (!is_known && options.unknown == unknown_model::refused) {
+      keys.refuse("model_type",
+                  "be one that is known, unless unknown_model::as_llama is asked for");
+    }
     family = known.value_or(model_family{});
     take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
 
@@ -43,7 +61,8 @@ class hugging_face_config : public findings {
     read_context();
   }
 
-  json_object keys;
+  json_object file;
+  json_object keys;  ///< of the text model
   model_family family;
   bool is_known;
 
@@ -101,16 +120,16 @@ class hugging_face_config : public findings {
     return assumed("sliding_window", family.window);
   }
 
-  /// Keys about positions that the reader did not ask for.
-  std::vector<std::string> unread() const {
-    constexpr std::array words{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"};
-    auto result = keys.unread();
-    std::erase_if(result, [&](std::string const& key) {
-      bool const is_about_positions = std::ranges::any_of(
-          words, [&](auto word) { return key.find(word) != std::string::npos; });
-      return !is_about_positions || keys.is_null(key) || key == family.constant_key;
-    });
-    return result;
+  /// Keys that do not act because another one, which is given, says the same.
+  void supersede(std::initializer_list<char const*> names) {
+    for (std::string const name : names) {
+      if (keys.has(name)) ignore(keys.setting(name));
+    }
+  }
+
+  bool rotates() const {
+    return std::ranges::any_of(found.kinds,
+                               [](layer_description const& kind) { return !kind.rotary.empty(); });
   }
 
   /// The one kind of a model whose layers are all alike.

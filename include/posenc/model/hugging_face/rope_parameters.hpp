@@ -97,6 +97,7 @@ class rope_rule {
 
   rope_result read_dynamic(frequencies const& series) {
     if (auto const alpha = keys_.number("alpha")) {
+      if (keys_.has("factor")) findings_.ignore(keys_.setting("factor"));
       note("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
       return {"ntk", ntk(series, *alpha)};
     }
@@ -185,8 +186,7 @@ class rope_rule {
     if (inside) return static_cast<double>(*inside);
     if (outside) return static_cast<double>(*outside);
     auto const length = trained_length();
-    assume("original_max_position_embeddings is not given: max_position_embeddings, " +
-           shown(length) + ".");
+    assume("original_max_position_embeddings", length, "max_position_embeddings, " + shown(length));
     return length;
   }
 
@@ -199,8 +199,8 @@ class rope_rule {
     }
     auto const ratio = static_cast<double>(*inputs_.context) / original;
     if (!given) {
-      assume("factor is not given: max_position_embeddings / original_max_position_embeddings, " +
-             shown(ratio) + ".");
+      assume("factor", ratio,
+             "max_position_embeddings / original_max_position_embeddings, " + shown(ratio));
     } else if (*given != ratio) {
       note("factor is " + shown(*given) + " although max_position_embeddings is " + shown(ratio) +
            " times the original.");
@@ -208,7 +208,10 @@ class rope_rule {
     return given.value_or(ratio);
   }
 
-  void assume(std::string const& sentence) { findings_.assume(inputs_.kind + ": " + sentence); }
+  void assume(std::string const& key, double value, std::string const& source) {
+    findings_.assume(keys_.path() + key, value,
+                     inputs_.kind + ": " + key + " is not given: " + source + ".");
+  }
   void note(std::string const& sentence) { findings_.note(inputs_.kind + ": " + sentence); }
 
   json_object keys_;

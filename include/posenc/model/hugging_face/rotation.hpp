@@ -52,10 +52,6 @@ class hugging_face_rotation {
     if (family_.last_dims || has_dims_without_rope) rotary.block = rotary_block::last();
     kind_.rotary.push_back(std::move(rotary));
     read_temperature();
-    for (auto const& key : rope_.unread()) {
-      if (key == "max_position_embeddings") continue;
-      config_.note(rope_.where() + " has " + key + ", which is not read.");
-    }
   }
 
  private:
@@ -83,12 +79,12 @@ class hugging_face_rotation {
     bool const for_full_layers_only = keys.has("rope_local_base_freq") ||
                                       keys.has("swa_rope_theta") || family_.local_base != 0 ||
                                       family_.compressed;
-    if (slides() && for_full_layers_only) return made(json::object());
-    if (!is_compressed()) return rope ? *rope : made(json::object());
+    if (slides() && for_full_layers_only) return made(json::object(), rope);
+    if (!is_compressed()) return rope ? *rope : made(json::object(), rope);
     auto copy = rope ? rope->whole() : json::object();
     // DeepSeek's own code has no attention factor.
     if (!copy.contains("attention_factor")) copy["attention_factor"] = 1.0;
-    return made(std::move(copy));
+    return made(std::move(copy), rope);
   }
 
   json_object nested_keys(json_object const& rope) {
@@ -96,16 +92,14 @@ class hugging_face_rotation {
     auto const inner = rope.object(name);
     if (!inner) rope.refuse(name, "be given for layers of " + type_);
     is_nested_ = true;
-    for (auto const& key : rope.keys()) {
-      if (rope.is_object(key)) continue;
-      config_.note(rope.where() + " has " + key + " beside nested objects, which is not read.");
-    }
     return *inner;
   }
 
-  json_object made(json keys) {
+  /// Keys that stand in the place of those in the file.
+  json_object made(json keys, std::optional<json_object> const& given) {
     made_ = std::move(keys);
-    return {made_, config_.keys.where() + ": rope_parameters"};
+    return given ? given->replaced(made_)
+                 : json_object(made_, config_.keys.where() + ": rope_parameters");
   }
 
   double base() {
@@ -129,7 +123,8 @@ class hugging_face_rotation {
     if (given) return *given;
     if (family_.base_is_ratio) return 1e4 * config_.number_or("rope_ratio", 1);
     if (family_.base != 1e4) return config_.assumed("rope_theta", family_.base);
-    config_.assume("rope_theta is not given: 10000, the default of transformers.");
+    config_.assume("rope_theta", 1e4,
+                   "rope_theta is not given: 10000, the default of transformers.");
     return 1e4;
   }
 

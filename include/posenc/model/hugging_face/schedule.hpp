@@ -119,7 +119,11 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
 inline std::vector<std::string> layer_types(hugging_face_config& config) {
   auto const layers = config.found.layers;
   auto const& family = config.family;
-  if (auto listed = listed_layer_types(config); !listed.empty()) return listed;
+  if (auto listed = listed_layer_types(config); !listed.empty()) {
+    config.supersede({"full_attention_interval", "sliding_window_pattern", "max_window_layers",
+                      "use_sliding_window"});
+    return listed;
+  }
 
   auto const all = [&](std::string_view type) {
     return std::vector<std::string>(layers, std::string(type));
@@ -134,6 +138,11 @@ inline std::vector<std::string> layer_types(hugging_face_config& config) {
     auto const n = config.count_or("full_attention_interval", most_dims, family.full_every);
     return with_full_every(n, linear_attention);
   }
+  auto const slides = config.keys.flag("use_sliding_window");
+  if (slides == false) {
+    config.supersede({"sliding_window", "sliding_window_pattern", "max_window_layers"});
+    return all(full_attention);
+  }
   if (!config.window()) return all(full_attention);
   if (config.keys.is_text("sliding_window_pattern")) {
     return layer_types_by_letter(config, *config.keys.text("sliding_window_pattern"));
@@ -143,6 +152,7 @@ inline std::vector<std::string> layer_types(hugging_face_config& config) {
   }
   switch (config.is_known ? family.sliding : sliding_rule::every_layer) {
     case sliding_rule::none:
+      config.ignore(config.keys.setting("sliding_window"));
       config.note("sliding_window is not read: " + config.found.type + " has full attention.");
       return all(full_attention);
     case sliding_rule::by_pattern:
@@ -150,9 +160,11 @@ inline std::vector<std::string> layer_types(hugging_face_config& config) {
                                         " layer full_attention, the others sliding_attention");
       return with_full_every(family.full_every, sliding_attention);
     case sliding_rule::from_max_window_layers: {
-      auto const is_on = config.keys.flag("use_sliding_window");
-      if (!is_on) config.assumed("use_sliding_window", std::string("false"));
-      if (!is_on.value_or(false)) return all(full_attention);
+      if (!slides) {
+        config.assumed("use_sliding_window", std::string("false"));
+        config.supersede({"sliding_window", "max_window_layers"});
+        return all(full_attention);
+      }
       auto const first = config.count_or("max_window_layers", most_dims, family.max_window_layers);
       auto types = all(full_attention);
       for (std::size_t i = first; i < layers; ++i) types[i] = sliding_attention;
@@ -161,9 +173,9 @@ inline std::vector<std::string> layer_types(hugging_face_config& config) {
     case sliding_rule::every_layer:
       break;
   }
-  if (!config.keys.flag("use_sliding_window").value_or(true)) return all(full_attention);
   if (!config.is_known) {
-    config.assume("sliding_window is given and layer_types is not: taken for every layer.");
+    config.assume("layer_types", sliding_attention,
+                  "sliding_window is given and layer_types is not: taken for every layer.");
   }
   return all(sliding_attention);
 }
@@ -178,6 +190,7 @@ inline std::vector<bool> rotated_layers(hugging_face_config& config,
                         one_for_each_layer(config));
     auto const with_rope = layers_with_rope(*given);
     std::copy_n(with_rope.begin(), rotated.size(), rotated.begin());
+    config.supersede({"no_rope_layer_interval"});
   } else if (family.nope_every != 0) {
     auto const n = config.count_or("no_rope_layer_interval", most_dims, family.nope_every);
     for (std::size_t i = 0; i < rotated.size(); ++i) rotated[i] = (i + 1) % n != 0;
