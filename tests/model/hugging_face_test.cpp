@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -390,6 +389,10 @@ TEST(hugging_face, refuses_keys_that_act_by_their_names_and_were_not_read) {
   EXPECT_TRUE(silent.notes.empty());
   EXPECT_EQ(value_of("temperature", silent.ignored), "0.6") << "of the sampling";
   EXPECT_EQ(value_of("vocab_size", silent.ignored), "");
+  auto const others = read(with(llama(), R"({"num_local_experts": 8, "ffn_dim_multiplier": 1.5,
+      "embedding_multiplier": 12, "final_logit_softcapping": 30, "routed_scaling_factor": 2.5,
+      "image_token_index": 7, "initializer_range": 0.02, "logits_scaling": 16})"));
+  EXPECT_TRUE(others.notes.empty());
   EXPECT_TRUE(mentions(read(with(llama(), R"({"seq_length": 7})")).notes,
                        "seq_length is 7, which is not taken for the context."));
 }
@@ -484,15 +487,6 @@ TEST(hugging_face, notes_where_codes_differ_on_mscale) {
   EXPECT_FALSE(mentions(v3.notes, " on scores: "));
 }
 
-TEST(hugging_face, families_share_no_model_type) {
-  std::set<std::string_view> seen;
-  for (auto const& family : detail::model_families) {
-    EXPECT_FALSE(family.types[0].empty());
-    for (auto const type : family.types)
-      EXPECT_TRUE(type.empty() || seen.insert(type).second) << type;
-  }
-}
-
 TEST(hugging_face, each_layer_has_a_kind) {
   auto const model = read(llama());
   EXPECT_EQ(&model.kind_of(1), &model.kinds[0]);
@@ -529,6 +523,22 @@ TEST(hugging_face, refuses_what_is_no_json) {
   for (std::size_t i = 0; i < garbage.size(); ++i)
     garbage[i] = static_cast<char>(i * 2654435761u >> 13);
   EXPECT_NE(refusal(garbage).find("must be JSON"), std::string::npos);
+}
+
+TEST(hugging_face, infinity_as_python_writes_it_is_no_number) {
+  std::string const text = R"({"model_type": "llama", "num_hidden_layers": 1, "head_dim": 64,
+      "a": "\"Infinity", "b": [-Infinity, Infinity], "rope_theta": )";
+  EXPECT_EQ(read_hugging_face(text + "10000}", "config.json").layers, 1u);
+  EXPECT_EQ(refusal(text + "Infinity}"),
+            "posenc: config.json: rope_theta must be a finite number, got the string "
+            "\"Infinity\"");
+}
+
+TEST(hugging_face, a_whole_number_may_have_a_point) {
+  EXPECT_EQ(read(with(llama(), R"({"num_hidden_layers": 3.0})")).layers, 3u);
+  for (auto const* no : {"3.5", "-3.0", "1e300"}) {
+    EXPECT_NE(refusal(with(llama(), R"({"num_hidden_layers": )" + std::string(no) + "}")), "");
+  }
 }
 
 TEST(hugging_face, refuses_a_file_that_is_not_there_or_too_long) {
@@ -578,8 +588,8 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
       {R"({"layer_types": ["full_attention", "Sliding_attention"]})",
        "layer_types must be among full_attention, attention, sliding_attention, chunked_attention, "
        "compressed_sparse_attention, "
-       "heavily_compressed_attention, hybrid, linear_attention, conv, mamba, recurrent, got the "
-       "string \"Sliding_attention\""},
+       "heavily_compressed_attention, hybrid, linear_attention, conv, mamba, recurrent, moe, mlp, "
+       "got the string \"Sliding_attention\""},
       {R"({"model_type": "granite", "attention_multiplier": 1e308})",
        "the factor on scores must be finite, got infinity"},
       {R"({"alibi": true})", "alibi must be false for llama, got true"},

@@ -52,6 +52,28 @@ inline std::optional<double> score_cap_of(hugging_face_config& config) {
   return config.assumed(key, config.family.score_cap);
 }
 
+/// The distance below which a query of a layer that slides sees keys.
+inline std::size_t window_of(hugging_face_config& config, std::string const& type) {
+  auto const& keys = config.keys;
+  auto const key = std::string(config.family.window_key);
+  auto const given = config.window();
+  if (!given) keys.refuse(key, "be given for layers of " + type);
+  constexpr auto both = "use_bidirectional_attention";
+  auto rule = config.family.window_is;
+  if (rule == window_rule::half_if_both_sides) {
+    bool const on_both =
+        keys.is_text(both) ? keys.text(both) == "all" : keys.flag(both).value_or(false);
+    rule = on_both ? window_rule::half_on_each_side : window_rule::last_keys;
+  }
+  if (rule == window_rule::half_of_key) {
+    keys.require(*given >= 2, key, "be at least 2");
+    return *given / 2;
+  }
+  if (rule == window_rule::last_keys) return *given;
+  config.note("The window is symmetric: half of its keys lie before the query, half after it.");
+  return *given / 2 + 1;
+}
+
 inline void read_kind(hugging_face_config& config, layer_description& kind,
                       scheduled_layer const& layer) {
   auto const& keys = config.keys;
@@ -62,8 +84,7 @@ inline void read_kind(hugging_face_config& config, layer_description& kind,
   kind.head_dim = head_dim_of(config, type);
   kind.softmax_factor = softmax_factor(config, kind.head_dim);
   if (type == sliding_attention || config.family.compressed) {
-    kind.window = config.window();
-    if (!kind.window) keys.refuse("sliding_window", "be given for layers of " + type);
+    kind.window = window_of(config, type);
   }
   if (type == chunked_attention) {
     kind.chunk = config.count_or("attention_chunk_size", most_tokens, 8192);
@@ -71,28 +92,17 @@ inline void read_kind(hugging_face_config& config, layer_description& kind,
   kind.score_cap = score_cap_of(config);
   auto const sinks = keys.flag(type == sliding_attention ? "add_swa_attention_sink_bias"
                                                          : "add_full_attention_sink_bias");
-  kind.sinks = sinks.value_or(config.family.sinks);
-  if (layer.rotates) hugging_face_rotation(config, type, kind).read();
+  bool const has_sinks =
+      config.family.sinks || (config.family.sliding_sinks && type == sliding_attention);
+  kind.sinks = sinks.value_or(has_sinks);
+  if (layer.rotates) hugging_face_rotation(config, layer, kind).read();
   require(is_finite(kind.softmax_factor), keys.where(),
           ": the factor on scores must be finite, got ", kind.softmax_factor);
   if (!layer.rotates && config.family.nope_temperature) read_llama4_temperature(config, kind);
 }
 
 inline void read_kinds(hugging_face_config& config) {
-  auto types = layer_types(config);
-  auto const rotated = rotated_layers(config, types);
-  if (config.family.chunked_where_rotated && !config.keys.has("layer_types")) {
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      types[i] = rotated[i] ? chunked_attention : full_attention;
-    }
-    config.assumed(
-        "layer_types",
-        std::string("chunked_attention for layers with RoPE, full_attention for others"));
-  }
-  std::vector<scheduled_layer> layers;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    layers.push_back({.type = types[i], .attends = has_attention(types[i]), .rotates = rotated[i]});
-  }
+  auto const layers = scheduled_layers(config);
   config.found.kinds = kinds_of(layers, [&](layer_description& kind, scheduled_layer const& layer) {
     read_kind(config, kind, layer);
   });

@@ -55,14 +55,24 @@ class json_object {
     require(found->is_number() && is_finite(found->get<double>()), key, "be a finite number");
     return found->get<double>();
   }
-  /// A whole number from 1 to most.
+  /// A whole number from 1 to most, or 8192.0 for 8192.
   std::optional<std::size_t> count(std::string const& key, std::size_t most) const {
     auto const* const found = value(key);
     if (found == nullptr) return {};
-    bool const fits = found->is_number_unsigned() && found->get<std::uint64_t>() >= 1 &&
-                      found->get<std::uint64_t>() <= most;
-    require(fits, key, "be a whole number from 1 to " + std::to_string(most));
-    return static_cast<std::size_t>(found->get<std::uint64_t>());
+    std::uint64_t whole = found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+    if (found->is_number_float()) {
+      auto const x = found->get<double>();
+      if (x >= 1 && x <= 0x1p53 && x == std::floor(x)) whole = static_cast<std::uint64_t>(x);
+    }
+    require(whole >= 1 && whole <= most, key,
+            "be a whole number from 1 to " + std::to_string(most));
+    return static_cast<std::size_t>(whole);
+  }
+  /// The same, or none for 0.
+  std::optional<std::size_t> count_or_zero(std::string const& key, std::size_t most) const {
+    auto const* const found = value(key);
+    if (found != nullptr && found->is_number() && found->get<double>() == 0) return {};
+    return count(key, most);
   }
   std::optional<bool> flag(std::string const& key) const {
     auto const* const found = value(key);
@@ -100,12 +110,15 @@ class json_object {
     return result;
   }
 
-  /// These three do not count the key as read.
+  /// These four do not count the key as read.
   bool is_object(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_object();
   }
   bool is_text(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_string();
+  }
+  bool is_list(std::string const& key) const {
+    return object_->contains(key) && (*object_)[key].is_array();
   }
   bool is_null(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_null();
@@ -138,11 +151,11 @@ class json_object {
     for (auto const& item : object_->items()) result.push_back(item.key());
     return result;
   }
-  /// The keys with a value, beside objects, that nobody asked for.
+  /// The keys with a value that nobody asked for.
   std::vector<std::string> unread() const {
     auto result = keys();
     std::erase_if(result, [&](std::string const& key) {
-      return asked_->contains(path_ + key) || is_null(key) || is_object(key);
+      return asked_->contains(path_ + key) || is_null(key);
     });
     return result;
   }

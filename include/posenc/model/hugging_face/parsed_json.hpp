@@ -83,11 +83,40 @@ class json_builder {
   json* member_ = nullptr;   // the value of the last key
 };
 
+/// The text with each Infinity that Python writes as a number in quotes: JSON has none, and where a
+/// number is read, the string is an error.
+inline std::string with_quoted_infinities(std::string_view text) {
+  constexpr std::string_view word = "Infinity";
+  std::string result;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!in_string && text.substr(i).starts_with(word)) {
+      bool const is_negative = result.ends_with('-');
+      if (is_negative) result.pop_back();
+      (result += is_negative ? "\"-" : "\"").append(word) += '"';
+      i += word.size() - 1;
+      continue;
+    }
+    result += text[i];
+    if (in_string && text[i] == '\\' && i + 1 < text.size()) {
+      result += text[++i];
+    } else if (text[i] == '"') {
+      in_string = !in_string;
+    }
+  }
+  return result;
+}
+
 /// The JSON object that is `text`. Throws std::invalid_argument unless it is one, with no key twice
 /// and at most 64 levels.
 inline json parsed_json(std::string_view text, std::string const& file) {
   json_builder builder(file);
-  json::sax_parse(text, &builder);
+  bool const may_hold_infinity = text.find("Infinity") != std::string_view::npos;
+  if (may_hold_infinity) {
+    json::sax_parse(with_quoted_infinities(text), &builder);
+  } else {
+    json::sax_parse(text, &builder);
+  }
   require(builder.built.is_object(), file, ": must be a JSON object, got ",
           shown_json(builder.built));
   return std::move(builder.built);

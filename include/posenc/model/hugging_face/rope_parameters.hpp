@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ struct rope_inputs {
   std::optional<std::size_t> context;           ///< max_position_embeddings
   std::optional<std::size_t> original_context;  ///< original_max_position_embeddings outside
                                                 ///< rope_parameters, where Phi 3 has it
+  double yarn_slope = 0;  ///< attention factor of YaRN: this * ln(factor) + 1; 0: as published
 };
 
 /// The RoPE rule of one kind of layers.
@@ -53,7 +55,8 @@ class rope_rule {
         keys.agreed({"rope_type", "type"}, [](json_object const& o, std::string const& key) {
           auto text = o.text(key);
           if (text == "su") text = "longrope";
-          if (text == "mrope") text = "default";  // its sections are axes, not frequencies
+          if (text == "mrope") text = "default";   // its sections are axes, not frequencies
+          if (text == "origin") text = "default";  // InternLM
           return text;
         });
     return name.value_or("default");
@@ -124,6 +127,9 @@ class rope_rule {
     scaling.mscale = keys_.number("mscale");
     scaling.mscale_all_dim = keys_.number("mscale_all_dim");
     scaling.attention_factor = keys_.number("attention_factor");
+    if (inputs_.yarn_slope != 0 && !scaling.attention_factor) {
+      scaling.attention_factor = inputs_.yarn_slope * std::log(scaling.factor) + 1;
+    }
     if (scaling.beta_fast < scaling.beta_slow) {
       note("beta_fast is below beta_slow: YaRN's ramp falls.");
     }

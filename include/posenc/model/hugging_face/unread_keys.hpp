@@ -13,72 +13,29 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
+// clang-format off
 /// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
-inline constexpr std::array<std::string_view, 46> words_of_positions{"rope",
-                                                                     "rotary",
-                                                                     "theta",
-                                                                     "alibi",
-                                                                     "position",
-                                                                     "nope",
-                                                                     "window",
-                                                                     "sliding",
-                                                                     "swa_",
-                                                                     "local_",
-                                                                     "global_",
-                                                                     "attention_chunk",
-                                                                     "layer_type",
-                                                                     "layer_pattern",
-                                                                     "attention_type",
-                                                                     "attn_type",
-                                                                     "full_attention",
-                                                                     "full_attn",
-                                                                     "attention_every",
-                                                                     "attn_layer",
-                                                                     "bidirectional",
-                                                                     "causal",
-                                                                     "relative_",
-                                                                     "compress_",
-                                                                     "index_",
-                                                                     "multiplier",
-                                                                     "query_pre_attn",
-                                                                     "qk_scale",
-                                                                     "attn_scale",
-                                                                     "attn_scaling",
-                                                                     "attention_scal",
-                                                                     "softmax_scal",
-                                                                     "scale_attn",
-                                                                     "scale_qk",
-                                                                     "scaling_factor",
-                                                                     "softcap",
-                                                                     "soft_cap",
-                                                                     "sink",
-                                                                     "temperature",
-                                                                     "logn",
-                                                                     "log_n",
-                                                                     "log_scaling",
-                                                                     "ntk",
-                                                                     "yarn",
-                                                                     "mscale",
-                                                                     "pos_emb"};
+inline constexpr auto words_of_positions = std::to_array<std::string_view>(
+    {"rope", "rotary", "theta", "alibi", "position", "pos_emb", "nope", "window", "sliding", "swa_",
+     "local_att", "global_att", "attention_chunk", "layer_type", "layer_pattern", "attention_type",
+     "attn_type", "full_attention", "full_attn", "attention_every", "attn_layer",
+     "sparse_attention", "bidirectional", "causal", "relative_", "compress_", "index_", "indexer",
+     "attention_multiplier", "attn_multiplier", "key_multiplier", "query_pre_attn", "qk_scale", "attn_scale", "attn_scaling", "attention_scal",
+     "softmax_scal", "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink",
+     "temperature", "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
 
 /// Parts of the names of keys that act on rotation alone: on nothing, where no layer rotates.
-inline constexpr std::array<std::string_view, 3> words_of_rotation{"rope", "rotary", "theta"};
+inline constexpr std::array<std::string_view, 4> words_of_rotation{"rope", "rotary", "theta", "yarn"};
 
 /// Keys with such a name that act elsewhere, in every family: on the sampling of tokens, on
 /// embeddings, on residuals, on logits, on routers, on values.
-inline constexpr std::array<std::string_view, 12> keys_that_act_elsewhere{
-    "temperature",
-    "num_global_key_value_heads",
-    "swa_num_key_value_heads",
-    "swa_v_head_dim",
-    "embedding_multiplier",
-    "residual_multiplier",
-    "lm_head_multiplier",
-    "mlp_multipliers",
-    "routed_scaling_factor",
-    "router_scaling_factor",
-    "position_id_per_seconds",
-    "resid_multiplier"};
+inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
+    {"temperature", "final_logit_softcapping", "logits_soft_cap",
+     "routed_scaling_factor", "router_scaling_factor",
+     "moe_router_scaling_factor", "moe_routed_scaling_factor", "moe_router_logit_softcapping",
+     "num_global_key_value_heads", "swa_num_key_value_heads", "swa_v_head_dim",
+     "mlp_layer_types", "position_id_per_seconds"});
+// clang-format on
 
 /// Keys of a rope_parameters or rope_scaling that act nowhere.
 inline constexpr std::array<std::string_view, 2> rope_keys_without_effect{
@@ -111,7 +68,7 @@ inline void check_unread(hugging_face_config& config, json_object const& object,
     config.note(object.path() + key + " is not read.");
   }
   for (auto const& key : object.asked_objects()) {
-    bool const is_rope = key == "rope_parameters" || key == "rope_scaling";
+    bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
     bool const is_copy = key == "rope_scaling" && object.is_object("rope_parameters");
     if (!is_copy) check_unread(config, *object.object(key), is_of_rope || is_rope);
   }

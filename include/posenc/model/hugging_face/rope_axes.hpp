@@ -1,0 +1,63 @@
+// The axes of the pairs of a model of images or video. (nlohmann-json)
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/model/axis_sections.hpp"
+#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/json_object.hpp"
+#include "posenc/model/layer_description.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+/// Each half of a head rotates by one coordinate.
+inline void read_two_axes(hugging_face_config& config, layer_description& kind, double base) {
+  auto const half = kind.head_dim / 2;
+  config.keys.require(kind.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    std::vector<std::size_t> sections(axis + 1, 0);
+    sections[axis] = half / 2;
+    kind.rotary.push_back({.rule = "default",
+                           .frequencies = geometric(half, base),
+                           .layout = halves(),
+                           .block = rotary_block::from(axis * half),
+                           .axes = contiguous_axes(sections)});
+  }
+}
+
+/// The axis of each pair by mrope_section or the family, if the model has M-RoPE.
+inline std::optional<pair_axes> rope_axes(hugging_face_config& config, json_object const& rope,
+                                          std::size_t pairs) {
+  auto const& family = config.family;
+  auto const given = rope.numbers("mrope_section");
+  auto const interleave = rope.flag("mrope_interleaved");
+  if (!given && !family.has_axes) return {};
+  auto const where = rope.where() + ": mrope_section";
+  std::vector<std::size_t> sections;
+  if (given) {
+    sections = axis_sections(where, *given);
+  } else {
+    auto const& [first, second, third] = family.sections;
+    if (first == 0) rope.refuse("mrope_section", "be given for " + config.found.type);
+    config.assumed("mrope_section", shown(first) + ", " + shown(second) + ", " + shown(third));
+    sections = {first, second, third};
+  }
+  if (family.order == axis_order::alternating && !interleave.value_or(false)) {
+    if (family.time_last && sections.size() == 3) {
+      std::rotate(sections.begin(), sections.end() - 1, sections.end());
+    }
+    return alternating_axes_of(where, sections, pairs);
+  }
+  return axes_of(where, sections, pairs,
+                 interleave.value_or(family.order == axis_order::interleaved));
+}
+
+}  // namespace detail
+}  // namespace posenc
