@@ -587,9 +587,9 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
        "rope_scaling: factor must not be given without a rope_type that takes it, got 8"},
       {R"({"layer_types": ["full_attention", "Sliding_attention"]})",
        "layer_types must be among full_attention, attention, sliding_attention, chunked_attention, "
-       "compressed_sparse_attention, "
-       "heavily_compressed_attention, hybrid, linear_attention, conv, mamba, recurrent, moe, mlp, "
-       "got the string \"Sliding_attention\""},
+       "compressed_sparse_attention, heavily_compressed_attention, hybrid, "
+       "deepseek_sparse_attention, hybrid_indexed, minimax_m3_sparse, linear_attention, conv, "
+       "mamba, recurrent, moe, mlp, got the string \"Sliding_attention\""},
       {R"({"model_type": "granite", "attention_multiplier": 1e308})",
        "the factor on scores must be finite, got infinity"},
       {R"({"alibi": true})", "alibi must be false for llama, got true"},

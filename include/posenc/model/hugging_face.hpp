@@ -12,6 +12,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/index_heads.hpp"
 #include "posenc/model/hugging_face/other_positions.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
@@ -95,7 +96,11 @@ inline void read_kind(hugging_face_config& config, layer_description& kind,
   bool const has_sinks =
       config.family.sinks || (config.family.sliding_sinks && type == sliding_attention);
   kind.sinks = sinks.value_or(has_sinks);
-  if (layer.rotates) hugging_face_rotation(config, layer, kind).read();
+  if (layer.rotates) {
+    hugging_face_rotation(config, layer, kind).read();
+    read_index_heads(config, layer, kind);
+    read_pooled_keys(config, layer, kind);
+  }
   require(is_finite(kind.softmax_factor), keys.where(),
           ": the factor on scores must be finite, got ", kind.softmax_factor);
   if (!layer.rotates && config.family.nope_temperature) read_llama4_temperature(config, kind);

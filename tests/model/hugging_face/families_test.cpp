@@ -494,4 +494,173 @@ TEST(families, qwen_omni_has_its_text_model_in_the_thinker) {
             std::string(16, 't') + std::string(24, 'h') + std::string(24, 'w'));
 }
 
+// Index heads and pooled keys.
+
+std::size_t first_dim(index_heads const& index) {
+  auto const dims = index.rotary.frequencies.at(1).rotary_dim();
+  return index.rotary.block.first_dim(index.head_dim, dims);
+}
+
+TEST(families, deepseek_v3_2_and_glm_5_choose_keys_by_index_heads) {
+  std::string const sizes = R"("num_hidden_layers": 6, "num_attention_heads": 128,
+      "hidden_size": 7168, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+      "index_head_dim": 128, "index_topk": 2048, "rope_theta": 10000, "model_type": )";
+  auto const v32 = read("{" + sizes + R"("deepseek_v32", "index_n_heads": 64})");
+  auto const& kind = v32.kinds.at(0);
+  EXPECT_TRUE(is_interleaved(kind));
+  ASSERT_TRUE(kind.index);
+  EXPECT_EQ(kind.index->heads, 64u);
+  EXPECT_EQ(kind.index->chosen, 2048u);
+  EXPECT_FALSE(std::holds_alternative<interleaved>(kind.index->rotary.layout));
+  EXPECT_EQ(first_dim(*kind.index), 0u);
+  EXPECT_EQ(kind.index->rotary.frequencies.at(1).pairs(), 32u);
+  auto const glm = read("{" + sizes + R"("glm_moe_dsa", "index_n_heads": 32, "index_topk_freq": 2,
+      "index_skip_topk_offset": 3})");
+  EXPECT_TRUE(std::holds_alternative<interleaved>(glm.kind_of(0).index->rotary.layout));
+  EXPECT_EQ(glm.kind_of(0).index->heads, 32u);
+  std::string shared;
+  for (std::size_t i = 0; i < 6; ++i) shared += glm.kind_of(i).shares_index ? 's' : 'F';
+  EXPECT_EQ(shared, "FFFsFs");
+  EXPECT_FALSE(glm.kind_of(3).index);
+  EXPECT_TRUE(read("{" + sizes + R"("glm_moe_dsa", "index_topk_pattern": "FSSFSS"})")
+                  .kind_of(2)
+                  .shares_index);
+  EXPECT_EQ(
+      refusal("{" + sizes + R"("glm_moe_dsa", "index_topk_pattern": "SF"})"),
+      "posenc: config.json: index_topk_pattern must begin with a layer of its own choice, got "
+      "the string \"SF\"");
+}
+
+TEST(families, minimax_m3_chooses_blocks_of_keys) {
+  auto const model = read(R"({"model_type": "minimax_m3_vl", "text_config": {
+      "num_hidden_layers": 3, "num_attention_heads": 64, "hidden_size": 6144, "head_dim": 128,
+      "rope_theta": 5000000, "sparse_attention_config": {"sparse_attention_freq": [0, 1, 1],
+      "sparse_num_index_heads": 4, "sparse_index_dim": 128, "sparse_block_size": 128,
+      "sparse_topk_blocks": 16, "sparse_local_block": 1}}})");
+  EXPECT_EQ(inv_freq(model.kind_of(0)), oracle::default_rule(64, 5e6));
+  EXPECT_FALSE(model.kind_of(0).index);
+  auto const& index = *model.kind_of(2).index;
+  EXPECT_EQ(index.heads, 4u);
+  EXPECT_EQ(index.block, 128u);
+  EXPECT_EQ(index.chosen, 16u);
+  EXPECT_EQ(index.local_blocks, 1u);
+  EXPECT_EQ(first_dim(index), 0u);
+  EXPECT_EQ(refusal(R"({"model_type": "minimax_m3_vl", "num_hidden_layers": 1,
+      "num_attention_heads": 64, "hidden_size": 6144, "layer_types": ["minimax_m3_sparse"],
+      "index_head_dim": 32})"),
+            "posenc: config.json: index_head_dim must have room for the 64 dims that rotate, got "
+            "32");
+}
+
+TEST(families, qwen_4_pools_index_keys_in_one_layer_of_4) {
+  auto const model = read(R"({"model_type": "qwen4_exp", "text_config": {
+      "model_type": "qwen4_exp_text", "num_hidden_layers": 8, "num_attention_heads": 16,
+      "hidden_size": 2048, "head_dim": 256, "indexer_n_heads": 16, "indexer_kv_heads": 1,
+      "indexer_head_dim": 128, "indexer_budget": 2048, "indexer_compress_ratio": 4,
+      "rope_parameters": {"rope_theta": 10000000, "rope_type": "default",
+      "partial_rotary_factor": 0.25, "mrope_section": [11, 11, 10], "mrope_interleaved": true}}})");
+  EXPECT_EQ(letters(model), "---f---f");
+  auto const& kind = model.kind_of(3);
+  EXPECT_EQ(inv_freq(kind), oracle::default_rule(64, 1e7));
+  EXPECT_EQ(axis_letters(kind), "thwthwthwthwthwthwthwthwthwthwth");
+  EXPECT_EQ(kind.index->key_stride, 4u);
+  EXPECT_EQ(kind.index->block, 4u);
+  EXPECT_EQ(kind.index->chosen, 512u);
+}
+
+TEST(families, deepseek_v4_pools_keys_by_type_of_layer) {
+  auto const model = read(R"({"model_type": "deepseek_v4", "num_hidden_layers": 3,
+      "num_attention_heads": 64, "hidden_size": 4096, "head_dim": 512, "qk_rope_head_dim": 64,
+      "compress_ratios": [0, 4, 128], "compress_rope_theta": 160000, "sliding_window": 128,
+      "rope_theta": 10000, "index_n_heads": 64, "index_head_dim": 128, "index_topk": 512})");
+  EXPECT_EQ(model.kind_of(0).pooled, 0u);
+  EXPECT_EQ(model.kind_of(1).pooled, 4u);
+  EXPECT_EQ(model.kind_of(2).pooled, 128u);
+  EXPECT_FALSE(model.kind_of(0).index || model.kind_of(2).index);
+  auto const& index = *model.kind_of(1).index;
+  EXPECT_EQ(index.key_stride, 4u);
+  EXPECT_EQ(index.chosen, 512u);
+  EXPECT_EQ(first_dim(index), 64u);
+  EXPECT_TRUE(std::holds_alternative<interleaved>(index.rotary.layout));
+  EXPECT_EQ(index.rotary.frequencies.at(1).inv_freq()[1], oracle::default_rule(64, 160'000)[1]);
+}
+
+// The rest.
+
+TEST(families, ling_has_its_sections_outside) {
+  std::string const text = R"("num_hidden_layers": 12, "num_attention_heads": 16,
+      "hidden_size": 2048, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "head_dim": 128,
+      "partial_rotary_factor": 0.5, "rope_theta": 6000000, "layer_group_size": 5,
+      "max_window_layers": 20, "rope_interleave": true)";
+  auto const vl = read(R"({"model_type": "bailing_moe_v3_vl", "mrope_section": [12, 10, 10],
+      "text_config": {"model_type": "bailing_hybrid", )" +
+                       text + "}}");
+  EXPECT_EQ(letters(vl), "----f----fff");
+  EXPECT_EQ(axis_letters(vl.kind_of(4)), repeated("hw", 10) + std::string(12, 't'));
+  EXPECT_TRUE(is_interleaved(vl.kind_of(4)));
+  EXPECT_EQ(inv_freq(vl.kind_of(4)), oracle::default_rule(64, 6e6));
+  EXPECT_EQ(vl.kind_of(4).rotary[0].block.first_dim(192, 64), 128u);
+  EXPECT_TRUE(read(R"({"model_type": "bailing_moe_v3_vl", "text_config": {
+      "model_type": "bailing_hybrid", )" +
+                   text + "}}")
+                  .kind_of(4)
+                  .rotary[0]
+                  .axes);
+  auto const flat = read(R"({"model_type": "bailing_hybrid", )" + text + "}");
+  EXPECT_FALSE(flat.kind_of(4).rotary[0].axes);
+  EXPECT_EQ(refusal(R"({"model_type": "bailing_hybrid", )" + text +
+                    R"(, "rope_scaling": {"type": "yarn", "factor": 4}})"),
+            "posenc: config.json: rope_scaling: type must be default for bailing_hybrid, got the "
+            "string \"yarn\"");
+}
+
+TEST(families, ming_says_video_rope) {
+  auto const model = read(R"({"model_type": "bailing_moe_v2", "num_hidden_layers": 1,
+      "num_attention_heads": 32, "hidden_size": 4096, "head_dim": 128, "rope_theta": 600000,
+      "partial_rotary_factor": 0.5, "rope_scaling": {"type": "video_rope",
+      "mrope_section": [8, 12, 12]}, "max_window_layers": 28, "use_sliding_window": false})");
+  EXPECT_EQ(axis_letters(model.kinds[0]), repeated("hw", 12) + std::string(8, 't'));
+  EXPECT_FALSE(is_interleaved(model.kinds[0]));
+  EXPECT_EQ(inv_freq(model.kinds[0]), oracle::default_rule(64, 6e5));
+}
+
+TEST(families, vision_models_may_be_axial) {
+  auto const m3 = read(R"({"model_type": "minimax_m3_vl_vision", "num_hidden_layers": 32,
+      "num_attention_heads": 16, "hidden_size": 1280, "rope_parameters": {"rope_type": "axial",
+      "rope_theta": 10000.0}})");
+  EXPECT_EQ(axis_letters(m3.kinds[0]),
+            std::string(13, 't') + std::string(13, 'h') + std::string(13, 'w'));
+  auto const one = oracle::default_rule(26, 1e4);
+  EXPECT_EQ(inv_freq(m3.kinds[0])[14], one[1]);
+  EXPECT_EQ(inv_freq(read(R"({"model_type": "minimax_m3_vl_vision", "num_hidden_layers": 1,
+      "num_attention_heads": 16, "hidden_size": 1024})")
+                         .kinds[0])
+                .size(),
+            30u)
+      << "20 dims of each axis, for 21 are not even";
+  auto const step = read(R"({"model_type": "step3p5_vision", "num_hidden_layers": 47,
+      "num_attention_heads": 16, "hidden_size": 1536, "max_position_embeddings": 2704})");
+  EXPECT_EQ(inv_freq(step.kinds[0]).size(), 48u);
+  EXPECT_EQ(inv_freq(step.kinds[0])[24], 1);
+  EXPECT_NE(refusal(R"({"model_type": "llama", "num_hidden_layers": 1, "head_dim": 64,
+      "rope_parameters": {"rope_type": "axial"}})"),
+            "");
+}
+
+TEST(families, drope_has_dropped_rope) {
+  std::string const text = R"({"model_type": "llama_drope", "num_hidden_layers": 2,
+      "num_attention_heads": 32, "hidden_size": 2048, "rope_theta": 10000, "attention_type": )";
+  EXPECT_EQ(letters(read(text + R"("nope"})")), "nn");
+  EXPECT_EQ(read(text + R"("qk_norm_nope", "softmax_scale": 1.0})").kinds[0].softmax_factor, 8);
+  EXPECT_EQ(read(text + R"("nope"})").kinds[0].softmax_factor, 1);
+  EXPECT_EQ(refusal(text + R"("rope"})"),
+            "posenc: config.json: attention_type must end in nope, got the string \"rope\"");
+}
+
+TEST(families, inkling_is_refused_for_its_bias) {
+  EXPECT_NE(refusal(R"({"model_type": "inkling_text", "num_hidden_layers": 1})")
+                .find("Inkling's bias is made of each query"),
+            std::string::npos);
+}
+
 }  // namespace

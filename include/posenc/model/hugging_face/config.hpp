@@ -57,6 +57,9 @@ class hugging_face_config : public findings {
       keys.refuse("model_type", family.refusal);
     }
     if (!family.note.empty()) note(std::string(family.note));
+    if (auto const outer = family_of(root.text("model_type").value_or(""))) {
+      family.has_axes = family.has_axes || outer->has_axes;
+    }
     found.layers = layers();
     heads_ = family.is_decoder
                  ? keys.count("decoder_attention_heads", most_dims)

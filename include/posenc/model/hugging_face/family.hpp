@@ -28,7 +28,7 @@ enum class position_rule {
 /// Which layers with attention rotate.
 enum class rotation_rule {
   every_layer,
-  no_layer,
+  no_layer,                  ///< and attention_type, where given, names no RoPE
   sliding_layers,            ///< where sliding_window is given, else every layer
   if_position_type_is_rope,  ///< all where position_embedding_type is rope, else none
 };
@@ -60,6 +60,7 @@ enum class score_scale {
   query_pre_attn_scalar,  ///< its square root
   attention_multiplier,   ///< multiplies them instead
   qk_scale_factor,        ///< sqrt(head_dim), and this key multiplies them
+  softmax_scale,          ///< multiplies them instead
   key_multiplier,         ///< sqrt(head_dim), and this key multiplies them
   head_dim_if_flagged,    ///< sqrt(head_dim), unless scale_attn_weights is false
   none
@@ -71,6 +72,26 @@ enum class axis_order {
   interleaved,  ///< thwthw...tt
   alternating   ///< hwhw...ttt: height and width by turns, then time
 };
+
+/// A number of index heads: its key, its key in sparse_attention_config, the family's value.
+struct index_number_rule {
+  std::string_view key = {}, within = {};
+  std::size_t value = 0;
+};
+
+/// Index heads, as in layer_description.hpp. No value for heads: there are none.
+struct index_rule {
+  index_number_rule heads = {}, head_dim = {}, chosen = {}, block = {.value = 1}, local_blocks = {},
+                    key_stride = {.value = 1};
+  bool chosen_in_tokens = false;  ///< and not in blocks, which are key_stride tokens
+  bool interleaved = false;
+  bool last_dims = false;
+  std::string_view layers = {};  ///< their type; empty: all with attention
+};
+
+inline constexpr index_rule deepseek_index{.heads = {.key = "index_n_heads", .value = 64},
+                                           .head_dim = {.key = "index_head_dim", .value = 128},
+                                           .chosen = {.key = "index_topk", .value = 2048}};
 
 /// A record a family; 0, false and empty mean that it has none of this. For a new family, add a
 /// record. A key in the file goes before its default here.
@@ -103,6 +124,8 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   bool last_dims = false;             ///< the last qk_rope_head_dim dims of a head rotate
   bool two_axes = false;  ///< each half of a head rotates by one coordinate of an image patch
   std::string_view two_axes_key = {};  ///< and so where this key is true
+  std::size_t axial_axes = 0;          ///< axes that each have a series of frequencies of their own
+  bool unscaled = false;               ///< rope_type must be default
   bool needs_rope = false;             ///< rope_parameters or rope_scaling must be given
   bool has_axes = false;               ///< M-RoPE
   axis_order order = axis_order::contiguous;
@@ -119,15 +142,18 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::size_t max_window_layers = 0;  ///< for the sliding_rules by it
   std::size_t full_every = 1;         ///< every n-th layer has full attention, the others slide
   full_place full_at = full_place::last_of_each;
-  std::string_view others = {};        ///< or the others are of this type, without attention
-  bool first_full = false;             ///< the first layer has full attention, too
-  bool last_full = false;              ///< the last layer has full attention, too
-  std::size_t nope_every = 0;          ///< every n-th layer does not rotate
-  bool full_are_nope = false;          ///< where layer_rope_theta is absent, full layers do not
-  bool needs_layer_types = false;      ///< a list of the types must be given
+  bool rest_full = false;          ///< layers after the last whole group of n have full attention
+  std::string_view others = {};    ///< or the others are of this type, without attention
+  bool first_full = false;         ///< the first layer has full attention, too
+  bool last_full = false;          ///< the last layer has full attention, too
+  std::size_t nope_every = 0;      ///< every n-th layer does not rotate
+  bool full_are_nope = false;      ///< where layer_rope_theta is absent, full layers do not
+  bool needs_layer_types = false;  ///< a list of the types must be given
   bool chunked_where_rotated = false;  ///< layers with RoPE see a chunk, the others all keys
   bool compressed = false;  ///< layers see a window and, unless they slide, compressed keys, whose
                             ///< RoPE has its own keys (DeepSeek-V4)
+
+  index_rule index = {};
 
   // Scores.
   score_scale scale = score_scale::head_dim;

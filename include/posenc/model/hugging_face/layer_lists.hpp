@@ -16,14 +16,17 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-inline constexpr std::array<std::string_view, 7> types_with_attention{
+inline constexpr std::array<std::string_view, 10> types_with_attention{
     full_attention,
     "attention",
     sliding_attention,
     chunked_attention,
     "compressed_sparse_attention",
     "heavily_compressed_attention",
-    "hybrid"};
+    "hybrid",
+    "deepseek_sparse_attention",
+    "hybrid_indexed",
+    "minimax_m3_sparse"};
 inline constexpr std::array<std::string_view, 6> types_without_attention{
     linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"};
 
@@ -147,6 +150,13 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
     return layer_types_by_number(config, "hybrid_layer_pattern",
                                  {{0, full_attention}, {1, sliding_attention}});
   }
+  if (auto const sparse = keys.object("sparse_attention_config")) {  // MiniMax-M3
+    if (auto const given = sparse->numbers("sparse_attention_freq")) {
+      std::vector<std::string> types;
+      for (auto const x : *given) types.emplace_back(x != 0 ? "minimax_m3_sparse" : full_attention);
+      return checked_layer_types(config, "sparse_attention_config", std::move(types));
+    }
+  }
   if (keys.has("attn_type_list")) {  // MiniMax
     return layer_types_by_number(config, "attn_type_list",
                                  {{0, linear_attention}, {1, full_attention}});
@@ -166,6 +176,32 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
     keys.refuse("layer_types", "be given, or another list of the types of layers");
   }
   return {};
+}
+
+/// Whether each layer sees the keys that an earlier one chose (GLM-5).
+inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
+  std::vector<bool> shares(config.found.layers, false);
+  if (config.family.index.heads.value == 0) return shares;
+  auto const& keys = config.keys;
+  std::vector<std::string> types;
+  if (auto given = keys.texts("indexer_types")) {
+    types = std::move(*given);
+  } else if (keys.is_text("index_topk_pattern")) {
+    types = layer_types_by_letter(config, "index_topk_pattern", {{'F', "full"}, {'S', "shared"}},
+                                  "hold letters F and S");
+  } else if (given = keys.texts("index_topk_pattern"); given) {
+    types = std::move(*given);
+  }
+  auto const every = keys.count_or_zero("index_topk_freq", most_dims).value_or(1);
+  auto const first = keys.count("index_skip_topk_offset", most_dims).value_or(2);
+  auto const key = keys.has("indexer_types") ? "indexer_types" : "index_topk_pattern";
+  keys.require(types.empty() || types.size() >= shares.size(), key, one_for_each_layer(config));
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    bool const by_number = i + 1 > first && (i + 1 - first) % every != 0;
+    shares[i] = types.empty() ? by_number : types[i] == "shared";
+  }
+  keys.require(!shares.front(), key, "begin with a layer of its own choice");
+  return shares;
 }
 
 }  // namespace detail

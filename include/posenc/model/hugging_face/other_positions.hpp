@@ -28,6 +28,8 @@ inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) 
       return root / std::sqrt(given_or("query_pre_attn_scalar", dims));
     case score_scale::attention_multiplier:
       return root * given_or("attention_multiplier", 1 / root);
+    case score_scale::softmax_scale:
+      return root * given_or("softmax_scale", 1 / root);
     case score_scale::qk_scale_factor:
       return given_or("qk_scale_factor", 1);
     case score_scale::key_multiplier:

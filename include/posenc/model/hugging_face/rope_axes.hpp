@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/model/axis_sections.hpp"
 #include "posenc/model/hugging_face/config.hpp"
@@ -32,13 +33,27 @@ inline void read_two_axes(hugging_face_config& config, layer_description& kind, 
   }
 }
 
+/// Each axis has a series of frequencies of its own; halves are those of the whole block.
+inline void read_axial(hugging_face_config& config, layer_description& kind, double base) {
+  auto const count = config.family.axial_axes;
+  std::vector<std::size_t> const dims(count, kind.head_dim / count / 2 * 2);
+  config.keys.require(dims[0] > 0, "head_dim", "have room for a pair of each axis");
+  kind.rotary.push_back({.rule = "axial",
+                         .frequencies = axial(dims, base),
+                         .layout = halves(),
+                         .axes = axial_axes(dims)});
+}
+
 /// The axis of each pair by mrope_section or the family, if the model has M-RoPE.
 inline std::optional<pair_axes> rope_axes(hugging_face_config& config, json_object const& rope,
                                           std::size_t pairs) {
   auto const& family = config.family;
-  auto const given = rope.numbers("mrope_section");
+  auto given = rope.numbers("mrope_section");
+  if (!given) given = config.keys.numbers("mrope_section");
+  if (!given) given = config.file.numbers("mrope_section");  // Ling VL
   auto const interleave = rope.flag("mrope_interleaved");
-  if (!given && !family.has_axes) return {};
+  bool const is_video = rope.text("type") == "video_rope" || rope.text("rope_type") == "video_rope";
+  if (!given && !family.has_axes && !is_video) return {};
   auto const where = rope.where() + ": mrope_section";
   std::vector<std::size_t> sections;
   if (given) {
@@ -49,7 +64,7 @@ inline std::optional<pair_axes> rope_axes(hugging_face_config& config, json_obje
     config.assumed("mrope_section", shown(first) + ", " + shown(second) + ", " + shown(third));
     sections = {first, second, third};
   }
-  if (family.order == axis_order::alternating && !interleave.value_or(false)) {
+  if ((is_video || family.order == axis_order::alternating) && !interleave.value_or(false)) {
     if (family.time_last && sections.size() == 3) {
       std::rotate(sections.begin(), sections.end() - 1, sections.end());
     }

@@ -55,7 +55,8 @@ class rope_rule {
         keys.agreed({"rope_type", "type"}, [](json_object const& o, std::string const& key) {
           auto text = o.text(key);
           if (text == "su") text = "longrope";
-          if (text == "mrope") text = "default";   // its sections are axes, not frequencies
+          if (text == "mrope") text = "default";  // its sections are axes, not frequencies
+          if (text == "video_rope") text = "default";
           if (text == "origin") text = "default";  // InternLM
           return text;
         });

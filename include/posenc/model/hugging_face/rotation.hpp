@@ -31,6 +31,12 @@ class hugging_face_rotation {
 
   void read() {
     auto const base = this->base();
+    auto const name = rope_rule::name_in(rope_);
+    bool const is_plain = name == "default" || (name == "axial" && family_.axial_axes != 0);
+    bool const may_be_scaled = !family_.unscaled && family_.axial_axes == 0;
+    rope_.require(is_plain || may_be_scaled, rope_.has("rope_type") ? "rope_type" : "type",
+                  "be default for " + config_.found.type);
+    if (family_.axial_axes != 0) return read_axial(config_, kind_, base);
     auto const partial = partial_rotary_factor();
     auto const dim = rotary_dim(partial);
     bool const are_two = !family_.two_axes_key.empty() &&

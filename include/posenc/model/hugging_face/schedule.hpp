@@ -33,6 +33,9 @@ inline std::vector<std::string> with_full_every(hugging_face_config& config, std
                      : family.full_at == full_place::last_of_each ? n - 1
                                                                   : (layers - 1) % n;
   for (auto i = first; i < layers; i += n) types[i] = full_attention;
+  if (family.rest_full) {
+    for (auto i = layers / n * n; i < layers; ++i) types[i] = full_attention;
+  }
   if (family.first_full) types.front() = full_attention;
   if (family.last_full) types.back() = full_attention;
   return types;
@@ -119,6 +122,13 @@ inline std::vector<std::string> types_with_window(hugging_face_config& config) {
   return all(sliding_attention);
 }
 
+/// The number of layers of which one has full attention, where the others have none.
+inline std::size_t full_interval(hugging_face_config& config) {
+  if (config.family.full_every == 0) return 0;
+  auto const given = config.count({"full_attention_interval", "layer_group_size"}, most_dims);
+  return given ? *given : config.assumed("full_attention_interval", config.family.full_every);
+}
+
 /// The type of each layer, in Hugging Face's words: full_attention, sliding_attention,
 /// linear_attention ...
 inline std::vector<std::string> layer_types(hugging_face_config& config) {
@@ -131,10 +141,7 @@ inline std::vector<std::string> layer_types(hugging_face_config& config) {
                       "global_attn_every_n_layers"});
     if (family.last_full) types.back() = full_attention;
   } else if (!family.others.empty()) {
-    auto const n = family.full_every == 0
-                       ? 0
-                       : config.count_or("full_attention_interval", most_dims, family.full_every);
-    types = with_full_every(config, n, family.others);
+    types = with_full_every(config, full_interval(config), family.others);
   }
   if (!family.others.empty() && family.sliding == sliding_rule::every_layer && config.window()) {
     std::ranges::replace(types, std::string(full_attention), std::string(sliding_attention));
@@ -176,6 +183,10 @@ inline std::vector<bool> rotated_layers(hugging_face_config& config,
                                         std::vector<std::string> const& types) {
   auto rotated = rope_by_keys(config);
   auto const rule = config.family.rotation;
+  if (rule == rotation_rule::no_layer) {
+    auto const named = config.keys.text("attention_type");
+    config.keys.require(!named || named->ends_with("nope"), "attention_type", "end in nope");
+  }
   auto const type = config.keys.text("position_embedding_type");
   bool const is_rope = type == "rope" || type == "rope_gptj" || type == "absolute";
   config.keys.require(!type || is_rope || type == "nope", "position_embedding_type",
@@ -209,11 +220,16 @@ inline std::vector<scheduled_layer> scheduled_layers(hugging_face_config& config
   auto bases = numbers_by_layer(config, "layer_rope_theta");
   if (bases.empty()) bases = numbers_by_layer(config, "rope_theta");
   auto const partial = numbers_by_layer(config, "partial_rotary_factors");
+  auto const shares_index = layers_that_share_index(config);
   std::vector<scheduled_layer> layers;
   for (std::size_t i = 0; i < types.size(); ++i) {
     auto& layer = layers.emplace_back(scheduled_layer{
         .type = types[i], .attends = has_attention(types[i]), .rotates = rotated[i]});
     if (!layer.rotates) continue;
+    if (shares_index[i]) {
+      layer.shares_index = true;
+      layer.name += ", shared index";
+    }
     if (!bases.empty()) {
       layer.base = bases[i];
       layer.name += ", base " + shown(layer.base);
