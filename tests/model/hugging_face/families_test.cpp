@@ -57,11 +57,14 @@ std::string axis_letters(layer_description const& kind) {
 
 TEST(families, share_no_model_type) {
   std::set<std::string_view> seen;
-  for (auto const& family : detail::model_families) {
-    EXPECT_FALSE(family.types[0].empty());
-    for (auto const type : family.types)
-      EXPECT_TRUE(type.empty() || seen.insert(type).second) << type;
+  for (auto const families : detail::model_families) {
+    for (auto const& family : families) {
+      EXPECT_FALSE(family.types[0].empty());
+      for (auto const type : family.types)
+        EXPECT_TRUE(type.empty() || seen.insert(type).second) << type;
+    }
   }
+  EXPECT_FALSE(detail::family_of(""));
 }
 
 // The scale of scores.
@@ -661,6 +664,47 @@ TEST(families, inkling_is_refused_for_its_bias) {
   EXPECT_NE(refusal(R"({"model_type": "inkling_text", "num_hidden_layers": 1})")
                 .find("Inkling's bias is made of each query"),
             std::string::npos);
+}
+
+// Keys of published files whose names say more than they do.
+
+TEST(families, have_keys_that_do_not_act) {
+  auto const read_with = [](std::string const& type, std::string const& keys) {
+    return read(R"({"model_type": ")" + type + R"(", "num_hidden_layers": 2,
+        "num_attention_heads": 16, "hidden_size": 4096, )" +
+                keys + "}");
+  };
+  read_with("gptj", R"("rotary": true, "rotary_dim": 64, "scale_attn_weights": true)");
+  read_with("bloom", R"("offset_alibi": 100, "seq_length": 2048)");
+  read_with("chatglm", R"("original_rope": true, "seq_length": 8192, "kv_channels": 128)");
+  read_with("phi3", R"("full_attn_mod": 1, "interpolate_factor": 1)");
+  read_with("distilbert", R"("sinusoidal_pos_embds": false, "max_position_embeddings": 512)");
+  read_with("mimo_v2_flash", R"("attention_chunk_size": 128, "sliding_window": 128, "head_dim": 192,
+      "swa_head_dim": 192, "swa_v_head_dim": 128, "swa_num_attention_heads": 64)");
+  read_with("qwen2",
+            R"("use_mrope": false, "sliding_window": 131072, "use_sliding_window": false)");
+  EXPECT_EQ(
+      inv_freq(read_with("lfm2", R"("theta": 500000.0, "block_ffn_dim_multiplier": 1.0)").kinds[0]),
+      oracle::default_rule(256, 5e5));
+  EXPECT_NE(refusal(R"({"model_type": "qwen2", "num_hidden_layers": 1, "head_dim": 64,
+      "dual_chunk_attention_config": {"chunk_size": 262144}})"),
+            "");
+  EXPECT_NE(refusal(R"({"model_type": "qwen2", "num_hidden_layers": 1, "head_dim": 64,
+      "use_mrope": true})"),
+            "");
+}
+
+TEST(families, mpt_must_say_whether_it_has_alibi) {
+  std::string const text = R"({"model_type": "mpt", "n_layers": 1, "n_heads": 32, "d_model": 4096)";
+  EXPECT_EQ(refusal(text + "}"), "posenc: config.json: attn_config must be given, and is absent");
+  EXPECT_EQ(refusal(text + R"(, "attn_config": {"qk_ln": false}})"),
+            "posenc: config.json: attn_config: alibi must be given, and is absent");
+  EXPECT_EQ(read(text + R"(, "attn_config": {"alibi": false}})").embedding, "learned");
+  auto const none = read(text + R"(, "learned_pos_emb": false, "attn_config": {"alibi": false}})");
+  EXPECT_EQ(none.embedding, "");
+  EXPECT_EQ(letters(none), "n");
+  EXPECT_TRUE(
+      read(text + R"(, "learned_pos_emb": true, "attn_config": {"alibi": true}})").kinds[0].alibi);
 }
 
 }  // namespace

@@ -73,7 +73,14 @@ inline bool read_alibi_or_learned(hugging_face_config& config) {
   }
   auto const scale = attention ? attention->number("softmax_scale") : std::nullopt;
   if (scale) attention->require(*scale > 0, "softmax_scale", "be positive");
-  if (!attention || !attention->flag("alibi").value_or(false)) {
+  auto const has_alibi = attention ? attention->flag("alibi") : std::nullopt;
+  if (!has_alibi) {  // transformers takes ALiBi then, MosaicML's own code does not
+    (attention ? *attention : config.keys).refuse(attention ? "alibi" : "attn_config", "be given");
+  }
+  bool const has_learned = config.keys.flag("learned_pos_emb").value_or(true);
+  if (!*has_alibi && !has_learned) {
+    add_kind_without_rope(config);
+  } else if (!*has_alibi) {
     read_learned_embeddings(config);
   } else {
     auto const max_bias = attention->number("alibi_bias_max");

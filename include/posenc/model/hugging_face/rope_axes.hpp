@@ -52,6 +52,9 @@ inline std::optional<pair_axes> rope_axes(hugging_face_config& config, json_obje
   if (!given) given = config.keys.numbers("mrope_section");
   if (!given) given = config.file.numbers("mrope_section");  // Ling VL
   auto const interleave = rope.flag("mrope_interleaved");
+  if (config.keys.flag("use_mrope").value_or(false) && !given) {
+    rope.refuse("mrope_section", "be given where use_mrope is true");
+  }
   bool const is_video = rope.text("type") == "video_rope" || rope.text("rope_type") == "video_rope";
   if (!given && !family.has_axes && !is_video) return {};
   auto const where = rope.where() + ": mrope_section";

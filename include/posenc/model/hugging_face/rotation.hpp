@@ -143,7 +143,8 @@ class hugging_face_rotation {
         return config_.assumed("rope_local_base_freq", family_.local_base);
       }
     }
-    auto const given = config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta"});
+    auto const given =
+        config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta", "theta"});
     if (given) return *given;
     if (!family_.base_object.empty()) {
       auto const object = config_.keys.object(std::string(family_.base_object));

@@ -17,7 +17,8 @@ namespace detail {
 /// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
 inline constexpr auto words_of_positions = std::to_array<std::string_view>(
     {"rope", "rotary", "theta", "alibi", "position", "pos_emb", "nope", "window", "sliding", "swa_",
-     "local_att", "global_att", "attention_chunk", "layer_type", "layer_pattern", "attention_type",
+     "local_att", "global_att", "chunk_attention", "attention_chunk",
+     "layer_type", "layer_pattern", "attention_type",
      "attn_type", "full_attention", "full_attn", "attention_every", "attn_layer",
      "sparse_attention", "bidirectional", "causal", "relative_", "compress_", "index_", "indexer",
      "attention_multiplier", "attn_multiplier", "key_multiplier", "query_pre_attn", "qk_scale", "attn_scale", "attn_scaling", "attention_scal",
