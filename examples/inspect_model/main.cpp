@@ -3,6 +3,7 @@
 //     inspect_model config.json
 //     inspect_model Llama-3.1-8B-Q4_K_M.gguf
 //     inspect_model models/gpt-oss-20b.json --length 4096 --all-pairs
+//     inspect_model novel.json --as-llama
 #include <CLI/CLI.hpp>
 
 #include <cstddef>
@@ -20,10 +21,13 @@
 
 namespace {
 
-posenc::model_description read(std::filesystem::path const& file) {
+posenc::model_description read(std::filesystem::path const& file, bool as_llama) {
   std::string magic(4, '\0');
   std::ifstream(file, std::ios::binary).read(magic.data(), 4);
-  return magic == "GGUF" ? posenc::read_gguf(file) : posenc::read_hugging_face(file);
+  using posenc::unknown_model;
+  auto const unknown = as_llama ? unknown_model::as_llama : unknown_model::refused;
+  return magic == "GGUF" ? posenc::read_gguf(file)
+                         : posenc::read_hugging_face(file, {.unknown = unknown});
 }
 
 }  // namespace
@@ -34,18 +38,20 @@ int main(int argc, char** argv) {
       "adds to scores, how far it sees.");
   std::vector<std::string> files;
   std::optional<std::size_t> length;
-  bool all_pairs = false;
+  bool all_pairs = false, as_llama = false;
   app.add_option("FILE", files, "a config.json of Hugging Face, or a GGUF file")->required();
   app.add_option("--length", length,
                  "of the sequence, in tokens (default: the context of the model, or 4096)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
   app.add_flag("--all-pairs", all_pairs, "print every pair of a head rather than some");
+  app.add_flag("--as-llama", as_llama,
+               "take a config.json of an unknown model_type for Llama's, rather than refuse it");
   CLI11_PARSE(app, argc, argv);
 
   bool good = true;
   for (std::size_t i = 0; i < files.size(); ++i) {
     try {
-      auto const model = read(files[i]);
+      auto const model = read(files[i], as_llama);
       if (i != 0) std::cout << '\n';
       print(std::cout, std::filesystem::path(files[i]).filename().string(), model,
             {.length = length.value_or(model.context.value_or(4096)), .all_pairs = all_pairs});

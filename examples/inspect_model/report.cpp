@@ -83,20 +83,31 @@ std::string shown_axes(posenc::pair_axes const& axes) {
   return "axes of its pairs: " + (count <= 4 ? runs : letters);
 }
 
-std::string shown_rotation(layer_description const& kind, posenc::rotary_description const& rotary,
+std::string shown_rotation(std::size_t head_dim, posenc::rotary_description const& rotary,
                            frequencies const& f) {
-  auto const dim = f.rotary_dim(), first = rotary.block.first_dim(kind.head_dim, dim);
+  auto const dim = f.rotary_dim(), first = rotary.block.first_dim(head_dim, dim);
   std::string text = "RoPE, " + rotary.rule + (rotary.has_pair_factors ? ", rope_freqs: " : ": ");
-  if (dim == kind.head_dim) {
+  if (dim == head_dim) {
     text += "all " + grouped(dim) + " dims";
   } else {
-    text += "dims " + grouped(first) + " to " + grouped(first + dim - 1) + " of " +
-            grouped(kind.head_dim);
+    text +=
+        "dims " + grouped(first) + " to " + grouped(first + dim - 1) + " of " + grouped(head_dim);
   }
   text += std::holds_alternative<posenc::halves>(rotary.layout)
               ? ", pairs as halves (i, i + " + grouped(dim / 2) + ")"
               : ", pairs interleaved (2i, 2i + 1)";
   if (rotary.axes) text += ", " + shown_axes(*rotary.axes);
+  return text + ".";
+}
+
+std::string shown_choice(posenc::index_heads const& index) {
+  auto text = "Sees the " + grouped(index.chosen);
+  text += index.block == 1 ? " keys" : " blocks of " + grouped(index.block) + " keys";
+  text += " that " + grouped(index.heads) + " index heads of " + grouped(index.head_dim) +
+          " dims choose";
+  if (index.local_blocks != 0) text += ", with its own block always";
+  if (index.key_stride != 1)
+    text += ", by one index key for " + grouped(index.key_stride) + " tokens";
   return text + ".";
 }
 
@@ -145,6 +156,17 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
                     shown_layers(kind.layers));
   auto const line = [&](std::string const& text) { print_wrapped(os, "    ", text); };
   if (kind.window) line("Sees the " + grouped(*kind.window) + " nearest tokens.");
+  if (kind.pooled != 0) {
+    line("And one key more for each " + grouped(kind.pooled) +
+         " tokens, pooled, at the position of the first.");
+  }
+  if (kind.shares_index) line("Sees the keys that an earlier layer chose.");
+  if (kind.index) {
+    auto const& index = *kind.index;
+    line(shown_choice(index));
+    line("Index heads: " +
+         shown_rotation(index.head_dim, index.rotary, index.rotary.frequencies.at(options.length)));
+  }
   if (kind.chunk) line("Sees its own chunk of " + grouped(*kind.chunk) + " tokens.");
   if (kind.alibi) {
     line("ALiBi: score - slope * distance, " + grouped(kind.alibi->heads) + " heads, max bias " +
@@ -171,7 +193,7 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
     line("No rotation.");
   for (auto const& rotary : kind.rotary) {
     auto const f = rotary.frequencies.at(options.length);
-    line(shown_rotation(kind, rotary, f));
+    line(shown_rotation(kind.head_dim, rotary, f));
     print_pairs(os, f, reach_of(kind, options.length), options.all_pairs);
     for (auto const& remark : remarks(kind, f, options.length)) {
       print_wrapped(os, "    * ", remark);

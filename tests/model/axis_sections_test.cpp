@@ -9,6 +9,7 @@
 
 namespace {
 
+using posenc::detail::alternating_axes_of;
 using posenc::detail::axes_of;
 using posenc::detail::axis_sections;
 using sizes = std::vector<std::size_t>;

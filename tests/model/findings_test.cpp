@@ -30,6 +30,18 @@ TEST(findings, says_which_default_it_takes_and_from_where) {
                        "rope_theta is not given: 250000, as the tests have it."}));
 }
 
+TEST(findings, lists_defaults_and_ignored_keys_for_programs) {
+  using settings = std::vector<posenc::model_setting>;
+  reader r;
+  r.assumed("head_dim", std::size_t{128});
+  r.assumed("head_dim", std::size_t{128});
+  r.assume("layer_types", "sliding_attention", "All slide.");
+  r.ignore({"rope_new", "3"});
+  EXPECT_EQ(r.found.assumed, (settings{{"head_dim", "128"}, {"layer_types", "sliding_attention"}}));
+  EXPECT_EQ(r.found.assumptions.back(), "All slide.");
+  EXPECT_EQ(r.found.ignored, (settings{{"rope_new", "3"}}));
+}
+
 TEST(findings, notes_each_unread_key) {
   reader r;
   r.note_unread({"rope_new", "alibi_new"});

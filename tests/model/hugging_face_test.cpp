@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +33,9 @@ json with_null(json config, std::string const& key) { return config[key] = nullp
 model_description read(json const& config) {
   return read_hugging_face(config.dump(), "config.json");
 }
+model_description read_as_llama(json const& config) {
+  return read_hugging_face(config.dump(), "config.json", {.unknown = unknown_model::as_llama});
+}
 layer_description only_kind(json const& config) {
   auto const model = read(config);
   EXPECT_EQ(model.kinds.size(), 1u);
@@ -51,6 +53,14 @@ std::string refusal(std::string const& text) {
   return message_of([&] { read_hugging_face(text, "config.json"); });
 }
 std::string refusal(json const& config) { return refusal(config.dump()); }
+
+/// The value of a key in a list of settings, or nothing.
+std::string value_of(std::string const& key, std::vector<model_setting> const& settings) {
+  for (auto const& setting : settings) {
+    if (setting.key == key) return setting.value;
+  }
+  return {};
+}
 
 bool mentions(std::vector<std::string> const& sentences, std::string const& part) {
   for (auto const& sentence : sentences) {
@@ -359,32 +369,99 @@ TEST(hugging_face, phi_moe_has_a_factor_for_each_list) {
   EXPECT_EQ(kind.rotary[0].frequencies.at(4097).attention_factor(), 1.5);
 }
 
-TEST(hugging_face, notes_keys_about_positions_that_it_does_not_read) {
-  auto const notes =
-      read(with(llama(), R"({"use_logn_attn": true, "rotary_emb_fraction": 0.5, "vocab_size": 3})"))
-          .notes;
-  EXPECT_TRUE(mentions(notes, "use_logn_attn is not read."));
-  EXPECT_TRUE(mentions(notes, "rotary_emb_fraction is not read."));
-  EXPECT_FALSE(mentions(notes, "vocab_size"));
+TEST(hugging_face, refuses_keys_that_act_by_their_names_and_were_not_read) {
+  for (auto const* key :
+       {"use_logn_attn", "rotary_emb_fraction", "rope_new", "new_theta", "alibi_new",
+        "position_new", "mla_nope", "window_new", "sliding_new", "attention_multiplier",
+        "query_pre_attn_scalar", "qk_scale_factor", "new_softcapping", "sinks", "attn_temperature",
+        "log_scaling_n_floor", "use_bidirectional_attention", "attention_chunk_size"}) {
+    EXPECT_EQ(refusal(with(llama(), R"({")" + std::string(key) + R"(": 3})")),
+              "posenc: config.json: " + std::string(key) +
+                  " must be a key that is read: its name says that it acts on positions, scores or "
+                  "the mask, got 3");
+    auto const taken = read_as_llama(
+        with(llama(), R"({"model_type": "novel", ")" + std::string(key) + R"(": 3})"));
+    EXPECT_TRUE(mentions(taken.notes, key + std::string(" is not read.")));
+    EXPECT_EQ(value_of(key, taken.ignored), "3");
+    EXPECT_EQ(inv_freq(with_null(llama(), key)), inv_freq(llama())) << key << ": null";
+  }
+  auto const silent = read(with(llama(), R"({"vocab_size": 3, "temperature": 0.6})"));
+  EXPECT_TRUE(silent.notes.empty());
+  EXPECT_EQ(value_of("temperature", silent.ignored), "0.6") << "of the sampling";
+  EXPECT_EQ(value_of("vocab_size", silent.ignored), "");
+  auto const others = read(with(llama(), R"({"num_local_experts": 8, "ffn_dim_multiplier": 1.5,
+      "embedding_multiplier": 12, "final_logit_softcapping": 30, "routed_scaling_factor": 2.5,
+      "image_token_index": 7, "initializer_range": 0.02, "logits_scaling": 16})"));
+  EXPECT_TRUE(others.notes.empty());
   EXPECT_TRUE(mentions(read(with(llama(), R"({"seq_length": 7})")).notes,
                        "seq_length is 7, which is not taken for the context."));
 }
 
-TEST(hugging_face, does_not_note_a_key_that_is_the_same_in_all_files) {
-  auto const notes = [](std::string const& patch) { return read(with(llama(), patch)).notes; };
-  EXPECT_TRUE(notes(R"({"model_type": "gptj", "rotary_dim": 64, "rotary": true})").empty());
-  EXPECT_TRUE(mentions(notes(R"({"rotary": true})"), "rotary is not read."));
+TEST(hugging_face, refuses_unread_keys_at_every_place) {
+  auto const must = std::string(
+      " must be a key that is read: its name says that it acts on positions, scores or the mask, "
+      "got 3");
+  json const outer{{"model_type", "mistral3"}, {"text_config", llama()}, {"rope_new", 3}};
+  EXPECT_EQ(refusal(outer), "posenc: config.json: rope_new" + must);
+  EXPECT_EQ(refusal(json{{"text_config", with(llama(), R"({"rope_new": 3})")}}),
+            "posenc: config.json: text_config: rope_new" + must);
+  EXPECT_EQ(refusal(with(llama(), R"({"rope_scaling": {"type": "linear", "factor": 2, "x": 3}})")),
+            "posenc: config.json: rope_scaling: x" + must);
 }
 
-TEST(hugging_face, says_what_it_took_an_unknown_model_for) {
-  EXPECT_TRUE(mentions(read(with(llama(), R"({"model_type": "novel"})")).assumptions,
-                       "model_type novel is not known"));
-  EXPECT_TRUE(read(llama()).assumptions.empty());
-  auto bare = with(llama(), R"({"model_type": "novel"})");
+TEST(hugging_face, keys_of_rotation_are_ignored_where_nothing_rotates) {
+  auto const alibi =
+      R"({"model_type": "falcon", "alibi": true, "rope_scaling": {"type": "linear", "factor": 2}})";
+  EXPECT_EQ(value_of("rope_theta", read(with(llama(), alibi)).ignored), "500000.0");
+}
+
+TEST(hugging_face, knows_keys_of_a_family_that_do_not_act) {
+  auto const gptj =
+      read(with(llama(), R"({"model_type": "gptj", "rotary_dim": 64, "rotary": true})"));
+  EXPECT_TRUE(gptj.notes.empty());
+  EXPECT_EQ(value_of("rotary", gptj.ignored), "true");
+  EXPECT_NE(refusal(with(llama(), R"({"rotary": true})")), "");
+}
+
+TEST(hugging_face, refuses_a_model_that_it_does_not_know_unless_asked_to_take_it_for_llama) {
+  auto const novel = with(llama(), R"({"model_type": "novel"})");
+  EXPECT_EQ(refusal(novel),
+            "posenc: config.json: model_type must be one that is known, unless "
+            "unknown_model::as_llama is asked for, got the string \"novel\"");
+  auto const taken = read_as_llama(novel);
+  EXPECT_EQ(inv_freq(taken.kinds[0]), inv_freq(llama()));
+  EXPECT_TRUE(mentions(taken.assumptions, "model_type novel is not known"));
+  EXPECT_EQ(value_of("model_type", taken.assumed), "llama");
+  EXPECT_TRUE(read_as_llama(llama()).assumptions.empty());
+  auto bare = novel;
   bare.erase("rope_theta");
-  EXPECT_EQ(refusal(bare),
+  EXPECT_EQ(message_of([&] { read_as_llama(bare); }),
             "posenc: config.json: model_type must be known where no key is about RoPE, got the "
             "string \"novel\"");
+  EXPECT_EQ(message_of([&] { read_as_llama(with(novel, R"({"qk_rope_head_dim": 64})")); }),
+            "posenc: config.json: qk_rope_head_dim must come with a known model_type, because only "
+            "some scale scores by mscale, got 64");
+}
+
+TEST(hugging_face, tells_programs_what_was_read_assumed_and_ignored) {
+  auto config = with(llama(), R"({"sliding_window": 100, "vocab_size": 3, "head_dim": null,
+      "rope_scaling": {"type": "yarn", "factor": 4.0, "finetuned": true}})");
+  config.erase("rope_theta");
+  auto const model = read(config);
+  using settings = std::vector<model_setting>;
+  EXPECT_EQ(model.read, (settings{{"hidden_size", "256"},
+                                  {"max_position_embeddings", "8192"},
+                                  {"model_type", "\"llama\""},
+                                  {"num_attention_heads", "4"},
+                                  {"num_hidden_layers", "2"},
+                                  {"rope_scaling.factor", "4.0"},
+                                  {"rope_scaling.type", "\"yarn\""}}));
+  EXPECT_EQ(model.assumed, (settings{{"rope_theta", "10000"},
+                                     {"rope_scaling.original_max_position_embeddings", "8192"}}));
+  EXPECT_EQ(model.ignored,
+            (settings{{"sliding_window", "100"}, {"rope_scaling.finetuned", "true"}}));
+  auto const inner = read(json{{"text_config", llama()}});
+  EXPECT_EQ(value_of("text_config.rope_theta", inner.read), "500000.0");
 }
 
 TEST(hugging_face, names_the_family_whose_default_it_takes) {
@@ -406,23 +483,8 @@ TEST(hugging_face, notes_where_codes_differ_on_mscale) {
   EXPECT_GT(v2.kinds[0].softmax_factor, 1);
   EXPECT_EQ(mistral.kinds[0].softmax_factor, 1);
   EXPECT_TRUE(mentions(v2.notes, " on scores: DeepSeek's own code has it"));
-  EXPECT_TRUE(mentions(mistral.notes, " on scores: transformers has it since 5.17"));
+  EXPECT_TRUE(mentions(mistral.notes, " on scores: transformers has it since 5.15"));
   EXPECT_FALSE(mentions(v3.notes, " on scores: "));
-}
-
-TEST(hugging_face, families_share_no_model_type) {
-  std::set<std::string_view> seen;
-  for (auto const& family : detail::model_families) {
-    EXPECT_FALSE(family.types[0].empty());
-    for (auto const type : family.types)
-      EXPECT_TRUE(type.empty() || seen.insert(type).second) << type;
-  }
-}
-
-TEST(hugging_face, says_which_keys_of_a_rule_it_did_not_read) {
-  auto const model = read(
-      with(llama(), R"({"rope_scaling": {"type": "linear", "factor": 2, "finetuned": true}})"));
-  EXPECT_TRUE(mentions(model.notes, "config.json: rope_scaling has finetuned, which is not read."));
 }
 
 TEST(hugging_face, each_layer_has_a_kind) {
@@ -461,6 +523,22 @@ TEST(hugging_face, refuses_what_is_no_json) {
   for (std::size_t i = 0; i < garbage.size(); ++i)
     garbage[i] = static_cast<char>(i * 2654435761u >> 13);
   EXPECT_NE(refusal(garbage).find("must be JSON"), std::string::npos);
+}
+
+TEST(hugging_face, infinity_as_python_writes_it_is_no_number) {
+  std::string const text = R"({"model_type": "llama", "num_hidden_layers": 1, "head_dim": 64,
+      "a": "\"Infinity", "b": [-Infinity, Infinity], "rope_theta": )";
+  EXPECT_EQ(read_hugging_face(text + "10000}", "config.json").layers, 1u);
+  EXPECT_EQ(refusal(text + "Infinity}"),
+            "posenc: config.json: rope_theta must be a finite number, got the string "
+            "\"Infinity\"");
+}
+
+TEST(hugging_face, a_whole_number_may_have_a_point) {
+  EXPECT_EQ(read(with(llama(), R"({"num_hidden_layers": 3.0})")).layers, 3u);
+  for (auto const* no : {"3.5", "-3.0", "1e300"}) {
+    EXPECT_NE(refusal(with(llama(), R"({"num_hidden_layers": )" + std::string(no) + "}")), "");
+  }
 }
 
 TEST(hugging_face, refuses_a_file_that_is_not_there_or_too_long) {
@@ -509,15 +587,12 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
        "rope_scaling: factor must not be given without a rope_type that takes it, got 8"},
       {R"({"layer_types": ["full_attention", "Sliding_attention"]})",
        "layer_types must be among full_attention, attention, sliding_attention, chunked_attention, "
-       "compressed_sparse_attention, "
-       "heavily_compressed_attention, hybrid, linear_attention, conv, mamba, recurrent, got the "
-       "string \"Sliding_attention\""},
+       "compressed_sparse_attention, heavily_compressed_attention, hybrid, "
+       "deepseek_sparse_attention, hybrid_indexed, minimax_m3_sparse, linear_attention, conv, "
+       "mamba, recurrent, moe, mlp, got the string \"Sliding_attention\""},
       {R"({"model_type": "granite", "attention_multiplier": 1e308})",
        "the factor on scores must be finite, got infinity"},
       {R"({"alibi": true})", "alibi must be false for llama, got true"},
-      {R"({"model_type": "novel", "qk_rope_head_dim": 64})",
-       "qk_rope_head_dim must come with a known model_type, because only some scale scores by "
-       "mscale, got 64"},
       {R"({"model_type": "deepseek_v3"})",
        "qk_rope_head_dim must be given for deepseek_v3, and is absent"},
       {R"({"model_type": "gpt_oss", "head_dim": 64})",

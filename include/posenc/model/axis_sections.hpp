@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/require.hpp"
@@ -39,6 +40,22 @@ inline pair_axes axes_of(std::string const& where, std::vector<std::size_t> cons
   require(sections.size() == 3, where, " must have 3 sections where axes interleave, got ",
           sections.size());
   return interleaved_axes(sections);
+}
+
+/// Height and width by turns, hwhw..., then time, as ERNIE 4.5 VL and Ling VL have them. `sections`
+/// are pairs of time, height and width. Throws std::invalid_argument, which begins with `where`,
+/// unless those are three that sum to `pairs`, and height and width have equally many.
+/// [modeling_ernie4_5_vl_moe.py, recomposition_to_3d]
+inline pair_axes alternating_axes_of(std::string const& where,
+                                     std::vector<std::size_t> const& sections, std::size_t pairs) {
+  require(sections.size() == 3, where, " must have 3 sections where axes alternate, got ",
+          sections.size());
+  require(sections[1] == sections[2], where, " must have as many pairs of height, ", sections[1],
+          ", as of width, got ", sections[2]);
+  axes_of(where, sections, pairs, false);  // for its check of the sum
+  std::vector<std::size_t> axes(pairs, 0);
+  for (std::size_t i = 0; i < 2 * sections[1]; ++i) axes[i] = 1 + i % 2;
+  return pair_axes(std::move(axes));
 }
 
 }  // namespace detail

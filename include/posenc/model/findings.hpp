@@ -23,10 +23,19 @@ class findings {
   void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
   void note(std::string sentence) { add(found.notes, std::move(sentence)); }
 
+  /// Records a default that stands for an absent key, with a sentence about it.
+  void assume(std::string const& key, auto const& value, std::string sentence) {
+    add(found.assumed, model_setting{key, shown(value)});
+    assume(std::move(sentence));
+  }
+  /// Records a key that is given and not used.
+  void ignore(model_setting setting) { add(found.ignored, std::move(setting)); }
+
   /// Records that `key` is absent, and returns the default that is used instead.
   template <class T>
   T assumed(std::string const& key, T value) {
-    assume(key + " is not given: " + shown(value) + ", as " + source_of_defaults_ + ".");
+    assume(key, value,
+           key + " is not given: " + shown(value) + ", as " + source_of_defaults_ + ".");
     return value;
   }
 
@@ -40,9 +49,10 @@ class findings {
   void take_defaults_from(std::string source) { source_of_defaults_ = std::move(source); }
 
  private:
-  static void add(std::vector<std::string>& sentences, std::string sentence) {
-    bool const is_new = std::ranges::find(sentences, sentence) == sentences.end();
-    if (is_new) sentences.push_back(std::move(sentence));
+  template <class T>
+  static void add(std::vector<T>& list, T item) {
+    bool const is_new = std::ranges::find(list, item) == list.end();
+    if (is_new) list.push_back(std::move(item));
   }
 
   std::string source_of_defaults_;

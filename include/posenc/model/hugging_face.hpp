@@ -12,9 +12,11 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/index_heads.hpp"
 #include "posenc/model/hugging_face/other_positions.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
+#include "posenc/model/hugging_face/unread_keys.hpp"
 #include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -36,6 +38,7 @@ inline std::size_t head_dim_of(hugging_face_config& config, std::string_view typ
                 "come with a known model_type, because only some scale scores by mscale");
   }
   auto const dim = nope_dim ? *nope_dim + *rope_dim : config.head_dim();
+  if (type == sliding_attention) return keys.count("swa_head_dim", most_dims).value_or(dim);
   auto const global_dim = config.family.global_head_dim;
   if (type != full_attention || global_dim == 0) return dim;
   return config.count_or("global_head_dim", most_dims, global_dim);
@@ -50,6 +53,28 @@ inline std::optional<double> score_cap_of(hugging_face_config& config) {
   return config.assumed(key, config.family.score_cap);
 }
 
+/// The distance below which a query of a layer that slides sees keys.
+inline std::size_t window_of(hugging_face_config& config, std::string const& type) {
+  auto const& keys = config.keys;
+  auto const key = std::string(config.family.window_key);
+  auto const given = config.window();
+  if (!given) keys.refuse(key, "be given for layers of " + type);
+  constexpr auto both = "use_bidirectional_attention";
+  auto rule = config.family.window_is;
+  if (rule == window_rule::half_if_both_sides) {
+    bool const on_both =
+        keys.is_text(both) ? keys.text(both) == "all" : keys.flag(both).value_or(false);
+    rule = on_both ? window_rule::half_on_each_side : window_rule::last_keys;
+  }
+  if (rule == window_rule::half_of_key) {
+    keys.require(*given >= 2, key, "be at least 2");
+    return *given / 2;
+  }
+  if (rule == window_rule::last_keys) return *given;
+  config.note("The window is symmetric: half of its keys lie before the query, half after it.");
+  return *given / 2 + 1;
+}
+
 inline void read_kind(hugging_face_config& config, layer_description& kind,
                       scheduled_layer const& layer) {
   auto const& keys = config.keys;
@@ -60,8 +85,7 @@ inline void read_kind(hugging_face_config& config, layer_description& kind,
   kind.head_dim = head_dim_of(config, type);
   kind.softmax_factor = softmax_factor(config, kind.head_dim);
   if (type == sliding_attention || config.family.compressed) {
-    kind.window = config.window();
-    if (!kind.window) keys.refuse("sliding_window", "be given for layers of " + type);
+    kind.window = window_of(config, type);
   }
   if (type == chunked_attention) {
     kind.chunk = config.count_or("attention_chunk_size", most_tokens, 8192);
@@ -69,28 +93,21 @@ inline void read_kind(hugging_face_config& config, layer_description& kind,
   kind.score_cap = score_cap_of(config);
   auto const sinks = keys.flag(type == sliding_attention ? "add_swa_attention_sink_bias"
                                                          : "add_full_attention_sink_bias");
-  kind.sinks = sinks.value_or(config.family.sinks);
-  if (layer.rotates) hugging_face_rotation(config, type, kind).read();
+  bool const has_sinks =
+      config.family.sinks || (config.family.sliding_sinks && type == sliding_attention);
+  kind.sinks = sinks.value_or(has_sinks);
+  if (layer.rotates) {
+    hugging_face_rotation(config, layer, kind).read();
+    read_index_heads(config, layer, kind);
+    read_pooled_keys(config, layer, kind);
+  }
   require(is_finite(kind.softmax_factor), keys.where(),
           ": the factor on scores must be finite, got ", kind.softmax_factor);
   if (!layer.rotates && config.family.nope_temperature) read_llama4_temperature(config, kind);
 }
 
 inline void read_kinds(hugging_face_config& config) {
-  auto types = layer_types(config);
-  auto const rotated = rotated_layers(config, types);
-  if (config.family.chunked_where_rotated && !config.keys.has("layer_types")) {
-    for (std::size_t i = 0; i < types.size(); ++i) {
-      types[i] = rotated[i] ? chunked_attention : full_attention;
-    }
-    config.assumed(
-        "layer_types",
-        std::string("chunked_attention for layers with RoPE, full_attention for others"));
-  }
-  std::vector<scheduled_layer> layers;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    layers.push_back({.type = types[i], .attends = has_attention(types[i]), .rotates = rotated[i]});
-  }
+  auto const layers = scheduled_layers(config);
   config.found.kinds = kinds_of(layers, [&](layer_description& kind, scheduled_layer const& layer) {
     read_kind(config, kind, layer);
   });
@@ -107,12 +124,23 @@ inline void read_kinds(hugging_face_config& config) {
 ///
 /// Throws std::invalid_argument that names file, key and value: for text that is not JSON, a value
 /// of another type or out of range, an unknown rope_type, keys that contradict each other, a list
-/// of the wrong length.
-inline model_description read_hugging_face(std::string_view text, std::string const& name) {
+/// of the wrong length; for a model_type that is not known, unless
+///
+///     read_hugging_face("config.json", {.unknown = posenc::unknown_model::as_llama})
+///
+/// asks to take it for Llama, which `assumptions` then says; and for a key that was not read
+/// although its name says that it acts on positions, on the scale of scores or on the mask, unless
+/// the family is known not to use it. Where an unknown model is taken for Llama, such keys are in
+/// `notes` and `ignored`.
+inline model_description read_hugging_face(std::string_view text, std::string const& name,
+                                           hugging_face_options const& options = {}) {
   auto const json = detail::parsed_json(text, name);
   detail::error_context const context(name);
-  detail::hugging_face_config config(detail::json_object(json, name));
-  if (detail::read_other_than_rope(config)) return config.found;
+  detail::hugging_face_config config(detail::json_object(json, name), options);
+  if (detail::read_other_than_rope(config)) {
+    detail::settle_keys(config);
+    return config.found;
+  }
   config.keys.require(!config.keys.truth("alibi").value_or(false), "alibi",
                       "be false for " + config.found.type);
   if (!config.is_known) {
@@ -122,16 +150,18 @@ inline model_description read_hugging_face(std::string_view text, std::string co
              key == "partial_rotary_factor";
     });
     config.keys.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
-    config.assume("model_type " + config.found.type +
-                  " is not known: pairs are halves, and defaults are Llama's.");
+    config.assume("model_type", "llama",
+                  "model_type " + config.found.type +
+                      " is not known: pairs are halves, and defaults are Llama's.");
   }
   detail::read_kinds(config);
-  config.note_unread(config.unread());
+  detail::settle_keys(config);
   return config.found;
 }
 
 /// Reads a config.json of at most 16 MiB.
-inline model_description read_hugging_face(std::filesystem::path const& file) {
+inline model_description read_hugging_face(std::filesystem::path const& file,
+                                           hugging_face_options const& options = {}) {
   std::ifstream in(file, std::ios::binary);
   detail::require(in.is_open(), file.string(), ": must be a file that can be read");
   constexpr std::size_t most = std::size_t{16} << 20;
@@ -139,7 +169,7 @@ inline model_description read_hugging_face(std::filesystem::path const& file) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   detail::require(text.size() <= most, file.string(), ": must be at most 16 MiB long");
-  return read_hugging_face(text, file.filename().string());
+  return read_hugging_face(text, file.filename().string(), options);
 }
 
 }  // namespace posenc

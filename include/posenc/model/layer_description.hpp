@@ -60,6 +60,19 @@ struct bucket_bias {
   std::size_t max_distance;
 };
 
+/// The heads of sparse attention that choose the keys which a query sees: those of the highest sum
+/// over heads h of w_h relu(<q_h, k>), or for MiniMax-M3 max_h <q_h, k>. There is one key head.
+struct index_heads {
+  std::size_t heads;
+  std::size_t head_dim;
+  rotary_description rotary;     ///< of their queries and keys, mostly other dims than in attention
+  std::size_t chosen;            ///< a query sees so many blocks of keys
+  std::size_t block = 1;         ///< keys in a block
+  std::size_t local_blocks = 0;  ///< blocks up to the query's own that it always sees
+  /// Tokens that one index key stands for. It rotates at the position of the first.
+  std::size_t key_stride = 1;
+};
+
 /// A kind of layers, site by site. What is absent does not act; NoPE has nothing. Plain data.
 struct layer_description {
   /// The type in the model's settings, full_attention, sliding_attention ..., with ", NoPE" if it
@@ -79,6 +92,11 @@ struct layer_description {
   bool sinks = false;                      ///< each head has a learned sink logit
   std::optional<std::size_t> window = {};  ///< a query sees keys at distances below this
   std::optional<std::size_t> chunk = {};   ///< a query sees the keys of its own chunk of this size
+  std::optional<index_heads> index = {};   ///< a query sees the keys that these choose
+  bool shares_index = false;               ///< or those that were chosen in a layer before
+  /// Tokens that are pooled to one key more, beside those in the window. It rotates as the others
+  /// do, at the position of the first token. 0: there are none.
+  std::size_t pooled = 0;
 };
 
 }  // namespace posenc

@@ -55,6 +55,9 @@ struct scheduled_layer {
   std::string type;
   bool attends = true, rotates = true, sinks = false;
   std::string name = attends && !rotates ? type + ", NoPE" : type;  ///< of its kind
+  double base = 0;            ///< of its frequencies; 0: as other keys say
+  double partial = 0;         ///< the part of a head that rotates; 0: as other keys say
+  bool shares_index = false;  ///< it sees the keys that an earlier layer chose
 
   bool operator==(scheduled_layer const&) const = default;
 };

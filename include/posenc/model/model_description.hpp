@@ -12,6 +12,14 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// A key of a model's settings, and its value as JSON writes it.
+struct model_setting {
+  std::string key;  ///< rope_scaling.factor for a key within an object
+  std::string value;
+
+  bool operator==(model_setting const&) const = default;
+};
+
 /// What a reader found in a model's settings. Plain data.
 struct model_description {
   std::string type;                         ///< model_type, or general.architecture of GGUF
@@ -23,6 +31,12 @@ struct model_description {
   std::vector<std::string> assumptions = {};
   /// What a user of these settings should know, one sentence each.
   std::vector<std::string> notes = {};
+
+  // The same for programs, of a config.json. Of a GGUF file `assumed` alone.
+  std::vector<model_setting> read = {};     ///< keys that are given and used
+  std::vector<model_setting> assumed = {};  ///< keys that are absent, and the default of each
+  /// Keys about positions, the scale of scores or the mask that are given and not used.
+  std::vector<model_setting> ignored = {};
 
   /// The kind of a layer. Throws std::invalid_argument if there is no such layer.
   layer_description const& kind_of(std::size_t layer) const {

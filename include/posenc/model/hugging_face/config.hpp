@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <numeric>
@@ -24,26 +23,53 @@ inline constexpr std::size_t most_dims = 65'536;
 /// The most tokens: what a double counts exactly.
 inline constexpr std::size_t most_tokens = std::size_t{1} << 53;
 
+}  // namespace detail
+
+/// What to do with a model_type that is not known.
+enum class unknown_model {
+  refused,  ///< as an error
+  as_llama  ///< read as Llama: pairs are halves, and Llama's defaults stand for absent keys
+};
+
+struct hugging_face_options {
+  unknown_model unknown = unknown_model::refused;
+};
+
+namespace detail {
+
 /// The keys of the text model, its family, and what was found.
 class hugging_face_config : public findings {
  public:
-  explicit hugging_face_config(json_object const& root) : keys(text_model_of(root)) {
+  hugging_face_config(json_object const& root, hugging_face_options const& options)
+      : file(root), keys(text_model_of(root)) {
     found.type = keys.text("model_type").value_or(root.text("model_type").value_or(""));
     if (found.type.empty()) keys.refuse("model_type", "be given");
     auto const known = family_of(found.type);
     is_known = known.has_value();
+    if (!is_known && options.unknown == unknown_model::refused) {
+      keys.refuse("model_type",
+                  "be one that is known, unless unknown_model::as_llama is asked for");
+    }
     family = known.value_or(model_family{});
     take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
 
-    auto const layers =
-        count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
-    if (!layers) keys.refuse("num_hidden_layers", "be given");
-    found.layers = *layers;
-    heads_ = count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
+    if (family.positions == position_rule::refused) {
+      keys.refuse("model_type", family.refusal);
+    }
+    if (!family.note.empty()) note(std::string(family.note));
+    if (auto const outer = family_of(root.text("model_type").value_or(""))) {
+      family.has_axes = family.has_axes || outer->has_axes;
+    }
+    found.layers = layers();
+    heads_ = family.is_decoder
+                 ? keys.count("decoder_attention_heads", most_dims)
+                 : count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
+    if (!heads_ && may_leave_out_sizes()) heads_ = assumed("num_attention_heads", family.heads);
     read_context();
   }
 
-  json_object keys;
+  json_object file;
+  json_object keys;  ///< of the text model
   model_family family;
   bool is_known;
 
@@ -81,7 +107,8 @@ class hugging_face_config : public findings {
   }
 
   std::size_t head_dim() {
-    if (auto const given = count({"head_dim", "kv_channels", "d_kv"}, most_dims)) return *given;
+    auto const given = count({"head_dim", "kv_channels", "d_kv", "attention_head_dim"}, most_dims);
+    if (given) return *given;
     if (family.head_dim != 0) return assumed("head_dim", family.head_dim);
     for (auto const* name : {"hidden_size", "n_embd", "d_model"}) {
       auto const hidden = keys.count(name, std::size_t{1} << 24);
@@ -90,27 +117,31 @@ class hugging_face_config : public findings {
                    "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
       return *hidden / heads();
     }
+    if (may_leave_out_sizes()) return assumed("hidden_size", family.hidden) / heads();
     keys.refuse("head_dim", "be given where hidden_size is not");
   }
 
-  /// sliding_window: null is no window, absent is the family's.
+  /// sliding_window, or the family's name of it: null and 0 are no window, absent is the family's.
   std::optional<std::size_t> window() {
-    auto const given = count({"sliding_window", "sliding_window_size"}, most_tokens);
-    if (given) return given;
-    if (family.window == 0 || keys.is_null("sliding_window")) return {};
-    return assumed("sliding_window", family.window);
+    auto const key = std::string(family.window_key);
+    auto const get = [](json_object const& o, std::string const& name) {
+      return o.count_or_zero(name, most_tokens);
+    };
+    auto const given = keys.agreed({key.c_str(), "sliding_window_size"}, get);
+    if (given || family.window == 0 || keys.has(key) || keys.is_null(key)) return given;
+    return assumed(key, family.window);
   }
 
-  /// Keys about positions that the reader did not ask for.
-  std::vector<std::string> unread() const {
-    constexpr std::array words{"rope", "rotary", "alibi", "position_embedding", "ntk", "logn"};
-    auto result = keys.unread();
-    std::erase_if(result, [&](std::string const& key) {
-      bool const is_about_positions = std::ranges::any_of(
-          words, [&](auto word) { return key.find(word) != std::string::npos; });
-      return !is_about_positions || keys.is_null(key) || key == family.constant_key;
-    });
-    return result;
+  /// Keys that do not act because another one, which is given, says the same.
+  void supersede(std::initializer_list<char const*> names) {
+    for (std::string const name : names) {
+      if (keys.has(name)) ignore(keys.setting(name));
+    }
+  }
+
+  bool rotates() const {
+    return std::ranges::any_of(found.kinds,
+                               [](layer_description const& kind) { return !kind.rotary.empty(); });
   }
 
   /// The one kind of a model whose layers are all alike.
@@ -124,15 +155,28 @@ class hugging_face_config : public findings {
 
  private:
   static json_object text_model_of(json_object const& root) {
-    for (auto const* key : {"text_config", "llm_config", "language_config"}) {
-      if (auto const inner = root.object(key)) return *inner;
+    for (auto const* key : {"thinker_config", "text_config", "llm_config", "language_config"}) {
+      if (auto const inner = root.object(key)) return text_model_of(*inner);
     }
     return root;
   }
 
+  /// A text_config leaves out what its class has by default.
+  bool may_leave_out_sizes() const { return !keys.path().empty() && family.layers != 0; }
+
+  std::size_t layers() {
+    auto const given =
+        family.is_decoder
+            ? keys.count("decoder_layers", most_dims)
+            : count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
+    if (given) return *given;
+    if (may_leave_out_sizes()) return assumed("num_hidden_layers", family.layers);
+    keys.refuse(family.is_decoder ? "decoder_layers" : "num_hidden_layers", "be given");
+  }
+
   void read_context() {
-    for (auto const* key :
-         {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
+    for (auto const* key : {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
+                            "n_ctx", "max_target_positions"}) {
       auto const given = keys.count(key, most_tokens);
       if (given && found.context && *given != *found.context) {
         note(std::string(key) + " is " + shown(*given) + ", which is not taken for the context.");

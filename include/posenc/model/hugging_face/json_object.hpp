@@ -8,104 +8,34 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/model/hugging_face/parsed_json.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-using json = nlohmann::json;
-
-/// A value in an error: a scalar as it is written, shortened; a container, which may nest deeply,
-/// by its size.
-inline std::string shown_json(json const& value) {
-  if (value.is_object()) return "an object of " + std::to_string(value.size()) + " keys";
-  if (value.is_array()) return "a list of " + std::to_string(value.size());
-  auto text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  if (text.size() > 60) text = text.substr(0, 60) + "...";
-  return value.is_string() ? "the string " + text : text;
-}
-
-/// Builds a JSON value from what the parser reads, one function for each kind, as
-/// nlohmann::json_sax has them. json::parse with a callback tells less, and compiles the parser
-/// twice.
-class json_builder {
- public:
-  explicit json_builder(std::string const& file) : file_(file) {}
-  json built;
-
-  bool null() { return add(nullptr); }
-  bool boolean(bool x) { return add(x); }
-  bool number_integer(std::int64_t x) { return add(x); }
-  bool number_unsigned(std::uint64_t x) { return add(x); }
-  bool number_float(double x, std::string const&) { return add(x); }
-  bool string(std::string& x) { return add(std::move(x)); }
-  bool binary(json::binary_t&) { return false; }  // JSON has none
-  bool start_object(std::size_t) { return open(json::object()); }
-  bool start_array(std::size_t) { return open(json::array()); }
-  bool end_object() { return close(); }
-  bool end_array() { return close(); }
-  bool key(std::string const& name) {
-    auto const [member, is_new] = open_.back()->get_ref<json::object_t&>().try_emplace(name);
-    require(is_new, file_, ": each key must appear once in its object, got ", shown_json(name),
-            " twice");
-    member_ = &member->second;
-    return true;
-  }
-  [[noreturn]] bool parse_error(std::size_t, std::string const&, json::exception const& error) {
-    refuse(file_, ": must be JSON: ", std::string(error.what()).substr(0, 200));
-  }
-
- private:
-  json& place_of(json value) {
-    if (open_.empty()) return built = std::move(value);
-    if (!open_.back()->is_array()) return *member_ = std::move(value);
-    return open_.back()->emplace_back(std::move(value));
-  }
-  bool add(json value) {
-    place_of(std::move(value));
-    return true;
-  }
-  bool open(json container) {
-    require(open_.size() < 64, file_, ": must not nest deeper than 64 levels");
-    open_.push_back(&place_of(std::move(container)));
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  std::string const& file_;
-  std::vector<json*> open_;  // each in the one before, which does not grow meanwhile
-  json* member_ = nullptr;   // the value of the last key
-};
-
-/// The JSON object that is `text`. Throws std::invalid_argument unless it is one, with no key twice
-/// and at most 64 levels.
-inline json parsed_json(std::string_view text, std::string const& file) {
-  json_builder builder(file);
-  json::sax_parse(text, &builder);
-  require(builder.built.is_object(), file, ": must be a JSON object, got ",
-          shown_json(builder.built));
-  return std::move(builder.built);
-}
-
 /// An object and its place in the file. A key with the value null counts as absent. A view: the
-/// JSON must outlive it.
+/// JSON must outlive it. Objects within share with it what they were asked for.
 class json_object {
  public:
   json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {}
 
+  /// Other keys and values in the same place.
+  json_object replaced(json const& other) const {
+    auto result = *this;
+    result.object_ = &other;
+    return result;
+  }
+
   std::string const& where() const noexcept { return where_; }  ///< "config.json: rope_scaling"
+  std::string const& path() const noexcept { return path_; }    ///< "rope_scaling."
   bool has(std::string const& key) const { return value(key) != nullptr; }
 
   /// Throws std::invalid_argument: what the value must be, and what it is.
@@ -125,14 +55,24 @@ class json_object {
     require(found->is_number() && is_finite(found->get<double>()), key, "be a finite number");
     return found->get<double>();
   }
-  /// A whole number from 1 to most.
+  /// A whole number from 1 to most, or 8192.0 for 8192.
   std::optional<std::size_t> count(std::string const& key, std::size_t most) const {
     auto const* const found = value(key);
     if (found == nullptr) return {};
-    bool const fits = found->is_number_unsigned() && found->get<std::uint64_t>() >= 1 &&
-                      found->get<std::uint64_t>() <= most;
-    require(fits, key, "be a whole number from 1 to " + std::to_string(most));
-    return static_cast<std::size_t>(found->get<std::uint64_t>());
+    std::uint64_t whole = found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+    if (found->is_number_float()) {
+      auto const x = found->get<double>();
+      if (x >= 1 && x <= 0x1p53 && x == std::floor(x)) whole = static_cast<std::uint64_t>(x);
+    }
+    require(whole >= 1 && whole <= most, key,
+            "be a whole number from 1 to " + std::to_string(most));
+    return static_cast<std::size_t>(whole);
+  }
+  /// The same, or none for 0.
+  std::optional<std::size_t> count_or_zero(std::string const& key, std::size_t most) const {
+    auto const* const found = value(key);
+    if (found != nullptr && found->is_number() && found->get<double>() == 0) return {};
+    return count(key, most);
   }
   std::optional<bool> flag(std::string const& key) const {
     auto const* const found = value(key);
@@ -163,15 +103,22 @@ class json_object {
     auto const* const found = value(key);
     if (found == nullptr) return {};
     require(found->is_object(), key, "be an object");
-    return json_object(*found, where_ + ": " + key);
+    auto result = *this;
+    result.object_ = found;
+    result.where_ += ": " + key;
+    result.path_ += key + '.';
+    return result;
   }
 
-  /// These three do not count the key as read.
+  /// These four do not count the key as read.
   bool is_object(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_object();
   }
   bool is_text(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_string();
+  }
+  bool is_list(std::string const& key) const {
+    return object_->contains(key) && (*object_)[key].is_array();
   }
   bool is_null(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_null();
@@ -204,16 +151,45 @@ class json_object {
     for (auto const& item : object_->items()) result.push_back(item.key());
     return result;
   }
-  /// The keys that neither this object nor a copy of it was asked for.
+  /// The keys with a value that nobody asked for.
   std::vector<std::string> unread() const {
     auto result = keys();
-    std::erase_if(result, [&](std::string const& key) { return asked_->contains(key); });
+    std::erase_if(result, [&](std::string const& key) {
+      return asked_->contains(path_ + key) || is_null(key);
+    });
+    return result;
+  }
+  /// The keys of objects that were asked for.
+  std::vector<std::string> asked_objects() const {
+    auto result = keys();
+    std::erase_if(result, [&](std::string const& key) {
+      return !asked_->contains(path_ + key) || !is_object(key);
+    });
+    return result;
+  }
+  /// The key with its path, and its value.
+  model_setting setting(std::string const& key) const {
+    auto value = (*object_)[key].dump(-1, ' ', false, json::error_handler_t::replace);
+    return {path_ + key, std::move(value)};
+  }
+  /// What was asked for and is given, here and in objects within.
+  std::vector<model_setting> read() const {
+    std::vector<model_setting> result;
+    for (auto const& key : keys()) {
+      if (is_null(key) || !asked_->contains(path_ + key)) continue;
+      if (!is_object(key)) {
+        result.push_back(setting(key));
+        continue;
+      }
+      auto const within = object(key)->read();
+      result.insert(result.end(), within.begin(), within.end());
+    }
     return result;
   }
 
  private:
   json const* value(std::string const& key) const {
-    asked_->insert(key);
+    asked_->insert(path_ + key);
     auto const found = object_->find(key);
     return found == object_->end() || found->is_null() ? nullptr : &*found;
   }
@@ -237,6 +213,7 @@ class json_object {
 
   json const* object_;
   std::string where_;
+  std::string path_ = {};  // of the object, with a dot at its end; empty for the file's own
   std::shared_ptr<std::set<std::string>> asked_ = std::make_shared<std::set<std::string>>();
 };
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "posenc/core/target.hpp"
@@ -13,14 +14,32 @@ namespace detail {
 
 /// What multiplies scores beside 1 / sqrt(head_dim).
 inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) {
-  auto const root = std::sqrt(static_cast<double>(head_dim));
-  switch (config.family.scale) {
+  auto const& family = config.family;
+  auto const dims = static_cast<double>(head_dim), root = std::sqrt(dims);
+  /// The key, or the default of the family, or `of_dims`.
+  auto const given_or = [&](char const* key, double of_dims) {
+    auto const value = family.scale_default != 0 ? family.scale_default : of_dims;
+    return config.positive_or(key, value);
+  };
+  switch (family.scale) {
     case score_scale::head_dim:
       break;
     case score_scale::query_pre_attn_scalar:
-      return root / std::sqrt(config.positive_or("query_pre_attn_scalar", 256));
+      return root / std::sqrt(given_or("query_pre_attn_scalar", dims));
     case score_scale::attention_multiplier:
-      return root * config.positive_or("attention_multiplier", 1);
+      return root * given_or("attention_multiplier", 1 / root);
+    case score_scale::softmax_scale:
+      return root * given_or("softmax_scale", 1 / root);
+    case score_scale::qk_scale_factor:
+      return given_or("qk_scale_factor", 1);
+    case score_scale::key_multiplier:
+      return given_or("key_multiplier", 1);
+    case score_scale::head_dim_if_flagged:
+      config.keys.require(!config.keys.flag("scale_attn_by_inverse_layer_idx").value_or(false),
+                          "scale_attn_by_inverse_layer_idx",
+                          "be false: a scale for each layer is not read");
+      if (!config.keys.flag("scale_attn_weights").value_or(true)) return root;
+      break;
     case score_scale::none:
       return root;
   }
@@ -39,21 +58,38 @@ inline void read_alibi(hugging_face_config& config, double max_bias = 8) {
   add_kind_without_rope(config).alibi = alibi_bias{config.heads(), max_bias};
 }
 
-inline void read_learned_embeddings(hugging_face_config& config) {
-  add_kind_without_rope(config);
+/// Returns false, and reads no layers, if some of them slide.
+inline bool read_learned_embeddings(hugging_face_config& config) {
   config.found.embedding = "learned";
+  if (config.family.sliding != sliding_rule::none) return false;
+  add_kind_without_rope(config);
+  return true;
 }
 
-inline void read_alibi_or_learned(hugging_face_config& config) {
+inline bool read_alibi_or_learned(hugging_face_config& config) {
   auto const attention = config.keys.object("attn_config");
   if (attention && attention->flag("rope").value_or(false)) {
     attention->refuse("rope", "be false: MPT's RoPE is not read");
   }
-  if (!attention || !attention->flag("alibi").value_or(false))
-    return read_learned_embeddings(config);
-  auto const max_bias = attention->number("alibi_bias_max");
-  if (max_bias) attention->require(*max_bias > 0, "alibi_bias_max", "be positive");
-  read_alibi(config, max_bias ? *max_bias : config.assumed("alibi_bias_max", 8.0));
+  auto const scale = attention ? attention->number("softmax_scale") : std::nullopt;
+  if (scale) attention->require(*scale > 0, "softmax_scale", "be positive");
+  auto const has_alibi = attention ? attention->flag("alibi") : std::nullopt;
+  if (!has_alibi) {  // transformers takes ALiBi then, MosaicML's own code does not
+    (attention ? *attention : config.keys).refuse(attention ? "alibi" : "attn_config", "be given");
+  }
+  bool const has_learned = config.keys.flag("learned_pos_emb").value_or(true);
+  if (!*has_alibi && !has_learned) {
+    add_kind_without_rope(config);
+  } else if (!*has_alibi) {
+    read_learned_embeddings(config);
+  } else {
+    auto const max_bias = attention->number("alibi_bias_max");
+    if (max_bias) attention->require(*max_bias > 0, "alibi_bias_max", "be positive");
+    read_alibi(config, max_bias ? *max_bias : config.assumed("alibi_bias_max", 8.0));
+  }
+  auto& kind = config.found.kinds.front();
+  if (scale) kind.softmax_factor = *scale * std::sqrt(static_cast<double>(kind.head_dim));
+  return true;
 }
 
 inline void read_buckets(hugging_face_config& config) {
@@ -62,7 +98,8 @@ inline void read_buckets(hugging_face_config& config) {
   add_kind_without_rope(config).buckets = bucket_bias{buckets, distance};
 }
 
-/// Reads the positions of a model without RoPE. Returns false, and reads nothing, if it has RoPE.
+/// Reads the positions of a model without RoPE. Returns false if its layers are still to be read,
+/// because they rotate or differ.
 inline bool read_other_than_rope(hugging_face_config& config) {
   auto const& keys = config.keys;
   switch (config.family.positions) {
@@ -80,16 +117,18 @@ inline bool read_other_than_rope(hugging_face_config& config) {
           "max_position_embeddings is not given: ALiBi, as Baichuan's models of 13B have it.");
       return read_alibi(config), true;
     case position_rule::alibi_or_learned:
-      return read_alibi_or_learned(config), true;
+      return read_alibi_or_learned(config);
     case position_rule::buckets:
       return read_buckets(config), true;
     case position_rule::learned_absolute:
       keys.require(keys.text("position_embedding_type").value_or("absolute") == "absolute",
                    "position_embedding_type",
                    "be absolute: relative keys and queries are not read");
-      return read_learned_embeddings(config), true;
+      return read_learned_embeddings(config);
     case position_rule::learned:
-      return read_learned_embeddings(config), true;
+      return read_learned_embeddings(config);
+    case position_rule::refused:
+      break;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -32,6 +33,7 @@ struct rope_inputs {
   std::optional<std::size_t> context;           ///< max_position_embeddings
   std::optional<std::size_t> original_context;  ///< original_max_position_embeddings outside
                                                 ///< rope_parameters, where Phi 3 has it
+  double yarn_slope = 0;  ///< attention factor of YaRN: this * ln(factor) + 1; 0: as published
 };
 
 /// The RoPE rule of one kind of layers.
@@ -54,6 +56,8 @@ class rope_rule {
           auto text = o.text(key);
           if (text == "su") text = "longrope";
           if (text == "mrope") text = "default";  // its sections are axes, not frequencies
+          if (text == "video_rope") text = "default";
+          if (text == "origin") text = "default";  // InternLM
           return text;
         });
     return name.value_or("default");
@@ -97,6 +101,7 @@ class rope_rule {
 
   rope_result read_dynamic(frequencies const& series) {
     if (auto const alpha = keys_.number("alpha")) {
+      if (keys_.has("factor")) findings_.ignore(keys_.setting("factor"));
       note("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
       return {"ntk", ntk(series, *alpha)};
     }
@@ -123,6 +128,9 @@ class rope_rule {
     scaling.mscale = keys_.number("mscale");
     scaling.mscale_all_dim = keys_.number("mscale_all_dim");
     scaling.attention_factor = keys_.number("attention_factor");
+    if (inputs_.yarn_slope != 0 && !scaling.attention_factor) {
+      scaling.attention_factor = inputs_.yarn_slope * std::log(scaling.factor) + 1;
+    }
     if (scaling.beta_fast < scaling.beta_slow) {
       note("beta_fast is below beta_slow: YaRN's ramp falls.");
     }
@@ -185,8 +193,7 @@ class rope_rule {
     if (inside) return static_cast<double>(*inside);
     if (outside) return static_cast<double>(*outside);
     auto const length = trained_length();
-    assume("original_max_position_embeddings is not given: max_position_embeddings, " +
-           shown(length) + ".");
+    assume("original_max_position_embeddings", length, "max_position_embeddings, " + shown(length));
     return length;
   }
 
@@ -199,8 +206,8 @@ class rope_rule {
     }
     auto const ratio = static_cast<double>(*inputs_.context) / original;
     if (!given) {
-      assume("factor is not given: max_position_embeddings / original_max_position_embeddings, " +
-             shown(ratio) + ".");
+      assume("factor", ratio,
+             "max_position_embeddings / original_max_position_embeddings, " + shown(ratio));
     } else if (*given != ratio) {
       note("factor is " + shown(*given) + " although max_position_embeddings is " + shown(ratio) +
            " times the original.");
@@ -208,7 +215,10 @@ class rope_rule {
     return given.value_or(ratio);
   }
 
-  void assume(std::string const& sentence) { findings_.assume(inputs_.kind + ": " + sentence); }
+  void assume(std::string const& key, double value, std::string const& source) {
+    findings_.assume(keys_.path() + key, value,
+                     inputs_.kind + ": " + key + " is not given: " + source + ".");
+  }
   void note(std::string const& sentence) { findings_.note(inputs_.kind + ": " + sentence); }
 
   json_object keys_;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/axis_sections.hpp"
 #include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/rope_axes.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
@@ -19,19 +19,29 @@ namespace detail {
 
 class hugging_face_rotation {
  public:
-  /// `type` is the type of the layers; `kind` has its head_dim already.
-  hugging_face_rotation(hugging_face_config& config, std::string type, layer_description& kind)
+  /// `kind` has its head_dim already.
+  hugging_face_rotation(hugging_face_config& config, scheduled_layer const& layer,
+                        layer_description& kind)
       : config_(config),
         family_(config.family),
-        type_(std::move(type)),
+        layer_(layer),
+        type_(layer.type),
         kind_(kind),
         rope_(rope_keys()) {}
 
   void read() {
     auto const base = this->base();
+    auto const name = rope_rule::name_in(rope_);
+    bool const is_plain = name == "default" || (name == "axial" && family_.axial_axes != 0);
+    bool const may_be_scaled = !family_.unscaled && family_.axial_axes == 0;
+    rope_.require(is_plain || may_be_scaled, rope_.has("rope_type") ? "rope_type" : "type",
+                  "be default for " + config_.found.type);
+    if (family_.axial_axes != 0) return read_axial(config_, kind_, base);
     auto const partial = partial_rotary_factor();
     auto const dim = rotary_dim(partial);
-    if (family_.two_axes) return read_two_axes(base);
+    bool const are_two = !family_.two_axes_key.empty() &&
+                         config_.keys.flag(std::string(family_.two_axes_key)).value_or(false);
+    if (family_.two_axes || are_two) return read_two_axes(config_, kind_, base);
 
     rope_inputs const inputs{.kind = kind_.name,
                              .head_dim = kind_.head_dim,
@@ -39,23 +49,20 @@ class hugging_face_rotation {
                              .base = base,
                              .partial_rotary_factor = partial,
                              .context = config_.found.context,
-                             .original_context = config_.keys.count(original_length, most_tokens)};
+                             .original_context = config_.keys.count(original_length, most_tokens),
+                             .yarn_slope = family_.yarn_slope};
     auto result = rope_rule(rope_, inputs, config_).read();
     read_mscale(result.mscale_factor);
     rotary_description rotary{.rule = std::move(result.rule),
                               .frequencies = std::move(result.frequencies),
                               .layout = halves(),
-                              .axes = axes(dim / 2)};
+                              .axes = rope_axes(config_, rope_, dim / 2)};
     bool const is_interleaved = config_.keys.flag("rope_interleave").value_or(family_.interleaved);
     if (is_interleaved) rotary.layout = interleaved();
     bool const has_dims_without_rope = config_.keys.has("qk_nope_head_dim");
     if (family_.last_dims || has_dims_without_rope) rotary.block = rotary_block::last();
     kind_.rotary.push_back(std::move(rotary));
     read_temperature();
-    for (auto const& key : rope_.unread()) {
-      if (key == "max_position_embeddings") continue;
-      config_.note(rope_.where() + " has " + key + ", which is not read.");
-    }
   }
 
  private:
@@ -73,22 +80,28 @@ class hugging_face_rotation {
     if (parameters && scaling && parameters->whole() != scaling->whole()) {
       keys.refuse("rope_scaling", "agree with rope_parameters");
     }
-    auto const rope = parameters ? parameters : scaling;
+    auto const older = keys.is_object("rotary") ? keys.object("rotary") : std::nullopt;  // InternLM
+    auto const rope = parameters ? parameters : scaling ? scaling : older;
     if (!rope && family_.needs_rope) {
       keys.refuse("rope_parameters", "be given for " + config_.found.type);
     }
     auto const is_object = [&](std::string const& key) { return rope->is_object(key); };
     if (rope && std::ranges::any_of(rope->keys(), is_object)) return nested_keys(*rope);
 
-    bool const for_full_layers_only = keys.has("rope_local_base_freq") ||
-                                      keys.has("swa_rope_theta") || family_.local_base != 0 ||
-                                      family_.compressed;
-    if (slides() && for_full_layers_only) return made(json::object());
-    if (!is_compressed()) return rope ? *rope : made(json::object());
+    bool const has_local_base =
+        keys.has("rope_local_base_freq") || keys.has("swa_rope_theta") || family_.local_base != 0;
+    bool const for_full_layers_only =
+        (has_local_base && !family_.local_scaled) || family_.scaled_if_full || family_.compressed;
+    if (auto const types = keys.texts("yarn_only_types")) {  // Step
+      bool const is_full = types->size() == 1 && types->front() == full_attention;
+      keys.require(is_full && family_.scaled_if_full, "yarn_only_types", "be full_attention alone");
+    }
+    if (slides() && for_full_layers_only) return made(json::object(), rope);
+    if (!is_compressed()) return rope ? *rope : made(json::object(), rope);
     auto copy = rope ? rope->whole() : json::object();
     // DeepSeek's own code has no attention factor.
     if (!copy.contains("attention_factor")) copy["attention_factor"] = 1.0;
-    return made(std::move(copy));
+    return made(std::move(copy), rope);
   }
 
   json_object nested_keys(json_object const& rope) {
@@ -96,20 +109,25 @@ class hugging_face_rotation {
     auto const inner = rope.object(name);
     if (!inner) rope.refuse(name, "be given for layers of " + type_);
     is_nested_ = true;
-    for (auto const& key : rope.keys()) {
-      if (rope.is_object(key)) continue;
-      config_.note(rope.where() + " has " + key + " beside nested objects, which is not read.");
-    }
     return *inner;
   }
 
-  json_object made(json keys) {
+  /// Keys that stand in the place of those in the file.
+  json_object made(json keys, std::optional<json_object> const& given) {
     made_ = std::move(keys);
-    return {made_, config_.keys.where() + ": rope_parameters"};
+    return given ? given->replaced(made_)
+                 : json_object(made_, config_.keys.where() + ": rope_parameters");
   }
 
   double base() {
-    if (auto const inside = rope_.number("rope_theta")) {
+    if (layer_.base != 0) {
+      auto const of_all = rope_.number("rope_theta");
+      bool const agrees = !of_all || *of_all == layer_.base || !family_.full_are_nope;
+      rope_.require(agrees, "rope_theta",
+                    "be " + shown(layer_.base) + ", as in the list for each layer");
+      return layer_.base;
+    }
+    if (auto const inside = rope_.agreed({"rope_theta", "base"}, number_of)) {
       auto const outside = config_.number({"rope_theta", "rotary_emb_base"});
       if (outside && *outside != *inside && !is_nested_) {
         rope_.refuse("rope_theta", "agree with the one outside, which is " + shown(*outside));
@@ -125,11 +143,17 @@ class hugging_face_rotation {
         return config_.assumed("rope_local_base_freq", family_.local_base);
       }
     }
-    auto const given = config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta"});
+    auto const given =
+        config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta", "theta"});
     if (given) return *given;
+    if (!family_.base_object.empty()) {
+      auto const object = config_.keys.object(std::string(family_.base_object));
+      if (auto const inside = object ? object->number("rope_theta") : std::nullopt) return *inside;
+    }
     if (family_.base_is_ratio) return 1e4 * config_.number_or("rope_ratio", 1);
     if (family_.base != 1e4) return config_.assumed("rope_theta", family_.base);
-    config_.assume("rope_theta is not given: 10000, the default of transformers.");
+    config_.assume("rope_theta", 1e4,
+                   "rope_theta is not given: 10000, the default of transformers.");
     return 1e4;
   }
 
@@ -141,8 +165,14 @@ class hugging_face_rotation {
       keys.require(fits, key, "be above 0 and at most 1");
       return given;
     };
+    if (layer_.partial != 0) {
+      config_.keys.require(layer_.partial > 0 && layer_.partial <= 1, "partial_rotary_factors",
+                           "be above 0 and at most 1");
+      return layer_.partial;
+    }
     if (auto const inside = in_range(rope_, "partial_rotary_factor")) return inside;
-    auto const outside = config_.keys.agreed({"partial_rotary_factor", "rotary_pct"}, in_range);
+    auto const outside =
+        config_.keys.agreed({"partial_rotary_factor", "rotary_pct", "rope_pct"}, in_range);
     if (outside) return outside;
     bool const is_given_in_dims = config_.keys.has("rotary_dim") ||
                                   config_.keys.has("qk_rope_head_dim") || family_.rotary_dim != 0;
@@ -159,7 +189,7 @@ class hugging_face_rotation {
           "give an even number of rotary dims within head_dim " + shown(kind_.head_dim) + got);
       return dim;
     };
-    for (auto const* key : {"qk_rope_head_dim", "rotary_dim"}) {
+    for (auto const* key : {"qk_rope_head_dim", "rotary_dim", "attn_rotary_emb"}) {
       if (auto const dim = config_.keys.count(key, most_dims)) return within_head(*dim, key);
     }
     if (family_.last_dims && family_.partial == 1) {
@@ -175,38 +205,11 @@ class hugging_face_rotation {
                        partial ? "partial_rotary_factor" : "head_dim");
   }
 
-  void read_two_axes(double base) {
-    auto const half = kind_.head_dim / 2;
-    config_.keys.require(kind_.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      std::vector<std::size_t> sections(axis + 1, 0);
-      sections[axis] = half / 2;
-      kind_.rotary.push_back({.rule = "default",
-                              .frequencies = geometric(half, base),
-                              .layout = halves(),
-                              .block = rotary_block::from(axis * half),
-                              .axes = contiguous_axes(sections)});
-    }
-  }
-
   void read_mscale(double factor) {
     if (family_.mscale_on_scores) kind_.softmax_factor *= factor;
     if (factor == 1 || family_.mscale_note.empty()) return;
     config_.note("g(mscale_all_dim)^2 = " + shown(factor) +
                  " on scores: " + std::string(family_.mscale_note));
-  }
-
-  std::optional<pair_axes> axes(std::size_t pairs) {
-    auto const given = rope_.numbers("mrope_section");
-    auto const interleave = rope_.flag("mrope_interleaved").value_or(family_.interleaved_axes);
-    if (!given && !family_.has_axes) return {};
-    auto const where = rope_.where() + ": mrope_section";
-    if (given) return axes_of(where, axis_sections(where, *given), pairs, interleave);
-
-    auto const& [first, second, third] = family_.sections;
-    if (first == 0) rope_.refuse("mrope_section", "be given for " + config_.found.type);
-    config_.assumed("mrope_section", shown(first) + ", " + shown(second) + ", " + shown(third));
-    return axes_of(where, {first, second, third}, pairs, interleave);
   }
 
   /// Ministral 3 and Mistral 4 have the temperature in rope_parameters, Mistral Large 3 in an
@@ -221,8 +224,13 @@ class hugging_face_rotation {
     kind_.temperature = position_temperature{*beta, static_cast<double>(*original), 0};
   }
 
+  static std::optional<double> number_of(json_object const& keys, std::string const& key) {
+    return keys.number(key);
+  }
+
   hugging_face_config& config_;
   model_family const& family_;
+  scheduled_layer const& layer_;
   std::string type_;
   layer_description& kind_;
   json made_ = {};

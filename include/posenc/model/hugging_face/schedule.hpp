@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,185 +11,232 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/layer_lists.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
-
-inline constexpr std::array<std::string_view, 7> types_with_attention{
-    full_attention,
-    "attention",
-    sliding_attention,
-    chunked_attention,
-    "compressed_sparse_attention",
-    "heavily_compressed_attention",
-    "hybrid"};
-inline constexpr std::array<std::string_view, 4> types_without_attention{linear_attention, "conv",
-                                                                         "mamba", "recurrent"};
-
-inline bool has_attention(std::string_view type) {
-  return std::ranges::find(types_without_attention, type) == types_without_attention.end();
-}
-
-/// For errors about lists.
-inline std::string one_for_each_layer(hugging_face_config const& config) {
-  return "have one entry for each of the " + shown(config.found.layers) + " layers";
-}
 
 /// 2nd, 3rd, 4th ...
 inline std::string ordinal(std::size_t n) {
   return shown(n) + (n == 2 ? "nd" : n == 3 ? "rd" : "th");
 }
 
-/// The list layer_types. Throws std::invalid_argument if a type is unknown.
-inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
-                                                    std::vector<std::string> types) {
-  config.keys.require(types.size() == config.found.layers, "layer_types",
-                      one_for_each_layer(config));
-  for (auto& type : types) {
-    bool const attends =
-        std::ranges::find(types_with_attention, type) != types_with_attention.end();
-    if (!attends && has_attention(type)) {
-      std::string known;
-      for (auto const& one : types_with_attention) (known += one) += ", ";
-      for (auto const& one : types_without_attention) (known += one) += ", ";
-      refuse(config.keys.where(), ": layer_types must be among ", known, "got ",
-             shown_json(json(type)));
-    }
-    if (type == "attention") type = full_attention;
+/// Full attention in one of n layers, `others` elsewhere; nowhere for n = 0.
+inline std::vector<std::string> with_full_every(hugging_face_config& config, std::size_t n,
+                                                std::string_view others) {
+  auto const& family = config.family;
+  auto const layers = config.found.layers;
+  std::vector<std::string> types(layers, std::string(others));
+  if (n == 0) return types;
+  auto const first = family.full_at == full_place::first_of_each  ? 0
+                     : family.full_at == full_place::last_of_each ? n - 1
+                                                                  : (layers - 1) % n;
+  for (auto i = first; i < layers; i += n) types[i] = full_attention;
+  if (family.rest_full) {
+    for (auto i = layers / n * n; i < layers; ++i) types[i] = full_attention;
+  }
+  if (family.first_full) types.front() = full_attention;
+  if (family.last_full) types.back() = full_attention;
+  return types;
+}
+
+/// Which layers rotate by no_rope_layers, or the family's interval.
+inline std::vector<bool> rope_by_keys(hugging_face_config& config) {
+  std::vector<bool> rotated(config.found.layers, true);
+  if (auto const given = config.keys.numbers("no_rope_layers"); given && !given->empty()) {
+    config.keys.require(given->size() >= rotated.size(), "no_rope_layers",
+                        one_for_each_layer(config));
+    auto const with_rope = layers_with_rope(*given);
+    std::copy_n(with_rope.begin(), rotated.size(), rotated.begin());
+    config.supersede({"no_rope_layer_interval"});
+  } else if (config.family.nope_every != 0) {
+    auto const n = config.count_or("no_rope_layer_interval", most_dims, config.family.nope_every);
+    for (std::size_t i = 0; i < rotated.size(); ++i) rotated[i] = (i + 1) % n != 0;
+  }
+  return rotated;
+}
+
+/// Types where the family slides from a layer on, or below one.
+inline std::vector<std::string> types_by_max_window_layers(hugging_face_config& config) {
+  bool const below = config.family.sliding == sliding_rule::even_below_max_window_layers;
+  auto const limit =
+      config.count_or("max_window_layers", most_dims, config.family.max_window_layers);
+  std::vector<std::string> types(config.found.layers, std::string(full_attention));
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (below ? i < limit && i % 2 == 0 : i >= limit) types[i] = sliding_attention;
   }
   return types;
 }
 
-/// The types in a list of numbers, which has an entry for each layer, or more. `types` holds the
-/// type for each number.
-inline std::vector<std::string> layer_types_by_number(
-    hugging_face_config& config, std::string const& key,
-    std::vector<std::pair<double, std::string_view>> const& types) {
-  auto const given = *config.keys.numbers(key);
-  config.keys.require(given.size() >= config.found.layers, key, one_for_each_layer(config));
-  std::vector<std::string> result;
-  for (std::size_t i = 0; i < config.found.layers; ++i) {
-    auto const type =
-        std::ranges::find(types, given[i], &std::pair<double, std::string_view>::first);
-    if (type == types.end()) {
-      std::string known;
-      for (auto const& one : types) known += shown(one.first) + ", ";
-      refuse(config.keys.where(), ": ", key, " must be one of ", known, "got ", given[i],
-             " for layer ", i);
+/// Types where no key lists them and the window is given.
+inline std::vector<std::string> types_with_window(hugging_face_config& config) {
+  auto const& family = config.family;
+  auto const all = [&](std::string_view type) {
+    return std::vector<std::string>(config.found.layers, std::string(type));
+  };
+  if (config.keys.is_text("sliding_window_pattern")) {  // LLLG in EXAONE 4
+    return layer_types_by_letter(config, "sliding_window_pattern",
+                                 {{'L', sliding_attention}, {'G', full_attention}},
+                                 "be a number, or letters L and G");
+  }
+  if (auto const n = config.count(
+          {"sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers"},
+          most_dims)) {
+    return with_full_every(config, *n, sliding_attention);
+  }
+  switch (config.is_known ? family.sliding : sliding_rule::every_layer) {
+    case sliding_rule::none: {
+      auto const key = std::string(family.window_key);
+      config.ignore(config.keys.setting(key));
+      config.note(key + " is not read: " + config.found.type + " has full attention.");
+      return all(full_attention);
     }
-    result.emplace_back(type->second);
+    case sliding_rule::by_pattern: {
+      auto const place = family.full_at == full_place::first_of_each ? ", from the first on,"
+                         : family.full_at == full_place::last_of_each
+                             ? ""
+                             : ", counted from the last back,";
+      config.assumed("layer_types", "every " + ordinal(family.full_every) + " layer" + place +
+                                        " full_attention, the others sliding_attention");
+      return with_full_every(config, family.full_every, sliding_attention);
+    }
+    case sliding_rule::nope_layers: {
+      auto types = all(full_attention);
+      auto const rotated = rope_by_keys(config);
+      for (std::size_t i = 0; i < types.size(); ++i) {
+        if (!rotated[i]) types[i] = sliding_attention;
+      }
+      return types;
+    }
+    case sliding_rule::from_max_window_layers:
+    case sliding_rule::even_below_max_window_layers:
+      return types_by_max_window_layers(config);
+    case sliding_rule::every_layer:
+      break;
   }
-  return result;
+  if (!config.is_known) {
+    config.assume("layer_types", sliding_attention,
+                  "sliding_window is given and layer_types is not: taken for every layer.");
+  }
+  return all(sliding_attention);
 }
 
-/// A pattern that repeats, of L for sliding and G for full attention: LLLG in EXAONE 4.
-inline std::vector<std::string> layer_types_by_letter(hugging_face_config& config,
-                                                      std::string const& letters) {
-  bool const are_known = letters.find_first_not_of("LG") == std::string::npos;
-  config.keys.require(!letters.empty() && are_known, "sliding_window_pattern",
-                      "be a number, or letters L and G");
-  std::vector<std::string> types;
-  for (std::size_t i = 0; i < config.found.layers; ++i) {
-    types.emplace_back(letters[i % letters.size()] == 'L' ? sliding_attention : full_attention);
-  }
-  return types;
-}
-
-/// The types by a key that lists them, if there is one.
-inline std::vector<std::string> listed_layer_types(hugging_face_config& config) {
-  auto const& keys = config.keys;
-  if (auto given = keys.texts("layer_types")) return checked_layer_types(config, std::move(*given));
-  if (keys.has("hybrid_layer_pattern")) {
-    return layer_types_by_number(config, "hybrid_layer_pattern",
-                                 {{0, full_attention}, {1, sliding_attention}});
-  }
-  if (keys.has("compress_ratios")) {
-    return layer_types_by_number(config, "compress_ratios",
-                                 {{0, sliding_attention},
-                                  {4, "compressed_sparse_attention"},
-                                  {128, "heavily_compressed_attention"}});
-  }
-  if (config.family.compressed) keys.refuse("layer_types", "be given, or compress_ratios");
-  return {};
+/// The number of layers of which one has full attention, where the others have none.
+inline std::size_t full_interval(hugging_face_config& config) {
+  if (config.family.full_every == 0) return 0;
+  auto const given = config.count({"full_attention_interval", "layer_group_size"}, most_dims);
+  return given ? *given : config.assumed("full_attention_interval", config.family.full_every);
 }
 
 /// The type of each layer, in Hugging Face's words: full_attention, sliding_attention,
 /// linear_attention ...
 inline std::vector<std::string> layer_types(hugging_face_config& config) {
-  auto const layers = config.found.layers;
   auto const& family = config.family;
-  if (auto listed = listed_layer_types(config); !listed.empty()) return listed;
-
-  auto const all = [&](std::string_view type) {
-    return std::vector<std::string>(layers, std::string(type));
-  };
-  auto const with_full_every = [&](std::size_t n, std::string_view others) {
-    auto types = every_nth(layers, n, full_attention, others);
-    if (family.first_full) types.front() = full_attention;
+  auto types = listed_layer_types(config);
+  bool const are_listed = !types.empty();
+  if (are_listed) {
+    config.supersede({"full_attention_interval", "sliding_window_pattern",
+                      "_sliding_window_pattern", "max_window_layers", "use_sliding_window",
+                      "global_attn_every_n_layers"});
     if (family.last_full) types.back() = full_attention;
-    return types;
+  } else if (!family.others.empty()) {
+    types = with_full_every(config, full_interval(config), family.others);
+  }
+  if (!family.others.empty() && family.sliding == sliding_rule::every_layer && config.window()) {
+    std::ranges::replace(types, std::string(full_attention), std::string(sliding_attention));
+  }
+  if (!types.empty()) return types;
+
+  auto const all_full = [&] {
+    return std::vector<std::string>(config.found.layers, std::string(full_attention));
   };
-  if (family.linear_others) {
-    auto const n = config.count_or("full_attention_interval", most_dims, family.full_every);
-    return with_full_every(n, linear_attention);
+  auto const flag = config.keys.flag("use_sliding_window");
+  if (flag == false) {
+    config.supersede({"sliding_window", "sliding_window_pattern", "_sliding_window_pattern",
+                      "max_window_layers"});
+    return all_full();
   }
-  if (!config.window()) return all(full_attention);
-  if (config.keys.is_text("sliding_window_pattern")) {
-    return layer_types_by_letter(config, *config.keys.text("sliding_window_pattern"));
+  if (!config.window()) {
+    config.supersede({"sliding_window_pattern", "_sliding_window_pattern", "max_window_layers"});
+    return all_full();
   }
-  if (auto const n = config.keys.count("sliding_window_pattern", most_dims)) {
-    return with_full_every(*n, sliding_attention);
+  if (!flag && family.window_needs_flag) {
+    config.assumed("use_sliding_window", std::string("false"));
+    config.supersede({"sliding_window", "max_window_layers"});
+    return all_full();
   }
-  switch (config.is_known ? family.sliding : sliding_rule::every_layer) {
-    case sliding_rule::none:
-      config.note("sliding_window is not read: " + config.found.type + " has full attention.");
-      return all(full_attention);
-    case sliding_rule::by_pattern:
-      config.assumed("layer_types", "every " + ordinal(family.full_every) +
-                                        " layer full_attention, the others sliding_attention");
-      return with_full_every(family.full_every, sliding_attention);
-    case sliding_rule::from_max_window_layers: {
-      auto const is_on = config.keys.flag("use_sliding_window");
-      if (!is_on) config.assumed("use_sliding_window", std::string("false"));
-      if (!is_on.value_or(false)) return all(full_attention);
-      auto const first = config.count_or("max_window_layers", most_dims, family.max_window_layers);
-      auto types = all(full_attention);
-      for (std::size_t i = first; i < layers; ++i) types[i] = sliding_attention;
-      return types;
-    }
-    case sliding_rule::every_layer:
-      break;
-  }
-  if (!config.keys.flag("use_sliding_window").value_or(true)) return all(full_attention);
-  if (!config.is_known) {
-    config.assume("sliding_window is given and layer_types is not: taken for every layer.");
-  }
-  return all(sliding_attention);
+  return types_with_window(config);
+}
+
+/// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
+inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
+  if (!config.keys.is_list(key)) return {};
+  auto given = *config.keys.numbers(key);
+  config.keys.require(given.size() >= config.found.layers, key, one_for_each_layer(config));
+  given.resize(config.found.layers);
+  return given;
 }
 
 /// Whether each layer rotates.
 inline std::vector<bool> rotated_layers(hugging_face_config& config,
                                         std::vector<std::string> const& types) {
-  std::vector<bool> rotated(types.size(), true);
-  auto const& family = config.family;
-  if (auto const given = config.keys.numbers("no_rope_layers"); given && !given->empty()) {
-    config.keys.require(given->size() >= types.size(), "no_rope_layers",
-                        one_for_each_layer(config));
-    auto const with_rope = layers_with_rope(*given);
-    std::copy_n(with_rope.begin(), rotated.size(), rotated.begin());
-  } else if (family.nope_every != 0) {
-    auto const n = config.count_or("no_rope_layer_interval", most_dims, family.nope_every);
-    for (std::size_t i = 0; i < rotated.size(); ++i) rotated[i] = (i + 1) % n != 0;
+  auto rotated = rope_by_keys(config);
+  auto const rule = config.family.rotation;
+  if (rule == rotation_rule::no_layer) {
+    auto const named = config.keys.text("attention_type");
+    config.keys.require(!named || named->ends_with("nope"), "attention_type", "end in nope");
   }
-  bool const some_slide = std::ranges::find(types, sliding_attention) != types.end();
-  bool const only_sliding = family.rope_on_sliding_only && some_slide;
-  bool const is_nope = config.keys.text("position_embedding_type") == "nope";
+  auto const type = config.keys.text("position_embedding_type");
+  bool const is_rope = type == "rope" || type == "rope_gptj" || type == "absolute";
+  config.keys.require(!type || is_rope || type == "nope", "position_embedding_type",
+                      "be rope, rope_gptj or nope");
+  bool const never = type == "nope" || rule == rotation_rule::no_layer ||
+                     (rule == rotation_rule::if_position_type_is_rope && type != "rope");
+  bool const only_sliding = rule == rotation_rule::sliding_layers && config.window();
+  auto const bases = numbers_by_layer(config, "layer_rope_theta");  // 0 is NoPE
   for (std::size_t i = 0; i < rotated.size(); ++i) {
-    bool const may_rotate = !only_sliding || types[i] == sliding_attention;
-    if (is_nope || !has_attention(types[i]) || !may_rotate) rotated[i] = false;
+    bool const slides = types[i] == sliding_attention;
+    bool const is_nope = bases.empty() ? config.family.full_are_nope && !slides : bases[i] == 0;
+    if (never || is_nope || !has_attention(types[i]) || (only_sliding && !slides)) {
+      rotated[i] = false;
+    }
   }
   return rotated;
+}
+
+/// The layers, each with its type, whether it rotates, and what lists give it alone.
+inline std::vector<scheduled_layer> scheduled_layers(hugging_face_config& config) {
+  auto types = layer_types(config);
+  auto const rotated = rotated_layers(config, types);
+  if (config.family.chunked_where_rotated && !config.keys.has("layer_types")) {
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      types[i] = rotated[i] ? chunked_attention : full_attention;
+    }
+    config.assumed(
+        "layer_types",
+        std::string("chunked_attention for layers with RoPE, full_attention for others"));
+  }
+  auto bases = numbers_by_layer(config, "layer_rope_theta");
+  if (bases.empty()) bases = numbers_by_layer(config, "rope_theta");
+  auto const partial = numbers_by_layer(config, "partial_rotary_factors");
+  auto const shares_index = layers_that_share_index(config);
+  std::vector<scheduled_layer> layers;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    auto& layer = layers.emplace_back(scheduled_layer{
+        .type = types[i], .attends = has_attention(types[i]), .rotates = rotated[i]});
+    if (!layer.rotates) continue;
+    if (shares_index[i]) {
+      layer.shares_index = true;
+      layer.name += ", shared index";
+    }
+    if (!bases.empty()) {
+      layer.base = bases[i];
+      layer.name += ", base " + shown(layer.base);
+    }
+    if (!partial.empty()) layer.partial = partial[i];
+  }
+  return layers;
 }
 
 }  // namespace detail

@@ -1,0 +1,173 @@
+// What a family of models does by default: what its code in transformers has and a config.json may
+// leave out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "posenc/core/target.hpp"
+#include "posenc/model/layer_schedule.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+/// How a family encodes positions.
+enum class position_rule {
+  rope,
+  alibi,
+  alibi_if_flagged,       ///< where the key alibi is true, else RoPE
+  alibi_without_context,  ///< where max_position_embeddings is absent, else RoPE
+  alibi_or_learned,       ///< ALiBi where attn_config has alibi, else learned embeddings
+  buckets,                ///< T5
+  learned,                ///< embeddings
+  learned_absolute,       ///< embeddings; any position_embedding_type but absolute is an error
+  refused                 ///< known, and not read: `refusal` says why
+};
+
+/// Which layers with attention rotate.
+enum class rotation_rule {
+  every_layer,
+  no_layer,                  ///< and attention_type, where given, names no RoPE
+  sliding_layers,            ///< where sliding_window is given, else every layer
+  if_position_type_is_rope,  ///< all where position_embedding_type is rope, else none
+};
+
+/// Which layers slide, where layer_types does not say and sliding_window is given.
+enum class sliding_rule {
+  none,
+  every_layer,
+  by_pattern,
+  nope_layers,
+  from_max_window_layers,
+  even_below_max_window_layers
+};
+
+/// Which of n layers is the one of `full_every`.
+enum class full_place { last_of_each, first_of_each, counted_from_the_end };
+
+/// What sliding_window counts.
+enum class window_rule {
+  last_keys,           ///< a query sees so many keys, its own with them
+  half_of_key,         ///< a query sees half as many
+  half_on_each_side,   ///< and half as many on each side of it, beside its own
+  half_if_both_sides,  ///< if use_bidirectional_attention is set, else last_keys
+};
+
+/// What divides scores before the softmax.
+enum class score_scale {
+  head_dim,               ///< sqrt(head_dim)
+  query_pre_attn_scalar,  ///< its square root
+  attention_multiplier,   ///< multiplies them instead
+  qk_scale_factor,        ///< sqrt(head_dim), and this key multiplies them
+  softmax_scale,          ///< multiplies them instead
+  key_multiplier,         ///< sqrt(head_dim), and this key multiplies them
+  head_dim_if_flagged,    ///< sqrt(head_dim), unless scale_attn_weights is false
+  none
+};
+
+/// The order of the axes of M-RoPE's pairs.
+enum class axis_order {
+  contiguous,   ///< ttt...hhh...www
+  interleaved,  ///< thwthw...tt
+  alternating   ///< hwhw...ttt: height and width by turns, then time
+};
+
+/// A number of index heads: its key, its key in sparse_attention_config, the family's value.
+struct index_number_rule {
+  std::string_view key = {}, within = {};
+  std::size_t value = 0;
+};
+
+/// Index heads, as in layer_description.hpp. No value for heads: there are none.
+struct index_rule {
+  index_number_rule heads = {}, head_dim = {}, chosen = {}, block = {.value = 1}, local_blocks = {},
+                    key_stride = {.value = 1};
+  bool chosen_in_tokens = false;  ///< and not in blocks, which are key_stride tokens
+  bool interleaved = false;
+  bool last_dims = false;
+  std::string_view layers = {};  ///< their type; empty: all with attention
+};
+
+inline constexpr index_rule deepseek_index{.heads = {.key = "index_n_heads", .value = 64},
+                                           .head_dim = {.key = "index_head_dim", .value = 128},
+                                           .chosen = {.key = "index_topk", .value = 2048}};
+
+/// A record a family; 0, false and empty mean that it has none of this. For a new family, add a
+/// record. A key in the file goes before its default here.
+struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
+  std::array<std::string_view, 14> types;  ///< values of model_type
+  position_rule positions = position_rule::rope;
+  std::string_view refusal = {};  ///< what model_type must be, and why: for position_rule::refused
+  std::string_view note = {};     ///< a sentence for users
+  std::string_view alibi_note = {};  ///< one for users of its ALiBi
+
+  // Sizes.
+  std::size_t head_dim = 0;         ///< 0: hidden_size / num_attention_heads
+  std::size_t global_head_dim = 0;  ///< head_dim of layers with full attention
+  std::size_t context = 0;          ///< max_position_embeddings
+  /// Layers, hidden size and heads of the class, where a text_config leaves them out.
+  std::size_t layers = 0, hidden = 0, heads = 0;
+  bool is_decoder = false;  ///< of two stacks: decoder_layers and decoder_attention_heads count
+
+  // Rotation.
+  rotation_rule rotation = rotation_rule::every_layer;
+  bool interleaved = false;           ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
+  double base = 1e4;                  ///< rope_theta
+  double local_base = 0;              ///< rope_local_base_freq; sliding layers then take no scaling
+  bool base_is_ratio = false;         ///< rope_theta is 10000 * rope_ratio
+  std::string_view base_object = {};  ///< the object that has rope_theta, if not the file itself
+  bool local_scaled = false;          ///< or they do
+  bool scaled_if_full = false;        ///< sliding layers have the base and no scaling
+  double partial = 1;                 ///< partial_rotary_factor
+  std::size_t rotary_dim = 0;         ///< goes before partial
+  bool last_dims = false;             ///< the last qk_rope_head_dim dims of a head rotate
+  bool two_axes = false;  ///< each half of a head rotates by one coordinate of an image patch
+  std::string_view two_axes_key = {};  ///< and so where this key is true
+  std::size_t axial_axes = 0;          ///< axes that each have a series of frequencies of their own
+  bool unscaled = false;               ///< rope_type must be default
+  bool needs_rope = false;             ///< rope_parameters or rope_scaling must be given
+  bool has_axes = false;               ///< M-RoPE
+  axis_order order = axis_order::contiguous;
+  bool time_last = false;                    ///< mrope_section is [h, w, t], else [t, h, w]
+  std::array<std::size_t, 3> sections = {};  ///< mrope_section; 0: must be given
+  double yarn_slope = 0;  ///< YaRN's attention factor is this * ln(factor) + 1; 0: as published
+
+  // Layers.
+  sliding_rule sliding = sliding_rule::none;
+  window_rule window_is = window_rule::last_keys;
+  std::string_view window_key = "sliding_window";
+  std::size_t window = 0;             ///< sliding_window, where the key is absent rather than null
+  bool window_needs_flag = false;     ///< none slides unless use_sliding_window is true
+  std::size_t max_window_layers = 0;  ///< for the sliding_rules by it
+  std::size_t full_every = 1;         ///< every n-th layer has full attention, the others slide
+  full_place full_at = full_place::last_of_each;
+  bool rest_full = false;          ///< layers after the last whole group of n have full attention
+  std::string_view others = {};    ///< or the others are of this type, without attention
+  bool first_full = false;         ///< the first layer has full attention, too
+  bool last_full = false;          ///< the last layer has full attention, too
+  std::size_t nope_every = 0;      ///< every n-th layer does not rotate
+  bool full_are_nope = false;      ///< where layer_rope_theta is absent, full layers do not
+  bool needs_layer_types = false;  ///< a list of the types must be given
+  bool chunked_where_rotated = false;  ///< layers with RoPE see a chunk, the others all keys
+  bool compressed = false;  ///< layers see a window and, unless they slide, compressed keys, whose
+                            ///< RoPE has its own keys (DeepSeek-V4)
+
+  index_rule index = {};
+
+  // Scores.
+  score_scale scale = score_scale::head_dim;
+  double scale_default = 0;           ///< of the key that scale names; 0: head_dim
+  double score_cap = 0;               ///< attn_logit_softcapping
+  bool sinks = false;                 ///< a learned logit for each head
+  bool sliding_sinks = false;         ///< in sliding layers
+  bool nope_temperature = false;      ///< layers without RoPE have Llama 4's temperature
+  bool mscale_on_scores = false;      ///< YaRN's g(mscale_all_dim)^2 multiplies scores
+  std::string_view mscale_note = {};  ///< a sentence for users where that factor is not 1
+
+  /// Keys that by their names act on positions, scores or the mask, and in this family do not.
+  std::array<std::string_view, 8> without_effect = {};
+};
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,208 @@
+// The keys of a config.json that list the types of layers. (nlohmann-json)
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/target.hpp"
+#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/layer_schedule.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+inline constexpr std::array<std::string_view, 10> types_with_attention{
+    full_attention,
+    "attention",
+    sliding_attention,
+    chunked_attention,
+    "compressed_sparse_attention",
+    "heavily_compressed_attention",
+    "hybrid",
+    "deepseek_sparse_attention",
+    "hybrid_indexed",
+    "minimax_m3_sparse"};
+inline constexpr std::array<std::string_view, 6> types_without_attention{
+    linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"};
+
+inline bool has_attention(std::string_view type) {
+  return std::ranges::find(types_without_attention, type) == types_without_attention.end();
+}
+
+/// For errors about lists.
+inline std::string one_for_each_layer(hugging_face_config const& config) {
+  return "have one entry for each of the " + shown(config.found.layers) + " layers";
+}
+
+/// The list of texts under a key. Throws std::invalid_argument if a type is unknown, or there is
+/// not one for each layer and each of the layers that predict further tokens.
+inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
+                                                    std::string const& key,
+                                                    std::vector<std::string> types) {
+  auto const further = config.keys.count("num_nextn_predict_layers", most_dims).value_or(0);
+  bool const fits =
+      types.size() == config.found.layers || types.size() == config.found.layers + further;
+  config.keys.require(fits, key, one_for_each_layer(config));
+  types.resize(config.found.layers);
+  for (auto& type : types) {
+    bool const attends =
+        std::ranges::find(types_with_attention, type) != types_with_attention.end();
+    if (!attends && has_attention(type)) {
+      std::string known;
+      for (auto const& one : types_with_attention) (known += one) += ", ";
+      for (auto const& one : types_without_attention) (known += one) += ", ";
+      refuse(config.keys.where(), ": ", key, " must be among ", known, "got ",
+             shown_json(json(type)));
+    }
+    if (type == "attention") type = full_attention;
+  }
+  return types;
+}
+
+/// The types in a list of numbers, which has an entry for each layer, or more. `types` holds the
+/// type for each number.
+inline std::vector<std::string> layer_types_by_number(
+    hugging_face_config& config, std::string const& key,
+    std::vector<std::pair<double, std::string_view>> const& types) {
+  auto const given = *config.keys.numbers(key);
+  config.keys.require(given.size() >= config.found.layers, key, one_for_each_layer(config));
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < config.found.layers; ++i) {
+    auto const type =
+        std::ranges::find(types, given[i], &std::pair<double, std::string_view>::first);
+    if (type == types.end()) {
+      std::string known;
+      for (auto const& one : types) known += shown(one.first) + ", ";
+      refuse(config.keys.where(), ": ", key, " must be one of ", known, "got ", given[i],
+             " for layer ", i);
+    }
+    result.emplace_back(type->second);
+  }
+  return result;
+}
+
+/// A letter for each layer; fewer letters repeat. `types` holds the type for each letter.
+inline std::vector<std::string> layer_types_by_letter(
+    hugging_face_config& config, std::string const& key,
+    std::vector<std::pair<char, std::string_view>> const& types, std::string const& must) {
+  auto const letters = *config.keys.text(key);
+  config.keys.require(!letters.empty(), key, must);
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < config.found.layers; ++i) {
+    auto const letter = letters[i % letters.size()];
+    auto const type = std::ranges::find(types, letter, &std::pair<char, std::string_view>::first);
+    config.keys.require(type != types.end(), key, must);
+    result.emplace_back(type->second);
+  }
+  return result;
+}
+
+/// Full attention in the layers whose indices a key lists, `others` elsewhere.
+inline std::vector<std::string> layer_types_by_index(hugging_face_config& config,
+                                                     std::string const& key,
+                                                     std::string_view others) {
+  std::vector<std::string> result(config.found.layers, std::string(others));
+  auto const indices = *config.keys.numbers(key);
+  for (auto const index : indices) {
+    bool const fits = index >= 0 && index < static_cast<double>(result.size()) &&
+                      index == static_cast<double>(static_cast<std::size_t>(index));
+    config.keys.require(fits, key,
+                        "hold indices of the " + shown(result.size()) + " layers, from 0");
+    result[static_cast<std::size_t>(index)] = full_attention;
+  }
+  return result;
+}
+
+/// The types by a key that lists them, if there is one.
+inline std::vector<std::string> listed_layer_types(hugging_face_config& config) {
+  auto const& keys = config.keys;
+  for (auto const* key : {"layer_types", "layers_block_type"}) {
+    if (auto given = keys.texts(key)) return checked_layer_types(config, key, std::move(*given));
+  }
+  if (auto given = keys.texts("block_types"); given && !given->empty()) {  // RecurrentGemma repeats
+    auto const period = given->size();
+    given->resize(config.found.layers);
+    for (std::size_t i = period; i < given->size(); ++i) (*given)[i] = (*given)[i - period];
+    return checked_layer_types(config, "block_types", std::move(*given));
+  }
+  if (auto given = keys.texts("attention_layers")) {  // GPT-Neo
+    for (auto& type : *given) {
+      if (type == "global") type = full_attention;
+      if (type == "local") type = sliding_attention;
+    }
+    return checked_layer_types(config, "attention_layers", std::move(*given));
+  }
+  if (keys.has("hybrid_override_pattern")) {  // Nemotron-H
+    auto const length = keys.text("hybrid_override_pattern")->size();
+    keys.require(length == config.found.layers, "hybrid_override_pattern",
+                 one_for_each_layer(config));
+    return layer_types_by_letter(
+        config, "hybrid_override_pattern",
+        {{'M', "mamba"}, {'*', full_attention}, {'-', "mlp"}, {'E', "moe"}},
+        "hold letters M, *, - and E");
+  }
+  if (keys.has("hybrid_layer_pattern")) {
+    return layer_types_by_number(config, "hybrid_layer_pattern",
+                                 {{0, full_attention}, {1, sliding_attention}});
+  }
+  if (auto const sparse = keys.object("sparse_attention_config")) {  // MiniMax-M3
+    if (auto const given = sparse->numbers("sparse_attention_freq")) {
+      std::vector<std::string> types;
+      for (auto const x : *given) types.emplace_back(x != 0 ? "minimax_m3_sparse" : full_attention);
+      return checked_layer_types(config, "sparse_attention_config", std::move(types));
+    }
+  }
+  if (keys.has("attn_type_list")) {  // MiniMax
+    return layer_types_by_number(config, "attn_type_list",
+                                 {{0, linear_attention}, {1, full_attention}});
+  }
+  for (auto const* key : {"attn_layer_indices", "full_attn_idxs"}) {  // Bamba, LFM2
+    if (keys.has(key)) {
+      return layer_types_by_index(config, key, key[0] == 'a' ? "mamba" : "conv");
+    }
+  }
+  if (keys.has("compress_ratios")) {
+    return layer_types_by_number(config, "compress_ratios",
+                                 {{0, sliding_attention},
+                                  {4, "compressed_sparse_attention"},
+                                  {128, "heavily_compressed_attention"}});
+  }
+  if (config.family.needs_layer_types) {
+    keys.refuse("layer_types", "be given, or another list of the types of layers");
+  }
+  return {};
+}
+
+/// Whether each layer sees the keys that an earlier one chose (GLM-5).
+inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
+  std::vector<bool> shares(config.found.layers, false);
+  if (config.family.index.heads.value == 0) return shares;
+  auto const& keys = config.keys;
+  std::vector<std::string> types;
+  if (auto given = keys.texts("indexer_types")) {
+    types = std::move(*given);
+  } else if (keys.is_text("index_topk_pattern")) {
+    types = layer_types_by_letter(config, "index_topk_pattern", {{'F', "full"}, {'S', "shared"}},
+                                  "hold letters F and S");
+  } else if (given = keys.texts("index_topk_pattern"); given) {
+    types = std::move(*given);
+  }
+  auto const every = keys.count_or_zero("index_topk_freq", most_dims).value_or(1);
+  auto const first = keys.count("index_skip_topk_offset", most_dims).value_or(2);
+  auto const key = keys.has("indexer_types") ? "indexer_types" : "index_topk_pattern";
+  keys.require(types.empty() || types.size() >= shares.size(), key, one_for_each_layer(config));
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    bool const by_number = i + 1 > first && (i + 1 - first) % every != 0;
+    shares[i] = types.empty() ? by_number : types[i] == "shared";
+  }
+  keys.require(!shares.front(), key, "begin with a layer of its own choice");
+  return shares;
+}
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,89 @@
+// Keys of a config.json that nobody read, though their names say that they act. (nlohmann-json)
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "posenc/core/target.hpp"
+#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/json_object.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+// clang-format off
+/// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
+inline constexpr auto words_of_positions = std::to_array<std::string_view>(
+    {"rope", "rotary", "theta", "alibi", "position", "pos_emb", "nope", "window", "sliding", "swa_",
+     "local_att", "global_att", "chunk_attention", "attention_chunk",
+     "layer_type", "layer_pattern", "attention_type",
+     "attn_type", "full_attention", "full_attn", "attention_every", "attn_layer",
+     "sparse_attention", "bidirectional", "causal", "relative_", "compress_", "index_", "indexer",
+     "attention_multiplier", "attn_multiplier", "key_multiplier", "query_pre_attn", "qk_scale", "attn_scale", "attn_scaling", "attention_scal",
+     "softmax_scal", "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink",
+     "temperature", "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
+
+/// Parts of the names of keys that act on rotation alone: on nothing, where no layer rotates.
+inline constexpr std::array<std::string_view, 4> words_of_rotation{"rope", "rotary", "theta", "yarn"};
+
+/// Keys with such a name that act elsewhere, in every family: on the sampling of tokens, on
+/// embeddings, on residuals, on logits, on routers, on values.
+inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
+    {"temperature", "final_logit_softcapping", "logits_soft_cap",
+     "routed_scaling_factor", "router_scaling_factor",
+     "moe_router_scaling_factor", "moe_routed_scaling_factor", "moe_router_logit_softcapping",
+     "num_global_key_value_heads", "swa_num_key_value_heads", "swa_v_head_dim",
+     "mlp_layer_types", "position_id_per_seconds"});
+// clang-format on
+
+/// Keys of a rope_parameters or rope_scaling that act nowhere.
+inline constexpr std::array<std::string_view, 2> rope_keys_without_effect{
+    "finetuned", "max_position_embeddings"};
+
+/// Refuses, or for a model that is taken for Llama notes, what `object` and objects within it hold
+/// and nobody asked for, if its name says that it acts.
+inline void check_unread(hugging_face_config& config, json_object const& object,
+                         bool is_of_rope = false) {
+  bool const rotates = config.rotates();
+  auto const holds = [](auto const& list, auto const& key) {
+    return std::ranges::find(list, key) != list.end();
+  };
+  for (auto const& key : object.unread()) {
+    auto const has_word_of = [&](auto const& words) {
+      return std::ranges::any_of(
+          words, [&](std::string_view word) { return key.find(word) != std::string::npos; });
+    };
+    bool const speaks = is_of_rope || has_word_of(words_of_positions);
+    if (!speaks || holds(config.found.ignored, object.setting(key))) continue;
+    config.ignore(object.setting(key));
+    bool const is_without_effect = is_of_rope ? holds(rope_keys_without_effect, key)
+                                              : holds(keys_that_act_elsewhere, key) ||
+                                                    holds(config.family.without_effect, key);
+    bool const is_about_rotation = is_of_rope || has_word_of(words_of_rotation);
+    if (is_without_effect || (!rotates && is_about_rotation)) continue;
+    object.require(!config.is_known, key,
+                   "be a key that is read: its name says that it acts on positions, scores or the "
+                   "mask");
+    config.note(object.path() + key + " is not read.");
+  }
+  for (auto const& key : object.asked_objects()) {
+    bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
+    bool const is_copy = key == "rope_scaling" && object.is_object("rope_parameters");
+    if (!is_copy) check_unread(config, *object.object(key), is_of_rope || is_rope);
+  }
+}
+
+/// What was read, and what was not.
+inline void settle_keys(hugging_face_config& config) {
+  check_unread(config, config.file);
+  auto& found = config.found;
+  found.read = config.file.read();
+  std::erase_if(found.read, [&](model_setting const& setting) {
+    return std::ranges::find(found.ignored, setting) != found.ignored.end();
+  });
+}
+
+}  // namespace detail
+}  // namespace posenc
