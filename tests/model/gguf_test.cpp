@@ -285,36 +285,101 @@ TEST(gguf, reads_yarn) {
   expect_near(attention_factor(plain.kinds[0]), magnitude, 1e-15, "A");
   expect_near(attention_factor(only_kind(yarn().set("llama.rope.scaling.attn_factor", 0.5f))),
               0.5 * magnitude, 1e-15, "A times attn_factor");
-  auto const other = yarn()
-                         .set("llama.rope.scaling.yarn_beta_fast", 16.0f)
-                         .set("llama.rope.scaling.yarn_beta_slow", 2.0f);
-  expect_near(inv_freq(only_kind(other)), oracle::yarn_rule(64, 1e4, 4, 8192, 16, 2), 1e-14);
-  EXPECT_EQ(only_kind(other).softmax_factor, 1);
-  auto const multiplied = only_kind(yarn().set("llama.rope.scaling.yarn_log_multiplier", 0.5f));
-  expect_near(attention_factor(multiplied),
-              magnitude / static_cast<double>(oracle::yarn_mscale(4, 0.5L)), 1e-15,
-              "mscale 1 over 0.5");
   auto const no_factor = read(small().set("llama.rope.scaling.type", "yarn"));
   EXPECT_TRUE(mentions(no_factor.assumptions, "llama.rope.scaling.factor is not given: 1"));
   expect_near(inv_freq(no_factor.kinds[0]), oracle::default_rule(64, 1e4), 1e-14);
-  auto const unread = read(yarn().set("llama.rope.scaling.yarn_attn_factor", 2.0f));
-  EXPECT_TRUE(mentions(unread.notes, "llama.rope.scaling.yarn_attn_factor is not read"));
-  EXPECT_EQ(attention_factor(unread.kinds[0]), attention_factor(plain.kinds[0]));
 }
 
-TEST(gguf, blends_yarn_by_its_ext_factor) {
+// Which of YaRN's keys llama.cpp reads depends on the architecture. The converters write beta_fast,
+// beta_slow, ext_factor and attn_factor for all.
+
+/// YaRN with a value for each of the keys that some architectures read.
+gguf_writer all_of_yarn(std::string const& name) {
+  auto const key = name + ".rope.scaling.yarn_";
+  auto file = yarn(name).set(key + "beta_fast", 16.0f).set(key + "beta_slow", 2.0f);
+  file.set(key + "log_multiplier", 0.5f).set(key + "attn_factor", 2.0f);
+  return file.set(key + "ext_factor", 0.5f);
+}
+std::vector<std::string> without_effect(std::string const& name) {
+  std::vector<std::string> keys;
+  for (auto const& sentence : read(all_of_yarn(name)).notes) {
+    auto const end = " is without effect: llama.cpp does not read it for " + name + ".";
+    auto const begin = name + ".rope.scaling.yarn_";
+    if (sentence.starts_with(begin) && sentence.ends_with(end))
+      keys.push_back(sentence.substr(begin.size(), sentence.size() - begin.size() - end.size()));
+  }
+  return keys;
+}
+
+TEST(gguf, keys_of_yarn_are_without_effect_where_llama_cpp_does_not_read_them) {
+  for (std::string const name : {"llama", "qwen3", "gpt-oss", "minicpm3", "glm-dsa"}) {
+    auto const all = read(all_of_yarn(name)).kinds[0], plain = read(yarn(name)).kinds[0];
+    EXPECT_EQ(inv_freq(all), inv_freq(plain)) << name;
+    EXPECT_EQ(attention_factor(all), attention_factor(plain)) << name;
+    EXPECT_EQ(all.softmax_factor, plain.softmax_factor) << name;
+    EXPECT_EQ(without_effect(name),
+              (std::vector<std::string>{"attn_factor", "beta_fast", "beta_slow", "ext_factor",
+                                        "log_multiplier"}))
+        << name;
+  }
+  // 10000^(-26/64) (1 - 0.75 / 13), the ramp from 12 to 25; by the file's beta 0.0144653796.
+  auto const f = inv_freq(only_kind(yarn().set("llama.rope.scaling.yarn_beta_fast", 1024.0f)));
+  expect_near(f[13], 0.0223456368, 1e-8, "pair 13");
+}
+
+TEST(gguf, mistral_3_reads_betas_and_the_multiplier) {
+  auto const kind = read(all_of_yarn("mistral3")).kinds[0];
+  expect_near(inv_freq(kind), oracle::yarn_rule(64, 1e4, 4, 8192, 16, 2), 1e-14);
+  expect_near(attention_factor(kind),
+              static_cast<double>(oracle::yarn_mscale(4) / oracle::yarn_mscale(4, 0.5L)), 1e-15,
+              "mscale 1 over 0.5");
+  EXPECT_EQ(kind.softmax_factor, 1);
+  EXPECT_EQ(without_effect("mistral3"), (std::vector<std::string>{"attn_factor", "ext_factor"}));
+}
+
+TEST(gguf, deepseek_reads_a_tenth_of_mscale_all_dim) {
+  for (std::string const name : {"deepseek2", "deepseek32", "mistral4"}) {
+    auto file = yarn(name).set(name + ".rope.dimension_count", uint32_t{32});
+    file.set(name + ".rope.scaling.yarn_beta_fast", 1024.0f);
+    auto const kind = only_kind(file.set(name + ".rope.scaling.yarn_log_multiplier", 0.05f));
+    expect_near(inv_freq(kind), oracle::yarn_rule(32, 1e4, 4, 8192), 1e-14);
+    // DeepSeek V2 has mscale = mscale_all_dim, the others mscale 1.
+    auto const all_dim = oracle::yarn_mscale(4, 10 * static_cast<long double>(0.05f));
+    auto const mscale = name == "deepseek2" ? all_dim : oracle::yarn_mscale(4);
+    expect_near(attention_factor(kind), static_cast<double>(mscale / all_dim), 1e-15, name);
+    expect_near(kind.softmax_factor, static_cast<double>(mscale * mscale), 1e-14, name);
+  }
+}
+
+TEST(gguf, grok_blends_yarn_by_its_ext_factor) {
   auto const with = [](float ext) {
-    return only_kind(yarn().set("llama.rope.scaling.yarn_ext_factor", ext));
+    return yarn("grok").set("grok.rope.scaling.yarn_ext_factor", ext);
   };
-  auto const whole = oracle::yarn_rule(64, 1e4, 4, 8192),
+  auto const whole = oracle::yarn_rule(64, 1e4, 4, 8192, 8),
              none = oracle::linear_rule(oracle::default_rule(64, 1e4), 4);
-  expect_near(inv_freq(with(1)), whole, 1e-14);
-  expect_near(inv_freq(with(-1)), whole, 1e-14);
-  expect_near(inv_freq(with(0)), none, 1e-14);
-  EXPECT_EQ(attention_factor(with(0)), 1);
+  expect_near(inv_freq(only_kind(with(1))), whole, 1e-14);
+  expect_near(inv_freq(only_kind(with(-1))), whole, 1e-14);
+  expect_near(inv_freq(only_kind(with(0))), none, 1e-14);
+  EXPECT_EQ(attention_factor(only_kind(with(0))), 1);
+  EXPECT_EQ(only_kind(with(0)).rotary[0].rule, "linear");
+  // Without YaRN, yarn_attn_factor is what multiplies; with it, llama.cpp computes its own.
+  auto const doubled = [&](float ext) {
+    return read(with(ext).set("grok.rope.scaling.yarn_attn_factor", 2.0f));
+  };
+  EXPECT_EQ(attention_factor(doubled(0).kinds[0]), 2);
+  expect_near(attention_factor(doubled(1).kinds[0]), static_cast<double>(oracle::yarn_mscale(4)),
+              1e-15, "A");
+  EXPECT_TRUE(mentions(doubled(1).notes,
+                       "grok.rope.scaling.yarn_attn_factor is without effect: llama.cpp computes"));
   std::vector<double> half;
   for (std::size_t i = 0; i < whole.size(); ++i) half.push_back((whole[i] + none[i]) / 2);
-  expect_near(inv_freq(with(0.5f)), half, 1e-14);
+  expect_near(inv_freq(only_kind(with(0.5f))), half, 1e-14);
+  // A factor above 0 is YaRN, whatever the type.
+  auto const untyped = small("grok")
+                           .set("grok.rope.scaling.factor", 4.0f)
+                           .set("grok.rope.scaling.yarn_ext_factor", 1.0f);
+  expect_near(inv_freq(only_kind(untyped)), whole, 1e-14);
+  EXPECT_EQ(only_kind(untyped).rotary[0].rule, "yarn");
 }
 
 TEST(gguf, grok_has_its_own_beta_fast_and_key_of_the_scale) {
@@ -725,14 +790,16 @@ TEST(gguf, names_file_key_and_value_of_what_is_wrong) {
   wrong("attention.temperature_scale", true, "be a finite number, got true");
   wrong("nextn_predict_layers", uint32_t{2}, "be a whole number from 0 to 1, got 2");
 
-  auto const wrong_yarn = [](std::string const& key, float value, std::string const& rest) {
-    EXPECT_EQ(refusal(yarn().set("llama.rope.scaling.yarn_" + key, value)),
-              "posenc: m.gguf: llama.rope.scaling.yarn_" + key + " must " + rest);
+  auto const wrong_yarn = [](std::string const& name, std::string const& key, float value,
+                             std::string const& rest) {
+    EXPECT_EQ(refusal(yarn(name).set(name + ".rope.scaling.yarn_" + key, value)),
+              "posenc: m.gguf: " + name + ".rope.scaling.yarn_" + key + " must " + rest);
   };
-  wrong_yarn("beta_fast", 0.0f, "be above 0, got 0");
-  wrong_yarn("beta_slow", -1.0f, "be above 0, got -1");
-  wrong_yarn("ext_factor", 1.5f, "be at most 1, or below 0, which stands for 1, got 1.5");
-  wrong_yarn("log_multiplier", -0.1f, "be 0 or above, got -0.10000000149011612");
+  wrong_yarn("grok", "beta_fast", 0.0f, "be above 0, got 0");
+  wrong_yarn("mistral3", "beta_slow", -1.0f, "be above 0, got -1");
+  wrong_yarn("grok", "ext_factor", 1.5f,
+             "be at most 1, or below 0, which leaves it to rope.scaling.type, got 1.5");
+  wrong_yarn("deepseek2", "log_multiplier", -0.1f, "be 0 or above, got -0.10000000149011612");
 }
 
 TEST(gguf, refuses_wrong_lists) {

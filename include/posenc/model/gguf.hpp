@@ -111,7 +111,7 @@ inline model_description read_gguf_kinds(gguf_config config) {
       kinds_of(gguf_layers(config), [&](layer_description& kind, scheduled_layer const& layer) {
         read_gguf_kind(config, kind, layer);
       });
-  config.note_unread(config.unread());
+  config.note_unread();
   return std::move(config.found);
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/gguf/keys.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -28,6 +29,7 @@ enum class gguf_rope_type {
 struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
   std::string_view name;
   gguf_rope_type rope;
+  unsigned reads = 0;  ///< of the keys that llama.cpp reads for some architectures: gguf_group
 
   // Rotation.
   bool last_dims = false;             ///< the last dims of a head rotate
@@ -71,8 +73,8 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   bool nope_temperature = false;           ///< layers without RoPE have Llama 4's temperature
 };
 
-/// From llama.cpp of 2026: llama_model_rope_type, and each architecture's load_arch_hparams and
-/// graph.
+/// From llama.cpp @ 1425386f, 2026-07-23: llama_model_rope_type, and each architecture's
+/// load_arch_hparams and graph.
 struct gguf_architectures {
   using enum gguf_rope_type;
 
@@ -88,15 +90,19 @@ struct gguf_architectures {
       {.name = "granitemoe", .rope = norm, .finetuned_tells_rope = true},
       {.name = "granitehybrid", .rope = norm, .finetuned_tells_rope = true},
       {"chameleon", norm}, {"bailingmoe", norm}, {"neo-bert", norm}, {"arcee", norm},
-      {"ernie4_5", norm}, {"ernie4_5-moe", norm}, {"mistral3", norm}, {"llama-embed", norm},
+      {"ernie4_5", norm}, {"ernie4_5-moe", norm},
+      {.name = "mistral3", .rope = norm, .reads = yarn_betas | yarn_log_multiplier},
+      {"llama-embed", norm},
       {"maincoder", norm},
       {.name = "smollm3", .rope = norm, .nope_every = 4},
       {.name = "cohere2", .rope = norm, .full_every = 4, .rope_on_sliding_only = true},
       {.name = "plm", .rope = norm, .last_dims = true},
-      {.name = "deepseek2", .rope = norm, .last_dims = true, .mscale_on_scores = true,
-       .mscale_is_all_dim = true},
-      {.name = "deepseek32", .rope = norm, .last_dims = true, .mscale_on_scores = true},
-      {.name = "mistral4", .rope = norm, .last_dims = true, .mscale_on_scores = true},
+      {.name = "deepseek2", .rope = norm, .reads = yarn_log_multiplier, .last_dims = true,
+       .mscale_on_scores = true, .mscale_is_all_dim = true},
+      {.name = "deepseek32", .rope = norm, .reads = yarn_log_multiplier, .last_dims = true,
+       .mscale_on_scores = true},
+      {.name = "mistral4", .rope = norm, .reads = yarn_log_multiplier, .last_dims = true,
+       .mscale_on_scores = true},
       {.name = "glm-dsa", .rope = norm, .last_dims = true, .mscale_on_scores = true},
       {"falcon", neox}, {"falcon-h1", neox}, {"dbrx", neox}, {"jina-bert-v3", neox},
       {"nomic-bert", neox}, {"nomic-bert-moe", neox}, {"eurobert", neox}, {"stablelm", neox},
@@ -113,8 +119,8 @@ struct gguf_architectures {
       {"minimax-m2", neox}, {"cogvlm", neox}, {"pangu-embedded", neox}, {"glm4moe", neox},
       {.name = "mimo2", .rope = neox, .needs_pattern = true},
       {.name = "minicpm3", .rope = neox, .last_dims = true},
-      {.name = "grok", .rope = neox, .beta_fast = 8, .scale_key = "attention.output_scale",
-       .attention_scale = 0.08838834764831845, .score_cap = 30},
+      {.name = "grok", .rope = neox, .reads = yarn_betas | yarn_ext_factor, .beta_fast = 8,
+       .scale_key = "attention.output_scale", .attention_scale = 0.08838834764831845, .score_cap = 30},
       {.name = "gemma2", .rope = neox, .window = 4096, .full_every = 2,
        .embedding_scale_layers = 46, .score_cap = 50},
       {.name = "gemma3", .rope = neox, .local_base = 1e4, .full_every = 6,

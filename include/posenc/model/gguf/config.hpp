@@ -77,11 +77,18 @@ class gguf_config : public findings {
     asked_.insert(full);
     return full;
   }
-  bool has(std::string_view name) { return file.has(key(name)); }
-  std::optional<double> number(std::string_view name) { return file.number(key(name)); }
+  /// Whether llama.cpp reads a key for this architecture. What it does not read counts as absent.
+  bool reads(std::string_view name) const {
+    auto const group = gguf_group_of(name);
+    return group == 0 || (architecture.reads & group) != 0;
+  }
+  bool has(std::string_view name) { return reads(name) && file.has(key(name)); }
+  std::optional<double> number(std::string_view name) {
+    return reads(name) ? file.number(key(name)) : std::nullopt;
+  }
   std::optional<std::string> text(std::string_view name) { return file.text(key(name)); }
   std::optional<std::size_t> count(std::string_view name, std::uint64_t least, std::uint64_t most) {
-    return file.count(key(name), least, most);
+    return reads(name) ? file.count(key(name), least, most) : std::nullopt;
   }
   std::optional<double> positive(std::string_view name) {
     auto const given = number(name);
@@ -154,15 +161,19 @@ class gguf_config : public findings {
     return embedding_per_head();
   }
 
-  /// Keys about positions that the reader did not ask for, as they can be printed.
-  std::vector<std::string> unread() const {
-    std::vector<std::string> result;
-    for (auto const& [name, value] : file.keys()) {
-      bool const is_about_positions = name.starts_with(found.type + ".rope.") ||
-                                      name.starts_with(found.type + ".attention.temperature_");
-      if (is_about_positions && !asked_.contains(name)) result.push_back(printable(name));
+  /// Notes keys about positions that have no effect or were not asked for.
+  void note_unread() {
+    auto const prefix = found.type + ".";
+    for (auto const& [full, value] : file.keys()) {
+      if (!full.starts_with(prefix)) continue;
+      auto const name = std::string_view(full).substr(prefix.size());
+      if (!reads(name)) {
+        note(full + " is without effect: llama.cpp does not read it for " + found.type + ".");
+      } else if (!asked_.contains(full) &&
+                 (name.starts_with("rope.") || name.starts_with("attention.temperature_"))) {
+        note(printable(full) + " is not read.");
+      }
     }
-    return result;
   }
 
  private:

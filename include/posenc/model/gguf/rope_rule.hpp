@@ -29,26 +29,24 @@ class gguf_rope_rule {
   rope_result read() {
     auto const base = this->base();
     auto const type = this->type();
-    auto const factor = this->factor();
+    auto const factor = type == "none" ? 1 : this->factor();
     auto const attention = config_.positive("rope.scaling.attn_factor").value_or(1);
-    for (auto const* key :
-         {"beta_fast", "beta_slow", "ext_factor", "attn_factor", "log_multiplier"}) {
-      config_.key(std::string("rope.scaling.yarn_") + key);  // means nothing to other rules
-    }
     if (slides_ && (known_.local_base != 0 || known_.unscaled_local)) {
       return {"default", geometric(dim_, base)};
     }
-    if (type == "yarn") return read_yarn(base, factor, attention);
+    auto const share = extrapolated(type);
+    if (share != 0) return read_yarn(base, factor, attention, share);
 
-    auto const scale = type == "none" ? 1.0 : factor;
-    auto const name = std::string(scale == 1 ? "default" : "linear");
-    auto const scaled = linear(geometric(dim_, base), scale);
+    auto const name = std::string(factor == 1 ? "default" : "linear");
+    auto const gain = attention * config_.positive("rope.scaling.yarn_attn_factor").value_or(1);
+    auto const scaled = times(linear(geometric(dim_, base), factor), gain);
     if (auto const divisors = factors("rope_freqs.weight")) {
-      return {name, divided_by_factors(times(scaled, attention), *divisors), 1, true};
+      return {name, divided_by_factors(scaled, *divisors), 1, true};
     }
     auto const longs = factors("rope_factors_long.weight");
     auto const shorts = factors("rope_factors_short.weight");
-    if (longs && shorts) return read_longrope(scaled, *longs, *shorts);
+    if (longs && shorts)
+      return read_longrope(linear(geometric(dim_, base), factor), *longs, *shorts);
     if (longs || shorts) {
       refuse(config_.file.file(),
              ": rope_factors_long.weight and rope_factors_short.weight must be given together, "
@@ -57,7 +55,7 @@ class gguf_rope_rule {
     config_.file.require(
         type != "longrope", config_.key("rope.scaling.type"),
         "come with the tensors rope_factors_long.weight and rope_factors_short.weight");
-    return {name, times(scaled, attention)};
+    return {name, scaled};
   }
 
  private:
@@ -113,10 +111,19 @@ class gguf_rope_rule {
     return *config_.found.context;
   }
 
-  /// Frequencies are s YaRN + (1 - s) linear, for s = ext_factor. ggml multiplies rotated vectors
-  /// by 1 + 0.1 ln(factor); llama.cpp divides by that and multiplies by the model's own factor, so
-  /// that the latter is what remains.
-  rope_result read_yarn(double base, double factor, double attention) {
+  /// ggml's ext_factor: the share of YaRN in the frequencies, the rest is linear. 0 is not YaRN.
+  double extrapolated(std::string const& type) {
+    constexpr auto key = "rope.scaling.yarn_ext_factor";
+    auto const by_type = type == "yarn" ? 1.0 : 0.0;
+    auto const given = config_.number(key).value_or(-1);
+    config_.file.require(given <= 1, config_.key(key),
+                         "be at most 1, or below 0, which leaves it to rope.scaling.type");
+    return given < 0 ? by_type : given;
+  }
+
+  /// ggml multiplies rotated vectors by 1 + 0.1 ln(factor); llama.cpp divides by that and
+  /// multiplies by the model's own factor, so that the latter is what remains.
+  rope_result read_yarn(double base, double factor, double attention, double share) {
     if (!has_factor()) config_.assumed("rope.scaling.factor", 1.0);
     auto const original = static_cast<double>(original_length());
     auto const positive_or = [&](char const* name, double value) {
@@ -125,20 +132,16 @@ class gguf_rope_rule {
     yarn_scaling scaling{.factor = factor, .original_length = original};
     scaling.beta_fast = positive_or("rope.scaling.yarn_beta_fast", known_.beta_fast);
     scaling.beta_slow = positive_or("rope.scaling.yarn_beta_slow", 1);
-    auto const ext = config_.number("rope.scaling.yarn_ext_factor").value_or(1);
-    config_.file.require(ext <= 1, config_.key("rope.scaling.yarn_ext_factor"),
-                         "be at most 1, or below 0, which stands for 1");
-    auto const share = ext < 0 ? 1 : ext;
     if (config_.number("rope.scaling.yarn_attn_factor").value_or(1) != 1) {
       config_.note(config_.key("rope.scaling.yarn_attn_factor") +
-                   " is not read: llama.cpp computes another in its place.");
+                   " is without effect: llama.cpp computes another in its place.");
     }
     auto const all_dim = mscale_all_dim();
     auto const mscale = known_.mscale_is_all_dim ? all_dim : 1;  // files hold mscale_all_dim alone
     auto const of_scores = yarn_magnitude(factor, all_dim);
     auto const own =
         all_dim == 0 ? yarn_magnitude(factor) : yarn_magnitude(factor, mscale) / of_scores;
-    scaling.attention_factor = share == 0 ? attention : own * attention;
+    scaling.attention_factor = own * attention;
     auto const on_scores =
         known_.mscale_on_scores ? own * attention * of_scores * own * attention * of_scores : 1;
 
