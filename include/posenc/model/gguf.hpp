@@ -111,7 +111,10 @@ inline model_description read_gguf_kinds(gguf_config config) {
       kinds_of(gguf_layers(config), [&](layer_description& kind, scheduled_layer const& layer) {
         read_gguf_kind(config, kind, layer);
       });
-  config.note_unread();
+  if (!config.flag("attention.causal").value_or(true)) {
+    config.note("Queries see later keys too: attention.causal is false.");
+  }
+  config.settle_keys();
   return std::move(config.found);
 }
 
@@ -119,7 +122,7 @@ inline model_description read_gguf_kinds(gguf_config config) {
 
 /// Reads the keys of more than a hundred architectures of llama.cpp, and the tensors rope_freqs,
 /// rope_factors_long and rope_factors_short. For an absent key llama.cpp's default is used and
-/// listed in `assumptions`; keys about positions that are not read are listed in `notes`.
+/// listed in `assumptions`.
 ///
 ///     auto const model = read_gguf("Llama-3.1-8B-Q4_K_M.gguf");
 ///
@@ -129,8 +132,15 @@ inline model_description read_gguf_kinds(gguf_config config) {
 /// differ (Qwen3-VL's last pairs, Phi 3's window), the model's code is followed and a note says so.
 ///
 /// Throws std::invalid_argument that names file, key and value: for what gguf_metadata refuses; an
-/// unknown architecture, unless options.layout is set; an unknown rope.scaling.type; keys that are
-/// absent, of another type, or out of range.
+/// unknown rope.scaling.type; keys that are absent, of another type, or out of range; for an
+/// architecture that is not known, unless
+///
+///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
+///
+/// asks to take it for Llama, which `assumptions` then says; and for a key that llama.cpp does not
+/// read for this architecture although its name says that it acts on positions, on the scale of
+/// scores or on the mask, unless it is known to be without effect, which `notes` and `ignored` then
+/// say. Where an unknown architecture is taken for Llama, all such keys are there.
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());

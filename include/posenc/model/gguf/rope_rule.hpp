@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -37,7 +38,8 @@ class gguf_rope_rule {
     auto const share = extrapolated(type);
     if (share != 0) return read_yarn(base, factor, attention, share);
 
-    auto const name = std::string(factor == 1 ? "default" : "linear");
+    bool const has_alpha = config_.positive_or_none("rope.scaling.alpha").has_value();
+    auto const name = std::string(factor != 1 ? "linear" : has_alpha ? "ntk" : "default");
     auto const gain = attention * config_.positive("rope.scaling.yarn_attn_factor").value_or(1);
     auto const scaled = times(linear(geometric(dim_, base), factor), gain);
     if (auto const divisors = factors("rope_freqs.weight")) {
@@ -71,7 +73,14 @@ class gguf_rope_rule {
     if (slides_ && known_.local_base != 0) {
       return config_.assumed("rope.freq_base_swa", known_.local_base);
     }
-    return all ? *all : config_.assumed("rope.freq_base", 1e4);
+    auto const base = all ? *all : config_.assumed("rope.freq_base", 1e4);
+    auto const alpha = config_.positive_or_none("rope.scaling.alpha");
+    if (!alpha) return base;
+    auto const d = static_cast<double>(dim_);  // XD-RoPE's is NTK-aware, by its base
+    auto const changed = base * std::pow(*alpha, d / (d - 2));
+    config_.file.require(is_finite(changed) && changed > 1, config_.key("rope.scaling.alpha"),
+                         "leave freq_base * alpha^(d / (d - 2)) finite and above 1");
+    return changed;
   }
 
   std::string type() {
@@ -185,7 +194,7 @@ class gguf_rope_rule {
   /// The tensor that divides frequencies, a factor for each pair.
   std::optional<std::vector<double>> factors(std::string const& tensor) {
     auto given = config_.file.values(tensor);
-    if (!given || (slides_ && known_.factors_on_full_only)) return {};
+    if (!given) return {};
     auto const where = config_.file.file() + ": " + tensor;
     auto const pairs = dim_ / 2;
     require(given->size() == pairs, where, " must have one factor for each of the ", pairs,

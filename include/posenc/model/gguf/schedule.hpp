@@ -56,7 +56,7 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
     }
     return all(full_attention);
   }
-  if (config.file.is_list(config.key(pattern))) {
+  if (config.reads(pattern) && config.file.is_list(config.key(pattern))) {
     auto const slides = *config.counts(pattern, 1);
     auto types = all(full_attention);
     for (std::size_t i = 0; i < layers; ++i) {
@@ -72,11 +72,11 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
   }
   if (known.needs_pattern) config.file.refuse(config.key(pattern), "be given");
   auto const window_is_given = config.key(window) + " is given";
-  if (known.all_slide) {
+  if (known.window_is_off) {
     config.assume(window_is_given +
                   ": taken for every layer, as the model's own code has it. llama.cpp ignores it.");
-    return all(sliding_attention);
   }
+  if (known.all_slide) return all(sliding_attention);
   config.assume(window_is_given +
                 ", and no pattern of layers is known: none slides, as llama.cpp has it.");
   return all(full_attention);
@@ -87,6 +87,12 @@ inline std::vector<bool> gguf_layers_with_attention(gguf_config& config) {
   std::vector<bool> result(config.found.layers, true);
   auto const heads = config.heads();
   auto const kv_heads = config.counts("attention.head_count_kv", gguf_most_dims).value_or(heads);
+  if (auto const recurrent = config.counts("attention.recurrent_layers", 1)) {
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result[i] = heads[i] != 0 && kv_heads[i] != 0 && (*recurrent)[i] == 0;
+    }
+    return result;
+  }
   auto every = std::size_t{1};
   if (auto const known = config.architecture.attention_every; known != 0) {
     auto const given = config.count("full_attention_interval", 1, gguf_most_dims);
@@ -115,9 +121,8 @@ inline std::vector<scheduled_layer> gguf_layers(gguf_config& config) {
   if (nope_first_of != 0) {
     assume_rope_in("all layers but the first of each " + shown(nope_first_of));
   }
-  bool const is_finetuned = config.file.flag(config.key("rope.scaling.finetuned")).value_or(true);
   bool const some_chunked = types.front() == chunked_attention;
-  bool const none_rotates = known.finetuned_tells_rope && !is_finetuned;
+  bool const none_rotates = !config.flag("rope.scaling.finetuned").value_or(true);
 
   bool const has_other_positions = known.alibi || known.learned || known.buckets;
   std::vector<scheduled_layer> result;
