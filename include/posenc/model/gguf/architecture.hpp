@@ -20,6 +20,15 @@ enum class gguf_rope_type {
   imrope  ///< as neox, by several interleaved axes
 };
 
+/// How the heads that choose keys rotate, and which layers have them.
+struct gguf_index {
+  bool used = false;
+  gguf_rope_type rope = gguf_rope_type::neox;
+  bool last_dims = false;
+  std::size_t pooled = 0;    ///< the layers that pool so many tokens to a key; 0: all
+  bool after_dense = false;  ///< not in the first leading_dense_block_count layers
+};
+
 /// A record an architecture; 0 and false mean that it has none of this. For a new architecture, add
 /// a record. A key in the file goes before its default here.
 struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
@@ -29,8 +38,12 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   unsigned without_effect = 0;  ///< gguf_group: others that files hold, to no effect
 
   // Rotation.
-  bool last_dims = false;  ///< the last dims of a head rotate
-  double local_base = 0;   ///< rope.freq_base_swa; sliding layers then take no scaling or factors
+  bool last_dims = false;       ///< the last dims of a head rotate
+  bool whole_head = false;      ///< whatever rope.dimension_count says
+  bool half_on_full = false;    ///< half of rope.dimension_count where layers do not slide
+  bool unscaled = false;        ///< no layer takes scaling or factors
+  bool shared_factors = false;  ///< rope_freqs is for the widest layers; others take its front
+  double local_base = 0;  ///< rope.freq_base_swa; sliding layers then take no scaling or factors
   bool unscaled_local = false;     ///< sliding layers take no scaling
   double beta_fast = 32;           ///< rope.scaling.yarn_beta_fast
   bool mscale_on_scores = false;   ///< YaRN's magnitude squared multiplies scores, as in DeepSeek's
@@ -49,9 +62,12 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   std::size_t chunk = 0;              ///< layers but every full_every-th see a chunk, and rotate
   std::size_t attention_every = 0;    ///< full_attention_interval; the other layers are recurrent
   bool rope_on_sliding_only = false;  ///< where some layers slide, the others do not rotate
+  bool rope_on_dense = false;         ///< but the first leading_dense_block_count layers do
   std::size_t nope_every = 0;         ///< every n-th layer does not rotate
-  std::size_t nope_first_of =
-      0;  ///< the first of each n layers does not rotate, if any layer slides
+  std::size_t nope_first_of = 0;      ///< where some layers slide, the first of n does not rotate
+  bool compressed = false;            ///< DeepSeek V4's pooled keys, by attention.compress_ratios
+  bool all_predict = false;           ///< nextn_predict_layers is the number of all layers
+  gguf_index index = {};
 
   // Positions without RoPE.
   bool alibi = false;            ///< attention.max_alibi_bias is 8
@@ -67,6 +83,9 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   double score_cap = 0;                    ///< attn_logit_softcapping
   bool sinks = false;                      ///< where the file lists no tensors
   bool nope_temperature = false;           ///< layers without RoPE have Llama 4's temperature
+
+  std::string_view refused = {};  ///< a key that makes another model of it, in no record
+  std::string_view note = {};     ///< what a user should know, a sentence
 };
 
 }  // namespace detail

@@ -13,7 +13,8 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// From llama.cpp @ 1425386f, 2026-07-23: llama_model_rope_type, and each architecture's
-/// load_arch_hparams and graph.
+/// load_arch_hparams and graph. Of later versions: nanbeige (#25994), minimax-m3 (#24523), dflash's
+/// sections.
 struct gguf_architectures {
   using enum gguf_rope_type;
   using enum gguf_group::bits;
@@ -40,16 +41,29 @@ struct gguf_architectures {
       {.name = "smollm3", .rope = norm, .nope_every = 4},
       {.name = "cohere2", .rope = norm, .reads = slides, .full_every = 4,
        .rope_on_sliding_only = true},
+      {.name = "cohere2moe", .rope = norm, .reads = window | pattern, .without_effect = local_base,
+       .full_every = 4, .full_first = true, .rope_on_sliding_only = true, .rope_on_dense = true},
+      {.name = "nanbeige", .rope = norm, .reads = loops},
+      {"eagle3", norm},
       {.name = "plm", .rope = norm, .last_dims = true},
       {.name = "deepseek2", .rope = norm,
        .reads = yarn_log_multiplier | temperature | temperature_length, .last_dims = true,
        .mscale_on_scores = true, .mscale_is_all_dim = true},
-      {.name = "deepseek32", .rope = norm, .reads = yarn_log_multiplier,
-       .without_effect = sections, .last_dims = true, .mscale_on_scores = true},
+      {.name = "deepseek32", .rope = norm, .reads = yarn_log_multiplier | index,
+       .without_effect = sections, .last_dims = true, .mscale_on_scores = true,
+       .index = {.used = true}},
+      {.name = "deepseek4", .rope = norm, .reads = window | compression | index, .last_dims = true,
+       .unscaled_local = true, .compressed = true,
+       .index = {.used = true, .rope = norm, .last_dims = true, .pooled = 4},
+       .sinks = true,
+       .note = "Values are the rotated keys: what attention gives is rotated back at the position "
+               "of the query."},
+      {.name = "deepseek2-ocr", .rope = neox, .without_effect = window, .whole_head = true,
+       .unscaled = true},
       {.name = "mistral4", .rope = norm,
        .reads = yarn_log_multiplier | temperature | temperature_length, .last_dims = true,
        .mscale_on_scores = true},
-      {.name = "glm-dsa", .rope = norm, .without_effect = sections, .last_dims = true,
+      {.name = "glm-dsa", .rope = norm, .without_effect = sections | index, .last_dims = true,
        .mscale_on_scores = true},
       {"falcon", neox}, {"falcon-h1", neox}, {"dbrx", neox}, {"jina-bert-v3", neox},
       {"nomic-bert", neox}, {"nomic-bert-moe", neox}, {"eurobert", neox}, {"stablelm", neox},
@@ -82,6 +96,9 @@ struct gguf_architectures {
        .attention_scale = 1},
       {.name = "gemma4", .rope = neox, .reads = slides, .local_base = 1e4, .needs_pattern = true,
        .attention_scale = 1},
+      {.name = "gemma4-assistant", .rope = neox, .reads = slides, .local_base = 1e4,
+       .needs_pattern = true, .all_predict = true, .attention_scale = 1,
+       .note = "Queries alone rotate here: the target model rotated the keys that they see."},
       {.name = "gemma-embedding", .rope = neox, .reads = slides, .local_base = 1e4,
        .full_every = 6, .symmetric_window = true},
       {.name = "modern-bert", .rope = neox, .reads = slides, .local_base = 1e4, .full_every = 3,
@@ -95,6 +112,18 @@ struct gguf_architectures {
       {.name = "afmoe", .rope = neox, .reads = slides, .full_every = 4, .nope_every = 4},
       {.name = "smallthinker", .rope = neox, .reads = slides, .full_every = 4, .full_first = true,
        .nope_first_of = 4},
+      {.name = "plamo3", .rope = neox, .reads = slides, .local_base = 1e4, .full_every = 8},
+      {.name = "mellum", .rope = neox, .reads = window | pattern, .without_effect = local_base,
+       .unscaled_local = true, .full_every = 4},
+      {.name = "laguna", .rope = neox, .reads = slides, .unscaled_local = true, .full_every = 4,
+       .full_first = true},
+      {.name = "step35", .rope = neox, .reads = slides, .half_on_full = true,
+       .shared_factors = true, .local_base = 1e4, .needs_pattern = true},
+      {.name = "minimax-m3", .rope = neox, .reads = index | index_blocks,
+       .index = {.used = true, .after_dense = true}},
+      {.name = "dflash", .rope = neox, .reads = window | pattern, .without_effect = sections,
+       .needs_pattern = true, .refused = "hyper_connection.count"},
+      {"hy_v3", neox}, {"talkie", neox},
       {.name = "gpt-oss", .rope = neox, .reads = slides, .full_every = 2, .sinks = true},
       {.name = "qwen2vl", .rope = mrope, .reads = sections},
       {.name = "paddleocr", .rope = mrope, .reads = sections},

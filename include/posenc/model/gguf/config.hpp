@@ -58,15 +58,31 @@ class gguf_config : public findings {
              "general.architecture " + found.type + " is not known: pairs are " +
                  (is_halves ? "halves" : "interleaved") + ", and defaults are Llama's.");
     }
+    if (auto const refused = architecture.refused; !refused.empty()) {
+      file.require(!has(refused), key(refused), "be absent: it makes another model of this");
+    }
+    if (!architecture.note.empty()) note(std::string(architecture.note));
     auto const blocks = count("block_count", 1, gguf_most_dims);
     if (!blocks) file.refuse(key("block_count"), "be given");
-    auto const predicting = count("nextn_predict_layers", 0, *blocks - 1).value_or(0);
+    found.layers = *blocks - predicting_layers(*blocks);
+    if (auto const loops = count("num_loops", 1, gguf_most_dims / found.layers).value_or(1);
+        loops > 1) {
+      note("The " + shown(found.layers) + " layers of the file are passed " + shown(loops) +
+           " times: each pass counts as layers of its own.");
+      found.layers *= loops;
+    }
+    found.context = count("context_length", 1, gguf_most_tokens);
+  }
+
+  /// Layers that predict further tokens, after the others.
+  std::size_t predicting_layers(std::size_t blocks) {
+    if (architecture.all_predict) return 0;
+    auto const predicting = count("nextn_predict_layers", 0, blocks - 1).value_or(0);
     if (predicting != 0) {
       note("Layers that predict further tokens (nextn_predict_layers) are left out: " +
            shown(predicting) + ".");
     }
-    found.layers = *blocks - predicting;
-    found.context = count("context_length", 1, gguf_most_tokens);
+    return predicting;
   }
 
   gguf_metadata const& file;

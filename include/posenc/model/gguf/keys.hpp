@@ -31,6 +31,10 @@ struct gguf_group {
     temperature_length = 1u << 14,
     max_bias = 1u << 15,
     bucket_count = 1u << 16,
+    loops = 1u << 17,
+    compression = 1u << 18,
+    index = 1u << 19,
+    index_blocks = 1u << 20,
   };
   /// Converters write these for each model that has them: without effect where they are not read.
   static constexpr unsigned written_for_all =
@@ -45,7 +49,8 @@ struct gguf_key {
   unsigned group;
 };
 
-/// From the calls of get_key in each load_arch_hparams of llama.cpp @ 1425386f.
+/// From the calls of get_key in each load_arch_hparams of llama.cpp @ 1425386f; num_loops from
+/// #25994, blocks of keys from #24523.
 inline constexpr std::array gguf_keys_of_some{
     gguf_key{"rope.scaling.yarn_beta_fast", gguf_group::yarn_betas},
     gguf_key{"rope.scaling.yarn_beta_slow", gguf_group::yarn_betas},
@@ -67,6 +72,14 @@ inline constexpr std::array gguf_keys_of_some{
     gguf_key{"attention.temperature_length", gguf_group::temperature_length},
     gguf_key{"attention.max_alibi_bias", gguf_group::max_bias},
     gguf_key{"attention.relative_buckets_count", gguf_group::bucket_count},
+    gguf_key{"num_loops", gguf_group::loops},
+    gguf_key{"attention.compress_ratios", gguf_group::compression},
+    gguf_key{"attention.compress_rope_freq_base", gguf_group::compression},
+    gguf_key{"attention.indexer.head_count", gguf_group::index},
+    gguf_key{"attention.indexer.key_length", gguf_group::index},
+    gguf_key{"attention.indexer.top_k", gguf_group::index},
+    gguf_key{"attention.indexer.block_size", gguf_group::index_blocks},
+    gguf_key{"attention.indexer.local_blocks", gguf_group::index_blocks},
 };
 
 /// Keys that llama.cpp reads for all architectures.

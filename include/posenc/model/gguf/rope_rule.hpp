@@ -32,7 +32,7 @@ class gguf_rope_rule {
     auto const type = this->type();
     auto const factor = type == "none" ? 1 : this->factor();
     auto const attention = config_.positive("rope.scaling.attn_factor").value_or(1);
-    if (slides_ && (known_.local_base != 0 || known_.unscaled_local)) {
+    if (known_.unscaled || (slides_ && (known_.local_base != 0 || known_.unscaled_local))) {
       return {"default", geometric(dim_, base)};
     }
     auto const share = extrapolated(type);
@@ -72,6 +72,12 @@ class gguf_rope_rule {
     if (slides_ && local) return *local;
     if (slides_ && known_.local_base != 0) {
       return config_.assumed("rope.freq_base_swa", known_.local_base);
+    }
+    if (known_.compressed && !slides_) {
+      constexpr auto name = "attention.compress_rope_freq_base";
+      auto const compressed = above_one(name);
+      if (!compressed) config_.file.refuse(config_.key(name), "be given");
+      return *compressed;
     }
     auto const base = all ? *all : config_.assumed("rope.freq_base", 1e4);
     auto const alpha = config_.positive_or_none("rope.scaling.alpha");
@@ -148,8 +154,9 @@ class gguf_rope_rule {
     auto const all_dim = mscale_all_dim();
     auto const mscale = known_.mscale_is_all_dim ? all_dim : 1;  // files hold mscale_all_dim alone
     auto const of_scores = yarn_magnitude(factor, all_dim);
-    auto const own =
-        all_dim == 0 ? yarn_magnitude(factor) : yarn_magnitude(factor, mscale) / of_scores;
+    auto const own = known_.compressed ? 1
+                     : all_dim == 0    ? yarn_magnitude(factor)
+                                       : yarn_magnitude(factor, mscale) / of_scores;
     scaling.attention_factor = own * attention;
     auto const on_scores =
         known_.mscale_on_scores ? own * attention * of_scores * own * attention * of_scores : 1;
@@ -197,6 +204,7 @@ class gguf_rope_rule {
     if (!given) return {};
     auto const where = config_.file.file() + ": " + tensor;
     auto const pairs = dim_ / 2;
+    if (known_.shared_factors && given->size() > pairs) given->resize(pairs);
     require(given->size() == pairs, where, " must have one factor for each of the ", pairs,
             " pairs, got ", given->size());
     for (auto const f : *given) {

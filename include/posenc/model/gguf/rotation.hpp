@@ -37,12 +37,14 @@ class gguf_rotation {
 
  private:
   std::size_t rotary_dim() {
+    if (known_.whole_head) return kind_.head_dim;
     auto const all = config_.count("rope.dimension_count", 1, gguf_most_dims);
     auto const local = config_.count("rope.dimension_count_swa", 1, gguf_most_dims);
     auto const name = slides_ && local ? "rope.dimension_count_swa"
                       : all            ? "rope.dimension_count"
                                        : "attention.key_length";
-    auto const dim = slides_ && local ? *local : all.value_or(kind_.head_dim);
+    auto const given = slides_ && local ? *local : all.value_or(kind_.head_dim);
+    auto const dim = known_.half_on_full && !slides_ ? given / 2 : given;
     config_.file.require(
         dim % 2 == 0 && dim <= kind_.head_dim, config_.key(name),
         "give an even number of rotary dims within the " + shown(kind_.head_dim) + " of a head");
