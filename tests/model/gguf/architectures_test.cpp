@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -396,6 +398,7 @@ TEST(gguf_architectures, talkie_is_plain) {
 
 TEST(gguf_architectures, share_no_name) {
   std::vector<std::string_view> names;
+  names.reserve(std::size(detail::gguf_architectures::all));
   for (auto const& architecture : detail::gguf_architectures::all)
     names.push_back(architecture.name);
   std::ranges::sort(names);
