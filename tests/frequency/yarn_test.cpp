@@ -68,15 +68,17 @@ TEST(yarn, follows_its_formula_degenerate_and_reversed_ramps_too) {
     for (auto const& [fast, slow] :
          {betas{32, 1}, betas{1, 1}, betas{1, 32}, betas{64, 0.5}, betas{1e9, 1e-9}}) {
       for (bool const truncate : {true, false}) {
-        yarn_scaling const scaling{.factor = 40,
-                                   .original_length = 4096,
-                                   .beta_fast = fast,
-                                   .beta_slow = slow,
-                                   .truncate = truncate};
-        auto const ramp = ramp_of_yarn(dim, 1e4, scaling);
-        expect_close(yarn(dim, 1e4, scaling),
-                     oracle::yarn_rule(dim, 1e4, 40, 4096, fast, slow, truncate),
-                     relative_error(dim, 1e4, 40, ramp.last - ramp.first));
+        for (double const factor : {0.25, 40.0}) {
+          yarn_scaling const scaling{.factor = factor,
+                                     .original_length = 4096,
+                                     .beta_fast = fast,
+                                     .beta_slow = slow,
+                                     .truncate = truncate};
+          auto const ramp = ramp_of_yarn(dim, 1e4, scaling);
+          expect_close(yarn(dim, 1e4, scaling),
+                       oracle::yarn_rule(dim, 1e4, factor, 4096, fast, slow, truncate),
+                       relative_error(dim, 1e4, factor, ramp.last - ramp.first));
+        }
       }
     }
   }
@@ -112,6 +114,13 @@ TEST(yarn, attention_factor_is_given_or_of_both_mscales_or_of_the_factor) {
        static_cast<double>(oracle::yarn_mscale(40)));
   near(of({.factor = 40, .original_length = 4096, .mscale = 0.707, .mscale_all_dim = 0}),
        static_cast<double>(oracle::yarn_mscale(40)));
+  for (double const factor : {0.01, 0.5, 1.0}) {
+    EXPECT_EQ(of({.factor = factor, .original_length = 4096}), 1);
+    EXPECT_EQ(of({.factor = factor, .original_length = 4096, .mscale = 2, .mscale_all_dim = 1}), 1);
+    EXPECT_EQ(softmax_factor(
+                  yarn_scaling{.factor = factor, .original_length = 4096, .mscale_all_dim = 1}),
+              1);
+  }
   near(of({.factor = 40, .original_length = 4096, .mscale_all_dim = 1}),
        static_cast<double>(oracle::yarn_mscale(40)));
   EXPECT_EQ(of({.factor = 40,
@@ -183,8 +192,8 @@ TEST(yarn, refuses_what_is_no_scaling) {
     return message_of([&] { yarn(64, base, s); });
   };
   auto const nan = not_a_number();
-  EXPECT_EQ(message({.factor = 0.5, .original_length = 1}),
-            "posenc: yarn: factor must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message({.factor = -0.5, .original_length = 1}),
+            "posenc: yarn: factor must be finite and positive, got -0.5");
   EXPECT_EQ(message({.factor = 2, .original_length = 0}),
             "posenc: yarn: original_length must be finite and positive, got 0");
   EXPECT_EQ(message({.factor = 2, .original_length = 1, .beta_fast = 0}),

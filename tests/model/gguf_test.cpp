@@ -246,6 +246,17 @@ TEST(gguf, reads_linear_scaling_under_its_old_and_new_name) {
               oracle::default_rule(64, 1e4), 1e-14);
 }
 
+TEST(gguf, reads_factors_below_1) {
+  auto const linear = only_kind(small().set("llama.rope.scaling.factor", 0.5f));
+  expect_near(inv_freq(linear), oracle::linear_rule(oracle::default_rule(64, 1e4), 0.5L), 1e-14);
+  // get_mscale of llama_context is 1 there, and cancels ggml's 1 + 0.1 ln(factor).
+  auto const yarn = only_kind(small()
+                                  .set("llama.rope.scaling.type", "yarn")
+                                  .set("llama.rope.scaling.factor", 0.5f));
+  expect_near(inv_freq(yarn), oracle::yarn_rule(64, 1e4, 0.5L, 8192), 1e-14);
+  EXPECT_EQ(attention_factor(yarn), 1);
+}
+
 TEST(gguf, factors_of_a_tensor_divide_beside_other_rules) {
   std::vector<float> divisors(32, 1.0f);
   divisors[3] = 2.5f, divisors[31] = 1e30f;
@@ -880,8 +891,8 @@ TEST(gguf, names_file_key_and_value_of_what_is_wrong) {
   wrong("rope.scaling.type", "longrope",
         "come with the tensors rope_factors_long.weight and rope_factors_short.weight, got the "
         "string \"longrope\"");
-  wrong("rope.scaling.factor", 0.5f, "be 0 or at least 1, got 0.5");
-  wrong("rope.scale_linear", -2.0f, "be 0 or at least 1, got -2");
+  wrong("rope.scaling.factor", -0.5f, "be 0 or above, got -0.5");
+  wrong("rope.scale_linear", -2.0f, "be 0 or above, got -2");
   wrong("rope.scaling.attn_factor", 0.0f, "be above 0, got 0");
   wrong_of("gemma3", "attention.sliding_window", std::int32_t{-1},
            "be a whole number from 0 to 9007199254740992, got -1");

@@ -13,7 +13,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct part_ntk_scaling {
-  double factor;           ///< at least 1
+  double factor;           ///< above 0
   double original_length;  ///< in tokens
 };
 
@@ -21,7 +21,7 @@ struct part_ntk_scaling {
 /// ramps, from 0.75 to 1.25 and from 2 to 16 turns within the original length. [jquesnelle/yarn,
 /// LlamaPartNTKScaledRotaryEmbedding, where these constants are fixed]
 /// Throws std::invalid_argument unless rotary_dim is even and at least 4, base is finite and above
-/// 1, factor is finite and at least 1, and the length is finite and positive.
+/// 1, and factor and length are finite and positive.
 inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scaling const& scaling) {
   auto const [factor, length] = scaling;
   detail::require_factor("part_ntk", factor);

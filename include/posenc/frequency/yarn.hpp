@@ -15,7 +15,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct yarn_scaling {
-  double factor;           ///< s, at least 1
+  double factor;           ///< s, above 0
   double original_length;  ///< O, the trained context in tokens
   double beta_fast = 32;   ///< more turns within O: frequency kept
   double beta_slow = 1;    ///< fewer turns within O: divided by factor
@@ -45,9 +45,9 @@ inline two_doubles blended(yarn_ramp const& ramp, std::size_t i, two_doubles con
   return after * share + before * (1 - share);
 }
 
-/// 0.1 m ln s + 1. [Peng 2023, 3.4, with m = 1]
+/// 0.1 m ln s + 1, and 1 for s below 1. [Peng 2023, 3.4, with m = 1; get_mscale of jquesnelle/yarn]
 inline double yarn_magnitude(double factor, double mscale = 1) {
-  return 0.1 * mscale * std::log(factor) + 1;
+  return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
 inline void require_yarn(char const* what, yarn_scaling const& s) {
@@ -89,7 +89,7 @@ inline yarn_ramp ramp_of_yarn(std::size_t rotary_dim, double base, yarn_scaling 
 
 /// YaRN's factor on rotated queries and on rotated keys, so twice on scores: attention_factor if it
 /// is given; else g(mscale) / g(mscale_all_dim) if both are; else g(1), where g(m) = 0.1 m
-/// ln(factor) + 1. [modeling_rope_utils.py]
+/// ln(factor) + 1, or 1 for factors below 1. [modeling_rope_utils.py]
 /// If only mscale is given, vLLM and DeepSeek's own code take g(mscale).
 inline double attention_factor(yarn_scaling const& scaling) {
   detail::require_yarn("attention_factor", scaling);
@@ -121,7 +121,7 @@ inline double softmax_factor(yarn_scaling const& scaling) {
 /// The ramp's ends are doubles: without truncate, pairs between them are within 1e-14 of the
 /// formula.
 /// Throws std::invalid_argument unless rotary_dim is even and positive, base is finite and above 1,
-/// factor is finite and at least 1, mscale and mscale_all_dim are finite and not negative, and all
+/// mscale and mscale_all_dim are finite and not negative, and all
 /// else is finite and positive.
 inline frequencies yarn(std::size_t rotary_dim, double base, yarn_scaling const& scaling) {
   auto const series = geometric(rotary_dim, base);

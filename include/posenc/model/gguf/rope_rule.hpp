@@ -112,7 +112,7 @@ class gguf_rope_rule {
     auto const given = current ? current : old;
     if (!given || *given == 0) return 1;  // llama.cpp writes 0 for none
     auto const key = config_.key(current ? "rope.scaling.factor" : "rope.scale_linear");
-    config_.file.require(*given >= 1, key, "be 0 or at least 1");
+    config_.file.require(*given > 0, key, "be 0 or above");
     return *given;
   }
 
