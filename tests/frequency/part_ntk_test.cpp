@@ -36,6 +36,24 @@ TEST(part_ntk, follows_its_formula) {
   }
 }
 
+TEST(part_ntk, keeps_shares_of_ntk_and_of_the_unscaled) {
+  for (double const ntk : {0.0, 0.25, 1.0}) {
+    for (double const extrapolation : {0.0, 0.5, 1.0}) {
+      expect_close(
+          part_ntk(
+              64, 1e4,
+              {.factor = 8, .original_length = 2048, .ntk = ntk, .extrapolation = extrapolation}),
+          oracle::ntk_by_parts_rule(64, 1e4, 8, 2048, ntk, extrapolation), relative_error(1e4, 8));
+    }
+  }
+  EXPECT_EQ(message_of([] { part_ntk(64, 1e4, {.factor = 2, .original_length = 1, .ntk = 2}); }),
+            "posenc: part_ntk: ntk must be in [0, 1], got 2");
+  EXPECT_EQ(message_of([] {
+              part_ntk(64, 1e4, {.factor = 2, .original_length = 1, .extrapolation = -1});
+            }),
+            "posenc: part_ntk: extrapolation must be in [0, 1], got -1");
+}
+
 TEST(part_ntk, refuses_what_is_no_scaling) {
   EXPECT_EQ(message_of([] {
               part_ntk(64, 1e4, {-0.5, 2048});

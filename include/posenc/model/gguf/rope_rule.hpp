@@ -161,15 +161,12 @@ class gguf_rope_rule {
     auto const on_scores =
         known_.mscale_on_scores ? own * attention * of_scores * own * attention * of_scores : 1;
 
-    auto const whole = yarn(dim_, base, scaling);
-    auto const interpolated = linear(geometric(dim_, base), factor);
-    auto const blended = changed(whole, [&](std::size_t i, auto const& inv_freq) {
-      return inv_freq * share + with_rest(interpolated, i) * (1 - two_doubles(share));
-    });
+    scaling.extrapolation = share;
+    auto const f = yarn(dim_, base, scaling);
     if (auto const divisors = factors("rope_freqs.weight")) {
-      return {"yarn", divided_by_factors(blended, *divisors), on_scores, true};
+      return {"yarn", divided_by_factors(f, *divisors), on_scores, true};
     }
-    return {"yarn", share == 1 ? whole : blended, on_scores};
+    return {"yarn", f, on_scores};
   }
 
   /// 0 where it is not given. DeepSeek's files hold a tenth of it.
