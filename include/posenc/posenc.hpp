@@ -26,6 +26,7 @@
 #include "posenc/frequency/frequencies.hpp"         // radians per position; attention factor
 #include "posenc/frequency/geometric.hpp"           // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"               // one series per axis: vision, video
+#include "posenc/frequency/pixel.hpp"               // even steps, for coordinates of images
 #include "posenc/frequency/truncated.hpp"           // p-RoPE: only the highest fraction p
 #include "posenc/frequency/proportional.hpp"        // Gemma 4's p-RoPE
 #include "posenc/frequency/linear.hpp"              // position interpolation
