@@ -84,6 +84,7 @@
 #include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
 #include "posenc/score/alibi.hpp"                   // (3)
 #include "posenc/score/t5_bias.hpp"                 //     T5's buckets
+#include "posenc/score/deberta_buckets.hpp"         //     DeBERTa's, of tables by distance
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
 #include "posenc/score/fire.hpp"                    //     a small network of the distance
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
