@@ -87,6 +87,7 @@
 #include "posenc/score/deberta_buckets.hpp"         //     DeBERTa's, of tables by distance
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
 #include "posenc/score/fire.hpp"                    //     a small network of the distance
+#include "posenc/score/dynamic_position_bias.hpp"   //     a network of the distance or its log
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
 #include "posenc/score/learned_relative.hpp"        //     a learned table of clipped distances
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
