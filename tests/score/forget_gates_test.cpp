@@ -9,6 +9,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/score_biases.hpp"
+#include "posenc/attention/attention.hpp"
 #include "score/rows.hpp"
 
 namespace {
@@ -132,6 +133,72 @@ TEST(forget_gates, bad_gates_are_rejected) {
 
 TEST(forget_gates, rows_of_other_heads_or_keys_are_refused) {
   rows::of_other_heads_or_keys_are_refused("forget_gates", forget_gates(gates(3, 2), 2), 2);
+}
+
+/// A row of one head after the gates of its keys.
+std::vector<double> beside_keys(std::vector<double> scores, std::int64_t query,
+                                std::vector<std::int64_t> const& keys, std::vector<float> gates) {
+  forget_gates(1).adjust_scores(
+      score_row<double>{scores,
+                        0,
+                        query,
+                        keys,
+                        {},
+                        0,
+                        0,
+                        {},
+                        heads_view<float const>(gates.data(), {gates.size(), 1, 1})});
+  return scores;
+}
+
+TEST(forget_gates, of_the_call_add_what_those_of_a_sequence_add) {
+  constexpr std::size_t tokens = 30, heads = 4, kv_heads = 2, dim = 3;
+  auto const log_gates = gates(tokens, kv_heads);
+  std::vector<float> of_heads;  // the gates of a kv head serve two heads
+  for (std::size_t i = 0; i < tokens * heads; ++i)
+    of_heads.push_back(log_gates[i / heads * kv_heads + i % heads / 2]);
+  auto const q = numbers::random<double>(tokens * heads * dim, 1),
+             k = numbers::random<double>(tokens * kv_heads * dim, 2);
+  heads_view const of_q(q.data(), {tokens, heads, dim}), of_k(k.data(), {tokens, kv_heads, dim});
+  heads_view const sides(log_gates.data(), {tokens, kv_heads, 1});
+  for (auto const& m : {mask::causal, mask::causal & mask::sliding_window(5)}) {
+    auto const expected = attention(of_q, of_k, of_k, forget_gates(of_heads, heads), {.mask = m});
+    auto const actual =
+        attention(of_q, of_k, of_k, forget_gates(heads), {.mask = m, .key_side = sides});
+    for (std::size_t i = 0; i < expected.outputs.size(); ++i)
+      EXPECT_NEAR(actual.outputs[i], expected.outputs[i], 0x1p-40) << i;
+  }
+  auto const last = attention(of_q.slice_tokens(tokens - 1, 1), of_k, of_k, forget_gates(heads),
+                              {.key_side = sides});
+  auto const whole = attention(of_q, of_k, of_k, forget_gates(heads), {.key_side = sides});
+  for (std::size_t i = 0; i < last.outputs.size(); ++i)
+    EXPECT_NEAR(last.outputs[i], whole.outputs[whole.outputs.size() - last.outputs.size() + i],
+                0x1p-40);
+}
+
+TEST(forget_gates, of_the_call_leave_keys_after_the_query_and_rows_without_keys_alone) {
+  EXPECT_EQ(beside_keys({1, 1, 1, 1}, 5, {3, 5, 6, 7}, {-8, -2, 7, 7}),
+            (std::vector<double>{-1, 1, 1, 1}));
+  EXPECT_TRUE(beside_keys({}, 5, {}, {}).empty());
+}
+
+TEST(forget_gates, of_the_call_are_rejected_where_they_are_bad) {
+  auto const rejected = [](std::int64_t query, std::vector<std::int64_t> const& keys,
+                           std::vector<float> const& gates) {
+    return message_of([&] { beside_keys(std::vector<double>(keys.size()), query, keys, gates); });
+  };
+  EXPECT_EQ(rejected(2, {0, 1, 2}, {}),
+            "posenc: forget_gates: key_side must have one gate per key and head, got 0 "
+            "tokens of 1 for 3 keys");
+  EXPECT_EQ(rejected(2, {0, 2, 1}, {0, 0, 0}),
+            "posenc: forget_gates: the positions of keys must ascend, got 1 after 2");
+  EXPECT_EQ(rejected(3, {0, 1, 2}, {0, 0, 0}),
+            "posenc: forget_gates: there must be a key at the query's position 3, got none");
+  EXPECT_EQ(message_of([] { forget_gates(0); }),
+            "posenc: forget_gates: heads must be above 0, got 0");
+  EXPECT_EQ(rejected(2, {0, 1, 2}, {0, 0.5f, 0}),
+            "posenc: forget_gates: the logarithms of gates must be finite and at most 0, "
+            "got 0.5 for the key at 1");
 }
 
 // Gates for all keys and queries of the laws of penalties and of sums.

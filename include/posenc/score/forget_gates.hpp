@@ -20,11 +20,15 @@ namespace posenc::inline POSENC_TARGET {
 /// Kept as prefix sums c of each head, so that a bias is c_t - c_s: right within (l + 1) 2^-52
 /// |c_l|, l the query's token. Where all gates of a head are the same, it is ALiBi with the slope
 /// -ln f. The first gate has no effect: no key is before it. Causal: scores of keys after the
-/// query, which the mask takes, are left alone. Throws std::invalid_argument unless there are as
-/// many gates as heads for each token, and their logarithms are finite and at most 0.
+/// query, which the mask takes, are left alone.
+///
+///     forget_gates(log_gates, heads)      of one sequence
+///     forget_gates(heads)                 of any: attention_options::key_side has the gates
 class forget_gates {
  public:
   /// log_gates: ln f, [tokens][heads], of the tokens at first_position, first_position + 1, ...
+  /// Throws std::invalid_argument unless there are as many gates as heads for each token, and their
+  /// logarithms are finite and at most 0.
   forget_gates(std::span<float const> log_gates, std::size_t heads, std::int64_t first_position = 0)
       : heads_(heads), first_position_(first_position) {
     detail::require(heads > 0 && log_gates.size() % heads == 0,
@@ -32,10 +36,7 @@ class forget_gates {
                     " heads, got ", log_gates.size());
     tokens_ = log_gates.size() / heads;
     for (std::size_t i = 0; i < log_gates.size(); ++i) {
-      auto const g = static_cast<double>(log_gates[i]);
-      detail::require(is_finite(g) && g <= 0,
-                      "forget_gates: the logarithms of gates must be finite and at most 0, got ", g,
-                      " for token ", i / heads);
+      require_logarithm(static_cast<double>(log_gates[i]), "token", i / heads);
     }
     sums_.resize(log_gates.size());
     for (std::size_t head = 0; head < heads; ++head) {
@@ -46,12 +47,20 @@ class forget_gates {
     }
   }
 
+  /// Of gates that each call gives beside its keys, [keys][heads][1], ln f: one object serves every
+  /// sequence. Sums run from the query back to the key. Throws std::invalid_argument unless heads
+  /// is above 0.
+  explicit forget_gates(std::size_t heads)
+      : heads_(heads), first_position_(0), are_beside_keys_(true) {
+    detail::require(heads > 0, "forget_gates: heads must be above 0, got 0");
+  }
+
   std::size_t heads() const noexcept { return heads_; }
   std::size_t tokens() const noexcept { return tokens_; }
 
   /// Site 3: what is added to a score. Throws std::invalid_argument unless there is a gate at both
-  /// positions, of which that of a key after the query is not asked. Precondition, not checked:
-  /// head < heads().
+  /// positions (there is none where the call gives them), of which that of a key after the query is
+  /// not asked. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t query_position, std::int64_t key_position) const {
     require_gate("query", query_position);
     if (key_position >= query_position) return 0;
@@ -61,11 +70,14 @@ class forget_gates {
   }
   /// The same for a row. Throws std::invalid_argument, before anything is changed, unless the row's
   /// head has gates, each key a position, and there is a gate at the position of the query and of
-  /// every key that is not after it. A row without keys needs no gate.
+  /// every key that is not after it; where the call gives the gates, unless the keys up to the
+  /// query ascend by position and the last of them is at its position. A row without keys needs no
+  /// gate.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("forget_gates", row, heads_);
     if (row.scores.empty()) return;
+    if (are_beside_keys_) return add_sums_of(row.key_side, row);
     require_gate("query", row.query_position);
     for (auto const key_position : row.key_positions) {
       if (key_position <= row.query_position) require_gate("key", key_position);
@@ -79,6 +91,38 @@ class forget_gates {
   }
 
  private:
+  template <class T>
+  static void add_sums_of(heads_view<float const> const& gates, score_row<T> const& row) {
+    detail::require(gates.tokens() == row.scores.size() && gates.head_dim() == 1,
+                    "forget_gates: key_side must have one gate per key and head, got ",
+                    gates.tokens(), " tokens of ", gates.head_dim(), " for ", row.scores.size(),
+                    " keys");
+    auto const& at = row.key_positions;
+    std::size_t seen = 0;
+    for (std::size_t s = 0; s < row.scores.size(); ++s) {
+      if (at[s] > row.query_position) continue;
+      detail::require(s == 0 || at[s - 1] < at[s],
+                      "forget_gates: the positions of keys must ascend, got ", at[s], " after ",
+                      at[s == 0 ? 0 : s - 1]);
+      require_logarithm(static_cast<double>(gates(s, 0)[0]), "the key at", at[s]);
+      seen = s + 1;
+    }
+    detail::require(seen > 0 && at[seen - 1] == row.query_position,
+                    "forget_gates: there must be a key at the query's position ",
+                    row.query_position, ", got none");
+    double sum = 0;
+    for (std::size_t s = seen; s-- > 0;) {
+      row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + sum);
+      sum += static_cast<double>(gates(s, 0)[0]);
+    }
+  }
+
+  static void require_logarithm(double g, char const* whose, auto where) {
+    detail::require(is_finite(g) && g <= 0,
+                    "forget_gates: the logarithms of gates must be finite and at most 0, got ", g,
+                    " for ", whose, " ", where);
+  }
+
   // A position before the first wraps to an index far beyond the last.
   std::uint64_t index(std::int64_t position) const noexcept {
     return static_cast<std::uint64_t>(position) - static_cast<std::uint64_t>(first_position_);
@@ -95,6 +139,7 @@ class forget_gates {
   std::vector<double> sums_;  // [heads][tokens]
   std::size_t heads_, tokens_ = 0;
   std::int64_t first_position_;
+  bool are_beside_keys_ = false;
 };
 
 static_assert(acts_on_scores<forget_gates> && adds_bias<forget_gates>);
