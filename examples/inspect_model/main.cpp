@@ -26,7 +26,7 @@ posenc::model_description read(std::filesystem::path const& file, bool as_llama)
   std::ifstream(file, std::ios::binary).read(magic.data(), 4);
   using posenc::unknown_model;
   auto const unknown = as_llama ? unknown_model::as_llama : unknown_model::refused;
-  return magic == "GGUF" ? posenc::read_gguf(file)
+  return magic == "GGUF" ? posenc::read_gguf(file, {.unknown = unknown})
                          : posenc::read_hugging_face(file, {.unknown = unknown});
 }
 
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
   app.add_flag("--all-pairs", all_pairs, "print every pair of a head rather than some");
   app.add_flag("--as-llama", as_llama,
-               "take a config.json of an unknown model_type for Llama's, rather than refuse it");
+               "take a file of an unknown model for Llama's, rather than refuse it");
   CLI11_PARSE(app, argc, argv);
 
   bool good = true;

@@ -26,6 +26,7 @@
 #include "posenc/frequency/frequencies.hpp"         // radians per position; attention factor
 #include "posenc/frequency/geometric.hpp"           // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"               // one series per axis: vision, video
+#include "posenc/frequency/pixel.hpp"               // even steps, for coordinates of images
 #include "posenc/frequency/truncated.hpp"           // p-RoPE: only the highest fraction p
 #include "posenc/frequency/proportional.hpp"        // Gemma 4's p-RoPE
 #include "posenc/frequency/linear.hpp"              // position interpolation
@@ -83,8 +84,10 @@
 #include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
 #include "posenc/score/alibi.hpp"                   // (3)
 #include "posenc/score/t5_bias.hpp"                 //     T5's buckets
+#include "posenc/score/deberta_buckets.hpp"         //     DeBERTa's, of tables by distance
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
 #include "posenc/score/fire.hpp"                    //     a small network of the distance
+#include "posenc/score/dynamic_position_bias.hpp"   //     a network of the distance or its log
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
 #include "posenc/score/learned_relative.hpp"        //     a learned table of clipped distances
 #include "posenc/score/cope.hpp"                    //     positions counted by the query

@@ -42,6 +42,35 @@ TEST(sinusoidal_forms, vaswani_roformer_whisper_and_ctranslate2_follow_their_def
   });
 }
 
+// [transformers, modeling_roformer.py and modeling_xlm.py: angles of 10000^(-2 (j // 2) / dim), the
+// sines of even j, the cosines of odd ones]
+TEST(sinusoidal_forms, vaswani_and_roformer_leave_out_the_last_cosine_of_odd_dims) {
+  numbers::in_every_format([]<class T>() {
+    for (std::size_t const dim : {1u, 3u, 7u, 129u}) {
+      for (std::int64_t const position : {0, 1, -3, 511, 1'000'003}) {
+        auto blocks = oracle::forms::zeros(dim), alternating = blocks;
+        std::size_t const sines = dim / 2 + 1;
+        for (std::size_t j = 0; j < dim; ++j) {
+          auto const frequency = std::pow(oracle::wide(1e4), -2 * static_cast<oracle::wide>(j / 2) /
+                                                                 static_cast<oracle::wide>(dim));
+          auto const [c, s] = oracle::direction_at(static_cast<oracle::wide>(position), frequency);
+          auto const angle = frequency * static_cast<oracle::wide>(position);
+          oracle::forms::put(alternating, j, j % 2 == 0 ? s : c, angle);
+          oracle::forms::put(blocks, j % 2 == 0 ? j / 2 : sines + j / 2, j % 2 == 0 ? s : c, angle);
+        }
+        expect_row<T>(vaswani_sinusoidal(dim), position, alternating);
+        expect_row<T>(roformer_sinusoidal(dim), position, blocks);
+      }
+    }
+  });
+  // sin(2), sin(2 / 10000^(2/3)), cos(2).
+  auto const row = written<double>(roformer_sinusoidal(3), std::int64_t{2});
+  ASSERT_EQ(row.size(), 3u);
+  EXPECT_NEAR(row[0], 0.90929742682568170, 1e-15);
+  EXPECT_NEAR(row[1], 0.0043088560467428125, 1e-17);
+  EXPECT_NEAR(row[2], -0.41614683654714239, 1e-15);
+}
+
 TEST(sinusoidal_forms, have_the_published_rows) {
   auto const expect = [](auto const& encoding, auto const& rows) {
     for (auto const& [position, values] : rows) {
@@ -125,10 +154,10 @@ TEST(sinusoidal_forms, reject_what_has_no_rows) {
   EXPECT_EQ(message_of([] { tensor2tensor_sinusoidal(8, not_a_number()); }), scales + "NaN");
   EXPECT_EQ(message_of([] { fairseq_sinusoidal(0, 1); }),
             "posenc: fairseq_sinusoidal: dim must be at least 2, got 0");
-  EXPECT_EQ(message_of([] { vaswani_sinusoidal(7); }),
-            "posenc: vaswani_sinusoidal: the dimension must be even and positive, got 7");
+  EXPECT_EQ(message_of([] { vaswani_sinusoidal(0); }),
+            "posenc: vaswani_sinusoidal: dim must be positive, got 0");
   EXPECT_EQ(message_of([] { roformer_sinusoidal(0); }),
-            "posenc: roformer_sinusoidal: the dimension must be even and positive, got 0");
+            "posenc: roformer_sinusoidal: dim must be positive, got 0");
   EXPECT_EQ(message_of([] { whisper_sinusoidal(2); }),
             "posenc: whisper_sinusoidal: dim must be even and at least 4, got 2");
   EXPECT_EQ(message_of([] { whisper_sinusoidal(7); }),
@@ -147,6 +176,7 @@ TEST(sinusoidal_forms, reject_what_has_no_rows) {
 
 TEST(sinusoidal_forms, obey_the_laws_of_their_site) {
   laws::obey("tensor2tensor's, odd", tensor2tensor_sinusoidal(33, 2, 1e5, 1), 33);
+  laws::obey_at_its_positions("RoFormer's, odd", roformer_sinusoidal(33), 33);
   laws::obey("Whisper's", whisper_sinusoidal(64), 64);
   laws::obey("CTranslate2's", ctranslate2_sinusoidal(32), 32);
   laws::obey("x-transformers'", scaled_sinusoidal(64), 64);

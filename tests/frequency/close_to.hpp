@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -26,10 +27,10 @@ inline double of_scaled(double base, double factor = 1) {
   return of_power(base) + of_power(factor) + 8 * unit_roundoff<double>();
 }
 
-/// The relative error of e (1 - share + share / factor), whose value may be e / factor, if the
-/// share is off by share_error.
+/// The relative error of e (1 - share + share / factor), whose value may be the smaller of e and
+/// e / factor, if the share is off by share_error.
 inline double of_blended(double base, double factor, double share_error) {
-  return of_scaled(base, factor) + factor * share_error;
+  return of_scaled(base, factor) + std::max(factor, 1 / factor) * share_error;
 }
 
 }  // namespace tolerance

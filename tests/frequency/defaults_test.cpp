@@ -9,6 +9,8 @@
 #include "posenc/frequency/mixed_ntk.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/ntk_by_parts.hpp"
+#include "posenc/frequency/part_ntk.hpp"
+#include "posenc/frequency/pixel.hpp"
 #include "posenc/frequency/proportional.hpp"
 #include "posenc/frequency/raised_cosine_clip.hpp"
 #include "posenc/frequency/yarn.hpp"
@@ -31,11 +33,13 @@ TEST(frequency_defaults, are_what_is_documented) {
   expect_same(mixed_ntk(f, 8), mixed_ntk(f, 8, 0.625));
   expect_same(truncated(f, 0.58), truncated(f, 0.58, published_floor));
   EXPECT_NE(truncated(f, 0.58).inv_freq()[28], truncated(f, 0.58, exact_floor).inv_freq()[28]);
+  expect_same(pixel(8), pixel(8, 10));
+  expect_same(part_ntk(64, 1e4, {4, 4096}), part_ntk(64, 1e4, {4, 4096, 1, 1}));
   expect_same(proportional(64, 1e6, 0.25), proportional(64, 1e6, 0.25, 1));
   expect_same(ntk_by_parts(f, {.factor = 4, .original_length = 4096}),
               ntk_by_parts(f, {4, 4096, 1, 32}));
   expect_same(yarn(64, 1e4, {.factor = 4, .original_length = 4096}),
-              yarn(64, 1e4, {4, 4096, 32, 1, true, {}, {}, {}}));
+              yarn(64, 1e4, {4, 4096, 32, 1, true, {}, {}, {}, 1}));
   longrope_scaling const all{{2}, {3}, 4096, 1, {}};
   expect_same(longrope(frequencies({1}),
                        {.short_factor = {2}, .long_factor = {3}, .original_length = 4096}, 1),

@@ -19,6 +19,7 @@
 #include "posenc/frequency/mixed_ntk.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/part_ntk.hpp"
+#include "posenc/frequency/pixel.hpp"
 #include "posenc/frequency/proportional.hpp"
 #include "posenc/frequency/raised_cosine_clip.hpp"
 #include "posenc/frequency/resonance.hpp"
@@ -99,6 +100,10 @@ TEST(frequency_rules, hold_their_formulas_to_98_places) {
   }
   expect_exact("geometric_inclusive", geometric_inclusive(2 * pairs, 1e4),
                [](std::size_t i) { return power(1e4, -ratio(i, pairs - 1)); });
+  expect_exact("pixel", pixel(2 * pairs, 10.3), [](std::size_t i) {
+    auto const range = fixed_point(10.3) / 2 - number(1);
+    return oracle::pi_in_fixed_point() * (number(1) + range * ratio(i, pairs - 1));
+  });
   expect_exact("linear", linear(f, 3.7), [&](std::size_t i) { return divided(i, 3.7); });
   expect_exact("proportional", proportional(2 * pairs, base, 0.25, 3),
                [&](std::size_t i) { return i < pairs / 4 ? divided(i, 3) : fixed_point(); });

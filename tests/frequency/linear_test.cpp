@@ -18,7 +18,7 @@ using posenc::linear;
 
 TEST(linear, divides_every_frequency) {
   auto const f = posenc::geometric(128, 1e4);
-  for (double const factor : {1.0, 2.0, 8.0, 3.7, 1e6}) {
+  for (double const factor : {1e-6, 0.3, 1.0, 2.0, 8.0, 3.7, 1e6}) {
     auto const squeezed = linear(f, factor);
     ASSERT_EQ(squeezed.pairs(), f.pairs());
     for (std::size_t i = 0; i < f.pairs(); ++i) {
@@ -51,13 +51,11 @@ TEST(linear, and_truncated_may_change_places) {
   for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(one.inv_freq()[i], other.inv_freq()[i]);
 }
 
-TEST(linear, factor_must_be_finite_and_at_least_1) {
+TEST(linear, factor_must_be_finite_and_positive) {
   auto const message = [](double factor) {
     return message_of([&] { linear(frequencies({1.0}), factor); });
   };
-  std::string const must = "posenc: linear: factor must be finite and at least 1, got ";
-  EXPECT_EQ(message(0.5), must + "0.5");
-  EXPECT_EQ(message(std::nextafter(1.0, 0.0)), must + "0.9999999999999999");
+  std::string const must = "posenc: linear: factor must be finite and positive, got ";
   EXPECT_EQ(message(0), must + "0");
   EXPECT_EQ(message(-2), must + "-2");
   EXPECT_EQ(message(not_a_number()), must + "NaN");

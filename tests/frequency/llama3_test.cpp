@@ -65,12 +65,22 @@ TEST(llama3, keeps_the_attention_factor) {
             1.5);
 }
 
+TEST(llama3, by_less_than_1_rotates_slow_pairs_faster) {
+  auto settings = golden::llama31;
+  settings.factor = 0.5;
+  expect_close(llama3(geometric(settings.dim, settings.base), scaling_of(settings)),
+               oracle::llama3_rule(oracle::default_rule(settings.dim, settings.base), 0.5L,
+                                   settings.low_freq_factor, settings.high_freq_factor,
+                                   static_cast<double>(settings.trained)),
+               relative_error(settings));
+}
+
 TEST(llama3, refuses_what_is_no_scaling) {
   auto const message = [](llama3_scaling s) {
     return message_of([&] { llama3(geometric(8, 1e4), s); });
   };
-  EXPECT_EQ(message({0.5, 1, 4, 8192}),
-            "posenc: llama3: factor must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message({-0.5, 1, 4, 8192}),
+            "posenc: llama3: factor must be finite and positive, got -0.5");
   EXPECT_EQ(message({8, 1, 4, -1}),
             "posenc: llama3: original_length must be finite and positive, got -1");
   std::string const must =

@@ -21,10 +21,13 @@ TEST(ntk_by_parts, blends_by_the_turns_within_the_trained_context) {
   for (std::size_t const dim : {2u, 64u, 128u}) {
     for (double const beta : {1.5, 4.0, 32.0}) {
       auto const turns_error = tolerance::of_scaled(1e4) * 4096 / (2 * std::numbers::pi);
-      expect_close(ntk_by_parts(geometric(dim, 1e4),
-                                {.factor = 16, .original_length = 4096, .alpha = 1, .beta = beta}),
-                   oracle::yarn_paper_rule(dim, 1e4, 16, 4096, 1, beta),
-                   tolerance::of_blended(1e4, 16, turns_error / (beta - 1)));
+      for (double const factor : {0.25, 16.0}) {
+        expect_close(
+            ntk_by_parts(geometric(dim, 1e4),
+                         {.factor = factor, .original_length = 4096, .alpha = 1, .beta = beta}),
+            oracle::yarn_paper_rule(dim, 1e4, factor, 4096, 1, beta),
+            tolerance::of_blended(1e4, factor, turns_error / (beta - 1)));
+      }
     }
   }
 }
@@ -67,8 +70,8 @@ TEST(ntk_by_parts, refuses_what_is_no_scaling) {
   auto const message = [](ntk_by_parts_scaling s) {
     return message_of([&] { ntk_by_parts(geometric(8, 1e4), s); });
   };
-  EXPECT_EQ(message({.factor = 0.5, .original_length = 1}),
-            "posenc: ntk_by_parts: factor must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message({.factor = -0.5, .original_length = 1}),
+            "posenc: ntk_by_parts: factor must be finite and positive, got -0.5");
   EXPECT_EQ(message({.factor = 2, .original_length = 0}),
             "posenc: ntk_by_parts: original_length must be finite and positive, got 0");
   std::string const must =

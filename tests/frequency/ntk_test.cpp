@@ -21,7 +21,7 @@ TEST(ntk, is_the_geometric_series_of_another_base) {
                  tolerance::of_scaled(base, factor));
   }
   for (std::size_t const dim : {4u, 6u, 64u, 96u, 128u, 512u}) {
-    for (double const factor : {1.0, 1.5, 2.0, 8.0, 1e3}) {
+    for (double const factor : {0.01, 0.5, 1.0, 1.5, 2.0, 8.0, 1e3}) {
       expect_close(ntk(geometric(dim, 1e6), factor), oracle::ntk_rule(dim, 1e6, factor),
                    tolerance::of_scaled(1e6, factor));
     }
@@ -40,12 +40,12 @@ TEST(ntk, keeps_standing_pairs_and_the_attention_factor) {
   EXPECT_EQ(scaled.attention_factor(), 1.5);
 }
 
-TEST(ntk, needs_a_factor_of_1_and_two_pairs) {
+TEST(ntk, needs_a_positive_factor_and_two_pairs) {
   auto const message = [](double factor, std::size_t dim) {
     return message_of([&] { ntk(geometric(dim, 1e4), factor); });
   };
-  std::string const must = "posenc: ntk: factor must be finite and at least 1, got ";
-  EXPECT_EQ(message(0.5, 8), must + "0.5");
+  std::string const must = "posenc: ntk: factor must be finite and positive, got ";
+  EXPECT_EQ(message(-0.5, 8), must + "-0.5");
   EXPECT_EQ(message(not_a_number(), 8), must + "NaN");
   EXPECT_EQ(message(infinity(), 8), must + "infinity");
   EXPECT_EQ(message(2, 2), "posenc: ntk: there must be at least two pairs, got 1");
@@ -59,10 +59,13 @@ TEST(dynamic_ntk, grows_the_base_with_the_length) {
     expect_close(f, oracle::default_rule(dim, new_base), tolerance::of_scaled(base, new_base));
     EXPECT_NEAR(f.inv_freq().back(), last, tolerance::of_scaled(base, new_base) * last);
   }
-  for (double const length : {1.0, 4096.0, 4097.0, 10000.0, 1e6}) {
-    auto const s = 3 * (length > 4096 ? length / 4096 : 1) - 2;
-    expect_close(dynamic_ntk(geometric(64, 1e4), {3, 4096}, length),
-                 oracle::dynamic_ntk_rule(64, 1e4, 3, 4096, length), tolerance::of_scaled(1e4, s));
+  for (double const factor : {0.25, 3.0}) {
+    for (double const length : {1.0, 4096.0, 4097.0, 10000.0, 1e6}) {
+      auto const s = factor * (length > 4096 ? length / 4096 : 1) - (factor - 1);
+      expect_close(dynamic_ntk(geometric(64, 1e4), {factor, 4096}, length),
+                   oracle::dynamic_ntk_rule(64, 1e4, factor, 4096, length),
+                   tolerance::of_scaled(1e4, s));
+    }
   }
 }
 
@@ -78,8 +81,8 @@ TEST(dynamic_ntk, refuses_what_is_no_length_or_factor) {
   auto const message = [](dynamic_ntk_scaling s, double length) {
     return message_of([&] { dynamic_ntk(geometric(8, 1e4), s, length); });
   };
-  EXPECT_EQ(message({0.9, 2048}, 1),
-            "posenc: dynamic_ntk: factor must be finite and at least 1, got 0.9");
+  EXPECT_EQ(message({-0.9, 2048}, 1),
+            "posenc: dynamic_ntk: factor must be finite and positive, got -0.9");
   EXPECT_EQ(message({2, 0}, 1),
             "posenc: dynamic_ntk: trained_length must be finite and positive, got 0");
   EXPECT_EQ(message({2, 2048}, -1),

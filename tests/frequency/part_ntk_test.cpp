@@ -26,7 +26,7 @@ TEST(part_ntk, has_the_known_values) {
 
 TEST(part_ntk, follows_its_formula) {
   for (std::size_t const dim : {4u, 64u, 128u}) {
-    for (double const factor : {1.0, 2.0, 16.0}) {
+    for (double const factor : {0.25, 1.0, 2.0, 16.0}) {
       for (double const length : {2048.0, 32768.0}) {
         expect_close(part_ntk(dim, 1e4, {factor, length}),
                      oracle::ntk_by_parts_rule(dim, 1e4, factor, length),
@@ -36,11 +36,29 @@ TEST(part_ntk, follows_its_formula) {
   }
 }
 
+TEST(part_ntk, keeps_shares_of_ntk_and_of_the_unscaled) {
+  for (double const ntk : {0.0, 0.25, 1.0}) {
+    for (double const extrapolation : {0.0, 0.5, 1.0}) {
+      expect_close(
+          part_ntk(
+              64, 1e4,
+              {.factor = 8, .original_length = 2048, .ntk = ntk, .extrapolation = extrapolation}),
+          oracle::ntk_by_parts_rule(64, 1e4, 8, 2048, ntk, extrapolation), relative_error(1e4, 8));
+    }
+  }
+  EXPECT_EQ(message_of([] { part_ntk(64, 1e4, {.factor = 2, .original_length = 1, .ntk = 2}); }),
+            "posenc: part_ntk: ntk must be in [0, 1], got 2");
+  EXPECT_EQ(message_of([] {
+              part_ntk(64, 1e4, {.factor = 2, .original_length = 1, .extrapolation = -1});
+            }),
+            "posenc: part_ntk: extrapolation must be in [0, 1], got -1");
+}
+
 TEST(part_ntk, refuses_what_is_no_scaling) {
   EXPECT_EQ(message_of([] {
-              part_ntk(64, 1e4, {0.5, 2048});
+              part_ntk(64, 1e4, {-0.5, 2048});
             }),
-            "posenc: part_ntk: factor must be finite and at least 1, got 0.5");
+            "posenc: part_ntk: factor must be finite and positive, got -0.5");
   EXPECT_EQ(message_of([] {
               part_ntk(64, 1e4, {2, 0});
             }),

@@ -36,8 +36,8 @@ TEST(proportional, refuses_what_its_parts_do) {
             "posenc: geometric: the dimension must be even and positive, got 7");
   EXPECT_EQ(message_of([] { proportional(8, 1e6, 1.5); }),
             "posenc: truncated: p must be in [0, 1], got 1.5");
-  EXPECT_EQ(message_of([] { proportional(8, 1e6, 0.5, 0.5); }),
-            "posenc: linear: factor must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message_of([] { proportional(8, 1e6, 0.5, -0.5); }),
+            "posenc: linear: factor must be finite and positive, got -0.5");
 }
 
 }  // namespace

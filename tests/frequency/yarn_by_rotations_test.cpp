@@ -44,7 +44,7 @@ TEST(yarn_by_rotations, multiplies_the_attention_factor) {
 TEST(yarn_by_rotations, refuses_what_ntk_by_parts_does) {
   EXPECT_EQ(
       message_of([] { yarn_by_rotations(geometric(8, 1e4), {.factor = 0, .original_length = 1}); }),
-      "posenc: ntk_by_parts: factor must be finite and at least 1, got 0");
+      "posenc: ntk_by_parts: factor must be finite and positive, got 0");
 }
 
 }  // namespace

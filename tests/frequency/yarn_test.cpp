@@ -7,11 +7,13 @@
 #include <limits>
 #include <numbers>
 #include <string>
+#include <vector>
 
 #include "close_to.hpp"
 #include "golden/yarn.hpp"
 #include "non_numbers.hpp"
 #include "oracle/frequency_rules.hpp"
+#include "posenc/frequency/axial.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -68,18 +70,118 @@ TEST(yarn, follows_its_formula_degenerate_and_reversed_ramps_too) {
     for (auto const& [fast, slow] :
          {betas{32, 1}, betas{1, 1}, betas{1, 32}, betas{64, 0.5}, betas{1e9, 1e-9}}) {
       for (bool const truncate : {true, false}) {
-        yarn_scaling const scaling{.factor = 40,
-                                   .original_length = 4096,
-                                   .beta_fast = fast,
-                                   .beta_slow = slow,
-                                   .truncate = truncate};
-        auto const ramp = ramp_of_yarn(dim, 1e4, scaling);
-        expect_close(yarn(dim, 1e4, scaling),
-                     oracle::yarn_rule(dim, 1e4, 40, 4096, fast, slow, truncate),
-                     relative_error(dim, 1e4, 40, ramp.last - ramp.first));
+        for (double const factor : {0.25, 40.0}) {
+          yarn_scaling const scaling{.factor = factor,
+                                     .original_length = 4096,
+                                     .beta_fast = fast,
+                                     .beta_slow = slow,
+                                     .truncate = truncate};
+          auto const ramp = ramp_of_yarn(dim, 1e4, scaling);
+          expect_close(yarn(dim, 1e4, scaling),
+                       oracle::yarn_rule(dim, 1e4, factor, 4096, fast, slow, truncate),
+                       relative_error(dim, 1e4, factor, ramp.last - ramp.first));
+        }
       }
     }
   }
+}
+
+// ggml's rope_yarn: theta_interp (1 - ramp_mix) + theta_extrap ramp_mix, where ramp_mix is the ramp
+// times ext_factor.
+TEST(yarn, keeps_a_share_of_what_the_ramp_keeps) {
+  auto const base = 1e4, factor = 16.0;
+  auto const whole = oracle::yarn_rule(64, base, factor, 4096);
+  auto const divided = oracle::linear_rule(oracle::default_rule(64, base), factor);
+  for (double const share : {0.0, 0.25, 0.5, 1.0}) {
+    yarn_scaling const scaling{.factor = factor, .original_length = 4096, .extrapolation = share};
+    std::vector<double> expected;
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      expected.push_back(share * whole[i] + (1 - share) * divided[i]);
+    expect_close(yarn(64, base, scaling), expected, tolerance::of_blended(base, factor, 0));
+    EXPECT_EQ(yarn(64, base, scaling).attention_factor(), attention_factor(scaling));
+  }
+  auto const message = [](double share) {
+    return message_of(
+        [&] { yarn(64, 1e4, {.factor = 2, .original_length = 1, .extrapolation = share}); });
+  };
+  EXPECT_EQ(message(1.5), "posenc: yarn: extrapolation must be in [0, 1], got 1.5");
+  EXPECT_EQ(message(-0.5), "posenc: yarn: extrapolation must be in [0, 1], got -0.5");
+  EXPECT_EQ(message(not_a_number()), "posenc: yarn: extrapolation must be in [0, 1], got NaN");
+}
+
+TEST(yarn, of_a_geometric_series_is_that_of_its_base) {
+  for (auto const& s : {golden::gpt_oss, golden::gpt_oss_truncated, golden::deepseek_v3,
+                        golden::kimi_k2, golden::llama2_by_16}) {
+    auto scaling = scaling_of(s);
+    for (double const share : {0.5, 1.0}) {
+      scaling.extrapolation = share;
+      auto const expected = yarn(s.dim, s.base, scaling);
+      auto const ramp = ramp_of_yarn(s.dim, s.base, scaling);
+      auto const f = yarn(geometric(s.dim, s.base), scaling);
+      expect_close(f, {expected.inv_freq().begin(), expected.inv_freq().end()},
+                   relative_error(s.dim, s.base, s.factor, ramp.last - ramp.first));
+      EXPECT_EQ(f.attention_factor(), expected.attention_factor());
+    }
+  }
+  // A series of one pair, and a ramp that falls.
+  for (double const fast : {32.0, 1e-3}) {
+    yarn_scaling const scaling{.factor = 4, .original_length = 4096, .beta_fast = fast};
+    for (std::size_t const dim : {2u, 4u, 64u}) {
+      auto const expected = yarn(dim, 1e4, scaling);
+      expect_close(yarn(geometric(dim, 1e4), scaling),
+                   {expected.inv_freq().begin(), expected.inv_freq().end()}, 1e-13);
+    }
+  }
+}
+
+TEST(yarn, of_several_axes_is_that_of_each) {
+  for (bool const truncate : {true, false}) {
+    yarn_scaling const scaling{.factor = 4, .original_length = 512, .truncate = truncate};
+    auto const f = yarn(axial({16, 56, 56}, 1e4), scaling);
+    std::vector<double> expected;
+    for (std::size_t const dim : {16u, 56u, 56u}) {
+      auto const axis = oracle::yarn_rule(dim, 1e4, 4, 512, 32, 1, truncate);
+      expected.insert(expected.end(), axis.begin(), axis.end());
+    }
+    expect_close(f, expected, 1e-12);
+  }
+}
+
+TEST(yarn, of_a_partly_standing_series_leaves_it_standing) {
+  yarn_scaling const scaling{.factor = 4, .original_length = 4096};
+  auto const f = yarn(frequencies({1, 0.5, 0.25, 0, 0}, 1.5), scaling);
+  EXPECT_EQ(f.inv_freq()[3], 0);
+  EXPECT_EQ(f.inv_freq()[4], 0);
+  EXPECT_EQ(f.attention_factor(), 1.5 * attention_factor(scaling));
+  EXPECT_EQ(yarn(frequencies({0, 1}), scaling).inv_freq()[0], 0);
+  auto const rotating = yarn(frequencies({1, 0.5, 0.25}), scaling);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(f.inv_freq()[i], rotating.inv_freq()[i]);
+}
+
+// Frequencies 1, 1/2, 1/8, 1/128: c(r) is 1.5 where r turns within O are those of a frequency of
+// 1/4, and beyond the ends as the last two pairs go on.
+TEST(yarn, of_any_series_finds_turns_between_its_pairs) {
+  auto const turns = [](double inv_freq) { return inv_freq * 1000 / (2 * std::numbers::pi); };
+  frequencies const f({1, 0.5, 0.125, 0x1p-7});
+  auto const ramp = [&](double fast, double slow) {
+    yarn_scaling const scaling{.factor = 2,
+                               .original_length = 1000,
+                               .beta_fast = turns(fast),
+                               .beta_slow = turns(slow),
+                               .truncate = false};
+    auto const scaled = yarn(f, scaling);
+    std::vector<double> share;
+    for (std::size_t i = 0; i < 4; ++i)
+      share.push_back(2 - 2 * scaled.inv_freq()[i] / f.inv_freq()[i]);
+    return share;
+  };
+  auto const near = [](std::vector<double> const& actual, std::vector<double> const& expected) {
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-13);
+  };
+  near(ramp(1, 0x1p-7), {0, 1.0 / 3, 2.0 / 3, 1});
+  near(ramp(0.25, 0x1p-7), {0, 0, 1.0 / 3, 1});  // from 1.5 to 3
+  near(ramp(0.5, 0x1p-9), {0, 0, 0.4, 0.8});     // from 1 to 3.5
+  near(ramp(4, 0.125), {0, 0.5, 1, 1});          // from -2, so from 0, to 2
 }
 
 TEST(yarn, keeps_the_ramp_within_the_dims_not_the_pairs) {
@@ -112,6 +214,13 @@ TEST(yarn, attention_factor_is_given_or_of_both_mscales_or_of_the_factor) {
        static_cast<double>(oracle::yarn_mscale(40)));
   near(of({.factor = 40, .original_length = 4096, .mscale = 0.707, .mscale_all_dim = 0}),
        static_cast<double>(oracle::yarn_mscale(40)));
+  for (double const factor : {0.01, 0.5, 1.0}) {
+    EXPECT_EQ(of({.factor = factor, .original_length = 4096}), 1);
+    EXPECT_EQ(of({.factor = factor, .original_length = 4096, .mscale = 2, .mscale_all_dim = 1}), 1);
+    EXPECT_EQ(softmax_factor(
+                  yarn_scaling{.factor = factor, .original_length = 4096, .mscale_all_dim = 1}),
+              1);
+  }
   near(of({.factor = 40, .original_length = 4096, .mscale_all_dim = 1}),
        static_cast<double>(oracle::yarn_mscale(40)));
   EXPECT_EQ(of({.factor = 40,
@@ -183,8 +292,8 @@ TEST(yarn, refuses_what_is_no_scaling) {
     return message_of([&] { yarn(64, base, s); });
   };
   auto const nan = not_a_number();
-  EXPECT_EQ(message({.factor = 0.5, .original_length = 1}),
-            "posenc: yarn: factor must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message({.factor = -0.5, .original_length = 1}),
+            "posenc: yarn: factor must be finite and positive, got -0.5");
   EXPECT_EQ(message({.factor = 2, .original_length = 0}),
             "posenc: yarn: original_length must be finite and positive, got 0");
   EXPECT_EQ(message({.factor = 2, .original_length = 1, .beta_fast = 0}),

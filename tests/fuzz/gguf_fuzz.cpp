@@ -46,10 +46,14 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  // The first byte of a file is G; a g stands for a file that is read with options.layout.
+  // The first byte of a file is G; a g stands for a file of an unknown model that is read as Llama.
   std::string file(reinterpret_cast<char const*>(data), size);
   posenc::gguf_options options;
-  if (!file.empty() && file[0] == 'g') file[0] = 'G', options.layout = posenc::halves();
+  if (!file.empty() && file[0] == 'g') {
+    file[0] = 'G';
+    options.unknown = posenc::unknown_model::as_llama;
+    if (size % 2 == 0) options.layout = posenc::halves();
+  }
   auto const of_memory = outcome(
       [&] { return posenc::read_gguf(posenc::gguf_metadata(bytes_of(file), "m.gguf"), options); });
   std::istringstream stream(file);

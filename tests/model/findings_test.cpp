@@ -42,10 +42,4 @@ TEST(findings, lists_defaults_and_ignored_keys_for_programs) {
   EXPECT_EQ(r.found.ignored, (settings{{"rope_new", "3"}}));
 }
 
-TEST(findings, notes_each_unread_key) {
-  reader r;
-  r.note_unread({"rope_new", "alibi_new"});
-  EXPECT_EQ(r.found.notes, (sentences{"rope_new is not read.", "alibi_new is not read."}));
-}
-
 }  // namespace

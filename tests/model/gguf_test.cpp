@@ -13,7 +13,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -247,6 +246,17 @@ TEST(gguf, reads_linear_scaling_under_its_old_and_new_name) {
               oracle::default_rule(64, 1e4), 1e-14);
 }
 
+TEST(gguf, reads_factors_below_1) {
+  auto const linear = only_kind(small().set("llama.rope.scaling.factor", 0.5f));
+  expect_near(inv_freq(linear), oracle::linear_rule(oracle::default_rule(64, 1e4), 0.5L), 1e-14);
+  // get_mscale of llama_context is 1 there, and cancels ggml's 1 + 0.1 ln(factor).
+  auto const yarn = only_kind(small()
+                                  .set("llama.rope.scaling.type", "yarn")
+                                  .set("llama.rope.scaling.factor", 0.5f));
+  expect_near(inv_freq(yarn), oracle::yarn_rule(64, 1e4, 0.5L, 8192), 1e-14);
+  EXPECT_EQ(attention_factor(yarn), 1);
+}
+
 TEST(gguf, factors_of_a_tensor_divide_beside_other_rules) {
   std::vector<float> divisors(32, 1.0f);
   divisors[3] = 2.5f, divisors[31] = 1e30f;
@@ -285,44 +295,112 @@ TEST(gguf, reads_yarn) {
   expect_near(attention_factor(plain.kinds[0]), magnitude, 1e-15, "A");
   expect_near(attention_factor(only_kind(yarn().set("llama.rope.scaling.attn_factor", 0.5f))),
               0.5 * magnitude, 1e-15, "A times attn_factor");
-  auto const other = yarn()
-                         .set("llama.rope.scaling.yarn_beta_fast", 16.0f)
-                         .set("llama.rope.scaling.yarn_beta_slow", 2.0f);
-  expect_near(inv_freq(only_kind(other)), oracle::yarn_rule(64, 1e4, 4, 8192, 16, 2), 1e-14);
-  EXPECT_EQ(only_kind(other).softmax_factor, 1);
-  auto const multiplied = only_kind(yarn().set("llama.rope.scaling.yarn_log_multiplier", 0.5f));
-  expect_near(attention_factor(multiplied),
-              magnitude / static_cast<double>(oracle::yarn_mscale(4, 0.5L)), 1e-15,
-              "mscale 1 over 0.5");
   auto const no_factor = read(small().set("llama.rope.scaling.type", "yarn"));
   EXPECT_TRUE(mentions(no_factor.assumptions, "llama.rope.scaling.factor is not given: 1"));
   expect_near(inv_freq(no_factor.kinds[0]), oracle::default_rule(64, 1e4), 1e-14);
-  auto const unread = read(yarn().set("llama.rope.scaling.yarn_attn_factor", 2.0f));
-  EXPECT_TRUE(mentions(unread.notes, "llama.rope.scaling.yarn_attn_factor is not read"));
-  EXPECT_EQ(attention_factor(unread.kinds[0]), attention_factor(plain.kinds[0]));
 }
 
-TEST(gguf, blends_yarn_by_its_ext_factor) {
+// Which of YaRN's keys llama.cpp reads depends on the architecture. The converters write beta_fast,
+// beta_slow, ext_factor and attn_factor for all.
+
+/// YaRN with a value for each of the keys that some architectures read.
+gguf_writer all_of_yarn(std::string const& name) {
+  auto const key = name + ".rope.scaling.yarn_";
+  auto file = yarn(name).set(key + "beta_fast", 16.0f).set(key + "beta_slow", 2.0f);
+  file.set(key + "log_multiplier", 0.5f).set(key + "attn_factor", 2.0f);
+  return file.set(key + "ext_factor", 0.5f);
+}
+std::vector<std::string> without_effect(std::string const& name) {
+  std::vector<std::string> keys;
+  for (auto const& sentence : read(all_of_yarn(name)).notes) {
+    auto const end = " is without effect: llama.cpp does not read it for " + name + ".";
+    auto const begin = name + ".rope.scaling.yarn_";
+    if (sentence.starts_with(begin) && sentence.ends_with(end))
+      keys.push_back(sentence.substr(begin.size(), sentence.size() - begin.size() - end.size()));
+  }
+  return keys;
+}
+
+TEST(gguf, keys_of_yarn_are_without_effect_where_llama_cpp_does_not_read_them) {
+  for (std::string const name : {"llama", "qwen3", "gpt-oss", "minicpm3", "glm-dsa"}) {
+    auto const all = read(all_of_yarn(name)).kinds[0], plain = read(yarn(name)).kinds[0];
+    EXPECT_EQ(inv_freq(all), inv_freq(plain)) << name;
+    EXPECT_EQ(attention_factor(all), attention_factor(plain)) << name;
+    EXPECT_EQ(all.softmax_factor, plain.softmax_factor) << name;
+    EXPECT_EQ(without_effect(name),
+              (std::vector<std::string>{"attn_factor", "beta_fast", "beta_slow", "ext_factor",
+                                        "log_multiplier"}))
+        << name;
+  }
+  // 10000^(-26/64) (1 - 0.75 / 13), the ramp from 12 to 25; by the file's beta 0.0144653796.
+  auto const f = inv_freq(only_kind(yarn().set("llama.rope.scaling.yarn_beta_fast", 1024.0f)));
+  expect_near(f[13], 0.0223456368, 1e-8, "pair 13");
+}
+
+TEST(gguf, mistral_3_reads_betas_and_the_multiplier) {
+  auto const kind = read(all_of_yarn("mistral3")).kinds[0];
+  expect_near(inv_freq(kind), oracle::yarn_rule(64, 1e4, 4, 8192, 16, 2), 1e-14);
+  expect_near(attention_factor(kind),
+              static_cast<double>(oracle::yarn_mscale(4) / oracle::yarn_mscale(4, 0.5L)), 1e-15,
+              "mscale 1 over 0.5");
+  EXPECT_EQ(kind.softmax_factor, 1);
+  EXPECT_EQ(without_effect("mistral3"), (std::vector<std::string>{"attn_factor", "ext_factor"}));
+}
+
+TEST(gguf, deepseek_reads_a_tenth_of_mscale_all_dim) {
+  for (std::string const name : {"deepseek2", "deepseek32", "mistral4"}) {
+    auto file = yarn(name).set(name + ".rope.dimension_count", uint32_t{32});
+    file.set(name + ".rope.scaling.yarn_beta_fast", 1024.0f);
+    if (name == "deepseek32") {
+      file.set(name + ".attention.indexer.head_count", uint32_t{64})
+          .set(name + ".attention.indexer.key_length", uint32_t{128})
+          .set(name + ".attention.indexer.top_k", uint32_t{2048});
+    }
+    auto const kind = only_kind(file.set(name + ".rope.scaling.yarn_log_multiplier", 0.05f));
+    expect_near(inv_freq(kind), oracle::yarn_rule(32, 1e4, 4, 8192), 1e-14);
+    // DeepSeek V2 has mscale = mscale_all_dim, the others mscale 1.
+    auto const all_dim = oracle::yarn_mscale(4, 10 * static_cast<long double>(0.05f));
+    auto const mscale = name == "deepseek2" ? all_dim : oracle::yarn_mscale(4);
+    expect_near(attention_factor(kind), static_cast<double>(mscale / all_dim), 1e-15, name);
+    expect_near(kind.softmax_factor, static_cast<double>(mscale * mscale), 1e-14, name);
+  }
+}
+
+TEST(gguf, grok_blends_yarn_by_its_ext_factor) {
   auto const with = [](float ext) {
-    return only_kind(yarn().set("llama.rope.scaling.yarn_ext_factor", ext));
+    return yarn("grok").set("grok.rope.scaling.yarn_ext_factor", ext);
   };
-  auto const whole = oracle::yarn_rule(64, 1e4, 4, 8192),
+  auto const whole = oracle::yarn_rule(64, 1e4, 4, 8192, 8),
              none = oracle::linear_rule(oracle::default_rule(64, 1e4), 4);
-  expect_near(inv_freq(with(1)), whole, 1e-14);
-  expect_near(inv_freq(with(-1)), whole, 1e-14);
-  expect_near(inv_freq(with(0)), none, 1e-14);
-  EXPECT_EQ(attention_factor(with(0)), 1);
+  expect_near(inv_freq(only_kind(with(1))), whole, 1e-14);
+  expect_near(inv_freq(only_kind(with(-1))), whole, 1e-14);
+  expect_near(inv_freq(only_kind(with(0))), none, 1e-14);
+  EXPECT_EQ(attention_factor(only_kind(with(0))), 1);
+  EXPECT_EQ(only_kind(with(0)).rotary[0].rule, "linear");
+  // Without YaRN, yarn_attn_factor is what multiplies; with it, llama.cpp computes its own.
+  auto const doubled = [&](float ext) {
+    return read(with(ext).set("grok.rope.scaling.yarn_attn_factor", 2.0f));
+  };
+  EXPECT_EQ(attention_factor(doubled(0).kinds[0]), 2);
+  expect_near(attention_factor(doubled(1).kinds[0]), static_cast<double>(oracle::yarn_mscale(4)),
+              1e-15, "A");
+  EXPECT_TRUE(mentions(doubled(1).notes,
+                       "grok.rope.scaling.yarn_attn_factor is without effect: llama.cpp computes"));
   std::vector<double> half;
   for (std::size_t i = 0; i < whole.size(); ++i) half.push_back((whole[i] + none[i]) / 2);
-  expect_near(inv_freq(with(0.5f)), half, 1e-14);
+  expect_near(inv_freq(only_kind(with(0.5f))), half, 1e-14);
+  // A factor above 0 is YaRN, whatever the type.
+  auto const untyped = small("grok")
+                           .set("grok.rope.scaling.factor", 4.0f)
+                           .set("grok.rope.scaling.yarn_ext_factor", 1.0f);
+  expect_near(inv_freq(only_kind(untyped)), whole, 1e-14);
+  EXPECT_EQ(only_kind(untyped).rotary[0].rule, "yarn");
 }
 
 TEST(gguf, grok_has_its_own_beta_fast_and_key_of_the_scale) {
   expect_near(inv_freq(only_kind(yarn("grok"))), oracle::yarn_rule(64, 1e4, 4, 8192, 8), 1e-14);
   auto const scaled = small("grok").set("grok.attention.output_scale", 0.0625f);
   EXPECT_EQ(only_kind(scaled).softmax_factor, 0.5);
-  auto const other = small("grok").set("grok.attention.scale", 0.0625f);
-  EXPECT_NE(only_kind(other).softmax_factor, 0.5) << "is not its key";
 }
 
 TEST(gguf, deepseek_without_a_multiplier_puts_all_of_its_magnitude_on_both_sides) {
@@ -359,16 +437,36 @@ TEST(gguf, rotates_a_part_of_a_head) {
   EXPECT_EQ(kind.rotary[0].block.first_dim(64, 16), 0u);
 }
 
+TEST(gguf, hunyuan_vl_changes_its_base_by_alpha) {
+  // 10000 * 1000^(64/62), llama_model_hunyuan_vl::load_arch_hparams.
+  auto const kind = only_kind(small("hunyuan_vl").set("hunyuan_vl.rope.scaling.alpha", 1000.0f));
+  expect_near(inv_freq(kind), oracle::ntk_rule(64, 1e4, 1000), 1e-13);
+  EXPECT_EQ(kind.rotary[0].rule, "ntk");
+  auto const none = only_kind(small("hunyuan_vl").set("hunyuan_vl.rope.scaling.alpha", 0.0f));
+  expect_near(inv_freq(none), oracle::default_rule(64, 1e4), 1e-14);
+  EXPECT_EQ(refusal(small("hunyuan_vl").set("hunyuan_vl.rope.scaling.alpha", 1e-30f)),
+            "posenc: m.gguf: hunyuan_vl.rope.scaling.alpha must leave freq_base * alpha^(d / (d - "
+            "2)) finite and above 1, got 1.0000000031710769e-30");
+}
+
 TEST(gguf, glm_rotates_halves_where_it_has_sections) {
   EXPECT_TRUE(std::holds_alternative<interleaved>(only_kind(small("glm4")).rotary[0].layout));
   auto const kind = only_kind(
       small("glm4").list("glm4.rope.dimension_sections", std::vector<std::int32_t>{8, 12, 12, 0}));
   EXPECT_TRUE(std::holds_alternative<halves>(kind.rotary[0].layout));
   EXPECT_EQ(*kind.rotary[0].axes, contiguous_axes(std::vector<std::size_t>{8, 12, 12}));
-  auto const none = only_kind(
-      small("glm4").list("glm4.rope.dimension_sections", std::vector<std::int32_t>{0, 0, 0, 0}));
-  EXPECT_TRUE(std::holds_alternative<interleaved>(none.rotary[0].layout));
-  EXPECT_FALSE(none.rotary[0].axes);
+  // A draft of a model with axes has all pairs on one: that is no M-RoPE.
+  for (std::int32_t const first : {0, 32}) {
+    auto const none = only_kind(small("glm4").list("glm4.rope.dimension_sections",
+                                                   std::vector<std::int32_t>{first, 0, 0, 0}));
+    EXPECT_TRUE(std::holds_alternative<interleaved>(none.rotary[0].layout));
+    EXPECT_FALSE(none.rotary[0].axes);
+  }
+  auto const ernie =
+      read(small("ernie4_5")
+               .list("ernie4_5.rope.dimension_sections", std::vector<std::int32_t>{8, 12, 12, 0}));
+  EXPECT_FALSE(ernie.kinds[0].rotary[0].axes) << "its graph has no axes";
+  EXPECT_TRUE(mentions(ernie.notes, "ernie4_5.rope.dimension_sections is without effect"));
 }
 
 TEST(gguf, notes_where_ggml_has_a_fourth_axis_and_the_model_has_not) {
@@ -425,19 +523,12 @@ TEST(gguf, knows_which_layers_slide) {
                        "gemma3.attention.sliding_window_pattern is not given: 6"));
 }
 
-TEST(gguf, assumes_full_attention_where_no_pattern_is_known) {
-  auto const model = read(sliding("qwen2"));
-  EXPECT_EQ(kinds_of(model), "FFFFFFFF");
-  EXPECT_TRUE(mentions(
-      model.assumptions,
-      "qwen2.attention.sliding_window is given, and no pattern of layers is known: none slides"));
-  EXPECT_EQ(refusal(sliding("gemma4")),
-            "posenc: m.gguf: gemma4.attention.sliding_window_pattern must be given, and is absent");
+TEST(gguf, notes_a_pattern_without_a_window) {
   auto const useless =
-      read(small("llama").set("llama.attention.sliding_window_pattern", uint32_t{2}));
-  EXPECT_TRUE(
-      mentions(useless.notes,
-               "llama.attention.sliding_window_pattern is given, and no window: no layer slides."));
+      read(small("gemma3").set("gemma3.attention.sliding_window_pattern", uint32_t{2}));
+  EXPECT_TRUE(mentions(
+      useless.notes,
+      "gemma3.attention.sliding_window_pattern is given, and no window: no layer slides."));
 }
 
 TEST(gguf, needs_the_pattern_of_gemma4_and_mimo2) {
@@ -449,22 +540,33 @@ TEST(gguf, needs_the_pattern_of_gemma4_and_mimo2) {
 }
 
 TEST(gguf, takes_the_pattern_that_is_given) {
-  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{3})),
-            "ssFssFss");
-  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{0})),
-            "ssssssss");
-  EXPECT_EQ(kinds_of(sliding("qwen2").set("qwen2.attention.sliding_window_pattern", uint32_t{1})),
-            "FFFFFFFF");
-  EXPECT_EQ(
-      kinds_of(
-          sliding("modern-bert").set("modern-bert.attention.sliding_window_pattern", uint32_t{4})),
-      "FsssFsss");
+  auto const every = [](std::string const& name, uint32_t n) {
+    return kinds_of(sliding(name).set(name + ".attention.sliding_window_pattern", n));
+  };
+  EXPECT_EQ(every("gpt-oss", 3), "ssFssFss");
+  EXPECT_EQ(every("gpt-oss", 0), "ssssssss");
+  EXPECT_EQ(every("gpt-oss", 1), "FFFFFFFF");
+  EXPECT_EQ(every("modern-bert", 4), "FsssFsss");
   std::vector<bool> const flags{true, false, false, true, true, false, true, false};
   EXPECT_EQ(kinds_of(sliding("mimo2").list("mimo2.attention.sliding_window_pattern", flags)),
             "sFFssFsF");
-  EXPECT_EQ(kinds_of(sliding("llama").list("llama.attention.sliding_window_pattern",
-                                           std::vector<uint32_t>{0, 0, 1, 1, 0, 0, 1, 1})),
+  EXPECT_EQ(kinds_of(sliding("gemma3").list("gemma3.attention.sliding_window_pattern",
+                                            std::vector<uint32_t>{0, 0, 1, 1, 0, 0, 1, 1})),
             "FFssFFss");
+}
+
+TEST(gguf, all_layers_of_lfm2_slide_that_have_attention) {
+  auto file = small("lfm2", 4).set("lfm2.attention.sliding_window", uint32_t{512});
+  EXPECT_EQ(kinds_of(file), "ssss");
+  EXPECT_EQ(kinds_of(small("lfm2", 4)), "FFFF");
+}
+
+TEST(gguf, takes_the_list_of_recurrent_layers_before_an_interval) {
+  auto const list = small("qwen3next", 6)
+                        .list("qwen3next.attention.recurrent_layers",
+                              std::vector<bool>{true, false, true, true, true, false});
+  EXPECT_EQ(kinds_of(list), "-F---F");
+  EXPECT_FALSE(mentions(read(list).assumptions, "full_attention_interval"));
 }
 
 TEST(gguf, sliding_layers_have_the_rope_of_their_own) {
@@ -481,15 +583,21 @@ TEST(gguf, sliding_layers_have_the_rope_of_their_own) {
   expect_near(inv_freq(olmo.kind_of(0)), plain(1e6), 1e-14);
   expect_near(inv_freq(olmo.kind_of(3)), oracle::linear_rule(plain(1e6), 8), 1e-14);
   expect_near(inv_freq(cohere.kind_of(0)), oracle::linear_rule(plain(1e6), 8), 1e-14);
+  auto const unread = read(scaled("olmo2").set("olmo2.rope.freq_base_swa", 2e4f));
+  expect_near(inv_freq(unread.kind_of(0)), plain(1e6), 1e-14);
+  EXPECT_TRUE(mentions(unread.notes, "olmo2.rope.freq_base_swa is without effect"));
   auto const given = read(scaled("gemma3").set("gemma3.rope.freq_base_swa", 2e4f));
   expect_near(inv_freq(given.kind_of(0)), plain(2e4), 1e-14);
 }
 
-TEST(gguf, every_gemma_with_local_rope_has_base_10000_there) {
-  for (std::string const name : {"gemma3", "gemma3n", "gemma-embedding"}) {
-    auto const model = read(sliding(name).set(name + ".rope.freq_base", 1e6f));
-    expect_near(inv_freq(model.kind_of(0)), oracle::default_rule(64, 1e4), 1e-14);
+TEST(gguf, local_layers_have_base_10000_unless_given) {
+  for (std::string const name : {"gemma3", "gemma3n", "gemma-embedding", "gemma4", "mimo2"}) {
+    auto file = sliding(name).set(name + ".rope.freq_base", 1e6f);
+    file.set(name + ".attention.sliding_window_pattern", uint32_t{4});
+    expect_near(inv_freq(read(file).kind_of(0)), oracle::default_rule(64, 1e4), 1e-14);
   }
+  auto const bert = read(sliding("modern-bert").set("modern-bert.rope.freq_base", 1e6f));
+  expect_near(inv_freq(bert.kind_of(1)), oracle::default_rule(64, 1e4), 1e-14);
 }
 
 TEST(gguf, windows_of_embedding_models_are_symmetric) {
@@ -576,23 +684,25 @@ TEST(gguf, reads_scales_and_caps_of_scores) {
 }
 
 TEST(gguf, reads_temperatures_of_positions) {
-  auto const with = [](std::string const& key, auto value) {
-    return gguf_writer(small().set("llama.attention.temperature_scale", 0.5f))
-        .set("llama." + key, value);
+  auto const with = [](std::string const& name, std::string const& key, auto value) {
+    return gguf_writer(small(name).set(name + ".attention.temperature_scale", 0.5f))
+        .set(name + "." + key, value);
   };
-  EXPECT_EQ(only_kind(with("attention.temperature_length", uint32_t{100})).temperature->floor_scale,
+  EXPECT_EQ(only_kind(with("deepseek2", "attention.temperature_length", uint32_t{100}))
+                .temperature->floor_scale,
             100);
-  EXPECT_EQ(only_kind(with("rope.scaling.original_context_length", uint32_t{200}))
+  EXPECT_EQ(only_kind(with("mistral3", "rope.scaling.original_context_length", uint32_t{200}))
                 .temperature->floor_scale,
             200);
-  auto const model = read(small().set("llama.attention.temperature_scale", 0.5f));
+  auto const model = read(small("mistral3").set("mistral3.attention.temperature_scale", 0.5f));
   EXPECT_EQ(model.kinds[0].temperature->floor_scale, 8192);
   EXPECT_EQ(model.kinds[0].temperature->scale, 0.5);
   EXPECT_EQ(model.kinds[0].temperature->offset, 0);
   EXPECT_TRUE(
       mentions(model.assumptions,
-               "llama.attention.temperature_length is not given: the original context, 8192."));
-  EXPECT_FALSE(only_kind(small().set("llama.attention.temperature_scale", 0.0f)).temperature);
+               "mistral3.attention.temperature_length is not given: the original context, 8192."));
+  EXPECT_FALSE(
+      only_kind(small("mistral3").set("mistral3.attention.temperature_scale", 0.0f)).temperature);
 }
 
 TEST(gguf, reads_biases_and_learned_positions) {
@@ -614,31 +724,43 @@ TEST(gguf, reads_biases_and_learned_positions) {
 
 // Absent keys, and errors.
 
-TEST(gguf, takes_the_layout_of_an_unknown_architecture_from_options) {
-  auto const message = refusal(small("newcomer"));
-  EXPECT_TRUE(
-      message.starts_with("posenc: m.gguf: general.architecture must be one whose layout of pairs "
-                          "is known (llama, llama4, "))
-      << message;
-  EXPECT_TRUE(message.ends_with("), or options.layout set, got the string \"newcomer\""))
-      << message;
-  auto const model = read(sliding("newcomer", 2), {.layout = halves()});
-  EXPECT_TRUE(std::holds_alternative<halves>(model.kinds[0].rotary[0].layout));
-  EXPECT_TRUE(
-      mentions(model.assumptions,
-               "general.architecture newcomer is not known: pairs are as options.layout says"));
-  EXPECT_TRUE(mentions(model.assumptions,
-                       "newcomer.rope.freq_base is not given: 10000, as llama.cpp has it."));
-  EXPECT_TRUE(mentions(model.assumptions, "no pattern of layers is known"));
-  auto const other = read(small("newcomer"), {.layout = interleaved()});
-  EXPECT_TRUE(std::holds_alternative<interleaved>(other.kinds[0].rotary[0].layout));
+TEST(gguf, refuses_an_unknown_architecture_unless_asked_to_take_it_for_llama) {
+  EXPECT_EQ(refusal(small("newcomer")),
+            "posenc: m.gguf: general.architecture must be one that is known, unless "
+            "unknown_model::as_llama is asked for, got the string \"newcomer\"");
+  EXPECT_NE(message_of([] { read(small("newcomer"), {.layout = halves()}); }), "");
+
+  auto const as_llama = unknown_model::as_llama;
+  auto file = sliding("newcomer", 2).set("newcomer.rope.new_rule", 1.0f);
+  auto const model = read(file, {.unknown = as_llama});
+  EXPECT_TRUE(std::holds_alternative<interleaved>(model.kinds[0].rotary[0].layout));
+  EXPECT_EQ(model.assumptions,
+            (std::vector<std::string>{
+                "general.architecture newcomer is not known: pairs are interleaved, and defaults "
+                "are Llama's.",
+                "newcomer.attention.sliding_window is given, and no pattern of layers is known: "
+                "none slides, as llama.cpp has it.",
+                "newcomer.rope.freq_base is not given: 10000, as llama.cpp has it for llama."}));
+  EXPECT_EQ(model.notes, std::vector<std::string>{"newcomer.rope.new_rule is not read."});
+  EXPECT_EQ(model.assumed, (std::vector<model_setting>{{"general.architecture", "llama"},
+                                                       {"newcomer.rope.freq_base", "10000"}}));
+  EXPECT_EQ(model.ignored, (std::vector<model_setting>{{"newcomer.rope.new_rule", "1"}}));
+
+  auto const other = read(small("newcomer"), {.unknown = as_llama, .layout = halves()});
+  EXPECT_TRUE(std::holds_alternative<halves>(other.kinds[0].rotary[0].layout));
+  EXPECT_TRUE(mentions(other.assumptions, "newcomer is not known: pairs are halves"));
+  auto const known = read(small("gemma"), {.unknown = as_llama, .layout = interleaved()});
+  EXPECT_TRUE(std::holds_alternative<halves>(known.kinds[0].rotary[0].layout));
+  EXPECT_FALSE(mentions(known.assumptions, "is not known"));
 }
 
-TEST(gguf, architectures_share_no_name) {
-  std::set<std::string_view> seen;
-  for (auto const& architecture : detail::gguf_architectures::all) {
-    EXPECT_TRUE(seen.insert(architecture.name).second) << architecture.name;
-  }
+TEST(gguf, an_unknown_architecture_keeps_the_layers_that_its_keys_tell) {
+  auto file = sliding("newcomer").set("newcomer.attention.sliding_window_pattern", uint32_t{4});
+  file.set("newcomer.attention.scale", 0.0625f).set("newcomer.rope.freq_base_swa", 2e4f);
+  auto const model = read(file, {.unknown = unknown_model::as_llama});
+  EXPECT_EQ(kinds_of(model), "sssFsssF");
+  EXPECT_EQ(model.kinds[0].softmax_factor, 0.5);
+  expect_near(inv_freq(model.kinds[0]), oracle::default_rule(64, 2e4), 1e-14);
 }
 
 TEST(gguf, refuses_unprintable_and_long_names_of_architectures) {
@@ -652,13 +774,60 @@ TEST(gguf, refuses_unprintable_and_long_names_of_architectures) {
             "posenc: m.gguf: general.architecture must be a string, got 7");
 }
 
-TEST(gguf, lists_keys_about_positions_that_it_does_not_read) {
-  auto const model = read(small()
-                              .set("llama.rope.new_rule", 1.0f)
-                              .set("llama.rope.scaling.alpha", 1.0f)
-                              .set("llama.feed_forward_length", 1.0f));
-  EXPECT_EQ(model.notes, (std::vector<std::string>{"llama.rope.new_rule is not read.",
-                                                   "llama.rope.scaling.alpha is not read."}));
+TEST(gguf, refuses_keys_that_act_and_that_nobody_reads) {
+  for (std::string const key :
+       {"rope.new_rule", "rope.scaling.alpha", "rope.freq_base_swa", "rope.dimension_sections",
+        "attention.sliding_window", "attention.scale", "attention.output_scale",
+        "attn_logit_softcapping", "attention.temperature_scale", "attention.max_alibi_bias",
+        "attention.indexer.top_k", "attention.compress_ratios", "full_attention_interval",
+        "attention.relative_buckets_count", "attention.new_scaling", "position_offset"}) {
+    EXPECT_EQ(refusal(small().set("llama." + key, 1.0f)),
+              "posenc: m.gguf: llama." + key +
+                  " must be a key that is read for llama: its name says that it acts on positions, "
+                  "scores or the mask, got 1");
+  }
+  // One architecture reads it and another does not.
+  EXPECT_EQ(only_kind(small("granite").set("granite.attention.scale", 0.0625f)).softmax_factor,
+            0.5);
+  EXPECT_NE(refusal(small("grok").set("grok.attention.scale", 0.0625f)), "") << "is not its key";
+  EXPECT_NE(refusal(small("gemma3").set("gemma3.attn_logit_softcapping", 30.0f)), "");
+  EXPECT_NE(refusal(small("bloom").set("bloom.attention.max_alibi_bias", 4.0f)), "");
+}
+
+TEST(gguf, keys_that_act_elsewhere_or_nowhere_are_no_error) {
+  auto const model = read(small("grok")
+                              .set("grok.final_logit_softcapping", 50.0f)
+                              .set("grok.router_logit_softcapping", 30.0f)
+                              .set("grok.feed_forward_length", 1.0f)
+                              .set("grok.expert_weights_scale", 2.0f)
+                              .set("grok.attention.temperature_length", uint32_t{1024})
+                              .set("other.rope.new_rule", 1.0f));
+  EXPECT_EQ(model.notes,
+            std::vector<std::string>{"grok.attention.temperature_length is without effect: "
+                                     "llama.cpp does not read it for grok."});
+  EXPECT_EQ(model.ignored,
+            (std::vector<model_setting>{{"grok.attention.temperature_length", "1024"},
+                                        {"grok.final_logit_softcapping", "50"},
+                                        {"grok.router_logit_softcapping", "30"}}));
+}
+
+TEST(gguf, lists_what_it_read_for_programs) {
+  auto file = small("qwen2vl").list("qwen2vl.rope.dimension_sections",
+                                    std::vector<std::int32_t>{8, 12, 12, 0});
+  auto const model = read(file.set("qwen2vl.rope.scaling.type", "none"));
+  EXPECT_EQ(model.read,
+            (std::vector<model_setting>{{"qwen2vl.rope.dimension_sections", "[8,12,12,0]"},
+                                        {"qwen2vl.rope.scaling.type", "\"none\""}}));
+  EXPECT_TRUE(model.ignored.empty());
+  auto const none = read(small("bloom").set("bloom.rope.freq_base", 5e4f));
+  EXPECT_EQ(none.ignored, (std::vector<model_setting>{{"bloom.rope.freq_base", "50000"}}))
+      << "no layer rotates";
+}
+
+TEST(gguf, notes_that_queries_see_later_keys) {
+  auto const note = "Queries see later keys too: attention.causal is false.";
+  EXPECT_TRUE(mentions(read(small("bert").set("bert.attention.causal", false)).notes, note));
+  EXPECT_FALSE(mentions(read(small("bert").set("bert.attention.causal", true)).notes, note));
 }
 
 TEST(gguf, refuses_files_without_a_key_that_has_no_default) {
@@ -688,20 +857,29 @@ TEST(gguf, refuses_files_without_a_key_that_has_no_default) {
                         .set("llama.rope.scaling.factor", 2.0f)),
             "posenc: m.gguf: llama.rope.scaling.original_context_length must be given where "
             "context_length is not, and is absent");
-  EXPECT_EQ(refusal(gguf_writer(no_context).set("llama.attention.temperature_scale", 0.1f)),
-            "posenc: m.gguf: llama.attention.temperature_length must be given where "
+  auto const mistral = gguf_writer()
+                           .set("general.architecture", "mistral3")
+                           .set("mistral3.block_count", uint32_t{2})
+                           .set("mistral3.attention.head_count", uint32_t{4})
+                           .set("mistral3.attention.key_length", uint32_t{32});
+  EXPECT_EQ(refusal(gguf_writer(mistral).set("mistral3.attention.temperature_scale", 0.1f)),
+            "posenc: m.gguf: mistral3.attention.temperature_length must be given where "
             "attention.temperature_scale is, and is absent");
 }
 
 TEST(gguf, names_file_key_and_value_of_what_is_wrong) {
-  auto const wrong = [](std::string const& key, auto value, std::string const& rest) {
-    EXPECT_EQ(refusal(small().set("llama." + key, value)),
-              "posenc: m.gguf: llama." + key + " must " + rest);
+  auto const wrong_of = [](std::string const& name, std::string const& key, auto value,
+                           std::string const& rest) {
+    EXPECT_EQ(refusal(small(name).set(name + "." + key, value)),
+              "posenc: m.gguf: " + name + "." + key + " must " + rest);
+  };
+  auto const wrong = [&](std::string const& key, auto value, std::string const& rest) {
+    wrong_of("llama", key, value, rest);
   };
   wrong("rope.freq_base", "x", "be a finite number, got the string \"x\"");
   wrong("rope.freq_base", 1.0f, "be above 1, got 1");
   wrong("rope.freq_base", not_a_number(), "be a finite number, got NaN");
-  wrong("rope.freq_base_swa", 0.5f, "be above 1, got 0.5");
+  wrong_of("gemma3", "rope.freq_base_swa", 0.5f, "be above 1, got 0.5");
   wrong("rope.dimension_count", uint32_t{63},
         "give an even number of rotary dims within the 64 of a head, got 63");
   wrong("rope.dimension_count", uint32_t{66},
@@ -713,26 +891,28 @@ TEST(gguf, names_file_key_and_value_of_what_is_wrong) {
   wrong("rope.scaling.type", "longrope",
         "come with the tensors rope_factors_long.weight and rope_factors_short.weight, got the "
         "string \"longrope\"");
-  wrong("rope.scaling.factor", 0.5f, "be 0 or at least 1, got 0.5");
-  wrong("rope.scale_linear", -2.0f, "be 0 or at least 1, got -2");
+  wrong("rope.scaling.factor", -0.5f, "be 0 or above, got -0.5");
+  wrong("rope.scale_linear", -2.0f, "be 0 or above, got -2");
   wrong("rope.scaling.attn_factor", 0.0f, "be above 0, got 0");
-  wrong("attention.sliding_window", std::int32_t{-1},
-        "be a whole number from 0 to 9007199254740992, got -1");
+  wrong_of("gemma3", "attention.sliding_window", std::int32_t{-1},
+           "be a whole number from 0 to 9007199254740992, got -1");
   wrong("attention.key_length", std::uint64_t{1} << 40,
         "be a whole number from 1 to 65536, got 1099511627776");
-  wrong("attention.scale", -1.0f, "be 0 or above, got -1");
-  wrong("attn_logit_softcapping", -1.0f, "be 0 or above, got -1");
-  wrong("attention.temperature_scale", true, "be a finite number, got true");
+  wrong_of("granite", "attention.scale", -1.0f, "be 0 or above, got -1");
+  wrong_of("gemma2", "attn_logit_softcapping", -1.0f, "be 0 or above, got -1");
+  wrong_of("mistral3", "attention.temperature_scale", true, "be a finite number, got true");
   wrong("nextn_predict_layers", uint32_t{2}, "be a whole number from 0 to 1, got 2");
 
-  auto const wrong_yarn = [](std::string const& key, float value, std::string const& rest) {
-    EXPECT_EQ(refusal(yarn().set("llama.rope.scaling.yarn_" + key, value)),
-              "posenc: m.gguf: llama.rope.scaling.yarn_" + key + " must " + rest);
+  auto const wrong_yarn = [](std::string const& name, std::string const& key, float value,
+                             std::string const& rest) {
+    EXPECT_EQ(refusal(yarn(name).set(name + ".rope.scaling.yarn_" + key, value)),
+              "posenc: m.gguf: " + name + ".rope.scaling.yarn_" + key + " must " + rest);
   };
-  wrong_yarn("beta_fast", 0.0f, "be above 0, got 0");
-  wrong_yarn("beta_slow", -1.0f, "be above 0, got -1");
-  wrong_yarn("ext_factor", 1.5f, "be at most 1, or below 0, which stands for 1, got 1.5");
-  wrong_yarn("log_multiplier", -0.1f, "be 0 or above, got -0.10000000149011612");
+  wrong_yarn("grok", "beta_fast", 0.0f, "be above 0, got 0");
+  wrong_yarn("mistral3", "beta_slow", -1.0f, "be above 0, got -1");
+  wrong_yarn("grok", "ext_factor", 1.5f,
+             "be at most 1, or below 0, which leaves it to rope.scaling.type, got 1.5");
+  wrong_yarn("deepseek2", "log_multiplier", -0.1f, "be 0 or above, got -0.10000000149011612");
 }
 
 TEST(gguf, refuses_wrong_lists) {
@@ -753,14 +933,15 @@ TEST(gguf, refuses_wrong_lists) {
             "posenc: m.gguf: qwen3vl.rope.dimension_sections must have 3 sections where axes "
             "interleave, got 4");
   auto const pattern = [](std::vector<std::int32_t> const& p) {
-    return refusal(sliding("llama", 2).list("llama.attention.sliding_window_pattern", p));
+    return refusal(sliding("gemma3", 2).list("gemma3.attention.sliding_window_pattern", p));
   };
   EXPECT_EQ(pattern({1}),
-            "posenc: m.gguf: llama.attention.sliding_window_pattern must have one entry for each "
+            "posenc: m.gguf: gemma3.attention.sliding_window_pattern must have one entry for each "
             "of the 2 layers, got a list of 1");
-  EXPECT_EQ(pattern({1, 2}),
-            "posenc: m.gguf: llama.attention.sliding_window_pattern must hold whole numbers from 0 "
-            "to 1, got 2 for layer 1");
+  EXPECT_EQ(
+      pattern({1, 2}),
+      "posenc: m.gguf: gemma3.attention.sliding_window_pattern must hold whole numbers from 0 "
+      "to 1, got 2 for layer 1");
   auto const heads = gguf_writer()
                          .set("general.architecture", "bloom")
                          .set("bloom.block_count", uint32_t{2})

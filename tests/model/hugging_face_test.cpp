@@ -622,10 +622,10 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
        "\"linear\""},
       {R"({"rope_scaling": {"type": "linear"}})",
        "rope_scaling: factor must be given for rope_type linear, and is absent"},
-      {R"({"rope_scaling": {"type": "linear", "factor": 0.5}})",
-       "rope_scaling: linear: factor must be finite and at least 1, got 0.5"},
+      {R"({"rope_scaling": {"type": "linear", "factor": -0.5}})",
+       "rope_scaling: linear: factor must be finite and positive, got -0.5"},
       {R"({"rope_scaling": {"type": "dynamic", "factor": 0}})",
-       "rope_scaling: dynamic_ntk: factor must be finite and at least 1, got 0"},
+       "rope_scaling: dynamic_ntk: factor must be finite and positive, got 0"},
       {R"({"rope_scaling": {"type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 1}})",
        "rope_scaling: llama3: low_freq_factor and high_freq_factor must be finite and 0 <= low <= "
        "high, got 4 and 1"},

@@ -109,6 +109,18 @@ TEST(layer_scheme, caps_scores) {
   EXPECT_LT(scores[0], 50);
 }
 
+// [ggml, flash_attn_ext: tanh of the scaled product, then slope times the mask]
+TEST(layer_scheme, caps_scores_before_it_biases_them) {
+  layer_description const layer{
+      .name = "x", .head_dim = 64, .alibi = alibi_bias{8}, .score_cap = 2};
+  std::vector<float> scores{3, 3};
+  std::vector<std::int64_t> const positions{0, 10};
+  posenc::adjust_scores(layer_scheme(layer, 1), score_row<float>{scores, 0, 10, positions, {}});
+  auto const capped = 2 * std::tanh(1.5);
+  EXPECT_NEAR(scores[0], capped - 5, 1e-6) << "the slope of head 0 of 8 is 1/2";
+  EXPECT_NEAR(scores[1], capped, 1e-6);
+}
+
 // [llama-models, model.py], then [transformers, modeling_ministral3.py].
 TEST(layer_scheme, has_the_known_temperatures) {
   struct value {

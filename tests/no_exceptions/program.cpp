@@ -62,7 +62,7 @@ int main(int, char** arguments) {
     return static_cast<int>(
         read_hugging_face(
             R"({"model_type": "llama", "hidden_size": 64, "num_attention_heads": 8, "num_hidden_layers": 2,
-      "rope_scaling": {"rope_type": "linear", "factor": 0.5}})",
+      "rope_scaling": {"rope_type": "linear", "factor": -0.5}})",
             "config.json")
             .kinds.size());
   }

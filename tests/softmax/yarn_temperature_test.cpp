@@ -73,13 +73,14 @@ TEST(yarn_temperature, on_scores_is_the_attention_factor_on_queries_and_keys) {
   EXPECT_GT(std::abs(on_both - on_none), 0.1 * std::abs(on_none));
 }
 
-TEST(yarn_temperature, factor_must_be_finite_and_at_least_1) {
-  std::string const must = "posenc: yarn_temperature: factor must be finite and at least 1, got ";
+TEST(yarn_temperature, factor_must_be_finite_and_positive) {
+  std::string const must = "posenc: yarn_temperature: factor must be finite and positive, got ";
   for (auto const& [factor, shown] :
-       {std::pair{0.5, "0.5"}, {not_a_number(), "NaN"}, {infinity(), "infinity"}})
+       {std::pair{0.0, "0"}, {not_a_number(), "NaN"}, {infinity(), "infinity"}})
     EXPECT_EQ(message_of([factor = factor] { yarn_temperature(factor); }), must + shown);
-  EXPECT_EQ(message_of([] { yarn_temperature({.factor = 0.5, .original_length = 4096}); }),
-            "posenc: attention_factor: factor must be finite and at least 1, got 0.5");
+  EXPECT_EQ(message_of([] { yarn_temperature({.factor = -0.5, .original_length = 4096}); }),
+            "posenc: attention_factor: factor must be finite and positive, got -0.5");
+  EXPECT_EQ(yarn_temperature(0.5).inverse_temperature({}), 1);
 }
 
 TEST(yarn_temperature, obeys_the_laws_of_its_site) {

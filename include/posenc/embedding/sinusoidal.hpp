@@ -25,6 +25,7 @@ struct sinusoidal_form {
   bool cosine_first = false;                ///< swap sines and cosines
   double scale = 1;                         ///< of the vector (x-transformers: learned)
   std::size_t zeros = 0;                    ///< after the pairs: 1 if dim is odd
+  bool without_last = false;                ///< of the pairs' numbers (RoFormer, XLM: dim is odd)
   std::optional<std::int64_t> silent = {};  ///< the position whose p_t is 0 (fairseq's padding_idx)
 };
 
@@ -61,7 +62,7 @@ class sinusoidal {
                     "sinusoidal: zeros must be at most 2^24, got ", form.zeros);
   }
 
-  std::size_t dim() const noexcept { return 2 * steps_.size() + form_.zeros; }
+  std::size_t dim() const noexcept { return of_pairs() + form_.zeros; }
 
   /// Writes p_t to `vector`. Throws std::invalid_argument unless it has dim() numbers.
   template <class Vector>
@@ -99,6 +100,8 @@ class sinusoidal {
   }
 
  private:
+  std::size_t of_pairs() const noexcept { return 2 * steps_.size() - (form_.without_last ? 1 : 0); }
+
   std::int64_t from_start(std::int64_t position) const noexcept {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(position) +
                                      static_cast<std::uint64_t>(form_.start));
@@ -122,9 +125,10 @@ class sinusoidal {
       auto const first = form_.cosine_first ? values.cos : values.sin,
                  second = form_.cosine_first ? values.sin : values.cos;
       store(vector[Layout::x_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * first));
-      store(vector[Layout::y_index(i, pairs)], static_cast<arithmetic_t<T>>(form_.scale * second));
+      auto const y = Layout::y_index(i, pairs);
+      if (y < of_pairs()) store(vector[y], static_cast<arithmetic_t<T>>(form_.scale * second));
     }
-    fill(vector.subspan(2 * pairs), 0);
+    fill(vector.subspan(of_pairs()), 0);
   }
 
   std::vector<phase_step> steps_;

@@ -12,20 +12,31 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// "Attention is all you need", XLM, DistilBERT: sin cos sin cos ..., of frequencies
-/// 10000^(-2j / dim). [Vaswani 2017, 3.5]
-/// Throws std::invalid_argument unless dim is even and positive.
-inline sinusoidal<interleaved> vaswani_sinusoidal(std::size_t dim) {
-  return sinusoidal<interleaved>(
-      detail::geometric_series("vaswani_sinusoidal", dim, 1e4, static_cast<double>(dim) / 2));
+namespace detail {
+
+template <class Layout>
+sinusoidal<Layout> sinusoidal_of_the_paper(char const* name, std::size_t dim) {
+  require(dim > 0, name, ": dim must be positive, got 0");
+  return {geometric_series(name, dim + dim % 2, 1e4, static_cast<double>(dim) / 2),
+          {.without_last = dim % 2 != 0}};
 }
 
-/// RoFormer, Marian, Pegasus: the same numbers, sines first, then cosines.
+}  // namespace detail
+
+/// "Attention is all you need", XLM, DistilBERT: sin cos sin cos ..., of frequencies
+/// 10000^(-2j / dim). [Vaswani 2017, 3.5; modeling_xlm.py, where the last cosine of an odd dim is
+/// left out]
+/// Throws std::invalid_argument unless dim is positive.
+inline sinusoidal<interleaved> vaswani_sinusoidal(std::size_t dim) {
+  return detail::sinusoidal_of_the_paper<interleaved>("vaswani_sinusoidal", dim);
+}
+
+/// RoFormer, Marian, Pegasus: the same numbers, sines first, then cosines; of an odd dim, one
+/// cosine less, so that its last sine makes <p_t, p_s> depend on more than t - s.
 /// [RoFormerSinusoidalPositionalEmbedding]
-/// Throws std::invalid_argument unless dim is even and positive.
+/// Throws std::invalid_argument unless dim is positive.
 inline sinusoidal<halves> roformer_sinusoidal(std::size_t dim) {
-  return sinusoidal<halves>(
-      detail::geometric_series("roformer_sinusoidal", dim, 1e4, static_cast<double>(dim) / 2));
+  return detail::sinusoidal_of_the_paper<halves>("roformer_sinusoidal", dim);
 }
 
 /// Whisper's encoder: sines, then cosines, of frequencies 10000^(-j / (dim/2 - 1)). [whisper,

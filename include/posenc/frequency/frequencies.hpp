@@ -110,7 +110,7 @@ frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
 }
 
 inline void require_factor(char const* rule, double factor) {
-  require(is_finite(factor) && factor >= 1, rule, ": factor must be finite and at least 1, got ",
+  require(is_finite(factor) && factor > 0, rule, ": factor must be finite and positive, got ",
           factor);
 }
 

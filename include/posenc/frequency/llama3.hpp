@@ -8,7 +8,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct llama3_scaling {
-  double factor;  ///< at least 1; 8 in Llama 3.1, 32 in Llama 3.2
+  double factor;  ///< above 0; 8 in Llama 3.1, 32 in Llama 3.2
   /// Pairs with a wavelength above original_length / low_freq_factor are divided by factor.
   double low_freq_factor;
   /// Pairs with a wavelength below original_length / high_freq_factor are kept.
@@ -20,7 +20,7 @@ struct llama3_scaling {
 /// original length. No attention factor. [llama-models, model.py]
 /// Equal factors, as in Llama 4 Scout, are a step: pairs with a wavelength above the original
 /// length are divided. (Other code divides 0 by 0 here.)
-/// Throws std::invalid_argument unless factor is finite and at least 1, 0 <= low <= high, both
+/// Throws std::invalid_argument unless factor is finite and positive, 0 <= low <= high, both
 /// finite, and the length is finite and positive.
 inline frequencies llama3(frequencies const& f, llama3_scaling const& scaling) {
   auto const [factor, low, high, length] = scaling;

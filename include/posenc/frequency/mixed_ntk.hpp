@@ -12,8 +12,7 @@ namespace posenc::inline POSENC_TARGET {
 /// inv_freq_i * exp(-a (i + 1)^b), a = ln(factor) / (d/2)^b: divides the last pair by factor and
 /// each pair before it by less. b = 1 is the purely exponential rule; 0.625 was found best. [Su
 /// 2023, kexue 9706]
-/// Throws std::invalid_argument unless factor is finite and at least 1 and b is finite and
-/// positive.
+/// Throws std::invalid_argument unless factor and b are finite and positive.
 inline frequencies mixed_ntk(frequencies const& f, double factor, double b = 0.625) {
   detail::require_factor("mixed_ntk", factor);
   detail::require(is_finite(b) && b > 0, "mixed_ntk: b must be finite and positive, got ", b);

@@ -22,7 +22,7 @@ inline frequencies ntk_by(frequencies const& f, two_doubles const& factor) {
 /// [bloc97 2023; Peng 2023, 3.1]
 /// For a geometric series this equals a change of base to base * factor^(d / (d - 2)), the usual
 /// form of the rule.
-/// Throws std::invalid_argument unless factor is finite and at least 1 and there are at least two
+/// Throws std::invalid_argument unless factor is finite and positive and there are at least two
 /// pairs.
 inline frequencies ntk(frequencies const& f, double factor) {
   detail::require_factor("ntk", factor);
@@ -30,7 +30,7 @@ inline frequencies ntk(frequencies const& f, double factor) {
 }
 
 struct dynamic_ntk_scaling {
-  double factor;          ///< at least 1
+  double factor;          ///< above 0
   double trained_length;  ///< M, in tokens: Hugging Face takes max_position_embeddings
 };
 
@@ -40,7 +40,7 @@ struct dynamic_ntk_scaling {
 /// A function of the length alone. Hugging Face takes the largest length seen so far and leaves
 /// cached keys as they are; rerotation_rows(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now),
 /// positions) rotates them to the new frequencies.
-/// Throws std::invalid_argument unless factor is finite and at least 1, the lengths are finite and
+/// Throws std::invalid_argument unless factor is finite and positive, the lengths are finite and
 /// positive, factor * length / M is finite, and there are at least two pairs.
 inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling,
                                double length) {

@@ -10,7 +10,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 struct ntk_by_parts_scaling {
-  double factor;           ///< at least 1
+  double factor;           ///< above 0
   double original_length;  ///< L, the trained context in tokens
   double alpha = 1;        ///< pairs of at most this many turns within L are interpolated
   double beta = 32;        ///< pairs of at least this many turns within L are kept
@@ -23,8 +23,8 @@ struct ntk_by_parts_scaling {
 ///
 /// alpha = beta is a step: pairs of at least that many turns are kept. yarn_by_rotations and llama3
 /// use this rule. What the field calls YaRN has a ramp over the indices of pairs instead: yarn.
-/// Throws std::invalid_argument unless factor is finite and at least 1, the length is finite and
-/// positive, and 0 <= alpha <= beta, both finite.
+/// Throws std::invalid_argument unless factor and length are finite and positive, and 0 <= alpha <=
+/// beta, both finite.
 inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const& scaling) {
   auto const [factor, length, alpha, beta] = scaling;
   detail::require_factor("ntk_by_parts", factor);

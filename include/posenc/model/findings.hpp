@@ -39,11 +39,6 @@ class findings {
     return value;
   }
 
-  /// Notes keys about positions that the reader did not ask for.
-  void note_unread(std::vector<std::string> const& keys) {
-    for (auto const& key : keys) note(key + " is not read.");
-  }
-
  protected:
   /// `source` ends the sentence "key is not given: value, as ...": "llama.cpp has it for gemma3".
   void take_defaults_from(std::string source) { source_of_defaults_ = std::move(source); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <istream>
@@ -79,6 +80,38 @@ inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   }
 }
 
+/// DeepSeek V4's pooled keys, and the heads that choose keys. These rotate by the frequencies of
+/// their layer.
+inline void read_gguf_sparse_attention(gguf_config& config, layer_description& kind,
+                                       scheduled_layer const& layer) {
+  if (layer.type == compressed_sparse_attention) kind.pooled = 4;
+  if (layer.type == heavily_compressed_attention) kind.pooled = 128;
+  auto const& known = config.architecture.index;
+  if (!layer.has_index || kind.rotary.empty() || kind.pooled != known.pooled) return;
+  auto const needed = [&](char const* name, std::uint64_t least) {
+    auto const given = config.count(name, least, gguf_most_tokens);
+    if (!given) config.file.refuse(config.key(name), "be given");
+    return *given;
+  };
+  auto const dim = kind.rotary[0].frequencies.at(1).rotary_dim();
+  auto const head_dim = needed("attention.indexer.key_length", 1);
+  config.file.require(head_dim >= dim && head_dim <= gguf_most_dims,
+                      config.key("attention.indexer.key_length"),
+                      "hold the " + shown(dim) + " rotary dims and be at most 65536");
+  index_heads index{.heads = needed("attention.indexer.head_count", 1),
+                    .head_dim = head_dim,
+                    .rotary = kind.rotary[0],
+                    .chosen = needed("attention.indexer.top_k", 1),
+                    .key_stride = std::max<std::size_t>(kind.pooled, 1)};
+  if (known.rope == gguf_rope_type::neox) index.rotary.layout = halves();
+  index.rotary.block = known.last_dims ? rotary_block::last() : rotary_block::first();
+  if (config.reads("attention.indexer.block_size")) {
+    index.block = needed("attention.indexer.block_size", 1);
+    index.local_blocks = needed("attention.indexer.local_blocks", 0);
+  }
+  kind.index = std::move(index);
+}
+
 inline void read_gguf_kind(gguf_config& config, layer_description& kind,
                            scheduled_layer const& layer) {
   if (!layer.attends) {
@@ -89,7 +122,7 @@ inline void read_gguf_kind(gguf_config& config, layer_description& kind,
   kind.head_dim = config.head_dim(slides);
   kind.softmax_factor = gguf_softmax_factor(config, kind.head_dim);
   kind.sinks = layer.sinks;
-  if (slides) kind.window = gguf_window(config);
+  if (slides || config.architecture.compressed) kind.window = gguf_window(config);
   if (slides && config.architecture.symmetric_window) {
     kind.window = *kind.window / 2 + 1;
     config.note("The window is symmetric: half of its keys lie before the query, half after it.");
@@ -102,6 +135,7 @@ inline void read_gguf_kind(gguf_config& config, layer_description& kind,
   read_gguf_bias(config, kind);
   if (layer.rotates && !kind.alibi) gguf_rotation(config, slides, kind).read();
   read_gguf_temperature(config, kind, layer);
+  read_gguf_sparse_attention(config, kind, layer);
   config.file.require(is_finite(kind.softmax_factor),
                       config.key("rope.scaling.yarn_log_multiplier"), "leave scores finite");
 }
@@ -111,7 +145,10 @@ inline model_description read_gguf_kinds(gguf_config config) {
       kinds_of(gguf_layers(config), [&](layer_description& kind, scheduled_layer const& layer) {
         read_gguf_kind(config, kind, layer);
       });
-  config.note_unread(config.unread());
+  if (!config.flag("attention.causal").value_or(true)) {
+    config.note("Queries see later keys too: attention.causal is false.");
+  }
+  config.settle_keys();
   return std::move(config.found);
 }
 
@@ -119,7 +156,7 @@ inline model_description read_gguf_kinds(gguf_config config) {
 
 /// Reads the keys of more than a hundred architectures of llama.cpp, and the tensors rope_freqs,
 /// rope_factors_long and rope_factors_short. For an absent key llama.cpp's default is used and
-/// listed in `assumptions`; keys about positions that are not read are listed in `notes`.
+/// listed in `assumptions`.
 ///
 ///     auto const model = read_gguf("Llama-3.1-8B-Q4_K_M.gguf");
 ///
@@ -129,8 +166,15 @@ inline model_description read_gguf_kinds(gguf_config config) {
 /// differ (Qwen3-VL's last pairs, Phi 3's window), the model's code is followed and a note says so.
 ///
 /// Throws std::invalid_argument that names file, key and value: for what gguf_metadata refuses; an
-/// unknown architecture, unless options.layout is set; an unknown rope.scaling.type; keys that are
-/// absent, of another type, or out of range.
+/// unknown rope.scaling.type; keys that are absent, of another type, or out of range; for an
+/// architecture that is not known, unless
+///
+///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
+///
+/// asks to take it for Llama, which `assumptions` then says; and for a key that llama.cpp does not
+/// read for this architecture although its name says that it acts on positions, on the scale of
+/// scores or on the mask, unless it is known to be without effect, which `notes` and `ignored` then
+/// say. Where an unknown architecture is taken for Llama, all such keys are there.
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());

@@ -48,12 +48,14 @@ namespace detail {
 inline constexpr std::string_view full_attention = "full_attention",
                                   sliding_attention = "sliding_attention",
                                   chunked_attention = "chunked_attention",
-                                  linear_attention = "linear_attention";
+                                  linear_attention = "linear_attention",
+                                  compressed_sparse_attention = "compressed_sparse_attention",
+                                  heavily_compressed_attention = "heavily_compressed_attention";
 
 /// What is known of a layer before the keys of its type are read.
 struct scheduled_layer {
   std::string type;
-  bool attends = true, rotates = true, sinks = false;
+  bool attends = true, rotates = true, sinks = false, has_index = false;
   std::string name = attends && !rotates ? type + ", NoPE" : type;  ///< of its kind
   double base = 0;            ///< of its frequencies; 0: as other keys say
   double partial = 0;         ///< the part of a head that rotates; 0: as other keys say

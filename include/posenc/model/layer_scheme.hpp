@@ -38,9 +38,9 @@ struct prepared_layer {
 }  // namespace detail
 
 /// Rotation, ALiBi, score cap, temperature and softmax factor of a layer for a length of the
-/// sequence. Positions are those of text: all axes have the same. Not in it: window and chunk,
-/// which belong to the mask, and sinks, which are learned (put attention_sinks beside this in a
-/// scheme).
+/// sequence. Scores are capped, then biased, as in ggml. Positions are those of text: all axes have
+/// the same. Not in it: window, chunk and what index heads choose, which belong to the mask; pooled
+/// keys; and sinks, which are learned (put attention_sinks beside this in a scheme).
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
@@ -73,8 +73,8 @@ class layer_scheme {
   }
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
-    if (alibi_) posenc::adjust_scores(*alibi_, row);
     if (cap_) cap_->adjust_scores(row);
+    if (alibi_) posenc::adjust_scores(*alibi_, row);
   }
   double inverse_temperature(row_statistics const& row) const {
     return temperature_ ? factor_ * temperature_->inverse_temperature(row) : factor_;

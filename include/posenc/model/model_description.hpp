@@ -32,7 +32,7 @@ struct model_description {
   /// What a user of these settings should know, one sentence each.
   std::vector<std::string> notes = {};
 
-  // The same for programs, of a config.json. Of a GGUF file `assumed` alone.
+  // The same for programs. Of a GGUF file `read` has the keys about positions alone.
   std::vector<model_setting> read = {};     ///< keys that are given and used
   std::vector<model_setting> assumed = {};  ///< keys that are absent, and the default of each
   /// Keys about positions, the scale of scores or the mask that are given and not used.

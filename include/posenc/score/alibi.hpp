@@ -10,6 +10,7 @@
 
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
@@ -57,6 +58,31 @@ class alibi {
           h < powers ? static_cast<double>(h + 1) : static_cast<double>(h - powers) + 0.5;
       slopes_[h] = detail::power_of_half(max_bias, steps / static_cast<double>(powers));
     }
+  }
+
+  /// Slopes of one's own, one a head; a head of slope 0 has no bias. Throws std::invalid_argument
+  /// unless there is one or more, and all are finite.
+  static alibi with_slopes(list_view<double> slopes) {
+    detail::require(!slopes.empty() && slopes.size() <= 65'536,
+                    "alibi: there must be 1 to 65536 slopes, got ", slopes.size());
+    for (std::size_t h = 0; h < slopes.size(); ++h) {
+      detail::require(is_finite(slopes[h]), "alibi: slopes must be finite, got ", slopes[h],
+                      " for head ", h);
+    }
+    alibi result(1);
+    result.slopes_.assign(slopes.begin(), slopes.end());
+    return result;
+  }
+
+  /// The first `biased` of `heads` heads have the slopes of alibi(biased, max_bias), the others no
+  /// bias. [x-transformers, alibi_num_heads] Throws std::invalid_argument as the constructor does,
+  /// and unless heads is at least biased.
+  static alibi on_first(std::size_t biased, std::size_t heads, double max_bias = 8) {
+    alibi result(biased, max_bias);
+    detail::require(heads >= biased && heads <= 65'536, "alibi: heads must be from the ", biased,
+                    " with bias to 65536, got ", heads);
+    result.slopes_.resize(heads);
+    return result;
   }
 
   std::span<double const> slopes() const noexcept { return slopes_; }

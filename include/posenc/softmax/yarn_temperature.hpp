@@ -26,8 +26,8 @@ inline constant_temperature yarn_temperature(yarn_scaling const& scaling) {
   return constant_temperature(magnitude * magnitude);
 }
 
-/// beta = (0.1 ln s + 1)^2, s being the factor by which the context is extended.
-/// Throws std::invalid_argument unless factor is finite and at least 1.
+/// beta = (0.1 ln s + 1)^2, s being the factor by which the context is extended; 1 for s below 1.
+/// Throws std::invalid_argument unless factor is finite and positive.
 inline constant_temperature yarn_temperature(double factor) {
   detail::require_factor("yarn_temperature", factor);
   auto const magnitude = detail::yarn_magnitude(factor);

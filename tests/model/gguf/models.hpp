@@ -130,6 +130,27 @@ inline gguf_writer deepseek(std::uint32_t layers, std::uint32_t heads, float msc
 inline gguf_writer deepseek_v3() { return deepseek(61, 128, 1); }
 inline gguf_writer deepseek_v2_lite() { return deepseek(27, 16, 0.707f); }
 
+/// Its sliding layers have the base of RoPE, the others that of compression, with YaRN.
+inline gguf_writer deepseek_v4_flash() {
+  auto file = common("deepseek4", {43, 1048576, 4096, 64, 1});
+  file.set("deepseek4.attention.key_length", std::uint32_t{512})
+      .set("deepseek4.attention.sliding_window", std::uint32_t{128});
+  std::vector<std::int32_t> ratios{0, 0};
+  while (ratios.size() < 43) ratios.push_back(ratios.size() % 2 == 0 ? 4 : 128);
+  ratios.push_back(0);  // of the layer that predicts, which is not in the file
+  file.list("deepseek4.attention.compress_ratios", ratios)
+      .set("deepseek4.attention.compress_rope_freq_base", 160000.0f);
+  file.set("deepseek4.attention.indexer.head_count", std::uint32_t{64})
+      .set("deepseek4.attention.indexer.key_length", std::uint32_t{128})
+      .set("deepseek4.attention.indexer.top_k", std::uint32_t{512});
+  file.set("deepseek4.rope.dimension_count", std::uint32_t{64})
+      .set("deepseek4.rope.freq_base", 10000.0f);
+  file.set("deepseek4.rope.scaling.type", "yarn").set("deepseek4.rope.scaling.factor", 16.0f);
+  file.set("deepseek4.rope.scaling.yarn_beta_fast", 32.0f)
+      .set("deepseek4.rope.scaling.yarn_beta_slow", 1.0f);
+  return file.set("deepseek4.rope.scaling.original_context_length", std::uint32_t{65536});
+}
+
 inline gguf_writer phi_4_mini() {
   auto file = common("phi3", {32, 131072, 3072, 24, 8});
   file.set("phi3.attention.sliding_window", std::uint32_t{262144})
@@ -219,6 +240,7 @@ inline constexpr model all[]{{"llama-3.1-8b", llama_3_1_8b, true},
                              {"qwen3-vl-8b", qwen3_vl_8b},
                              {"deepseek-v3", deepseek_v3, true},
                              {"deepseek-v2-lite", deepseek_v2_lite, true},
+                             {"deepseek-v4-flash", deepseek_v4_flash, true},
                              {"phi-4-mini", phi_4_mini},
                              {"ministral-3-8b", ministral_3_8b, true},
                              {"command-r7b", command_r7b, true},

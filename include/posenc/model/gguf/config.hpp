@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,13 +15,15 @@
 #include "posenc/model/findings.hpp"
 #include "posenc/model/gguf/architectures.hpp"
 #include "posenc/model/gguf/metadata.hpp"
+#include "posenc/model/unknown_model.hpp"
 #include "posenc/rotation/layout.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 /// How to read a GGUF file.
 struct gguf_options {
-  /// The layout of pairs for an unknown architecture, which is an error without.
+  unknown_model unknown = unknown_model::refused;
+  /// Of an unknown architecture, where its pairs are not interleaved as Llama's in GGUF.
   std::optional<std::variant<halves, interleaved>> layout = {};
 };
 
@@ -44,44 +45,67 @@ class gguf_config : public findings {
     file.require(is_name, "general.architecture", "be a name of 1 to 64 printable letters");
     found.type = *name;
     auto const known = gguf_architectures::find(*name);
-    if (!known && !options.layout) {
-      file.refuse("general.architecture", "be one whose layout of pairs is known (" +
-                                              gguf_architectures::names() +
-                                              "), or options.layout set");
+    file.require(known || options.unknown == unknown_model::as_llama, "general.architecture",
+                 "be one that is known, unless unknown_model::as_llama is asked for");
+    is_known = known.has_value();
+    architecture = known.value_or(*gguf_architectures::find("llama"));
+    take_defaults_from("llama.cpp has it for " + (is_known ? found.type : "llama"));
+    if (!is_known) {
+      bool const is_halves = options.layout && std::holds_alternative<halves>(*options.layout);
+      if (is_halves) architecture.rope = gguf_rope_type::neox;
+      architecture.reads = gguf_group::plain;
+      assume("general.architecture", "llama",
+             "general.architecture " + found.type + " is not known: pairs are " +
+                 (is_halves ? "halves" : "interleaved") + ", and defaults are Llama's.");
     }
-    if (known) architecture = *known;
-    take_defaults_from("llama.cpp has it" + (known ? " for " + found.type : std::string()));
-    if (!known) {
-      bool const is_halves = std::holds_alternative<halves>(*options.layout);
-      architecture.rope = is_halves ? gguf_rope_type::neox : gguf_rope_type::norm;
-      assume("general.architecture " + printable(*name) +
-             " is not known: pairs are as options.layout says, and all layers alike.");
+    if (auto const refused = architecture.refused; !refused.empty()) {
+      file.require(!has(refused), key(refused), "be absent: it makes another model of this");
     }
+    if (!architecture.note.empty()) note(std::string(architecture.note));
     auto const blocks = count("block_count", 1, gguf_most_dims);
     if (!blocks) file.refuse(key("block_count"), "be given");
-    auto const predicting = count("nextn_predict_layers", 0, *blocks - 1).value_or(0);
+    found.layers = *blocks - predicting_layers(*blocks);
+    if (auto const loops = count("num_loops", 1, gguf_most_dims / found.layers).value_or(1);
+        loops > 1) {
+      note("The " + shown(found.layers) + " layers of the file are passed " + shown(loops) +
+           " times: each pass counts as layers of its own.");
+      found.layers *= loops;
+    }
+    found.context = count("context_length", 1, gguf_most_tokens);
+  }
+
+  /// Layers that predict further tokens, after the others.
+  std::size_t predicting_layers(std::size_t blocks) {
+    if (architecture.all_predict) return 0;
+    auto const predicting = count("nextn_predict_layers", 0, blocks - 1).value_or(0);
     if (predicting != 0) {
       note("Layers that predict further tokens (nextn_predict_layers) are left out: " +
            shown(predicting) + ".");
     }
-    found.layers = *blocks - predicting;
-    found.context = count("context_length", 1, gguf_most_tokens);
+    return predicting;
   }
 
   gguf_metadata const& file;
   gguf_architecture architecture = {.name = "", .rope = gguf_rope_type::none};
+  bool is_known = false;
 
-  /// The full name of a key, which counts as read from here on.
-  std::string key(std::string_view name) {
-    auto full = found.type + "." + std::string(name);
-    asked_.insert(full);
-    return full;
+  /// The full name of a key.
+  std::string key(std::string_view name) const { return found.type + "." + std::string(name); }
+  /// Whether llama.cpp reads a key for this architecture. What it does not read counts as absent.
+  bool reads(std::string_view name) const {
+    auto const group = gguf_group_of(name);
+    return group == 0 || (architecture.reads & group) != 0;
   }
-  bool has(std::string_view name) { return file.has(key(name)); }
-  std::optional<double> number(std::string_view name) { return file.number(key(name)); }
+  bool has(std::string_view name) { return reads(name) && file.has(key(name)); }
+  std::optional<double> number(std::string_view name) {
+    return reads(name) ? file.number(key(name)) : std::nullopt;
+  }
+  std::optional<bool> flag(std::string_view name) {
+    return reads(name) ? file.flag(key(name)) : std::nullopt;
+  }
   std::optional<std::string> text(std::string_view name) { return file.text(key(name)); }
   std::optional<std::size_t> count(std::string_view name, std::uint64_t least, std::uint64_t most) {
-    return file.count(key(name), least, most);
+    return reads(name) ? file.count(key(name), least, most) : std::nullopt;
   }
   std::optional<double> positive(std::string_view name) {
     auto const given = number(name);
@@ -97,7 +121,7 @@ class gguf_config : public findings {
 
   /// A count for each layer: the key holds one for all layers, or a list.
   std::optional<std::vector<std::size_t>> counts(std::string_view name, std::uint64_t most) {
-    if (!file.is_list(key(name))) {
+    if (!reads(name) || !file.is_list(key(name))) {
       auto const one = count(name, 0, most);
       return one ? std::optional(std::vector<std::size_t>(found.layers, *one)) : std::nullopt;
     }
@@ -154,19 +178,48 @@ class gguf_config : public findings {
     return embedding_per_head();
   }
 
-  /// Keys about positions that the reader did not ask for, as they can be printed.
-  std::vector<std::string> unread() const {
-    std::vector<std::string> result;
-    for (auto const& [name, value] : file.keys()) {
-      bool const is_about_positions = name.starts_with(found.type + ".rope.") ||
-                                      name.starts_with(found.type + ".attention.temperature_");
-      if (is_about_positions && !asked_.contains(name)) result.push_back(printable(name));
+  /// Lists which keys act and which do not, by their names. Refuses those that nobody reads; notes
+  /// those that are known to have no effect, and all where the architecture is not known.
+  void settle_keys() {
+    bool const rotates = std::ranges::any_of(
+        found.kinds, [](layer_description const& kind) { return !kind.rotary.empty(); });
+    auto const prefix = found.type + ".";
+    auto const holds = [](auto const& list, std::string_view name) {
+      return std::ranges::find(list, name) != list.end();
+    };
+    for (auto const& [full, value] : file.keys()) {
+      if (!full.starts_with(prefix)) continue;
+      auto const name = std::string_view(full).substr(prefix.size());
+      if (!gguf_key_speaks(name)) continue;
+      auto const group = gguf_group_of(name);
+      bool const is_read = group == 0 ? holds(gguf_keys_of_all, name) : reads(name);
+      model_setting setting{printable(full), json_of(value)};
+      bool const has_effect = is_read && (rotates || !name.starts_with("rope."));
+      (has_effect ? found.read : found.ignored).push_back(std::move(setting));
+      if (is_read || holds(gguf_keys_that_act_elsewhere, name)) continue;
+      bool const is_without_effect =
+          (group & (gguf_group::written_for_all | architecture.without_effect)) != 0;
+      if (is_without_effect && is_known) {
+        note(full + " is without effect: llama.cpp does not read it for " + found.type + ".");
+      } else {
+        file.require(!is_known, printable(full),
+                     "be a key that is read for " + found.type +
+                         ": its name says that it acts on positions, scores or the mask");
+        note(printable(full) + " is not read.");
+      }
     }
-    return result;
   }
 
  private:
-  std::set<std::string> asked_;
+  static std::string json_of(gguf_value const& value) {
+    if (auto const* const text = std::get_if<std::string>(&value))
+      return "\"" + printable(*text) + "\"";
+    auto const* const list = std::get_if<gguf_list>(&value);
+    if (list == nullptr) return shown_gguf(value);
+    std::string result;
+    for (auto const x : list->numbers) result += (result.empty() ? "" : ",") + shown(x);
+    return "[" + result + "]";
+  }
 };
 
 }  // namespace detail

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -29,26 +30,25 @@ class gguf_rope_rule {
   rope_result read() {
     auto const base = this->base();
     auto const type = this->type();
-    auto const factor = this->factor();
+    auto const factor = type == "none" ? 1 : this->factor();
     auto const attention = config_.positive("rope.scaling.attn_factor").value_or(1);
-    for (auto const* key :
-         {"beta_fast", "beta_slow", "ext_factor", "attn_factor", "log_multiplier"}) {
-      config_.key(std::string("rope.scaling.yarn_") + key);  // means nothing to other rules
-    }
-    if (slides_ && (known_.local_base != 0 || known_.unscaled_local)) {
+    if (known_.unscaled || (slides_ && (known_.local_base != 0 || known_.unscaled_local))) {
       return {"default", geometric(dim_, base)};
     }
-    if (type == "yarn") return read_yarn(base, factor, attention);
+    auto const share = extrapolated(type);
+    if (share != 0) return read_yarn(base, factor, attention, share);
 
-    auto const scale = type == "none" ? 1.0 : factor;
-    auto const name = std::string(scale == 1 ? "default" : "linear");
-    auto const scaled = linear(geometric(dim_, base), scale);
+    bool const has_alpha = config_.positive_or_none("rope.scaling.alpha").has_value();
+    auto const name = std::string(factor != 1 ? "linear" : has_alpha ? "ntk" : "default");
+    auto const gain = attention * config_.positive("rope.scaling.yarn_attn_factor").value_or(1);
+    auto const scaled = times(linear(geometric(dim_, base), factor), gain);
     if (auto const divisors = factors("rope_freqs.weight")) {
-      return {name, divided_by_factors(times(scaled, attention), *divisors), 1, true};
+      return {name, divided_by_factors(scaled, *divisors), 1, true};
     }
     auto const longs = factors("rope_factors_long.weight");
     auto const shorts = factors("rope_factors_short.weight");
-    if (longs && shorts) return read_longrope(scaled, *longs, *shorts);
+    if (longs && shorts)
+      return read_longrope(linear(geometric(dim_, base), factor), *longs, *shorts);
     if (longs || shorts) {
       refuse(config_.file.file(),
              ": rope_factors_long.weight and rope_factors_short.weight must be given together, "
@@ -57,7 +57,7 @@ class gguf_rope_rule {
     config_.file.require(
         type != "longrope", config_.key("rope.scaling.type"),
         "come with the tensors rope_factors_long.weight and rope_factors_short.weight");
-    return {name, times(scaled, attention)};
+    return {name, scaled};
   }
 
  private:
@@ -73,7 +73,20 @@ class gguf_rope_rule {
     if (slides_ && known_.local_base != 0) {
       return config_.assumed("rope.freq_base_swa", known_.local_base);
     }
-    return all ? *all : config_.assumed("rope.freq_base", 1e4);
+    if (known_.compressed && !slides_) {
+      constexpr auto name = "attention.compress_rope_freq_base";
+      auto const compressed = above_one(name);
+      if (!compressed) config_.file.refuse(config_.key(name), "be given");
+      return *compressed;
+    }
+    auto const base = all ? *all : config_.assumed("rope.freq_base", 1e4);
+    auto const alpha = config_.positive_or_none("rope.scaling.alpha");
+    if (!alpha) return base;
+    auto const d = static_cast<double>(dim_);  // XD-RoPE's is NTK-aware, by its base
+    auto const changed = base * std::pow(*alpha, d / (d - 2));
+    config_.file.require(is_finite(changed) && changed > 1, config_.key("rope.scaling.alpha"),
+                         "leave freq_base * alpha^(d / (d - 2)) finite and above 1");
+    return changed;
   }
 
   std::string type() {
@@ -99,7 +112,7 @@ class gguf_rope_rule {
     auto const given = current ? current : old;
     if (!given || *given == 0) return 1;  // llama.cpp writes 0 for none
     auto const key = config_.key(current ? "rope.scaling.factor" : "rope.scale_linear");
-    config_.file.require(*given >= 1, key, "be 0 or at least 1");
+    config_.file.require(*given > 0, key, "be 0 or above");
     return *given;
   }
 
@@ -113,10 +126,19 @@ class gguf_rope_rule {
     return *config_.found.context;
   }
 
-  /// Frequencies are s YaRN + (1 - s) linear, for s = ext_factor. ggml multiplies rotated vectors
-  /// by 1 + 0.1 ln(factor); llama.cpp divides by that and multiplies by the model's own factor, so
-  /// that the latter is what remains.
-  rope_result read_yarn(double base, double factor, double attention) {
+  /// ggml's ext_factor: the share of YaRN in the frequencies, the rest is linear. 0 is not YaRN.
+  double extrapolated(std::string const& type) {
+    constexpr auto key = "rope.scaling.yarn_ext_factor";
+    auto const by_type = type == "yarn" ? 1.0 : 0.0;
+    auto const given = config_.number(key).value_or(-1);
+    config_.file.require(given <= 1, config_.key(key),
+                         "be at most 1, or below 0, which leaves it to rope.scaling.type");
+    return given < 0 ? by_type : given;
+  }
+
+  /// ggml multiplies rotated vectors by 1 + 0.1 ln(factor); llama.cpp divides by that and
+  /// multiplies by the model's own factor, so that the latter is what remains.
+  rope_result read_yarn(double base, double factor, double attention, double share) {
     if (!has_factor()) config_.assumed("rope.scaling.factor", 1.0);
     auto const original = static_cast<double>(original_length());
     auto const positive_or = [&](char const* name, double value) {
@@ -125,32 +147,26 @@ class gguf_rope_rule {
     yarn_scaling scaling{.factor = factor, .original_length = original};
     scaling.beta_fast = positive_or("rope.scaling.yarn_beta_fast", known_.beta_fast);
     scaling.beta_slow = positive_or("rope.scaling.yarn_beta_slow", 1);
-    auto const ext = config_.number("rope.scaling.yarn_ext_factor").value_or(1);
-    config_.file.require(ext <= 1, config_.key("rope.scaling.yarn_ext_factor"),
-                         "be at most 1, or below 0, which stands for 1");
-    auto const share = ext < 0 ? 1 : ext;
     if (config_.number("rope.scaling.yarn_attn_factor").value_or(1) != 1) {
       config_.note(config_.key("rope.scaling.yarn_attn_factor") +
-                   " is not read: llama.cpp computes another in its place.");
+                   " is without effect: llama.cpp computes another in its place.");
     }
     auto const all_dim = mscale_all_dim();
     auto const mscale = known_.mscale_is_all_dim ? all_dim : 1;  // files hold mscale_all_dim alone
     auto const of_scores = yarn_magnitude(factor, all_dim);
-    auto const own =
-        all_dim == 0 ? yarn_magnitude(factor) : yarn_magnitude(factor, mscale) / of_scores;
-    scaling.attention_factor = share == 0 ? attention : own * attention;
+    auto const own = known_.compressed ? 1
+                     : all_dim == 0    ? yarn_magnitude(factor)
+                                       : yarn_magnitude(factor, mscale) / of_scores;
+    scaling.attention_factor = own * attention;
     auto const on_scores =
         known_.mscale_on_scores ? own * attention * of_scores * own * attention * of_scores : 1;
 
-    auto const whole = yarn(dim_, base, scaling);
-    auto const interpolated = linear(geometric(dim_, base), factor);
-    auto const blended = changed(whole, [&](std::size_t i, auto const& inv_freq) {
-      return inv_freq * share + with_rest(interpolated, i) * (1 - two_doubles(share));
-    });
+    scaling.extrapolation = share;
+    auto const f = yarn(dim_, base, scaling);
     if (auto const divisors = factors("rope_freqs.weight")) {
-      return {"yarn", divided_by_factors(blended, *divisors), on_scores, true};
+      return {"yarn", divided_by_factors(f, *divisors), on_scores, true};
     }
-    return {"yarn", share == 1 ? whole : blended, on_scores};
+    return {"yarn", f, on_scores};
   }
 
   /// 0 where it is not given. DeepSeek's files hold a tenth of it.
@@ -182,9 +198,10 @@ class gguf_rope_rule {
   /// The tensor that divides frequencies, a factor for each pair.
   std::optional<std::vector<double>> factors(std::string const& tensor) {
     auto given = config_.file.values(tensor);
-    if (!given || (slides_ && known_.factors_on_full_only)) return {};
+    if (!given) return {};
     auto const where = config_.file.file() + ": " + tensor;
     auto const pairs = dim_ / 2;
+    if (known_.shared_factors && given->size() > pairs) given->resize(pairs);
     require(given->size() == pairs, where, " must have one factor for each of the ", pairs,
             " pairs, got ", given->size());
     for (auto const f : *given) {

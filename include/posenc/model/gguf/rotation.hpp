@@ -37,12 +37,14 @@ class gguf_rotation {
 
  private:
   std::size_t rotary_dim() {
+    if (known_.whole_head) return kind_.head_dim;
     auto const all = config_.count("rope.dimension_count", 1, gguf_most_dims);
     auto const local = config_.count("rope.dimension_count_swa", 1, gguf_most_dims);
     auto const name = slides_ && local ? "rope.dimension_count_swa"
                       : all            ? "rope.dimension_count"
                                        : "attention.key_length";
-    auto const dim = slides_ && local ? *local : all.value_or(kind_.head_dim);
+    auto const given = slides_ && local ? *local : all.value_or(kind_.head_dim);
+    auto const dim = known_.half_on_full && !slides_ ? given / 2 : given;
     config_.file.require(
         dim % 2 == 0 && dim <= kind_.head_dim, config_.key(name),
         "give an even number of rotary dims within the " + shown(kind_.head_dim) + " of a head");
@@ -52,6 +54,7 @@ class gguf_rotation {
   std::optional<pair_axes> axes(std::size_t pairs) {
     bool const interleave = known_.rope == gguf_rope_type::imrope;
     bool const needs_sections = interleave || known_.rope == gguf_rope_type::mrope;
+    if (!config_.reads("rope.dimension_sections")) return {};
     auto const key = config_.key("rope.dimension_sections");
     auto const given = config_.file.numbers(key);
     if (needs_sections && !given) config_.file.refuse(key, "be given");
@@ -61,8 +64,8 @@ class gguf_rotation {
     auto sections = axis_sections(where, *given);
     bool const has_all = sections.size() == 3 || sections.size() == 4;
     config_.file.require(has_all, key, "have 3 or 4 sections");
-    bool const are_zero = std::ranges::all_of(sections, [](auto section) { return section == 0; });
-    if (are_zero && !needs_sections) return {};
+    bool const has_axes = sections[0] != 0 && sections[1] != 0;  // llama_hparams::use_mrope
+    if (!has_axes && !needs_sections) return {};
     if (sections.size() == 4 && sections.back() == 0) sections.pop_back();
     auto result = axes_of(where, sections, pairs, interleave);
 

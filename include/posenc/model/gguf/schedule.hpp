@@ -50,13 +50,26 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
                   "th, and RoPE in these layers alone, as llama.cpp has it.");
     return with_full_every(known.full_every, chunked_attention);
   }
+  if (known.compressed) {
+    auto const ratios = config.counts("attention.compress_ratios", gguf_most_dims);
+    if (!ratios) config.file.refuse(config.key("attention.compress_ratios"), "be given");
+    std::vector<std::string> types;
+    for (auto const ratio : *ratios) {
+      config.file.require(ratio == 0 || ratio == 4 || ratio == 128,
+                          config.key("attention.compress_ratios"), "be 0, 4 or 128 for each layer");
+      types.emplace_back(ratio == 0   ? sliding_attention
+                         : ratio == 4 ? compressed_sparse_attention
+                                      : heavily_compressed_attention);
+    }
+    return types;
+  }
   if (!gguf_window(config)) {
     if (config.has(pattern)) {
       config.note(config.key(pattern) + " is given, and no window: no layer slides.");
     }
     return all(full_attention);
   }
-  if (config.file.is_list(config.key(pattern))) {
+  if (config.reads(pattern) && config.file.is_list(config.key(pattern))) {
     auto const slides = *config.counts(pattern, 1);
     auto types = all(full_attention);
     for (std::size_t i = 0; i < layers; ++i) {
@@ -72,11 +85,11 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
   }
   if (known.needs_pattern) config.file.refuse(config.key(pattern), "be given");
   auto const window_is_given = config.key(window) + " is given";
-  if (known.all_slide) {
+  if (known.window_is_off) {
     config.assume(window_is_given +
                   ": taken for every layer, as the model's own code has it. llama.cpp ignores it.");
-    return all(sliding_attention);
   }
+  if (known.all_slide) return all(sliding_attention);
   config.assume(window_is_given +
                 ", and no pattern of layers is known: none slides, as llama.cpp has it.");
   return all(full_attention);
@@ -87,6 +100,12 @@ inline std::vector<bool> gguf_layers_with_attention(gguf_config& config) {
   std::vector<bool> result(config.found.layers, true);
   auto const heads = config.heads();
   auto const kv_heads = config.counts("attention.head_count_kv", gguf_most_dims).value_or(heads);
+  if (auto const recurrent = config.counts("attention.recurrent_layers", 1)) {
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result[i] = heads[i] != 0 && kv_heads[i] != 0 && (*recurrent)[i] == 0;
+    }
+    return result;
+  }
   auto every = std::size_t{1};
   if (auto const known = config.architecture.attention_every; known != 0) {
     auto const given = config.count("full_attention_interval", 1, gguf_most_dims);
@@ -111,26 +130,33 @@ inline std::vector<scheduled_layer> gguf_layers(gguf_config& config) {
   };
   if (known.nope_every != 0)
     assume_rope_in("all but every " + shown(known.nope_every) + "th layer");
-  if (known.rope_on_sliding_only && some_slide) assume_rope_in("sliding layers only");
+  auto const dense = known.rope_on_dense || known.index.after_dense
+                         ? config.count("leading_dense_block_count", 0, gguf_most_dims).value_or(0)
+                         : 0;
+  if (known.rope_on_sliding_only && some_slide) {
+    assume_rope_in(known.rope_on_dense ? "sliding layers and the first " + shown(dense)
+                                       : std::string("sliding layers only"));
+  }
   if (nope_first_of != 0) {
     assume_rope_in("all layers but the first of each " + shown(nope_first_of));
   }
-  bool const is_finetuned = config.file.flag(config.key("rope.scaling.finetuned")).value_or(true);
   bool const some_chunked = types.front() == chunked_attention;
-  bool const none_rotates = known.finetuned_tells_rope && !is_finetuned;
+  bool const none_rotates = !config.flag("rope.scaling.finetuned").value_or(true);
 
   bool const has_other_positions = known.alibi || known.learned || known.buckets;
   std::vector<scheduled_layer> result;
   for (std::size_t i = 0; i < types.size(); ++i) {
     bool rotates = known.rope != gguf_rope_type::none && !none_rotates;
     if (known.nope_every != 0 && (i + 1) % known.nope_every == 0) rotates = false;
-    if (known.rope_on_sliding_only && some_slide && !slides(types[i])) rotates = false;
+    bool const is_dense = known.rope_on_dense && i < dense;
+    if (known.rope_on_sliding_only && some_slide && !slides(types[i]) && !is_dense) rotates = false;
     if (some_chunked && types[i] == full_attention) rotates = false;
     if (nope_first_of != 0 && i % nope_first_of == 0) rotates = false;
     auto const sinks = "blk." + std::to_string(i) + ".attn_sinks.weight";
     bool const has_sinks =
         config.file.tensors().empty() ? known.sinks : config.file.has_tensor(sinks);
     scheduled_layer layer{.type = types[i], .rotates = rotates, .sinks = has_sinks};
+    layer.has_index = known.index.used && !(known.index.after_dense && i < dense);
     if (has_other_positions) layer.name = layer.type;
     if (!attends[i]) layer = {.type = "no_attention", .attends = false, .rotates = false};
     result.push_back(std::move(layer));

@@ -14,6 +14,7 @@
 #include "posenc/model/findings.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
+#include "posenc/model/unknown_model.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -24,12 +25,6 @@ inline constexpr std::size_t most_dims = 65'536;
 inline constexpr std::size_t most_tokens = std::size_t{1} << 53;
 
 }  // namespace detail
-
-/// What to do with a model_type that is not known.
-enum class unknown_model {
-  refused,  ///< as an error
-  as_llama  ///< read as Llama: pairs are halves, and Llama's defaults stand for absent keys
-};
 
 struct hugging_face_options {
   unknown_model unknown = unknown_model::refused;
