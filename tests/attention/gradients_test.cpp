@@ -422,9 +422,9 @@ TEST(attention_backward, in_memory_that_is_kept_is_as_in_new_memory) {
     attention_options const options{.query_positions = at};
     inputs const x(n);
     auto const expected = x.gradients(encoding, options);
-    auto const& actual =
-        attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding,
-                           x.attended(encoding, options), x.d_view(), options, workspace);
+    auto const result = x.attended(encoding, options);
+    auto const& actual = attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding, result,
+                                            x.d_view(), options, workspace);
     EXPECT_EQ(&actual, &workspace.result);
     for (auto const& [mine, theirs] :
          {std::pair{&actual.q, &expected.q}, {&actual.k, &expected.k}, {&actual.v, &expected.v}}) {
