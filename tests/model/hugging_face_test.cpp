@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -89,6 +90,15 @@ TEST(hugging_face, reads_rope_parameters_and_rope_scaling_alike) {
     EXPECT_TRUE(read(config).assumptions.empty());
   }
   EXPECT_NE(inv_freq(old_type), inv_freq(llama()));
+}
+
+TEST(hugging_face, the_proportional_rule_chooses_among_all_pairs_of_a_head) {
+  for (double const p : {0.0, 0.1, 0.25, 1.0}) {  // 0.1 of 64 dims is no even number of them
+    auto config = with(llama(), R"({"rope_parameters": {"rope_type": "proportional"}})");
+    config["rope_parameters"]["partial_rotary_factor"] = p;
+    auto const expected = proportional(64, 5e5, p);
+    EXPECT_TRUE(std::ranges::equal(inv_freq(config), expected.inv_freq())) << p;
+  }
 }
 
 TEST(hugging_face, null_is_absent) {
