@@ -351,6 +351,27 @@ TEST(families, telechat_3_has_an_attention_factor_of_its_own) {
   EXPECT_NEAR(model.kinds[0].rotary[0].frequencies.at(1).attention_factor(), 1.19408121056, 1e-11);
 }
 
+TEST(families, say_where_versions_of_transformers_differ) {
+  auto const notes = [](std::string const& keys) {
+    auto const model = read(R"({"num_hidden_layers": 3, "num_attention_heads": 4,
+        "hidden_size": 256, "model_type": )" +
+                            keys + "}");
+    std::string all;
+    for (auto const& note : model.notes) all += note;
+    return all;
+  };
+  EXPECT_EQ(notes(R"("cohere")"),
+            "Another version of transformers takes 10000 where rope_theta is not given.");
+  EXPECT_EQ(notes(R"("cohere", "rope_theta": 8e6)"), "");
+  EXPECT_EQ(
+      notes(R"("modernbert-decoder")"),
+      "Another version of transformers takes 160000 where rope_local_base_freq is not given.");
+  std::string const window = R"("qwen2_moe", "sliding_window": 7, "use_sliding_window": )";
+  EXPECT_EQ(notes(window + "true"),
+            "transformers 4.57 slides the layers from max_window_layers on instead.");
+  EXPECT_EQ(notes(window + "false"), "");
+}
+
 // Windows.
 
 TEST(families, qwens_slide_by_rules_of_their_own) {

@@ -112,9 +112,11 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
 
   // Rotation.
   rotation_rule rotation = rotation_rule::every_layer;
-  bool interleaved = false;           ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
-  double base = 1e4;                  ///< rope_theta
-  double local_base = 0;              ///< rope_local_base_freq; sliding layers then take no scaling
+  bool interleaved = false;  ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
+  double base = 1e4;         ///< rope_theta
+  double local_base = 0;     ///< rope_local_base_freq; sliding layers then take no scaling
+  /// The two by default in another of the versions of transformers that were read, if they differ.
+  double other_base = 0, other_local_base = 0;
   bool base_is_ratio = false;         ///< rope_theta is 10000 * rope_ratio
   std::string_view base_object = {};  ///< the object that has rope_theta, if not the file itself
   bool local_scaled = false;          ///< or they do
@@ -137,10 +139,11 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   sliding_rule sliding = sliding_rule::none;
   window_rule window_is = window_rule::last_keys;
   std::string_view window_key = "sliding_window";
-  std::size_t window = 0;             ///< sliding_window, where the key is absent rather than null
-  bool window_needs_flag = false;     ///< none slides unless use_sliding_window is true
-  std::size_t max_window_layers = 0;  ///< for the sliding_rules by it
-  std::size_t full_every = 1;         ///< every n-th layer has full attention, the others slide
+  std::size_t window = 0;              ///< sliding_window, where the key is absent rather than null
+  std::string_view sliding_note = {};  ///< a sentence for users where layers slide
+  bool window_needs_flag = false;      ///< none slides unless use_sliding_window is true
+  std::size_t max_window_layers = 0;   ///< for the sliding_rules by it
+  std::size_t full_every = 1;          ///< every n-th layer has full attention, the others slide
   full_place full_at = full_place::last_of_each;
   bool rest_full = false;          ///< layers after the last whole group of n have full attention
   std::string_view others = {};    ///< or the others are of this type, without attention

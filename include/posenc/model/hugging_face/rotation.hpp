@@ -140,6 +140,7 @@ class hugging_face_rotation {
           config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
       if (local) return *local;
       if (family_.local_base != 0) {
+        note_other("rope_local_base_freq", family_.other_local_base);
         return config_.assumed("rope_local_base_freq", family_.local_base);
       }
     }
@@ -151,6 +152,7 @@ class hugging_face_rotation {
       if (auto const inside = object ? object->number("rope_theta") : std::nullopt) return *inside;
     }
     if (family_.base_is_ratio) return 1e4 * config_.number_or("rope_ratio", 1);
+    note_other("rope_theta", family_.other_base);
     if (family_.base != 1e4) return config_.assumed("rope_theta", family_.base);
     config_.assume("rope_theta", 1e4,
                    "rope_theta is not given: 10000, the default of transformers.");
@@ -222,6 +224,12 @@ class hugging_face_rotation {
     auto const original = keys.count(original_length, most_tokens);
     if (!original) keys.refuse(original_length, "be given for the temperature");
     kind_.temperature = position_temperature{*beta, static_cast<double>(*original), 0};
+  }
+
+  void note_other(std::string const& key, double value) {
+    if (value == 0) return;
+    config_.note("Another version of transformers takes " + shown(value) + " where " + key +
+                 " is not given.");
   }
 
   static std::optional<double> number_of(json_object const& keys, std::string const& key) {

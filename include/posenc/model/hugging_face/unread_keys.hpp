@@ -17,25 +17,25 @@ namespace detail {
 /// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
 inline constexpr auto words_of_positions = std::to_array<std::string_view>(
     {"rope", "rotary", "theta", "alibi", "position", "pos_emb", "nope", "window", "sliding", "swa_",
-     "local_att", "global_att", "chunk_attention", "attention_chunk",
-     "layer_type", "layer_pattern", "attention_type",
-     "attn_type", "full_attention", "full_attn", "attention_every", "attn_layer",
-     "sparse_attention", "bidirectional", "causal", "relative_", "compress_", "index_", "indexer",
-     "attention_multiplier", "attn_multiplier", "key_multiplier", "query_pre_attn", "qk_scale", "attn_scale", "attn_scaling", "attention_scal",
-     "softmax_scal", "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink",
-     "temperature", "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
+     "local_att", "global_att", "chunk_attention", "attention_chunk", "layer_type",
+     "layer_pattern", "attention_type", "attn_type", "full_attention", "full_attn",
+     "attention_every", "attn_layer", "sparse_attention", "bidirectional", "causal", "relative_",
+     "compress_", "index_", "indexer", "attention_multiplier", "attn_multiplier", "key_multiplier",
+     "query_pre_attn", "qk_scale", "attn_scale", "attn_scaling", "attention_scal", "softmax_scal",
+     "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink", "temperature",
+     "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
 
 /// Parts of the names of keys that act on rotation alone: on nothing, where no layer rotates.
-inline constexpr std::array<std::string_view, 4> words_of_rotation{"rope", "rotary", "theta", "yarn"};
+inline constexpr auto words_of_rotation = std::to_array<std::string_view>(
+    {"rope", "rotary", "theta", "yarn"});
 
 /// Keys with such a name that act elsewhere, in every family: on the sampling of tokens, on
-/// embeddings, on residuals, on logits, on routers, on values.
+/// logits, on routers, on values.
 inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
-    {"temperature", "final_logit_softcapping", "logits_soft_cap",
-     "routed_scaling_factor", "router_scaling_factor",
-     "moe_router_scaling_factor", "moe_routed_scaling_factor", "moe_router_logit_softcapping",
-     "num_global_key_value_heads", "swa_num_key_value_heads", "swa_v_head_dim",
-     "mlp_layer_types", "position_id_per_seconds"});
+    {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
+     "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
+     "moe_router_logit_softcapping", "mtp_loss_scaling_factor", "num_global_key_value_heads",
+     "swa_num_key_value_heads", "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds"});
 // clang-format on
 
 /// Keys of a rope_parameters or rope_scaling that act nowhere.
