@@ -404,6 +404,19 @@ TEST(families, a_window_of_0_is_none) {
             "got 0");
 }
 
+TEST(families, some_slide_only_where_layer_types_says_so) {
+  std::string const text = R"({"num_hidden_layers": 2, "num_attention_heads": 48,
+      "hidden_size": 2048, "rope_parameters": {"full_attention": {"rope_type": "default",
+      "rope_theta": 500000.0, "partial_rotary_factor": 0.5}, "sliding_attention": {"rope_type":
+      "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0}}, "model_type": "laguna")";
+  EXPECT_EQ(letters(read(text + "}")), "ff");
+  auto const model = read(text + R"(, "layer_types": ["full_attention", "sliding_attention"]})");
+  EXPECT_EQ(letters(model), "fs");
+  EXPECT_EQ(model.kind_of(1).window, 512u);
+  EXPECT_EQ(inv_freq(model.kind_of(0)), oracle::default_rule(64, 5e5));
+  EXPECT_EQ(inv_freq(model.kind_of(1)), oracle::default_rule(128, 1e4));
+}
+
 TEST(families, smollm_3_slides_where_it_does_not_rotate) {
   std::string const text = R"({"model_type": "smollm3", "num_hidden_layers": 4,
       "num_attention_heads": 16, "hidden_size": 2048, "rope_theta": 5000000,

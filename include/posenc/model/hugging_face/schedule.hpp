@@ -88,8 +88,10 @@ inline std::vector<std::string> types_with_window(hugging_face_config& config) {
   switch (config.is_known ? family.sliding : sliding_rule::every_layer) {
     case sliding_rule::none: {
       auto const key = std::string(family.window_key);
-      config.ignore(config.keys.setting(key));
-      config.note(key + " is not read: " + config.found.type + " has full attention.");
+      if (config.keys.has(key)) {
+        config.ignore(config.keys.setting(key));
+        config.note(key + " is not read: " + config.found.type + " has full attention.");
+      }
       return all(full_attention);
     }
     case sliding_rule::by_pattern: {

@@ -9,6 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
+#include "posenc/model/hugging_face/layer_lists.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -58,9 +59,11 @@ inline void check_unread(hugging_face_config& config, json_object const& object,
     bool const speaks = is_of_rope || has_word_of(words_of_positions);
     if (!speaks || holds(config.found.ignored, object.setting(key))) continue;
     config.ignore(object.setting(key));
-    bool const is_without_effect = is_of_rope ? holds(rope_keys_without_effect, key)
-                                              : holds(keys_that_act_elsewhere, key) ||
-                                                    holds(config.family.without_effect, key);
+    bool const is_of_no_layer = object.is_object(key) && holds(types_with_attention, key);
+    bool const is_without_effect =
+        is_of_rope
+            ? holds(rope_keys_without_effect, key) || is_of_no_layer
+            : holds(keys_that_act_elsewhere, key) || holds(config.family.without_effect, key);
     bool const is_about_rotation = is_of_rope || has_word_of(words_of_rotation);
     if (is_without_effect || (!rotates && is_about_rotation)) continue;
     object.require(!config.is_known, key,
