@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -113,6 +114,32 @@ inline void read_kinds(hugging_face_config& config) {
   });
 }
 
+inline model_description read_hugging_face(json const& parsed, std::string const& name,
+                                           hugging_face_options const& options) {
+  error_context const context(name);
+  hugging_face_config config(json_object(parsed, name), options);
+  if (read_other_than_rope(config)) {
+    settle_keys(config);
+    return config.found;
+  }
+  config.keys.require(!config.keys.truth("alibi").value_or(false), "alibi",
+                      "be false for " + config.found.type);
+  if (!config.is_known) {
+    auto const keys = config.keys.keys();
+    bool const has_rope_keys = std::ranges::any_of(keys, [](std::string const& key) {
+      return key.find("rope_") != std::string::npos || key.starts_with("rotary_") ||
+             key == "partial_rotary_factor";
+    });
+    config.keys.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
+    config.assume("model_type", "llama",
+                  "model_type " + config.found.type +
+                      " is not known: pairs are halves, and defaults are Llama's.");
+  }
+  read_kinds(config);
+  settle_keys(config);
+  return config.found;
+}
+
 }  // namespace detail
 
 /// Reads the text of a config.json; `name` is the name of the file, for errors.
@@ -134,31 +161,17 @@ inline void read_kinds(hugging_face_config& config) {
 /// `notes` and `ignored`.
 inline model_description read_hugging_face(std::string_view text, std::string const& name,
                                            hugging_face_options const& options = {}) {
-  auto const json = detail::parsed_json(text, name);
-  detail::error_context const context(name);
-  detail::hugging_face_config config(detail::json_object(json, name), options);
-  if (detail::read_other_than_rope(config)) {
-    detail::settle_keys(config);
-    return config.found;
-  }
-  config.keys.require(!config.keys.truth("alibi").value_or(false), "alibi",
-                      "be false for " + config.found.type);
-  if (!config.is_known) {
-    auto const keys = config.keys.keys();
-    bool const has_rope_keys = std::ranges::any_of(keys, [](std::string const& key) {
-      return key.find("rope_") != std::string::npos || key.starts_with("rotary_") ||
-             key == "partial_rotary_factor";
-    });
-    config.keys.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
-    config.assume("model_type", "llama",
-                  "model_type " + config.found.type +
-                      " is not known: pairs are halves, and defaults are Llama's.");
-  }
-  detail::read_kinds(config);
-  detail::settle_keys(config);
-  return config.found;
+  return detail::read_hugging_face(detail::parsed_json(text, name), name, options);
 }
 
+/// Reads a config.json that is parsed already. A key that was given twice is not noticed.
+template <std::same_as<nlohmann::json> Json>
+model_description read_hugging_face(Json const& parsed, std::string const& name,
+                                    hugging_face_options const& options = {}) {
+  detail::require(parsed.is_object(), name, ": must be a JSON object, got ",
+                  detail::shown_json(parsed));
+  return detail::read_hugging_face(parsed, name, options);
+}
 /// Reads a config.json of at most 16 MiB.
 inline model_description read_hugging_face(std::filesystem::path const& file,
                                            hugging_face_options const& options = {}) {

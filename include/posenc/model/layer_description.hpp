@@ -35,6 +35,14 @@ class frequencies_by_length {
   bool is_constant_;
 };
 
+/// A key of a model's settings, and its value as JSON writes it.
+struct model_setting {
+  std::string key;  ///< rope_scaling.factor for a key within an object
+  std::string value;
+
+  bool operator==(model_setting const&) const = default;
+};
+
 /// Site 2: how queries and keys rotate.
 struct rotary_description {
   /// default, linear, dynamic, ntk, yarn, longrope, llama3 or proportional.
@@ -46,6 +54,9 @@ struct rotary_description {
   bool has_pair_factors = false;
   /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
   std::optional<pair_axes> axes = {};
+  /// What the rule was made of, in the words of rope_parameters, with what was assumed; of a
+  /// config.json. rope_parameters_json() writes it.
+  std::vector<model_setting> parameters = {};
 };
 
 /// Site 3: ALiBi [Press 2021]. For a power of 2 of heads the last slope is 2^-max_bias.

@@ -12,14 +12,6 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// A key of a model's settings, and its value as JSON writes it.
-struct model_setting {
-  std::string key;  ///< rope_scaling.factor for a key within an object
-  std::string value;
-
-  bool operator==(model_setting const&) const = default;
-};
-
 /// What a reader found in a model's settings. Plain data.
 struct model_description {
   std::string type;                         ///< model_type, or general.architecture of GGUF

@@ -150,10 +150,12 @@ class hugging_face_config : public findings {
 
  private:
   static json_object text_model_of(json_object const& root) {
-    for (auto const* key : {"thinker_config", "text_config", "llm_config", "language_config"}) {
-      if (auto const inner = root.object(key)) return text_model_of(*inner);
+    auto model = root;
+    if (auto const thinker = model.object("thinker_config")) model = *thinker;
+    for (auto const* key : {"text_config", "llm_config", "language_config"}) {
+      if (auto const inner = model.object(key)) return *inner;
     }
-    return root;
+    return model;
   }
 
   /// A text_config leaves out what its class has by default.

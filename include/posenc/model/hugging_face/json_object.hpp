@@ -59,7 +59,11 @@ class json_object {
   std::optional<std::size_t> count(std::string const& key, std::size_t most) const {
     auto const* const found = value(key);
     if (found == nullptr) return {};
-    std::uint64_t whole = found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+    std::uint64_t whole = 0;
+    if (found->is_number_integer()) {  // signed, too, if a program made the JSON
+      auto const x = found->get<std::int64_t>();
+      whole = found->is_number_unsigned() || x > 0 ? found->get<std::uint64_t>() : 0;
+    }
     if (found->is_number_float()) {
       auto const x = found->get<double>();
       if (x >= 1 && x <= 0x1p53 && x == std::floor(x)) whole = static_cast<std::uint64_t>(x);

@@ -46,7 +46,12 @@ class rope_rule {
   /// range or contradict each other.
   rope_result read() {
     error_context const context(keys_.where());
-    return read(name());
+    auto const name = this->name();
+    parameters_ = {{"rope_type", json(name).dump()}};
+    used("rope_theta", inputs_.base);
+    auto result = read(name);
+    result.parameters = std::move(parameters_);
+    return result;
   }
 
   /// The value of rope_type, or of its old key type; old values as the current ones.
@@ -74,8 +79,9 @@ class rope_rule {
   rope_result read(std::string const& name) {
     if (name == "proportional") {
       auto const p = inputs_.partial_rotary_factor.value_or(1);
-      return {name,
-              proportional(inputs_.head_dim, inputs_.base, p, keys_.number("factor").value_or(1))};
+      used("partial_rotary_factor", p);
+      auto const factor = used("factor", keys_.number("factor").value_or(1));
+      return {name, proportional(inputs_.head_dim, inputs_.base, p, factor)};
     }
     auto const series = geometric(inputs_.rotary_dim, inputs_.base);
     if (name == "default") {
@@ -103,7 +109,7 @@ class rope_rule {
     if (auto const alpha = keys_.number("alpha")) {
       if (keys_.has("factor")) findings_.ignore(keys_.setting("factor"));
       note("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
-      return {"ntk", ntk(series, *alpha)};
+      return {"ntk", ntk(series, used("alpha", *alpha))};
     }
     dynamic_ntk_scaling const scaling{needed("factor"), trained_length()};
     auto const at = [=](std::size_t length) {
@@ -121,15 +127,18 @@ class rope_rule {
     auto const set = [&](char const* key, double& to) {
       auto const given = keys_.number(key);
       if (given && *given != 0) to = *given;  // 0 counts as absent in transformers
+      used(key, to);
     };
     set("beta_fast", scaling.beta_fast);
     set("beta_slow", scaling.beta_slow);
     scaling.truncate = keys_.flag("truncate").value_or(true);
-    scaling.mscale = keys_.number("mscale");
-    scaling.mscale_all_dim = keys_.number("mscale_all_dim");
-    scaling.attention_factor = keys_.number("attention_factor");
+    parameters_.push_back({"truncate", scaling.truncate ? "true" : "false"});
+    scaling.mscale = optional("mscale");
+    scaling.mscale_all_dim = optional("mscale_all_dim");
+    scaling.attention_factor = optional("attention_factor");
     if (inputs_.yarn_slope != 0 && !scaling.attention_factor) {
-      scaling.attention_factor = inputs_.yarn_slope * std::log(scaling.factor) + 1;
+      scaling.attention_factor =
+          used("attention_factor", inputs_.yarn_slope * std::log(scaling.factor) + 1);
     }
     if (scaling.beta_fast < scaling.beta_slow) {
       note("beta_fast is below beta_slow: YaRN's ramp falls.");
@@ -145,10 +154,10 @@ class rope_rule {
                              .long_factor = list("long_factor"),
                              .original_length = original,
                              .factor = factor_by_context(original),
-                             .attention_factor = keys_.number("attention_factor")};
+                             .attention_factor = optional("attention_factor")};
     // Phi MoE has an attention factor for each list.
-    auto const of_short = keys_.number("short_mscale");
-    auto const of_long = keys_.number("long_mscale");
+    auto const of_short = optional("short_mscale");
+    auto const of_long = optional("long_mscale");
     if (of_short.has_value() != of_long.has_value()) {
       keys_.refuse(of_short ? "long_mscale" : "short_mscale", "be given where the other is");
     }
@@ -167,14 +176,25 @@ class rope_rule {
 
   static std::string rounded(double index) { return shown(std::round(100 * index) / 100); }
 
-  double needed(char const* key) const {
+  /// Records a value that the rule is made of.
+  double used(char const* key, double value) {
+    parameters_.push_back({key, shown(value)});
+    return value;
+  }
+  std::optional<double> optional(char const* key) {
+    auto const given = keys_.number(key);
+    if (given) used(key, *given);
+    return given;
+  }
+  double needed(char const* key) {
     auto const given = keys_.number(key);
     if (!given) keys_.refuse(key, "be given for rope_type " + name());
-    return *given;
+    return used(key, *given);
   }
-  std::vector<double> list(char const* key) const {
+  std::vector<double> list(char const* key) {
     auto given = keys_.numbers(key);
     if (!given) keys_.refuse(key, "be given for rope_type " + name());
+    parameters_.push_back({key, json(*given).dump()});
     return std::move(*given);
   }
   double trained_length() const {
@@ -190,11 +210,10 @@ class rope_rule {
     if (inside && outside && *inside != *outside) {
       keys_.refuse(key, "agree with the one outside, which is " + shown(*outside));
     }
-    if (inside) return static_cast<double>(*inside);
-    if (outside) return static_cast<double>(*outside);
+    if (inside || outside) return used(key, static_cast<double>(inside ? *inside : *outside));
     auto const length = trained_length();
-    assume("original_max_position_embeddings", length, "max_position_embeddings, " + shown(length));
-    return length;
+    assume(key, length, "max_position_embeddings, " + shown(length));
+    return used(key, length);
   }
 
   /// The key factor, or the context divided by the original context.
@@ -202,7 +221,7 @@ class rope_rule {
     auto const given = keys_.number("factor");
     if (!inputs_.context) {
       if (!given) keys_.refuse("factor", "be given where max_position_embeddings is not");
-      return *given;
+      return used("factor", *given);
     }
     auto const ratio = static_cast<double>(*inputs_.context) / original;
     if (!given) {
@@ -212,7 +231,7 @@ class rope_rule {
       note("factor is " + shown(*given) + " although max_position_embeddings is " + shown(ratio) +
            " times the original.");
     }
-    return given.value_or(ratio);
+    return used("factor", given.value_or(ratio));
   }
 
   void assume(std::string const& key, double value, std::string const& source) {
@@ -223,6 +242,7 @@ class rope_rule {
 
   json_object keys_;
   rope_inputs inputs_;
+  std::vector<model_setting> parameters_ = {};
   findings& findings_;
 };
 

@@ -22,12 +22,7 @@ class hugging_face_rotation {
   /// `kind` has its head_dim already.
   hugging_face_rotation(hugging_face_config& config, scheduled_layer const& layer,
                         layer_description& kind)
-      : config_(config),
-        family_(config.family),
-        layer_(layer),
-        type_(layer.type),
-        kind_(kind),
-        rope_(rope_keys()) {}
+      : config_(config), family_(config.family), layer_(layer), kind_(kind), rope_(rope_keys()) {}
 
   void read() {
     auto const base = this->base();
@@ -56,7 +51,8 @@ class hugging_face_rotation {
     rotary_description rotary{.rule = std::move(result.rule),
                               .frequencies = std::move(result.frequencies),
                               .layout = halves(),
-                              .axes = rope_axes(config_, rope_, dim / 2)};
+                              .axes = rope_axes(config_, rope_, dim / 2),
+                              .parameters = std::move(result.parameters)};
     bool const is_interleaved = config_.keys.flag("rope_interleave").value_or(family_.interleaved);
     if (is_interleaved) rotary.layout = interleaved();
     bool const has_dims_without_rope = config_.keys.has("qk_nope_head_dim");
@@ -68,7 +64,7 @@ class hugging_face_rotation {
  private:
   static constexpr auto original_length = "original_max_position_embeddings";
 
-  bool slides() const { return type_ == sliding_attention; }
+  bool slides() const { return layer_.type == sliding_attention; }
   bool is_compressed() const { return family_.compressed && !slides(); }
 
   /// rope_parameters or rope_scaling, of this type of layers where they are nested; an object
@@ -105,9 +101,9 @@ class hugging_face_rotation {
   }
 
   json_object nested_keys(json_object const& rope) {
-    auto const name = !family_.compressed ? type_ : is_compressed() ? "compress" : "main";
+    auto const name = !family_.compressed ? layer_.type : is_compressed() ? "compress" : "main";
     auto const inner = rope.object(name);
-    if (!inner) rope.refuse(name, "be given for layers of " + type_);
+    if (!inner) rope.refuse(name, "be given for layers of " + layer_.type);
     is_nested_ = true;
     return *inner;
   }
@@ -239,7 +235,6 @@ class hugging_face_rotation {
   hugging_face_config& config_;
   model_family const& family_;
   scheduled_layer const& layer_;
-  std::string type_;
   layer_description& kind_;
   json made_ = {};
   bool is_nested_ = false;

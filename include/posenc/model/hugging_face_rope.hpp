@@ -1,0 +1,155 @@
+// A rope_parameters (or rope_scaling) object alone: read, and written back. (nlohmann-json)
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/rotation.hpp"
+#include "posenc/model/hugging_face/unread_keys.hpp"
+#include "posenc/model/layer_description.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// What a rope_parameters object leaves to the rest of its file.
+struct rope_surroundings {
+  std::size_t head_dim;
+  double base = 1e4;                                 ///< rope_theta, unless it is inside
+  std::optional<std::size_t> context = {};           ///< max_position_embeddings
+  std::optional<std::size_t> original_context = {};  ///< original_max_position_embeddings
+};
+
+/// What a rope_parameters object says.
+struct rope_reading {
+  rotary_description rotary;  ///< as halves of the first dims: layout and place are the model's
+  /// g(mscale_all_dim)^2, which multiplies scores in DeepSeek's models and their kin.
+  double softmax_factor = 1;
+  std::optional<position_temperature> temperature = {};
+  /// As in model_description; keys are those of the object.
+  std::vector<std::string> assumptions = {}, notes = {};
+  std::vector<model_setting> read = {}, assumed = {}, ignored = {};
+};
+
+namespace detail {
+
+/// Settings of the object alone, by their names in it.
+inline std::vector<model_setting> of_rope(std::vector<model_setting> const& settings) {
+  constexpr std::string_view path = "rope_parameters.";
+  std::vector<model_setting> result;
+  for (auto const& [key, value] : settings) {
+    if (key.starts_with(path)) result.push_back({key.substr(path.size()), value});
+  }
+  return result;
+}
+
+inline rope_reading read_rope_parameters(json const& parsed, std::string const& name,
+                                         rope_surroundings const& around) {
+  json file{{"model_type", "llama"},
+            {"num_hidden_layers", 1},
+            {"head_dim", around.head_dim},
+            {"rope_parameters", parsed}};
+  if (!parsed.contains("rope_theta")) file["rope_theta"] = around.base;
+  if (around.context) file["max_position_embeddings"] = *around.context;
+  if (around.original_context) file["original_max_position_embeddings"] = *around.original_context;
+  error_context const context(name);
+  hugging_face_config config(json_object(file, name), {});
+  config.family.mscale_on_scores = true;
+  layer_description kind{.name = std::string(full_attention), .head_dim = config.head_dim()};
+  scheduled_layer const layer{.type = std::string(full_attention)};
+  hugging_face_rotation(config, layer, kind).read();
+  config.found.kinds.push_back(kind);
+  settle_keys(config);
+  return {.rotary = std::move(kind.rotary.at(0)),
+          .softmax_factor = kind.softmax_factor,
+          .temperature = kind.temperature,
+          .assumptions = std::move(config.found.assumptions),
+          .notes = std::move(config.found.notes),
+          .read = of_rope(config.found.read),
+          .assumed = of_rope(config.found.assumed),
+          .ignored = of_rope(config.found.ignored)};
+}
+
+/// A part of a head that the rule int(head_dim * part) turns into `dims`.
+inline double part_of(std::size_t head_dim, std::size_t dims) {
+  auto const whole = static_cast<double>(head_dim), wanted = static_cast<double>(dims);
+  auto part = wanted / whole;
+  while (whole * part < wanted) part = std::nextafter(part, 1.0);
+  return part;
+}
+
+/// Sections of M-RoPE, as rope_parameters has them.
+inline void write_axes(json& object, pair_axes const& axes) {
+  std::vector<std::size_t> sections(std::max<std::size_t>(axes.axes(), 3), 0);
+  for (std::size_t i = 0; i < axes.pairs(); ++i) ++sections[axes.axis(i)];
+  object["mrope_section"] = sections;
+  if (axes == contiguous_axes(sections)) return;
+  require(sections.size() == 3, "rope_parameters_json: axes must be in sections or alternate");
+  bool const is_interleaved = axes == interleaved_axes(sections);
+  require(is_interleaved || (sections[1] == sections[2] &&
+                             axes == alternating_axes_of("", sections, axes.pairs())),
+          "rope_parameters_json: axes must be in sections or alternate");
+  if (is_interleaved) {
+    object["mrope_interleaved"] = true;
+  } else {
+    require(object["rope_type"] == "default",
+            "rope_parameters_json: the rule must be default where axes alternate, got ",
+            shown_json(object["rope_type"]));
+    object["rope_type"] = "video_rope";
+  }
+}
+
+}  // namespace detail
+
+/// Reads the text of a rope_parameters or rope_scaling object; `name` is for errors. `around` is
+/// what it leaves to the rest of its file. Objects by type of layer are not read: give one of them.
+///
+///     read_rope_parameters(R"({"rope_type": "llama3", "factor": 8, ...})", "rope_scaling",
+///                          {.head_dim = 128, .base = 500'000})
+///
+/// Throws std::invalid_argument as read_hugging_face does, for unknown keys too.
+inline rope_reading read_rope_parameters(std::string_view text, std::string const& name,
+                                         rope_surroundings const& around) {
+  return detail::read_rope_parameters(detail::parsed_json(text, name), name, around);
+}
+
+/// The same of an object that is parsed already.
+template <std::same_as<nlohmann::json> Json>
+rope_reading read_rope_parameters(Json const& parsed, std::string const& name,
+                                  rope_surroundings const& around) {
+  detail::require(parsed.is_object(), name, ": must be a JSON object, got ",
+                  detail::shown_json(parsed));
+  return detail::read_rope_parameters(parsed, name, around);
+}
+
+/// Writes what was understood, as a rope_parameters object with every value that was assumed:
+/// read_rope_parameters makes the same frequencies of it (of dynamic, if the context is the same).
+///
+/// Throws std::invalid_argument if the rotation is not of a config.json, or its axes have no words
+/// in rope_parameters.
+inline nlohmann::json rope_parameters_json(
+    rotary_description const& rotary, std::size_t head_dim,
+    std::optional<position_temperature> const& temperature = {}) {
+  detail::require(!rotary.parameters.empty(),
+                  "rope_parameters_json: the rotation must be one that a config.json gave");
+  auto object = nlohmann::json::object();
+  for (auto const& [key, value] : rotary.parameters) object[key] = nlohmann::json::parse(value);
+  auto const dims = rotary.frequencies.at(1).rotary_dim();
+  if (dims != head_dim) object["partial_rotary_factor"] = detail::part_of(head_dim, dims);
+  if (rotary.axes) detail::write_axes(object, *rotary.axes);
+  if (temperature && temperature->offset == 0) {
+    object["llama_4_scaling_beta"] = temperature->scale;
+    object["original_max_position_embeddings"] = temperature->floor_scale;
+  }
+  return object;
+}
+
+}  // namespace posenc
