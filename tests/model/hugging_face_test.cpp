@@ -381,7 +381,7 @@ TEST(hugging_face, phi_moe_has_a_factor_for_each_list) {
 
 TEST(hugging_face, refuses_keys_that_act_by_their_names_and_were_not_read) {
   for (auto const* key :
-       {"use_logn_attn", "rotary_emb_fraction", "rope_new", "new_theta", "alibi_new",
+       {"use_logn_attn", "rotary_emb_new", "rope_new", "new_theta", "alibi_new",
         "position_new", "mla_nope", "window_new", "sliding_new", "attention_multiplier",
         "query_pre_attn_scalar", "qk_scale_factor", "new_softcapping", "sinks", "attn_temperature",
         "log_scaling_n_floor", "use_bidirectional_attention", "attention_chunk_size"}) {

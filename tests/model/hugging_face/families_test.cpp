@@ -700,6 +700,71 @@ TEST(families, inkling_is_refused_for_its_bias) {
             std::string::npos);
 }
 
+TEST(families, falcon_h1_multiplies_its_keys) {
+  auto const model = read(R"({"model_type": "falcon_h1", "num_hidden_layers": 44, "head_dim": 128,
+      "num_attention_heads": 32, "hidden_size": 5120, "key_multiplier": 0.0375,
+      "attention_in_multiplier": 1.0, "attention_out_multiplier": 0.04, "rope_theta": 1e11,
+      "mlp_multipliers": [0.88, 0.11], "ssm_multipliers": [0.35], "mamba_chunk_size": 128,
+      "embedding_multiplier": 5.6, "lm_head_multiplier": 0.0195, "rope_scaling": null})");
+  EXPECT_EQ(model.kinds[0].softmax_factor, 0.0375);
+  EXPECT_EQ(inv_freq(model.kinds[0]), oracle::default_rule(128, 1e11));
+}
+
+TEST(families, jamba_has_attention_in_one_layer_of_a_period_and_no_rope) {
+  std::string const text = R"({"model_type": "jamba", "num_hidden_layers": 16,
+      "num_attention_heads": 32, "hidden_size": 4096, "sliding_window": null)";
+  EXPECT_EQ(letters(read(text + R"(, "attn_layer_period": 8, "attn_layer_offset": 4})")),
+            "----n-------n---");
+  EXPECT_EQ(letters(read(text + "}")), "----n-------n---");
+  EXPECT_EQ(letters(read(text + R"(, "attn_layer_period": 7, "attn_layer_offset": 0})")),
+            "n------n------n-");
+}
+
+TEST(families, cohere_2_moe_rotates_dense_layers_too) {
+  std::string const text = R"({"model_type": "cohere2_moe", "num_hidden_layers": 5,
+      "num_attention_heads": 16, "hidden_size": 2048, "sliding_window": 4096,
+      "sliding_window_pattern": 4, "rope_theta": 50000, "layer_types": ["full_attention",
+      "sliding_attention", "sliding_attention", "sliding_attention", "full_attention"])";
+  EXPECT_EQ(letters(read(text + R"(, "first_k_dense_replace": 1})")), "fsssn");
+  EXPECT_EQ(letters(read(text + "}")), "nsssn");
+  EXPECT_EQ(letters(read(text + R"(, "mlp_layer_types": ["sparse", "sparse", "sparse", "sparse",
+      "dense"]})")),
+            "nsssf");
+  EXPECT_EQ(letters(read(text + R"(, "first_k_dense_replace": 1,
+      "prefix_dense_sliding_window_pattern": 2})")),
+            "nsssn");
+  EXPECT_TRUE(is_interleaved(read(text + "}").kind_of(1)));
+}
+
+TEST(families, nomic_bert_has_the_keys_of_gpt_2_and_rotates) {
+  std::string const text = R"({"model_type": "nomic_bert", "n_layer": 12, "n_head": 12,
+      "n_embd": 768, "n_positions": 8192, "rotary_emb_base": 1000, "rotary_emb_fraction": 1.0,
+      "rotary_emb_scale_base": null, "max_trained_positions": 2048, "causal": false,
+      "rotary_scaling_factor": null, "rotary_emb_interleaved": )";
+  EXPECT_EQ(inv_freq(read(text + "false}").kinds[0]), oracle::default_rule(64, 1000));
+  EXPECT_FALSE(is_interleaved(read(text + "false}").kinds[0]));
+  EXPECT_TRUE(is_interleaved(read(text + "true}").kinds[0]));
+}
+
+TEST(families, minicpm_3_has_latent_attention_of_halves) {
+  auto const model = read(R"({"model_type": "minicpm3", "num_hidden_layers": 62,
+      "num_attention_heads": 40, "hidden_size": 2560, "qk_nope_head_dim": 64,
+      "qk_rope_head_dim": 32, "scale_emb": 12, "scale_depth": 1.4, "dim_model_base": 256})");
+  EXPECT_FALSE(is_interleaved(model.kinds[0]));
+  EXPECT_EQ(model.kinds[0].rotary[0].block.first_dim(96, 32), 64u);
+}
+
+TEST(families, paddleocr_says_that_its_pairs_are_halves) {
+  std::string const text = R"({"model_type": "paddleocr_vl", "num_hidden_layers": 18,
+      "num_attention_heads": 16, "hidden_size": 1024, "head_dim": 128, "rope_theta": 500000,
+      "use_3d_rope": true, "rope_scaling": {"mrope_section": [16, 24, 24], "rope_type": "default",
+      "type": "default"}, "rope_is_neox_style": )";
+  EXPECT_FALSE(is_interleaved(read(text + "true}").kinds[0]));
+  EXPECT_TRUE(is_interleaved(read(text + "false}").kinds[0]));
+  EXPECT_EQ(axis_letters(read(text + "true}").kinds[0]),
+            std::string(16, 't') + std::string(24, 'h') + std::string(24, 'w'));
+}
+
 // Keys of published files whose names say more than they do.
 
 TEST(families, have_keys_that_do_not_act) {

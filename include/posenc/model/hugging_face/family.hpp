@@ -30,6 +30,7 @@ enum class rotation_rule {
   every_layer,
   no_layer,                  ///< and attention_type, where given, names no RoPE
   sliding_layers,            ///< where sliding_window is given, else every layer
+  sliding_and_dense_layers,  ///< and those that are no mixtures of experts
   if_position_type_is_rope,  ///< all where position_embedding_type is rope, else none
 };
 
@@ -44,7 +45,7 @@ enum class sliding_rule {
 };
 
 /// Which of n layers is the one of `full_every`.
-enum class full_place { last_of_each, first_of_each, counted_from_the_end };
+enum class full_place { last_of_each, first_of_each, counted_from_the_end, by_offset };
 
 /// What sliding_window counts.
 enum class window_rule {
@@ -144,6 +145,7 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   bool window_needs_flag = false;      ///< none slides unless use_sliding_window is true
   std::size_t max_window_layers = 0;   ///< for the sliding_rules by it
   std::size_t full_every = 1;          ///< every n-th layer has full attention, the others slide
+  std::size_t full_offset = 0;  ///< attn_layer_offset: the first of those, where others have none
   full_place full_at = full_place::last_of_each;
   bool rest_full = false;          ///< layers after the last whole group of n have full attention
   std::string_view others = {};    ///< or the others are of this type, without attention

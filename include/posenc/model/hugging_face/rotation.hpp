@@ -53,8 +53,7 @@ class hugging_face_rotation {
                               .layout = halves(),
                               .axes = rope_axes(config_, rope_, dim / 2),
                               .parameters = std::move(result.parameters)};
-    bool const is_interleaved = config_.keys.flag("rope_interleave").value_or(family_.interleaved);
-    if (is_interleaved) rotary.layout = interleaved();
+    if (is_interleaved()) rotary.layout = interleaved();
     bool const has_dims_without_rope = config_.keys.has("qk_nope_head_dim");
     if (family_.last_dims || has_dims_without_rope) rotary.block = rotary_block::last();
     kind_.rotary.push_back(std::move(rotary));
@@ -64,6 +63,12 @@ class hugging_face_rotation {
  private:
   static constexpr auto original_length = "original_max_position_embeddings";
 
+  bool is_interleaved() const {
+    auto const& keys = config_.keys;
+    if (auto const are_halves = keys.flag("rope_is_neox_style")) return !*are_halves;
+    if (auto const given = keys.flag("rotary_emb_interleaved")) return *given;
+    return keys.flag("rope_interleave").value_or(family_.interleaved);
+  }
   bool slides() const { return layer_.type == sliding_attention; }
   bool is_compressed() const { return family_.compressed && !slides(); }
 
@@ -169,8 +174,8 @@ class hugging_face_rotation {
       return layer_.partial;
     }
     if (auto const inside = in_range(rope_, "partial_rotary_factor")) return inside;
-    auto const outside =
-        config_.keys.agreed({"partial_rotary_factor", "rotary_pct", "rope_pct"}, in_range);
+    auto const outside = config_.keys.agreed(
+        {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"}, in_range);
     if (outside) return outside;
     bool const is_given_in_dims = config_.keys.has("rotary_dim") ||
                                   config_.keys.has("qk_rope_head_dim") || family_.rotary_dim != 0;

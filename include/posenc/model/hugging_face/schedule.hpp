@@ -12,6 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/layer_lists.hpp"
+#include "posenc/model/hugging_face/rotated_layers.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -22,6 +23,13 @@ inline std::string ordinal(std::size_t n) {
   return shown(n) + (n == 2 ? "nd" : n == 3 ? "rd" : "th");
 }
 
+/// The first layer with attention (Jamba).
+inline std::size_t attn_layer_offset(hugging_face_config& config) {
+  constexpr auto key = "attn_layer_offset";
+  if (!config.keys.has(key)) return config.assumed(key, config.family.full_offset);
+  return config.keys.count_or_zero(key, most_dims).value_or(0);
+}
+
 /// Full attention in one of n layers, `others` elsewhere; nowhere for n = 0.
 inline std::vector<std::string> with_full_every(hugging_face_config& config, std::size_t n,
                                                 std::string_view others) {
@@ -30,6 +38,7 @@ inline std::vector<std::string> with_full_every(hugging_face_config& config, std
   std::vector<std::string> types(layers, std::string(others));
   if (n == 0) return types;
   auto const first = family.full_at == full_place::first_of_each  ? 0
+                     : family.full_at == full_place::by_offset    ? attn_layer_offset(config)
                      : family.full_at == full_place::last_of_each ? n - 1
                                                                   : (layers - 1) % n;
   for (auto i = first; i < layers; i += n) types[i] = full_attention;
@@ -39,22 +48,6 @@ inline std::vector<std::string> with_full_every(hugging_face_config& config, std
   if (family.first_full) types.front() = full_attention;
   if (family.last_full) types.back() = full_attention;
   return types;
-}
-
-/// Which layers rotate by no_rope_layers, or the family's interval.
-inline std::vector<bool> rope_by_keys(hugging_face_config& config) {
-  std::vector<bool> rotated(config.found.layers, true);
-  if (auto const given = config.keys.numbers("no_rope_layers"); given && !given->empty()) {
-    config.keys.require(given->size() >= rotated.size(), "no_rope_layers",
-                        one_for_each_layer(config));
-    auto const with_rope = layers_with_rope(*given);
-    std::copy_n(with_rope.begin(), rotated.size(), rotated.begin());
-    config.supersede({"no_rope_layer_interval"});
-  } else if (config.family.nope_every != 0) {
-    auto const n = config.count_or("no_rope_layer_interval", most_dims, config.family.nope_every);
-    for (std::size_t i = 0; i < rotated.size(); ++i) rotated[i] = (i + 1) % n != 0;
-  }
-  return rotated;
 }
 
 /// Types where the family slides from a layer on, or below one.
@@ -127,7 +120,8 @@ inline std::vector<std::string> types_with_window(hugging_face_config& config) {
 /// The number of layers of which one has full attention, where the others have none.
 inline std::size_t full_interval(hugging_face_config& config) {
   if (config.family.full_every == 0) return 0;
-  auto const given = config.count({"full_attention_interval", "layer_group_size"}, most_dims);
+  auto const given =
+      config.count({"full_attention_interval", "layer_group_size", "attn_layer_period"}, most_dims);
   return given ? *given : config.assumed("full_attention_interval", config.family.full_every);
 }
 
@@ -172,42 +166,6 @@ inline std::vector<std::string> layer_types(hugging_face_config& config) {
   bool const some_slide = std::ranges::find(by_rule, sliding_attention) != by_rule.end();
   if (some_slide && !family.sliding_note.empty()) config.note(std::string(family.sliding_note));
   return by_rule;
-}
-
-/// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
-inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
-  if (!config.keys.is_list(key)) return {};
-  auto given = *config.keys.numbers(key);
-  config.keys.require(given.size() >= config.found.layers, key, one_for_each_layer(config));
-  given.resize(config.found.layers);
-  return given;
-}
-
-/// Whether each layer rotates.
-inline std::vector<bool> rotated_layers(hugging_face_config& config,
-                                        std::vector<std::string> const& types) {
-  auto rotated = rope_by_keys(config);
-  auto const rule = config.family.rotation;
-  if (rule == rotation_rule::no_layer) {
-    auto const named = config.keys.text("attention_type");
-    config.keys.require(!named || named->ends_with("nope"), "attention_type", "end in nope");
-  }
-  auto const type = config.keys.text("position_embedding_type");
-  bool const is_rope = type == "rope" || type == "rope_gptj" || type == "absolute";
-  config.keys.require(!type || is_rope || type == "nope", "position_embedding_type",
-                      "be rope, rope_gptj or nope");
-  bool const never = type == "nope" || rule == rotation_rule::no_layer ||
-                     (rule == rotation_rule::if_position_type_is_rope && type != "rope");
-  bool const only_sliding = rule == rotation_rule::sliding_layers && config.window();
-  auto const bases = numbers_by_layer(config, "layer_rope_theta");  // 0 is NoPE
-  for (std::size_t i = 0; i < rotated.size(); ++i) {
-    bool const slides = types[i] == sliding_attention;
-    bool const is_nope = bases.empty() ? config.family.full_are_nope && !slides : bases[i] == 0;
-    if (never || is_nope || !has_attention(types[i]) || (only_sliding && !slides)) {
-      rotated[i] = false;
-    }
-  }
-  return rotated;
 }
 
 /// The layers, each with its type, whether it rotates, and what lists give it alone.
