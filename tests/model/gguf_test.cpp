@@ -250,9 +250,8 @@ TEST(gguf, reads_factors_below_1) {
   auto const linear = only_kind(small().set("llama.rope.scaling.factor", 0.5f));
   expect_near(inv_freq(linear), oracle::linear_rule(oracle::default_rule(64, 1e4), 0.5L), 1e-14);
   // get_mscale of llama_context is 1 there, and cancels ggml's 1 + 0.1 ln(factor).
-  auto const yarn = only_kind(small()
-                                  .set("llama.rope.scaling.type", "yarn")
-                                  .set("llama.rope.scaling.factor", 0.5f));
+  auto const yarn = only_kind(
+      small().set("llama.rope.scaling.type", "yarn").set("llama.rope.scaling.factor", 0.5f));
   expect_near(inv_freq(yarn), oracle::yarn_rule(64, 1e4, 0.5L, 8192), 1e-14);
   EXPECT_EQ(attention_factor(yarn), 1);
 }

@@ -359,6 +359,12 @@ TEST(hugging_face, llama_4_has_chunks_where_it_has_rope) {
   EXPECT_TRUE(model.kind_of(1).temperature);
 }
 
+TEST(hugging_face, llama_4_may_have_no_temperature) {
+  auto const model = read(with(llama(), R"({"model_type": "llama4_text", "num_hidden_layers": 4,
+      "attn_temperature_tuning": false, "attn_scale": 0.1, "floor_scale": 8192})"));
+  EXPECT_FALSE(model.kind_of(3).temperature);
+}
+
 TEST(hugging_face, axes_are_those_of_the_class_where_the_file_does_not_say) {
   auto const qwen3 = with(llama(), R"({"model_type": "qwen3_vl_text", "head_dim": 128})");
   EXPECT_EQ(only_kind(qwen3).rotary[0].axes,
@@ -381,10 +387,10 @@ TEST(hugging_face, phi_moe_has_a_factor_for_each_list) {
 
 TEST(hugging_face, refuses_keys_that_act_by_their_names_and_were_not_read) {
   for (auto const* key :
-       {"use_logn_attn", "rotary_emb_new", "rope_new", "new_theta", "alibi_new",
-        "position_new", "mla_nope", "window_new", "sliding_new", "attention_multiplier",
-        "query_pre_attn_scalar", "qk_scale_factor", "new_softcapping", "sinks", "attn_temperature",
-        "log_scaling_n_floor", "use_bidirectional_attention", "attention_chunk_size"}) {
+       {"use_logn_attn", "rotary_emb_new", "rope_new", "new_theta", "alibi_new", "position_new",
+        "mla_nope", "window_new", "sliding_new", "attention_multiplier", "query_pre_attn_scalar",
+        "qk_scale_factor", "new_softcapping", "sinks", "attn_temperature", "log_scaling_n_floor",
+        "use_bidirectional_attention", "attention_chunk_size"}) {
     EXPECT_EQ(refusal(with(llama(), R"({")" + std::string(key) + R"(": 3})")),
               "posenc: config.json: " + std::string(key) +
                   " must be a key that is read: its name says that it acts on positions, scores or "
@@ -417,6 +423,19 @@ TEST(hugging_face, refuses_unread_keys_at_every_place) {
             "posenc: config.json: text_config: rope_new" + must);
   EXPECT_EQ(refusal(with(llama(), R"({"rope_scaling": {"type": "linear", "factor": 2, "x": 3}})")),
             "posenc: config.json: rope_scaling: x" + must);
+}
+
+TEST(hugging_face, a_key_beside_a_text_config_may_be_its_copy) {
+  json outer{{"model_type", "mistral3"},
+             {"text_config", with(llama(), R"({"rope_scaling": {"type": "linear", "factor": 2}})")},
+             {"rope_theta", 500000.0},
+             {"rope_scaling", {{"type", "linear"}, {"factor", 2}}}};
+  EXPECT_EQ(value_of("rope_theta", read(outer).ignored), "500000.0");
+  outer["rope_theta"] = 1e4;
+  EXPECT_EQ(
+      refusal(outer),
+      "posenc: config.json: rope_theta must be a key that is read: its name says that it acts "
+      "on positions, scores or the mask, got 10000.0");
 }
 
 TEST(hugging_face, keys_of_rotation_are_ignored_where_nothing_rotates) {

@@ -24,7 +24,9 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 inline void read_llama4_temperature(hugging_face_config& config, layer_description& kind) {
-  if (!config.keys.truth("attn_temperature_tuning").value_or(true)) return;
+  if (!config.keys.truth("attn_temperature_tuning").value_or(true)) {
+    return config.supersede({"attn_scale", "floor_scale"});
+  }
   auto const scale = config.positive_or("attn_scale", 0.1);
   kind.temperature = position_temperature{scale, config.positive_or("floor_scale", 8192), 1};
 }

@@ -114,7 +114,7 @@ class json_object {
     return result;
   }
 
-  /// These four do not count the key as read.
+  /// These do not count the key as read.
   bool is_object(std::string const& key) const {
     return object_->contains(key) && (*object_)[key].is_object();
   }
@@ -128,6 +128,9 @@ class json_object {
     return object_->contains(key) && (*object_)[key].is_null();
   }
   json const& whole() const noexcept { return *object_; }
+  bool holds(std::string const& key, json const& value) const {
+    return object_->contains(key) && (*object_)[key] == value;
+  }
 
   /// The value under the one of these keys that is given, by get(object, key). Throws
   /// std::invalid_argument if two are given and differ.

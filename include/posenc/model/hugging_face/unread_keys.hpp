@@ -59,6 +59,9 @@ inline void check_unread(hugging_face_config& config, json_object const& object,
     bool const speaks = is_of_rope || has_word_of(words_of_positions);
     if (!speaks || holds(config.found.ignored, object.setting(key))) continue;
     config.ignore(object.setting(key));
+    bool const is_outside = object.path().empty() && !config.keys.path().empty();
+    bool const is_copy = is_outside && config.keys.holds(key, object.whole()[key]);
+    if (is_copy) continue;  // of a key of the text_config, as some writers leave it outside
     bool const is_of_no_layer = object.is_object(key) && holds(types_with_attention, key);
     bool const is_without_effect =
         is_of_rope
@@ -73,8 +76,8 @@ inline void check_unread(hugging_face_config& config, json_object const& object,
   }
   for (auto const& key : object.asked_objects()) {
     bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
-    bool const is_copy = key == "rope_scaling" && object.is_object("rope_parameters");
-    if (!is_copy) check_unread(config, *object.object(key), is_of_rope || is_rope);
+    bool const is_twin = key == "rope_scaling" && object.is_object("rope_parameters");
+    if (!is_twin) check_unread(config, *object.object(key), is_of_rope || is_rope);
   }
 }
 
