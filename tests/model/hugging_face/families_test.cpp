@@ -793,6 +793,27 @@ TEST(families, have_keys_that_do_not_act) {
             "");
 }
 
+TEST(families, have_the_keys_that_their_classes_write) {
+  EXPECT_EQ(letters(read(R"({"model_type": "minimax", "num_hidden_layers": 2, "head_dim": 128,
+      "full_attn_alpha_factor": 3.5, "full_attn_beta_factor": 1, "sliding_window": null})")),
+            "f-");
+  EXPECT_EQ(letters(read(R"({"model_type": "nemotron_h", "head_dim": 128, "chunk_size": 128,
+      "layers_block_type": ["linear_attention", "moe", "full_attention", "mlp"]})")),
+            "--n-");
+  auto const distilbert = read(R"({"model_type": "distilbert", "dim": 768, "n_heads": 12,
+      "n_layers": 6, "max_position_embeddings": 512, "sinusoidal_pos_embds": false})");
+  EXPECT_EQ(distilbert.kinds[0].head_dim, 64u);
+  auto const dense = read(R"({"model_type": "minimax_m3_vl_text", "num_hidden_layers": 1,
+      "head_dim": 128, "index_n_heads": 4, "index_head_dim": 128, "index_block_size": 128,
+      "index_topk_blocks": 16, "index_local_blocks": 1, "layer_types": ["full_attention"]})");
+  EXPECT_FALSE(dense.kinds[0].index);
+  EXPECT_EQ(dense.ignored.size(), 5u);
+  EXPECT_TRUE(read(R"({"model_type": "deepseek_v4", "num_hidden_layers": 1, "head_dim": 512,
+      "hc_sinkhorn_iters": 20, "sliding_window": 128, "layer_types": ["sliding_attention"]})")
+                  .kinds[0]
+                  .sinks);
+}
+
 TEST(families, mpt_must_say_whether_it_has_alibi) {
   std::string const text = R"({"model_type": "mpt", "n_layers": 1, "n_heads": 32, "d_model": 4096)";
   EXPECT_EQ(refusal(text + "}"), "posenc: config.json: attn_config must be given, and is absent");

@@ -105,7 +105,7 @@ class hugging_face_config : public findings {
     auto const given = count({"head_dim", "kv_channels", "d_kv", "attention_head_dim"}, most_dims);
     if (given) return *given;
     if (family.head_dim != 0) return assumed("head_dim", family.head_dim);
-    for (auto const* name : {"hidden_size", "n_embd", "d_model"}) {
+    for (auto const* name : {"hidden_size", "n_embd", "d_model", "dim"}) {
       auto const hidden = keys.count(name, std::size_t{1} << 24);
       if (!hidden) continue;
       keys.require(*hidden % heads() == 0, name,
@@ -167,6 +167,10 @@ class hugging_face_config : public findings {
             ? keys.count("decoder_layers", most_dims)
             : count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
     if (given) return *given;
+    if (auto const listed = keys.texts("layers_block_type")) {  // Nemotron-H, of transformers 5
+      keys.require(!listed->empty(), "layers_block_type", "have an entry for each layer");
+      return listed->size();
+    }
     if (may_leave_out_sizes()) return assumed("num_hidden_layers", family.layers);
     keys.refuse(family.is_decoder ? "decoder_layers" : "num_hidden_layers", "be given");
   }

@@ -36,7 +36,8 @@ inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
     {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
      "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
      "moe_router_logit_softcapping", "mtp_loss_scaling_factor", "num_global_key_value_heads",
-     "swa_num_key_value_heads", "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds"});
+     "swa_num_key_value_heads", "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds",
+     "hc_sinkhorn_iters"});
 // clang-format on
 
 /// Keys of a rope_parameters or rope_scaling that act nowhere.
@@ -81,8 +82,21 @@ inline void check_unread(hugging_face_config& config, json_object const& object,
   }
 }
 
+/// Ignores the keys of index heads that no layer has.
+inline void ignore_index_keys(hugging_face_config& config) {
+  bool const some_have = std::ranges::any_of(
+      config.found.kinds, [](layer_description const& kind) { return kind.index.has_value(); });
+  auto const& index = config.family.index;
+  for (auto const& rule : {index.heads, index.head_dim, index.chosen, index.block,
+                           index.local_blocks, index.key_stride}) {
+    auto const key = std::string(rule.key);
+    if (!some_have && config.keys.has(key)) config.ignore(config.keys.setting(key));
+  }
+}
+
 /// What was read, and what was not.
 inline void settle_keys(hugging_face_config& config) {
+  ignore_index_keys(config);
   check_unread(config, config.file);
   auto& found = config.found;
   found.read = config.file.read();
