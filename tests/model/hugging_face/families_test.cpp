@@ -351,6 +351,46 @@ TEST(families, telechat_3_has_an_attention_factor_of_its_own) {
   EXPECT_NEAR(model.kinds[0].rotary[0].frequencies.at(1).attention_factor(), 1.19408121056, 1e-11);
 }
 
+TEST(families, solar_open_rotates_whole_heads) {
+  EXPECT_EQ(inv_freq(read(R"({"model_type": "solar_open", "num_hidden_layers": 1,
+      "num_attention_heads": 64, "hidden_size": 4096})")
+                         .kinds[0]),
+            oracle::default_rule(128, 1e6))
+      << "its class sets a part of 1 before that of GLM's class sets 0.5";
+}
+
+TEST(families, a_local_base_is_an_error_where_the_class_has_none) {
+  EXPECT_NE(refusal(R"({"model_type": "gemma2", "num_hidden_layers": 2, "num_attention_heads": 8,
+      "hidden_size": 2304, "rope_theta": 10000, "rope_local_base_freq": 500})")
+                .find("rope_local_base_freq must be a key that is read"),
+            std::string::npos);
+  EXPECT_EQ(letters(read(R"({"model_type": "minimax_m2", "num_hidden_layers": 1,
+      "num_attention_heads": 48, "hidden_size": 3072, "rotary_dim": 64, "swa_rope_theta": -1.0,
+      "rope_theta": 5000000, "sliding_window": null, "attn_type_list": [1]})")),
+            "f");
+}
+
+TEST(families, some_read_rope_parameters_by_type_of_layer_alone) {
+  std::string const text = R"({"num_hidden_layers": 1, "num_attention_heads": 8,
+      "hidden_size": 2048, "rope_parameters": {"rope_theta": 500000}, "model_type": )";
+  for (std::string const type : {"gemma4_text", "laguna", "mellum"}) {
+    EXPECT_EQ(
+        refusal(text + '"' + type + "\"}"),
+        "posenc: config.json: rope_parameters must have an object for each type of layers of " +
+            type + ", got an object of 1 keys");
+  }
+}
+
+TEST(families, a_part_of_latent_attention_is_of_what_rotates_or_of_the_head) {
+  std::string const text = R"({"model_type": "deepseek_v3", "num_hidden_layers": 1,
+      "num_attention_heads": 8, "hidden_size": 2048, "qk_nope_head_dim": 64,
+      "qk_rope_head_dim": 64, "partial_rotary_factor": )";
+  for (auto const* good : {"1.0", "0.5"})
+    EXPECT_EQ(inv_freq(read(text + good + "}").kinds[0]), oracle::default_rule(64, 1e4));
+  EXPECT_EQ(refusal(text + "0.25}"),
+            "posenc: config.json: qk_rope_head_dim must agree with partial_rotary_factor, got 64");
+}
+
 TEST(families, say_where_versions_of_transformers_differ) {
   auto const notes = [](std::string const& keys) {
     auto const model = read(R"({"num_hidden_layers": 3, "num_attention_heads": 4,

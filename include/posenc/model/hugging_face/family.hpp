@@ -130,6 +130,8 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::size_t axial_axes = 0;          ///< axes that each have a series of frequencies of their own
   bool unscaled = false;               ///< rope_type must be default
   bool needs_rope = false;             ///< rope_parameters or rope_scaling must be given
+  bool needs_nested_rope = false;      ///< with an object for each type of layers
+  bool ignores_partial = false;        ///< qk_rope_head_dim dims rotate, whatever the part
   bool has_axes = false;               ///< M-RoPE
   axis_order order = axis_order::contiguous;
   bool time_last = false;                    ///< mrope_section is [h, w, t], else [t, h, w]

@@ -12,6 +12,7 @@
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/rope_axes.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
+#include "posenc/model/hugging_face/rope_source.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -22,7 +23,12 @@ class hugging_face_rotation {
   /// `kind` has its head_dim already.
   hugging_face_rotation(hugging_face_config& config, scheduled_layer const& layer,
                         layer_description& kind)
-      : config_(config), family_(config.family), layer_(layer), kind_(kind), rope_(rope_keys()) {}
+      : config_(config),
+        family_(config.family),
+        layer_(layer),
+        kind_(kind),
+        source_(config, layer.type),
+        rope_(source_.keys) {}
 
   void read() {
     auto const base = this->base();
@@ -70,55 +76,6 @@ class hugging_face_rotation {
     return keys.flag("rope_interleave").value_or(family_.interleaved);
   }
   bool slides() const { return layer_.type == sliding_attention; }
-  bool is_compressed() const { return family_.compressed && !slides(); }
-
-  /// rope_parameters or rope_scaling, of this type of layers where they are nested; an object
-  /// without keys where they are for other types.
-  json_object rope_keys() {
-    auto const& keys = config_.keys;
-    auto const parameters = keys.object("rope_parameters");
-    auto const scaling = keys.object("rope_scaling");
-    if (parameters && scaling && parameters->whole() != scaling->whole()) {
-      keys.refuse("rope_scaling", "agree with rope_parameters");
-    }
-    auto const older = keys.is_object("rotary") ? keys.object("rotary") : std::nullopt;  // InternLM
-    auto const rope = parameters ? parameters : scaling ? scaling : older;
-    if (!rope && family_.needs_rope) {
-      keys.refuse("rope_parameters", "be given for " + config_.found.type);
-    }
-    auto const is_object = [&](std::string const& key) { return rope->is_object(key); };
-    if (rope && std::ranges::any_of(rope->keys(), is_object)) return nested_keys(*rope);
-
-    bool const has_local_base =
-        keys.has("rope_local_base_freq") || keys.has("swa_rope_theta") || family_.local_base != 0;
-    bool const for_full_layers_only =
-        (has_local_base && !family_.local_scaled) || family_.scaled_if_full || family_.compressed;
-    if (auto const types = keys.texts("yarn_only_types")) {  // Step
-      bool const is_full = types->size() == 1 && types->front() == full_attention;
-      keys.require(is_full && family_.scaled_if_full, "yarn_only_types", "be full_attention alone");
-    }
-    if (slides() && for_full_layers_only) return made(json::object(), rope);
-    if (!is_compressed()) return rope ? *rope : made(json::object(), rope);
-    auto copy = rope ? rope->whole() : json::object();
-    // DeepSeek's own code has no attention factor.
-    if (!copy.contains("attention_factor")) copy["attention_factor"] = 1.0;
-    return made(std::move(copy), rope);
-  }
-
-  json_object nested_keys(json_object const& rope) {
-    auto const name = !family_.compressed ? layer_.type : is_compressed() ? "compress" : "main";
-    auto const inner = rope.object(name);
-    if (!inner) rope.refuse(name, "be given for layers of " + layer_.type);
-    is_nested_ = true;
-    return *inner;
-  }
-
-  /// Keys that stand in the place of those in the file.
-  json_object made(json keys, std::optional<json_object> const& given) {
-    made_ = std::move(keys);
-    return given ? given->replaced(made_)
-                 : json_object(made_, config_.keys.where() + ": rope_parameters");
-  }
 
   double base() {
     if (layer_.base != 0) {
@@ -130,16 +87,17 @@ class hugging_face_rotation {
     }
     if (auto const inside = rope_.agreed({"rope_theta", "base"}, number_of)) {
       auto const outside = config_.number({"rope_theta", "rotary_emb_base"});
-      if (outside && *outside != *inside && !is_nested_) {
+      if (outside && *outside != *inside && !source_.is_nested) {
         rope_.refuse("rope_theta", "agree with the one outside, which is " + shown(*outside));
       }
       return *inside;
     }
-    if (is_compressed()) return config_.number_or("compress_rope_theta", 160'000);
+    if (source_.is_compressed) return config_.number_or("compress_rope_theta", 160'000);
     if (slides()) {
-      auto const local =
-          config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
-      if (local) return *local;
+      auto const get = [&] {
+        return config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
+      };
+      if (auto const local = source_.has_local_base ? get() : std::nullopt) return *local;
       if (family_.local_base != 0) {
         note_other("rope_local_base_freq", family_.other_local_base);
         return config_.assumed("rope_local_base_freq", family_.local_base);
@@ -193,7 +151,14 @@ class hugging_face_rotation {
       return dim;
     };
     for (auto const* key : {"qk_rope_head_dim", "rotary_dim", "attn_rotary_emb"}) {
-      if (auto const dim = config_.keys.count(key, most_dims)) return within_head(*dim, key);
+      auto const dim = config_.keys.count(key, most_dims);
+      if (!dim) continue;
+      // The class of latent attention takes the part of what rotates or of the whole head.
+      auto const of_head = static_cast<double>(kind_.head_dim) * partial.value_or(1);
+      bool const agrees = !partial || *partial == 1 || family_.ignores_partial ||
+                          static_cast<std::size_t>(of_head) == *dim;
+      config_.keys.require(agrees, key, "agree with partial_rotary_factor");
+      return within_head(*dim, key);
     }
     if (family_.last_dims && family_.partial == 1) {
       config_.keys.refuse("qk_rope_head_dim", "be given for " + config_.found.type);
@@ -241,8 +206,7 @@ class hugging_face_rotation {
   model_family const& family_;
   scheduled_layer const& layer_;
   layer_description& kind_;
-  json made_ = {};
-  bool is_nested_ = false;
+  rope_source source_;
   json_object rope_;
 };
 
