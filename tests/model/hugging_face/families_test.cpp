@@ -370,6 +370,16 @@ TEST(families, a_local_base_is_an_error_where_the_class_has_none) {
             "f");
 }
 
+TEST(families, some_have_another_name_of_the_base_alone) {
+  std::string const text = R"({"num_hidden_layers": 1, "num_attention_heads": 8,
+      "hidden_size": 512, "model_type": "gpt_neox", )";
+  EXPECT_EQ(inv_freq(read(text + R"("rotary_emb_base": 500, "rotary_pct": 1.0})").kinds[0]),
+            oracle::default_rule(64, 500));
+  EXPECT_NE(refusal(text + R"("rope_theta": 500})").find("rope_theta must be a key that is read"),
+            std::string::npos)
+      << "its class takes 10000 then";
+}
+
 TEST(families, some_read_rope_parameters_by_type_of_layer_alone) {
   std::string const text = R"({"num_hidden_layers": 1, "num_attention_heads": 8,
       "hidden_size": 2048, "rope_parameters": {"rope_theta": 500000}, "model_type": )";

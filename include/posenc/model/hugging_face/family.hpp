@@ -113,9 +113,10 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
 
   // Rotation.
   rotation_rule rotation = rotation_rule::every_layer;
-  bool interleaved = false;  ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
-  double base = 1e4;         ///< rope_theta
-  double local_base = 0;     ///< rope_local_base_freq; sliding layers then take no scaling
+  bool interleaved = false;        ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
+  double base = 1e4;               ///< rope_theta
+  std::string_view base_key = {};  ///< its only name outside; empty: rope_theta or an older one
+  double local_base = 0;           ///< rope_local_base_freq; sliding layers then take no scaling
   /// The two by default in another of the versions of transformers that were read, if they differ.
   double other_base = 0, other_local_base = 0;
   bool base_is_ratio = false;         ///< rope_theta is 10000 * rope_ratio

@@ -86,7 +86,7 @@ class hugging_face_rotation {
       return layer_.base;
     }
     if (auto const inside = rope_.agreed({"rope_theta", "base"}, number_of)) {
-      auto const outside = config_.number({"rope_theta", "rotary_emb_base"});
+      auto const outside = base_outside();
       if (outside && *outside != *inside && !source_.is_nested) {
         rope_.refuse("rope_theta", "agree with the one outside, which is " + shown(*outside));
       }
@@ -103,9 +103,7 @@ class hugging_face_rotation {
         return config_.assumed("rope_local_base_freq", family_.local_base);
       }
     }
-    auto const given =
-        config_.number({"rope_theta", "rotary_emb_base", "global_rope_theta", "theta"});
-    if (given) return *given;
+    if (auto const given = base_outside()) return *given;
     if (!family_.base_object.empty()) {
       auto const object = config_.keys.object(std::string(family_.base_object));
       if (auto const inside = object ? object->number("rope_theta") : std::nullopt) return *inside;
@@ -190,6 +188,12 @@ class hugging_face_rotation {
     auto const original = keys.count(original_length, most_tokens);
     if (!original) keys.refuse(original_length, "be given for the temperature");
     kind_.temperature = position_temperature{*beta, static_cast<double>(*original), 0};
+  }
+
+  std::optional<double> base_outside() const {
+    auto const key = std::string(family_.base_key);
+    return key.empty() ? config_.number({"rope_theta", "rotary_emb_base", "theta"})
+                       : config_.keys.number(key);
   }
 
   void note_other(std::string const& key, double value) {
