@@ -32,8 +32,12 @@ class gguf_rope_rule {
     auto const type = this->type();
     auto const factor = type == "none" ? 1 : this->factor();
     auto const attention = config_.positive("rope.scaling.attn_factor").value_or(1);
-    if (known_.unscaled || (slides_ && (known_.local_base != 0 || known_.unscaled_local))) {
+    if (known_.unscaled || (slides_ && known_.unscaled_local)) {
       return {"default", geometric(dim_, base)};
+    }
+    if (slides_ && known_.local_base != 0) {
+      auto const gain = attention * (type == "yarn" ? unscaled_gain(factor) : 1);
+      return {"default", times(geometric(dim_, base), gain)};
     }
     auto const share = extrapolated(type);
     if (share != 0) return read_yarn(base, factor, attention, share);
@@ -78,6 +82,10 @@ class gguf_rope_rule {
       auto const compressed = above_one(name);
       if (!compressed) config_.file.refuse(config_.key(name), "be given");
       return *compressed;
+    }
+    if (all && known_.only_base != 0) {
+      config_.file.require(*all == known_.only_base, config_.key("rope.freq_base"),
+                           "be " + shown(known_.only_base) + ": llama.cpp has no other for this");
     }
     auto const base = all ? *all : config_.assumed("rope.freq_base", 1e4);
     auto const alpha = config_.positive_or_none("rope.scaling.alpha");
@@ -167,6 +175,15 @@ class gguf_rope_rule {
       return {"yarn", divided_by_factors(f, *divisors), on_scores, true};
     }
     return {"yarn", f, on_scores};
+  }
+
+  /// What llama.cpp's division leaves in layers that ggml rotates by the factor 1: for factors
+  /// below 1, YaRN's magnitude is 1, and the divisor is not.
+  double unscaled_gain(double factor) {
+    auto const divisor = 1 + 0.1 * std::log(factor);
+    config_.file.require(divisor > 0, config_.key("rope.scaling.factor"),
+                         "be above exp(-10) with YaRN");
+    return yarn_magnitude(factor) / divisor;
   }
 
   /// 0 where it is not given. DeepSeek's files hold a tenth of it.
