@@ -516,6 +516,7 @@ TEST(gguf, knows_which_layers_slide) {
   EXPECT_EQ(kinds_of(small("llama4", 8).set("llama4.attention.sliding_window", uint32_t{0})),
             "FFFFFFFF");
   EXPECT_EQ(kinds_of(sliding("phi3", 3)), "sss");
+  EXPECT_EQ(kinds_of(sliding("phimoe", 3)), "sss");
   EXPECT_TRUE(mentions(read(sliding("phi3")).assumptions,
                        "taken for every layer, as the model's own code has it"));
   EXPECT_TRUE(mentions(read(sliding("gemma3")).assumptions,

@@ -31,7 +31,7 @@ class gguf_rope_rule {
     auto const base = this->base();
     auto const type = this->type();
     auto const factor = type == "none" ? 1 : this->factor();
-    auto const attention = config_.positive("rope.scaling.attn_factor").value_or(1);
+    auto const attention = this->attention();
     if (known_.unscaled || (slides_ && known_.unscaled_local)) {
       return {"default", geometric(dim_, base)};
     }
@@ -124,6 +124,15 @@ class gguf_rope_rule {
     return *given;
   }
 
+  /// The model's own factor of rotated vectors.
+  double attention() {
+    constexpr auto key = "rope.scaling.attn_factor";
+    auto const given = config_.positive(key).value_or(1);
+    if (given == 1 || !known_.compressed) return given;
+    config_.note(config_.key(key) + " is without effect: llama.cpp has 1 in its place.");
+    return 1;
+  }
+
   std::size_t original_length() {
     auto const given = config_.count("rope.scaling.original_context_length", 1, gguf_most_tokens);
     if (given) return *given;
@@ -168,7 +177,6 @@ class gguf_rope_rule {
     scaling.attention_factor = own * attention;
     auto const on_scores =
         known_.mscale_on_scores ? own * attention * of_scores * own * attention * of_scores : 1;
-
     scaling.extrapolation = share;
     auto const f = yarn(dim_, base, scaling);
     if (auto const divisors = factors("rope_freqs.weight")) {
