@@ -516,6 +516,7 @@ TEST(gguf, knows_which_layers_slide) {
   EXPECT_EQ(kinds_of(small("llama4", 8).set("llama4.attention.sliding_window", uint32_t{0})),
             "FFFFFFFF");
   EXPECT_EQ(kinds_of(sliding("phi3", 3)), "sss");
+  EXPECT_EQ(kinds_of(sliding("phimoe", 3)), "sss");
   EXPECT_TRUE(mentions(read(sliding("phi3")).assumptions,
                        "taken for every layer, as the model's own code has it"));
   EXPECT_TRUE(mentions(read(sliding("gemma3")).assumptions,
@@ -587,6 +588,46 @@ TEST(gguf, sliding_layers_have_the_rope_of_their_own) {
   EXPECT_TRUE(mentions(unread.notes, "olmo2.rope.freq_base_swa is without effect"));
   auto const given = read(scaled("gemma3").set("gemma3.rope.freq_base_swa", 2e4f));
   expect_near(inv_freq(given.kind_of(0)), plain(2e4), 1e-14);
+}
+
+TEST(gguf, local_layers_share_the_attention_factor) {
+  auto const factors = [](double attention, double factor, char const* type = "yarn") {
+    auto file = sliding("gemma3").set("gemma3.rope.scaling.type", type);
+    file.set("gemma3.rope.scaling.attn_factor", static_cast<float>(attention))
+        .set("gemma3.rope.scaling.factor", static_cast<float>(factor));
+    auto const model = read(file);
+    expect_near(inv_freq(model.kind_of(0)), oracle::default_rule(64, 1e4), 1e-14);
+    std::vector<double> result;
+    for (auto const layer : {0u, 5u})
+      result.push_back(model.kind_of(layer).rotary.at(0).frequencies.at(1).attention_factor());
+    return result;
+  };
+  expect_near(factors(2, 8), {2, 2 * (1 + 0.1 * std::log(8.0))}, 1e-15);
+  expect_near(factors(1, 0.5), {1 / (1 - 0.1 * std::log(2.0)), 1}, 1e-15);
+  expect_near(factors(3, 0.5, "linear"), {3, 3}, 1e-15);
+  EXPECT_EQ(message_of([&] { factors(1, 0x1p-15); }),
+            "posenc: m.gguf: gemma3.rope.scaling.factor must be above exp(-10) with YaRN, got "
+            "3.0517578125e-05");
+}
+
+TEST(gguf, all_layers_of_cohere2_have_one_base) {
+  auto const model = read(sliding("cohere2").set("cohere2.rope.freq_base_swa", 2e4f));
+  expect_near(inv_freq(model.kind_of(0)), oracle::default_rule(64, 1e4), 1e-14);
+  EXPECT_TRUE(mentions(model.notes, "cohere2.rope.freq_base_swa is without effect"));
+}
+
+TEST(gguf, cogvlm_rotates_whole_heads_unscaled_by_base_10000) {
+  auto const with = [](std::string const& key, auto value) {
+    return small("cogvlm").set("cogvlm.rope." + key, value);
+  };
+  auto const plain = oracle::default_rule(64, 1e4);
+  expect_near(inv_freq(only_kind(with("dimension_count", uint32_t{32}))), plain, 1e-14);
+  expect_near(inv_freq(only_kind(with("scaling.factor", 8.0f))), plain, 1e-14);
+  expect_near(inv_freq(only_kind(with("freq_base", 1e4f))), plain, 1e-14);
+  EXPECT_EQ(
+      message_of([&] { read(with("freq_base", 5e5f)); }),
+      "posenc: m.gguf: cogvlm.rope.freq_base must be 10000: llama.cpp has no other for this, got "
+      "5e+05");
 }
 
 TEST(gguf, local_layers_have_base_10000_unless_given) {
@@ -670,6 +711,7 @@ TEST(gguf, reads_scales_and_caps_of_scores) {
   EXPECT_EQ(read(small("gemma2").set("gemma2.attn_logit_softcapping", 30.0f)).kinds[0].score_cap,
             30);
   EXPECT_FALSE(only_kind(small("gemma3")).score_cap);
+  EXPECT_EQ(only_kind(small("jais")).softmax_factor, 0.125) << "1 / 64 in all";
   auto const grok = read(small("grok"));
   EXPECT_EQ(grok.kinds[0].score_cap, 30);
   expect_near(grok.kinds[0].softmax_factor, 8 / std::sqrt(128.0), 1e-15, "of heads of 64 dims");

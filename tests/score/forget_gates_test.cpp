@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "laws/score_laws.hpp"
@@ -202,11 +204,73 @@ TEST(forget_gates, of_the_call_are_rejected_where_they_are_bad) {
 }
 
 // Gates for all keys and queries of the laws of penalties and of sums.
+// [x-transformers, DataDependentAlibi with causal = False: cumsum differences, tril() of the ones
+// and triu() of the others]
+TEST(forget_gates, in_both_directions_have_gates_for_keys_after_the_query) {
+  constexpr std::size_t tokens = 20, heads = 2;
+  auto const log_f = gates(tokens, heads);
+  auto log_g = log_f;
+  for (auto& g : log_g) g *= 0.5f;
+  for (std::int64_t const first : {0, -7}) {
+    forget_gates const encoding(log_f, log_g, heads, first), causal(log_f, heads, first);
+    EXPECT_TRUE(encoding.is_bidirectional());
+    EXPECT_FALSE(causal.is_bidirectional());
+    std::vector<std::int64_t> keys;
+    for (std::size_t s = 0; s < tokens; ++s) keys.push_back(first + static_cast<std::int64_t>(s));
+    for (std::size_t head = 0; head < heads; ++head) {
+      for (std::size_t query = 0; query < tokens; ++query) {
+        auto const at = keys[query];
+        auto const scores = numbers::random<double>(tokens);
+        auto const row = rows::adjusted(encoding, scores, head, at, keys);
+        for (std::size_t key = 0; key < tokens; ++key) {
+          // Gates of keys after the query, from the one behind it to the key's own.
+          auto const later = static_cast<double>(
+              oracle::forgetting_bias(log_g, heads, head, key > query ? key : query, query));
+          auto const expected = key > query ? later : causal.bias(head, at, keys[key]);
+          auto const tolerance = tolerance_of(tokens, 2.0 * tokens);
+          EXPECT_NEAR(encoding.bias(head, at, keys[key]), expected, tolerance)
+              << "query " << query << ", key " << key;
+          EXPECT_NEAR(row[key], scores[key] + expected, tolerance);
+          EXPECT_LE(encoding.bias(head, at, keys[key]), 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(forget_gates, in_both_directions_need_a_gate_for_every_key) {
+  std::vector<float> const three{-1, -2, -4}, two{-1, -2};
+  EXPECT_EQ(
+      message_of([&] { forget_gates(three, two, 1); }),
+      "posenc: forget_gates: there must be as many gates for keys after the query as for keys "
+      "before it, 3, got 2");
+  std::vector<float> const wrong{-1, 1, -2};
+  EXPECT_EQ(message_of([&] { forget_gates(three, wrong, 1); }),
+            "posenc: forget_gates: the logarithms of gates must be finite and at most 0, got 1 for "
+            "token 1");
+  forget_gates const encoding(three, three, 1);
+  EXPECT_EQ(encoding.bias(0, 0, 2), -6);
+  EXPECT_EQ(encoding.bias(0, 2, 0), -6);
+  EXPECT_EQ(encoding.bias(0, 1, 1), 0);
+  std::string const must =
+      "posenc: forget_gates: the position of the key must be one of 3 from 0 on, got 3";
+  EXPECT_EQ(message_of([&] { encoding.bias(0, 1, 3); }), must);
+  std::vector<float> scores(2);
+  EXPECT_EQ(
+      message_of([&] {
+        encoding.adjust_scores(score_row<float>{scores, 0, 1, std::vector<std::int64_t>{0, 3}, {}});
+      }),
+      must);
+  EXPECT_EQ(scores, std::vector<float>(2));
+}
+
 TEST(forget_gates, obeys_the_laws_of_its_site) {
-  constexpr std::int64_t first = -70'000, last = 1000;
+  constexpr std::int64_t first = -70'000, last = 70'000;
   auto log_gates = numbers::random<float>(static_cast<std::size_t>(last - first + 1) * 2, 8);
   for (auto& g : log_gates) g -= 1;
   laws::obey("2 heads", forget_gates(log_gates, 2, first), 2, laws::penalty | laws::added);
+  laws::obey("in both directions", forget_gates(log_gates, log_gates, 2, first), 2,
+             laws::penalty | laws::added);
 }
 
 }  // namespace

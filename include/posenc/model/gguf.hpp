@@ -35,6 +35,7 @@ inline double gguf_softmax_factor(gguf_config& config, std::size_t head_dim) {
                   config.found.type + " of " + shown(config.found.layers) + " layers has it.");
     return root / std::sqrt(static_cast<double>(per_head));
   }
+  if (known.scale_by_dim) return 1 / root;
   return known.attention_scale == 0 ? 1 : config.assumed(name, known.attention_scale) * root;
 }
 

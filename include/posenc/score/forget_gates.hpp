@@ -20,9 +20,11 @@ namespace posenc::inline POSENC_TARGET {
 /// Kept as prefix sums c of each head, so that a bias is c_t - c_s: right within (l + 1) 2^-52
 /// |c_l|, l the query's token. Where all gates of a head are the same, it is ALiBi with the slope
 /// -ln f. The first gate has no effect: no key is before it. Causal: scores of keys after the
-/// query, which the mask takes, are left alone.
+/// query, which the mask takes, are left alone. Unless there are gates for these too, g:
+/// score(t, s) += ln g_(t+1) + ... + ln g_s for s > t. [x-transformers, DataDependentAlibi]
 ///
 ///     forget_gates(log_gates, heads)      of one sequence
+///     forget_gates(log_f, log_g, heads)   in both directions
 ///     forget_gates(heads)                 of any: attention_options::key_side has the gates
 class forget_gates {
  public:
@@ -31,20 +33,20 @@ class forget_gates {
   /// logarithms are finite and at most 0.
   forget_gates(std::span<float const> log_gates, std::size_t heads, std::int64_t first_position = 0)
       : heads_(heads), first_position_(first_position) {
-    detail::require(heads > 0 && log_gates.size() % heads == 0,
-                    "forget_gates: there must be one gate for each token and each of ", heads,
-                    " heads, got ", log_gates.size());
+    sums_ = prefix_sums(log_gates, heads);
     tokens_ = log_gates.size() / heads;
-    for (std::size_t i = 0; i < log_gates.size(); ++i) {
-      require_logarithm(static_cast<double>(log_gates[i]), "token", i / heads);
-    }
-    sums_.resize(log_gates.size());
-    for (std::size_t head = 0; head < heads; ++head) {
-      double sum = 0;
-      for (std::size_t l = 0; l < tokens_; ++l) {
-        sums_[head * tokens_ + l] = sum += static_cast<double>(log_gates[l * heads + head]);
-      }
-    }
+  }
+
+  /// In both directions: log_f, ln f, for keys before the query, log_g, ln g, for keys after it.
+  /// Throws std::invalid_argument as above for each, and unless they have equally many.
+  forget_gates(std::span<float const> log_f, std::span<float const> log_g, std::size_t heads,
+               std::int64_t first_position = 0)
+      : forget_gates(log_f, heads, first_position) {
+    detail::require(log_g.size() == log_f.size(),
+                    "forget_gates: there must be as many gates for keys after the query as for "
+                    "keys before it, ",
+                    log_f.size(), ", got ", log_g.size());
+    later_sums_ = prefix_sums(log_g, heads);
   }
 
   /// Of gates that each call gives beside its keys, [keys][heads][1], ln f: one object serves every
@@ -57,22 +59,23 @@ class forget_gates {
 
   std::size_t heads() const noexcept { return heads_; }
   std::size_t tokens() const noexcept { return tokens_; }
+  bool is_bidirectional() const noexcept { return !later_sums_.empty(); }
 
   /// Site 3: what is added to a score. Throws std::invalid_argument unless there is a gate at both
   /// positions (there is none where the call gives them), of which that of a key after the query is
-  /// not asked. Precondition, not checked: head < heads().
+  /// asked only in both directions. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t query_position, std::int64_t key_position) const {
     require_gate("query", query_position);
-    if (key_position >= query_position) return 0;
+    if (key_position == query_position || (key_position > query_position && !is_bidirectional()))
+      return 0;
     require_gate("key", key_position);
-    auto const* const sums = sums_.data() + head * tokens_;
-    return difference(sums[index(query_position)], sums[index(key_position)]);
+    return between(head, query_position, key_position);
   }
   /// The same for a row. Throws std::invalid_argument, before anything is changed, unless the row's
   /// head has gates, each key a position, and there is a gate at the position of the query and of
-  /// every key that is not after it; where the call gives the gates, unless the keys up to the
-  /// query ascend by position and the last of them is at its position. A row without keys needs no
-  /// gate.
+  /// every key, or of every key that is not after it if gates are in one direction; where the call
+  /// gives the gates, unless the keys up to the query ascend by position and the last of them is at
+  /// its position. A row without keys needs no gate.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("forget_gates", row, heads_);
@@ -80,7 +83,13 @@ class forget_gates {
     if (are_beside_keys_) return add_sums_of(row.key_side, row);
     require_gate("query", row.query_position);
     for (auto const key_position : row.key_positions) {
-      if (key_position <= row.query_position) require_gate("key", key_position);
+      if (key_position <= row.query_position || is_bidirectional())
+        require_gate("key", key_position);
+    }
+    if (is_bidirectional()) {
+      return detail::add_bias(row, [&](std::int64_t key_position) {
+        return between(row.head, row.query_position, key_position);
+      });
     }
     auto const* sums = sums_.data() + row.head * tokens_;
     auto const of_query = sums[index(row.query_position)];
@@ -91,6 +100,24 @@ class forget_gates {
   }
 
  private:
+  static std::vector<double> prefix_sums(std::span<float const> log_gates, std::size_t heads) {
+    detail::require(heads > 0 && log_gates.size() % heads == 0,
+                    "forget_gates: there must be one gate for each token and each of ", heads,
+                    " heads, got ", log_gates.size());
+    auto const tokens = log_gates.size() / heads;
+    for (std::size_t i = 0; i < log_gates.size(); ++i) {
+      require_logarithm(static_cast<double>(log_gates[i]), "token", i / heads);
+    }
+    std::vector<double> sums(log_gates.size());
+    for (std::size_t head = 0; head < heads; ++head) {
+      double sum = 0;
+      for (std::size_t l = 0; l < tokens; ++l) {
+        sums[head * tokens + l] = sum += static_cast<double>(log_gates[l * heads + head]);
+      }
+    }
+    return sums;
+  }
+
   template <class T>
   static void add_sums_of(heads_view<float const> const& gates, score_row<T> const& row) {
     detail::require(gates.tokens() == row.scores.size() && gates.head_dim() == 1,
@@ -131,12 +158,19 @@ class forget_gates {
   // Before it meets a score, which could not be added to one of the large sums without a loss.
   static double difference(double a, double b) noexcept { return detail::stored(a - b); }
 
+  // Of the gates after the one position and up to the other, of which both have one.
+  double between(std::size_t head, std::int64_t query, std::int64_t key) const noexcept {
+    auto const* const sums = (key < query ? sums_ : later_sums_).data() + head * tokens_;
+    auto const a = sums[index(query)], b = sums[index(key)];
+    return key < query ? difference(a, b) : key > query ? difference(b, a) : 0;
+  }
+
   void require_gate(char const* whose, std::int64_t position) const {
     detail::require(index(position) < tokens_, "forget_gates: the position of the ", whose,
                     " must be one of ", tokens_, " from ", first_position_, " on, got ", position);
   }
 
-  std::vector<double> sums_;  // [heads][tokens]
+  std::vector<double> sums_, later_sums_;  // [heads][tokens]; empty: in one direction
   std::size_t heads_, tokens_ = 0;
   std::int64_t first_position_;
   bool are_beside_keys_ = false;

@@ -142,6 +142,10 @@ TEST(gguf_architectures, deepseek4_pools_keys_and_chooses_among_them) {
   EXPECT_TRUE(is_interleaved(index.rotary));
   EXPECT_EQ(index.rotary.block.first_dim(128, 64), 64u);
   EXPECT_TRUE(mentions(model.notes, "rotated back at the position of the query"));
+  auto const louder =
+      read(gguf_models::deepseek_v4_flash().set("deepseek4.rope.scaling.attn_factor", 1.25f));
+  expect_frequencies(rotary(louder.kind_of(2)), compressed);
+  EXPECT_TRUE(mentions(louder.notes, "deepseek4.rope.scaling.attn_factor is without effect"));
 }
 
 TEST(gguf_architectures, deepseek4_needs_its_ratios) {

@@ -143,6 +143,8 @@ inline gguf_writer deepseek_v4_flash() {
   file.set("deepseek4.attention.indexer.head_count", std::uint32_t{64})
       .set("deepseek4.attention.indexer.key_length", std::uint32_t{128})
       .set("deepseek4.attention.indexer.top_k", std::uint32_t{512});
+  file.set("deepseek4.hyper_connection.count", std::uint32_t{4})
+      .set("deepseek4.hyper_connection.sinkhorn_iterations", std::uint32_t{20});
   file.set("deepseek4.rope.dimension_count", std::uint32_t{64})
       .set("deepseek4.rope.freq_base", 10000.0f);
   file.set("deepseek4.rope.scaling.type", "yarn").set("deepseek4.rope.scaling.factor", 16.0f);

@@ -42,6 +42,7 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   bool whole_head = false;      ///< whatever rope.dimension_count says
   bool half_on_full = false;    ///< half of rope.dimension_count where layers do not slide
   bool unscaled = false;        ///< no layer takes scaling or factors
+  double only_base = 0;         ///< rope.freq_base may be no other
   bool shared_factors = false;  ///< rope_freqs is for the widest layers; others take its front
   double local_base = 0;  ///< rope.freq_base_swa; sliding layers then take no scaling or factors
   bool unscaled_local = false;     ///< sliding layers take no scaling
@@ -80,6 +81,7 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   double attention_scale = 0;              ///< that key; 0: 1 / sqrt(head_dim)
   std::size_t embedding_scale_layers = 0;  ///< the model with this many layers has 1 / sqrt(
                                            ///< embedding_length / head_count) instead
+  bool scale_by_dim = false;               ///< 1 / head_dim
   double score_cap = 0;                    ///< attn_logit_softcapping
   bool sinks = false;                      ///< where the file lists no tensors
   bool nope_temperature = false;           ///< layers without RoPE have Llama 4's temperature

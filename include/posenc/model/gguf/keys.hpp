@@ -97,10 +97,11 @@ inline constexpr std::array<std::string_view, 11> gguf_keys_of_all{
     "attention.shared_kv_layers",
 };
 
-/// Keys with a name that speaks of positions, and that act on values, logits or experts.
-inline constexpr std::array<std::string_view, 5> gguf_keys_that_act_elsewhere{
-    "attention.value_length_swa", "attention.value_scale", "final_logit_softcapping",
-    "router_logit_softcapping", "expert_chunk_feed_forward_length"};
+/// Keys with a name that speaks of positions, and that act on values, logits, experts or residuals.
+inline constexpr std::array<std::string_view, 6> gguf_keys_that_act_elsewhere{
+    "attention.value_length_swa",       "attention.value_scale",
+    "final_logit_softcapping",          "router_logit_softcapping",
+    "expert_chunk_feed_forward_length", "hyper_connection.sinkhorn_iterations"};
 
 /// The group of a key; 0: all architectures read it, or none does.
 constexpr unsigned gguf_group_of(std::string_view name) {

@@ -31,9 +31,13 @@ class gguf_rope_rule {
     auto const base = this->base();
     auto const type = this->type();
     auto const factor = type == "none" ? 1 : this->factor();
-    auto const attention = config_.positive("rope.scaling.attn_factor").value_or(1);
-    if (known_.unscaled || (slides_ && (known_.local_base != 0 || known_.unscaled_local))) {
+    auto const attention = this->attention();
+    if (known_.unscaled || (slides_ && known_.unscaled_local)) {
       return {"default", geometric(dim_, base)};
+    }
+    if (slides_ && known_.local_base != 0) {
+      auto const gain = attention * (type == "yarn" ? unscaled_gain(factor) : 1);
+      return {"default", times(geometric(dim_, base), gain)};
     }
     auto const share = extrapolated(type);
     if (share != 0) return read_yarn(base, factor, attention, share);
@@ -79,6 +83,10 @@ class gguf_rope_rule {
       if (!compressed) config_.file.refuse(config_.key(name), "be given");
       return *compressed;
     }
+    if (all && known_.only_base != 0) {
+      config_.file.require(*all == known_.only_base, config_.key("rope.freq_base"),
+                           "be " + shown(known_.only_base) + ": llama.cpp has no other for this");
+    }
     auto const base = all ? *all : config_.assumed("rope.freq_base", 1e4);
     auto const alpha = config_.positive_or_none("rope.scaling.alpha");
     if (!alpha) return base;
@@ -114,6 +122,15 @@ class gguf_rope_rule {
     auto const key = config_.key(current ? "rope.scaling.factor" : "rope.scale_linear");
     config_.file.require(*given > 0, key, "be 0 or above");
     return *given;
+  }
+
+  /// The model's own factor of rotated vectors.
+  double attention() {
+    constexpr auto key = "rope.scaling.attn_factor";
+    auto const given = config_.positive(key).value_or(1);
+    if (given == 1 || !known_.compressed) return given;
+    config_.note(config_.key(key) + " is without effect: llama.cpp has 1 in its place.");
+    return 1;
   }
 
   std::size_t original_length() {
@@ -160,13 +177,21 @@ class gguf_rope_rule {
     scaling.attention_factor = own * attention;
     auto const on_scores =
         known_.mscale_on_scores ? own * attention * of_scores * own * attention * of_scores : 1;
-
     scaling.extrapolation = share;
     auto const f = yarn(dim_, base, scaling);
     if (auto const divisors = factors("rope_freqs.weight")) {
       return {"yarn", divided_by_factors(f, *divisors), on_scores, true};
     }
     return {"yarn", f, on_scores};
+  }
+
+  /// What llama.cpp's division leaves in layers that ggml rotates by the factor 1: for factors
+  /// below 1, YaRN's magnitude is 1, and the divisor is not.
+  double unscaled_gain(double factor) {
+    auto const divisor = 1 + 0.1 * std::log(factor);
+    config_.file.require(divisor > 0, config_.key("rope.scaling.factor"),
+                         "be above exp(-10) with YaRN");
+    return yarn_magnitude(factor) / divisor;
   }
 
   /// 0 where it is not given. DeepSeek's files hold a tenth of it.
