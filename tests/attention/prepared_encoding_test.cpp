@@ -134,8 +134,8 @@ TEST(prepared_encoding, serves_every_call_of_a_step) {
     auto const expected =
         attention(x.queries(), x.keys(), x.values(), encoding,
                   {.mask = visible, .query_positions = at_queries, .key_positions = at_keys});
-    auto const& actual =
-        attention(x.queries(), x.keys(), x.values(), step, {.mask = visible}, workspace);
+    attention_options const options{.mask = visible};
+    auto const& actual = attention(x.queries(), x.keys(), x.values(), step, options, workspace);
     EXPECT_TRUE(numbers::same_bits(actual.outputs, expected.outputs));
     EXPECT_TRUE(numbers::same_bits(actual.log_sum_exp, expected.log_sum_exp));
   }

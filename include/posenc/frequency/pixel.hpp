@@ -27,7 +27,8 @@ inline frequencies pixel(std::size_t dim, double max_freq = 10) {
                   "pixel: max_freq must be finite and positive, got ", max_freq);
   using detail::two_doubles;
   auto const pi = detail::two_pi() * 0.5;
-  auto const steps = dim > 2 ? static_cast<double>(dim / 2 - 1) : 1;
+  auto const last = dim / 2 - 1;
+  auto const steps = last > 0 ? static_cast<double>(last) : 1;
   auto const range = max_freq * two_doubles(0.5) - 1;
   return detail::for_pairs(
       dim / 2, 1, [&](std::size_t i) { return pi * (range * static_cast<double>(i) / steps + 1); });

@@ -183,15 +183,14 @@ inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
   std::vector<bool> shares(config.found.layers, false);
   if (config.family.index.heads.value == 0) return shares;
   auto const& keys = config.keys;
-  std::vector<std::string> types;
-  if (auto given = keys.texts("indexer_types")) {
-    types = std::move(*given);
-  } else if (keys.is_text("index_topk_pattern")) {
-    types = layer_types_by_letter(config, "index_topk_pattern", {{'F', "full"}, {'S', "shared"}},
+  auto given = keys.texts("indexer_types");
+  if (!given && keys.is_text("index_topk_pattern")) {
+    given = layer_types_by_letter(config, "index_topk_pattern", {{'F', "full"}, {'S', "shared"}},
                                   "hold letters F and S");
-  } else if (given = keys.texts("index_topk_pattern"); given) {
-    types = std::move(*given);
+  } else if (!given) {
+    given = keys.texts("index_topk_pattern");
   }
+  auto const types = std::move(given).value_or(std::vector<std::string>());
   auto const every = keys.count_or_zero("index_topk_freq", most_dims).value_or(1);
   auto const first = keys.count("index_skip_topk_offset", most_dims).value_or(2);
   auto const key = keys.has("indexer_types") ? "indexer_types" : "index_topk_pattern";

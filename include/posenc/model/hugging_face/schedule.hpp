@@ -162,7 +162,7 @@ inline std::vector<std::string> layer_types(hugging_face_config& config) {
     config.supersede({"sliding_window", "max_window_layers"});
     return all_full();
   }
-  auto const by_rule = types_with_window(config);
+  auto by_rule = types_with_window(config);
   bool const some_slide = std::ranges::find(by_rule, sliding_attention) != by_rule.end();
   if (some_slide && !family.sliding_note.empty()) config.note(std::string(family.sliding_note));
   return by_rule;
