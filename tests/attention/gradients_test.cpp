@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +27,9 @@
 #include "posenc/query_key/unprojected.hpp"
 #include "posenc/query_key/xpos.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/attention_bias.hpp"
 #include "posenc/score/cope.hpp"
+#include "posenc/score/forget_gates.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
@@ -234,6 +237,15 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_under_every_encoding)
   expect_differences("soft cap", n, soft_cap(0.7));
   expect_differences("soft cap, then alibi", n, together(soft_cap(0.7), alibi(4)));
   expect_differences("alibi, then soft cap", n, together(alibi(4), soft_cap(0.7)));
+  auto const biases = numbers::random<double>(n.heads * n.queries * n.keys, 11);
+  expect_differences(
+      "a bias of every query and key, then soft cap", n,
+      together(attention_bias(std::span(biases), n.heads, n.queries, n.keys), soft_cap(0.7)));
+  auto gates = numbers::random<float>(n.keys * n.heads, 12);
+  for (auto& gate : gates) gate = -std::abs(gate);
+  expect_differences("gates beside the keys, then soft cap", n,
+                     together(forget_gates(n.heads), soft_cap(0.7)),
+                     {.key_side = {gates.data(), {n.keys, n.heads, 1}}});
   expect_differences("cope", n, counting());
   expect_differences("rope, cope, soft cap", n, together(turning(), counting(), soft_cap(0.7)));
   expect_differences("constant temperature", n, constant_temperature(2.5));

@@ -107,8 +107,7 @@ void backward_through(score_row<T const> const& before, std::span<T> d_scores, s
   } else {
     if constexpr (!(lets_through<Es>::as_biases && ...)) {
       std::vector<T> scores(before.scores.begin(), before.scores.end());
-      adjust_scores(e, score_row<T>{scores, before.head, before.query_position,
-                                    before.key_positions, before.query});
+      adjust_scores(e, before.template with_scores<T>(scores));
       auto after = before;
       after.scores = scores;
       backward_through(after, d_scores, d_query, then...);

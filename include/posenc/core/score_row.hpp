@@ -25,6 +25,13 @@ struct score_row {
   /// What the call gave beside the query and beside these keys, empty if nothing: gates, profiles.
   std::span<float const> query_side = {};
   heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< [keys][1][any]
+
+  /// The same row with other scores.
+  template <class U>
+  score_row<U> with_scores(std::span<U> others) const {
+    return {others,          head,       query_position, key_positions, query, query_index,
+            first_key_index, query_side, key_side};
+  }
 };
 
 }  // namespace posenc
