@@ -47,13 +47,17 @@ using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positio
 
 template <class P, class T>
 concept encodes_queries =
-    requires(P const& p, heads_view<T> const q, std::size_t first) { p.encode_queries(q, first); } ||
+    requires(P const& p, heads_view<T> const q, std::size_t first) {
+      p.encode_queries(q, first);
+    } ||
     requires(P const& p, heads_view<T> const q, std::size_t first) {
       p.encode_queries(q, first, first);
     };
 template <class P, class T>
 concept encodes_keys =
-    requires(P const& p, heads_view<T> const k, std::size_t first) { p.encode_keys(k, first); } ||
+    requires(P const& p, heads_view<T> const k, std::size_t first) {
+      p.encode_keys(k, first);
+    } ||
     requires(P const& p, heads_view<T> const k, std::size_t first) {
       p.encode_keys(k, first, first);
     };
