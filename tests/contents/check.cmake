@@ -5,7 +5,8 @@
 # - a header of a site with a public class says, by static_assert, where the class acts;
 # - a header with such an encoding, or with a frequency rule, has a test of its name;
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
-# - a table of README.md names every such encoding, in its site's row, and every frequency rule.
+# - README.md names every such encoding in a row of its site and links the name to the header;
+# - the table of include/posenc/frequency/README.md names every frequency rule.
 # Run with cmake -P and SOURCE, the directory that holds include/, tests/ and README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
@@ -40,23 +41,45 @@ if(NOT headers)
   message(FATAL_ERROR "no headers under ${SOURCE}/include/posenc")
 endif()
 file(READ "${SOURCE}/include/posenc/posenc.hpp" contents)
-file(STRINGS "${SOURCE}/README.md" tables REGEX "^\\|.*`")
+
+# Of README.md: the names in the rows of each site, as <name>, and the links, as [name]: header.
+set(at_1 embedding)
+set(at_2 query_key)
+set(at_3 score)
+set(at_4 softmax)
+file(READ "${SOURCE}/README.md" readme)
+string(REGEX REPLACE "[;\\]" "," readme "${readme}")
+string(REPLACE "[" "<" readme "${readme}")  # brackets would join the elements of a list
+string(REPLACE "]" ">" readme "${readme}")
+string(REGEX MATCHALL "\n\\|[^\n]*" rows "${readme}")
+set(folder "")
+foreach(row IN LISTS rows)
+  if(row MATCHES "^\n\\| \\(([1-4])\\) ")
+    set(folder "${at_${CMAKE_MATCH_1}}")
+  elseif(row MATCHES "^\n\\| nowhere ")
+    set(folder core)
+  elseif(row MATCHES "^\n\\|-")
+    set(folder "")
+  endif()
+  string(APPEND names_of_${folder} "${row}")
+endforeach()
+file(STRINGS "${SOURCE}/include/posenc/frequency/README.md" rows REGEX "^\\| `")
+string(REGEX REPLACE "`([a-z_0-9]+)`" "<\\1>" names_of_frequency "${rows}")
 list(LENGTH headers count)
 set(encodings 0)
 set(rules 0)
 
-# Appends to `wrong` unless a table of the README names what the header has: in the row of the
-# header's folder, if there is one.
+# Appends to `wrong` unless the table of the header's folder names what the header has, and README.md
+# links an encoding to it.
 macro(require_in_readme name header)
   string(REGEX REPLACE "^posenc/([a-z_]+)/.*$" "\\1" folder "${header}")
-  set(rows "${tables}")
-  list(FILTER rows INCLUDE REGEX "\\| `${folder}/`")
-  if(NOT rows)
-    set(rows "${tables}")
-    list(FILTER rows EXCLUDE REGEX "\\| `[a-z_]+/`")
-  endif()
-  if(NOT rows MATCHES "`${name}`")
+  if(NOT names_of_${folder} MATCHES "<${name}>")
     string(APPEND wrong "\n  no row of README.md for ${folder}/ names ${name}, which ${header} has")
+  elseif(NOT folder STREQUAL "frequency")
+    string(FIND "${readme}" "\n<${name}>: include/${header}\n" link)
+    if(link EQUAL -1)
+      string(APPEND wrong "\n  README.md does not link ${name} to include/${header}")
+    endif()
   endif()
 endmacro()
 

@@ -1,0 +1,35 @@
+# Runs the program as people would, rightly and wrongly. Run with cmake -P, PROGRAM and README.
+include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
+
+# The figures of the README, which a float libm may move in their second digit.
+expect(0 out "posenc angle 3.0e-08 3.0e-08 3.0e-08 3.0e-08 score" --last 1000000)
+expect(0 out "Hugging Face angle [67]..e-05 [67]..e-04 [78]..e-03 [67]..e-02 score ......... ......... ......... 1.[12]e-02" --last 1000000)
+expect(0 out "ggml angle [89]..e-05 [89]..e-04 [89]..e-03 9..e-02 score ......... ......... ......... [23]..e-02" --last 1000000)
+file(READ "${README}" readme)
+string(REGEX REPLACE "[ \n]+" " " readme "${readme}")
+if(NOT readme MATCHES "off by 0.07 radians and ggml by 0.09.* off by 1.2 % and 2.9 % of its spread.* right to 3.0e-8")
+  message(FATAL_ERROR "the README must have the figures of angle_errors")
+endif()
+
+# More positions, other frequencies.
+expect(0 out "head_dim 64, base 10k; each point is the worst of 2 positions" --head-dim 64 --base 10000 --around 2 --last 1000)
+expect(0 out "position 1k 10k 100k posenc" --around 1 --last 100000)
+
+# Files.
+expect(0 out "posenc" --around 1 --last 1000 --csv check.csv --svg check.svg)
+file(STRINGS check.csv csv)
+list(LENGTH csv lines)
+file(READ check.svg svg)
+if(NOT lines EQUAL 69 OR NOT svg MATCHES "^<svg.*Error of an angle.*Error of a score.*</svg>\n?$")  # a header, 4 ways x 17 positions
+  message(FATAL_ERROR "check.csv has ${lines} lines; check.svg is ${svg}")
+endif()
+file(REMOVE check.csv check.svg)
+
+# Wrongly.
+expect(1 err "even and positive, got 7" --head-dim 7)
+expect(1 err "--base.*0" --base 0)
+expect(1 err "--base.*ten" --base ten)
+expect(1 err "--last.*999" --last 999)
+expect(1 err "--around.*0" --around 0)
+expect(1 err "cannot write no/such/folder/x.csv: No such file" --csv no/such/folder/x.csv)
+expect(1 err "stray" stray)

@@ -1,0 +1,178 @@
+// How far off the angles of RoPE are at long positions, by the way in which an engine forms them,
+// and what that does to a score.
+//
+//     angle_errors
+//         Llama 3's frequencies, to four million tokens
+//     angle_errors --base 10000 --last 1000000 --svg angle_errors.svg
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engines.hpp"
+#include "reporting/chart.hpp"
+#include "reporting/files.hpp"
+#include "reporting/progress_line.hpp"
+#include "reporting/scale.hpp"
+#include "reporting/svg_chart.hpp"
+#include "reporting/terminal_chart.hpp"
+#include "reporting/text.hpp"
+
+namespace {
+
+struct options {
+  setting of;
+  std::int64_t last = 4'000'000;
+  std::int64_t around = 64;
+  std::string csv, svg;
+  int columns = 0;
+};
+
+struct measured {
+  engine of;
+  std::vector<std::int64_t> positions = {};
+  std::vector<errors> worst = {};
+};
+
+void declare(CLI::App& app, options& o) {
+  app.add_option("--head-dim", o.of.head_dim, "rotary dims of a head, even (128)")
+      ->check(CLI::Range(2, 4096))
+      ->option_text("N");
+  app.add_option("--base", o.of.base, "of the frequencies (500000)")
+      ->check(CLI::Range(1.0, 1e12))
+      ->option_text("B");
+  app.add_option("--last", o.last, "the last position (4000000)")
+      ->check(CLI::Range(std::int64_t{1000}, std::int64_t{1} << 31))
+      ->option_text("N");
+  app.add_option("--around", o.around, "positions that each point is the worst of (64)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
+      ->option_text("N");
+  app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
+  app.add_option("--svg", o.svg, "write the picture to FILE")->option_text("FILE");
+  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
+      ->check(CLI::Range(62, 400))
+      ->option_text("N");
+}
+
+// Eight to a factor of ten, and the last.
+std::vector<std::int64_t> positions_until(std::int64_t last) {
+  std::vector<std::int64_t> result;
+  for (int step = 8; std::pow(10, step / 8.0) < static_cast<double>(last); ++step)
+    result.push_back(std::llround(std::pow(10, step / 8.0)));
+  result.push_back(last);
+  return result;
+}
+
+std::vector<measured> measure(options const& o) {
+  reporting::progress_line progress;
+  std::vector<measured> all;
+  auto const positions = positions_until(o.last);
+  for (auto const& e : engines()) {
+    measured m{e, positions};
+    for (auto const position : positions) {
+      m.worst.push_back(errors_between(e, o.of, position, position + o.around - 1));
+      progress.show(std::string(e.name),
+                    static_cast<double>(m.worst.size()) / static_cast<double>(positions.size()));
+    }
+    all.push_back(std::move(m));
+  }
+  return all;
+}
+
+charts::chart chart_of(std::vector<measured> const& all, double errors::*what, char const* title,
+                       char const* label) {
+  charts::chart chart{title, {"position", true}, {label, true}};
+  for (auto const& m : all) {
+    charts::series s{.name = std::string(m.of.name)};
+    for (std::size_t i = 0; i < m.positions.size(); ++i) {
+      s.x.push_back(static_cast<double>(m.positions[i]));
+      s.y.push_back(m.worst[i].*what);
+    }
+    chart.curves.push_back(std::move(s));
+  }
+  return chart;
+}
+
+void run(options const& o) {
+  reporting::check_standard_output();
+  reporting::check_writable({o.csv, o.svg});
+  auto style = charts::detect(stdout);
+  if (o.columns > 0) style.columns = o.columns;
+  auto const subtitle = "head_dim " + std::to_string(o.of.head_dim) + ", base " +
+                        charts::compact(o.of.base) + "; each point is the worst of " +
+                        std::to_string(o.around) + " positions";
+  auto const all = measure(o);
+  auto const angle =
+      chart_of(all, &errors::angle, "Error of an angle", "radians, at most, in any pair");
+  auto const score =
+      chart_of(all, &errors::score, "Error of a score", "of the spread of random heads' scores");
+
+  std::cout << "RoPE's angles at long positions, against exact ones; " << subtitle << ".\n\n";
+  for (auto const& line : draw(angle, style)) std::cout << line << '\n';
+  std::cout << "\nposition                     ";
+  std::vector<std::int64_t> const landmarks{1000, 10'000, 100'000, 1'000'000};
+  for (auto const position : landmarks)
+    if (position <= o.last)
+      std::cout << charts::cell(charts::compact(static_cast<double>(position)), 10);
+  std::cout << '\n';
+  for (auto const& m : all) {
+    for (auto const& [what, name] :
+         {std::pair{&errors::angle, "angle"}, std::pair{&errors::score, "score"}}) {
+      auto const first = what == &errors::angle ? std::string(m.of.name) : std::string();
+      std::cout << first << std::string(24 - first.size(), ' ') << name << "     ";
+      for (auto const position : landmarks) {
+        auto const at = std::ranges::find(m.positions, position) - m.positions.begin();
+        if (position > o.last) break;
+        char number[32];
+        std::snprintf(number, sizeof number, "%.1e", m.worst[static_cast<std::size_t>(at)].*what);
+        std::cout << charts::cell(number, 10);
+      }
+      std::cout << '\n';
+    }
+  }
+  std::cout << '\n';
+  for (auto const& m : all)
+    charts::print_folded(std::cout, std::string(m.of.name) + ": " + std::string(m.of.says) + ".",
+                         style.columns);
+  std::cout.flush();
+  reporting::write_file(o.csv, [&](std::ostream& file) {
+    file << "engine,position,angle,score\n";
+    for (auto const& m : all)
+      for (std::size_t i = 0; i < m.positions.size(); ++i) {
+        char numbers[80];
+        std::snprintf(numbers, sizeof numbers, ",%lld,%.9g,%.9g\n",
+                      static_cast<long long>(m.positions[i]), m.worst[i].angle, m.worst[i].score);
+        file << m.of.name << numbers;
+      }
+  });
+  reporting::write_file(o.svg, [&](std::ostream& file) {
+    file << charts::svg({angle, score},
+                        {.title = "RoPE's angles at long positions", .subtitle = subtitle});
+  });
+  if (!std::cout) throw std::runtime_error("cannot write to the standard output");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app(
+      "Shows how far off the angles of RoPE are at long positions, by the way in which an engine "
+      "forms them, and what that does to a score.");
+  options o;
+  declare(app, o);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::CallForHelp const& help) {
+    return app.exit(help);
+  }
+  run(o);
+  return 0;
+} catch (std::exception const& error) {
+  std::cerr << "angle_errors: " << error.what() << '\n';
+  return 1;
+}
