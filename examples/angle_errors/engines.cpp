@@ -15,8 +15,8 @@ row posenc_row(setting const& s, std::int64_t position) {
   return {{rows.cos(0).begin(), rows.cos(0).end()}, {rows.sin(0).begin(), rows.sin(0).end()}};
 }
 
-// [modeling_llama.py, LlamaRotaryEmbedding; vLLM's rotary_embedding/base.py; ONNX Runtime's
-// transformers/models/llama]
+// [modeling_llama.py, LlamaRotaryEmbedding; vLLM's rotary_embedding/base.py; ONNX Runtime
+// GenAI's builder, make_rotary_embedding_caches_from_scratch]
 row float_angles(setting const& s, std::int64_t position) {
   row result;
   for (std::size_t i = 0; i < s.head_dim; i += 2) {
@@ -69,11 +69,13 @@ exact_row exact(setting const& s, std::int64_t position) {
 std::vector<engine> const& engines() {
   static std::vector<engine> const all{
       {"posenc", "angles in integers, reduced before they become floats", posenc_row},
-      {"Hugging Face", "angles are float(position) times float(inv_freq); so in vLLM, ONNX Runtime",
+      {"Hugging Face",
+       "angles are float(position) times float(inv_freq); so in vLLM, ONNX Runtime GenAI",
        float_angles},
       {"in bfloat16", "the same, and cosines and sines rounded to the type of a bfloat16 model",
        bfloat16_table},
-      {"ggml", "each pair's angle is a float times the angle of the pair before", recurrence}};
+      {"ggml on CPUs", "each pair's angle is a float times the angle of the pair before",
+       recurrence}};
   return all;
 }
 
