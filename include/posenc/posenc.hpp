@@ -117,9 +117,10 @@
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
 // analysis: what an encoding does to attention
-#include "posenc/analysis/distance_profile.hpp"  // logits and weights by distance
-#include "posenc/analysis/running_moments.hpp"   // mean, deviation, extremes
-#include "posenc/analysis/rope_decay.hpp"        // what frequencies alone say
+#include "posenc/analysis/distance_profile.hpp"    // logits and weights by distance
+#include "posenc/analysis/running_moments.hpp"     // mean, deviation, extremes
+#include "posenc/analysis/rope_decay.hpp"          // what frequencies alone say
+#include "posenc/analysis/score_by_frequency.hpp"  // what each pair contributes to a score
 
 // model: how a model encodes positions, by its own settings. Not included here: these parse files
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
