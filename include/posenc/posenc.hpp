@@ -122,6 +122,7 @@
 #include "posenc/analysis/rope_decay.hpp"          // what frequencies alone say
 #include "posenc/analysis/score_by_frequency.hpp"  // what each pair contributes to a score
 #include "posenc/analysis/key_for_distance.hpp"    // the key attended to most at a distance
+#include "posenc/analysis/positional_budget.hpp"   // what a head needs to pick one distance
 #include "posenc/analysis/gain_for_weight.hpp"     // how much scores must grow for a weight
 
 // model: how a model encodes positions, by its own settings. Not included here: these parse files
