@@ -120,6 +120,7 @@
 #include "posenc/analysis/distance_profile.hpp"     // logits and weights by distance
 #include "posenc/analysis/running_moments.hpp"      // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"           // what frequencies alone say
+#include "posenc/analysis/context_bound.hpp"        // the context of a base, the base of a context
 #include "posenc/analysis/suggest_fraction.hpp"     // p of p-RoPE for a context
 #include "posenc/analysis/semantic_robustness.hpp"  // how far slow pairs turn within a context
 #include "posenc/analysis/score_by_frequency.hpp"   // what each pair contributes to a score
