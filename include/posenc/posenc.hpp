@@ -127,6 +127,7 @@
 #include "posenc/analysis/key_for_distance.hpp"     // the key attended to most at a distance
 #include "posenc/analysis/positional_budget.hpp"    // what a head needs to pick one distance
 #include "posenc/analysis/gain_for_weight.hpp"      // how much scores must grow for a weight
+#include "posenc/analysis/dispersion.hpp"           // how sharp softmax can be among n keys
 
 // model: how a model encodes positions, by its own settings. Not included here: these parse files
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
