@@ -128,6 +128,7 @@
 #include "posenc/analysis/positional_budget.hpp"    // what a head needs to pick one distance
 #include "posenc/analysis/gain_for_weight.hpp"      // how much scores must grow for a weight
 #include "posenc/analysis/dispersion.hpp"           // how sharp softmax can be among n keys
+#include "posenc/analysis/precision_budget.hpp"     // what an engine's angles cost
 
 // model: how a model encodes positions, by its own settings. Not included here: these parse files
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
