@@ -118,6 +118,7 @@
 
 // analysis: what an encoding does to attention
 #include "posenc/analysis/distance_profile.hpp"     // logits and weights by distance
+#include "posenc/analysis/attention_map.hpp"        // mean weights, query by key
 #include "posenc/analysis/running_moments.hpp"      // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"           // what frequencies alone say
 #include "posenc/analysis/context_bound.hpp"        // the context of a base, the base of a context
