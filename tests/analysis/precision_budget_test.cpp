@@ -137,6 +137,24 @@ TEST(precision_budget, of_a_bfloat16_table_has_its_rounding_at_any_length) {
   for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].angle, in_float[i].angle);
 }
 
+TEST(precision_budget, weights_are_off_by_what_the_header_says) {
+  auto const f = geometric(128, 1e4);
+  auto const of = [](auto const& found, std::size_t length) {
+    return std::ranges::find(found, length, &precision_at_length::length)->weight(10);
+  };
+  auto const in_float = precision_budget(f, 131072, float_angles{}),
+             ggml = precision_budget(f, 131072, ggml_angles{1e4}),
+             table = precision_budget<bfloat16>(f, 131072, float_angles{}),
+             exact = precision_budget(f, 131072, exact_angles{});
+  EXPECT_NEAR(of(in_float, 8192), 0.01, 0.0005);
+  EXPECT_NEAR(of(in_float, 131072), 0.11, 0.005);
+  EXPECT_NEAR(of(ggml, 8192), 0.02, 0.0005);
+  EXPECT_NEAR(of(ggml, 131072), 0.30, 0.01);
+  EXPECT_NEAR(of(table, 8192), 0.11, 0.005);
+  EXPECT_NEAR(of(table, 131072), 0.13, 0.005);
+  for (auto const& errors : exact) EXPECT_LT(errors.weight(10), 1.65e-6);
+}
+
 TEST(precision_budget, lengths_double_up_to_the_length) {
   auto const lengths_of = [](std::size_t length) {
     std::vector<std::size_t> lengths;

@@ -175,6 +175,9 @@ struct row_errors {
 ///     precision_budget(f, 131072, exact_angles{})             posenc
 ///
 /// Errors of angles double with the length; a table of 16 bits adds its own, which does not grow.
+/// Of head_dim 128, base 1e4 and scores of up to 10, ratios of weights may be off by 1 % at 8192
+/// tokens and 11 % at 131072 in float, 2 % and 30 % in ggml, 11 % and 13 % with bfloat16 tables,
+/// and 1.6e-6 at any length here.
 /// Throws std::invalid_argument unless length is in [1, 2^53].
 template <storable Table = float, forms_angles How>
 std::vector<precision_at_length> precision_budget(frequencies const& f, std::size_t length,
