@@ -8,6 +8,8 @@
 
 #include "golden/all_ones_kernel.hpp"
 #include "golden/rope_decay.hpp"
+#include "non_numbers.hpp"
+#include "oracle/gaussian.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
@@ -15,6 +17,7 @@
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/frequency/yarn_by_rotations.hpp"
+#include "rejects.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -52,6 +55,41 @@ TEST(rope_decay, roformer_bound_is_a_bound_and_loose) {
     EXPECT_LE(std::abs(mean_cosine(f, r)) * 64, 64 * roformer_bound(f, r) + 1e-9);
   }
   EXPECT_NEAR(roformer_bound(f, 100) / mean_cosine(f, 100), 21.43, 0.005);
+}
+
+TEST(rope_decay, correlated_scores_have_the_moments_of_the_oracle) {
+  auto const f = truncated(geometric(128, 1e4), 0.75);
+  for (double const rho : {-1.0, -0.3, 0.0, 0.3, 1.0}) {
+    for (std::int64_t const r : {0, 1, 100, 5000}) {
+      auto const [mean, variance] = correlated_score(f, rho, r, 128);
+      EXPECT_NEAR(mean, oracle::correlated_mean(rho, r, f.inv_freq()), 128 * error_at(r, 1e4));
+      EXPECT_NEAR(variance, oracle::correlated_variance(rho, r, f.inv_freq()),
+                  1024 * error_at(r, 1e4));
+    }
+  }
+  // By 2e5 draws 18.321 and 131.23
+  auto const [mean, variance] = correlated_score(geometric(128, 1e4), 0.3, 100, 128);
+  EXPECT_NEAR(mean, 18.326, 5e-4);
+  EXPECT_NEAR(variance, 131.52, 5e-3);
+  EXPECT_EQ(correlated_score(geometric(128, 1e4), 0, 77, 128).mean, 0) << "no decay";
+}
+
+TEST(rope_decay, correlated_scores_count_factors_and_other_dims) {
+  // 2 dims of 6 are rotated and doubled: 4 rho 2 cos + 4 rho; 16 (4 rho^2 cos^2 + 2 (1 - rho^2)) +
+  // 4 (1 + rho^2).
+  double const c = std::cos(0.5);
+  auto const [mean, variance] = correlated_score(frequencies({0.5}, {0}, 2), 0.6, 1, 6);
+  EXPECT_NEAR(mean, 4 * 0.6 * 2 * c + 4 * 0.6, 1e-14);
+  EXPECT_NEAR(variance, 16 * (4 * 0.36 * c * c + 2 * 0.64) + 4 * 1.36, 1e-13);
+}
+
+TEST(rope_decay, bad_correlations_are_rejected) {
+  EXPECT_EQ(message_of([] { correlated_score(geometric(4, 10), 1.5, 1, 4); }),
+            "posenc: correlated_score: rho must be in [-1, 1], got 1.5");
+  EXPECT_EQ(message_of([] { correlated_score(geometric(4, 10), not_a_number(), 1, 4); }),
+            "posenc: correlated_score: rho must be in [-1, 1], got NaN");
+  EXPECT_EQ(message_of([] { correlated_score(geometric(4, 10), 0, 1, 3); }),
+            "posenc: correlated_score: head_dim must be at least 4, the rotary dim, got 3");
 }
 
 TEST(rope_decay, first_negative_has_the_known_values) {

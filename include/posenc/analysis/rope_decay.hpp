@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase.hpp"
@@ -25,6 +26,37 @@ inline double mean_cosine(frequencies const& f, std::int64_t distance) {
   for (std::size_t i = 0; i < f.pairs(); ++i)
     sum += cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(distance)).cos;
   return sum / static_cast<double>(f.pairs());
+}
+
+/// Mean and variance of <R_t q, R_s k>, without 1 / sqrt(head_dim).
+struct score_moments {
+  double mean, variance;
+};
+/// Of q ~ N(0, I) and k = rho q + sqrt(1 - rho^2) z, z ~ N(0, I), at a distance, with d = head_dim
+/// and all dims rotated:
+///
+///     mean 2 rho sum_i cos(r inv_freq_i) = rho d a(r)
+///     variance 4 rho^2 sum_i cos^2(r inv_freq_i) + (1 - rho^2) d
+///
+/// Independent vectors, rho = 0, do not decay [Barbero 2024, Proposition 3.2]; equal ones, rho = 1,
+/// have the curve of all ones. So decay is a property of how queries and keys correlate, not of
+/// RoPE. Attention factors count, and so do dims that are not rotated. Throws std::invalid_argument
+/// unless rho is in [-1, 1] and head_dim at least rotary_dim.
+inline score_moments correlated_score(frequencies const& f, double rho, std::int64_t distance,
+                                      std::size_t head_dim) {
+  detail::require(is_finite(rho) && rho >= -1 && rho <= 1,
+                  "correlated_score: rho must be in [-1, 1], got ", rho);
+  detail::require(head_dim >= f.rotary_dim(), "correlated_score: head_dim must be at least ",
+                  f.rotary_dim(), ", the rotary dim, got ", head_dim);
+  auto const gain = f.attention_factor() * f.attention_factor(), square = rho * rho,
+             others = static_cast<double>(head_dim - f.rotary_dim());
+  score_moments result{rho * others, (1 + square) * others};
+  for (std::size_t i = 0; i < f.pairs(); ++i) {
+    auto const cos = cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(distance)).cos;
+    result.mean += gain * rho * 2 * cos;
+    result.variance += gain * gain * (4 * square * cos * cos + 2 * (1 - square));
+  }
+  return result;
 }
 
 /// RoFormer's "relative upper bound" (1/h) sum_{j=1..h} |S_j|, S_j = sum_{i<j} e^(i r inv_freq_i),

@@ -1,0 +1,111 @@
+// The key that a query attends to most at a distance of one's choice.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "posenc/analysis/gain_for_weight.hpp"
+#include "posenc/analysis/score_by_frequency.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rows/phase.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// k = R^r q, read at every distance. Scores are <R_t q, R_s k>, without 1 / sqrt(head_dim).
+struct key_at_distance {
+  std::size_t distance;
+  std::vector<double> key;  ///< [head_dim], before its own rotation, as long as q
+  double peak;              ///< the score at the distance: no key of these norms has a higher one
+  std::size_t runner_up;    ///< the distance whose score comes next
+  double margin;            ///< peak - score of the runner-up
+  std::vector<double> behind;  ///< [distance]: peak - score
+
+  /// The significant bits that scores need to tell peak and runner-up apart, log2(peak / margin);
+  /// none if they are equal.
+  std::optional<double> bits() const {
+    if (margin > 0) return std::log2(peak / margin);
+    return {};
+  }
+
+  /// What <q, k> must be multiplied by so that softmax over all distances gives the chosen one the
+  /// weight; norms of q and k by its square root each. gain * peak is the score this takes. None if
+  /// no gain does. Throws std::invalid_argument unless weight is in (0, 1).
+  std::optional<double> gain_for(double weight) const {
+    auto scores = behind;
+    for (auto& score : scores) score = -score;
+    return gain_for_weight(scores, distance, weight);
+  }
+};
+
+/// Any query can attend most to any distance r: k = R^r q has, at distance s,
+///
+///     <q, R^(r - s) q> = sum_i |q_i|^2 cos((r - s) inv_freq_i)
+///
+/// which is largest at s = r. [Barbero 2024, Proposition 3.1] So RoPE does not make attention fall
+/// with distance; what it costs to be sharp there is `margin`. Distances are 0 to length - 1.
+/// Scores come from their distance to the peak, so that slow pairs lose no digits: `behind` is as
+/// exact as angles are, within 4e-19 radians (rows/phase.hpp). Dims outside the rotary block are
+/// the query's. Throws std::invalid_argument unless distance < length, length is at least 2, q is
+/// finite and has a pair of a frequency above 0 that is not zero itself, and the rotary block lies
+/// within q.
+template <pair_layout Layout, head_vector Q>
+key_at_distance key_for_distance(Q const& query, frequencies const& f, std::size_t distance,
+                                 std::size_t length, rotary_block block = rotary_block::first()) {
+  std::span const q(query);
+  detail::require(length >= 2, "key_for_distance: length must be at least 2, got ", length);
+  detail::require(distance < length, "key_for_distance: distance must be below the length ", length,
+                  ", got ", distance);
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    detail::require(is_finite(static_cast<double>(load(q[i]))),
+                    "key_for_distance: q must be finite, got ", static_cast<double>(load(q[i])),
+                    " at dim ", i);
+  }
+  auto const first = block.first_dim(q.size(), f.rotary_dim()), n = f.pairs();
+  auto const q_block = q.subspan(first, f.rotary_dim());
+
+  key_at_distance result{distance, {}, 0, 0, 0, {}};
+  for (auto const& x : q) result.key.push_back(static_cast<double>(load(x)));
+  result.behind.assign(length, 0.0);
+  auto const gain = f.attention_factor() * f.attention_factor();
+  result.peak = detail::dot_product(q, q, 0, first) +
+                detail::dot_product(q, q, first + f.rotary_dim(), q.size());
+  bool rotates = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    detail::pair_of<Layout, decltype(q_block)> const pair(q_block, i, n);
+    auto const energy = gain * (pair.x * pair.x + pair.y * pair.y);
+    result.peak += energy;
+    if (energy == 0 || f.inv_freq()[i] == 0) continue;
+    rotates = true;
+    auto const [cos, sin] =
+        cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(static_cast<std::int64_t>(distance)));
+    result.key[first + Layout::x_index(i, n)] = pair.x * cos - pair.y * sin;
+    result.key[first + Layout::y_index(i, n)] = pair.x * sin + pair.y * cos;
+    // 1 - cos a = 2 sin^2(a / 2) loses no digits where a is small.
+    phase_step const half(f.inv_freq()[i] / 2, f.rest()[i] / 2);
+    for (std::size_t s = 0; s < length; ++s) {
+      auto const apart = static_cast<std::int64_t>(s) - static_cast<std::int64_t>(distance);
+      auto const chord = cos_sin(half.at(apart)).sin;
+      result.behind[s] += 2 * energy * chord * chord;
+    }
+  }
+  detail::require(
+      rotates,
+      "key_for_distance: q must have a pair that rotates and is not 0, or all distances "
+      "score the same");
+  result.runner_up = distance == 0 ? 1 : 0;
+  for (std::size_t s = 0; s < length; ++s) {
+    if (s != distance && result.behind[s] < result.behind[result.runner_up]) result.runner_up = s;
+  }
+  result.margin = result.behind[result.runner_up];
+  return result;
+}
+
+}  // namespace posenc

@@ -1,0 +1,113 @@
+// How large a score a head needs to attend to one distance alone.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "posenc/analysis/gain_for_weight.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rows/phase.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// A head that has all of its norm in the m fastest pairs, the same in each.
+struct budget_of_pairs {
+  std::size_t pairs;            ///< m
+  std::optional<double> score;  ///< at the distance, which gives it the weight; none if none does
+  std::size_t runner_up;        ///< the distance whose score comes next
+};
+
+struct positional_budget_result {
+  std::vector<budget_of_pairs> by_pairs;  ///< of 1, 2, ... fastest pairs, as many as rotate
+  std::size_t cheapest;                   ///< the number of pairs whose score is the smallest
+  double score;                           ///< that score
+};
+
+/// The score a head needs at one distance so that softmax over distances 0 to length - 1 gives it
+/// the weight: q = psi, k = R^distance psi, so that the score at s is
+///
+///     |psi|^2 / m  sum_{i < m} cos((s - distance) inv_freq_i)
+///
+/// [Barbero 2024, Theorem 5.3] has m = 1 and |psi| without bounds. One frequency almost returns
+/// (near_recurrences: 44 and 710 tokens turn by 2 pi but for 0.018 and 6e-5), so it takes scores
+/// of thousands; a few fast pairs together take tens, and all pairs more again.
+/// Scores are those softmax sees, scaled by 1 / sqrt(head_dim). Relative error: 1e-9, of one pair
+/// that almost returns; else 1e-12.
+/// Time: rotated pairs * length * 0.04 us. Throws std::invalid_argument unless length is at least
+/// 2, distance below length, weight in (0, 1), a frequency above 0, and some score gives the
+/// weight.
+inline positional_budget_result positional_budget(frequencies const& f, std::size_t length,
+                                                  double weight, std::size_t distance = 0) {
+  detail::require(length >= 2, "positional_budget: length must be at least 2, got ", length);
+  detail::require(distance < length, "positional_budget: distance must be below the length ",
+                  length, ", got ", distance);
+  detail::require(is_finite(weight) && weight > 0 && weight < 1,
+                  "positional_budget: weight must be in (0, 1), got ", weight);
+  std::vector<std::size_t> fastest(f.pairs());
+  std::iota(fastest.begin(), fastest.end(), std::size_t{0});
+  std::ranges::stable_sort(fastest, std::greater(), [&](auto i) { return f.inv_freq()[i]; });
+  detail::require(f.inv_freq()[fastest.front()] > 0,
+                  "positional_budget: a frequency must be above 0, got none");
+
+  positional_budget_result result{{}, 0, 0};
+  std::vector<double> behind(length), scores(length);
+  for (auto const i : fastest) {
+    if (f.inv_freq()[i] == 0) break;
+    auto const m = result.by_pairs.size() + 1;
+    phase_step const half(f.inv_freq()[i] / 2, f.rest()[i] / 2);  // 1 - cos a = 2 sin^2(a / 2)
+    for (std::size_t s = 0; s < length; ++s) {
+      auto const apart = static_cast<std::int64_t>(s) - static_cast<std::int64_t>(distance);
+      auto const chord = cos_sin(half.at(apart)).sin;
+      behind[s] += 2 * chord * chord;
+      scores[s] = -behind[s] / static_cast<double>(m);
+    }
+    auto runner_up = std::size_t{distance == 0};
+    for (std::size_t s = 0; s < length; ++s) {
+      if (s != distance && behind[s] < behind[runner_up]) runner_up = s;
+    }
+    result.by_pairs.push_back({m, gain_for_weight(scores, distance, weight), runner_up});
+    auto const& score = result.by_pairs.back().score;
+    if (score && (result.cheapest == 0 || *score < result.score))
+      result.cheapest = m, result.score = *score;
+  }
+  detail::require(result.cheapest > 0, "positional_budget: some score must give the weight ",
+                  weight, ", got frequencies that return to distance ", distance, " within ",
+                  length, " tokens");
+  return result;
+}
+
+/// A distance at which a pair is closer to where it started than at any distance before.
+struct near_recurrence {
+  std::size_t distance;
+  double angle;  ///< to where it started, in radians, at least 0
+};
+
+/// The records of a pair's return at distances 1 to length - 1: denominators of
+/// best approximations of inv_freq / 2 pi. For 1 radian per position: 1, 6, 19, 25, 44, 333, 710,
+/// 103993 ... Throws std::invalid_argument unless inv_freq is in (0, 2^64].
+inline std::vector<near_recurrence> near_recurrences(double inv_freq, std::size_t length) {
+  detail::require(is_finite(inv_freq) && inv_freq > 0 && inv_freq <= 0x1p64,
+                  "near_recurrences: inv_freq must be in (0, 2^64], got ", inv_freq);
+  std::vector<near_recurrence> result;
+  phase_step const step(inv_freq);
+  auto closest = std::numeric_limits<phase>::max();
+  for (std::size_t r = 1; r < length; ++r) {
+    auto const angle = step.at(static_cast<std::int64_t>(r)), apart = std::min(angle, 0 - angle);
+    if (apart >= closest) continue;
+    closest = apart;
+    result.push_back({r, static_cast<double>(apart) * 2 * std::numbers::pi * 0x1p-64});
+  }
+  return result;
+}
+
+}  // namespace posenc

@@ -1,0 +1,226 @@
+// How far off angles, rows, scores and weights are, by how an engine forms its angles.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "posenc/core/fast_math.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/core/two_doubles.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rows/phase.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// An angle as an engine has it, radians: angle + rest, |rest| at most half an ULP of it.
+struct formed_angle {
+  double angle, rest = 0;
+};
+
+/// How angles are formed: of every pair, at a position of 0 or more.
+template <class H>
+concept forms_angles = requires(H const& how, frequencies const& f, std::int64_t position,
+                                std::span<formed_angle> angles) {
+  how(f, position, angles);
+};
+
+/// posenc: position * (inv_freq + rest), not rounded.
+struct exact_angles {
+  void operator()(frequencies const& f, std::int64_t position,
+                  std::span<formed_angle> angles) const {
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const product =
+          detail::two_doubles(static_cast<double>(position)) * detail::with_rest(f, i);
+      angles[i] = {product.high, product.low};
+    }
+  }
+};
+
+/// float(float(P(position)) * float(F(inv_freq))): position and frequency stored as P and F, their
+/// product in float.
+///
+///     float_angles = rounded_angles<float, float>    Hugging Face, vLLM, ONNX Runtime
+///     rounded_angles<float, bfloat16>                model.to(bfloat16) took inv_freq along
+///     rounded_angles<bfloat16, float>                positions were cast: 257 becomes 256
+template <storable P, storable F>
+struct rounded_angles {
+  void operator()(frequencies const& f, std::int64_t position,
+                  std::span<formed_angle> angles) const {
+    auto const p = as<P>(static_cast<double>(position));
+    for (std::size_t i = 0; i < f.pairs(); ++i)
+      angles[i] = {static_cast<double>(detail::stored(p * as<F>(f.inv_freq()[i])))};
+  }
+
+ private:
+  template <class T>
+  static float as(double number) {
+    T result{};
+    store(result, static_cast<arithmetic_t<T>>(number));
+    return static_cast<float>(load(result));
+  }
+};
+using float_angles = rounded_angles<float, float>;
+
+/// double(position) * float(inv_freq): what rounding the frequencies alone costs.
+struct float_frequencies {
+  void operator()(frequencies const& f, std::int64_t position,
+                  std::span<formed_angle> angles) const {
+    for (std::size_t i = 0; i < f.pairs(); ++i)
+      angles[i] = {static_cast<double>(position) *
+                   static_cast<double>(static_cast<float>(f.inv_freq()[i]))};
+  }
+};
+
+/// ggml: theta_0 = float(position), theta_i = float(theta_(i-1) * theta_scale) with theta_scale =
+/// float(base^(-1 / pairs)), each divided by its freq_factor in float. Errors add up from pair to
+/// pair. [ggml, ggml_rope_cache_init] The factors are those that make geometric(2 pairs, base) the
+/// given frequencies; 1 for these themselves.
+struct ggml_angles {
+  double base;
+
+  void operator()(frequencies const& f, std::int64_t position,
+                  std::span<formed_angle> angles) const {
+    auto const pairs = static_cast<double>(f.pairs());
+    auto const scale = static_cast<float>(std::pow(base, -1 / pairs));
+    auto theta = static_cast<float>(position);
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const plain = std::pow(base, -static_cast<double>(i) / pairs);
+      auto const factor =
+          f.inv_freq()[i] == 0 ? 1e30f : static_cast<float>(plain / f.inv_freq()[i]);
+      angles[i] = {static_cast<double>(detail::stored(theta / factor))};
+      theta = detail::stored(theta * scale);
+    }
+  }
+};
+
+/// The largest errors over the last 64 positions of a context.
+struct precision_at_length {
+  std::size_t length;
+  double angle;  ///< of an angle, in radians
+  double row;    ///< of a cosine or sine, as stored
+  double score;  ///< of <R_t q, R_s k> for any q and k of norm 1, t the last position and s among
+                 ///< the first 64 and the last 64
+
+  /// How far e^(score) / e^(other score) may be off, relatively, for scores of up to `logit` =
+  /// |q| |k| / sqrt(head_dim): e^(2 logit score) - 1.
+  double weight(double logit) const { return std::expm1(2 * logit * score); }
+};
+
+namespace detail {
+
+/// What one position has of each pair, and should have.
+template <storable Table>
+struct row_errors {
+  std::vector<cos_sin_values> stored, exact;
+  double angle = 0;  ///< largest error
+
+  row_errors(frequencies const& f, std::int64_t position, forms_angles auto const& how) {
+    std::vector<formed_angle> angles(f.pairs());
+    how(f, position, std::span(angles));
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const [formed, rest] = angles[i];
+      auto const right = two_doubles(static_cast<double>(position)) * with_rest(f, i);
+      angle = std::max(angle, std::abs((two_doubles(formed, rest) - right).high));
+      exact.push_back(cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(position)));
+      auto const [cos, sin] = cos_sin(phase_step(formed, rest).at(std::int64_t{1}));
+      stored.push_back({as_stored(cos), as_stored(sin)});
+    }
+  }
+
+  static double as_stored(double number) {
+    Table result{};
+    store(result, static_cast<arithmetic_t<Table>>(number));
+    return static_cast<double>(load(result));
+  }
+
+  /// Of cosines and sines.
+  double row() const {
+    double error = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i)
+      error = std::max(
+          {error, std::abs(stored[i].cos - exact[i].cos), std::abs(stored[i].sin - exact[i].sin)});
+    return error;
+  }
+
+  /// Of scores of this position as the query's with another as the key's: what the product of one
+  /// row and the conjugate of the other is off.
+  double score(row_errors const& key) const {
+    auto const times_conjugate = [](cos_sin_values a, cos_sin_values b) {
+      return cos_sin_values{a.cos * b.cos + a.sin * b.sin, a.sin * b.cos - a.cos * b.sin};
+    };
+    double error = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      auto const formed = times_conjugate(stored[i], key.stored[i]),
+                 right = times_conjugate(exact[i], key.exact[i]);
+      error = std::max(error, std::hypot(formed.cos - right.cos, formed.sin - right.sin));
+    }
+    return error;
+  }
+};
+
+}  // namespace detail
+
+/// The errors of an engine at lengths 64, 128, ... and `length`, of rows stored as Table.
+///
+///     precision_budget(f, 131072, float_angles{})             Hugging Face in float
+///     precision_budget<bfloat16>(f, 131072, float_angles{})   with cos and sin cast to bfloat16
+///     precision_budget(f, 131072, ggml_angles{1e4})           llama.cpp
+///     precision_budget(f, 131072, exact_angles{})             posenc
+///
+/// Errors of angles double with the length; a table of 16 bits adds its own, which does not grow.
+/// Of head_dim 128, base 1e4 and scores of up to 10, ratios of weights may be off by 1 % at 8192
+/// tokens and 11 % at 131072 in float, 2 % and 30 % in ggml, 11 % and 13 % with bfloat16 tables,
+/// and 1.6e-6 at any length here.
+/// Throws std::invalid_argument unless length is in [1, 2^53].
+template <storable Table = float, forms_angles How>
+std::vector<precision_at_length> precision_budget(frequencies const& f, std::size_t length,
+                                                  How const& how) {
+  detail::require(length > 0 && length <= std::uint64_t{1} << 53,
+                  "precision_budget: length must be in [1, 2^53], got ", length);
+  constexpr std::size_t window = 64;
+  auto const rows_of = [&](std::size_t first, std::size_t last) {
+    std::vector<detail::row_errors<Table>> rows;
+    for (auto p = first; p < last; ++p) rows.emplace_back(f, static_cast<std::int64_t>(p), how);
+    return rows;
+  };
+  auto const beginning = rows_of(0, std::min(window, length));
+  std::vector<precision_at_length> result;
+  for (auto n = std::min(window, length);; n = std::min(2 * n, length)) {
+    auto const end = rows_of(n - std::min(window, n), n);
+    precision_at_length errors{n, 0, 0, 0};
+    for (auto const& row : end) {
+      errors.angle = std::max(errors.angle, row.angle);
+      errors.row = std::max(errors.row, row.row());
+      errors.score = std::max(errors.score, end.back().score(row));
+    }
+    for (auto const& row : beginning) errors.score = std::max(errors.score, end.back().score(row));
+    result.push_back(errors);
+    if (n == length) return result;
+  }
+}
+
+/// From which token on an engine's answers change: the first position below `length` at which a
+/// score with the token at 0, of q and k of norm 1, may be off by more than `error`. With scores of
+/// up to `logit`, error = ln(1 + change) / (2 logit) is where ratios of weights may change by that
+/// much. O(length * pairs). Throws std::invalid_argument unless error is finite and at least 0.
+template <storable Table = float, forms_angles How>
+std::optional<std::size_t> first_change(frequencies const& f, std::size_t length, How const& how,
+                                        double error) {
+  detail::require(is_finite(error) && error >= 0,
+                  "first_change: error must be finite and at least 0, got ", error);
+  detail::row_errors<Table> const first(f, 0, how);
+  for (std::size_t p = 0; p < length; ++p) {
+    if (detail::row_errors<Table>(f, static_cast<std::int64_t>(p), how).score(first) > error)
+      return p;
+  }
+  return {};
+}
+
+}  // namespace posenc

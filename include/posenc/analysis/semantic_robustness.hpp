@@ -1,0 +1,65 @@
+// How far slow pairs turn within a context, and so how well they can carry meaning.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// The distance at which a pair that scored 1 at distance 0 first scores only `cosine`:
+/// arccos(cosine) / inv_freq tokens. 0 is where its sign flips, -1 where it is most negative.
+/// Infinite for a frequency of 0, unless cosine is 1. Throws std::invalid_argument unless inv_freq
+/// is finite and at least 0, and cosine in [-1, 1].
+inline double distance_of_cosine(double inv_freq, double cosine) {
+  detail::require(is_finite(inv_freq) && inv_freq >= 0,
+                  "distance_of_cosine: inv_freq must be finite and at least 0, got ", inv_freq);
+  detail::require(is_finite(cosine) && cosine >= -1 && cosine <= 1,
+                  "distance_of_cosine: cosine must be in [-1, 1], got ", cosine);
+  if (cosine == 1) return 0;
+  if (inv_freq == 0) return std::numeric_limits<double>::infinity();
+  return std::acos(cosine) / inv_freq;
+}
+
+/// One pair within a context.
+struct pair_robustness {
+  double inv_freq;
+  double last_angle;  ///< inv_freq (length - 1): its turn from the first token to the last, radians
+  double lowest_cosine;  ///< cos(min(last_angle, pi)): the lowest share of a score that it keeps
+};
+
+struct semantic_robustness_result {
+  std::vector<pair_robustness> pairs;  ///< in the order of the frequencies
+  std::size_t robust;                  ///< pairs that keep at least the cosine at every distance
+};
+
+/// A pair that carries meaning scores alike for the same two tokens wherever these stand, which it
+/// does to a cosine: cos(r inv_freq) of the score at distance r. In a context that is long enough
+/// every pair that rotates turns it into its opposite, so that no score of meaning is safe [Barbero
+/// 2024, Theorem 6.1, proved for one frequency]; pairs of frequency 0 keep 1 (p-RoPE). The lowest
+/// cosine is over all distances up to length - 1, fractional ones too: of a pair that turns by more
+/// than pi, some whole distance comes within half a step of it.
+/// Throws std::invalid_argument unless length is positive and cosine in [-1, 1].
+inline semantic_robustness_result semantic_robustness(frequencies const& f, std::size_t length,
+                                                      double cosine = 0.9) {
+  detail::require(length > 0, "semantic_robustness: length must be positive, got 0");
+  detail::require(is_finite(cosine) && cosine >= -1 && cosine <= 1,
+                  "semantic_robustness: cosine must be in [-1, 1], got ", cosine);
+  semantic_robustness_result result{{}, 0};
+  for (auto const inv_freq : f.inv_freq()) {
+    auto const angle = inv_freq * static_cast<double>(length - 1),
+               lowest = angle < std::numbers::pi ? std::cos(angle) : -1;
+    result.pairs.push_back({inv_freq, angle, lowest});
+    result.robust += lowest >= cosine;
+  }
+  return result;
+}
+
+}  // namespace posenc

@@ -1,0 +1,65 @@
+// Which fraction of pairs p-RoPE may rotate for a context.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <numbers>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// The fraction p of RoPE's pairs that complete a turn within `length` tokens,
+///
+///     base^(-p) length = 2 pi,     p = ln(length / 2 pi) / ln base,     in [0, 1]
+///
+/// as a choice for truncated(f, p). Slower pairs do not see a whole turn of the context, while
+/// their rotation disturbs the meaning they carry (semantic_robustness). The same cut is FoPE's
+/// (fope_floor) and HoPE's [arXiv 2410.21216]. For base 1e4 and 8192 tokens it is 0.779; of 0.25,
+/// 0.75 and 1, [Barbero 2024, 6.1] measured 0.75 as best there, by one training run each and small
+/// differences: a place to start, no proof. Throws std::invalid_argument unless base is finite and
+/// above 1 and length positive.
+inline double suggest_fraction(double base, std::size_t length) {
+  detail::require(is_finite(base) && base > 1,
+                  "suggest_fraction: base must be finite and above 1, got ", base);
+  detail::require(length > 0, "suggest_fraction: length must be positive, got 0");
+  auto const turns = static_cast<double>(length) / (2 * std::numbers::pi);
+  return std::clamp(std::log(turns) / std::log(base), 0.0, 1.0);
+}
+
+/// The same of frequencies in falling order: which pairs that keeps and drops.
+struct fraction_suggestion {
+  std::size_t kept;         ///< pairs with a turn or more within the context
+  double fraction;          ///< kept / pairs: truncated(f, fraction, exact_floor) keeps these
+  double longest_kept;      ///< wavelengths in tokens, at most the length; 0 if none is kept
+  double shortest_dropped;  ///< above the length; infinite if all are kept, or stand still
+  double certain;           ///< 1 - 2 fraction: mean_cosine is at least this at every distance
+};
+
+/// Throws std::invalid_argument unless length is positive and frequencies never rise from pair to
+/// pair, as truncated does.
+inline fraction_suggestion suggest_fraction(frequencies const& f, std::size_t length) {
+  detail::require(length > 0, "suggest_fraction: length must be positive, got 0");
+  auto const inv_freq = f.inv_freq();
+  auto const rise = std::is_sorted_until(inv_freq.begin(), inv_freq.end(), std::greater());
+  detail::require(rise == inv_freq.end(),
+                  "suggest_fraction: frequencies must not rise from pair to pair, got a rise at "
+                  "pair ",
+                  rise - inv_freq.begin());
+  auto const wavelength = [&](std::size_t i) { return 2 * std::numbers::pi / inv_freq[i]; };
+  std::size_t kept = 0;
+  while (kept < f.pairs() && inv_freq[kept] > 0 && wavelength(kept) <= static_cast<double>(length))
+    ++kept;
+  auto const fraction = static_cast<double>(kept) / static_cast<double>(f.pairs());
+  return {kept, fraction, kept == 0 ? 0 : wavelength(kept - 1),
+          kept == f.pairs() || inv_freq[kept] == 0 ? std::numeric_limits<double>::infinity()
+                                                   : wavelength(kept),
+          1 - 2 * fraction};
+}
+
+}  // namespace posenc

@@ -1,0 +1,94 @@
+#include "posenc/analysis/semantic_robustness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "golden/wavelengths.hpp"
+#include "non_numbers.hpp"
+#include "oracle/angle.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+
+TEST(semantic_robustness, slowest_pairs_flip_at_the_known_distances) {
+  for (auto const& [head_dim, base, inv_freq, wavelength, zero_crossing, minimum] :
+       golden::slowest_pairs) {
+    auto const found = geometric(head_dim, base).inv_freq().back();
+    EXPECT_NEAR(distance_of_cosine(found, 0), zero_crossing, 1e-12 * zero_crossing);
+    EXPECT_NEAR(distance_of_cosine(found, -1), minimum, 1e-12 * minimum);
+    EXPECT_EQ(distance_of_cosine(found, 1), 0);
+  }
+  // head_dim 256, base 1e4; rounded to tokens
+  auto const slowest = geometric(256, 1e4).inv_freq().back();
+  EXPECT_NEAR(distance_of_cosine(slowest, 0.99), 1317, 0.5);
+  EXPECT_NEAR(distance_of_cosine(slowest, 0.9), 4197, 0.5);
+  EXPECT_NEAR(distance_of_cosine(slowest, 0), 14617, 0.5);
+  EXPECT_NEAR(distance_of_cosine(slowest, -1), 29235, 0.5);
+  EXPECT_FALSE(is_finite(distance_of_cosine(0, 0.9)));
+}
+
+TEST(semantic_robustness, slowest_pairs_turn_by_the_known_angles) {
+  auto const last = [](frequencies const& f, std::size_t distance) {
+    return semantic_robustness(f, distance + 1).pairs.back().last_angle;
+  };
+  EXPECT_NEAR(last(geometric(128, 1e4), 8192), 0.9459974019, 5e-11);
+  EXPECT_NEAR(last(geometric(128, 1e4), 131072), 15.13595843, 5e-9);
+  EXPECT_NEAR(last(geometric(256, 1e4), 131072), 14.08509973, 5e-9);
+  EXPECT_NEAR(last(geometric(128, 5e5), 131072), 0.3218002138, 5e-11);
+  EXPECT_NEAR(last(geometric(128, 1e6), 131072), 0.1626521942, 5e-11);
+  EXPECT_NEAR(
+      last(llama3(
+               geometric(128, 5e5),
+               {.factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_length = 8192}),
+           131072),
+      0.04022502672, 5e-12);
+}
+
+TEST(semantic_robustness, the_lowest_cosine_is_that_of_all_distances) {
+  auto const f = truncated(geometric(64, 1e4), 0.9);
+  constexpr std::size_t length = 3000;
+  auto const found = semantic_robustness(f, length);
+  ASSERT_EQ(found.pairs.size(), 32u);
+  for (std::size_t i = 0; i < 32; ++i) {
+    auto const inv_freq = f.inv_freq()[i];
+    double lowest = 1;
+    for (std::size_t r = 0; r < length; ++r)
+      lowest = std::min(lowest, static_cast<double>(oracle::direction_at(r, inv_freq).cos));
+    EXPECT_EQ(found.pairs[i].inv_freq, inv_freq);
+    EXPECT_LE(found.pairs[i].lowest_cosine, lowest + 1e-15) << i;
+    // Beyond pi, the nearest whole distance is within half a step of it.
+    auto const whole = found.pairs[i].last_angle < 3.1 ? 1e-12 : 1 - std::cos(inv_freq / 2) + 1e-12;
+    EXPECT_GE(found.pairs[i].lowest_cosine, lowest - whole) << i;
+  }
+}
+
+TEST(semantic_robustness, counts_pairs_that_keep_the_cosine) {
+  frequencies const f({1, 0.1, 0.01, 0.001, 0});
+  EXPECT_EQ(semantic_robustness(f, 1).robust, 5u) << "of distance 0 alone";
+  EXPECT_EQ(semantic_robustness(f, 101).robust, 2u) << "cos(0.1) = 0.995, cos(1) = 0.54";
+  EXPECT_EQ(semantic_robustness(f, 101, 0.5).robust, 3u);
+  EXPECT_EQ(semantic_robustness(f, 1'000'000).robust, 1u) << "no pair that rotates";
+  EXPECT_EQ(semantic_robustness(f, 1'000'000, -1).robust, 5u);
+}
+
+TEST(semantic_robustness, bad_input_is_rejected) {
+  EXPECT_EQ(message_of([] { semantic_robustness(geometric(4, 10), 0); }),
+            "posenc: semantic_robustness: length must be positive, got 0");
+  EXPECT_EQ(message_of([] { semantic_robustness(geometric(4, 10), 9, 1.5); }),
+            "posenc: semantic_robustness: cosine must be in [-1, 1], got 1.5");
+  EXPECT_EQ(message_of([] { distance_of_cosine(1, not_a_number()); }),
+            "posenc: distance_of_cosine: cosine must be in [-1, 1], got NaN");
+  EXPECT_EQ(message_of([] { distance_of_cosine(-1, 0); }),
+            "posenc: distance_of_cosine: inv_freq must be finite and at least 0, got -1");
+  EXPECT_EQ(message_of([] { distance_of_cosine(infinity(), 0); }),
+            "posenc: distance_of_cosine: inv_freq must be finite and at least 0, got infinity");
+}
+
+}  // namespace
