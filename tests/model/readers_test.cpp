@@ -416,4 +416,22 @@ TEST(readers, read_granite_alike) {
                    "rope.scaling.finetuned", true)("attention.scale", 0.0078125f));
 }
 
+/// Mistral Small 4: rope_parameters as convert_mistral4_weight_to_hf.py of transformers 5.16 writes
+/// them, sizes of its configuration class; keys of GGUF as conversion/mistral3.py writes them. Both
+/// codes multiply scores by g(mscale_all_dim)^2.
+TEST(readers, read_mistral_small_4_alike) {
+  expect_alike(
+      R"({"model_type": "mistral4", "num_hidden_layers": 36, "num_attention_heads": 32,
+      "hidden_size": 4096, "qk_rope_head_dim": 64, "qk_nope_head_dim": 64, "rope_interleave": true,
+      "max_position_embeddings": 1048576, "rope_parameters": {"type": "yarn", "rope_theta": 10000.0,
+      "factor": 128.0, "original_max_position_embeddings": 8192, "beta_fast": 32.0,
+      "beta_slow": 1.0, "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1,
+      "partial_rotary_factor": 0.5}})",
+      file_of("mistral4", {36, 1048576, 4096, 32, 1})("attention.key_length", uint32_t{320})(
+          "attention.key_length_mla", uint32_t{128})("rope.dimension_count", uint32_t{64})(
+          "rope.freq_base", 10000.0f)("rope.scaling.type", "yarn")("rope.scaling.factor", 128.0f)(
+          "rope.scaling.original_context_length", uint32_t{8192})(
+          "rope.scaling.yarn_log_multiplier", 0.1f)("attention.temperature_scale", 0.1f));
+}
+
 }  // namespace

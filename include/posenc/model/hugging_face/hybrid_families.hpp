@@ -68,7 +68,9 @@ inline constexpr model_family hybrid_families[]{
     {.types = {"kimi_k2"}, .interleaved = true, .base = 5e4, .last_dims = true,
      .mscale_on_scores = true},
     {.types = {"mistral4"}, .interleaved = true, .last_dims = true, .needs_rope = true,
-     .mscale_note = "transformers has it since 5.15, Mistral's settings do not; it is left out."},
+     .mscale_on_scores = true,
+     .mscale_note = "transformers' class has it since 5.15, as llama.cpp has; Mistral's own "
+                    "params.json, with apply_scale false, has not."},
     {.types = {"deepseek_v4"}, .head_dim = 512, .interleaved = true, .partial = 0.125,
      .last_dims = true, .sliding = sliding_rule::by_pattern, .needs_layer_types = true,
      .compressed = true,
