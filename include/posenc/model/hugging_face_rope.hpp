@@ -133,15 +133,20 @@ rope_reading read_rope_parameters(Json const& parsed, std::string const& name,
 /// Writes what was understood, as a rope_parameters object with every value that was assumed:
 /// read_rope_parameters makes the same frequencies of it (of dynamic, if the context is the same).
 ///
-/// Throws std::invalid_argument if the rotation is not of a config.json, or its axes have no words
-/// in rope_parameters.
+/// Throws std::invalid_argument if the rotation is not of a config.json or GGUF file, or if
+/// rope_parameters have no words for its axes or for a key of GGUF.
 inline nlohmann::json rope_parameters_json(
     rotary_description const& rotary, std::size_t head_dim,
     std::optional<position_temperature> const& temperature = {}) {
   detail::require(!rotary.parameters.empty(),
-                  "rope_parameters_json: the rotation must be one that a config.json gave");
+                  "rope_parameters_json: the rotation must be one that a model's settings gave");
   auto object = nlohmann::json::object();
-  for (auto const& [key, value] : rotary.parameters) object[key] = nlohmann::json::parse(value);
+  for (auto const& [key, value] : rotary.parameters) {
+    bool const is_word = key.find('.') == std::string::npos;
+    detail::require(is_word, "rope_parameters_json: ", key,
+                    " must be absent, for rope_parameters have no word for it, got ", value);
+    object[key] = nlohmann::json::parse(value);
+  }
   auto const dims = rotary.frequencies.at(1).rotary_dim();
   if (dims != head_dim) object["partial_rotary_factor"] = detail::part_of(head_dim, dims);
   if (rotary.axes) detail::write_axes(object, *rotary.axes);

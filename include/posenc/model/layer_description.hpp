@@ -54,8 +54,8 @@ struct rotary_description {
   bool has_pair_factors = false;
   /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
   std::optional<pair_axes> axes = {};
-  /// What the rule was made of, in the words of rope_parameters, with what was assumed; of a
-  /// config.json. rope_parameters_json() writes it.
+  /// What the rule is made of, in the words of rope_parameters, with what was assumed; where these
+  /// have no word for it, by its key or tensor in GGUF. rope_parameters_json and write_gguf use it.
   std::vector<model_setting> parameters = {};
 };
 
