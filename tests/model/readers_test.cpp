@@ -17,7 +17,9 @@
 #include "model/gguf/models.hpp"
 #include "model/gguf/writer.hpp"
 #include "posenc/model/gguf.hpp"
+#include "posenc/model/gguf_writer.hpp"
 #include "posenc/model/hugging_face.hpp"
+#include "rejects.hpp"
 
 namespace {
 
@@ -307,6 +309,37 @@ TEST_P(shipped_models_in_both, are_read_alike) {
   // llama.cpp truncates the ends of YaRN's ramp, whatever the file says.
   if (GetParam().name == "gpt-oss-20b") config["rope_scaling"]["truncate"] = true;
   expect_same(read_hugging_face(config, "config.json"), read(GetParam().file()));
+}
+
+/// The file that write_gguf makes of a config.json says the same as it, and as the converter's
+/// file.
+TEST_P(shipped_models_in_both, are_written_from_one_for_the_other) {
+  auto const config = shipped_config(GetParam().name);
+  auto const text = GetParam().file().str();
+  gguf_metadata const file(bytes_of(text), "m.gguf");
+  auto const converted = read_gguf(file);
+  auto const count = [&](char const* name) {
+    return *file.count(converted.type + name, 0, 1u << 20);
+  };
+  auto const write = [&](nlohmann::json const& from) {
+    return write_gguf(read_hugging_face(from, "config.json"), converted.type,
+                      {.heads = count(".attention.head_count"),
+                       .kv_heads = count(".attention.head_count_kv"),
+                       .embedding = count(".embedding_length")});
+  };
+  auto truncated = config;
+  if (GetParam().name == "gpt-oss-20b") {
+    // Its ramp is not truncated, and llama.cpp loads no rope_freqs for it.
+    EXPECT_NE(message_of([&] { write(config); }).find("gpt-oss must have keys for all"),
+              std::string::npos);
+    truncated["rope_scaling"]["truncate"] = true;
+  }
+  auto const bytes = write(truncated).bytes();
+  gguf_metadata const written(bytes, "written");
+  auto const again = read_gguf(written);
+  expect_same(read_hugging_face(truncated, "config.json"), again);
+  expect_same(again, converted);
+  EXPECT_EQ(again.kinds.front().rotary.size(), converted.kinds.front().rotary.size());
 }
 
 std::string test_name(testing::TestParamInfo<gguf_models::model> const& tested) {

@@ -22,21 +22,18 @@ namespace detail {
 /// What the rest of the file must have, beside keys.
 inline void add_notes(gguf_header& header, model_description const& model,
                       gguf_architecture const& known, model_description const& read) {
-  auto const is_other = [&](std::size_t i) {
-    auto const &a = model.kind_of(i).rotary, &b = read.kind_of(i).rotary;
-    return !a.empty() && a[0].layout.index() != b[0].layout.index();
-  };
   bool permuted = false, sinks = false;
-  for (std::size_t i = 0; i < model.layers; ++i) {
-    permuted |= is_other(i);
-    sinks |= model.kind_of(i).sinks;
+  for (auto const& kind : model.kinds) {
+    sinks |= kind.sinks;
+    if (kind.rotary.empty() || kind.layers.empty()) continue;
+    auto const& written = read.kind_of(kind.layers[0]).rotary.at(0);
+    permuted |= kind.rotary[0].layout.index() != written.layout.index();
   }
+  auto const layout = known.rope == gguf_rope_type::norm ? "interleaved" : "halves";
   if (permuted) {
     header.notes.push_back(
-        "Pairs are " + std::string(known.rope == gguf_rope_type::norm ? "interleaved" : "halves") +
-        " in files of " + std::string(known.name) +
-        ", and not in the model: permute the rows of W_q and W_k, as "
-        "relayout_rows does.");
+        std::string("Pairs are ") + layout + " in files of " + std::string(known.name) +
+        ", and not in the model: permute the rows of W_q and W_k, as relayout_rows does.");
   }
   if (sinks) header.notes.push_back("Sinks are weights: the tensors blk.N.attn_sinks.weight.");
 }
@@ -55,8 +52,8 @@ inline void add_notes(gguf_header& header, model_description const& model,
 /// rope_freqs, where llama.cpp reads it. `notes` say what the weights of the file must have. What
 /// has no part in positions, such as attention.key_length of a latent cache, is the converter's.
 ///
-/// Throws std::invalid_argument if the architecture is not known, or if its keys cannot say
-/// something that the model does; the sentence names that.
+/// Throws std::invalid_argument if the architecture is not known, if a number does not fit into its
+/// key, or if the model does something that the architecture has no key for, which is named.
 inline gguf_header write_gguf(model_description const& model, std::string_view architecture,
                               gguf_surroundings const& around) {
   using namespace detail;
@@ -81,8 +78,8 @@ inline gguf_header write_gguf(model_description const& model, std::string_view a
     header = written(gguf_rope_form::by_factors, other);
     if (other.empty()) return header;
   }
-  require(difference.empty(), "write_gguf: the keys of ", architecture,
-          " must be able to say what the model does, got what they cannot say: ", difference);
+  require(difference.empty(), "write_gguf: ", architecture,
+          " must have keys for all that the model does, and has none for this: ", difference);
   return header;
 }
 

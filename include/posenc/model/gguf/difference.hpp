@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
+#include <set>
 #include <string>
-#include <string_view>
-#include <variant>
+#include <utility>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -28,9 +27,13 @@ class gguf_difference {
     found.compare("the number of layers", model.layers, keys.layers);
     found.compare("the context", model.context.value_or(0), keys.context.value_or(0));
     if (model.embedding != keys.embedding) found.differs("the embedding", "", "");
+    if (!found.text_.empty()) return found.text_;
+    auto const of_model = kinds_by_layer(model), of_keys = kinds_by_layer(keys);
+    std::set<std::pair<layer_description const*, layer_description const*>> seen;
     for (std::size_t i = 0; found.text_.empty() && i < model.layers; ++i) {
+      if (!seen.emplace(of_model[i], of_keys[i]).second) continue;
       found.layer_ = " of layer " + shown(i);
-      found.compare(model.kind_of(i), keys.kind_of(i));
+      found.compare(*of_model[i], *of_keys[i]);
     }
     return found.text_;
   }

@@ -32,9 +32,11 @@ class gguf_layer_writer {
  public:
   gguf_layer_writer(model_description const& model, gguf_architecture const& known,
                     gguf_surroundings const& around)
-      : model_(model), around_(around), draft_(known), known_(draft_.known) {
-    for (std::size_t i = 0; i < model.layers; ++i) layers_.push_back(&model.kind_of(i));
-  }
+      : model_(model),
+        around_(around),
+        draft_(known),
+        known_(draft_.known),
+        layers_(kinds_by_layer(model)) {}
 
   gguf_header write(gguf_rope_form form) && {
     write_sizes();
@@ -61,8 +63,8 @@ class gguf_layer_writer {
     gguf_rotating_layers result;
     result.full = first([&](kind const& k) { return k.rotary.size() == 1 && !slides(k); });
     result.sliding = first([&](kind const& k) { return k.rotary.size() == 1 && slides(k); });
-    for (auto const* const layer : layers_) {
-      for (auto const& rotary : layer->rotary)
+    for (auto const& one : model_.kinds) {
+      for (auto const& rotary : one.rotary)
         result.most_pairs = std::max(result.most_pairs, rotary.frequencies.at(1).pairs());
     }
     return result;
@@ -217,7 +219,7 @@ class gguf_layer_writer {
   gguf_surroundings const& around_;
   gguf_draft draft_;
   gguf_architecture const& known_;
-  std::vector<kind const*> layers_ = {};
+  std::vector<kind const*> layers_;
 };
 
 }  // namespace detail
