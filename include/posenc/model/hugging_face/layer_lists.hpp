@@ -132,11 +132,13 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
   for (auto const* key : {"layer_types", "layers_block_type"}) {
     if (auto given = keys.texts(key)) return checked_layer_types(config, key, std::move(*given));
   }
-  if (auto given = keys.texts("block_types"); given && !given->empty()) {  // RecurrentGemma repeats
+  for (auto const* key : {"block_types", "_block_types"}) {  // RecurrentGemma repeats them
+    auto given = keys.texts(key);
+    if (!given || given->empty()) continue;
     auto const period = given->size();
     given->resize(config.found.layers);
     for (std::size_t i = period; i < given->size(); ++i) (*given)[i] = (*given)[i - period];
-    return checked_layer_types(config, "block_types", std::move(*given));
+    return checked_layer_types(config, key, std::move(*given));
   }
   if (auto given = keys.texts("attention_layers")) {  // GPT-Neo
     for (auto& type : *given) {
