@@ -19,6 +19,7 @@
 #include "posenc/model/gguf.hpp"
 #include "posenc/model/gguf_writer.hpp"
 #include "posenc/model/hugging_face.hpp"
+#include "posenc/model/hugging_face_rope.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -340,6 +341,30 @@ TEST_P(shipped_models_in_both, are_written_from_one_for_the_other) {
   expect_same(read_hugging_face(truncated, "config.json"), again);
   expect_same(again, converted);
   EXPECT_EQ(again.kinds.front().rotary.size(), converted.kinds.front().rotary.size());
+}
+
+/// What a GGUF file says about rotation, as rope_parameters, unless a tensor divides frequencies.
+TEST_P(shipped_models_in_both, have_the_words_of_rope_parameters) {
+  auto const model = read(GetParam().file());
+  for (auto const& kind : model.kinds) {
+    if (kind.rotary.empty()) continue;
+    auto const& rotary = kind.rotary[0];
+    auto const write = [&] { return rope_parameters_json(rotary, kind.head_dim); };
+    if (rotary.has_pair_factors) {
+      EXPECT_EQ(message_of(write),
+                "posenc: rope_parameters_json: rope_freqs.weight must be absent, for "
+                "rope_parameters have no word for it, got true");
+      continue;
+    }
+    auto const again = read_rope_parameters(
+        write(), "rope", {.head_dim = kind.head_dim, .base = -1, .context = model.context});
+    EXPECT_EQ(again.rotary.rule, rotary.rule);
+    for (std::size_t const length : {std::size_t{1}, std::size_t{1} << 22}) {
+      auto const f = rotary.frequencies.at(length), g = again.rotary.frequencies.at(length);
+      EXPECT_TRUE(std::ranges::equal(f.inv_freq(), g.inv_freq()));
+      EXPECT_EQ(f.attention_factor(), g.attention_factor());
+    }
+  }
 }
 
 std::string test_name(testing::TestParamInfo<gguf_models::model> const& tested) {
