@@ -41,7 +41,8 @@ struct gguf_group {
     length_factors = 1u << 24,  ///< the tensors rope_factors_short and rope_factors_long
     sink_tensors = 1u << 25,    ///< attn_sinks of each layer
   };
-  /// Converters write these for each model that has them: without effect where they are not read.
+  /// Converters write these for every model that has them. They have no effect for an architecture
+  /// that does not read them.
   static constexpr unsigned written_for_all =
       yarn_betas | yarn_ext_factor | yarn_log_multiplier | finetuned;
   /// What is read of an unknown architecture: keys whose meaning is plain.
@@ -104,7 +105,7 @@ inline constexpr std::array<std::string_view, 11> gguf_keys_of_all{
     "attention.shared_kv_layers",
 };
 
-/// Keys with a name that speaks of positions, and that act on values, logits, experts or residuals.
+/// Keys whose names speak of positions although they act on values, logits, experts or residuals.
 inline constexpr std::array<std::string_view, 6> gguf_keys_that_act_elsewhere{
     "attention.value_length_swa",       "attention.value_scale",
     "final_logit_softcapping",          "router_logit_softcapping",

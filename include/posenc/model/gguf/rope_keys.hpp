@@ -14,7 +14,7 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// What one kind of layers takes from them.
+/// The values of these keys for one kind of layers.
 class gguf_rope_keys {
  protected:
   gguf_rope_keys(gguf_config& config, bool slides, std::size_t rotary_dim)

@@ -113,8 +113,9 @@ class gguf_rope_rule : gguf_rope_keys {
     return made("yarn", f, on_scores);
   }
 
-  /// What llama.cpp's division leaves in layers that ggml rotates by the factor 1: for factors
-  /// below 1, YaRN's magnitude is 1, and the divisor is not.
+  /// With YaRN, llama.cpp divides by 1 + 0.1 ln(factor) for all layers, and ggml multiplies by it
+  /// only where layers are scaled. This is what remains in the others: 1 for factors of 1 and
+  /// above.
   double unscaled_gain(double factor) {
     auto const divisor = 1 + 0.1 * std::log(factor);
     config_.file.require(divisor > 0, config_.key("rope.scaling.factor"),
@@ -151,7 +152,7 @@ class gguf_rope_rule : gguf_rope_keys {
     return changed(f, kept, gain);
   }
 
-  /// Records what the rule is made of; where rope_parameters have no word for it, by the key.
+  /// Records a number of the rule, as rotary_description::parameters has it.
   void used(char const* key, double value) { parameters_.push_back({key, shown(value)}); }
   void used(char const* key, std::vector<double> const& values) {
     std::string list;
