@@ -4,8 +4,8 @@
 /// second time, and what they give. Source: the models' published config.json and their classes in
 /// Hugging Face transformers (mistral-4, gemma-4-vision: the class's defaults; glm-4-9b-chat:
 /// converted from its rope_ratio of 500). Values from the formulas with 60 digits, written with 17.
-/// Mistral 4's scores: as Mistral scales them; late versions of transformers multiply them by (0.1
-/// ln(128) + 1)^2. DeepSeek-V4's window is that of the keys themselves; its s and h layers see
+/// Mistral 4's scores: as transformers scales them since 5.15, by (0.1 ln(128) + 1)^2; Mistral's own
+/// settings do not. DeepSeek-V4's window is that of the keys themselves; its s and h layers see
 /// compressed ones beyond.
 
 #include <array>
@@ -180,7 +180,7 @@ inline constexpr std::array<model, 35> models{{
     {"mistral-4", 36, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::yarn, .rotary_dim = 64, .base = 1e4,
         .interleaved = true, .last = true, .factor = 128, .trained = 8192,
         .values = {{{14, 0.015068353174007699}, {20, 0.0012314638965078785}, {31, 1.0418136188775969e-6}}}},
-        .temperature = temperature{0.1, 8192, 0}}}}},
+        .softmax_factor = 2.2058280296038421, .temperature = temperature{0.1, 8192, 0}}}}},
     {"glm-4-9b-chat", 40, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64, .base = 5e6,
         .interleaved = true, .values = {{{1, 0.61752875812632332}, {16, 0.00044721359549995794}, {31, 3.2387155637387736e-7}}}}}}}},
     {"mimo-v2-flash", 48, "gllllglllllglllllglllllglllllglllllglllllglllllg", {{{.letter = 'g', .head_dim = 192,

@@ -153,7 +153,7 @@ TEST(hugging_face_rope, does_not_write_what_has_no_words_there) {
   rotary_description by_hand{
       .rule = "default", .frequencies = geometric(8, 1e4), .layout = halves()};
   EXPECT_EQ(message_of([&] { rope_parameters_json(by_hand, 8); }),
-            "posenc: rope_parameters_json: the rotation must be one that a config.json gave");
+            "posenc: rope_parameters_json: the rotation must be one that a model's settings gave");
   auto read = read_rope_parameters("{}", "rope", {.head_dim = 8});
   read.rotary.axes = pair_axes({1, 0, 1, 0});
   EXPECT_EQ(message_of([&] { rope_parameters_json(read.rotary, 8); }),

@@ -510,9 +510,10 @@ TEST(hugging_face, notes_where_codes_differ_on_mscale) {
   auto const mistral = read(with(llama(), yarn + R"("mistral4"})"));
   EXPECT_EQ(v2.kinds[0].softmax_factor, v3.kinds[0].softmax_factor);
   EXPECT_GT(v2.kinds[0].softmax_factor, 1);
-  EXPECT_EQ(mistral.kinds[0].softmax_factor, 1);
+  EXPECT_EQ(mistral.kinds[0].softmax_factor, v3.kinds[0].softmax_factor)
+      << "Mistral4Attention's yarn_apply_mscale, since huggingface/transformers#47435";
   EXPECT_TRUE(mentions(v2.notes, " on scores: DeepSeek's own code has it"));
-  EXPECT_TRUE(mentions(mistral.notes, " on scores: transformers has it since 5.15"));
+  EXPECT_TRUE(mentions(mistral.notes, " on scores: transformers' class has it since 5.15"));
   EXPECT_FALSE(mentions(v3.notes, " on scores: "));
 }
 

@@ -17,7 +17,10 @@
 #include "model/gguf/models.hpp"
 #include "model/gguf/writer.hpp"
 #include "posenc/model/gguf.hpp"
+#include "posenc/model/gguf_writer.hpp"
 #include "posenc/model/hugging_face.hpp"
+#include "posenc/model/hugging_face_rope.hpp"
+#include "rejects.hpp"
 
 namespace {
 
@@ -309,6 +312,61 @@ TEST_P(shipped_models_in_both, are_read_alike) {
   expect_same(read_hugging_face(config, "config.json"), read(GetParam().file()));
 }
 
+/// The file that write_gguf makes of a config.json says the same as it, and as the converter's
+/// file.
+TEST_P(shipped_models_in_both, are_written_from_one_for_the_other) {
+  auto const config = shipped_config(GetParam().name);
+  auto const text = GetParam().file().str();
+  gguf_metadata const file(bytes_of(text), "m.gguf");
+  auto const converted = read_gguf(file);
+  auto const count = [&](char const* name) {
+    return *file.count(converted.type + name, 0, 1u << 20);
+  };
+  auto const write = [&](nlohmann::json const& from) {
+    return write_gguf(read_hugging_face(from, "config.json"), converted.type,
+                      {.heads = count(".attention.head_count"),
+                       .kv_heads = count(".attention.head_count_kv"),
+                       .embedding = count(".embedding_length")});
+  };
+  auto truncated = config;
+  if (GetParam().name == "gpt-oss-20b") {
+    // Its ramp is not truncated, and llama.cpp loads no rope_freqs for it.
+    EXPECT_NE(message_of([&] { write(config); }).find("gpt-oss must have keys for all"),
+              std::string::npos);
+    truncated["rope_scaling"]["truncate"] = true;
+  }
+  auto const bytes = write(truncated).bytes();
+  gguf_metadata const written(bytes, "written");
+  auto const again = read_gguf(written);
+  expect_same(read_hugging_face(truncated, "config.json"), again);
+  expect_same(again, converted);
+  EXPECT_EQ(again.kinds.front().rotary.size(), converted.kinds.front().rotary.size());
+}
+
+/// What a GGUF file says about rotation, as rope_parameters, unless a tensor divides frequencies.
+TEST_P(shipped_models_in_both, have_the_words_of_rope_parameters) {
+  auto const model = read(GetParam().file());
+  for (auto const& kind : model.kinds) {
+    if (kind.rotary.empty()) continue;
+    auto const& rotary = kind.rotary[0];
+    auto const write = [&] { return rope_parameters_json(rotary, kind.head_dim); };
+    if (rotary.has_pair_factors) {
+      EXPECT_EQ(message_of(write),
+                "posenc: rope_parameters_json: rope_freqs.weight must be absent, for "
+                "rope_parameters have no word for it, got true");
+      continue;
+    }
+    auto const again = read_rope_parameters(
+        write(), "rope", {.head_dim = kind.head_dim, .base = -1, .context = model.context});
+    EXPECT_EQ(again.rotary.rule, rotary.rule);
+    for (std::size_t const length : {std::size_t{1}, std::size_t{1} << 22}) {
+      auto const f = rotary.frequencies.at(length), g = again.rotary.frequencies.at(length);
+      EXPECT_TRUE(std::ranges::equal(f.inv_freq(), g.inv_freq()));
+      EXPECT_EQ(f.attention_factor(), g.attention_factor());
+    }
+  }
+}
+
 std::string test_name(testing::TestParamInfo<gguf_models::model> const& tested) {
   std::string name(tested.param.name);
   std::ranges::replace_if(
@@ -414,6 +472,24 @@ TEST(readers, read_granite_alike) {
       "max_position_embeddings": 131072})",
                file_of("granite", {40, 131072, 4096, 32, 8})("rope.freq_base", 10000000.0f)(
                    "rope.scaling.finetuned", true)("attention.scale", 0.0078125f));
+}
+
+/// Mistral Small 4: rope_parameters as convert_mistral4_weight_to_hf.py of transformers 5.16 writes
+/// them, sizes of its configuration class; keys of GGUF as conversion/mistral3.py writes them. Both
+/// codes multiply scores by g(mscale_all_dim)^2.
+TEST(readers, read_mistral_small_4_alike) {
+  expect_alike(
+      R"({"model_type": "mistral4", "num_hidden_layers": 36, "num_attention_heads": 32,
+      "hidden_size": 4096, "qk_rope_head_dim": 64, "qk_nope_head_dim": 64, "rope_interleave": true,
+      "max_position_embeddings": 1048576, "rope_parameters": {"type": "yarn", "rope_theta": 10000.0,
+      "factor": 128.0, "original_max_position_embeddings": 8192, "beta_fast": 32.0,
+      "beta_slow": 1.0, "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1,
+      "partial_rotary_factor": 0.5}})",
+      file_of("mistral4", {36, 1048576, 4096, 32, 1})("attention.key_length", uint32_t{320})(
+          "attention.key_length_mla", uint32_t{128})("rope.dimension_count", uint32_t{64})(
+          "rope.freq_base", 10000.0f)("rope.scaling.type", "yarn")("rope.scaling.factor", 128.0f)(
+          "rope.scaling.original_context_length", uint32_t{8192})(
+          "rope.scaling.yarn_log_multiplier", 0.1f)("attention.temperature_scale", 0.1f));
 }
 
 }  // namespace

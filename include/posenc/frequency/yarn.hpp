@@ -23,7 +23,8 @@ struct yarn_scaling {
   bool truncate = true;    ///< round the ramp's ends outwards; not in gpt-oss
   std::optional<double> mscale = {}, mscale_all_dim = {};  ///< DeepSeek's; 0 means none
   std::optional<double> attention_factor = {};             ///< replaces the computed one
-  /// In [0, 1]: the share of what the ramp keeps; the rest is divided by factor. ggml's ext_factor.
+  /// ggml's ext_factor, in [0, 1]. It multiplies the share of each frequency that the ramp leaves
+  /// undivided: at 1 YaRN acts as published, at 0 all frequencies are divided by factor.
   double extrapolation = 1;
 };
 

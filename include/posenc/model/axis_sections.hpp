@@ -15,8 +15,8 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// Throws std::invalid_argument, which begins with `where`, unless all are whole numbers from 0 to
-/// 65536.
+/// Throws std::invalid_argument unless all are whole numbers from 0 to 65536. The error begins with
+/// `where`.
 inline std::vector<std::size_t> axis_sections(std::string const& where,
                                               std::vector<double> const& given) {
   std::vector<std::size_t> sections;
@@ -30,8 +30,8 @@ inline std::vector<std::size_t> axis_sections(std::string const& where,
   return sections;
 }
 
-/// The axis of each pair. Throws std::invalid_argument, which begins with `where`, unless sections
-/// sum to `pairs` and, where axes interleave, are three.
+/// The axis of each pair. Throws std::invalid_argument unless the sections sum to `pairs`, and
+/// unless there are three where axes interleave. The error begins with `where`.
 inline pair_axes axes_of(std::string const& where, std::vector<std::size_t> const& sections,
                          std::size_t pairs, bool interleave) {
   auto const sum = std::accumulate(sections.begin(), sections.end(), std::size_t{0});
@@ -43,9 +43,9 @@ inline pair_axes axes_of(std::string const& where, std::vector<std::size_t> cons
 }
 
 /// Height and width by turns, hwhw..., then time, as ERNIE 4.5 VL and Ling VL have them. `sections`
-/// are pairs of time, height and width. Throws std::invalid_argument, which begins with `where`,
-/// unless those are three that sum to `pairs`, and height and width have equally many.
-/// [modeling_ernie4_5_vl_moe.py, recomposition_to_3d]
+/// are the numbers of pairs of time, height and width. Throws std::invalid_argument unless there
+/// are three sections that sum to `pairs`, and those of height and width are equal. The error
+/// begins with `where`. [modeling_ernie4_5_vl_moe.py, recomposition_to_3d]
 inline pair_axes alternating_axes_of(std::string const& where,
                                      std::vector<std::size_t> const& sections, std::size_t pairs) {
   require(sections.size() == 3, where, " must have 3 sections where axes alternate, got ",

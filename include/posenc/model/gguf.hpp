@@ -81,7 +81,7 @@ inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   }
 }
 
-/// DeepSeek V4's pooled keys, and the heads that choose keys. These rotate by the frequencies of
+/// DeepSeek V4's pooled keys, and the heads that choose keys. Both rotate by the frequencies of
 /// their layer.
 inline void read_gguf_sparse_attention(gguf_config& config, layer_description& kind,
                                        scheduled_layer const& layer) {
@@ -163,19 +163,22 @@ inline model_description read_gguf_kinds(gguf_config config) {
 ///
 /// The layout of pairs is that of the weights in the file: converters permute the queries and keys
 /// of Llama and others to interleaved pairs. Frequencies are computed as by ggml: the factors of a
-/// tensor divide before scaling, and YaRN's ramp is truncated. Where ggml and the model's own code
-/// differ (Qwen3-VL's last pairs, Phi 3's window), the model's code is followed and a note says so.
+/// tensor divide before scaling, and YaRN's ramp is truncated. ggml and a model's own code differ
+/// in Qwen3-VL's last pairs and in Phi 3's window: the reader follows the model's code, and a note
+/// says so.
 ///
-/// Throws std::invalid_argument that names file, key and value: for what gguf_metadata refuses; an
-/// unknown rope.scaling.type; keys that are absent, of another type, or out of range; for an
-/// architecture that is not known, unless
+/// Throws std::invalid_argument for what gguf_metadata refuses, an unknown rope.scaling.type, and
+/// keys that are absent, of another type or out of range. The error names file, key and value.
+///
+/// An architecture that is not known is an error. This reads such a file as if it were Llama's, and
+/// `assumptions` say so:
 ///
 ///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
 ///
-/// asks to take it for Llama, which `assumptions` then says; and for a key that llama.cpp does not
-/// read for this architecture although its name says that it acts on positions, on the scale of
-/// scores or on the mask, unless it is known to be without effect, which `notes` and `ignored` then
-/// say. Where an unknown architecture is taken for Llama, all such keys are there.
+/// Some keys have names that speak of positions, of the scale of scores or of the mask. It is an
+/// error if llama.cpp does not read such a key for the architecture, unless the key is known to
+/// have no effect. `notes` and `ignored` list the keys without effect; of a file that is read as
+/// Llama's, they list every such key.
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());

@@ -47,7 +47,8 @@ inline std::size_t head_dim_of(hugging_face_config& config, std::string_view typ
   return config.count_or("global_head_dim", most_dims, global_dim);
 }
 
-/// The key attn_logit_softcapping: null is no cap, absent is the family's.
+/// By the key attn_logit_softcapping. null means no cap; where the key is absent, the family has
+/// its own.
 inline std::optional<double> score_cap_of(hugging_face_config& config) {
   constexpr auto key = "attn_logit_softcapping";
   auto const given = config.keys.number(key);
@@ -151,16 +152,18 @@ inline model_description read_hugging_face(json const& parsed, std::string const
 /// ...), those of GPT-J, GPT-NeoX, MPT, BLOOM and T5, and a text_config inside. For an absent key
 /// the default of the model_type is used and listed in `assumptions`.
 ///
-/// Throws std::invalid_argument that names file, key and value: for text that is not JSON, a value
-/// of another type or out of range, an unknown rope_type, keys that contradict each other, a list
-/// of the wrong length; for a model_type that is not known, unless
+/// Throws std::invalid_argument for text that is not JSON, a value of another type or out of range,
+/// an unknown rope_type, keys that contradict each other, and a list of the wrong length. The error
+/// names file, key and value.
+///
+/// A model_type that is not known is an error. This reads such a file as if it were Llama's, and
+/// `assumptions` say so:
 ///
 ///     read_hugging_face("config.json", {.unknown = posenc::unknown_model::as_llama})
 ///
-/// asks to take it for Llama, which `assumptions` then says; and for a key that was not read
-/// although its name says that it acts on positions, on the scale of scores or on the mask, unless
-/// the family is known not to use it. Where an unknown model is taken for Llama, such keys are in
-/// `notes` and `ignored`.
+/// Some keys have names that speak of positions, of the scale of scores or of the mask. It is an
+/// error if such a key was not read, unless the family is known not to use it. Of a file that is
+/// read as Llama's, `notes` and `ignored` list such keys instead.
 inline model_description read_hugging_face(std::string_view text, std::string const& name,
                                            hugging_face_options const& options = {}) {
   return detail::read_hugging_face(detail::parsed_json(text, name), name, options);

@@ -30,7 +30,8 @@ struct rope_surroundings {
 
 /// What a rope_parameters object says.
 struct rope_reading {
-  rotary_description rotary;  ///< as halves of the first dims: layout and place are the model's
+  /// With halves, in the first dims of a head: the object does not say what the model has.
+  rotary_description rotary;
   /// g(mscale_all_dim)^2, which multiplies scores in DeepSeek's models and their kin.
   double softmax_factor = 1;
   std::optional<position_temperature> temperature = {};
@@ -41,7 +42,7 @@ struct rope_reading {
 
 namespace detail {
 
-/// Settings of the object alone, by their names in it.
+/// The settings that are in the object, by their names there.
 inline std::vector<model_setting> of_rope(std::vector<model_setting> const& settings) {
   constexpr std::string_view path = "rope_parameters.";
   std::vector<model_setting> result;
@@ -78,7 +79,7 @@ inline rope_reading read_rope_parameters(json const& parsed, std::string const& 
           .ignored = of_rope(config.found.ignored)};
 }
 
-/// A part of a head that the rule int(head_dim * part) turns into `dims`.
+/// The part for which int(head_dim * part), as transformers computes it, is `dims`.
 inline double part_of(std::size_t head_dim, std::size_t dims) {
   auto const whole = static_cast<double>(head_dim), wanted = static_cast<double>(dims);
   auto part = wanted / whole;
@@ -109,8 +110,9 @@ inline void write_axes(json& object, pair_axes const& axes) {
 
 }  // namespace detail
 
-/// Reads the text of a rope_parameters or rope_scaling object; `name` is for errors. `around` is
-/// what it leaves to the rest of its file. Objects by type of layer are not read: give one of them.
+/// Reads the text of a rope_parameters or rope_scaling object. Errors begin with `name`. `around`
+/// is what the object leaves to the rest of its file. If there is an object for each type of
+/// layers, give one of these.
 ///
 ///     read_rope_parameters(R"({"rope_type": "llama3", "factor": 8, ...})", "rope_scaling",
 ///                          {.head_dim = 128, .base = 500'000})
@@ -130,18 +132,24 @@ rope_reading read_rope_parameters(Json const& parsed, std::string const& name,
   return detail::read_rope_parameters(parsed, name, around);
 }
 
-/// Writes what was understood, as a rope_parameters object with every value that was assumed:
-/// read_rope_parameters makes the same frequencies of it (of dynamic, if the context is the same).
+/// Writes a rope_parameters object, with the values that were read and those that were assumed.
+/// read_rope_parameters gives the same frequencies for it; those of dynamic NTK, if the context is
+/// the same too.
 ///
-/// Throws std::invalid_argument if the rotation is not of a config.json, or its axes have no words
-/// in rope_parameters.
+/// Throws std::invalid_argument if the rotation is not of a config.json or GGUF file, or if
+/// rope_parameters have no words for its axes or for a key of GGUF.
 inline nlohmann::json rope_parameters_json(
     rotary_description const& rotary, std::size_t head_dim,
     std::optional<position_temperature> const& temperature = {}) {
   detail::require(!rotary.parameters.empty(),
-                  "rope_parameters_json: the rotation must be one that a config.json gave");
+                  "rope_parameters_json: the rotation must be one that a model's settings gave");
   auto object = nlohmann::json::object();
-  for (auto const& [key, value] : rotary.parameters) object[key] = nlohmann::json::parse(value);
+  for (auto const& [key, value] : rotary.parameters) {
+    bool const is_word = key.find('.') == std::string::npos;
+    detail::require(is_word, "rope_parameters_json: ", key,
+                    " must be absent, for rope_parameters have no word for it, got ", value);
+    object[key] = nlohmann::json::parse(value);
+  }
   auto const dims = rotary.frequencies.at(1).rotary_dim();
   if (dims != head_dim) object["partial_rotary_factor"] = detail::part_of(head_dim, dims);
   if (rotary.axes) detail::write_axes(object, *rotary.axes);

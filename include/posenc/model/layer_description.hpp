@@ -54,8 +54,8 @@ struct rotary_description {
   bool has_pair_factors = false;
   /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
   std::optional<pair_axes> axes = {};
-  /// What the rule was made of, in the words of rope_parameters, with what was assumed; of a
-  /// config.json. rope_parameters_json() writes it.
+  /// The numbers of the rule, read or assumed. Their keys are those of rope_parameters; a number
+  /// that has no key there has its key or tensor of GGUF. For rope_parameters_json and write_gguf.
   std::vector<model_setting> parameters = {};
 };
 
@@ -71,27 +71,29 @@ struct bucket_bias {
   std::size_t max_distance;
 };
 
-/// The heads of sparse attention that choose the keys which a query sees: those of the highest sum
-/// over heads h of w_h relu(<q_h, k>), or for MiniMax-M3 max_h <q_h, k>. There is one key head.
+/// Sparse attention: heads that choose which keys a query sees. They choose the keys with the
+/// highest sum over heads h of w_h relu(<q_h, k>), and in MiniMax-M3 those with the highest max_h
+/// <q_h, k>. All these heads share one key head.
 struct index_heads {
   std::size_t heads;
   std::size_t head_dim;
-  rotary_description rotary;     ///< of their queries and keys, mostly other dims than in attention
+  rotary_description rotary;     ///< how they rotate; mostly other dims than in attention
   std::size_t chosen;            ///< a query sees so many blocks of keys
   std::size_t block = 1;         ///< keys in a block
-  std::size_t local_blocks = 0;  ///< blocks up to the query's own that it always sees
+  std::size_t local_blocks = 0;  ///< a query always sees so many, up to its own block
   /// Tokens that one index key stands for. It rotates at the position of the first.
   std::size_t key_stride = 1;
 };
 
-/// A kind of layers, site by site. What is absent does not act; NoPE has nothing. Plain data.
+/// What layers of one kind do, site by site. What is absent does not act. Plain data.
 struct layer_description {
   /// The type in the model's settings, full_attention, sliding_attention ..., with ", NoPE" if it
   /// does not rotate.
   std::string name;
   std::vector<std::size_t> layers = {};  ///< their indices, from 0
   std::size_t head_dim = 0;              ///< of queries and keys, with the dims that do not rotate
-  /// Mostly one; a vision model rotates a block of each head for each axis of the image.
+  /// Mostly one; none is NoPE. A vision model rotates one block of each head for each axis of the
+  /// image.
   std::vector<rotary_description> rotary = {};
   std::optional<alibi_bias> alibi = {};
   std::optional<bucket_bias> buckets = {};
@@ -104,9 +106,9 @@ struct layer_description {
   std::optional<std::size_t> window = {};  ///< a query sees keys at distances below this
   std::optional<std::size_t> chunk = {};   ///< a query sees the keys of its own chunk of this size
   std::optional<index_heads> index = {};   ///< a query sees the keys that these choose
-  bool shares_index = false;               ///< or those that were chosen in a layer before
-  /// Tokens that are pooled to one key more, beside those in the window. It rotates as the others
-  /// do, at the position of the first token. 0: there are none.
+  bool shares_index = false;               ///< a query sees the keys that an earlier layer chose
+  /// So many tokens are pooled to one more key, which queries see beside the keys of the window. It
+  /// rotates as other keys do, at the position of its first token. 0: no tokens are pooled.
   std::size_t pooled = 0;
 };
 

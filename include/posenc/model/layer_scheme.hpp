@@ -39,8 +39,11 @@ struct prepared_layer {
 
 /// Rotation, ALiBi, score cap, temperature and softmax factor of a layer for a length of the
 /// sequence. Scores are capped, then biased, as in ggml. Positions are those of text: all axes have
-/// the same. Not in it: window, chunk and what index heads choose, which belong to the mask; pooled
-/// keys; and sinks, which are learned (put attention_sinks beside this in a scheme).
+/// the same.
+///
+/// This leaves out window, chunk and the choice of index heads: they belong to the mask. It leaves
+/// out pooled keys. It leaves out sinks, because they are learned: put attention_sinks beside this
+/// in a scheme.
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));

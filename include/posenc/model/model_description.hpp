@@ -42,4 +42,22 @@ struct model_description {
   }
 };
 
+namespace detail {
+
+/// The kind of each layer. Throws std::invalid_argument if a layer has none.
+inline std::vector<layer_description const*> kinds_by_layer(model_description const& model) {
+  std::vector<layer_description const*> result(model.layers, nullptr);
+  for (auto const& kind : model.kinds) {
+    for (auto const layer : kind.layers) {
+      if (layer < result.size() && result[layer] == nullptr) result[layer] = &kind;
+    }
+  }
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    require(result[i] != nullptr, "model_description: each layer must have a kind, got none for ",
+            i);
+  }
+  return result;
+}
+
+}  // namespace detail
 }  // namespace posenc

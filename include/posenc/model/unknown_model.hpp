@@ -9,8 +9,8 @@ namespace posenc::inline POSENC_TARGET {
 ///
 ///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
 enum class unknown_model {
-  refused,  ///< as an error
-  as_llama  ///< read as Llama: its layout of pairs, and its defaults for absent keys
+  refused,  ///< it is an error
+  as_llama  ///< it is read with Llama's layout of pairs, and Llama's defaults for absent keys
 };
 
 }  // namespace posenc

@@ -1,4 +1,5 @@
-// Dynamic position bias: a network answers a distance, or its logarithm, with a bias a head.
+// Dynamic position bias: a small network computes a bias for each head from the distance, or from
+// its logarithm.
 #pragma once
 
 #include <cmath>
@@ -22,21 +23,22 @@ struct position_layer {
   std::vector<float> norm_biases = {};   ///< [out]; empty: 0, as in the code's first layer
 };
 
-/// The layers of DynamicPositionBias: from 1 number to `dim`, `depth` of them, each followed by its
-/// norm, if any, and SiLU; then one from `dim` to heads, which has neither.
+/// The layers of DynamicPositionBias. The first takes 1 number and gives `dim`; `depth` - 1 more
+/// take `dim` and give `dim`. After each of these come its norm, if it has one, and SiLU. The last
+/// layer takes `dim` numbers and gives one for each head, without norm and SiLU.
 struct position_network {
   std::vector<position_layer> layers = {};
-  bool log_distance = false;  ///< answers sign(d) ln(|d| + 1) rather than d
+  bool log_distance = false;  ///< its input is sign(d) ln(|d| + 1), not the distance d
 };
 
 /// score(t, s) += network(t - s)_head, on scores that are scaled already. [x-transformers,
-/// DynamicPositionBias; CrossFormer, Wang 2021, 3.2] Distances to keys before the query are above
-/// 0. LayerNorm's epsilon is 1e-5.
+/// DynamicPositionBias; CrossFormer, Wang 2021, 3.2] The distance t - s is positive for keys before
+/// the query. LayerNorm's epsilon is 1e-5.
 ///
-/// The answers for distances from -longest to longest are kept in a table, of 8 bytes a head and
-/// distance; others are worked out at each call. Throws std::invalid_argument unless there are two
-/// layers or more, they fit together, their numbers are finite and their answers too, and longest
-/// is in [0, 2^31].
+/// A table holds the biases of all distances from -longest to longest, in 8 bytes a head and
+/// distance. For a distance beyond that, each call runs the network.
+/// Throws std::invalid_argument unless there are two layers or more, each takes as many numbers as
+/// the one before it gives, weights and tabulated biases are finite, and longest is in [0, 2^31].
 class dynamic_position_bias {
  public:
   dynamic_position_bias(position_network network, std::int64_t longest)

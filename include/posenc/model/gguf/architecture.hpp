@@ -29,21 +29,22 @@ struct gguf_index {
   bool after_dense = false;  ///< not in the first leading_dense_block_count layers
 };
 
-/// A record an architecture; 0 and false mean that it has none of this. For a new architecture, add
-/// a record. A key in the file goes before its default here.
+/// What is known of one architecture. 0 and false mean that it does not have this. To add an
+/// architecture, add a record. A key of the file overrides its default here.
 struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
   std::string_view name;
   gguf_rope_type rope;
-  unsigned reads = 0;           ///< gguf_group: of the keys that llama.cpp reads for some only
-  unsigned without_effect = 0;  ///< gguf_group: others that files hold, to no effect
+  unsigned reads = 0;           ///< gguf_group: what llama.cpp reads for it, and not for all
+  unsigned without_effect = 0;  ///< gguf_group: keys of its files that have no effect
 
   // Rotation.
-  bool last_dims = false;       ///< the last dims of a head rotate
-  bool whole_head = false;      ///< whatever rope.dimension_count says
-  bool half_on_full = false;    ///< half of rope.dimension_count where layers do not slide
-  bool unscaled = false;        ///< no layer takes scaling or factors
-  double only_base = 0;         ///< rope.freq_base may be no other
-  bool shared_factors = false;  ///< rope_freqs is for the widest layers; others take its front
+  bool last_dims = false;     ///< the last dims of a head rotate
+  bool whole_head = false;    ///< whole heads rotate, whatever rope.dimension_count says
+  bool half_on_full = false;  ///< layers that do not slide rotate half of rope.dimension_count
+  bool unscaled = false;      ///< no layer takes scaling or factors
+  double only_base = 0;       ///< rope.freq_base must be this
+  bool shared_factors =
+      false;              ///< rope_freqs has factors for the widest layers, others take the first
   double local_base = 0;  ///< rope.freq_base_swa; sliding layers then take no scaling or factors
   bool unscaled_local = false;     ///< sliding layers take no scaling
   double beta_fast = 32;           ///< rope.scaling.yarn_beta_fast
@@ -52,18 +53,18 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   bool mscale_is_all_dim = false;  ///< mscale equals mscale_all_dim, else it is 1
 
   // Layers.
-  std::size_t window = 0;             ///< attention.sliding_window
-  std::size_t sliding_layers = 0;     ///< only the model with this many layers slides
-  bool all_slide = false;             ///< all layers with attention slide
-  bool window_is_off = false;         ///< not in llama.cpp, but in the model's own code
-  std::size_t full_every = 0;         ///< every n-th layer sees all keys, the others slide
-  bool full_first = false;            ///< counted from the first layer on
-  bool needs_pattern = false;         ///< attention.sliding_window_pattern must be given
-  bool symmetric_window = false;      ///< half of the window lies before the query, half after it
-  std::size_t chunk = 0;              ///< layers but every full_every-th see a chunk, and rotate
+  std::size_t window = 0;          ///< attention.sliding_window
+  std::size_t sliding_layers = 0;  ///< only the model with this many layers slides
+  bool all_slide = false;          ///< all layers with attention slide
+  bool window_is_off = false;      ///< llama.cpp ignores the window, the model's own code does not
+  std::size_t full_every = 0;      ///< every n-th layer sees all keys, the others slide
+  bool full_first = false;         ///< counted from the first layer on
+  bool needs_pattern = false;      ///< attention.sliding_window_pattern must be given
+  bool symmetric_window = false;   ///< half of the window lies before the query, half after it
+  std::size_t chunk = 0;  ///< size; all layers but every full_every-th see a chunk, and rotate
   std::size_t attention_every = 0;    ///< full_attention_interval; the other layers are recurrent
   bool rope_on_sliding_only = false;  ///< where some layers slide, the others do not rotate
-  bool rope_on_dense = false;         ///< but the first leading_dense_block_count layers do
+  bool rope_on_dense = false;         ///< the first leading_dense_block_count layers rotate as well
   std::size_t nope_every = 0;         ///< every n-th layer does not rotate
   std::size_t nope_first_of = 0;      ///< where some layers slide, the first of n does not rotate
   bool compressed = false;            ///< DeepSeek V4's pooled keys, by attention.compress_ratios
@@ -78,16 +79,16 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
 
   // Scores.
   std::string_view scale_key = "attention.scale";
-  double attention_scale = 0;              ///< that key; 0: 1 / sqrt(head_dim)
+  double attention_scale = 0;              ///< default of that key; 0: 1 / sqrt(head_dim)
   std::size_t embedding_scale_layers = 0;  ///< the model with this many layers has 1 / sqrt(
                                            ///< embedding_length / head_count) instead
   bool scale_by_dim = false;               ///< 1 / head_dim
   double score_cap = 0;                    ///< attn_logit_softcapping
-  bool sinks = false;                      ///< where the file lists no tensors
-  bool nope_temperature = false;           ///< layers without RoPE have Llama 4's temperature
+  bool sinks = false;             ///< layers have sinks; if the file lists tensors, these tell it
+  bool nope_temperature = false;  ///< layers without RoPE have Llama 4's temperature
 
-  std::string_view refused = {};  ///< a key that makes another model of it, in no record
-  std::string_view note = {};     ///< what a user should know, a sentence
+  std::string_view refused = {};  ///< a key that makes another model of it, which is not read
+  std::string_view note = {};     ///< a sentence for users
 };
 
 }  // namespace detail

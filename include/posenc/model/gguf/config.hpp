@@ -23,7 +23,7 @@ namespace posenc::inline POSENC_TARGET {
 /// How to read a GGUF file.
 struct gguf_options {
   unknown_model unknown = unknown_model::refused;
-  /// Of an unknown architecture, where its pairs are not interleaved as Llama's in GGUF.
+  /// The layout of pairs of an unknown architecture; interleaved, as Llama's in GGUF, if not given.
   std::optional<std::variant<halves, interleaved>> layout = {};
 };
 
@@ -34,7 +34,7 @@ inline constexpr std::uint64_t gguf_most_dims = 65'536;
 /// The most tokens: what a double counts exactly.
 inline constexpr std::uint64_t gguf_most_tokens = std::uint64_t{1} << 53;
 
-/// The keys below the name of the architecture, what is known of that, and what was found.
+/// The keys of the architecture, what is known of it, and what was found.
 class gguf_config : public findings {
  public:
   gguf_config(gguf_metadata const& metadata, gguf_options const& options) : file(metadata) {
@@ -178,8 +178,8 @@ class gguf_config : public findings {
     return embedding_per_head();
   }
 
-  /// Lists which keys act and which do not, by their names. Refuses those that nobody reads; notes
-  /// those that are known to have no effect, and all where the architecture is not known.
+  /// Lists which keys act and which do not, by their names. A key that is not read is an error; if
+  /// it is known to have no effect, or if the architecture is not known, it becomes a note instead.
   void settle_keys() {
     bool const rotates = std::ranges::any_of(
         found.kinds, [](layer_description const& kind) { return !kind.rotary.empty(); });

@@ -11,7 +11,7 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-/// Groups of the keys that llama.cpp reads for some architectures only, as bits.
+/// Groups of the keys and tensors that llama.cpp reads for some architectures only, as bits.
 struct gguf_group {
   enum bits : unsigned {
     yarn_betas = 1u << 0,
@@ -35,13 +35,20 @@ struct gguf_group {
     compression = 1u << 18,
     index = 1u << 19,
     index_blocks = 1u << 20,
+    latent_length = 1u << 21,
+    pattern_list = 1u << 22,    ///< that key may be a list; others ignore one
+    pair_factors = 1u << 23,    ///< the tensor rope_freqs
+    length_factors = 1u << 24,  ///< the tensors rope_factors_short and rope_factors_long
+    sink_tensors = 1u << 25,    ///< attn_sinks of each layer
   };
-  /// Converters write these for each model that has them: without effect where they are not read.
+  /// Converters write these for every model that has them. They have no effect for an architecture
+  /// that does not read them.
   static constexpr unsigned written_for_all =
       yarn_betas | yarn_ext_factor | yarn_log_multiplier | finetuned;
   /// What is read of an unknown architecture: keys whose meaning is plain.
   static constexpr unsigned plain = sections | local_base | window | pattern | interval | scale |
-                                    cap | temperature | temperature_length | max_bias;
+                                    cap | temperature | temperature_length | max_bias |
+                                    latent_length;
 };
 
 struct gguf_key {
@@ -59,6 +66,7 @@ inline constexpr std::array gguf_keys_of_some{
     gguf_key{"rope.scaling.yarn_log_multiplier", gguf_group::yarn_log_multiplier},
     gguf_key{"rope.scaling.finetuned", gguf_group::finetuned},
     gguf_key{"rope.scaling.alpha", gguf_group::base_alpha},
+    gguf_key{"attention.key_length_mla", gguf_group::latent_length},
     gguf_key{"rope.dimension_sections", gguf_group::sections},
     gguf_key{"rope.freq_base_swa", gguf_group::local_base},
     gguf_key{"attention.sliding_window", gguf_group::window},
@@ -97,7 +105,7 @@ inline constexpr std::array<std::string_view, 11> gguf_keys_of_all{
     "attention.shared_kv_layers",
 };
 
-/// Keys with a name that speaks of positions, and that act on values, logits, experts or residuals.
+/// Keys whose names speak of positions although they act on values, logits, experts or residuals.
 inline constexpr std::array<std::string_view, 6> gguf_keys_that_act_elsewhere{
     "attention.value_length_swa",       "attention.value_scale",
     "final_logit_softcapping",          "router_logit_softcapping",

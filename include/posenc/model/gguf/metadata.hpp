@@ -40,9 +40,9 @@ struct gguf_tensor {
 /// Reads the header and the tensors in rope_tensors only. No length is trusted before its bytes
 /// were read: memory is proportional to the file, and a header beyond 1 GiB is refused. Immutable.
 ///
-/// Throws std::invalid_argument that names file, key and value: for another magic number or
-/// version, a big-endian file, a file that ends early, a key or tensor that appears twice, an
-/// unknown type of value, a list of lists, a bool that is neither 0 nor 1.
+/// Throws std::invalid_argument for another magic number or version, a big-endian file, a file that
+/// ends early, a key or tensor that appears twice, an unknown type of value, a list of lists, and a
+/// bool that is neither 0 nor 1. The error names file, key and value.
 class gguf_metadata {
  public:
   /// The factors that divide frequencies in Llama 3, p-RoPE and LongRoPE.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,43 +16,50 @@
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/model/gguf/config.hpp"
+#include "posenc/model/gguf/rope_keys.hpp"
 #include "posenc/model/rope_result.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 /// The RoPE rule of one kind of layers.
-class gguf_rope_rule {
+class gguf_rope_rule : gguf_rope_keys {
  public:
   gguf_rope_rule(gguf_config& config, bool slides, std::size_t rotary_dim)
-      : config_(config), known_(config.architecture), slides_(slides), dim_(rotary_dim) {}
+      : gguf_rope_keys(config, slides, rotary_dim) {}
 
   rope_result read() {
-    auto const base = this->base();
+    auto const given = this->base();
+    auto const base = given.changed;
     auto const type = this->type();
     auto const factor = type == "none" ? 1 : this->factor();
     auto const attention = this->attention();
+    used("rope_theta", given.given);
     if (known_.unscaled || (slides_ && known_.unscaled_local)) {
-      return {"default", geometric(dim_, base)};
+      return made("default", geometric(dim_, base));
     }
     if (slides_ && known_.local_base != 0) {
-      auto const gain = attention * (type == "yarn" ? unscaled_gain(factor) : 1);
-      return {"default", times(geometric(dim_, base), gain)};
+      return made("default", times(geometric(dim_, base),
+                                   attention * (type == "yarn" ? unscaled_gain(factor) : 1)));
     }
     auto const share = extrapolated(type);
+    bool const is_ntk = given.alpha != 0 && factor == 1 && share == 0;
+    if (given.alpha != 0) used(is_ntk ? "alpha" : "rope.scaling.alpha", given.alpha);
     if (share != 0) return read_yarn(base, factor, attention, share);
 
-    bool const has_alpha = config_.positive_or_none("rope.scaling.alpha").has_value();
-    auto const name = std::string(factor != 1 ? "linear" : has_alpha ? "ntk" : "default");
+    auto const name = std::string(factor != 1 ? "linear" : is_ntk ? "ntk" : "default");
     auto const gain = attention * config_.positive("rope.scaling.yarn_attn_factor").value_or(1);
     auto const scaled = times(linear(geometric(dim_, base), factor), gain);
     if (auto const divisors = factors("rope_freqs.weight")) {
-      return {name, divided_by_factors(scaled, *divisors), 1, true};
+      if (factor != 1) used("factor", factor);
+      return made(name, divided_by_factors(scaled, *divisors), 1, true);
     }
     auto const longs = factors("rope_factors_long.weight");
     auto const shorts = factors("rope_factors_short.weight");
-    if (longs && shorts)
+    if (longs && shorts) {
+      if (factor != 1) used("rope.scaling.factor", factor);
       return read_longrope(linear(geometric(dim_, base), factor), *longs, *shorts);
+    }
     if (longs || shorts) {
       refuse(config_.file.file(),
              ": rope_factors_long.weight and rope_factors_short.weight must be given together, "
@@ -61,98 +68,11 @@ class gguf_rope_rule {
     config_.file.require(
         type != "longrope", config_.key("rope.scaling.type"),
         "come with the tensors rope_factors_long.weight and rope_factors_short.weight");
-    return {name, scaled};
+    if (factor != 1) used("factor", factor);
+    return made(name, scaled);
   }
 
  private:
-  double base() {
-    auto const above_one = [&](char const* name) {
-      auto const given = config_.number(name);
-      if (given) config_.file.require(*given > 1, config_.key(name), "be above 1");
-      return given;
-    };
-    auto const all = above_one("rope.freq_base");
-    auto const local = above_one("rope.freq_base_swa");
-    if (slides_ && local) return *local;
-    if (slides_ && known_.local_base != 0) {
-      return config_.assumed("rope.freq_base_swa", known_.local_base);
-    }
-    if (known_.compressed && !slides_) {
-      constexpr auto name = "attention.compress_rope_freq_base";
-      auto const compressed = above_one(name);
-      if (!compressed) config_.file.refuse(config_.key(name), "be given");
-      return *compressed;
-    }
-    if (all && known_.only_base != 0) {
-      config_.file.require(*all == known_.only_base, config_.key("rope.freq_base"),
-                           "be " + shown(known_.only_base) + ": llama.cpp has no other for this");
-    }
-    auto const base = all ? *all : config_.assumed("rope.freq_base", 1e4);
-    auto const alpha = config_.positive_or_none("rope.scaling.alpha");
-    if (!alpha) return base;
-    auto const d = static_cast<double>(dim_);  // XD-RoPE's is NTK-aware, by its base
-    auto const changed = base * std::pow(*alpha, d / (d - 2));
-    config_.file.require(is_finite(changed) && changed > 1, config_.key("rope.scaling.alpha"),
-                         "leave freq_base * alpha^(d / (d - 2)) finite and above 1");
-    return changed;
-  }
-
-  std::string type() {
-    constexpr auto key = "rope.scaling.type";
-    auto const given = config_.text(key);
-    auto name = given.value_or("linear");
-    bool const is_known =
-        name == "none" || name == "linear" || name == "yarn" || name == "longrope";
-    config_.file.require(is_known, config_.key(key), "be one of none, linear, yarn, longrope");
-    if (!given && has_factor() && factor() != 1) {
-      config_.assume(config_.key(key) + " is not given: linear, as llama.cpp has it.");
-    }
-    return name;
-  }
-
-  bool has_factor() {
-    return config_.has("rope.scaling.factor") || config_.has("rope.scale_linear");
-  }
-
-  double factor() {
-    auto const old = config_.number("rope.scale_linear");
-    auto const current = config_.number("rope.scaling.factor");
-    auto const given = current ? current : old;
-    if (!given || *given == 0) return 1;  // llama.cpp writes 0 for none
-    auto const key = config_.key(current ? "rope.scaling.factor" : "rope.scale_linear");
-    config_.file.require(*given > 0, key, "be 0 or above");
-    return *given;
-  }
-
-  /// The model's own factor of rotated vectors.
-  double attention() {
-    constexpr auto key = "rope.scaling.attn_factor";
-    auto const given = config_.positive(key).value_or(1);
-    if (given == 1 || !known_.compressed) return given;
-    config_.note(config_.key(key) + " is without effect: llama.cpp has 1 in its place.");
-    return 1;
-  }
-
-  std::size_t original_length() {
-    auto const given = config_.count("rope.scaling.original_context_length", 1, gguf_most_tokens);
-    if (given) return *given;
-    auto const key = config_.key("rope.scaling.original_context_length");
-    if (!config_.found.context) config_.file.refuse(key, "be given where context_length is not");
-    config_.assume(key + " is not given: context_length, " + shown(*config_.found.context) +
-                   ", as llama.cpp has it.");
-    return *config_.found.context;
-  }
-
-  /// ggml's ext_factor: the share of YaRN in the frequencies, the rest is linear. 0 is not YaRN.
-  double extrapolated(std::string const& type) {
-    constexpr auto key = "rope.scaling.yarn_ext_factor";
-    auto const by_type = type == "yarn" ? 1.0 : 0.0;
-    auto const given = config_.number(key).value_or(-1);
-    config_.file.require(given <= 1, config_.key(key),
-                         "be at most 1, or below 0, which leaves it to rope.scaling.type");
-    return given < 0 ? by_type : given;
-  }
-
   /// ggml multiplies rotated vectors by 1 + 0.1 ln(factor); llama.cpp divides by that and
   /// multiplies by the model's own factor, so that the latter is what remains.
   rope_result read_yarn(double base, double factor, double attention, double share) {
@@ -178,15 +98,24 @@ class gguf_rope_rule {
     auto const on_scores =
         known_.mscale_on_scores ? own * attention * of_scores * own * attention * of_scores : 1;
     scaling.extrapolation = share;
+    used("factor", factor);
+    used("original_max_position_embeddings", original);
+    used("beta_fast", scaling.beta_fast);
+    used("beta_slow", scaling.beta_slow);
+    parameters_.push_back({"truncate", "true"});
+    used("attention_factor", *scaling.attention_factor);
+    if (all_dim != 0) used("mscale_all_dim", all_dim);
+    if (share != 1) used("rope.scaling.yarn_ext_factor", share);
     auto const f = yarn(dim_, base, scaling);
     if (auto const divisors = factors("rope_freqs.weight")) {
-      return {"yarn", divided_by_factors(f, *divisors), on_scores, true};
+      return made("yarn", divided_by_factors(f, *divisors), on_scores, true);
     }
-    return {"yarn", f, on_scores};
+    return made("yarn", f, on_scores);
   }
 
-  /// What llama.cpp's division leaves in layers that ggml rotates by the factor 1: for factors
-  /// below 1, YaRN's magnitude is 1, and the divisor is not.
+  /// With YaRN, llama.cpp divides by 1 + 0.1 ln(factor) for all layers, and ggml multiplies by it
+  /// only where layers are scaled. This is what remains in the others: 1 for factors of 1 and
+  /// above.
   double unscaled_gain(double factor) {
     auto const divisor = 1 + 0.1 * std::log(factor);
     config_.file.require(divisor > 0, config_.key("rope.scaling.factor"),
@@ -194,19 +123,17 @@ class gguf_rope_rule {
     return yarn_magnitude(factor) / divisor;
   }
 
-  /// 0 where it is not given. DeepSeek's files hold a tenth of it.
-  double mscale_all_dim() {
-    constexpr auto key = "rope.scaling.yarn_log_multiplier";
-    auto const given = config_.number(key).value_or(0);
-    config_.file.require(given >= 0, config_.key(key), "be 0 or above");
-    return known_.mscale_on_scores ? 10 * given : given;
-  }
-
   rope_result read_longrope(frequencies const& series, std::vector<double> longs,
                             std::vector<double> shorts) {
     auto const given = config_.positive("rope.scaling.attn_factor");
     auto const attention = given ? *given : config_.assumed("rope.scaling.attn_factor", 1.0);
     auto const original = original_length();
+    used("original_max_position_embeddings", static_cast<double>(original));
+    used("factor", static_cast<double>(config_.found.context.value_or(original)) /
+                       static_cast<double>(original));
+    used("attention_factor", attention);
+    used("short_factor", shorts);
+    used("long_factor", longs);
     longrope_scaling scaling{.short_factor = std::move(shorts),
                              .long_factor = std::move(longs),
                              .original_length = static_cast<double>(original),
@@ -217,22 +144,7 @@ class gguf_rope_rule {
     at(1);  // throws here rather than when it is used
     config_.note("LongRoPE: the short list up to " + shown(original) +
                  " tokens, the long one beyond. llama.cpp chooses by its context instead.");
-    return {"longrope", frequencies_by_length(at)};
-  }
-
-  /// The tensor that divides frequencies, a factor for each pair.
-  std::optional<std::vector<double>> factors(std::string const& tensor) {
-    auto given = config_.file.values(tensor);
-    if (!given) return {};
-    auto const where = config_.file.file() + ": " + tensor;
-    auto const pairs = dim_ / 2;
-    if (known_.shared_factors && given->size() > pairs) given->resize(pairs);
-    require(given->size() == pairs, where, " must have one factor for each of the ", pairs,
-            " pairs, got ", given->size());
-    for (auto const f : *given) {
-      require(is_finite(f) && f > 0, where, " must have finite factors above 0, got ", f);
-    }
-    return given;
+    return made("longrope", frequencies_by_length(at));
   }
 
   static frequencies times(frequencies const& f, double gain) {
@@ -240,10 +152,25 @@ class gguf_rope_rule {
     return changed(f, kept, gain);
   }
 
-  gguf_config& config_;
-  gguf_architecture const& known_;
-  bool slides_;
-  std::size_t dim_;
+  /// Records a number of the rule, as rotary_description::parameters has it.
+  void used(char const* key, double value) { parameters_.push_back({key, shown(value)}); }
+  void used(char const* key, std::vector<double> const& values) {
+    std::string list;
+    for (auto const value : values) list += (list.empty() ? "[" : ",") + shown(value);
+    parameters_.push_back({key, list + "]"});
+  }
+  rope_result made(std::string const& rule, frequencies_by_length f, double on_scores = 1,
+                   bool has_pair_factors = false) {
+    auto const gain = f.at(1).attention_factor();
+    bool const has_word = rule == "yarn" || rule == "longrope";
+    if (!has_word && gain != 1) used("rope.scaling.attn_factor", gain);
+    if (has_pair_factors) parameters_.push_back({"rope_freqs.weight", "true"});
+    auto const type = rule == "ntk" ? "dynamic" : rule;  // alpha makes it NTK
+    parameters_.insert(parameters_.begin(), {"rope_type", "\"" + type + "\""});
+    return {rule, std::move(f), on_scores, has_pair_factors, std::move(parameters_)};
+  }
+
+  std::vector<model_setting> parameters_ = {};
 };
 
 }  // namespace detail

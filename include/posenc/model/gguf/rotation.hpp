@@ -29,7 +29,8 @@ class gguf_rotation {
                               .frequencies = std::move(result.frequencies),
                               .layout = halves(),
                               .has_pair_factors = result.has_pair_factors,
-                              .axes = axes(dim / 2)};
+                              .axes = axes(dim / 2),
+                              .parameters = std::move(result.parameters)};
     if (known_.rope == gguf_rope_type::norm && !rotary.axes) rotary.layout = interleaved();
     if (known_.last_dims) rotary.block = rotary_block::last();
     kind_.rotary.push_back(std::move(rotary));

@@ -34,7 +34,7 @@ enum class rotation_rule {
   if_position_type_is_rope,  ///< all where position_embedding_type is rope, else none
 };
 
-/// Which layers slide, where layer_types does not say and sliding_window is given.
+/// Which layers slide if sliding_window is given and layer_types is not.
 enum class sliding_rule {
   none,
   every_layer,
@@ -49,10 +49,11 @@ enum class full_place { last_of_each, first_of_each, counted_from_the_end, by_of
 
 /// What sliding_window counts.
 enum class window_rule {
-  last_keys,           ///< a query sees so many keys, its own with them
-  half_of_key,         ///< a query sees half as many
-  half_on_each_side,   ///< and half as many on each side of it, beside its own
-  half_if_both_sides,  ///< if use_bidirectional_attention is set, else last_keys
+  last_keys,           ///< all keys that a query sees, its own among them
+  half_of_key,         ///< twice the keys that a query sees
+  half_on_each_side,   ///< the keys on both sides of a query's own, half on each
+  half_if_both_sides,  ///< as half_on_each_side if use_bidirectional_attention is set, else
+                       ///< last_keys
 };
 
 /// What divides scores before the softmax.
@@ -74,13 +75,13 @@ enum class axis_order {
   alternating   ///< hwhw...ttt: height and width by turns, then time
 };
 
-/// A number of index heads: its key, its key in sparse_attention_config, the family's value.
+/// A number about index heads: its key, its key in sparse_attention_config, and the family's value.
 struct index_number_rule {
   std::string_view key = {}, within = {};
   std::size_t value = 0;
 };
 
-/// Index heads, as in layer_description.hpp. No value for heads: there are none.
+/// Index heads, as in layer_description.hpp. If `heads` has no value, there are none.
 struct index_rule {
   index_number_rule heads = {}, head_dim = {}, chosen = {}, block = {.value = 1}, local_blocks = {},
                     key_stride = {.value = 1};
@@ -94,8 +95,8 @@ inline constexpr index_rule deepseek_index{.heads = {.key = "index_n_heads", .va
                                            .head_dim = {.key = "index_head_dim", .value = 128},
                                            .chosen = {.key = "index_topk", .value = 2048}};
 
-/// A record a family; 0, false and empty mean that it has none of this. For a new family, add a
-/// record. A key in the file goes before its default here.
+/// What is known of one family. 0, false and empty mean that it does not have this. To add a
+/// family, add a record. A key of the file overrides its default here.
 struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
   std::array<std::string_view, 14> types;  ///< values of model_type
   position_rule positions = position_rule::rope;
@@ -109,29 +110,29 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::size_t context = 0;          ///< max_position_embeddings
   /// Layers, hidden size and heads of the class, where a text_config leaves them out.
   std::size_t layers = 0, hidden = 0, heads = 0;
-  bool is_decoder = false;  ///< of two stacks: decoder_layers and decoder_attention_heads count
+  bool is_decoder = false;  ///< of two stacks, decoder_layers and decoder_attention_heads count
 
   // Rotation.
   rotation_rule rotation = rotation_rule::every_layer;
   bool interleaved = false;        ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
   double base = 1e4;               ///< rope_theta
-  std::string_view base_key = {};  ///< its only name outside; empty: rope_theta or an older one
+  std::string_view base_key = {};  ///< its key outside rope_parameters; empty: any known one
   double local_base = 0;           ///< rope_local_base_freq; sliding layers then take no scaling
-  /// The two by default in another of the versions of transformers that were read, if they differ.
+  /// base and local_base in another version of transformers, if they differ there.
   double other_base = 0, other_local_base = 0;
   bool base_is_ratio = false;         ///< rope_theta is 10000 * rope_ratio
   std::string_view base_object = {};  ///< the object that has rope_theta, if not the file itself
-  bool local_scaled = false;          ///< or they do
-  bool scaled_if_full = false;        ///< sliding layers have the base and no scaling
-  double partial = 1;                 ///< partial_rotary_factor
-  std::size_t rotary_dim = 0;         ///< goes before partial
-  bool last_dims = false;             ///< the last qk_rope_head_dim dims of a head rotate
-  bool two_axes = false;  ///< each half of a head rotates by one coordinate of an image patch
-  std::string_view two_axes_key = {};  ///< and so where this key is true
+  bool local_scaled = false;          ///< sliding layers take scaling beside a base of their own
+  bool scaled_if_full = false;  ///< sliding layers have the base of all layers, and no scaling
+  double partial = 1;           ///< partial_rotary_factor
+  std::size_t rotary_dim = 0;   ///< dims that rotate; takes the place of partial
+  bool last_dims = false;       ///< the last qk_rope_head_dim dims of a head rotate
+  bool two_axes = false;        ///< each half of a head rotates by one coordinate of an image patch
+  std::string_view two_axes_key = {};  ///< the same for files in which this key is true
   std::size_t axial_axes = 0;          ///< axes that each have a series of frequencies of their own
   bool unscaled = false;               ///< rope_type must be default
   bool needs_rope = false;             ///< rope_parameters or rope_scaling must be given
-  bool needs_nested_rope = false;      ///< with an object for each type of layers
+  bool needs_nested_rope = false;      ///< and must have an object for each type of layers
   bool ignores_partial = false;        ///< qk_rope_head_dim dims rotate, whatever the part
   bool has_axes = false;               ///< M-RoPE
   axis_order order = axis_order::contiguous;
@@ -148,14 +149,14 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   bool window_needs_flag = false;      ///< none slides unless use_sliding_window is true
   std::size_t max_window_layers = 0;   ///< for the sliding_rules by it
   std::size_t full_every = 1;          ///< every n-th layer has full attention, the others slide
-  std::size_t full_offset = 0;  ///< attn_layer_offset: the first of those, where others have none
+  std::size_t full_offset = 0;  ///< attn_layer_offset: the first layer of full_place::by_offset
   full_place full_at = full_place::last_of_each;
   bool rest_full = false;          ///< layers after the last whole group of n have full attention
-  std::string_view others = {};    ///< or the others are of this type, without attention
+  std::string_view others = {};    ///< type of the others, without attention; empty: they slide
   bool first_full = false;         ///< the first layer has full attention, too
   bool last_full = false;          ///< the last layer has full attention, too
   std::size_t nope_every = 0;      ///< every n-th layer does not rotate
-  bool full_are_nope = false;      ///< where layer_rope_theta is absent, full layers do not
+  bool full_are_nope = false;      ///< full layers do not rotate, unless layer_rope_theta is given
   bool needs_layer_types = false;  ///< a list of the types must be given
   bool chunked_where_rotated = false;  ///< layers with RoPE see a chunk, the others all keys
   bool compressed = false;  ///< layers see a window and, unless they slide, compressed keys, whose
@@ -168,12 +169,13 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   double scale_default = 0;           ///< of the key that scale names; 0: head_dim
   double score_cap = 0;               ///< attn_logit_softcapping
   bool sinks = false;                 ///< a learned logit for each head
-  bool sliding_sinks = false;         ///< in sliding layers
+  bool sliding_sinks = false;         ///< the same, of sliding layers alone
   bool nope_temperature = false;      ///< layers without RoPE have Llama 4's temperature
   bool mscale_on_scores = false;      ///< YaRN's g(mscale_all_dim)^2 multiplies scores
   std::string_view mscale_note = {};  ///< a sentence for users where that factor is not 1
 
-  /// Keys that by their names act on positions, scores or the mask, and in this family do not.
+  /// Keys whose names speak of positions, scores or the mask, and that have no effect in this
+  /// family.
   std::array<std::string_view, 8> without_effect = {};
 };
 

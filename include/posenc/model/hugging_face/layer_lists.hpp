@@ -34,9 +34,19 @@ inline bool has_attention(std::string_view type) {
   return std::ranges::find(types_without_attention, type) == types_without_attention.end();
 }
 
-/// For errors about lists.
-inline std::string one_for_each_layer(hugging_face_config const& config) {
-  return "have one entry for each of the " + shown(config.found.layers) + " layers";
+/// Throws std::invalid_argument unless the list under a key has an entry for each layer; entries
+/// beyond those are for layers that are not read.
+inline void require_entries(hugging_face_config const& config, std::string const& key,
+                            std::size_t entries) {
+  config.keys.require(entries >= config.found.layers, key,
+                      "have one entry for each of the " + shown(config.found.layers) + " layers");
+}
+/// The same for a list without further entries than for `further` layers.
+inline void require_entries(hugging_face_config const& config, std::string const& key,
+                            std::size_t entries, std::size_t further) {
+  auto const layers = config.found.layers;
+  bool const fits = entries == layers || entries == layers + further;
+  require_entries(config, key, fits ? layers : 0);
 }
 
 /// The list of texts under a key. Throws std::invalid_argument if a type is unknown, or there is
@@ -45,9 +55,7 @@ inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
                                                     std::string const& key,
                                                     std::vector<std::string> types) {
   auto const further = config.keys.count("num_nextn_predict_layers", most_dims).value_or(0);
-  bool const fits =
-      types.size() == config.found.layers || types.size() == config.found.layers + further;
-  config.keys.require(fits, key, one_for_each_layer(config));
+  require_entries(config, key, types.size(), further);
   types.resize(config.found.layers);
   for (auto& type : types) {
     bool const attends =
@@ -70,7 +78,7 @@ inline std::vector<std::string> layer_types_by_number(
     hugging_face_config& config, std::string const& key,
     std::vector<std::pair<double, std::string_view>> const& types) {
   auto const given = *config.keys.numbers(key);
-  config.keys.require(given.size() >= config.found.layers, key, one_for_each_layer(config));
+  require_entries(config, key, given.size());
   std::vector<std::string> result;
   for (std::size_t i = 0; i < config.found.layers; ++i) {
     auto const type =
@@ -124,11 +132,13 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
   for (auto const* key : {"layer_types", "layers_block_type"}) {
     if (auto given = keys.texts(key)) return checked_layer_types(config, key, std::move(*given));
   }
-  if (auto given = keys.texts("block_types"); given && !given->empty()) {  // RecurrentGemma repeats
+  for (auto const* key : {"block_types", "_block_types"}) {  // RecurrentGemma repeats them
+    auto given = keys.texts(key);
+    if (!given || given->empty()) continue;
     auto const period = given->size();
     given->resize(config.found.layers);
     for (std::size_t i = period; i < given->size(); ++i) (*given)[i] = (*given)[i - period];
-    return checked_layer_types(config, "block_types", std::move(*given));
+    return checked_layer_types(config, key, std::move(*given));
   }
   if (auto given = keys.texts("attention_layers")) {  // GPT-Neo
     for (auto& type : *given) {
@@ -139,8 +149,7 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
   }
   if (keys.has("hybrid_override_pattern")) {  // Nemotron-H
     auto const length = keys.text("hybrid_override_pattern")->size();
-    keys.require(length == config.found.layers, "hybrid_override_pattern",
-                 one_for_each_layer(config));
+    require_entries(config, "hybrid_override_pattern", length, 0);
     return layer_types_by_letter(
         config, "hybrid_override_pattern",
         {{'M', "mamba"}, {'*', full_attention}, {'-', "mlp"}, {'E', "moe"}},
@@ -194,7 +203,7 @@ inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
   auto const every = keys.count_or_zero("index_topk_freq", most_dims).value_or(1);
   auto const first = keys.count("index_skip_topk_offset", most_dims).value_or(2);
   auto const key = keys.has("indexer_types") ? "indexer_types" : "index_topk_pattern";
-  keys.require(types.empty() || types.size() >= shares.size(), key, one_for_each_layer(config));
+  if (!types.empty()) require_entries(config, key, types.size());
   for (std::size_t i = 0; i < shares.size(); ++i) {
     bool const by_number = i + 1 > first && (i + 1 - first) % every != 0;
     shares[i] = types.empty() ? by_number : types[i] == "shared";

@@ -18,8 +18,7 @@ namespace detail {
 inline std::vector<bool> rope_by_keys(hugging_face_config& config) {
   std::vector<bool> rotated(config.found.layers, true);
   if (auto const given = config.keys.numbers("no_rope_layers"); given && !given->empty()) {
-    config.keys.require(given->size() >= rotated.size(), "no_rope_layers",
-                        one_for_each_layer(config));
+    require_entries(config, "no_rope_layers", given->size());
     auto const with_rope = layers_with_rope(*given);
     std::copy_n(with_rope.begin(), rotated.size(), rotated.begin());
     config.supersede({"no_rope_layer_interval"});
@@ -34,7 +33,7 @@ inline std::vector<bool> rope_by_keys(hugging_face_config& config) {
 inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
   if (!config.keys.is_list(key)) return {};
   auto given = *config.keys.numbers(key);
-  config.keys.require(given.size() >= config.found.layers, key, one_for_each_layer(config));
+  require_entries(config, key, given.size());
   given.resize(config.found.layers);
   return given;
 }
@@ -47,8 +46,7 @@ inline std::vector<bool> dense_layers(hugging_face_config& config) {
     return dense;
   }
   if (auto const types = config.keys.texts("mlp_layer_types")) {
-    config.keys.require(types->size() >= dense.size(), "mlp_layer_types",
-                        one_for_each_layer(config));
+    require_entries(config, "mlp_layer_types", types->size());
     for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = (*types)[i] == "dense";
     return dense;
   }

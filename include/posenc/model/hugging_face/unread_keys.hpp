@@ -1,4 +1,4 @@
-// Keys of a config.json that nobody read, though their names say that they act. (nlohmann-json)
+// Keys of a config.json that nobody read although their names say that they act. (nlohmann-json)
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline constexpr auto words_of_positions = std::to_array<std::string_view>(
      "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink", "temperature",
      "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
 
-/// Parts of the names of keys that act on rotation alone: on nothing, where no layer rotates.
+/// Parts of the names of keys that act on rotation alone. They have no effect where no layer rotates.
 inline constexpr auto words_of_rotation = std::to_array<std::string_view>(
     {"rope", "rotary", "theta", "yarn"});
 
@@ -44,8 +44,9 @@ inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
 inline constexpr std::array<std::string_view, 2> rope_keys_without_effect{
     "finetuned", "max_position_embeddings"};
 
-/// Refuses, or for a model that is taken for Llama notes, what `object` and objects within it hold
-/// and nobody asked for, if its name says that it acts.
+/// Looks for keys of `object`, and of objects within it, that nobody read and whose names say that
+/// they act. Throws std::invalid_argument for the first one. If the model is read as Llama's, each
+/// one becomes a note instead.
 inline void check_unread(hugging_face_config& config, json_object const& object,
                          bool is_of_rope = false) {
   bool const rotates = config.rotates();
@@ -82,7 +83,7 @@ inline void check_unread(hugging_face_config& config, json_object const& object,
   }
 }
 
-/// Ignores the keys of index heads that no layer has.
+/// If no layer has index heads, lists their keys as ignored.
 inline void ignore_index_keys(hugging_face_config& config) {
   bool const some_have = std::ranges::any_of(
       config.found.kinds, [](layer_description const& kind) { return kind.index.has_value(); });
@@ -94,7 +95,7 @@ inline void ignore_index_keys(hugging_face_config& config) {
   }
 }
 
-/// What was read, and what was not.
+/// Lists which keys were read and which were ignored; throws as check_unread does.
 inline void settle_keys(hugging_face_config& config) {
   ignore_index_keys(config);
   check_unread(config, config.file);
