@@ -57,6 +57,17 @@ double gain_of(recipe const& r, std::size_t token, std::size_t pair) {
 
 }  // namespace
 
+bool is_sound(recipe const& r) {
+  auto const within = [&](pair_list const& pairs) {
+    return std::ranges::all_of(
+        pairs, [&](auto const& pair) { return std::max(pair[0], pair[1]) < r.head_dim; });
+  };
+  return r.inv_freq.size() == r.pairs.size() && r.axis_of_pair.size() == r.pairs.size() &&
+         (r.written.empty() || r.written.size() == r.pairs.size()) &&
+         (r.gains.empty() || r.gains.front().size() == r.pairs.size()) && within(r.pairs) &&
+         within(r.written);
+}
+
 answers followed(recipe const& r) {
   answers result;
   auto& inv_freq = result["inv_freq"];

@@ -37,6 +37,9 @@ struct recipe {
 /// The right way.
 recipe recipe_of(test_case const& c);
 
+/// Two mistakes may not go together: pairs must have dims of the head, frequencies and axes.
+bool is_sound(recipe const& r);
+
 /// The numbers that it gives.
 answers followed(recipe const& r);
 

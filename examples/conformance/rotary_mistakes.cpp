@@ -431,7 +431,7 @@ set_facts facts_of(std::vector<test_case> const& cases) {
   for (auto const& c : cases)
     if (auto const base = c.setting("rope_theta", 0); base != 0) facts.bases.push_back(base);
   std::ranges::sort(facts.bases);
-  facts.bases.erase(std::ranges::unique(facts.bases).begin(), facts.bases.end());
+  facts.bases.erase(std::unique(facts.bases.begin(), facts.bases.end()), facts.bases.end());
   return facts;
 }
 

@@ -71,6 +71,7 @@ class search {
     for (auto const& first : rotary_mistakes()) {
       if (first.is_loose) continue;
       first.make(case_, right, facts_, [&](recipe const& made, std::string const& detail) {
+        if (!is_sound(made)) return;
         for (auto const* second = &first + 1;
              second != rotary_mistakes().data() + rotary_mistakes().size(); ++second)
           try_one(made, *second, &first, joined(first.says, detail) + "; and ", true);
@@ -84,6 +85,7 @@ class search {
   void try_one(recipe const& sofar, rotary_mistake const& last, rotary_mistake const* first,
                std::string const& said, bool is_second) {
     last.make(case_, sofar, facts_, [&](recipe const& made, std::string const& detail) {
+      if (!is_sound(made)) return;
       auto const fit = misfit_of(given_, followed(made), bounds(made, ramp_, stored_),
                                  is_second ? 1 : std::numeric_limits<double>::max());
       auto const at = static_cast<std::size_t>(&last - rotary_mistakes().data());
