@@ -2,8 +2,10 @@
 
 /// What must come of the configurations in examples/inspect_model/models: the settings written a
 /// second time, and what they give. Source: the models' published config.json and their classes in
-/// Hugging Face transformers (mistral-4, gemma-4-vision: the class's defaults; glm-4-9b-chat:
-/// converted from its rope_ratio of 500). Values from the formulas with 60 digits, written with 17.
+/// Hugging Face transformers (mistral-4, gemma-4-vision, modernbert-base, gpt2: the class's
+/// defaults; glm-4-9b-chat: converted from its rope_ratio of 500). From mistral-7b-v0.1 to
+/// smollm2-1.7b: litgpt/config.py of Lightning-AI/litgpt, which names each model's config.json, in
+/// the words of that file. Values from the formulas with 60 digits, written with 17.
 /// Mistral 4's scores: as transformers scales them since 5.15, by (0.1 ln(128) + 1)^2; Mistral's own
 /// settings do not. DeepSeek-V4's window is that of the keys themselves; its s and h layers see
 /// compressed ones beyond.
@@ -58,6 +60,7 @@ struct layer_kind {
   bool sinks = false;
   std::optional<golden::temperature> temperature = {};
   std::size_t alibi_heads = 0, buckets = 0, bucket_distance = 0;
+  double score_cap = 0;
 };
 
 struct model {
@@ -101,7 +104,7 @@ inline constexpr layer_kind deepseek_v4_heavy = {.letter = 'h', .head_dim = 512,
     .base = 1.6e5, .interleaved = true, .last = true, .factor = 16, .trained = 65536,
     .values = {{{12, 0.011180339887498948}, {16, 0.002265625}, {31, 5.6805290369099753e-7}}}}, .window = 128, .sinks = true};
 
-inline constexpr std::array<model, 35> models{{
+inline constexpr std::array<model, 65> models{{
     {"gpt-j-6b", 28, "g", {{{.letter = 'g', .head_dim = 256, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64, .base = 1e4,
         .interleaved = true, .values = {{{1, 0.74989420933245583}, {16, 0.01}, {31, 0.0001333521432163324}}}}}}}},
     {"gpt-neox-20b", 44, "g", {{{.letter = 'g', .head_dim = 96, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 24, .base = 1e4,
@@ -192,6 +195,76 @@ inline constexpr std::array<model, 35> models{{
     {"baichuan2-13b", 40, "b", {{{.letter = 'b', .head_dim = 128, .alibi_heads = 40}}}},
     {"mpt-7b", 32, "b", {{{.letter = 'b', .head_dim = 128, .alibi_heads = 32}}}},
     {"t5-small", 6, "b", {{{.letter = 'b', .head_dim = 64, .softmax_factor = 8.0, .buckets = 32, .bucket_distance = 128}}}},
+    {"mistral-7b-v0.1", 32, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e4, .values = {{{1, 0.86596432336006535}, {31, 0.011547819846894582}, {63, 0.00011547819846894582}}}},
+        .window = 4096}}}},
+    {"mistral-7b-v0.3", 32, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e6, .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"mistral-large-2407", 88, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e6, .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"mixtral-8x7b", 32, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e6, .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"qwen2.5-7b", 28, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128, .base = 1e6,
+        .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"qwen2.5-coder-32b", 64, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e6, .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"qwen2.5-7b-1m", 28, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e7, .values = {{{1, 0.7773650302387758}, {31, 0.00040679443210830473}, {63, 1.2863969449369745e-7}}}}}}}},
+    {"qwen3-8b", 36, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128, .base = 1e6,
+        .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"qwen3-32b", 64, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128, .base = 1e6,
+        .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"qwen3-30b-a3b", 48, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e6, .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"qwen3-235b-a22b-2507", 94, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 5e6, .values = {{{1, 0.78582998041963461}, {31, 0.00056909714142128439}, {63, 2.5450797880376063e-7}}}}}}}},
+    {"phi-1.5", 24, "g", {{{.letter = 'g', .head_dim = 64, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 32, .base = 1e4,
+        .values = {{{1, 0.56234132519034908}, {8, 0.01}, {15, 0.00017782794100389228}}}}}}}},
+    {"phi-2", 32, "g", {{{.letter = 'g', .head_dim = 80, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 32, .base = 1e4,
+        .values = {{{1, 0.56234132519034908}, {8, 0.01}, {15, 0.00017782794100389228}}}}}}}},
+    {"phi-4", 40, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128, .base = 2.5e5,
+        .values = {{{1, 0.82348783393865359}, {31, 0.0024286940469226066}, {63, 4.8573880938452132e-6}}}}}}}},
+    {"gemma-7b", 28, "g", {{{.letter = 'g', .head_dim = 256, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 256, .base = 1e4,
+        .values = {{{1, 0.93057204092969898}, {63, 0.010746078283213175}, {127, 0.00010746078283213175}}}}}}}},
+    {"gemma-2-9b", 42, "lg", {{{.letter = 'l', .head_dim = 256, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 256, .base = 1e4,
+        .values = {{{1, 0.93057204092969898}, {63, 0.010746078283213175}, {127, 0.00010746078283213175}}}}, .window = 4096,
+        .score_cap = 50}, {.letter = 'g', .head_dim = 256, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 256, .base = 1e4,
+        .values = {{{1, 0.93057204092969898}, {63, 0.010746078283213175}, {127, 0.00010746078283213175}}}}, .score_cap = 50}}}},
+    {"gemma-2-27b", 46, "lg", {{{.letter = 'l', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e4, .values = {{{1, 0.86596432336006535}, {31, 0.011547819846894582}, {63, 0.00011547819846894582}}}},
+        .softmax_factor = 0.94280904158206336, .window = 4096, .score_cap = 50}, {.letter = 'g', .head_dim = 128,
+        .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128, .base = 1e4, .values = {{{1, 0.86596432336006535}, {31,
+        0.011547819846894582}, {63, 0.00011547819846894582}}}}, .softmax_factor = 0.94280904158206336, .score_cap = 50}}}},
+    {"gemma-3-4b", 34, "lllllg", {{{.letter = 'l', .head_dim = 256, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 256,
+        .base = 1e4, .values = {{{1, 0.93057204092969898}, {63, 0.010746078283213175}, {127, 0.00010746078283213175}}}},
+        .window = 1024}, {.letter = 'g', .head_dim = 256, .rotary = rope{.rule = rope_rule::linear, .rotary_dim = 256, .base = 1e6,
+        .factor = 8, .values = {{{1, 0.11221089155591427}, {63, 0.0001392467324993503}, {127, 1.392467324993503e-7}}}}}}}},
+    {"olmo-7b", 32, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128, .base = 1e4,
+        .values = {{{1, 0.86596432336006535}, {31, 0.011547819846894582}, {63, 0.00011547819846894582}}}}}}}},
+    {"olmo-2-7b", 32, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128, .base = 5e5,
+        .values = {{{1, 0.8146172338565447}, {31, 0.0017360467021768657}, {63, 2.4551407911316089e-6}}}}}}}},
+    {"stablelm-3b-4e1t", 32, "g", {{{.letter = 'g', .head_dim = 80, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 20,
+        .base = 1e4, .values = {{{1, 0.39810717055349725}, {5, 0.01}, {9, 0.00025118864315095801}}}}}}}},
+    {"pythia-6.9b", 32, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 32, .base = 1e4,
+        .values = {{{1, 0.56234132519034908}, {8, 0.01}, {15, 0.00017782794100389228}}}}}}}},
+    {"falcon-7b", 32, "g", {{{.letter = 'g', .head_dim = 64, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64, .base = 1e4,
+        .values = {{{1, 0.74989420933245583}, {16, 0.01}, {31, 0.0001333521432163324}}}}}}}},
+    {"falcon3-10b", 40, "g", {{{.letter = 'g', .head_dim = 256, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 256,
+        .base = 1000042, .values = {{{1, 0.89768683789995764}, {63, 0.0011139508327879918}, {127, 1.113927440557356e-6}}}}}}}},
+    {"codellama-7b", 32, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 128,
+        .base = 1e6, .values = {{{1, 0.80584218776148182}, {31, 0.0012409377607517196}, {63, 1.2409377607517196e-6}}}}}}}},
+    {"tinyllama-1.1b", 22, "g", {{{.letter = 'g', .head_dim = 64, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64,
+        .base = 1e4, .values = {{{1, 0.74989420933245583}, {16, 0.01}, {31, 0.0001333521432163324}}}}}}}},
+    {"llama-3.3-70b", 80, "g", {{{.letter = 'g', .head_dim = 128, .rotary = rope{.rule = rope_rule::llama3, .rotary_dim = 128,
+        .base = 5e5, .factor = 8, .trained = 8192, .low_freq_factor = 1, .high_freq_factor = 4, .values = {{{29, 0.0021665707635033586},
+        {32, 0.00052484616099295467}, {35, 9.556212353964683e-5}}}}}}}},
+    {"smollm2-1.7b", 24, "g", {{{.letter = 'g', .head_dim = 64, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64,
+        .base = 1.3e5, .values = {{{1, 0.69213254406108987}, {16, 0.0027735009811261456}, {31, 0.000011113922843698481}}}}}}}},
+    {"modernbert-base", 22, "gll", {{{.letter = 'g', .head_dim = 64, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64,
+        .base = 160000, .values = {{{1, 0.6876560219336321}, {16, 0.0025}, {31, 9.0888464590559605e-6}}}}}, {.letter = 'l',
+        .head_dim = 64, .rotary = rope{.rule = rope_rule::plain, .rotary_dim = 64, .base = 1e4, .values = {{{1, 0.74989420933245583},
+        {16, 0.01}, {31, 0.0001333521432163324}}}}, .window = 65}}}},
+    {"gpt2", 12, "n", {{{.letter = 'n', .head_dim = 64}}}},
 }};
 // clang-format on
 

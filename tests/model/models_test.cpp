@@ -182,7 +182,7 @@ TEST_P(models, see_the_keys_that_their_code_sees) {
     EXPECT_EQ(kind.window.value_or(0), expected.window);
     EXPECT_EQ(kind.chunk.value_or(0), expected.chunk);
     EXPECT_EQ(kind.sinks, expected.sinks);
-    EXPECT_FALSE(kind.score_cap.has_value());
+    EXPECT_EQ(kind.score_cap.value_or(0), expected.score_cap);
   });
 }
 

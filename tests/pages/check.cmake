@@ -36,7 +36,7 @@ foreach(page IN LISTS pages)
 
   # [text](target) and [name]: target. Brackets would join the elements of a list.
   string(REPLACE "](" "@(" text "${text}")
-  string(REPLACE "]: " "@: " text "${text}")
+  string(REGEX REPLACE "\n\\[([^]\n]+)\\]: " "\n,\\1@: " text "${text}")
   string(REGEX REPLACE "[][]" "," text "${text}")
   string(REGEX MATCHALL "@(\\([^()\n]+|: [^ \n]+)" found "${text}")
   foreach(link IN LISTS found)

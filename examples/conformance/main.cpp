@@ -1,0 +1,206 @@
+// Checks what an engine computes against the conformance set, and says what it got wrong.
+//
+//     conformance tests/conformance/cases --template > dump.json    to fill in
+//     conformance tests/conformance/cases dump.json
+//     conformance tests/conformance/cases dump.json --accept angles-in-float
+//     conformance tests/conformance/cases --self --precision bfloat16 > dump.json
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cases.hpp"
+#include "mistakes.hpp"
+#include "posenc_engine.hpp"
+#include "verdict.hpp"
+
+namespace {
+
+using namespace conformance;
+
+std::string shown(double x) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.6g", x);
+  return text;
+}
+
+// Where a number is: cos[2][5], at position 7.
+std::string place(test_case const& c, std::string const& field, std::size_t index) {
+  if (field == "attention_factor") return field;
+  auto const columns = c.columns.find(field);
+  if (columns == c.columns.end()) return field + '[' + std::to_string(index) + ']';
+  auto const row = index / columns->second;
+  auto text =
+      field + '[' + std::to_string(row) + "][" + std::to_string(index % columns->second) + ']';
+  if (!c.is_rotary) return text;
+  text += ", position ";
+  for (std::size_t axis = 0; axis < c.axes(); ++axis)
+    text += (axis == 0 ? "" : "/") + shown(c.positions[row][axis]);
+  return text;
+}
+
+// From which position on answers are wrong, in the order of the case.
+std::string reach(test_case const& c, answers const& given, precision stored) {
+  std::optional<double> right;
+  for (std::size_t t = 0; t < c.positions.size(); ++t) {
+    answers row;
+    for (auto const& [field, values] : given) {
+      auto const columns = c.columns.find(field);
+      if (columns == c.columns.end()) continue;
+      auto const begin = values.begin() + static_cast<std::ptrdiff_t>(t * columns->second);
+      row[field].assign(begin, begin + static_cast<std::ptrdiff_t>(columns->second));
+    }
+    if (row.empty()) return "";
+    auto one = c;
+    one.positions = {c.positions[t]}, one.input = {c.input[t]};
+    for (auto& [field, values] : one.expected) {
+      auto const columns = c.columns.find(field);
+      if (columns == c.columns.end()) continue;
+      auto const begin = values.begin() + static_cast<std::ptrdiff_t>(t * columns->second);
+      values = numbers(begin, begin + static_cast<std::ptrdiff_t>(columns->second));
+    }
+    if (!is_right(one, row, stored)) break;
+    right = c.positions[t].front();
+  }
+  return right ? "; right up to position " + shown(*right) : "";
+}
+
+int list_mistakes() {
+  for (auto const& m : rotary_mistakes()) {
+    bool const is_first = &m == &*std::ranges::find_if(rotary_mistakes(), [&](auto const& other) {
+      return std::string(other.name) == m.name;
+    });
+    if (is_first) std::printf("%-26s %s\n", m.name, m.says);
+  }
+  for (auto const& m : score_mistakes()) std::printf("%-26s %s\n", m.name, m.says);
+  return 0;
+}
+
+struct options {
+  std::string folder, dump;
+  std::vector<std::string> accepted;
+  bool all = false;
+};
+
+int check(options const& given) {
+  auto const cases = read_cases(given.folder);
+  auto const engine = read_dump(given.dump, cases);
+  auto const facts = facts_of(cases);
+  std::size_t right = 0, accepted = 0, wrong = 0, absent = 0;
+  std::map<std::string, std::size_t> counts;
+  for (auto const& c : cases) {
+    auto const found = engine.cases.find(c.name);
+    if (found == engine.cases.end()) {
+      ++absent;
+      if (given.all) std::printf("-      %s: not in the dump\n", c.name.c_str());
+      continue;
+    }
+    auto const v = judged(c, found->second, engine.stored, facts);
+    if (v.is_right) {
+      ++right;
+      if (given.all)
+        std::printf("right  %s: errors up to %s of what is allowed\n", c.name.c_str(),
+                    shown(v.times_allowed).c_str());
+      continue;
+    }
+    auto const is_accepted =
+        !v.mistakes.empty() && std::ranges::all_of(v.mistakes, [&](auto const& m) {
+          return std::ranges::count(given.accepted, m) != 0;
+        });
+    ++(is_accepted ? accepted : wrong);
+    if (is_accepted && !given.all) continue;
+    for (auto const& m : v.mistakes) ++counts[m];
+    std::printf(
+        "%s %s: %s%s\n", is_accepted ? "taken " : "WRONG ", c.name.c_str(),
+        v.mistakes.empty() ? "unlike every mistake that is known" : v.says.c_str(),
+        c.is_rotary && !v.mistakes.empty() ? reach(c, found->second, engine.stored).c_str() : "");
+    std::printf("         %s is %s, must be %s: %s times what is allowed",
+                place(c, v.field, v.index).c_str(), shown(v.got).c_str(), shown(v.expected).c_str(),
+                shown(v.times_allowed).c_str());
+    if (!v.mistakes.empty()) {
+      std::printf("; with the mistake, errors are %s of it", shown(v.with_mistake).c_str());
+    } else if (!v.closest.empty()) {
+      std::printf("; %s with the closest mistake (%s)", shown(v.with_mistake).c_str(),
+                  v.closest.c_str());
+    }
+    std::printf("\n");
+  }
+  std::printf("%s, %s: %zu right, %zu wrong",
+              engine.engine.empty() ? "engine" : engine.engine.c_str(), name_of(engine.stored),
+              right, wrong);
+  if (!given.accepted.empty()) std::printf(", %zu accepted", accepted);
+  std::printf(", %zu not in the dump\n", absent);
+  for (auto const& [name, count] : counts) std::printf("  %zu times %s\n", count, name.c_str());
+  return wrong == 0 ? 0 : 1;
+}
+
+int write_self(options const& given, precision stored) {
+  auto const cases = read_cases(given.folder);
+  dump written{.engine = "posenc", .stored = stored, .cases = {}};
+  for (auto const& c : cases) written.cases[c.name] = of_posenc(c, stored);
+  write_dump(std::cout, written, cases);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Checks what an engine computes against the conformance set of positional encodings, and "
+      "says "
+      "what it got wrong. Exit code 0: all is right; 1: something is wrong; 2: bad input.");
+  options given;
+  bool wants_template = false, wants_self = false, wants_list = false;
+  std::string stored = "float64";
+  app.add_option("CASES", given.folder, "the folder of the cases, tests/conformance/cases");
+  app.add_option("DUMP", given.dump, "what the engine computed; tests/conformance/README.md");
+  app.add_option("--accept", given.accepted, "a mistake that is meant, by its name");
+  app.add_flag("--all", given.all, "print cases that are right, accepted or absent, too");
+  app.add_flag("--template", wants_template, "print a dump to fill in");
+  app.add_flag("--self", wants_self, "print posenc's own dump");
+  app.add_option("--precision", stored, "of --self")
+      ->check(CLI::IsMember({"float64", "float32", "float16", "bfloat16"}));
+  app.add_flag("--list-mistakes", wants_list, "print the names of all mistakes");
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& error) {
+    auto const code = app.exit(error);
+    return code == 0 ? 0 : 2;
+  }
+  try {
+    if (wants_list) return list_mistakes();
+    if (given.folder.empty()) throw std::runtime_error("the folder of the cases must be given");
+    for (auto const& name : given.accepted) {
+      auto const is = [&](auto const& m) { return name == m.name; };
+      if (std::ranges::none_of(rotary_mistakes(), is) && std::ranges::none_of(score_mistakes(), is))
+        throw std::runtime_error("--accept: there is no mistake " + name +
+                                 "; --list-mistakes has all");
+    }
+    int code = 0;
+    if (wants_template) {
+      write_template(std::cout, read_cases(given.folder));
+    } else if (wants_self) {
+      for (auto const p :
+           {precision::float64, precision::float32, precision::float16, precision::bfloat16}) {
+        if (stored == name_of(p)) code = write_self(given, p);
+      }
+    } else {
+      if (given.dump.empty())
+        throw std::runtime_error("DUMP must be given, or --template or --self");
+      code = check(given);
+    }
+    std::cout.flush();
+    if (!std::cout || std::fflush(stdout) != 0)
+      throw std::runtime_error("the output could not be written");
+    return code;
+  } catch (std::exception const& error) {
+    std::fprintf(stderr, "conformance: %s\n", error.what());
+    return 2;
+  }
+}
