@@ -46,7 +46,7 @@ struct exact_angles {
 /// float(float(P(position)) * float(F(inv_freq))): position and frequency stored as P and F, their
 /// product in float.
 ///
-///     float_angles = rounded_angles<float, float>    Hugging Face, vLLM, ONNX Runtime
+///     float_angles = rounded_angles<float, float>    Hugging Face, vLLM
 ///     rounded_angles<float, bfloat16>                model.to(bfloat16) took inv_freq along
 ///     rounded_angles<bfloat16, float>                positions were cast: 257 becomes 256
 template <storable P, storable F>

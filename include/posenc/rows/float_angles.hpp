@@ -14,7 +14,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Rows as Hugging Face transformers, vLLM and ONNX Runtime make them; cos_sin_rows are exact
+/// Rows as Hugging Face transformers and vLLM make them; cos_sin_rows are exact
 /// instead and differ by up to 6e-2 at position one million [modeling_llama.py,
 /// LlamaRotaryEmbedding.forward]:
 ///
