@@ -34,8 +34,7 @@ std::vector<rule> rules(settings const& s) {
 double weigh(std::span<float const> scores, rule const& r, double delta,
              std::vector<float>& weights, rows_of_length& rows) {
   auto const statistics = posenc::statistics(scores);
-  auto const beta = r.inverse_temperature(statistics), spread = beta * delta,
-             n = static_cast<double>(rows.keys);
+  auto const beta = r.inverse_temperature(statistics), spread = beta * delta;
   weights.assign(scores.begin(), scores.end());
   posenc::softmax(std::span(weights), statistics, beta);
 
@@ -44,16 +43,16 @@ double weigh(std::span<float const> scores, rule const& r, double delta,
     if (p > 0) entropy -= p * std::log(p);
     smallest = std::min(smallest, p), largest = std::max(largest, p);
   }
-  if (!bounds::hold(spread, n, smallest, largest))
+  if (!bounds::hold(spread, rows.keys, smallest, largest))
     throw std::logic_error("weights from " + charts::compact(smallest, 9) + " to " +
                            charts::compact(largest, 9) + " under " + r.name +
                            " are outside of their bounds, at " + std::to_string(rows.keys) +
                            " keys and beta " + charts::compact(beta, 9));
   rows.beta.add(beta), rows.entropy.add(entropy), rows.largest.add(largest),
       rows.smallest.add(smallest);
-  rows.most.add(bounds::most(spread, n)),
-      rows.most_published.add(bounds::most_as_published(spread, n));
-  rows.least.add(bounds::least(spread, n));
+  auto const of_weights = posenc::dispersion(spread, rows.keys);
+  rows.most.add(of_weights.most), rows.most_published.add(of_weights.most_published);
+  rows.least.add(of_weights.least);
   return beta;
 }
 

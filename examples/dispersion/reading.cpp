@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bounds.hpp"
+#include "posenc/analysis/dispersion.hpp"
 #include "reporting/scale.hpp"
 
 namespace {
@@ -26,10 +26,10 @@ std::string short_extent(posenc::running_moments const& m) {
 std::string of_bounds(std::vector<curve> const& curves, settings const& s, double eps) {
   std::size_t rows = 0;
   for (auto const& c : curves) rows += c.lengths.size() * s.draws;
-  auto text =
-      "all weights of " + std::to_string(rows) + " rows lie within their bounds. A weight of " +
-      compact(1 - eps, 9) + " among " + std::to_string(s.largest) + " keys takes beta * delta of " +
-      compact(bounds::spread_for(eps, static_cast<double>(s.largest)), 4) + " at least; there is";
+  auto text = "all weights of " + std::to_string(rows) +
+              " rows lie within their bounds. A weight of " + compact(1 - eps, 9) + " among " +
+              std::to_string(s.largest) + " keys takes beta * delta of " +
+              compact(posenc::spread_for(1 - eps, s.largest), 4) + " at least; there is";
   for (auto const& c : curves)
     text += (&c == &curves.front() ? " " : ", ") +
             compact(c.lengths.back().beta.mean() * s.delta, 4) + " (" + c.rule + ")";
@@ -45,11 +45,10 @@ auto below_from(curve const& c, double eps) {
 }
 
 std::string of_softmax(curve const& c, settings const& s, double eps) {
-  auto const tight = whole(bounds::keys_below(eps, s.delta)),
-             published = whole(bounds::keys_below_as_published(eps, s.delta));
+  auto const [tight, published] = posenc::keys_below(eps, s.delta);
   auto text = "with delta " + compact(s.delta) + ", whatever the scores, all weights are below " +
-              compact(eps) + " from " + tight + " keys on (by the published bound, " + published +
-              ")";
+              compact(eps) + " from " + whole(tight) + " keys on (by the published bound, " +
+              whole(published) + ")";
   auto const from = below_from(c, eps);
   text += from == c.lengths.end()
               ? "; of the rows measured, not yet at " + std::to_string(c.lengths.back().keys)

@@ -82,7 +82,8 @@ TEST(smallest_base, of_lengths_that_any_base_holds_for_is_1) {
 }
 
 TEST(smallest_base, what_holds_is_no_interval) {
-  EXPECT_LT(smallest_base(128, 2048), 12'000);
+  EXPECT_LT(smallest_base(128, 2048), 11'587.5);
+  EXPECT_EQ(context_bound(geometric(128, 11'587.5), 2048).context, std::nullopt);
   EXPECT_EQ(context_bound(geometric(128, 12'000), 4096).context, 1554u);
 }
 

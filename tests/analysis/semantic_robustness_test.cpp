@@ -32,6 +32,7 @@ TEST(semantic_robustness, slowest_pairs_flip_at_the_known_distances) {
   EXPECT_NEAR(distance_of_cosine(slowest, 0), 14617, 0.5);
   EXPECT_NEAR(distance_of_cosine(slowest, -1), 29235, 0.5);
   EXPECT_FALSE(is_finite(distance_of_cosine(0, 0.9)));
+  EXPECT_EQ(distance_of_cosine(0, 1), 0);
 }
 
 TEST(semantic_robustness, slowest_pairs_turn_by_the_known_angles) {

@@ -101,7 +101,8 @@ struct row_dispersion {
 };
 
 /// Of a row of scores, of float or double, with -infinity for masked keys, under an encoding: what
-/// acts on softmax in it. What a sink takes is not counted. Throws std::invalid_argument unless
+/// acts on softmax in it, by the head and the query's position where it looks at these. What a sink
+/// takes is not counted. Throws std::invalid_argument unless
 /// some key is not masked and its score is finite, as are the others', and as the encoding does.
 template <row_of_scores Row, class Encoding>
 row_dispersion dispersion(Row const& scores, Encoding const& encoding, std::size_t head = 0,

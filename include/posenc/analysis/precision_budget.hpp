@@ -167,7 +167,8 @@ struct row_errors {
 
 }  // namespace detail
 
-/// The errors of an engine at lengths 64, 128, ... and `length`, of rows stored as Table.
+/// The errors of an engine at lengths 64, 128, ... and `length`, of rows stored as Table, without
+/// attention factors. Of a model: the frequencies that its reader gives for a layer.
 ///
 ///     precision_budget(f, 131072, float_angles{})             Hugging Face in float
 ///     precision_budget<bfloat16>(f, 131072, float_angles{})   with cos and sin cast to bfloat16

@@ -40,12 +40,12 @@ struct semantic_robustness_result {
   std::size_t robust;                  ///< pairs that keep at least the cosine at every distance
 };
 
-/// A pair that carries meaning scores alike for the same two tokens wherever these stand, which it
-/// does to a cosine: cos(r inv_freq) of the score at distance r. In a context that is long enough
-/// every pair that rotates turns it into its opposite, so that no score of meaning is safe [Barbero
-/// 2024, Theorem 6.1, proved for one frequency]; pairs of frequency 0 keep 1 (p-RoPE). The lowest
-/// cosine is over all distances up to length - 1, fractional ones too: of a pair that turns by more
-/// than pi, some whole distance comes within half a step of it.
+/// A pair that carries meaning should score the same two tokens alike at any distance. At distance
+/// r, RoPE leaves cos(r inv_freq) of the score that q and k of one direction have at distance 0. In
+/// a context that is long enough every pair that rotates turns it into its opposite [Barbero 2024,
+/// Theorem 6.1, proved for one frequency]; pairs of frequency 0 keep all of it (p-RoPE).
+/// The lowest cosine is over all distances up to length - 1, fractional ones too: of a pair that
+/// turns by more than pi, some whole distance is within half a step of it.
 /// Throws std::invalid_argument unless length is positive and cosine in [-1, 1].
 inline semantic_robustness_result semantic_robustness(frequencies const& f, std::size_t length,
                                                       double cosine = 0.9) {
