@@ -27,11 +27,13 @@ expect(2 err "check_conformance.json: answers no case" "${CASES}" check_conforma
 # A mistake is named, counted, accepted by its name, and what is right is left out unless asked for.
 set(float_angles "{\"cases\": {\"alibi-8-heads\": {\"slopes\": [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625]}, \"yarn\": {\"attention_factor\": 1}}}")
 file(WRITE check_conformance.json "${float_angles}")
-expect(1 out "WRONG yarn: the attention factor is not applied attention_factor is 1, must be 1.27726: .* times what is allowed.*1 right, 1 wrong.*1 times factor-missing"
+expect(1 out "WRONG yarn: the attention factor is not applied attention_factor is 1, must be 1.27726: .* times what is allowed, 0 times with the mistake.*1 right, 1 wrong.*1 times factor-missing"
   "${CASES}" check_conformance.json)
 expect(0 out "^engine, float32: 1 right, 0 wrong, 1 accepted" "${CASES}" check_conformance.json --accept factor-missing)
 expect(0 out "right alibi-8-heads: errors up to 0 .*taken yarn" "${CASES}" check_conformance.json --accept factor-missing --all)
 expect(1 out "1 right, 1 wrong, 0 accepted" "${CASES}" check_conformance.json --accept factor-twice)
+file(WRITE check_conformance.json "{\"engine\": \"e\", \"precision\": \"float64\", \"cases\": {\"far-positions\": {\"inv_freq\": [1, 0.31622776389122009, 0.10000000149011612, 0.031622774899005890, 0.0099999997764825821, 0.0031622778624296188, 0.0010000000474974513, 0.00031622775713913143]}}}")
+expect(1 out "WRONG far-positions: the frequencies are computed in float inv_freq" "${CASES}" check_conformance.json)
 expect(0 out "halves-for-interleaved +pairs are halves.*temperature-missing" --list-mistakes)
 
 # Bad input.

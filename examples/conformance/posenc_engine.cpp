@@ -177,8 +177,8 @@ answers score_answers(test_case const& c, precision stored) {
     posenc::soft_cap(get(c, "cap")).adjust_scores(row);
     result["capped"] = scores;
   } else if (c.type == "position_temperature") {
-    posenc::position_temperature const temperature(get(c, "scale"), get(c, "floor_scale"),
-                                                   get(c, "offset"));
+    posenc::position_temperature const temperature{get(c, "scale"), get(c, "floor_scale"),
+                                                   get(c, "offset")};
     for (auto const p : c.positions.front())
       result["factors"].push_back(temperature.inverse_temperature(
           posenc::row_statistics{.query_position = static_cast<std::int64_t>(p)}));

@@ -107,11 +107,11 @@ answers bounds(recipe const& r, double ramp, precision stored) {
   };
   answers result;
   auto& inv_freq = result["inv_freq"];
-  for (std::size_t i = 0; i < r.inv_freq.size(); ++i) {
-    auto const least = stored == precision::float16 ? 0x1p-25 : 1e-40;
-    inv_freq.push_back(
-        std::abs(r.inv_freq[i]) * relative(i, std::max(unit_roundoff(stored), u_angle)) + least);
-  }
+  auto const u_frequency = std::max(
+      {unit_roundoff(stored), unit_roundoff(r.loose_angles), unit_roundoff(r.loose_frequencies)});
+  auto const least = stored == precision::float16 ? 0x1p-25 : 1e-40;
+  for (std::size_t i = 0; i < r.inv_freq.size(); ++i)
+    inv_freq.push_back(std::abs(r.inv_freq[i]) * relative(i, u_frequency) + least);
   result["attention_factor"] = {8 * unit_roundoff(stored) * r.attention_factor};
   auto &cosines = result["cos"], &rotated = result["rotated"];
   auto const& written = r.written.empty() ? r.pairs : r.written;

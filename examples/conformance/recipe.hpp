@@ -29,7 +29,8 @@ struct recipe {
   precision of_positions = precision::float64, of_frequencies = precision::float64,
             of_angles = precision::float64, of_rows = precision::float64;
   // Beyond rounding as above: what cannot be told exactly, as errors that are allowed.
-  precision loose_angles = precision::float64;
+  precision loose_frequencies = precision::float64;
+  precision loose_angles = precision::float64;  // and the frequencies
   precision loose_arithmetic = precision::float64;
   bool has_exact_angles = false;  ///< rather than within what doubles lose
 };

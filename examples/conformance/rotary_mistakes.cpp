@@ -418,6 +418,7 @@ template <precision P>
 void rows_in(recipe& r) {
   r.of_rows = P;
 }
+void loose_frequencies(recipe& r) { r.loose_frequencies = precision::float32; }
 void loose_angles(recipe& r) { r.loose_angles = precision::float32; }
 template <precision P>
 void arithmetic_in(recipe& r) {
@@ -524,6 +525,8 @@ std::vector<rotary_mistake> const& rotary_mistakes() {
       {"rows-in-float", "cosines and sines are rounded to float", always<rows_in<float32>>},
       {"rows-in-half", "cosines and sines are rounded to half", always<rows_in<float16>>},
       {"rows-in-bfloat16", "cosines and sines are rounded to bfloat16", always<rows_in<bfloat16>>},
+      {"frequencies-in-float", "the frequencies are computed in float", always<loose_frequencies>,
+       true},
       {"angles-in-float", "angles are formed in float", always<loose_angles>, true},
       {"arithmetic-in-float", "the arithmetic is float's", always<arithmetic_in<float32>>, true},
       {"arithmetic-in-half", "the arithmetic is half's", always<arithmetic_in<float16>>, true},
