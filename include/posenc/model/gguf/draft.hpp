@@ -55,6 +55,7 @@ class gguf_draft {
   }
   void set_tensor(std::string const& name, std::vector<double> const& numbers) {
     std::vector<float> list;
+    list.reserve(numbers.size());
     for (auto const number : numbers) list.push_back(single(name, number));
     header.tensors.insert_or_assign(name, std::move(list));
   }

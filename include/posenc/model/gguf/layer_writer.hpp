@@ -151,6 +151,7 @@ class gguf_layer_writer {
 
   void write_compressed_layers() {
     std::vector<std::int32_t> ratios;
+    ratios.reserve(layers_.size());
     for (auto const* const layer : layers_)
       ratios.push_back(static_cast<std::int32_t>(std::min<std::size_t>(layer->pooled, 65'536)));
     draft_.set_list("attention.compress_ratios", std::move(ratios));
