@@ -417,6 +417,13 @@ TEST(gguf_writer, refuses_what_does_not_fit_into_a_key) {
   model = of(rotating(geometric(8, 1e300), {{"rope_theta", "1e+300"}}));
   EXPECT_EQ(refusal(model, "llama"),
             "posenc: write_gguf: llama.rope.freq_base must be a finite f32, got 1e+300");
+  model = of(rotating(
+      geometric(8, 1e4),
+      {{"rope_theta", "10000"}, {"factor", "2"}, {"original_max_position_embeddings", "1e+300"}}));
+  model.kinds[0].rotary[0].rule = "yarn";
+  EXPECT_EQ(refusal(model, "llama"),
+            "posenc: write_gguf: llama.rope.scaling.original_context_length must be at most "
+            "4294967295, got 1e+300");
   model = of(plain());
   model.kinds[0].layers.pop_back();
   EXPECT_EQ(refusal(model, "llama"),

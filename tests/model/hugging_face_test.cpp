@@ -618,7 +618,8 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
       {R"({"layer_types": ["full_attention", "Sliding_attention"]})",
        "layer_types must be among full_attention, attention, sliding_attention, chunked_attention, "
        "compressed_sparse_attention, heavily_compressed_attention, hybrid, "
-       "deepseek_sparse_attention, hybrid_indexed, minimax_m3_sparse, linear_attention, conv, "
+       "deepseek_sparse_attention, hybrid_indexed, minimax_m3_sparse, qwen_sparse_attention, "
+       "linear_attention, conv, "
        "mamba, recurrent, moe, mlp, got the string \"Sliding_attention\""},
       {R"({"model_type": "granite", "attention_multiplier": 1e308})",
        "the factor on scores must be finite, got infinity"},

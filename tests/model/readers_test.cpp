@@ -312,6 +312,16 @@ TEST_P(shipped_models_in_both, are_read_alike) {
   expect_same(read_hugging_face(config, "config.json"), read(GetParam().file()));
 }
 
+/// What write_gguf takes from the rest of a converter's file.
+gguf_surroundings around(gguf_metadata const& file, std::string const& architecture) {
+  auto const count = [&](char const* name) {
+    return *file.count(architecture + name, 0, 1u << 20);
+  };
+  return {.heads = count(".attention.head_count"),
+          .kv_heads = count(".attention.head_count_kv"),
+          .embedding = count(".embedding_length")};
+}
+
 /// The file that write_gguf makes of a config.json says the same as it, and as the converter's
 /// file.
 TEST_P(shipped_models_in_both, are_written_from_one_for_the_other) {
@@ -319,14 +329,9 @@ TEST_P(shipped_models_in_both, are_written_from_one_for_the_other) {
   auto const text = GetParam().file().str();
   gguf_metadata const file(bytes_of(text), "m.gguf");
   auto const converted = read_gguf(file);
-  auto const count = [&](char const* name) {
-    return *file.count(converted.type + name, 0, 1u << 20);
-  };
   auto const write = [&](nlohmann::json const& from) {
     return write_gguf(read_hugging_face(from, "config.json"), converted.type,
-                      {.heads = count(".attention.head_count"),
-                       .kv_heads = count(".attention.head_count_kv"),
-                       .embedding = count(".embedding_length")});
+                      around(file, converted.type));
   };
   auto truncated = config;
   if (GetParam().name == "gpt-oss-20b") {
@@ -397,8 +402,15 @@ class file_of {
   gguf_writer file_;
 };
 
+/// Both readers give the same, and the writer makes a file of the one that says the same.
 void expect_alike(std::string const& config, file_of const& gguf) {
-  expect_same(read_hugging_face(config, "config.json"), read(gguf.file()));
+  auto const text = gguf.file().str();
+  gguf_metadata const file(bytes_of(text), "m.gguf");
+  auto const converted = read_gguf(file);
+  auto const model = read_hugging_face(config, "config.json");
+  expect_same(model, converted);
+  auto const bytes = write_gguf(model, converted.type, around(file, converted.type)).bytes();
+  expect_same(model, read_gguf(gguf_metadata(bytes, "written")));
 }
 
 TEST(readers, read_olmo_3_alike) {

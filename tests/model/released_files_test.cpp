@@ -217,6 +217,45 @@ TEST(released_files, bamba_9b) {
   EXPECT_EQ(letters(model), expected);
 }
 
+/// Muse Glimmer 30B's text_config, in an engine's test that trims the checkpoint's to these keys.
+TEST(released_files, muse_glimmer_30b) {
+  auto const sliding = R"("sliding_attention", "sliding_attention", "sliding_attention", )";
+  auto const model =
+      read(R"({"model_type": "muse_glimmer_text", "hidden_size": 6656,
+      "num_hidden_layers": 52, "num_attention_heads": 32, "num_key_value_heads": 2,
+      "head_dim": 128, "sliding_window": 2048, "max_position_embeddings": 131072,
+      "qk_scale_factor": 3.87, "output_multiplier": 0.19611613513818404,
+      "final_logit_softcapping": 20.0, "tie_word_embeddings": false, "layer_types": [)" +
+           list_of(std::string(sliding) + R"("full_attention")", 13) +
+           R"(], "layer_rope_theta": [)" + list_of("500000.0, 500000.0, 500000.0, 0", 13) +
+           R"(], "rope_parameters": {"rope_theta": 500000.0,
+                              "rope_type": "default"}})");
+  EXPECT_EQ(letters(model), repeated("sssn", 13));
+  EXPECT_EQ(inv_freq(model.kind_of(0)), oracle::default_rule(128, 5e5));
+  EXPECT_DOUBLE_EQ(model.kind_of(0).softmax_factor, 3.87);
+}
+
+/// Qwen 4's files name the type of its sparse layers qwen_sparse_attention, as several engines'
+/// tests have it, or full_attention.
+TEST(released_files, qwen_4_exp) {
+  auto const with = [](std::string const& type) {
+    auto const linear = R"("linear_attention", "linear_attention", "linear_attention", ")";
+    return read(R"({"model_type": "qwen4_exp", "text_config": {"model_type": "qwen4_exp_text",
+        "num_hidden_layers": 40, "hidden_size": 2048, "num_attention_heads": 16,
+        "num_key_value_heads": 2, "head_dim": 256, "max_position_embeddings": 32768,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0,
+        "partial_rotary_factor": 0.25}, "indexer_n_heads": 24, "indexer_budget": 2048,
+        "indexer_compress_ratio": 4, "layer_types": [)" +
+                list_of(linear + type + '"', 10) + "]}}");
+  };
+  for (auto const* type : {"qwen_sparse_attention", "full_attention"}) {
+    auto const model = with(type);
+    EXPECT_EQ(letters(model), repeated("---f", 10));
+    EXPECT_EQ(inv_freq(model.kind_of(3)), oracle::default_rule(64, 1e4));
+    EXPECT_EQ(model.kind_of(3).index->heads, 24u);
+  }
+}
+
 // Base and dims.
 
 /// tencent/Hy3 at revision 716aa724, in a registry of its keys.
@@ -265,6 +304,36 @@ TEST(released_files, qwen_1_5_moe) {
       "use_sliding_window": )";
   EXPECT_EQ(letters(read(text + "false}")), std::string(24, 'f'));
   EXPECT_EQ(letters(read(text + "true}")), repeated("sf", 10) + "sfff") << "below layer 21";
+}
+
+// Refused before.
+
+/// databricks/dbrx-instruct, in an engine's test, with what the class left in attn_config.
+TEST(released_files, dbrx_instruct) {
+  auto const model = read(R"({"attn_config": {"return_dict": true, "output_hidden_states": false,
+      "torch_dtype": null, "tie_word_embeddings": true, "max_length": 20, "temperature": 1.0,
+      "top_k": 50, "top_p": 1.0, "id2label": {"0": "LABEL_0", "1": "LABEL_1"}, "model_type": "",
+      "attn_pdrop": 0, "clip_qkv": 8, "kv_n_heads": 8, "rope_theta": 500000}, "d_model": 6144,
+      "emb_pdrop": 0.0, "ffn_config": {"temperature": 1.0, "model_type": "",
+      "ffn_hidden_size": 10752, "moe_num_experts": 16}, "max_seq_len": 32768,
+      "model_type": "dbrx", "n_heads": 48, "n_layers": 40, "use_cache": true})");
+  EXPECT_EQ(letters(model), std::string(40, 'f'));
+  EXPECT_EQ(inv_freq(model.kinds[0]), oracle::default_rule(128, 5e5));
+}
+
+/// zai-org/GLM-4.7-Flash, in two tests.
+TEST(released_files, glm_4_7_flash) {
+  auto const model = read(R"({"attention_bias": false, "attention_dropout": 0.0,
+      "hidden_size": 2048, "max_position_embeddings": 202752, "model_type": "glm4_moe_lite",
+      "topk_method": "noaux_tc", "num_attention_heads": 20, "routed_scaling_factor": 1.8,
+      "first_k_dense_replace": 1, "num_hidden_layers": 47, "num_key_value_heads": 20,
+      "num_nextn_predict_layers": 1, "partial_rotary_factor": 1.0, "rope_scaling": null,
+      "rope_theta": 1000000, "q_lora_rank": 768, "kv_lora_rank": 512, "qk_nope_head_dim": 192,
+      "qk_rope_head_dim": 64, "v_head_dim": 256})");
+  EXPECT_EQ(letters(model), std::string(47, 'f'));
+  EXPECT_TRUE(is_interleaved(model.kinds[0]));
+  EXPECT_EQ(inv_freq(model.kinds[0]), oracle::default_rule(64, 1e6));
+  EXPECT_EQ(model.kinds[0].rotary[0].block.first_dim(256, 64), 192u);
 }
 
 }  // namespace

@@ -400,6 +400,28 @@ TEST(gguf_architectures, talkie_is_plain) {
   expect_frequencies(rotary(model.kinds[0]), oracle::default_rule(128, 1e6));
 }
 
+TEST(gguf_architectures, take_a_pattern_as_llama_cpp_does) {
+  auto const with = [](std::string const& name, auto const& pattern) {
+    auto file = common(name, {4, 4096, 512, 4, 4});
+    file.set(name + ".attention.sliding_window", uint32_t{512});
+    if constexpr (requires { pattern.size(); }) {
+      return read(file.list(name + ".attention.sliding_window_pattern", pattern));
+    } else {
+      return read(file.set(name + ".attention.sliding_window_pattern", pattern));
+    }
+  };
+  EXPECT_EQ(kinds_of(with("olmo2", uint32_t{2})), "sFsF");
+  EXPECT_EQ(kinds_of(with("mimo2", uint32_t{2})), "ssss") << "an entry for each layer";
+  EXPECT_EQ(kinds_of(with("mimo2", uint32_t{0})), "FFFF");
+  auto const odd = with("olmo2", std::vector<bool>{true, true, false, false});
+  EXPECT_EQ(kinds_of(odd), "ssFF");
+  EXPECT_TRUE(mentions(odd.notes,
+                       "olmo2.attention.sliding_window_pattern is a list, which llama.cpp ignores "
+                       "for olmo2: there every 4th layer sees all keys."));
+  EXPECT_TRUE(with("olmo2", every_fourth_is_full(4)).notes.empty());
+  EXPECT_TRUE(with("mellum", std::vector<bool>{true, true, false, false}).notes.empty());
+}
+
 TEST(gguf_architectures, share_no_name) {
   std::vector<std::string_view> names;
   names.reserve(std::size(detail::gguf_architectures::all));

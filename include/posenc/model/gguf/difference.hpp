@@ -113,8 +113,8 @@ class gguf_difference {
     if (model != keys) differs(what, shown(model), shown(keys));
   }
   void compare(std::string const& what, double model, double keys) {
-    if (!(std::abs(model - keys) <= 0x1p-22 * std::abs(model)))
-      differs(what, shown(model), shown(keys));
+    bool const is_same = is_finite(model) && std::abs(model - keys) <= 0x1p-22 * std::abs(model);
+    if (!is_same) differs(what, shown(model), shown(keys));
   }
   void differs(std::string const& what, std::string const& model, std::string const& keys) {
     if (!text_.empty()) return;

@@ -44,6 +44,12 @@ class gguf_draft {
             " must be at most 4294967295, got ", count);
     set(name, static_cast<std::uint32_t>(count));
   }
+  /// The same for a length that a description has as a number.
+  void set_length(std::string_view name, double count) {
+    bool const fits = is_finite(count) && count >= 0 && count <= 0x1p53;
+    require(fits, "write_gguf: ", key(name), " must be at most 4294967295, got ", count);
+    set_count(name, static_cast<std::size_t>(count));
+  }
   void set_number(std::string_view name, double number) { set(name, single(key(name), number)); }
   /// The same for a key that is needed only where llama.cpp would take another number.
   void set_unless(std::string_view name, double number, double by_default) {
@@ -55,6 +61,7 @@ class gguf_draft {
   }
   void set_tensor(std::string const& name, std::vector<double> const& numbers) {
     std::vector<float> list;
+    list.reserve(numbers.size());
     for (auto const number : numbers) list.push_back(single(name, number));
     header.tensors.insert_or_assign(name, std::move(list));
   }
@@ -64,7 +71,8 @@ class gguf_draft {
     return std::string(known.name) + "." + std::string(name);
   }
   static float single(std::string const& name, double number) {
-    bool const fits = std::abs(number) <= double{std::numeric_limits<float>::max()};
+    bool const fits =
+        is_finite(number) && std::abs(number) <= double{std::numeric_limits<float>::max()};
     require(fits, "write_gguf: ", name, " must be a finite f32, got ", number);
     return static_cast<float>(number);
   }

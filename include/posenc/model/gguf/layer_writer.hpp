@@ -151,6 +151,7 @@ class gguf_layer_writer {
 
   void write_compressed_layers() {
     std::vector<std::int32_t> ratios;
+    ratios.reserve(layers_.size());
     for (auto const* const layer : layers_)
       ratios.push_back(static_cast<std::int32_t>(std::min<std::size_t>(layer->pooled, 65'536)));
     draft_.set_list("attention.compress_ratios", std::move(ratios));
@@ -206,13 +207,11 @@ class gguf_layer_writer {
   void write_temperature() {
     auto const* const layer = first([](kind const& k) { return k.temperature.has_value(); });
     if (layer == nullptr || !draft_.reads("attention.temperature_scale")) return;
-    auto const floor =
-        static_cast<std::size_t>(std::clamp(layer->temperature->floor_scale, 1.0, 0x1p53));
     draft_.set_number("attention.temperature_scale", layer->temperature->scale);
-    draft_.set_count(draft_.reads("attention.temperature_length")
-                         ? "attention.temperature_length"
-                         : "rope.scaling.original_context_length",
-                     floor);
+    draft_.set_length(draft_.reads("attention.temperature_length")
+                          ? "attention.temperature_length"
+                          : "rope.scaling.original_context_length",
+                      layer->temperature->floor_scale);
   }
 
   model_description const& model_;

@@ -123,7 +123,7 @@ class gguf_rope_writer {
     auto const original = words.number("original_max_position_embeddings").value_or(1);
     draft_.set("rope.scaling.type", std::string("yarn"));
     draft_.set_number("rope.scaling.factor", factor);
-    draft_.set_count("rope.scaling.original_context_length", static_cast<std::size_t>(original));
+    draft_.set_length("rope.scaling.original_context_length", original);
     if (draft_.reads("rope.scaling.yarn_beta_fast")) {
       draft_.set_number("rope.scaling.yarn_beta_fast", words.number("beta_fast").value_or(32));
       draft_.set_number("rope.scaling.yarn_beta_slow", words.number("beta_slow").value_or(1));
@@ -155,7 +155,7 @@ class gguf_rope_writer {
     auto const original = words.number("original_max_position_embeddings");
     if (!draft_.reads(gguf_group::length_factors) || !shorts || !longs || !original) return;
     draft_.set("rope.scaling.type", std::string("longrope"));
-    draft_.set_count("rope.scaling.original_context_length", static_cast<std::size_t>(*original));
+    draft_.set_length("rope.scaling.original_context_length", *original);
     draft_.set_number("rope.scaling.attn_factor", gain);
     if (auto const factor = words.number("rope.scaling.factor")) {
       draft_.set_number("rope.scaling.factor", *factor);

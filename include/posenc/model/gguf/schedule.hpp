@@ -75,9 +75,17 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
     for (std::size_t i = 0; i < layers; ++i) {
       if (slides[i] == 1) types[i] = sliding_attention;
     }
+    bool const is_ignored = (known.reads & gguf_group::pattern_list) == 0;
+    if (is_ignored && types != with_full_every(known.full_every, sliding_attention)) {
+      config.note(config.key(pattern) + " is a list, which llama.cpp ignores for " +
+                  config.found.type + ": there every " + shown(known.full_every) +
+                  "th layer sees all keys.");
+    }
     return types;
   }
   if (auto const n = config.count(pattern, 0, gguf_most_dims)) {
+    // For these llama.cpp takes one number as the entry of each layer, and not as a period.
+    if (known.needs_pattern) return all(*n == 0 ? full_attention : sliding_attention);
     return with_full_every(*n, sliding_attention);
   }
   if (known.full_every != 0) {

@@ -16,7 +16,7 @@
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
-inline constexpr std::array<std::string_view, 10> types_with_attention{
+inline constexpr std::array<std::string_view, 11> types_with_attention{
     full_attention,
     "attention",
     sliding_attention,
@@ -26,7 +26,8 @@ inline constexpr std::array<std::string_view, 10> types_with_attention{
     "hybrid",
     "deepseek_sparse_attention",
     "hybrid_indexed",
-    "minimax_m3_sparse"};
+    "minimax_m3_sparse",
+    "qwen_sparse_attention"};
 inline constexpr std::array<std::string_view, 6> types_without_attention{
     linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"};
 
@@ -67,7 +68,7 @@ inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
       refuse(config.keys.where(), ": ", key, " must be among ", known, "got ",
              shown_json(json(type)));
     }
-    if (type == "attention") type = full_attention;
+    if (type == "attention" || type == "qwen_sparse_attention") type = full_attention;
   }
   return types;
 }
