@@ -1,6 +1,7 @@
 // Soft-capping: no score gets beyond a bound, and those far below it stay what they are.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -9,6 +10,9 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_doubles.hpp"
+#include "posenc/simd/hyperbolic_tangent.hpp"
+#include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -29,10 +33,17 @@ class soft_cap {
   /// Site 3. Order is kept, signs are, and |score| becomes no larger, within rounding.
   template <class T>
   void adjust_scores(score_row<T> const& row) const noexcept {
-    for (auto& score : row.scores) {
-      auto const x = static_cast<double>(score);
-      if (is_finite(x)) score = static_cast<T>(cap_ * std::tanh(x / cap_));
-    }
+    using registers = detail::lanes<double>;
+    using number = typename registers::number;
+    std::array<double, registers::size> capped;
+    detail::for_doubles<T>(row.scores, [&](number const& x, std::size_t first, std::size_t count) {
+      registers::store(capped.data(),
+                       number(cap_) * detail::hyperbolic_tangent(registers(), x / number(cap_)));
+      for (std::size_t i = 0; i < count; ++i) {
+        auto& score = row.scores[first + i];
+        score = is_finite(static_cast<double>(score)) ? static_cast<T>(capped[i]) : score;
+      }
+    });
   }
 
   /// Gradients times the slope at the score before, 1 / cosh^2(score / cap); where a score is not
