@@ -41,10 +41,10 @@ void in_every_split(auto const& what) {
   for (std::size_t const count : {1u, 2u, 3u, 7u}) {
     SCOPED_TRACE(testing::Message() << count << " tasks");
     for (std::uint64_t const seed : {1u, 2u}) {
-      shuffled const some(seed);
+      shuffled const some{seed};
       what(posenc::tasks(count, some));
     }
-    on_threads const threads;
+    on_threads const threads{};
     what(posenc::tasks(count, threads));
   }
 }

@@ -72,7 +72,7 @@ TEST(executor, gets_no_exception_and_its_caller_gets_the_first) {
 }
 
 TEST(executor, must_have_a_task) {
-  executors::on_threads const threads;
+  executors::on_threads const threads{};
   EXPECT_EQ(message_of([&] { tasks(0, threads); }), "posenc: tasks: there must be a task, got 0");
 }
 

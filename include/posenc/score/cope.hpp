@@ -204,14 +204,12 @@ class cope {
     double product(std::size_t position) const noexcept {
       using registers = detail::lanes<double>;
       using number = typename registers::number;
-      auto const e = std::span(of.embeddings_).subspan(position * of.head_dim_, of.head_dim_);
-      number sums[2] = {number(0), number(0)};
-      detail::for_doubles<T>(query, [&](number const& q, std::size_t first, std::size_t count) {
-        std::array<double, registers::size> wide{};
-        for (std::size_t i = 0; i < count; ++i) wide[i] = static_cast<double>(e[first + i]);
-        auto& sum = sums[first / registers::size % 2];
-        sum = registers::multiply_add(q, registers::load(wide.data()), sum);
-      });
+      std::span<float const> const e(of.embeddings_.data() + position * of.head_dim_, of.head_dim_);
+      number sums[2] = {number(0.0), number(0.0)};
+      for (std::size_t i = 0; i < e.size(); i += registers::size) {
+        auto& sum = sums[i / registers::size % 2];
+        sum = registers::multiply_add(detail::doubles_of(query, i), detail::doubles_of(e, i), sum);
+      }
       return registers::sum(sums[0] + sums[1]);
     }
 

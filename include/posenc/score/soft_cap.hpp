@@ -1,7 +1,6 @@
 // Soft-capping: no score gets beyond a bound, and those far below it stay what they are.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -35,14 +34,9 @@ class soft_cap {
   void adjust_scores(score_row<T> const& row) const noexcept {
     using registers = detail::lanes<double>;
     using number = typename registers::number;
-    std::array<double, registers::size> capped;
-    detail::for_doubles<T>(row.scores, [&](number const& x, std::size_t first, std::size_t count) {
-      registers::store(capped.data(),
-                       number(cap_) * detail::hyperbolic_tangent(registers(), x / number(cap_)));
-      for (std::size_t i = 0; i < count; ++i) {
-        auto& score = row.scores[first + i];
-        score = is_finite(static_cast<double>(score)) ? static_cast<T>(capped[i]) : score;
-      }
+    detail::change_doubles(row.scores, [cap = number(cap_)](number const& x, std::size_t) {
+      auto const capped = cap * detail::hyperbolic_tangent(registers(), x / cap);
+      return detail::where_finite(registers(), x, number(capped), x);
     });
   }
 

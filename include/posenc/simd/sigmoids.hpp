@@ -1,20 +1,35 @@
 // The sigmoids of a row of numbers, in double.
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
-#include <type_traits>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/exponential.hpp"
+#include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
+
+/// Of a magnitude's exponential, which cannot overflow.
+inline double sigmoid(one_lane<double>, double x) noexcept {
+  auto const e = std::exp(-std::abs(x));
+  return (x < 0 ? e : 1) / (1 + e);
+}
+template <class Lanes, class Number>
+requires(Lanes::size > 1) [[gnu::always_inline]] inline Number
+    sigmoid(Lanes, Number const& x) noexcept {
+  using bits = decltype(bits_as<std::uint64_t>(x));
+  bits const sign(std::uint64_t{1} << 63), of_x = bits_as<std::uint64_t>(x);
+  auto const e = exponential(Lanes(), bits_as<double>(of_x | sign));
+  auto const above = select((of_x & sign) == sign, bits_as<std::uint64_t>(e),
+                            bits(std::bit_cast<std::uint64_t>(1.0)));
+  return bits_as<double>(above) / (Number(1.0) + e);
+}
 
 /// 1 / (1 + e^-x) of the numbers of a row, each within (6 + |x|) roundings of itself; 0 for what is
 /// no finite number. Computed a register at a time, when asked for.
@@ -30,20 +45,14 @@ class sigmoids {
 
  private:
   using registers = lanes<double>;
+  using number = typename registers::number;
   static constexpr std::size_t size = registers::size;
 
-  // Of a magnitude's exponential, which cannot overflow.
   void compute(std::size_t index) noexcept {
     register_ = index;
-    std::array<double, size> x{}, e;
-    auto const first = index * size, count = std::min(size, row_.size() - first);
-    for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<double>(row_[first + i]);
-    for (std::size_t i = 0; i < size; ++i) e[i] = -std::abs(x[i]);
-    registers::store(e.data(), exponential(registers(), registers::load(e.data())));
-    for (std::size_t i = 0; i < size; ++i) {
-      auto const sigmoid = (x[i] < 0 ? e[i] : 1) / (1 + e[i]);
-      of_register_[i] = is_finite(x[i]) ? sigmoid : 0;
-    }
+    auto const x = doubles_of(row_, index * size);
+    registers::store(of_register_.data(),
+                     where_finite(registers(), x, sigmoid(registers(), x), number(0.0)));
   }
 
   std::span<T const> row_;
