@@ -18,6 +18,7 @@
 #include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
 #include "posenc/core/bfloat16.hpp"        // bfloat16 in two bytes
 #include "posenc/core/storage.hpp"         // storage types; an engine's own 16-bit types
+#include "posenc/core/executor.hpp"        // work in tasks, for an engine's own threads
 #include "posenc/core/require.hpp"         // errors; is_finite
 #include "posenc/core/fast_math.hpp"       // what -ffast-math leaves
 #include "posenc/core/target.hpp"          // one namespace per instruction set
@@ -67,6 +68,7 @@
 #include "posenc/rotation/rms_norm.hpp"               // the norm of a head before its rotation
 #include "posenc/rotation/rotation.hpp"               // one set of heads, norm and scale
 #include "posenc/rotation/rotate.hpp"                 // the rotation itself
+#include "posenc/rotation/rotate_in_tasks.hpp"        // the same in tasks, for an engine's threads
 #include "posenc/rotation/relayout.hpp"               // heads, caches, weights: to the other layout
 
 // the encodings, by site
@@ -112,7 +114,9 @@
 #include "posenc/attention/arguments.hpp"          // its options
 #include "posenc/attention/prepared_encoding.hpp"  // an encoding at the positions of a step
 #include "posenc/attention/reference.hpp"          // a paragraph a site, to read
-#include "posenc/attention/attention.hpp"          // the same in blocks
+#include "posenc/attention/scattered_heads.hpp"    // where its keys and values may be
+#include "posenc/attention/block_attention.hpp"    // its result
+#include "posenc/attention/attention.hpp"          // the same in blocks, and in tasks
 #include "posenc/attention/merge.hpp"              // of keys that were split
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 

@@ -15,13 +15,14 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 /// Some tokens and heads of a view as dense numbers, [tokens][heads][head_dim], to be computed
 /// with.
-template <class T, class S>
-heads_view<T> copied(T* to, heads_view<S> const& x) {
+template <class T, class Heads>
+heads_view<T> copied(T* to, Heads const& x) {
+  using S = std::remove_const_t<typename Heads::element_type>;
   heads_view<T> const copy(to, x.shape());
   for (std::size_t token = 0; token < x.tokens(); ++token) {
     for (std::size_t head = 0; head < x.heads(); ++head) {
       auto const numbers = x(token, head);
-      if constexpr (std::same_as<std::remove_const_t<S>, T>) {
+      if constexpr (std::same_as<S, T>) {
         to = std::ranges::copy(numbers, to).out;
       } else {
         to = std::ranges::transform(numbers, to, [](S const& number) { return load(number); }).out;
@@ -30,16 +31,17 @@ heads_view<T> copied(T* to, heads_view<S> const& x) {
   }
   return copy;
 }
-template <class T, class S>
-heads_view<T> copied(std::vector<T>& numbers, heads_view<S> const& x) {
+template <class T, class Heads>
+heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
   numbers.resize(x.tokens() * x.heads() * x.head_dim());
   return copied(numbers.data(), x);
 }
 
-/// What is computed with, T, of heads that are not changed: themselves if they are stored so.
-template <class T, class S>
-heads_view<T const> as_computed(std::vector<T>& numbers, heads_view<S> const& x) {
-  if constexpr (std::same_as<std::remove_const_t<S>, T>) {
+/// What is computed with, T, of heads that are not changed: themselves if they are stored so, with
+/// strides.
+template <class T, class Heads>
+heads_view<T const> as_computed(std::vector<T>& numbers, Heads const& x) {
+  if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
     return x;
   } else {
     return copied<T>(numbers, x);

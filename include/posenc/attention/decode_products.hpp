@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "posenc/attention/scattered_heads.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -28,6 +29,16 @@ struct strided_rows {
   strided_rows beside(std::size_t column) const noexcept { return {numbers + column, stride}; }
 };
 
+/// The same for rows that are anywhere: offsets[row] from `numbers`.
+template <class T>
+struct scattered_rows {
+  T* numbers;
+  std::ptrdiff_t const* offsets;
+  T* operator[](std::size_t row) const noexcept { return numbers + offsets[row]; }
+  scattered_rows from(std::size_t row) const noexcept { return {numbers, offsets + row}; }
+  scattered_rows beside(std::size_t column) const noexcept { return {numbers + column, offsets}; }
+};
+
 /// Reads 8 tokens of each head in turn, which is nearly sequential in memory for any head stride,
 /// and prefetches 3 heads ahead. More tokens would evict each other: tokens of one head may share a
 /// few sets of L1. A longer prefetch distance fills the line fill buffers. Measured (bench,
@@ -37,8 +48,7 @@ inline constexpr std::size_t tokens_at_once = 8, heads_ahead = 3;
 /// scores[r][s] = scale * <q[r], k[s]> for Rows queries and Keys keys.
 template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 [[gnu::always_inline]] inline void few_by_few_scores(strided_rows<T> scores, T scale,
-                                                     strided_rows<T const> q,
-                                                     strided_rows<S const> k,
+                                                     strided_rows<T const> q, auto const& k,
                                                      std::size_t dims) noexcept {
   using number = typename lanes<T>::number;
   constexpr auto size = lanes<T>::size;
@@ -72,7 +82,7 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 
 /// The same for any number of keys, in groups whose sums fill one register.
 template <std::size_t Rows, std::floating_point T, class S>
-void few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, strided_rows<S const> k,
+void few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, auto const& k,
                 std::size_t keys, std::size_t dims) noexcept {
   constexpr std::size_t together = lanes<T>::size % Rows == 0 ? lanes<T>::size / Rows : 1;
   std::size_t s = 0;
@@ -85,8 +95,7 @@ void few_scores(strided_rows<T> scores, T scale, strided_rows<T const> q, stride
 /// outputs[r] += sum_s weights[r][s] v[s] for Rows queries, and Width registers of each value.
 template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
 [[gnu::always_inline]] inline void few_by_few_outputs(strided_rows<T> outputs,
-                                                      strided_rows<T const> weights,
-                                                      strided_rows<S const> v,
+                                                      strided_rows<T const> weights, auto const& v,
                                                       std::size_t keys) noexcept {
   constexpr std::size_t size = lanes<T>::size;
   typename lanes<T>::number sums[Rows][Width];
@@ -109,7 +118,7 @@ template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
 
 /// The same for whole values.
 template <std::size_t Rows, std::floating_point T, class S>
-void few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, strided_rows<S const> v,
+void few_outputs(strided_rows<T> outputs, strided_rows<T const> weights, auto const& v,
                  std::size_t keys, std::size_t dims) noexcept {
   constexpr std::size_t size = lanes<T>::size, wide = has_32_registers ? 4 : 2;
   std::size_t i = 0;
@@ -132,9 +141,9 @@ void in_fours(std::size_t rows, auto const& few) {
 }
 
 /// Calls some(head, first token, tokens) for the whole cache, in reading order.
-template <class S>
-void for_tokens_at_once(heads_view<S> const& cache, auto const& some) {
-  constexpr std::size_t line = 64 / sizeof(S);
+template <class Heads>
+void for_tokens_at_once(Heads const& cache, auto const& some) {
+  constexpr std::size_t line = 64 / sizeof(typename Heads::element_type);
   auto const end_of = [&](std::size_t first) {
     return std::min(first + tokens_at_once, cache.tokens());
   };
@@ -156,11 +165,15 @@ template <class S>
 strided_rows<S const> rows_from(heads_view<S const> const& x, std::size_t head, std::size_t token) {
   return {x(token, head).data(), x.strides().token};
 }
+template <class S>
+scattered_rows<S> rows_from(scattered_heads<S> const& x, std::size_t head, std::size_t token) {
+  return {x.of_head(head), x.offsets(token)};
+}
 
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
 /// few rows of every head.
 template <std::floating_point T, class S>
-void few_scores(T* scores, T scale, T const* q, std::size_t rows, heads_view<S const> const& k) {
+void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k) {
   auto const keys = k.tokens(), dims = k.head_dim();
   auto const stride = static_cast<std::ptrdiff_t>(keys),
              dim_stride = static_cast<std::ptrdiff_t>(dims);
@@ -180,8 +193,8 @@ inline constexpr std::size_t summed_at_once = 512;
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense, of which
 /// these are the keys from `first_key` on.
 template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S const> const& v,
-                 std::size_t keys, std::size_t first_key) {
+void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, std::size_t keys,
+                 std::size_t first_key) {
   auto const dims = v.head_dim();
   auto const stride = static_cast<std::ptrdiff_t>(keys),
              dim_stride = static_cast<std::ptrdiff_t>(dims);
@@ -196,7 +209,7 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S co
 }
 
 template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, heads_view<S const> const& v) {
+void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) {
   if (v.tokens() <= summed_at_once)
     return few_outputs<T, S>(outputs, weights, rows, v, v.tokens(), 0);
   std::vector<T> sums(v.heads() * rows * v.head_dim());

@@ -37,7 +37,6 @@ struct attention_gradients {
 /// Reusable gradients and scratch memory, as attention_workspace is for attention. Not for
 /// concurrent use.
 ///
-///     gradients_workspace<float> workspace;
 ///     auto const& d =                                          valid until the next call
 ///         attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
 template <std::floating_point T>
@@ -46,7 +45,8 @@ struct gradients_workspace {
   detail::score_memory<T> blocks;
   std::vector<T> keys, values, exponentials, scores_before;
   std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;
-  std::vector<T> d_far_scores, d_far_q, d_far_k;  ///< where scores are near and far
+  std::vector<T> d_far_scores, d_far_q, d_far_k;           ///< where scores are near and far
+  std::vector<std::ptrdiff_t> key_offsets, value_offsets;  ///< of paged tokens
 };
 
 /// The gradients of a loss with respect to q, k and v, from those with respect to attention's
@@ -72,16 +72,15 @@ struct gradients_workspace {
 /// see. Throws std::invalid_argument as attention does, and unless d_outputs and forward are of
 /// these queries, heads and values, before any work. An encoding that gradients do not get through
 /// is a compile error.
-template <class Q, class K, class V, class Encoding, class D>
+template <class Q, attended_heads K, attended_heads V, class Encoding, class D>
 attention_gradients<arithmetic_t<Q>> const& attention_backward(
-    heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-    Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
-    heads_view<D> const& d_outputs, attention_options const& options,
-    gradients_workspace<arithmetic_t<Q>>& workspace) {
+    heads_view<Q> const& q, K const& keys, V const& values, Encoding const& encoding,
+    attention_result<arithmetic_t<Q>> const& forward, heads_view<D> const& d_outputs,
+    attention_options const& options, gradients_workspace<arithmetic_t<Q>>& workspace) {
   using T = arithmetic_t<Q>;
   using through = detail::lets_through<Encoding>;
   static_assert(detail::encoding_check<Encoding>::passed);
-  static_assert(std::same_as<T, arithmetic_t<K>> && std::same_as<T, arithmetic_t<V>> &&
+  static_assert(std::same_as<T, detail::number_of<K>> && std::same_as<T, detail::number_of<V>> &&
                     std::same_as<T, arithmetic_t<D>>,
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
@@ -89,11 +88,13 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                 "for queries and keys: see "
                 "pulls_back_queries_and_keys in core/gradient_sites.hpp");
   static_assert(through::scores,
-                "gradients need is_bias or backward_scores of an encoding that changes scores: "
-                "see adds_bias and pulls_back_scores in "
-                "core/gradient_sites.hpp");
-  auto const given = detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
-                                                  k.shape(), v.shape(), options);
+                "gradients need is_bias or backward_scores of an encoding that changes scores: see "
+                "adds_bias and pulls_back_scores in core/gradient_sites.hpp");
+  auto const given =
+      detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
+                                   detail::shape_of(keys), detail::shape_of(values), options);
+  auto const k = detail::to_read("attention_backward", "keys", keys, workspace.key_offsets);
+  auto const v = detail::to_read("attention_backward", "values", values, workspace.value_offsets);
   auto const queries = given.queries, heads = given.heads, head_dim = given.head_dim,
              value_dim = given.value_dim;
   auto const& d = d_outputs.shape();
@@ -236,11 +237,11 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
 }
 
 /// The same, once.
-template <class Q, class K, class V, class Encoding, class D>
+template <class Q, attended_heads K, attended_heads V, class Encoding, class D>
 attention_gradients<arithmetic_t<Q>> attention_backward(
-    heads_view<Q> const& q, heads_view<K> const& k, heads_view<V> const& v,
-    Encoding const& encoding, attention_result<arithmetic_t<Q>> const& forward,
-    heads_view<D> const& d_outputs, attention_options const& options = {}) {
+    heads_view<Q> const& q, K const& k, V const& v, Encoding const& encoding,
+    attention_result<arithmetic_t<Q>> const& forward, heads_view<D> const& d_outputs,
+    attention_options const& options = {}) {
   gradients_workspace<arithmetic_t<Q>> workspace;
   attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
   return std::move(workspace.result);

@@ -63,6 +63,10 @@ struct block_shape {
   std::size_t seen() const noexcept { return keys.last - keys.first; }
 };
 
+/// What heads that are read are stored as.
+template <class Heads>
+using element_of = std::remove_const_t<typename Heads::element_type>;
+
 /// Up to this many rows per kv head, keys and values are read in place, all kv heads at once;
 /// beyond, a packed GEMM pays.
 inline constexpr std::size_t few_rows = 8;
@@ -81,20 +85,40 @@ void for_rectangles(block_shape const& b, auto const& product) {
                 });
 }
 
+/// to = scale a b, or to += a b. Eigen sums the terms of a small product in an order that goes by
+/// the address of `to`; here the same numbers give the same bits wherever they are.
+template <bool Add>
+void multiply(auto&& to, auto scale, auto const& a, auto const& b) {
+  if (a.rows() + a.cols() + b.cols() >= EIGEN_GEMM_TO_COEFFBASED_THRESHOLD) {
+    if constexpr (Add) {
+      to.noalias() += scale * a * b;
+    } else {
+      to.noalias() = scale * a * b;
+    }
+    return;
+  }
+  for (Eigen::Index i = 0; i < to.rows(); ++i) {
+    for (Eigen::Index j = 0; j < to.cols(); ++j) {
+      decltype(scale) sum = 0;
+      for (Eigen::Index n = 0; n < a.cols(); ++n) sum += a(i, n) * b(n, j);
+      to(i, j) = Add ? to(i, j) + scale * sum : scale * sum;
+    }
+  }
+}
+
 /// scores = scale * q k^T, within the rectangles; elsewhere scores are unspecified. q:
 /// [rows][head_dim] dense; k: all tokens of the kv heads.
-template <std::floating_point T, class S>
-void multiply_scores(T* scores, T scale, T const* q, heads_view<S const> const& k,
-                     block_shape const& b) {
+template <std::floating_point T, class Heads>
+void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b) {
   if (b.rows_of_head() <= few_rows)
-    return few_scores<T, S>(scores, scale, q, b.rows_of_head(),
-                            k.slice_tokens(b.keys.first, b.seen()));
-  if constexpr (std::same_as<S, T>) {  // one kv head
+    return few_scores<T, element_of<Heads>>(scores, scale, q, b.rows_of_head(),
+                                            k.slice_tokens(b.keys.first, b.seen()));
+  if constexpr (std::same_as<Heads, heads_view<T const>>) {  // one kv head
     auto all = dense_rows(scores, b.rows(), b.seen());
     auto const queries = dense_rows(q, b.rows(), k.head_dim());
     for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
-      all.block(row, column, rows, columns).noalias() =
-          scale * queries.middleRows(row, rows) * token_rows(k, keys).transpose();
+      multiply<false>(all.block(row, column, rows, columns), scale, queries.middleRows(row, rows),
+                      token_rows(k, keys).transpose());
     });
   }
 }
@@ -113,19 +137,20 @@ bool all_finite(std::span<T const> numbers) noexcept {
 /// outputs[row] = shares[row] weights[row] v; without shares if null. A row that comes out infinite
 /// or NaN is summed again, in double and over the keys that it sees: hidden values may be anything,
 /// NaN included, and the sum before its share may overflow T.
-template <std::floating_point T, class S>
-void multiply_outputs(T* outputs, T const* weights, heads_view<S const> const& v,
-                      block_shape const& b, double const* shares = nullptr) {
+template <std::floating_point T, class Heads>
+void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape const& b,
+                      double const* shares = nullptr) {
   auto const dims = v.head_dim();
   std::fill_n(outputs, b.rows() * dims, T{0});
   if (b.rows_of_head() <= few_rows) {
-    few_outputs<T, S>(outputs, weights, b.rows_of_head(), v.slice_tokens(b.keys.first, b.seen()));
-  } else if constexpr (std::same_as<S, T>) {
+    few_outputs<T, element_of<Heads>>(outputs, weights, b.rows_of_head(),
+                                      v.slice_tokens(b.keys.first, b.seen()));
+  } else if constexpr (std::same_as<Heads, heads_view<T const>>) {
     auto all = dense_rows(outputs, b.rows(), dims);
     auto const of_keys = dense_rows(weights, b.rows(), b.seen());
     for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
-      all.middleRows(row, rows).noalias() +=
-          of_keys.block(row, column, rows, columns) * token_rows(v, keys);
+      multiply<true>(all.middleRows(row, rows), T{1}, of_keys.block(row, column, rows, columns),
+                     token_rows(v, keys));
     });
   }
   for (std::size_t row = 0; shares != nullptr && row < b.rows(); ++row) {
@@ -184,8 +209,8 @@ void add_transposed_product(heads_view<T> const& sums, T const* factors, T const
   for_rectangles(b, [&](auto row, auto count, auto column, auto columns, token_range const& keys) {
     rows_of<T> some(sums(keys.first, 0).data(), columns, all.cols(),
                     Eigen::OuterStride<>(sums.strides().token));
-    some.noalias() +=
-        of_keys.block(row, column, count, columns).transpose() * all.middleRows(row, count);
+    multiply<true>(some, T{1}, of_keys.block(row, column, count, columns).transpose(),
+                   all.middleRows(row, count));
   });
 }
 

@@ -65,9 +65,7 @@ class score_blocks {
 
   /// The encoded keys of one kv head, [keys][1][product_dim]. Those of far scores are kept in
   /// far_keys().
-  template <class K>
-  heads_view<T const> encoded_keys(std::vector<T>& numbers, heads_view<K> const& k,
-                                   std::size_t kv_head) {
+  heads_view<T const> encoded_keys(std::vector<T>& numbers, auto const& k, std::size_t kv_head) {
     if (reads_keys()) return as_computed<T>(numbers, k);
     if constexpr (changes_head_dim<Encoding>) {
       auto const raw = copied<T>(memory_.raw, k);
@@ -87,9 +85,8 @@ class score_blocks {
 
   /// Computes the masked scores of the block of queries from `first` on, for the heads of k: kv
   /// heads from `kv_head` on. q has all queries and heads. False if they see no key.
-  template <class Q, class K>
-  bool compute(heads_view<Q> const& q, std::size_t first, heads_view<K const> const& k,
-               std::size_t kv_head) {
+  template <class Q>
+  bool compute(heads_view<Q> const& q, std::size_t first, auto const& k, std::size_t kv_head) {
     auto const count = std::min(queries(), given_.queries - first);
     first_ = first, kv_head_ = kv_head;
     auto const ranges = std::span<token_range const>(memory_.ranges).subspan(first, count);
@@ -101,7 +98,7 @@ class score_blocks {
       encode(q.slice_tokens(first, count), (kv_head + i) * given_.group, i);
     if (memory_.scores.empty() || memory_.scores.size() < shape_.rows() * shape_.seen())
       memory_.scores.resize(largest_block(k.heads()));
-    multiply<K>(memory_.scores.data(), k);
+    multiply(memory_.scores.data(), k);
     for (std::size_t i = 0; i < shape_.rows(); ++i) {
       auto const row = (*this)[i];
       if constexpr (acts_on_scores<Encoding>)
@@ -112,14 +109,13 @@ class score_blocks {
   }
 
   /// scale <q, k> of the block, [rows][seen], before site 3.
-  template <class K>
-  void multiply(T* scores, heads_view<K const> const& k) {
+  void multiply(T* scores, auto const& k) {
     auto const scale = static_cast<T>(given_.scale);
-    multiply_scores<T, K>(scores, scale, memory_.queries.data(), k, shape_);
+    multiply_scores<T>(scores, scale, memory_.queries.data(), k, shape_);
     if constexpr (scores_near_and_far<Encoding>) {
       memory_.far_scores.resize(shape_.rows() * shape_.seen());
-      multiply_scores<T, T>(memory_.far_scores.data(), scale, memory_.far_queries.data(),
-                            far_keys(), shape_);
+      multiply_scores<T>(memory_.far_scores.data(), scale, memory_.far_queries.data(), far_keys(),
+                         shape_);
       for_each_far([&](std::size_t at) { scores[at] = memory_.far_scores[at]; });
     }
   }

@@ -85,7 +85,22 @@ class paged_heads {
   }
   std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }
 
-  /// All pages, gaps included.
+  /// `count` tokens, or heads, from `first` on. Throws if they reach beyond this view.
+  paged_heads slice_tokens(std::size_t first, std::size_t count) const {
+    detail::require(first <= tokens() && count <= tokens() - first,
+                    "paged_heads: a slice of tokens must lie within [0, ", tokens(),
+                    "), got first ", first, ", count ", count);
+    auto slice = *this;
+    slice.slots_ = slots_.subspan(first, count);
+    return slice;
+  }
+  paged_heads slice_heads(std::size_t first, std::size_t count) const {
+    auto slice = *this;
+    slice.page_ = page_.slice_heads(first, count);
+    return slice;
+  }
+
+  /// All pages, gaps included; those of a slice are the whole's.
   memory_range memory() const noexcept { return memory_; }
 
  private:

@@ -78,6 +78,20 @@ class rotation {
     return result;
   }
 
+  /// The same of some tokens, or of some heads. Throws if they reach beyond it.
+  rotation slice_tokens(std::size_t first, std::size_t count) const {
+    auto result = *this;
+    result.source_ = source_.slice_tokens(first, count);
+    result.target_ = target_.slice_tokens(first, count);
+    return result;
+  }
+  rotation slice_heads(std::size_t first, std::size_t count) const {
+    auto result = *this;
+    result.source_ = source_.slice_heads(first, count);
+    result.target_ = target_.slice_heads(first, count);
+    return result;
+  }
+
   // What rotate uses: the constructor checks everything, then rotate(token) is called for each
   // token.
   class checked {

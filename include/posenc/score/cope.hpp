@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,9 @@
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_doubles.hpp"
+#include "posenc/simd/lanes.hpp"
+#include "posenc/simd/sigmoids.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -54,19 +58,36 @@ class cope {
   std::size_t head_dim() const noexcept { return head_dim_; }
   std::size_t positions() const noexcept { return embeddings_.size() / head_dim_; }
 
-  /// Site 3, with the row's query. Allocates if positions do not ascend. Throws
+  /// Site 3, with the row's query. Fastest where positions ascend; allocates if they fall. Throws
   /// std::invalid_argument, before anything is changed, unless the query has head_dim() numbers and
   /// each key a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     require_row(row);
     along<T> query{*this, row.query};
-    for_positions(row, [&](double position, auto const& each_key) {
-      auto const bias = scale_ * query(position);
-      each_key([&](std::size_t s) {
-        row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias);
+    auto const add = [&](std::size_t s, double bias) {
+      row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias);
+    };
+    if (!rise(row.key_positions)) {
+      for_positions(row, [&](double position, auto const& each_key) {
+        auto const bias = scale_ * query(position);
+        each_key([&](std::size_t s) { add(s, bias); });
       });
-    });
+      return;
+    }
+    detail::sigmoids<T> gate(row.scores);
+    auto const last = static_cast<double>(positions() - 1);
+    auto s =
+        static_cast<std::size_t>(std::ranges::upper_bound(row.key_positions, row.query_position) -
+                                 row.key_positions.begin());
+    double position = 0, bias = 0;
+    while (s > 0 && position < last) {
+      position += gate(--s);
+      bias = scale_ * query(position);
+      add(s, bias);
+    }
+    if (s > 0 && last == 0) bias = scale_ * query(0);
+    while (s > 0) add(--s, bias);  // all farther keys are at the last position
   }
 
   /// Gradients of scores to those of the scores before, which made the gates too, and of the query;
@@ -140,12 +161,12 @@ class cope {
     auto const key = [&](std::size_t i) { return order.empty() ? i : order[i]; };
     auto end = at.size();
     while (end > 0 && at[key(end - 1)] > row.query_position) --end;
+    detail::sigmoids<T> gate(row.scores);
     double position = 0;
     while (end > 0) {
       auto const here = at[key(end - 1)];
       auto first = end;
-      while (first > 0 && at[key(first - 1)] == here)
-        position += gate(static_cast<double>(row.scores[key(--first)]));
+      while (first > 0 && at[key(first - 1)] == here) position += gate(key(--first));
       group(position, [&](auto const& what) {
         for (auto i = first; i < end; ++i) what(key(i));
       });
@@ -153,12 +174,13 @@ class cope {
     }
   }
 
-  // Of a magnitude's exponential, which cannot overflow.
-  static double gate(double score) noexcept {
-    if (!is_finite(score)) return 0;
-    auto const e = std::exp(-std::abs(score));
-    return (score < 0 ? e : 1) / (1 + e);
+  // Whether each position is beyond the one before it.
+  static bool rise(positions_view at) noexcept {
+    bool all = true;
+    for (std::size_t s = 0; s + 1 < at.size(); ++s) all &= at[s] < at[s + 1];
+    return all;
   }
+
   static double gate_slope(double score) noexcept {
     auto const e = std::exp(-std::abs(score));
     return e / ((1 + e) * (1 + e));
@@ -180,12 +202,15 @@ class cope {
     }
 
     double product(std::size_t position) const noexcept {
-      double sum = 0;
-      for (std::size_t i = 0; i < query.size(); ++i) {
-        sum += static_cast<double>(query[i]) *
-               static_cast<double>(of.embeddings_[position * of.head_dim_ + i]);
+      using registers = detail::lanes<double>;
+      using number = typename registers::number;
+      std::span<float const> const e(of.embeddings_.data() + position * of.head_dim_, of.head_dim_);
+      number sums[2] = {number(0.0), number(0.0)};
+      for (std::size_t i = 0; i < e.size(); i += registers::size) {
+        auto& sum = sums[i / registers::size % 2];
+        sum = registers::multiply_add(detail::doubles_of(query, i), detail::doubles_of(e, i), sum);
       }
-      return sum;
+      return registers::sum(sums[0] + sums[1]);
     }
 
     cope const& of;

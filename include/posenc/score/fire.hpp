@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -13,6 +15,9 @@
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/lanes.hpp"
+#include "posenc/simd/logarithm.hpp"
+#include "posenc/simd/multiply_add.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -38,9 +43,10 @@ struct fire_interpolation {
 /// scores that are scaled already. [Li 2023, 3 and the code of its appendix] t counts from 0: it is
 /// the query's position itself that enters, so that prepended padding must not count. Causal:
 /// scores of keys after the query, which the mask takes, are left alone. max, not min, as some
-/// ports have it. Throws std::invalid_argument unless the network's arrays fit together and are
-/// finite, c is finite and positive, threshold and epsilon finite and not negative, and one of them
-/// positive.
+/// ports have it. The network is one of one number, so it is a line between any two knots; the
+/// lines are found once, and keys computed a register at a time. Throws std::invalid_argument
+/// unless the network's arrays fit together and are finite, c is finite and positive, threshold and
+/// epsilon finite and not negative, and one of them positive.
 class fire {
  public:
   fire(fire_network network, fire_interpolation const& interpolation)
@@ -66,6 +72,7 @@ class fire {
                     "fire: epsilon must be finite and not negative, got ", with_.epsilon);
     detail::require(with_.threshold > 0 || with_.epsilon > 0,
                     "fire: threshold or epsilon must be positive, got 0 for both");
+    find_lines();
   }
 
   std::size_t heads() const noexcept { return network_.output_biases.size(); }
@@ -73,16 +80,22 @@ class fire {
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t query_position,
               std::int64_t key_position) const noexcept {
-    return bias(head, denominator(query_position), distance_between(query_position, key_position));
+    double result = 0;
+    for_biases(head, query_position, positions_view(&key_position, 1),
+               [&](std::size_t, std::size_t, auto const& biases) { result = biases[0]; });
+    return result;
   }
-  /// The same for a row, whose denominator is one.
+  /// The same bits for a row, a register of keys at a time.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("fire", row, heads());
-    auto const of_query = denominator(row.query_position);
-    detail::add_bias(row, [&](std::int64_t key) {
-      return bias(row.head, of_query, distance_between(row.query_position, key));
-    });
+    for_biases(row.head, row.query_position, row.key_positions,
+               [&](std::size_t first, std::size_t count, auto const& biases) {
+                 for (std::size_t i = 0; i < count; ++i) {
+                   auto& score = row.scores[first + i];
+                   score = static_cast<T>(static_cast<double>(score) + biases[i]);
+                 }
+               });
   }
 
  private:
@@ -97,26 +110,92 @@ class fire {
            with_.epsilon;
   }
 
-  double bias(std::size_t head, double of_query, std::int64_t distance) const noexcept {
-    return distance < 0
-               ? 0
-               : output(std::log1p(with_.c * static_cast<double>(distance)) / of_query, head);
+  /// The network, of one head: slope x + intercept, between two knots, where a hidden unit turns on
+  /// or off.
+  struct line {
+    double slope, intercept;
+  };
+
+  // Every line is a sum of its own over the units that are on.
+  void find_lines() {
+    auto const hidden = network_.hidden_weights.size();
+    auto const weight = [&](std::size_t i) {
+      return static_cast<double>(network_.hidden_weights[i]);
+    };
+    auto const offset = [&](std::size_t i) {
+      return static_cast<double>(network_.hidden_biases[i]);
+    };
+    std::vector<std::pair<double, std::size_t>> knots;
+    for (std::size_t i = 0; i < hidden; ++i)
+      if (weight(i) != 0) knots.push_back({-offset(i) / weight(i), i});
+    std::ranges::sort(knots);
+    std::vector<char> on(hidden);
+    for (std::size_t i = 0; i < hidden; ++i)
+      on[i] = weight(i) < 0 || (weight(i) == 0 && offset(i) > 0);
+    lines_.resize(heads() * (knots.size() + 1));
+    for (std::size_t piece = 0; piece <= knots.size(); ++piece) {
+      if (piece > 0) {
+        auto const [knot, unit] = knots[piece - 1];
+        knots_.push_back(knot), on[unit] = !on[unit];
+      }
+      for (std::size_t head = 0; head < heads(); ++head) {
+        line sum{0, static_cast<double>(network_.output_biases[head])};
+        for (std::size_t i = 0; i < hidden; ++i) {
+          if (!on[i]) continue;
+          auto const output = static_cast<double>(network_.output_weights[head * hidden + i]);
+          sum.slope += output * weight(i), sum.intercept += output * offset(i);
+        }
+        lines_[head * (knots.size() + 1) + piece] = sum;
+      }
+    }
   }
 
-  double output(double x, std::size_t head) const noexcept {
-    auto const hidden = network_.hidden_weights.size();
-    auto const* weights = network_.output_weights.data() + head * hidden;
-    auto sum = static_cast<double>(network_.output_biases[head]);
-    for (std::size_t i = 0; i < hidden; ++i) {
-      auto const before = static_cast<double>(network_.hidden_weights[i]) * x +
-                          static_cast<double>(network_.hidden_biases[i]);
-      sum += static_cast<double>(weights[i]) * std::max(before, 0.0);
+  // Calls each(first key, keys, their biases) for a register of keys at a time.
+  void for_biases(std::size_t head, std::int64_t query_position, positions_view keys,
+                  auto const& each) const noexcept {
+    using registers = detail::lanes<double>;
+    using number = typename registers::number;
+    constexpr auto size = registers::size;
+    auto const factor = 1 / denominator(query_position);
+    auto const* const lines = lines_.data() + head * (knots_.size() + 1);
+    std::size_t piece = 0;
+    std::array<double, size> x{}, biases;
+    std::array<std::int64_t, size> distances{};
+    for (std::size_t first = 0; first < keys.size(); first += size) {
+      auto const count = std::min(size, keys.size() - first);
+      for (std::size_t i = 0; i < count; ++i)
+        distances[i] = distance_between(query_position, keys[first + i]);
+      for (std::size_t i = 0; i < size; ++i)
+        x[i] = with_.c * static_cast<double>(std::max<std::int64_t>(distances[i], 0));
+      registers::store(x.data(),
+                       detail::log_1_plus(registers(), registers::load(x.data())) * number(factor));
+      bool same = true, none_after = true;  // one line for all, no key after the query
+      auto const from = piece == 0 ? -std::numeric_limits<double>::max() : knots_[piece - 1],
+                 to = piece == knots_.size() ? std::numeric_limits<double>::max() : knots_[piece];
+      for (std::size_t i = 0; i < size; ++i) {
+        same &= (from <= x[i]) & (x[i] < to);
+        none_after &= distances[i] >= 0;
+      }
+      auto const at = lines[piece];
+      if (same && none_after) {
+        for (std::size_t i = 0; i < size; ++i)
+          biases[i] = detail::multiply_add(at.slope, x[i], at.intercept);
+      } else {
+        for (std::size_t i = 0; i < size; ++i) {
+          piece = static_cast<std::size_t>(std::ranges::upper_bound(knots_, x[i]) - knots_.begin());
+          biases[i] = distances[i] < 0
+                          ? 0
+                          : detail::multiply_add(lines[piece].slope, x[i], lines[piece].intercept);
+        }
+      }
+      each(first, count, biases);
     }
-    return sum;
   }
 
   fire_network network_;
   fire_interpolation with_;
+  std::vector<double> knots_;  // ascending
+  std::vector<line> lines_;    // [heads][knots + 1]
 };
 
 static_assert(acts_on_scores<fire> && adds_bias<fire>);

@@ -9,6 +9,9 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_doubles.hpp"
+#include "posenc/simd/hyperbolic_tangent.hpp"
+#include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -29,10 +32,12 @@ class soft_cap {
   /// Site 3. Order is kept, signs are, and |score| becomes no larger, within rounding.
   template <class T>
   void adjust_scores(score_row<T> const& row) const noexcept {
-    for (auto& score : row.scores) {
-      auto const x = static_cast<double>(score);
-      if (is_finite(x)) score = static_cast<T>(cap_ * std::tanh(x / cap_));
-    }
+    using registers = detail::lanes<double>;
+    using number = typename registers::number;
+    detail::change_doubles(row.scores, [cap = number(cap_)](number const& x, std::size_t) {
+      auto const capped = cap * detail::hyperbolic_tangent(registers(), x / cap);
+      return detail::where_finite(registers(), x, number(capped), x);
+    });
   }
 
   /// Gradients times the slope at the score before, 1 / cosh^2(score / cap); where a score is not

@@ -36,18 +36,46 @@ T one_unless_masked(one_lane<T>, T x) noexcept {
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
 /// 1 / k!, from the highest k down to 0.
-template <std::floating_point T, std::size_t Highest>
+template <std::floating_point T>
 inline constexpr auto taylor_of_exponential = [] {
-  std::array<T, Highest + 1> coefficients{};
+  constexpr std::size_t highest = std::same_as<T, float> ? 7 : 13;
+  std::array<T, highest + 1> coefficients{};
   double factor = 1;
-  for (std::size_t k = 0; k <= Highest; factor /= static_cast<double>(++k))
-    coefficients[Highest - k] = static_cast<T>(factor);
+  for (std::size_t k = 0; k <= highest; factor /= static_cast<double>(++k))
+    coefficients[highest - k] = static_cast<T>(factor);
   return coefficients;
 }();
 
-/// e^x = 2^n e^r with n = round(x / ln 2), r = x - n ln 2 and |r| <= ln 2 / 2; e^r by its Taylor
-/// series to r^7 in float, r^13 in double, where the truncation error is below an eighth of the
-/// last bit. Error at most (2 + |x|) roundings. NaN gives NaN.
+/// x = n ln 2 + r with n = round(x / ln 2), |r| <= ln 2 / 2.
+template <std::floating_point T>
+struct split_exponent {
+  typename lanes<T>::number power, rest;  ///< 2^n, r
+
+  [[gnu::always_inline]] explicit split_exponent(typename lanes<T>::number const& x) noexcept {
+    using number = typename lanes<T>::number;
+    using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
+    using bits = decltype(bits_as<whole>(x));
+    constexpr int places = std::numeric_limits<T>::digits - 1;
+    // Adding it rounds to an integer, in the last bits.
+    constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));
+    // ln 2 in two parts; the first times any n is exact.
+    constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
+    // Written out: computing it would take a long double that is longer than double.
+    constexpr auto ln2_rest = std::same_as<T, float> ? T(0x1.7f7d1cp-20) : T(0x1.ef35793c7673p-45);
+
+    auto shifted = lanes<T>::multiply_add(x, number(std::numbers::log2e_v<T>), number(to_integer));
+    as_written(shifted);  // else to_integer would cancel
+    auto n = shifted - number(to_integer);
+    as_written(n);  // else the product with ln 2 would be distributed
+    auto most = lanes<T>::multiply_add(n, number(-ln2_first), x);
+    as_written(most);  // else the two parts of ln 2 would be combined
+    rest = lanes<T>::multiply_add(n, number(-ln2_rest), most);
+    power = bits_as<T>((bits_as<whole>(shifted) << places) + bits(std::bit_cast<whole>(T{1})));
+  }
+};
+
+/// e^x = 2^n e^r; e^r by its Taylor series to r^7 in float, r^13 in double, where the truncation
+/// error is below an eighth of the last bit. Error at most (2 + |x|) roundings. NaN gives NaN.
 template <std::floating_point T>
 requires has_registers<T>
 [[gnu::always_inline]] inline typename lanes<T>::number exponential(
@@ -55,35 +83,37 @@ requires has_registers<T>
   using number = typename lanes<T>::number;
   using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
   using bits = decltype(bits_as<whole>(x));
-  constexpr int places = std::numeric_limits<T>::digits - 1;
-  constexpr std::size_t terms = std::same_as<T, float> ? 7 : 13;
-  constexpr auto const& taylor = taylor_of_exponential<T, terms>;
-  // Adding it rounds to an integer, in the last bits.
-  constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));
-  // ln 2 in two parts; the first times any n is exact.
-  constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
-  // Written out: computing it would take a long double that is longer than double.
-  constexpr auto ln2_rest = std::same_as<T, float> ? T(0x1.7f7d1cp-20) : T(0x1.ef35793c7673p-45);
-
-  auto shifted = lanes<T>::multiply_add(x, number(std::numbers::log2e_v<T>), number(to_integer));
-  as_written(shifted);  // else to_integer would cancel
-  auto n = shifted - number(to_integer);
-  as_written(n);  // else the product with ln 2 would be distributed
-  auto most = lanes<T>::multiply_add(n, number(-ln2_first), x);
-  as_written(most);  // else the two parts of ln 2 would be combined
-  auto const r = lanes<T>::multiply_add(n, number(-ln2_rest), most);
+  constexpr auto const& taylor = taylor_of_exponential<T>;
+  split_exponent<T> const parts(x);
   auto series = number(taylor[0]);
   for (std::size_t k = 1; k < taylor.size(); ++k)
-    series = lanes<T>::multiply_add(series, r, number(taylor[k]));
-  // 2^n from its bits. Multiplied, not added as bits, so that NaN stays NaN.
-  auto const power =
-      bits_as<T>((bits_as<whole>(shifted) << places) + bits(std::bit_cast<whole>(T{1})));
+    series = lanes<T>::multiply_add(series, parts.rest, number(taylor[k]));
   // Whether x is below the lowest exponent (or -infinity) but not NaN. The bits of negative numbers
   // grow with their magnitude.
   constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>),
                  infinity = std::bit_cast<whole>(negative_infinity<T>);
   auto const is_low = bits_as<whole>(x) - bits(lowest + 1) < bits(infinity - lowest);
-  return bits_as<T>(select(is_low, bits(whole{0}), bits_as<whole>(series * power)));
+  // The power is multiplied, not added as bits, so that NaN stays NaN.
+  return bits_as<T>(select(is_low, bits(whole{0}), bits_as<whole>(series * parts.power)));
+}
+
+/// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), for x from the lowest exponent to 0. e^r - 1 is r + r^2
+/// (1/2 + ...), off by 3 roundings of itself; so the sum, whose terms do not cancel to less than a
+/// third of either, is within 4 roundings of itself.
+template <std::floating_point T>
+requires has_registers<T>
+[[gnu::always_inline]] inline typename lanes<T>::number exponential_less_1(
+    lanes<T>, typename lanes<T>::number const& x) noexcept {
+  using number = typename lanes<T>::number;
+  constexpr auto const& taylor = taylor_of_exponential<T>;
+  split_exponent<T> const parts(x);
+  auto series = number(taylor[0]);
+  for (std::size_t k = 1; k + 2 < taylor.size(); ++k)
+    series = lanes<T>::multiply_add(series, parts.rest, number(taylor[k]));
+  auto of_rest = lanes<T>::multiply_add(series * parts.rest, parts.rest, parts.rest);
+  auto of_power = parts.power - number(T{1});
+  as_written(of_rest), as_written(of_power);  // else 2^n would be taken out of the sum
+  return lanes<T>::multiply_add(parts.power, of_rest, of_power);
 }
 
 template <std::floating_point T>

@@ -89,6 +89,22 @@ inline void store_halves(void* to, __m128 x) noexcept {
 }
 #endif
 
+// Loads of floats as doubles, and stores of doubles as floats, rounded once.
+#if defined(__AVX512F__)
+inline void load_floats(float const* from, __m512d& x) noexcept {
+  x = _mm512_cvtps_pd(_mm256_loadu_ps(from));
+}
+inline void store_floats(float* to, __m512d x) noexcept {
+  _mm256_storeu_ps(to, _mm512_cvtpd_ps(x));
+}
+#endif
+#if defined(__AVX__)
+inline void load_floats(float const* from, __m256d& x) noexcept {
+  x = _mm256_cvtps_pd(_mm_loadu_ps(from));
+}
+inline void store_floats(float* to, __m256d x) noexcept { _mm_storeu_ps(to, _mm256_cvtpd_ps(x)); }
+#endif
+
 // Stores of bfloat16, where the CPU rounds to it; it flushes subnormals to zero.
 #if defined(__AVX512BF16__)
 inline void store_bfloat16(void* to, __m512 x) noexcept {

@@ -1,0 +1,183 @@
+// Attention in blocks of queries, which names no encoding: sites 2 and 3 are in score_blocks.hpp,
+// site 4 and the outputs here.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/copied_heads.hpp"
+#include "posenc/attention/prepared_encoding.hpp"
+#include "posenc/attention/products.hpp"
+#include "posenc/attention/score_blocks.hpp"
+#include "posenc/core/executor.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/core/sites.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/softmax/softmax.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// Dense arrays; scores and weights are empty unless the options ask for them. A query that sees no
+/// key has outputs of 0 and, without a sink, a log_sum_exp of -infinity; of what was seen it is
+/// finite, a logarithm beyond the range of doubles being the largest or lowest of them. Outputs,
+/// and with them log_sum_exp, lie as q does, so that the output projection reads a token's heads in
+/// one piece; scores and weights are one matrix a head, as papers draw them and frameworks return
+/// them.
+template <std::floating_point T>
+struct attention_result {
+  std::vector<T> outputs;           ///< [queries][heads][value_dim]
+  std::vector<double> log_sum_exp;  ///< [queries][heads]: ln(e^sink + sum_s e^(beta score))
+  std::vector<T> scores;   ///< [heads][queries][keys], what site 4 sees: -infinity where masked
+  std::vector<T> weights;  ///< [heads][queries][keys]
+};
+
+namespace detail {
+
+/// What one task computes in.
+template <std::floating_point T>
+struct attention_memory {
+  score_memory<T> blocks;
+  std::vector<T> keys, values, exponentials, outputs;
+  std::vector<double> shares;
+};
+
+template <class Encoding>
+double sink_of([[maybe_unused]] Encoding const& encoding, [[maybe_unused]] std::size_t head) {
+  if constexpr (adds_sink<Encoding>) return encoding.sink(head);
+  return no_sink;
+}
+
+/// The result of queries that see nothing.
+template <class T, class Encoding>
+void begin(attention_result<T>& result, Encoding const& encoding, attention_arguments const& given,
+           attention_options const& options) {
+  auto const queries = given.queries, keys = given.keys, heads = given.heads;
+  result.outputs.assign(queries * heads * given.value_dim, T{0});
+  result.scores.assign(options.keep_scores ? heads * queries * keys : 0, masked_score<T>);
+  result.weights.assign(options.keep_weights ? heads * queries * keys : 0, T{0});
+  result.log_sum_exp.resize(queries * heads);
+  for (std::size_t i = 0; i < queries * heads; ++i)
+    result.log_sum_exp[i] = sink_of(encoding, i % heads);
+}
+
+/// One task of attention, of what has been checked: it takes pieces of the work until none is left,
+/// and computes each in four steps. Which task takes a piece changes no bit of it.
+template <std::floating_point T, class Encoding>
+class block_attention {
+ public:
+  block_attention(prepared_encoding<T, Encoding> const& step, attention_arguments const& given,
+                  attention_options const& options, attention_result<T>& result,
+                  attention_memory<T>& memory)
+      : encoding_(step.encoding()),
+        given_(given),
+        options_(options),
+        result_(result),
+        memory_(memory),
+        scores_(step, given, memory.blocks) {}
+
+  /// Where rows are few, keys and values are read in place: a piece is the kv heads of one of
+  /// `tasks` parts. Else it is a block of queries of one kv head, whose keys are encoded by each
+  /// task that takes one; the last block, which sees most keys, first. k and v: as to_read makes
+  /// them.
+  template <class Q>
+  void take(std::atomic<std::size_t>& next, std::size_t tasks, heads_view<Q> const& q,
+            auto const& k, auto const& v) {
+    if (scores_.reads_keys() && scores_.few()) {
+      for (std::size_t i; (i = next++) < tasks;) {
+        auto const [head, count] = part_of(given_.kv_heads, i, tasks);
+        if (count > 0) attend(q, k.slice_heads(head, count), v.slice_heads(head, count), head);
+      }
+      return;
+    }
+    auto const blocks = (given_.queries - 1) / scores_.queries() + 1;
+    std::optional<heads_view<T const>> keys, values;
+    std::size_t encoded = 0;
+    for (std::size_t i; (i = next++) < given_.kv_heads * blocks;) {
+      auto const kv_head = i / blocks;
+      if (!keys || encoded != kv_head) {
+        keys = scores_.encoded_keys(memory_.keys, k.slice_heads(kv_head, 1), kv_head);
+        values = as_computed<T>(memory_.values, v.slice_heads(kv_head, 1));
+        encoded = kv_head;
+      }
+      attend_block(q, *keys, *values, kv_head, (blocks - 1 - i % blocks) * scores_.queries());
+    }
+  }
+
+ private:
+  /// All queries of the heads that share the kv heads of k and v, `kv_head` and those after it.
+  template <class Q>
+  void attend(heads_view<Q> const& q, auto const& k, auto const& v, std::size_t kv_head) {
+    for (std::size_t first = 0; first < given_.queries; first += scores_.queries())
+      attend_block(q, k, v, kv_head, first);
+  }
+
+  /// The block of queries from `first` on.
+  template <class Q>
+  void attend_block(heads_view<Q> const& q, auto const& k, auto const& v, std::size_t kv_head,
+                    std::size_t first) {
+    if (!scores_.compute(q, first, k, kv_head)) return;  // (2) queries and keys, (3) scores
+    auto const rows = scores_.shape().rows();
+    memory_.shares.resize(rows);
+    for (std::size_t i = 0; i < rows; ++i) make_weights(i);  // (4) softmax
+    sum_values(v);
+  }
+
+  /// Row i of the block: scores become exponentials, which shares_[i] makes weights of.
+  void make_weights(std::size_t i) {
+    auto const row = scores_[i];
+    auto const seen = scores_.shape().seen();
+    if (options_.keep_scores) std::ranges::copy(row.scores, result_.scores.data() + at_keys(row));
+    auto const e = exponentiate<acts_on_softmax<Encoding>>(
+        row.scores, memory_.exponentials, [&](auto const& plain, auto max) {
+          return inverse_temperature_of(
+              encoding_, statistics_of(plain, max, row.head, given_.query_positions[row.query]));
+        });
+    auto const [log_sum_exp, share] = share_of(e.sum, sink_of(encoding_, row.head));
+    if (e.numbers != row.scores.data())
+      std::copy_n(e.numbers, row.scores.size(), row.scores.data());
+    if (!is_finite(e.sum.sum)) scores_.clear_hidden(row);
+    result_.log_sum_exp[row.query * given_.heads + row.head] = log_sum_exp;
+    memory_.shares[i] = share;
+    auto* const weights = scores_.data() + i * seen;
+    std::fill(weights, row.scores.data(), T{0});
+    std::fill(row.scores.data() + row.scores.size(), weights + seen, T{0});
+  }
+
+  /// The outputs of the block, and its weights where they are kept.
+  void sum_values(auto const& v) {
+    auto const& block = scores_.shape();
+    auto const value_dim = given_.value_dim;
+    memory_.outputs.resize(block.rows() * value_dim);
+    multiply_outputs<T>(memory_.outputs.data(), scores_.data(), v, block, memory_.shares.data());
+    for (std::size_t i = 0; i < block.rows(); ++i) {
+      auto const row = scores_[i];
+      std::copy_n(memory_.outputs.data() + i * value_dim, value_dim,
+                  result_.outputs.data() + (row.query * given_.heads + row.head) * value_dim);
+      if (!options_.keep_weights) continue;
+      std::ranges::transform(row.scores, result_.weights.data() + at_keys(row),
+                             [share = static_cast<T>(memory_.shares[i])](T weight) {
+                               return weight == 0 ? T{0} : weight * share;
+                             });
+    }
+  }
+
+  std::size_t at_keys(block_row<T> const& row) const noexcept {
+    return (row.head * given_.queries + row.query) * given_.keys + row.keys.first;
+  }
+
+  Encoding const& encoding_;
+  attention_arguments const& given_;
+  attention_options const& options_;
+  attention_result<T>& result_;
+  attention_memory<T>& memory_;
+  score_blocks<T, Encoding> scores_;
+};
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,118 @@
+// Work that is split into tasks, which an executor runs on threads of its own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// What an executor is given: task(i) does the part i of a call's work. It refers to that work, so
+/// it may be copied, and is over when the call is. It throws nothing.
+class task {
+ public:
+  /// Refers to `work`, a callable of the index.
+  template <class Work>
+  requires(!std::same_as<std::remove_cv_t<Work>, task>) explicit task(Work& work) noexcept
+      : work_(std::addressof(work)),
+        run_([](void const* w, std::size_t i) noexcept { (*static_cast<Work const*>(w))(i); }) {}
+
+  void operator()(std::size_t i) const noexcept { run_(work_, i); }
+
+ private:
+  void const* work_;
+  void (*run_)(void const*, std::size_t) noexcept;
+};
+
+/// executor(n, task) calls task(i) once for each i in [0, n), in any order, on any threads, and
+/// returns when all have returned. An engine's own pool is one:
+///
+///     [&](std::size_t n, posenc::task run) { pool.parallel_for(n, run); }
+///     [](std::size_t n, posenc::task run) {
+///       #pragma omp parallel for
+///       for (std::size_t i = 0; i < n; ++i) run(i);
+///     }
+///     [&](std::size_t n, posenc::task run) {      a pool in C
+///       pthreadpool_parallelize_1d(
+///           pool, [](void* t, std::size_t i) { (*static_cast<posenc::task*>(t))(i); }, &run, n,
+///           0);
+///     }
+template <class E>
+concept executor = std::invocable<E const&, std::size_t, task const&>;
+
+/// How a call splits its work: into `count` tasks, which the executor runs; 1 is run by the caller
+/// itself. The first argument of rotate and attention. Their results have the same bits for any
+/// count, order and threads. What they refuse they refuse before the first task. The executor must
+/// outlive it. Throws std::invalid_argument unless there is a task.
+///
+///     rotate<halves>(tasks(4, pool), q, rows);
+///     attention(tasks(4, pool), q, k, v, encoding);
+template <executor Executor>
+class tasks {
+ public:
+  tasks(std::size_t count, Executor const& run) : count_(count), run_(std::addressof(run)) {
+    detail::require(count > 0, "tasks: there must be a task, got 0");
+  }
+
+  std::size_t count() const noexcept { return count_; }
+  void operator()(task const& each) const { (*run_)(count_, each); }
+
+ private:
+  std::size_t count_;
+  Executor const* run_;
+};
+
+namespace detail {
+
+/// The first part of `count` things that task i of n has, and how many.
+struct part {
+  std::size_t first, count;
+};
+constexpr part part_of(std::size_t count, std::size_t i, std::size_t n) noexcept {
+  auto const each = count / n, more = count % n;
+  return {each * i + std::min(i, more), each + (i < more ? 1 : 0)};
+}
+
+/// Runs work(i) in every task. Rethrows the first exception that one of them ends with, here:
+/// threads of an executor need not know of exceptions.
+template <class Executor>
+void run_tasks(tasks<Executor> const& split, auto const& work) {
+  if (split.count() == 1) return work(std::size_t{0});
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+  std::atomic_flag failed;
+  std::exception_ptr error;
+  auto const guarded = [&](std::size_t i) noexcept {
+    try {
+      work(i);
+    } catch (...) {
+      if (!failed.test_and_set()) error = std::current_exception();
+    }
+  };
+  split(task(guarded));
+  if (error) std::rethrow_exception(error);
+#else
+  split(task(work));
+#endif
+}
+
+/// No executor: the caller runs the one task.
+struct no_executor {
+  void operator()(std::size_t n, task const& run) const noexcept {
+    for (std::size_t i = 0; i < n; ++i) run(i);
+  }
+};
+inline tasks<no_executor> one_task() {
+  static constexpr no_executor none;
+  return {1, none};
+}
+
+}  // namespace detail
+}  // namespace posenc

@@ -1,0 +1,216 @@
+// Attention to keys and values in pages is attention to the same keys and values in a row, bit for
+// bit: the order of its arithmetic goes by tokens, not by where they are.
+
+#include "posenc/attention/scattered_heads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "attention/same_results.hpp"
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/attention/gradients.hpp"
+#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/half.hpp"
+#include "posenc/query_key/distance_remapping.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+using slots = std::vector<std::int64_t>;
+
+enum class order { tokens_first, heads_first };
+
+/// Distinct slots for `tokens` in no order, out of as many pages as it takes and two more.
+slots random_slots(std::size_t tokens, std::size_t page_tokens, std::uint64_t seed) {
+  std::mt19937_64 bits(seed);
+  slots all((tokens / page_tokens + 3) * page_tokens);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i] = static_cast<std::int64_t>(i);
+    std::swap(all[i], all[bits() % (i + 1)]);
+  }
+  all.resize(tokens);
+  return all;
+}
+
+/// Heads, [tokens][heads][dim], in pages with gaps; what no token owns is NaN. Of tokens that share
+/// a slot the numbers must agree.
+template <class S>
+class pages {
+ public:
+  pages(std::vector<S> const& heads, pages_shape shape, order how, slots const& of_tokens)
+      : shape_(shape), slots_(of_tokens) {
+    auto const dim = static_cast<std::ptrdiff_t>(shape.head_dim),
+               many = static_cast<std::ptrdiff_t>(shape.heads),
+               rows = static_cast<std::ptrdiff_t>(shape.page_tokens);
+    strides_ = how == order::tokens_first ? pages_strides{many * rows * dim + 3, many * dim, dim}
+                                          : pages_strides{many * rows * dim, dim, rows * dim};
+    for (auto const slot : of_tokens)
+      shape_.pages = std::max(shape_.pages, static_cast<std::size_t>(slot / rows) + 1);
+    S nan;
+    store(nan, static_cast<arithmetic_t<S>>(not_a_number()));
+    memory_.assign(shape_.pages * static_cast<std::size_t>(strides_.page), nan);
+    for (std::size_t t = 0; t < slots_.size(); ++t) {
+      auto const at = slots_[t] / rows * strides_.page + slots_[t] % rows * strides_.token;
+      for (std::size_t head = 0; head < shape.heads; ++head) {
+        std::copy_n(heads.begin() + static_cast<std::ptrdiff_t>(t * shape.heads + head) * dim, dim,
+                    memory_.begin() + at + static_cast<std::ptrdiff_t>(head) * strides_.head);
+      }
+    }
+  }
+
+  paged_heads<S const> view() const { return {memory_.data(), shape_, strides_, slots_}; }
+
+ private:
+  pages_shape shape_;
+  pages_strides strides_;
+  slots slots_;
+  std::vector<S> memory_;
+};
+
+struct problem {
+  std::size_t queries, keys, heads, kv_heads, head_dim, value_dim;
+};
+
+/// Decoding, up to few_rows and beyond, more than a block, products that Eigen takes for small
+/// ones.
+constexpr problem problems[] = {
+    {1, 77, 8, 2, 32, 32},  {2, 40, 4, 1, 19, 33}, {1, 9, 2, 2, 16, 3},
+    {5, 7, 4, 2, 6, 4},     {9, 9, 1, 1, 4, 4},    {33, 70, 2, 1, 16, 24},
+    {300, 310, 2, 1, 8, 8}, {3, 0, 2, 1, 8, 8},    {0, 5, 2, 1, 8, 8}};
+
+template <class S, class Encoding>
+void expect_as_contiguous(problem const& p, Encoding const& encoding, attention_options options) {
+  SCOPED_TRACE(testing::Message() << p.queries << " queries, " << p.keys << " keys, " << p.heads
+                                  << " heads over " << p.kv_heads);
+  auto const q = numbers::random<S>(p.queries * p.heads * p.head_dim, 1),
+             k = numbers::random<S>(p.keys * p.kv_heads * p.head_dim, 2),
+             v = numbers::random<S>(p.keys * p.kv_heads * p.value_dim, 3);
+  heads_view<S const> const of_q(q.data(), {p.queries, p.heads, p.head_dim}),
+      of_k(k.data(), {p.keys, p.kv_heads, p.head_dim}),
+      of_v(v.data(), {p.keys, p.kv_heads, p.value_dim});
+  options.keep_scores = options.keep_weights = true;
+  if (p.queries > p.keys) options.query_positions = token_positions(slots(p.queries, 3));
+  auto const expected = attention(of_q, of_k, of_v, encoding, options);
+  for (std::size_t const page_tokens : {1u, 3u, 16u}) {
+    for (auto const how : {order::tokens_first, order::heads_first}) {
+      auto const at = random_slots(p.keys, page_tokens, page_tokens);
+      pages<S> const of_keys(k, {1, page_tokens, p.kv_heads, p.head_dim}, how, at),
+          of_values(v, {1, page_tokens, p.kv_heads, p.value_dim}, how, at);
+      expect_same_results(attention(of_q, of_keys.view(), of_values.view(), encoding, options),
+                          expected);
+      if constexpr (acts_nowhere<Encoding>) {
+        expect_same_results(attention(of_q, of_k, of_values.view(), encoding, options), expected);
+        expect_same_results(attention(of_q, of_keys.view(), of_v, encoding, options), expected);
+      }
+    }
+  }
+}
+
+TEST(scattered_heads, give_what_contiguous_ones_give_under_encodings_of_every_site) {
+  for (auto const& p : problems) {
+    expect_as_contiguous<float>(p, nope(), {});
+    expect_as_contiguous<float>(p, nope(), {.mask = mask::full});
+    expect_as_contiguous<float>(p, alibi(p.heads), {.mask = mask::sliding_window(5)});
+    expect_as_contiguous<float>(p, attention_sinks(std::vector<double>(p.heads, 0.5)), {});
+    if (p.head_dim % 2 != 0) continue;
+    rope<halves> const turning(geometric(p.head_dim, 1e4));
+    expect_as_contiguous<float>(p, scheme(turning, alibi(p.heads), adaptive_temperature{}), {});
+    expect_as_contiguous<float>(p, scheme(turning, soft_cap(2)), {.keys_are_encoded = true});
+    expect_as_contiguous<float>(p, self_extend(turning, 8, 4), {});
+  }
+}
+
+TEST(scattered_heads, give_what_contiguous_ones_give_in_every_format) {
+  for (auto const& p : problems) {
+    numbers::in_every_format(
+        [&]<class S>() { expect_as_contiguous<S>(p, scheme(alibi(p.heads)), {}); });
+  }
+}
+
+TEST(scattered_heads, may_be_shared_by_sequences) {
+  constexpr std::size_t prefix = 11, heads = 2, dim = 16;
+  // Two sequences that begin with the same 11 keys, and one or nine of their own.
+  auto const distinct = numbers::random<float>((prefix + 1 + 9) * heads * dim, 1);
+  auto const own = random_slots(prefix + 1 + 9, 4, 7);
+  slots at(own.begin(), own.begin() + prefix + 1);
+  at.insert(at.end(), own.begin(), own.begin() + prefix);
+  at.insert(at.end(), own.begin() + prefix + 1, own.end());
+  std::vector<float> contiguous(distinct.begin(), distinct.begin() + (prefix + 1) * heads * dim);
+  contiguous.insert(contiguous.end(), distinct.begin(), distinct.begin() + prefix * heads * dim);
+  contiguous.insert(contiguous.end(), distinct.begin() + (prefix + 1) * heads * dim,
+                    distinct.end());
+  // The same memory under the slots of both.
+  pages<float> const both(contiguous, {1, 4, heads, dim}, order::tokens_first, at);
+  for (std::size_t const queries : {1u, 9u}) {  // of the second sequence
+    auto const q = numbers::random<float>((1 + queries) * 4 * dim, 2);
+    heads_view<float const> const of_q(q.data(), {1 + queries, 4, dim}),
+        k(contiguous.data(), {2 * prefix + 10, heads, dim});
+    attention_options const options{.mask = mask::causal &
+                                            mask::packed({1, queries}, {prefix + 1, prefix + 9})};
+    scheme const encoding(rope<halves>(geometric(dim, 1e4)), alibi(4));
+    expect_same_results(attention(of_q, both.view(), both.view(), encoding, options),
+                        attention(of_q, k, k, encoding, options));
+  }
+}
+
+TEST(scattered_heads, pass_gradients_to_the_keys_of_the_call) {
+  constexpr problem p{12, 20, 4, 2, 8, 6};
+  auto const q = numbers::random<float>(p.queries * p.heads * p.head_dim, 1),
+             k = numbers::random<float>(p.keys * p.kv_heads * p.head_dim, 2),
+             v = numbers::random<float>(p.keys * p.kv_heads * p.value_dim, 3),
+             d = numbers::random<float>(p.queries * p.heads * p.value_dim, 4);
+  heads_view<float const> const of_q(q.data(), {p.queries, p.heads, p.head_dim}),
+      of_k(k.data(), {p.keys, p.kv_heads, p.head_dim}),
+      of_v(v.data(), {p.keys, p.kv_heads, p.value_dim}),
+      of_d(d.data(), {p.queries, p.heads, p.value_dim});
+  auto const at = random_slots(p.keys, 3, 5);
+  pages<float> const keys(k, {1, 3, p.kv_heads, p.head_dim}, order::heads_first, at),
+      values(v, {1, 3, p.kv_heads, p.value_dim}, order::tokens_first, at);
+  scheme const encoding(rope<halves>(geometric(p.head_dim, 1e4)), soft_cap(2));
+  auto const forward = attention(of_q, of_k, of_v, encoding);
+  auto const expected = attention_backward(of_q, of_k, of_v, encoding, forward, of_d),
+             actual = attention_backward(of_q, keys.view(), values.view(), encoding, forward, of_d);
+  expect_same_numbers("q", actual.q, expected.q);
+  expect_same_numbers("k", actual.k, expected.k);
+  expect_same_numbers("v", actual.v, expected.v);
+}
+
+TEST(scattered_heads, must_have_a_slot_each_and_the_shape_of_keys_and_values) {
+  auto const x = numbers::random<float>(6 * 2 * 8);
+  heads_view const q(x.data(), {1, 2, 8}), k(x.data(), {3, 2, 8});
+  slots const all{4, 0, 5}, padded{4, -1, 5}, two{4, 0};
+  pages_shape const shape{2, 3, 2, 8};
+  paged_heads const good(x.data(), shape, all), bad(x.data(), shape, padded),
+      few(x.data(), shape, two);
+  attention_workspace<float> workspace;
+  auto const before = attention(q, good, good, nope(), {}, workspace);
+  auto const expect = [&](auto const& keys, auto const& values, std::string const& sentence) {
+    EXPECT_EQ(message_of([&] { attention(q, keys, values, nope(), {}, workspace); }), sentence);
+    EXPECT_TRUE(numbers::same_bits(workspace.result.outputs, before.outputs));
+  };
+  expect(bad, good, "posenc: attention: keys must all have a slot, got none for token 1");
+  expect(good, bad, "posenc: attention: values must all have a slot, got none for token 1");
+  expect(k, bad, "posenc: attention: values must all have a slot, got none for token 1");
+  expect(good, few, "posenc: attention: there must be one value per key, [3][2], got [2][2]");
+  EXPECT_EQ(message_of([&] {
+              attention_backward(q, bad, good, nope(), before,
+                                 heads_view<float const>(x.data(), {1, 2, 8}));
+            }),
+            "posenc: attention_backward: keys must all have a slot, got none for token 1");
+}
+
+}  // namespace

@@ -1,0 +1,134 @@
+#include "posenc/rotation/rotate_in_tasks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "executors.hpp"
+#include "numbers.hpp"
+#include "posenc/core/half.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+using slots = std::vector<std::int64_t>;
+
+template <class Real>
+cos_sin_rows<Real> rows_of(std::size_t tokens, std::size_t rotary_dim) {
+  slots positions(tokens);
+  std::iota(positions.begin(), positions.end(), 1000);
+  return cos_sin_rows<Real>(geometric(rotary_dim, 1e4), positions);
+}
+
+/// One token (so that heads are split), fewer tokens than tasks, more, and none.
+constexpr heads_shape shapes[] = {{1, 9, 16}, {2, 1, 40}, {5, 3, 16}, {64, 4, 32}, {0, 3, 16}};
+
+TEST(rotate_in_tasks, gives_the_bits_of_one_call_in_place) {
+  numbers::in_every_format([]<class S>() {
+    for (auto const& shape : shapes) {
+      auto const rows = rows_of<arithmetic_t<S>>(shape.tokens, 16);
+      auto const before = numbers::random<S>(shape.tokens * shape.heads * shape.head_dim);
+      auto expected = before;
+      rotate<halves>(heads_view(expected.data(), shape), rows, rotary_block::last());
+      executors::in_every_split([&](auto const& split) {
+        auto x = before;
+        rotate<halves>(split, heads_view(x.data(), shape), rows, rotary_block::last());
+        EXPECT_TRUE(numbers::same_bits(x, expected));
+      });
+    }
+  });
+}
+
+TEST(rotate_in_tasks, gives_the_bits_of_one_call_elsewhere) {
+  for (auto const& shape : shapes) {
+    auto const rows = rows_of<float>(shape.tokens, 8);
+    auto const before = numbers::random<float>(shape.tokens * shape.heads * shape.head_dim);
+    heads_view const from(before.data(), shape);
+    std::vector<half> expected(before.size()), to(before.size());
+    rotate<halves, interleaved>(from, heads_view(expected.data(), shape), rows);
+    executors::in_every_split([&](auto const& split) {
+      to.assign(before.size(), half());
+      rotate<halves, interleaved>(split, from, heads_view(to.data(), shape), rows);
+      EXPECT_TRUE(numbers::same_bits(to, expected));
+    });
+  }
+}
+
+TEST(rotate_in_tasks, rotates_several_sets_with_norm_and_scale) {
+  for (auto const& shape : shapes) {
+    auto const rows = rows_of<float>(shape.tokens, 16);
+    auto const weights = numbers::random<float>(shape.head_dim, 9);
+    auto const q = numbers::random<float>(shape.tokens * 2 * shape.heads * shape.head_dim, 1),
+               k = numbers::random<float>(shape.tokens * shape.heads * shape.head_dim, 2);
+    slots to(shape.tokens);
+    std::iota(to.rbegin(), to.rend(), 3);
+    pages_shape const pages{40, 2, shape.heads, shape.head_dim};
+    std::vector<float> const empty(80 * shape.heads * shape.head_dim, 7.0f);
+    auto const run = [&](std::vector<float>& turned, std::vector<float>& cache,
+                         auto const&... split) {
+      turned = q, cache = empty;
+      heads_view const queries(turned.data(), {shape.tokens, 2 * shape.heads, shape.head_dim});
+      rotate(
+          split..., rows, rotation_of<halves>(queries).norm({weights, 1e-6f}).scale(0.5f),
+          rotation_of<halves>(heads_view(k.data(), shape), paged_heads(cache.data(), pages, to)));
+    };
+    std::vector<float> expected_q, expected_k, actual_q, actual_k;
+    run(expected_q, expected_k);
+    executors::in_every_split([&](auto const& split) {
+      run(actual_q, actual_k, split);
+      EXPECT_TRUE(numbers::same_bits(actual_q, expected_q));
+      EXPECT_TRUE(numbers::same_bits(actual_k, expected_k));
+    });
+  }
+}
+
+TEST(rotate_in_tasks, writes_slots_that_repeat_in_the_order_of_tokens) {
+  constexpr heads_shape shape{64, 3, 16};
+  auto const rows = rows_of<float>(shape.tokens, 16);
+  auto const k = numbers::random<float>(shape.tokens * shape.heads * shape.head_dim);
+  slots to(shape.tokens);
+  for (std::size_t t = 0; t < to.size(); ++t) to[t] = t % 5 == 4 ? -1 : std::int64_t(t % 3);
+  std::vector<float> expected(2 * 2 * 3 * 16), cache;
+  auto const run = [&](std::vector<float>& pages, auto const&... split) {
+    rotate<halves>(split..., heads_view(k.data(), shape),
+                   paged_heads(pages.data(), {2, 2, 3, 16}, to), rows);
+  };
+  run(expected);
+  executors::in_every_split([&](auto const& split) {
+    cache.assign(expected.size(), 0);
+    run(cache, split);
+    EXPECT_TRUE(numbers::same_bits(cache, expected));
+  });
+}
+
+TEST(rotate_in_tasks, refuses_what_rotate_does_before_any_task) {
+  auto const before = numbers::random<float>(4 * 2 * 8);
+  auto x = before;
+  heads_view const heads(x.data(), {4, 2, 8});
+  auto const never = [](std::size_t, task const&) { ADD_FAILURE() << "a task was begun"; };
+  auto const expect = [&](std::string const& sentence, auto const& call) {
+    EXPECT_EQ(message_of(call), sentence);
+    EXPECT_TRUE(numbers::same_bits(x, before));
+  };
+  expect("posenc: rotate: there must be one row per token, got 3 rows for 4 tokens",
+         [&] { rotate<halves>(tasks(2, never), heads, rows_of<float>(3, 8)); });
+  expect(
+      "posenc: rotate: source and target must not overlap, unless they are the same heads in the "
+      "same layout",
+      [&] { rotate<halves, interleaved>(tasks(2, never), heads, heads, rows_of<float>(4, 8)); });
+  expect(
+      "posenc: rotate: heads that one rotation of a call writes must not overlap those of another",
+      [&] {
+        rotate(tasks(2, never), rows_of<float>(4, 8), rotation_of<halves>(heads),
+               rotation_of<halves>(heads));
+      });
+}
+
+}  // namespace
