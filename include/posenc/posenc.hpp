@@ -116,12 +116,14 @@
 #include "posenc/attention/merge.hpp"              // of keys that were split
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
-// analysis: what an encoding does to attention; what made a table of frequencies
+// analysis: what an encoding does to attention; what made a table, and what differs
 #include "posenc/analysis/distance_profile.hpp"       // logits and weights by distance
 #include "posenc/analysis/running_moments.hpp"        // mean, deviation, extremes
 #include "posenc/analysis/rope_decay.hpp"             // what frequencies alone say
 #include "posenc/analysis/identify.hpp"               // which rule made a table of frequencies
 #include "posenc/analysis/frequency_explanation.hpp"  // its answer
+#include "posenc/analysis/compare.hpp"                // what differs between two models
+#include "posenc/analysis/comparison.hpp"             // its answer
 
 // model: how a model encodes positions, by its own settings. Not included here: these parse files
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
