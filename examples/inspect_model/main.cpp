@@ -1,69 +1,179 @@
-// How a model encodes positions, read from its config.json or GGUF file.
+// How a model encodes positions, read from its config.json or GGUF file; how two models differ; and
+// which rule made a table of frequencies.
 //
 //     inspect_model config.json
 //     inspect_model Llama-3.1-8B-Q4_K_M.gguf
 //     inspect_model models/gpt-oss-20b.json --length 4096 --all-pairs
 //     inspect_model novel.json --as-llama
+//     inspect_model llama-3.1-8b.json llama-2-7b.json          what differs, and from where
+//     inspect_model llama-3.1-8b.json --csv --columns pair,inv_freq
+//     inspect_model --identify inv_freq.txt --base 500000
 #include <CLI/CLI.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "posenc/model/gguf.hpp"
-#include "posenc/model/hugging_face.hpp"
+#include "answers.hpp"
+#include "data.hpp"
+#include "posenc/analysis/compare.hpp"
+#include "posenc/analysis/identify.hpp"
+#include "reading.hpp"
 #include "report.hpp"
 
 namespace {
 
-posenc::model_description read(std::filesystem::path const& file, bool as_llama) {
-  std::string magic(4, '\0');
-  std::ifstream(file, std::ios::binary).read(magic.data(), 4);
-  using posenc::unknown_model;
-  auto const unknown = as_llama ? unknown_model::as_llama : unknown_model::refused;
-  return magic == "GGUF" ? posenc::read_gguf(file, {.unknown = unknown})
-                         : posenc::read_hugging_face(file, {.unknown = unknown});
+struct options {
+  std::vector<std::string> files, columns;
+  std::string table;
+  std::optional<std::size_t> length;
+  std::optional<double> base;
+  double threshold = posenc::compare_options().threshold;
+  bool all_pairs = false, as_llama = false, each = false, json = false, csv = false;
+};
+
+void declare(CLI::App& app, options& o) {
+  app.add_option("FILE", o.files,
+                 "a config.json of Hugging Face, or a GGUF file; two are compared");
+  app.add_option("--length", o.length,
+                 "of the sequence, in tokens (default: the context of the model, or 4096)")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
+  app.add_flag("--all-pairs", o.all_pairs, "print every pair of a head rather than some");
+  app.add_flag("--as-llama", o.as_llama,
+               "take a file of an unknown model for Llama's, rather than refuse it");
+  app.add_flag("--each", o.each, "describe two files one after the other, as more than two are");
+  app.add_option("--threshold", o.threshold,
+                 "of a comparison: a score that differs by less, relative to |q| |k|, is not told "
+                 "(default: 2^-8, half an ULP of bfloat16)");
+  app.add_flag("--json", o.json, "print JSON: of one model, of a comparison or of a table");
+  app.add_flag("--csv", o.csv, "print CSV: of one model, a line for each pair");
+  app.add_option("--columns", o.columns, "of --csv, NAME,NAME... (default: all of them)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--identify", o.table,
+                 "which rule made the frequencies in this file: numbers as text or JSON, or the "
+                 "tensors of factors of a GGUF file");
+  app.add_option("--base", o.base, "of --identify: the base that is expected");
+}
+
+void check(options const& o) {
+  auto const require = [](bool holds, char const* sentence) {
+    if (!holds) throw std::runtime_error(sentence);
+  };
+  require(!o.files.empty() || !o.table.empty(), "FILE or --identify must be given; see --help");
+  require(o.files.empty() || o.table.empty(), "FILE and --identify must not be given together");
+  require(!(o.json && o.csv), "--json and --csv must not be given together");
+  require(!o.json || o.files.size() <= 1 || (o.files.size() == 2 && !o.each),
+          "--json must be of one model, one comparison or one table");
+  require(!o.csv || o.files.size() == 1, "--csv must be of one model");
+  require(o.columns.empty() || o.csv, "--columns must come with --csv");
+  require(!o.base || !o.table.empty(), "--base must come with --identify");
+}
+
+std::string name_of(std::string const& file) {
+  return std::filesystem::path(file).filename().string();
+}
+
+std::string shown(std::exception const& error) {
+  std::string const text = error.what();
+  constexpr std::string_view library = "posenc: ";
+  return text.starts_with(library) ? text.substr(library.size()) : text;
+}
+
+void print_model(options const& o, std::string const& file) {
+  auto const model = read_model(file, o.as_llama);
+  auto const length = o.length.value_or(model.context.value_or(4096));
+  if (o.json) return print_json(std::cout, name_of(file), model, length);
+  if (o.csv)
+    return print_csv(std::cout, model, length, o.columns.empty() ? csv_columns() : o.columns);
+  print(std::cout, name_of(file), model, {.length = length, .all_pairs = o.all_pairs});
+}
+
+void print_comparison(options const& o) {
+  auto const &a = o.files[0], &b = o.files[1];
+  auto const found = posenc::compare(read_model(a, o.as_llama), read_model(b, o.as_llama),
+                                     {.threshold = o.threshold, .length = o.length});
+  if (o.json) return print_json(std::cout, name_of(a), name_of(b), found);
+  print(std::cout, name_of(a), name_of(b), found, o.threshold);
+}
+
+posenc::identification identified(number_table const& table, options const& o) {
+  auto const& numbers = table.numbers;
+  if (table.base) {
+    return posenc::identify_factors(std::vector<float>(numbers.begin(), numbers.end()),
+                                    o.base.value_or(*table.base));
+  }
+  auto const is_rule = [](posenc::identification const& found) {
+    return found.best().within_rounding && found.best().rule != "divided_by_factors";
+  };
+  auto exact = posenc::identify(numbers, {.base = o.base});
+  if (is_rule(exact) || !table.unit_roundoff) return exact;
+  auto rounded = posenc::identify(numbers, {.base = o.base, .unit_roundoff = table.unit_roundoff});
+  return is_rule(rounded) ? rounded : exact;
+}
+
+void print_tables(options const& o) {
+  std::vector<identified_table> tables;
+  for (auto const& table : read_tables(o.table)) {
+    auto const title = name_of(o.table) + (table.name.empty() ? "" : ": " + table.name);
+    tables.push_back({title, identified(table, o)});
+    if (!o.json) print(std::cout, title, table.numbers.size(), tables.back().found);
+  }
+  if (o.json) print_json(std::cout, tables);
+}
+
+// False if a file of several could not be read; the others are printed.
+bool print_models(options const& o) {
+  bool good = true;
+  for (std::size_t i = 0; i < o.files.size(); ++i) {
+    try {
+      if (i != 0) std::cout << '\n';
+      print_model(o, o.files[i]);
+    } catch (std::exception const& error) {
+      std::cerr << "inspect_model: " << shown(error) << '\n';
+      good = false;
+    }
+  }
+  return good;
+}
+
+bool run(options const& o) {
+  check(o);
+  if (!o.table.empty()) {
+    print_tables(o);
+  } else if (o.files.size() == 2 && !o.each) {
+    print_comparison(o);
+  } else {
+    return print_models(o);
+  }
+  return true;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app(
       "How a model encodes positions, layer by layer: how it rotates queries and keys, what it "
-      "adds to scores, how far it sees.");
-  std::vector<std::string> files;
-  std::optional<std::size_t> length;
-  bool all_pairs = false, as_llama = false;
-  app.add_option("FILE", files, "a config.json of Hugging Face, or a GGUF file")->required();
-  app.add_option("--length", length,
-                 "of the sequence, in tokens (default: the context of the model, or 4096)")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
-  app.add_flag("--all-pairs", all_pairs, "print every pair of a head rather than some");
-  app.add_flag("--as-llama", as_llama,
-               "take a file of an unknown model for Llama's, rather than refuse it");
-  CLI11_PARSE(app, argc, argv);
-
-  bool good = true;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    try {
-      auto const model = read(files[i], as_llama);
-      if (i != 0) std::cout << '\n';
-      print(std::cout, std::filesystem::path(files[i]).filename().string(), model,
-            {.length = length.value_or(model.context.value_or(4096)), .all_pairs = all_pairs});
-    } catch (std::invalid_argument const& error) {
-      std::cerr << error.what() << '\n';
-      good = false;
-    }
+      "adds to scores, how far it sees. Of two models, what differs and from which distance on it "
+      "matters. Of a table of frequencies, which rule made it.");
+  options o;
+  declare(app, o);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::CallForHelp const& help) {
+    return app.exit(help);
   }
+  bool const good = run(o);
   std::cout.flush();
-  if (!std::cout) {
-    std::cerr << "inspect_model: the output could not be written\n";
-    return 1;
-  }
+  if (!std::cout) throw std::runtime_error("cannot write to the standard output");
   return good ? 0 : 1;
+} catch (std::exception const& error) {
+  std::cerr << "inspect_model: " << shown(error) << '\n';
+  return 1;
 }

@@ -29,12 +29,8 @@ std::string rounded(double number) {
   return text;
 }
 
-namespace {
-
-constexpr std::size_t columns = 100;
-
-// `text` wrapped at `columns`: the first line after `head`, the others indented as far.
 void print_wrapped(std::ostream& os, std::string const& head, std::string_view text) {
+  constexpr std::size_t columns = 100;
   os << head;
   auto used = head.size();
   for (bool first = true; !text.empty(); first = false) {
@@ -49,7 +45,6 @@ void print_wrapped(std::ostream& os, std::string const& head, std::string_view t
   os << '\n';
 }
 
-// 0-4, 6-10 ... 54-58
 std::string shown_layers(std::vector<std::size_t> const& layers) {
   std::vector<std::string> runs;
   for (std::size_t i = 0; i < layers.size();) {
@@ -67,6 +62,8 @@ std::string shown_layers(std::vector<std::size_t> const& layers) {
   }
   return text;
 }
+
+namespace {
 
 // Contiguous axes as 16 t, 24 h, 24 w; interleaved ones as a letter for each pair.
 std::string shown_axes(posenc::pair_axes const& axes) {

@@ -4,11 +4,18 @@
 #include <cstddef>
 #include <iosfwd>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "posenc/model/model_description.hpp"
 
 std::string grouped(std::size_t number);  ///< 131,072
 std::string rounded(double number);       ///< four digits: 0.8729, 54,410, 3.069e-07
+
+/// 0-4, 6-10 ... 54-58
+std::string shown_layers(std::vector<std::size_t> const& layers);
+/// `text` wrapped at 100 columns: the first line after `head`, the others indented as far.
+void print_wrapped(std::ostream& os, std::string const& head, std::string_view text);
 
 struct report_options {
   std::size_t length;      ///< of the sequence, for rules that depend on it

@@ -120,20 +120,24 @@
 #include "posenc/attention/merge.hpp"              // of keys that were split
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
-// analysis: what an encoding does to attention
-#include "posenc/analysis/distance_profile.hpp"     // logits and weights by distance
-#include "posenc/analysis/attention_map.hpp"        // mean weights, query by key
-#include "posenc/analysis/running_moments.hpp"      // mean, deviation, extremes
-#include "posenc/analysis/rope_decay.hpp"           // what frequencies alone say
-#include "posenc/analysis/context_bound.hpp"        // the context of a base, the base of a context
-#include "posenc/analysis/suggest_fraction.hpp"     // p of p-RoPE for a context
-#include "posenc/analysis/semantic_robustness.hpp"  // how far slow pairs turn within a context
-#include "posenc/analysis/score_by_frequency.hpp"   // what each pair contributes to a score
-#include "posenc/analysis/key_for_distance.hpp"     // the key attended to most at a distance
-#include "posenc/analysis/positional_budget.hpp"    // what a head needs to pick one distance
-#include "posenc/analysis/gain_for_weight.hpp"      // how much scores must grow for a weight
-#include "posenc/analysis/dispersion.hpp"           // how sharp softmax can be among n keys
-#include "posenc/analysis/precision_budget.hpp"     // what an engine's angles cost
+// analysis: what an encoding does to attention; what made a table, and what differs
+#include "posenc/analysis/distance_profile.hpp"       // logits and weights by distance
+#include "posenc/analysis/attention_map.hpp"          // mean weights, query by key
+#include "posenc/analysis/running_moments.hpp"        // mean, deviation, extremes
+#include "posenc/analysis/rope_decay.hpp"             // what frequencies alone say
+#include "posenc/analysis/context_bound.hpp"          // the context of a base, and back
+#include "posenc/analysis/suggest_fraction.hpp"       // p of p-RoPE for a context
+#include "posenc/analysis/semantic_robustness.hpp"    // how far slow pairs turn within a context
+#include "posenc/analysis/score_by_frequency.hpp"     // what each pair contributes to a score
+#include "posenc/analysis/key_for_distance.hpp"       // the key attended to most at a distance
+#include "posenc/analysis/positional_budget.hpp"      // what a head needs to pick one distance
+#include "posenc/analysis/gain_for_weight.hpp"        // how much scores must grow for a weight
+#include "posenc/analysis/dispersion.hpp"             // how sharp softmax can be among n keys
+#include "posenc/analysis/precision_budget.hpp"       // what an engine's angles cost
+#include "posenc/analysis/identify.hpp"               // which rule made a table of frequencies
+#include "posenc/analysis/frequency_explanation.hpp"  // its answer
+#include "posenc/analysis/compare.hpp"                // what differs between two models
+#include "posenc/analysis/comparison.hpp"             // its answer
 
 // model: how a model encodes positions, by its own settings. Not included here: these parse files
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)

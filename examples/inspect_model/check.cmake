@@ -1,0 +1,70 @@
+# Runs the program as people would, rightly and wrongly. Run with cmake -P and PROGRAM.
+include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
+set(models "${CMAKE_CURRENT_LIST_DIR}/models")
+
+# Two models are compared: 3.1 scales its frequencies, 3.2 more; GPT-NeoX and GPT-J differ in the layout of pairs.
+expect(0 out "llama-3.1-8b.json / llama-3.2-1b.json.*layers: 32 / 16.*16 layers: 0-15.*head_dim: 128 / 64, from position 0 on"
+  "${models}/llama-3.1-8b.json" "${models}/llama-3.2-1b.json")
+expect(0 out "32 layers: 0-31.*rule: llama3 / default.*rope_theta: 5e.05 / 10000.*From distance 1 on, a score may differ by more than 0.003906 of .q. .k..*\
+distance angle, rad at worst Gaussian 0 0 0 0 1 0.1[0-9]+ 0.1[0-9]+ 0.0[0-9]+.*4,095 " "${models}/llama-3.1-8b.json" "${models}/llama-2-7b.json")
+expect(0 out "32 layers encode positions alike" "${models}/llama-2-7b.json" "${models}/llama-2-7b.json")
+expect(0 out "No score differs by more than 2 of" "${models}/llama-3.1-8b.json" "${models}/llama-2-7b.json" --threshold 2)
+expect(0 out "llama-2-7b.json: llama, 32 layers.*mpt-7b.json: mpt" --each "${models}/llama-2-7b.json" "${models}/mpt-7b.json")
+expect(0 out "^{ \"a\": \"llama-2-7b.json\".*\"matters_from\": 1,.*\"gaussian\": " --json "${models}/llama-2-7b.json" "${models}/llama-3.1-8b.json")
+
+# One model, for programs.
+expect(0 out "^{ \"file\": \"gpt-oss-20b.json\", \"type\": \"gpt_oss\", \"layers\": 24, .*\"sinks\": true, \"window\": 128,.*\"rule\": \"yarn\".*\"inv_freq\": . 1.0, 0.689"
+  --json "${models}/gpt-oss-20b.json")
+expect(0 out "^pair,inv_freq,x_dim,y_dim 0,1,0,64 1,0.8659643[0-9]*,1,65 .*63,[0-9.e-]+,63,127 $" --csv --columns pair,inv_freq,x_dim,y_dim "${models}/llama-2-7b.json")
+expect(0 out "^kind,first_layer,layers,rule,layout,pair,x_dim,y_dim,axis,inv_freq,wavelength,turns,last_angle,attention_factor \"full_attention\",0,32,default,halves,0,0,64,0,1,6.28"
+  --csv "${models}/llama-2-7b.json")
+
+# Which rule made a table: as text, as JSON, in few digits, from another model's own frequencies.
+file(WRITE check.table "[1.0, 0.1, 0.01, 0.001]  # base 10^4\n")
+expect(0 out "check.table: 4 numbers, rounded to .*geometric: base 10000.*within rounding.*the same as geometric_inclusive: base 1000" --identify check.table)
+file(WRITE check.table "1 0.8 0.6 0.4 0.2")
+expect(0 out "divided_by_factors.*Any table is a factor for each pair" --identify check.table)
+file(WRITE check.table "1.0000e+00, 5.6234e-01, 3.1623e-01, 1.7783e-01, 1.0000e-01, 5.6234e-02, 3.1623e-02, 1.7783e-02")
+expect(0 out "8 numbers, rounded to 5e-05.*geometric: base 100 .*within rounding" --identify check.table)
+execute_process(COMMAND "${PROGRAM}" --csv --columns inv_freq "${models}/llama-3.1-8b.json" OUTPUT_VARIABLE csv)
+string(REPLACE "inv_freq\n" "" csv "${csv}")
+file(WRITE check.table "${csv}")
+expect(0 out "64 numbers.*llama3: factor 8, base 500000, low_freq_factor 1, high_freq_factor 4, original_length 8192; within rounding" --identify check.table --base 500000)
+string(REGEX REPLACE "\n([0-9])" ", \\1" list "${csv}")
+file(WRITE check.table "{\"inv_freq\": [${list}]}")
+expect(0 out "^. { \"table\": \"check.table\", \"form\": \"inv_freq\", .*\"rule\": \"llama3\", \"parameters\": { \"factor\": { \"value\": 8.0," --json --identify check.table)
+
+# Wrongly.
+expect(1 err "FILE or --identify must be given; see --help")
+expect(1 err "must not be given together" check.table --identify check.table)
+expect(1 err "no-such-option" --no-such-option)
+expect(1 err "models: is a directory $" "${models}")
+expect(1 err "no/such.json: cannot be read: No such file or directory" no/such.json)
+expect(1 err "no/such.txt: cannot be read: No such file or directory" --identify no/such.txt)
+expect(1 err "is a directory" --identify "${models}")
+expect(1 err "check.cmake: must be JSON" "${CMAKE_CURRENT_LIST_FILE}")
+expect(1 err "check.cmake: must be a list of numbers, got include" --identify "${CMAKE_CURRENT_LIST_FILE}")
+expect(1 err "llama-2-7b.json: must be a JSON object with an array inv_freq" --identify "${models}/llama-2-7b.json")
+expect(1 err "--csv must be of one model" --csv "${models}/llama-2-7b.json" "${models}/mpt-7b.json")
+expect(1 err "--json and --csv" --csv --json "${models}/llama-2-7b.json")
+expect(1 err "--columns must come with --csv" --columns pair "${models}/llama-2-7b.json")
+expect(1 err "--columns must be of kind, first_layer, .*, got wave" --csv --columns pair,wave "${models}/llama-2-7b.json")
+expect(1 err "--base must come with --identify" --base 1e4 "${models}/llama-2-7b.json")
+expect(1 err "identify: base must be finite and above 1, got 1" --base 1 --identify check.table)
+expect(1 err "threshold must be finite and positive, got 0" --threshold 0 "${models}/llama-2-7b.json" "${models}/mpt-7b.json")
+expect(1 err "--length" --length 0 "${models}/llama-2-7b.json")
+file(WRITE check.table "")
+expect(1 err "check.table: must have at least one number, got none" --identify check.table)
+file(WRITE check.table "1 -0.5")
+expect(1 err "identify: numbers must be of one sign, got -0.5 at 1" --identify check.table)
+file(REMOVE check.table)
+
+# A directory that holds a config.json: its name. Of several files the readable ones are described.
+file(MAKE_DIRECTORY check.model)
+file(COPY_FILE "${models}/llama-2-7b.json" check.model/config.json)
+expect(1 err "check.model: is a directory; give check.model/config.json" check.model)
+file(REMOVE_RECURSE check.model)
+execute_process(COMMAND "${PROGRAM}" "${models}/mpt-7b.json" no.json "${models}/llama-2-7b.json" RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
+if(NOT result EQUAL 1 OR NOT out MATCHES "mpt-7b.*llama-2-7b" OR NOT err STREQUAL "inspect_model: no.json: cannot be read: No such file or directory\n")
+  message(FATAL_ERROR "of three files: exit ${result}\n${out}\n${err}")
+endif()

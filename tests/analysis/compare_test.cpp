@@ -1,0 +1,333 @@
+#include "posenc/analysis/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "non_numbers.hpp"
+#include "oracle/frequency_rules.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/yarn.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/float_angles.hpp"
+#include "rejects.hpp"
+
+namespace {
+
+using namespace posenc;
+
+layer_description layer(frequencies f, std::variant<halves, interleaved> layout = halves(),
+                        std::size_t head_dim = 128, rotary_block block = rotary_block::first()) {
+  return {.name = "full_attention",
+          .layers = {0},
+          .head_dim = head_dim,
+          .rotary = {
+              {.rule = "default", .frequencies = std::move(f), .layout = layout, .block = block}}};
+}
+
+model_description model(std::vector<layer_description> kinds) {
+  std::size_t layers = 0;
+  for (auto const& kind : kinds) layers += kind.layers.size();
+  return {.type = "llama", .layers = layers, .context = 8192, .kinds = std::move(kinds)};
+}
+
+// S(distance), a number at a time.
+Eigen::MatrixXd matrix(layer_description const& one, std::int64_t distance) {
+  auto const n = static_cast<Eigen::Index>(one.head_dim);
+  Eigen::MatrixXd s = Eigen::MatrixXd::Identity(n, n);
+  for (auto const& rotary : one.rotary) {
+    auto const f = rotary.frequencies.at(8192);
+    auto const first = rotary.block.first_dim(one.head_dim, f.rotary_dim());
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      bool const is_halves = std::holds_alternative<halves>(rotary.layout);
+      auto const x = static_cast<Eigen::Index>(first + (is_halves ? i : 2 * i)),
+                 y = static_cast<Eigen::Index>(first + (is_halves ? i + f.pairs() : 2 * i + 1));
+      auto const angle = static_cast<double>(distance) * f.inv_freq()[i],
+                 gain = f.attention_factor() * f.attention_factor();
+      s(x, x) = s(y, y) = gain * std::cos(angle);
+      s(y, x) = gain * std::sin(angle), s(x, y) = -gain * std::sin(angle);
+    }
+  }
+  return s * one.softmax_factor;
+}
+
+double largest_of(Eigen::MatrixXd const& m) {
+  return Eigen::JacobiSVD<Eigen::MatrixXd>(m).singularValues()(0);
+}
+
+void expect_scores(layer_description const& a, layer_description const& b,
+                   layer_comparison const& found) {
+  for (auto const& score : found.scores) {
+    if (score.distance > 200) continue;
+    auto const x = matrix(a, score.distance), y = matrix(b, score.distance);
+    EXPECT_NEAR(score.worst, largest_of(x - y) / std::max(largest_of(x), largest_of(y)), 2e-3)
+        << score.distance;
+    EXPECT_NEAR(score.gaussian, (x - y).norm() / std::max(x.norm(), y.norm()), 1e-12)
+        << score.distance;
+  }
+}
+
+std::vector<std::string> names(layer_comparison const& found) {
+  std::vector<std::string> result;
+  for (auto const& one : found.fields) result.push_back(one.field);
+  return result;
+}
+
+score_difference at(layer_comparison const& found, std::int64_t distance) {
+  return *std::ranges::find(found.scores, distance, &score_difference::distance);
+}
+
+using list = std::vector<std::string>;
+
+TEST(compare, of_equal_layers_finds_nothing) {
+  auto const a = layer(geometric(128, 1e4));
+  auto const found = compare(a, a);
+  EXPECT_TRUE(found.fields.empty());
+  EXPECT_TRUE(found.scores.empty());
+  EXPECT_EQ(found.matters_from, std::nullopt);
+}
+
+TEST(compare, of_two_bases) {
+  auto const a = layer(geometric(128, 1e4)), b = layer(geometric(128, 1e6));
+  auto const found = compare(a, b, {.length = 8192});
+  EXPECT_EQ(names(found), list{"inv_freq of pair 63"});
+  EXPECT_EQ(found.matters_from, 1);
+  EXPECT_EQ(found.scores.front().worst, 0);
+  EXPECT_NEAR(at(found, 1).worst, 0.14771990001, 1e-10);
+  EXPECT_NEAR(*at(found, 4).angle, 4 * 0.1478545400, 1e-9);
+  EXPECT_GT(found.scores.back().worst, 1.99);
+  EXPECT_EQ(found.scores.back().distance, 8191);
+  expect_scores(a, b, found);
+}
+
+TEST(compare, of_llama_3_with_and_without_its_scaling) {
+  auto const f = geometric(128, 5e5);
+  auto const a = layer(f), b = layer(llama3(f, {8, 1, 4, 8192}));
+  auto const found = compare(a, b, {.length = 131'072});
+  EXPECT_EQ(found.matters_from, 5);
+  // By Cauchy and Schwarz, of the oracle's frequencies.
+  auto const plain = oracle::default_rule(128, 5e5L),
+             scaled = oracle::llama3_rule(plain, 8, 1, 4, 8192);
+  for (auto const& score : found.scores) {
+    double worst = 0, squares = 0, angle = 0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      auto const delta = static_cast<double>(score.distance) * (plain[i] - scaled[i]);
+      worst = std::max(worst, 2 * std::abs(std::sin(delta / 2)));
+      squares += 4 * std::pow(std::sin(delta / 2), 2) / 64;
+      angle = std::max(angle, std::abs(delta));
+    }
+    EXPECT_NEAR(score.worst, worst, 1e-9);
+    EXPECT_NEAR(score.gaussian, std::sqrt(squares), 1e-9);
+    EXPECT_NEAR(*score.angle, angle, 1e-9);
+  }
+  auto const before =
+      *std::ranges::find(found.scores, *found.matters_from, &score_difference::distance);
+  EXPECT_GT(before.worst, 0x1p-8);
+}
+
+TEST(compare, matters_from_the_first_distance_above_the_threshold) {
+  // A pair that differs by 1e-3: 2 sin(r / 2000) > t.
+  auto const a = layer(frequencies({1, 0.5}), halves(), 4),
+             b = layer(frequencies({1, 0.501}), halves(), 4);
+  for (auto const threshold : {0x1p-8, 0.1, 0.5, 1.0, 1.9}) {
+    auto const from = static_cast<std::int64_t>(2000 * std::asin(threshold / 2)) + 1;
+    EXPECT_EQ(compare(a, b, {.threshold = threshold, .length = 10'000}).matters_from, from);
+    EXPECT_EQ(compare(a, b, {.threshold = threshold, .length = static_cast<std::size_t>(from)})
+                  .matters_from,
+              std::nullopt);
+  }
+  // A difference of a whole turn is none.
+  auto const turn = layer(frequencies({1, 0.5 + 2 * std::numbers::pi}), halves(), 4);
+  EXPECT_EQ(compare(a, turn, {.length = 1000}).matters_from, std::nullopt);
+}
+
+TEST(compare, of_halves_and_interleaved) {
+  for (auto const dims : {std::size_t{8}, std::size_t{64}}) {
+    auto const f = geometric(dims, 1e4);
+    auto const a = layer(f, halves(), dims), b = layer(f, interleaved(), dims);
+    auto const found = compare(a, b, {.length = 500});
+    EXPECT_EQ(names(found), list{"layout"});
+    EXPECT_EQ(found.fields[0], (field_difference{"layout", "halves", "interleaved", {}}));
+    EXPECT_EQ(found.matters_from, 1);
+    EXPECT_EQ(found.scores[1].angle, std::nullopt);
+    EXPECT_GT(found.scores[1].worst, 1);
+    expect_scores(a, b, found);
+  }
+}
+
+TEST(compare, of_rotary_blocks_in_other_places) {
+  auto const f = geometric(32, 1e4);
+  auto const a = layer(f, interleaved(), 64), b = layer(f, interleaved(), 64, rotary_block::last());
+  auto const found = compare(a, b, {.length = 100});
+  EXPECT_EQ(names(found), list{"first rotary dim"});
+  EXPECT_EQ(found.fields[0].b, "32");
+  EXPECT_EQ(found.matters_from, 1);
+  expect_scores(a, b, found);
+  auto const whole = layer(geometric(64, 1e4), interleaved(), 64);
+  auto const parts = compare(a, whole, {.length = 100});
+  EXPECT_EQ(names(parts), list{"rotary_dim"});
+  expect_scores(a, whole, parts);
+}
+
+TEST(compare, of_mscale_matters_at_once) {
+  auto const f = yarn(128, 1e4, {.factor = 8, .original_length = 4096});
+  auto const a = layer(f), b = layer(f.with_attention_factor(1));
+  auto const found = compare(a, b);
+  EXPECT_EQ(names(found), list{"attention_factor"});
+  EXPECT_EQ(found.matters_from, 0);
+  auto const gain = std::pow(0.1 * std::log(8.0) + 1, 2);
+  EXPECT_NEAR(found.scores[0].worst, 1 - 1 / gain, 1e-12);
+  EXPECT_EQ(found.scores[0].angle, 0);
+  expect_scores(a, b, found);
+  auto twice = a;
+  twice.softmax_factor = 2;
+  auto const scaled = compare(a, twice);
+  EXPECT_EQ(names(scaled), list{"softmax_factor"});
+  EXPECT_NEAR(scaled.scores[0].worst, 0.5, 1e-12);
+  EXPECT_EQ(scaled.matters_from, 0);
+}
+
+TEST(compare, of_nope_is_a_rotation_and_none) {
+  layer_description const nope{.name = "x", .head_dim = 128};
+  auto const a = layer(geometric(128, 1e4));
+  auto const found = compare(a, nope);
+  EXPECT_EQ(names(found), list{"rotary blocks"});
+  EXPECT_EQ(found.matters_from, 1);
+  expect_scores(a, nope, found);
+}
+
+TEST(compare, of_what_is_no_rotation_says_from_where) {
+  layer_description const a{.name = "x", .head_dim = 64};
+  auto b = a;
+  b.window = 512, b.chunk = 8192, b.score_cap = 50, b.sinks = true, b.pooled = 4;
+  b.alibi = alibi_bias{8};
+  b.buckets = bucket_bias{32, 128};
+  b.temperature = llama4_temperature();
+  b.shares_index = true;
+  auto const found = compare(a, b, {.length = 100'000});
+  auto const from = [&](std::string const& name) {
+    return std::ranges::find(found.fields, name, &field_difference::field)->from;
+  };
+  EXPECT_EQ(names(found), (list{"alibi", "buckets", "temperature", "score_cap", "sinks", "window",
+                                "chunk", "shares_index", "pooled"}));
+  EXPECT_EQ(from("window"), 512);
+  EXPECT_EQ(from("chunk"), 8192);
+  EXPECT_EQ(from("score_cap"), 0);
+  EXPECT_EQ(from("alibi"), 1);  // slopes up to 1/2
+  EXPECT_EQ(from("temperature"), 8191);
+  EXPECT_TRUE(found.scores.empty());
+  auto flatter = a;
+  flatter.alibi = alibi_bias{8, 8.125};
+  // Slopes 2^-(h + 1) and 2^-(1.015625 (h + 1)): the first differ most, by 0.0054.
+  auto near = a;
+  near.alibi = alibi_bias{8};
+  auto const slopes = compare(near, flatter);
+  EXPECT_EQ(slopes.fields[0].from,
+            static_cast<std::int64_t>(0x1p-8 / (0.5 - std::exp2(-1.015625))) + 1);
+}
+
+TEST(compare, ends_at_the_smaller_window) {
+  auto a = layer(geometric(128, 1e4)), b = layer(geometric(128, 1.0001e4));
+  auto const wide = compare(a, b, {.length = 100'000});
+  ASSERT_TRUE(wide.matters_from.has_value());
+  b.window = static_cast<std::size_t>(*wide.matters_from);
+  auto const found = compare(a, b, {.length = 100'000});
+  EXPECT_EQ(found.matters_from, std::nullopt);
+  EXPECT_EQ(found.scores.back().distance, *wide.matters_from - 1);
+  EXPECT_LE(found.scores.back().worst, 0x1p-8);
+}
+
+TEST(compare, of_other_head_dims_has_no_scores) {
+  auto const found = compare(layer(geometric(64, 1e4), halves(), 64), layer(geometric(128, 1e4)));
+  EXPECT_EQ(names(found), (list{"head_dim", "rotary_dim"}));
+  EXPECT_TRUE(found.scores.empty());
+}
+
+TEST(compare, of_models_puts_layers_together) {
+  auto const f = geometric(128, 1e4), g = geometric(128, 1e6);
+  auto full = layer(f), sliding = layer(g), other = layer(g);
+  full.layers = {1, 3}, sliding.layers = {0, 2, 4}, other.layers = {1, 3, 5};
+  auto const a = model({full, sliding});
+  auto same = sliding;
+  auto const b = model({same, other});
+  auto const found = compare(a, b);
+  EXPECT_EQ(found.equal_layers, 3);
+  ASSERT_EQ(found.layers.size(), 1);
+  EXPECT_EQ(found.layers[0].layers, (std::vector<std::size_t>{1, 3}));
+  EXPECT_EQ(found.layers[0].difference.matters_from, 1);
+  ASSERT_EQ(found.fields.size(), 1);
+  EXPECT_EQ(found.fields[0], (field_difference{"layers", "5", "6", {}}));
+  EXPECT_EQ(found.layers[0].difference.scores.back().distance, 8191);  // the models' context
+}
+
+TEST(compare, names_the_settings_of_a_rule) {
+  auto a = layer(geometric(128, 1e4)), b = layer(linear(geometric(128, 1e4), 2));
+  a.rotary[0].parameters = {{"rope_type", "\"default\""}, {"rope_theta", "10000"}};
+  b.rotary[0].parameters = {{"rope_type", "\"linear\""}, {"rope_theta", "10000"}, {"factor", "2"}};
+  b.rotary[0].rule = "linear";
+  auto const found = compare(a, b);
+  EXPECT_EQ(names(found), (list{"rule", "factor", "inv_freq of pair 0"}));
+  EXPECT_EQ(found.fields[1].a, "");
+  EXPECT_EQ(found.fields[1].b, "2");
+}
+
+TEST(compare_rows, finds_where_angles_formed_in_float_matter) {
+  auto const f = geometric(128, 1e4);
+  std::vector<std::int64_t> positions{0};
+  for (std::int64_t p = 1; p < 1 << 20; p += 1 + p / 16) positions.push_back(p);
+  auto const exact = cos_sin_rows<double>(f, positions);
+  auto const found = compare_rows(exact.view(), float_angle_rows(f, positions).view(), positions);
+  // The angle p f is within p f 2^-24 after its rounding, and within that again by f's own.
+  ASSERT_TRUE(found.matters_from.has_value());
+  EXPECT_GE(*found.matters_from, 0x1p-8 / 0x1p-23);
+  EXPECT_LE(*found.matters_from, 0x1p19);
+  EXPECT_LE(found.largest.angle, found.largest.position * 0x1p-23);
+  EXPECT_GE(found.largest.angle, found.largest.position * 0x1p-27);
+  EXPECT_NEAR(found.largest.worst, 2 * std::sin(found.largest.angle / 2), 1e-6);
+  auto const same = compare_rows(exact.view(), cos_sin_rows<float>(f, positions).view(), positions);
+  EXPECT_EQ(same.matters_from, std::nullopt);
+  EXPECT_LE(same.largest.worst, 2 * std::sqrt(2.0) * 6e-8);
+}
+
+TEST(compare_rows, does_not_mind_where_positions_start) {
+  auto const f = geometric(64, 1e4);
+  std::vector<std::int64_t> from_0(100), from_1(100);
+  std::iota(from_0.begin(), from_0.end(), 0), std::iota(from_1.begin(), from_1.end(), 1);
+  auto const a = cos_sin_rows<double>(f, from_0), b = cos_sin_rows<double>(f, from_1);
+  EXPECT_LE(compare_rows(a.view(), b.view(), from_0).largest.worst, 1e-13);
+  auto const reversed = compare_rows(a.view(), a.transpose().view(), from_0);
+  EXPECT_EQ(reversed.matters_from, 1);
+}
+
+TEST(compare, refuses_what_it_cannot_compare) {
+  auto const a = layer(geometric(128, 1e4));
+  auto const message = [&](compare_options const& options) {
+    return message_of([&] { compare(a, a, options); });
+  };
+  EXPECT_EQ(message({.threshold = 0}),
+            "posenc: compare: threshold must be finite and positive, got 0");
+  EXPECT_EQ(message({.threshold = not_a_number()}),
+            "posenc: compare: threshold must be finite and positive, got NaN");
+  EXPECT_EQ(message({.length = 0}), "posenc: compare: length must be from 1 to 2^48 tokens, got 0");
+  std::vector<std::int64_t> const two{0, 1}, one{0};
+  auto const rows = cos_sin_rows<float>(geometric(4, 1e4), two);
+  EXPECT_EQ(message_of([&] { compare_rows(rows.view(), rows.view(), one); }),
+            "posenc: compare_rows: there must be as many rows on both sides as positions, got 2 "
+            "and 2 rows and 1 positions");
+  auto const others = cos_sin_rows<float>(geometric(8, 1e4), two);
+  EXPECT_EQ(message_of([&] { compare_rows(rows.view(), others.view(), two); }),
+            "posenc: compare_rows: rows must be of as many pairs, got 2 and 4");
+}
+
+}  // namespace
