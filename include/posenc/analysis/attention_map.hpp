@@ -53,7 +53,7 @@ attention_map map_attention(Encoding const& encoding, attention_map_settings con
   detail::require(head_dim > 0 && heads > 0 && length > 0 && samples > 0,
                   "map_attention: head_dim, heads, length and samples must be positive, got ",
                   head_dim, ", ", heads, ", ", length, " and ", samples);
-  detail::require(length <= 65536 && heads <= (std::uint64_t{1} << 32) / length / length,
+  detail::require(heads <= (std::uint64_t{1} << 32) / length / length,
                   "map_attention: heads * length^2 must be at most 2^32, got ", heads, " * ",
                   length, "^2");
   detail::require(is_finite(rho) && rho >= -1 && rho <= 1,
