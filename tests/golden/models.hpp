@@ -4,8 +4,8 @@
 /// second time, and what they give. Source: the models' published config.json and their classes in
 /// Hugging Face transformers (mistral-4, gemma-4-vision: the class's defaults; glm-4-9b-chat:
 /// converted from its rope_ratio of 500). Values from the formulas with 60 digits, written with 17.
-/// Mistral 4's scores: as transformers scales them since 5.15, by (0.1 ln(128) + 1)^2; Mistral's own
-/// settings do not. DeepSeek-V4's window is that of the keys themselves; its s and h layers see
+/// Mistral 4's scores: as transformers scales them since 5.15, by (0.1 ln(128) + 1)^2; Mistral's
+/// own settings do not. DeepSeek-V4's window is that of the keys themselves; its s and h layers see
 /// compressed ones beyond.
 
 #include <array>
