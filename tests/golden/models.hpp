@@ -6,8 +6,8 @@
 /// defaults; glm-4-9b-chat: converted from its rope_ratio of 500). From mistral-7b-v0.1 to
 /// smollm2-1.7b: litgpt/config.py of Lightning-AI/litgpt, which names each model's config.json, in
 /// the words of that file. Values from the formulas with 60 digits, written with 17.
-/// Mistral 4's scores: as transformers scales them since 5.15, by (0.1 ln(128) + 1)^2; Mistral's own
-/// settings do not. DeepSeek-V4's window is that of the keys themselves; its s and h layers see
+/// Mistral 4's scores: as transformers scales them since 5.15, by (0.1 ln(128) + 1)^2; Mistral's
+/// own settings do not. DeepSeek-V4's window is that of the keys themselves; its s and h layers see
 /// compressed ones beyond.
 
 #include <array>

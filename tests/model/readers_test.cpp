@@ -413,6 +413,44 @@ void expect_alike(std::string const& config, file_of const& gguf) {
   expect_same(model, read_gguf(gguf_metadata(bytes, "written")));
 }
 
+/// Shipped config.json files that have no converter's file above.
+TEST(readers, other_shipped_models_are_written) {
+  struct one {
+    std::string_view name, architecture;
+    std::size_t heads;
+  };
+  for (auto const& [name, architecture, heads] :
+       {one{"gemma-4-26b-a4b", "gemma4", 16}, one{"gemma-4-e2b", "gemma4", 8},
+        one{"gemma-4-e4b", "gemma4", 8}, one{"llama-2-7b", "llama", 32},
+        one{"llama-3.2-1b", "llama", 32}, one{"mimo-v2-flash", "mimo2", 64},
+        one{"mistral-4", "mistral4", 32}, one{"phi-3.5-mini", "phi3", 32},
+        one{"qwen3-vl-4b", "qwen3vl", 32}}) {
+    SCOPED_TRACE(std::string(name));
+    auto model = read_hugging_face(shipped_config(name), "config.json");
+    auto const header = write_gguf(model, architecture, {.heads = heads});
+    if (architecture == "mimo2") {
+      EXPECT_EQ(header.notes.back(), "Sinks are weights: the tensors blk.N.attn_sinks.weight.");
+      for (auto& kind : model.kinds) kind.sinks = false;
+    }
+    auto const bytes = header.bytes();
+    expect_same(model, read_gguf(gguf_metadata(bytes, "written")));
+  }
+}
+
+/// Kimi K2's beta_fast is 1. llama.cpp has 32 for deepseek2, whatever a file says; so it is for
+/// Kimi K2.5.
+TEST(readers, kimi_k2_has_no_keys_in_llama_cpp) {
+  auto const write = [](char const* name) {
+    return write_gguf(read_hugging_face(shipped_config(name), "config.json"), "deepseek2",
+                      {.heads = 64});
+  };
+  EXPECT_EQ(message_of([&] { write("kimi-k2"); })
+                .find("posenc: write_gguf: deepseek2 must have keys for all that the model does, "
+                      "and has none for this: inv_freq of pair 9 of layer 0"),
+            0u);
+  EXPECT_TRUE(write("kimi-k2.5").keys.contains("deepseek2.rope.scaling.factor"));
+}
+
 TEST(readers, read_olmo_3_alike) {
   expect_alike(
       R"({"model_type": "olmo3", "num_hidden_layers": 8, "num_attention_heads": 32,

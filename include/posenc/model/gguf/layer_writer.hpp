@@ -144,6 +144,7 @@ class gguf_layer_writer {
     }
     if (!some) return;
     std::vector<std::int32_t> kv_heads;
+    kv_heads.reserve(others.size());
     auto const heads = static_cast<std::int32_t>(around_.kv_heads.value_or(around_.heads));
     for (bool const other : others) kv_heads.push_back(other ? 0 : heads);
     draft_.set_list("attention.head_count_kv", std::move(kv_heads));
