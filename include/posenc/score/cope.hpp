@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/lanes.hpp"
+#include "posenc/simd/multiply_add.hpp"
 #include "posenc/simd/sigmoids.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -58,7 +60,7 @@ class cope {
   std::size_t head_dim() const noexcept { return head_dim_; }
   std::size_t positions() const noexcept { return embeddings_.size() / head_dim_; }
 
-  /// Site 3, with the row's query. Fastest where positions ascend; allocates if they fall. Throws
+  /// Site 3, with the row's query. Fastest where positions ascend. Allocates. Throws
   /// std::invalid_argument, before anything is changed, unless the query has head_dim() numbers and
   /// each key a position.
   template <class T>
@@ -68,7 +70,8 @@ class cope {
     auto const add = [&](std::size_t s, double bias) {
       row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias);
     };
-    if (!rise(row.key_positions)) {
+    if (std::ranges::adjacent_find(row.key_positions, std::greater_equal()) !=
+        row.key_positions.end()) {  // they do not rise
       for_positions(row, [&](double position, auto const& each_key) {
         auto const bias = scale_ * query(position);
         each_key([&](std::size_t s) { add(s, bias); });
@@ -80,14 +83,20 @@ class cope {
     auto s =
         static_cast<std::size_t>(std::ranges::upper_bound(row.key_positions, row.query_position) -
                                  row.key_positions.begin());
-    double position = 0, bias = 0;
-    while (s > 0 && position < last) {
-      position += gate(--s);
-      bias = scale_ * query(position);
-      add(s, bias);
+    std::vector<double> products;  // <q, e[p]>, as far as positions have come
+    for (double position = 0; s > 0; --s) {
+      position += gate(s - 1);
+      if (position >= last) break;
+      auto const floor = static_cast<std::size_t>(position);
+      while (products.size() < floor + 2) query.append_to(products);
+      add(s - 1, scale_ * between(products[floor], products[floor + 1],
+                                  position - static_cast<double>(floor)));
     }
-    if (s > 0 && last == 0) bias = scale_ * query(0);
-    while (s > 0) add(--s, bias);  // all farther keys are at the last position
+    if (s == 0) return;  // else all farther keys are at the last position
+    typename detail::lanes<double>::number const bias(
+        scale_ * query.template product<1>(positions() - 1)[0]);
+    detail::change_doubles(row.scores.first(s),
+                           [&](auto const& x, std::size_t) { return x + bias; });
   }
 
   /// Gradients of scores to those of the scores before, which made the gates too, and of the query;
@@ -146,8 +155,8 @@ class cope {
     detail::require_keys("cope", row);
   }
 
-  // Calls group(p, each_key) for the keys that are not after the query, those of one position
-  // together, the nearest first; p counts them.
+  // Calls group(p, each_key) for keys that are not after the query, the nearest first, those of one
+  // position together; p counts them.
   template <class T>
   static void for_positions(score_row<T> const& row, auto const& group) {
     auto const at = row.key_positions;
@@ -174,16 +183,13 @@ class cope {
     }
   }
 
-  // Whether each position is beyond the one before it.
-  static bool rise(positions_view at) noexcept {
-    bool all = true;
-    for (std::size_t s = 0; s + 1 < at.size(); ++s) all &= at[s] < at[s + 1];
-    return all;
-  }
-
   static double gate_slope(double score) noexcept {
     auto const e = std::exp(-std::abs(score));
     return e / ((1 + e) * (1 + e));
+  }
+
+  static double between(double at_floor, double at_ceil, double above) noexcept {
+    return detail::multiply_add(above, at_ceil - at_floor, at_floor);
   }
 
   // <q, e[p]> of a p that only grows, so that each product is made once.
@@ -193,24 +199,38 @@ class cope {
       auto const last = static_cast<double>(of.positions() - 1);
       auto const p = std::min(position, last), whole = std::floor(p);
       if (whole != floor) {
-        at_floor = whole == floor + 1 ? at_ceil : product(static_cast<std::size_t>(whole));
-        at_ceil = whole < last ? product(static_cast<std::size_t>(whole) + 1) : at_floor;
+        at_floor = whole == floor + 1 ? at_ceil : product<1>(static_cast<std::size_t>(whole))[0];
+        at_ceil = whole < last ? product<1>(static_cast<std::size_t>(whole) + 1)[0] : at_floor;
         floor = whole;
       }
       above = p - floor;
-      return at_floor + above * (at_ceil - at_floor);
+      return between(at_floor, at_ceil, above);
     }
 
-    double product(std::size_t position) const noexcept {
+    // Of neighbouring positions, each summed alike however many there are.
+    template <std::size_t Count>
+    std::array<double, Count> product(std::size_t position) const noexcept {
       using registers = detail::lanes<double>;
       using number = typename registers::number;
-      std::span<float const> const e(of.embeddings_.data() + position * of.head_dim_, of.head_dim_);
-      number sums[2] = {number(0.0), number(0.0)};
-      for (std::size_t i = 0; i < e.size(); i += registers::size) {
-        auto& sum = sums[i / registers::size % 2];
-        sum = registers::multiply_add(detail::doubles_of(query, i), detail::doubles_of(e, i), sum);
+      number sums[Count];
+      std::fill_n(sums, Count, number(0.0));
+      for (std::size_t i = 0; i < query.size(); i += registers::size) {
+        auto const q = detail::doubles_of(query, i);
+        for (std::size_t n = 0; n < Count; ++n) {
+          std::span<float const> const e(&of.embeddings_[(position + n) * of.head_dim_],
+                                         of.head_dim_);
+          sums[n] = registers::multiply_add(q, detail::doubles_of(e, i), sums[n]);
+        }
       }
-      return registers::sum(sums[0] + sums[1]);
+      std::array<double, Count> result;
+      std::transform(sums, sums + Count, result.begin(), registers::sum);
+      return result;
+    }
+
+    void append_to(std::vector<double>& products) const {
+      auto const next = products.size();
+      if (of.positions() - next < 4) return products.push_back(product<1>(next)[0]);
+      for (auto const each : product<4>(next)) products.push_back(each);
     }
 
     cope const& of;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/logarithm.hpp"
 #include "posenc/simd/multiply_add.hpp"
@@ -80,22 +82,15 @@ class fire {
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t query_position,
               std::int64_t key_position) const noexcept {
-    double result = 0;
-    for_biases(head, query_position, positions_view(&key_position, 1),
-               [&](std::size_t, std::size_t, auto const& biases) { result = biases[0]; });
-    return result;
+    double sum = 0;
+    add_biases(head, query_position, positions_view(&key_position, 1), std::span<double>(&sum, 1));
+    return sum;
   }
-  /// The same bits for a row, a register of keys at a time.
+  /// The same for a row, a register of keys at a time.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("fire", row, heads());
-    for_biases(row.head, row.query_position, row.key_positions,
-               [&](std::size_t first, std::size_t count, auto const& biases) {
-                 for (std::size_t i = 0; i < count; ++i) {
-                   auto& score = row.scores[first + i];
-                   score = static_cast<T>(static_cast<double>(score) + biases[i]);
-                 }
-               });
+    add_biases(row.head, row.query_position, row.key_positions, row.scores);
   }
 
  private:
@@ -150,46 +145,49 @@ class fire {
     }
   }
 
-  // Calls each(first key, keys, their biases) for a register of keys at a time.
-  void for_biases(std::size_t head, std::int64_t query_position, positions_view keys,
-                  auto const& each) const noexcept {
+  template <class T>
+  void add_biases(std::size_t head, std::int64_t query_position, positions_view keys,
+                  std::span<T> scores) const noexcept {
     using registers = detail::lanes<double>;
     using number = typename registers::number;
     constexpr auto size = registers::size;
     auto const factor = 1 / denominator(query_position);
     auto const* const lines = lines_.data() + head * (knots_.size() + 1);
+    constexpr auto most = std::numeric_limits<double>::max();
     std::size_t piece = 0;
-    std::array<double, size> x{}, biases;
-    std::array<std::int64_t, size> distances{};
-    for (std::size_t first = 0; first < keys.size(); first += size) {
+    std::array<double, size> x{}, biases{};
+    detail::change_doubles(scores, [&](number const& score, std::size_t first) {
       auto const count = std::min(size, keys.size() - first);
-      for (std::size_t i = 0; i < count; ++i)
-        distances[i] = distance_between(query_position, keys[first + i]);
-      for (std::size_t i = 0; i < size; ++i)
-        x[i] = with_.c * static_cast<double>(std::max<std::int64_t>(distances[i], 0));
-      registers::store(x.data(),
-                       detail::log_1_plus(registers(), registers::load(x.data())) * number(factor));
-      bool same = true, none_after = true;  // one line for all, no key after the query
-      auto const from = piece == 0 ? -std::numeric_limits<double>::max() : knots_[piece - 1],
-                 to = piece == knots_.size() ? std::numeric_limits<double>::max() : knots_[piece];
-      for (std::size_t i = 0; i < size; ++i) {
-        same &= (from <= x[i]) & (x[i] < to);
-        none_after &= distances[i] >= 0;
-      }
-      auto const at = lines[piece];
-      if (same && none_after) {
-        for (std::size_t i = 0; i < size; ++i)
-          biases[i] = detail::multiply_add(at.slope, x[i], at.intercept);
-      } else {
-        for (std::size_t i = 0; i < size; ++i) {
-          piece = static_cast<std::size_t>(std::ranges::upper_bound(knots_, x[i]) - knots_.begin());
-          biases[i] = distances[i] < 0
-                          ? 0
-                          : detail::multiply_add(lines[piece].slope, x[i], lines[piece].intercept);
+      number distances(0.0);
+      bool const simple =  // all keys are there, and none is after the query
+          count == size &&
+          detail::differences(registers(), query_position, keys.data() + first, distances);
+      if (!simple) {
+        for (std::size_t i = 0; i < count; ++i) {
+          auto const distance = distance_between(query_position, keys[first + i]);
+          x[i] = static_cast<double>(std::max<std::int64_t>(distance, 0));
         }
+        distances = registers::load(x.data());
       }
-      each(first, count, biases);
-    }
+      auto const psi =
+          detail::log_1_plus(registers(), number(with_.c) * distances) * number(factor);
+      auto const from = piece == 0 ? -most : knots_[piece - 1],
+                 to = piece == knots_.size() ? most : knots_[piece];
+      if (simple && detail::all_within(registers(), psi, from, to)) {
+        return number(score + registers::multiply_add(psi, number(lines[piece].slope),
+                                                      number(lines[piece].intercept)));
+      }
+      registers::store(x.data(), psi);
+      for (std::size_t i = 0; i < count; ++i) {
+        while (piece > 0 && x[i] < knots_[piece - 1]) --piece;  // a neighbour is rarely far
+        while (piece < knots_.size() && !(x[i] < knots_[piece])) ++piece;
+        auto const& at = lines[piece];
+        biases[i] = keys[first + i] > query_position
+                        ? 0
+                        : detail::multiply_add(x[i], at.slope, at.intercept);
+      }
+      return number(score + registers::load(biases.data()));
+    });
   }
 
   fire_network network_;
