@@ -102,8 +102,8 @@ class case_reader {
     if (auto const* given = find("scores")) c.scores = list_of(*given, at("scores"));
     if (c.is_rotary) {
       read_rotary(c);
-    } else if (auto const* given = find("positions")) {
-      c.positions = {list_of(*given, at("positions"))};
+    } else {
+      read_scores(c);
     }
     return c;
   }
@@ -150,9 +150,35 @@ class case_reader {
     if (is_list(key)) c.expected[key] = list_of(value, at(key));
     if (!is_table(key)) return;
     auto const rows = table_of(value, at(key));
+    if (rows.empty() || rows.front().empty()) refuse(at(key), " must have numbers");
     auto& all = c.expected[key];
-    for (auto const& row : rows) all.insert(all.end(), row.begin(), row.end());
-    c.columns[key] = rows.empty() ? 0 : rows.front().size();
+    for (auto const& row : rows) {
+      require_size(key, row.size(), rows.front().size());
+      all.insert(all.end(), row.begin(), row.end());
+    }
+    c.columns[key] = rows.front().size();
+  }
+
+  // What is asked for, and the answers, which have a number for each in every row.
+  void read_scores(test_case& c) const {
+    static std::map<std::string, std::vector<char const*>> const fields{
+        {"alibi", {"distances", "slopes", "bias"}},
+        {"t5_buckets", {"distances", "buckets"}},
+        {"kerple_log", {"distances", "bias"}},
+        {"kerple_power", {"distances", "bias"}},
+        {"soft_cap", {"scores", "capped"}},
+        {"position_temperature", {"positions", "factors"}}};
+    auto const known = fields.find(c.type);
+    if (known == fields.end()) refuse(at("encoding"), " is not known: ", c.type);
+    auto const asked = list_of(get(known->second.front()), at(known->second.front())).size();
+    if (asked == 0) refuse(at(known->second.front()), " must have numbers");
+    if (auto const* given = find("positions")) c.positions = {list_of(*given, at("positions"))};
+    for (std::string const field : known->second) {
+      get(field.c_str());
+      if (field != "slopes" && c.expected.contains(field))
+        require_size(field, is_table(field) ? c.columns.at(field) : c.expected.at(field).size(),
+                     asked);
+    }
   }
 
   void read_rotary(test_case& c) const {
@@ -182,6 +208,7 @@ class case_reader {
         if (axis >= c.positions.back().size()) refuse(at("positions"), " must have axis ", axis);
       }
     }
+    if (c.pairs.empty() || c.positions.empty()) refuse(where_, ": must have pairs and positions");
     c.input = table_of(get("input"), at("input"));
     require_size("input", c.input.size(), c.positions.size());
     for (auto const& row : c.input) require_size("input", row.size(), c.head_dim);

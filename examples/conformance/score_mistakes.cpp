@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 
 #include "mistakes.hpp"
 
@@ -12,8 +10,8 @@ namespace {
 numbers slopes_of(double heads, double max_bias) {
   auto const power = std::exp2(std::floor(std::log2(heads)));
   numbers result;
-  for (double h = 0; h < heads; ++h) {
-    auto const steps = h < power ? h + 1 : h - power + 0.5;
+  for (int head = 0; head < static_cast<int>(heads); ++head) {
+    auto const h = static_cast<double>(head), steps = h < power ? h + 1 : h - power + 0.5;
     result.push_back(std::exp2(-max_bias * steps / power));
   }
   return result;
@@ -63,7 +61,7 @@ answers one_series_of_slopes(test_case const& c) {
   auto const heads = c.setting("heads", 1);
   if (!is(c, "alibi") || std::exp2(std::floor(std::log2(heads))) == heads) return {};
   numbers slopes;
-  for (double h = 0; h < heads; ++h)
+  for (int h = 0; h < static_cast<int>(heads); ++h)
     slopes.push_back(std::exp2(-c.setting("max_bias", 8) * (h + 1) / heads));
   return with_slopes(c, slopes);
 }
