@@ -137,7 +137,8 @@ class gguf_layer_writer {
     if (known_.attention_every != 0) {
       for (std::size_t n = 1; n <= others.size(); ++n) {
         bool fits = true;
-        for (std::size_t i = 0; i < others.size(); ++i) fits &= others[i] == ((i + 1) % n != 0);
+        for (std::size_t i = 0; fits && i < others.size(); ++i)
+          fits = others[i] == ((i + 1) % n != 0);
         if (fits) return draft_.set_count("full_attention_interval", n);
       }
       return draft_.set("attention.recurrent_layers", std::move(others));
