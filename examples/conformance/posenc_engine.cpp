@@ -23,7 +23,7 @@ frequencies rule_of(test_case const& c) {
   auto const& type = c.type;
   if (type == "pixel") return posenc::pixel(dims, get(c, "max_freq"));
   auto const base = get(c, "rope_theta");
-  auto const plain = posenc::geometric(dims, base);
+  auto plain = posenc::geometric(dims, base);
   if (type == "geometric_inclusive") return posenc::geometric_inclusive(dims, base);
   if (type == "ntk") return posenc::ntk(plain, get(c, "factor"));
   if (type == "mixed_ntk") return posenc::mixed_ntk(plain, get(c, "factor"), get(c, "b"));

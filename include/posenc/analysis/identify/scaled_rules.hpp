@@ -203,8 +203,9 @@ inline rule_fit fit_part_ntk(frequency_table const& table, bool with_shares) {
   std::vector<rule_fit> coarse, fine;
   for (std::size_t s = 0; s < std::min<std::size_t>(steps.size(), 2); ++s) {
     if (s > 0 && std::abs(steps[s] / steps[0] - 1) < 1e-4) break;
-    for (double length = 128; length < 0x1p21; length *= std::exp(std::max(steps[s], 0.05)))
-      coarse.push_back(start_at(steps[s], length));
+    auto const ratio = std::exp(std::max(steps[s], 0.05));
+    double length = 128;
+    while (length < 0x1p21) coarse.push_back(start_at(steps[s], length)), length *= ratio;
   }
   if (coarse.empty()) return {};
   auto const nearest = closest_starts(table, coarse).front();
