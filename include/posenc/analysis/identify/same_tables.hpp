@@ -26,8 +26,8 @@ inline rule_parameter power_of(rule_parameter const& p, std::string name, double
                                double divisor = 1) {
   auto const at = [&](double x) { return std::pow(x / divisor, exponent); };
   // A range of a double's own width has rounded ends.
-  interval const in{std::min(at(p.least), at(p.most)) * (1 - 4e-15),
-                    std::max(at(p.least), at(p.most)) * (1 + 4e-15)};
+  interval const in{std::min(at(p.least), at(p.most)) * (1 - 2e-14),
+                    std::max(at(p.least), at(p.most)) * (1 + 2e-14)};
   auto const kept = at(*p.value);
   auto const simple = simplest_in(in);
   return {std::move(name), digits_of(simple) < 13 ? simple : kept, in.least, in.most};

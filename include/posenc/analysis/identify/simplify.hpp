@@ -73,10 +73,11 @@ inline rule_fit rounded_to(rule_fit rule, int digits) {
 inline void simplify(frequency_table const& table, rule_fit& rule) {
   if (rule.misfit > 1) return;
   auto const limit = std::clamp(2 * rule.misfit, 0.5, 1.0);
+  bool are_simple = false;
   for (int digits = 1; digits < 12; ++digits) {
     auto const trial = rounded_to(rule, digits);
     if (table.misfit(trial.made(true)) > limit) continue;
-    rule = trial;
+    rule = trial, are_simple = true;
     break;
   }
   for (std::size_t j = 0; j < rule.parameters.size(); ++j) {
@@ -94,9 +95,10 @@ inline void simplify(frequency_table const& table, rule_fit& rule) {
       if (candidate < p.least || candidate > p.most) continue;
       auto trial = rule;
       trial.parameters[j].value = candidate, trial.parameters[j].is_held = true;
-      fit(table, trial, 4);
+      if (!are_simple) fit(table, trial, 4);
       // The fast series is off by up to half a tolerance of doubles.
-      if (trial.misfit > limit && table.misfit(trial.made(true)) > limit) continue;
+      bool const fits = !are_simple && trial.misfit <= limit;
+      if (!fits && table.misfit(trial.made(true)) > limit) continue;
       rule = std::move(trial);
       break;
     }
