@@ -42,6 +42,9 @@ heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
 template <class T, class Heads>
 heads_view<T const> as_computed(std::vector<T>& numbers, Heads const& x) {
   if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
+#if defined(EIGEN_USE_BLAS)  // a BLAS takes no rows that overlap or go backwards
+    if (x.strides().token < static_cast<std::ptrdiff_t>(x.head_dim())) return copied<T>(numbers, x);
+#endif
     return x;
   } else {
     return copied<T>(numbers, x);
