@@ -40,12 +40,9 @@ using phase_lanes = single_phase;
 #else
 
 // For each register width: the product of the lower halves of 64-bit integers; 64-bit integers to
-// doubles, rounded once; doubles to floats.
+// doubles, rounded once; two registers of doubles to floats.
 #if defined(__AVX512F__)
 inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
-inline void store_floats(float* to, __m512d x) noexcept {
-  _mm256_storeu_ps(to, _mm512_cvtpd_ps(x));
-}
 #endif
 #if defined(__AVX512DQ__)
 inline __m512d to_doubles(__m512i x) noexcept { return _mm512_cvtepi64_pd(x); }
@@ -58,7 +55,6 @@ inline void store_floats(float* to, __m512d x, __m512d y) noexcept {
 inline __m256i halves_product(__m256i a, __m256i b) noexcept { return _mm256_mul_epu32(a, b); }
 #endif
 #if defined(__AVX__)
-inline void store_floats(float* to, __m256d x) noexcept { _mm_storeu_ps(to, _mm256_cvtpd_ps(x)); }
 inline void store_floats(float* to, __m256d x, __m256d y) noexcept {
   _mm256_storeu_ps(
       to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x)), _mm256_cvtpd_ps(y), 1));
