@@ -49,13 +49,13 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, heads_view<Q>
   static_assert(
       std::same_as<T, number_of<decltype(keys)>> && std::same_as<T, number_of<decltype(values)>>,
       "q, k and v are doubles, or none of them");
-  prepared_encoding<T, Encoding> const& step = step_for(given);
+  auto const& step = step_for(given);
   begin(workspace.result, encoding, given, options);
   if (given.queries == 0 || given.keys == 0) return workspace.result;
   if (workspace.of_tasks.size() < split.count()) workspace.of_tasks.resize(split.count());
   std::atomic<std::size_t> next = 0;
   run_tasks(split, [&](std::size_t i) {
-    block_attention<T, Encoding>(step, given, options, workspace.result, workspace.of_tasks[i])
+    block_attention(step, given, options, workspace.result, workspace.of_tasks[i])
         .take(next, split.count(), q, keys, values);
   });
   return workspace.result;
