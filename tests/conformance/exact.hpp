@@ -24,9 +24,11 @@ inline number power(number const& x, number const& y) { return oracle::exp(y * o
 
 inline number turn() { return oracle::pi_in_fixed_point() + oracle::pi_in_fixed_point(); }
 
-/// The nearest double.
+/// The nearest double; 0 below 2^-250, where only rounding is left, and where no formula of the set
+/// comes but at 0.
 inline double nearest(number const& x) {
   auto const first = x.number();
+  if (first < 0x1p-250 && first > -0x1p-250) return 0;
   return first + (x - number(first)).number();
 }
 
