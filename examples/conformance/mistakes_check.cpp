@@ -261,6 +261,18 @@ void check_posencs_mistakes(std::vector<test_case> const& cases, set_facts const
   auto const first = of("partial-first-halves");
   expect_verdict("partial-first-halves", rotated_by<halves>(first, rows(truncated(f, 0.5), at), 0),
                  "p-rope-for-partial");
+  for (auto const* name : {"llama3", "proportional", "model-llama-3.1-8b"}) {
+    auto const c = of(name);  // without its rope_parameters
+    rows const ignorant(geometric(2 * c.pairs.size(), 1e4), positions_of(c));
+    expect_verdict(name, rotated_by<halves>(c, ignorant, 0), "scaling-missing + base-of-another");
+  }
+  auto const queries = of("xpos-queries"), keys = of("xpos-keys");
+  auto const next = positions_of(queries, 1);
+  expect_verdict("xpos-queries",
+                 rotated_by<interleaved>(queries, xpos_query_rows<float>(f, next), 0),
+                 "positions-from-1");
+  expect_verdict("xpos-keys", rotated_by<interleaved>(keys, xpos_key_rows<float>(f, next), 0),
+                 "positions-from-1");
   expect_verdict("default", by_recurrence(plain), "angles-in-float");
   expect_verdict("default", in_bfloat16(plain, right), "arithmetic-in-bfloat16");
   for (auto const* name : {"default", "partial-first-halves", "partial-last-halves"})
@@ -291,8 +303,8 @@ void check_exact_angles(std::vector<test_case> const& cases) {
     bool const is_double = (c.type == "yarn" && c.setting("truncate", 1) == 0) || c.type == "xpos";
     if (!c.is_rotary || is_double) continue;
     auto right = recipe_of(c);
-    right.has_exact_angles = true;
-    auto const allowed = bounds(right, 1, precision::float64);
+    right.has_exact_angles = true, right.before_ramp.clear();
+    auto const allowed = bounds(right, precision::float64);
     for (auto const& [field, values] : of_posenc(c, precision::float64)) {
       auto const& wanted = c.expected.at(field);
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -303,6 +315,62 @@ void check_exact_angles(std::vector<test_case> const& cases) {
       }
     }
   }
+}
+
+// Tokens that differ are no matter of float angles, neither where a rule ramps nor elsewhere.
+void check_bfloat16_positions(std::vector<test_case> const& cases, set_facts const& facts) {
+  std::size_t made = 0;
+  for (auto const& c : cases) {
+    if (!c.is_rotary) continue;
+    auto wrong = recipe_of(c);
+    wrong.of_positions = precision::bfloat16;
+    wrong.of_frequencies = wrong.of_angles = precision::float32;
+    auto const moves = [](numbers const& token) {
+      return std::ranges::any_of(token, [](double p) {
+        // Float angles lose whole tokens beyond.
+        return std::abs(p) < 0x1p21 && rounded(p, precision::bfloat16) != p;
+      });
+    };
+    if (std::ranges::none_of(c.positions, moves)) continue;
+    ++made;
+    auto const given = stored_as(followed(wrong), precision::float32, c);
+    auto const v = judged(c, given, precision::float32, facts);
+    auto const is_float = [](std::string const& m) { return m == "angles-in-float"; };
+    expect(!v.is_right && (v.mistakes.empty() || !std::ranges::all_of(v.mistakes, is_float)),
+           c.name + ": bfloat16 positions, then float angles, are taken for " + said(v));
+  }
+  std::printf("%zu cases with positions in bfloat16\n", made);
+}
+
+// Frequencies are held to float at least, however heads are stored.
+void check_narrow_frequencies(std::vector<test_case> const& cases, set_facts const& facts) {
+  for (auto const p : {precision::float16, precision::bfloat16}) {
+    auto const suffix = std::string(p == precision::float16 ? "half" : "bfloat16");
+    for (auto const& c : cases) {
+      if (!c.is_rotary) continue;
+      auto const& right = c.expected.at("inv_freq");
+      auto const expect_verdict = [&](answers const& given, std::string const& wanted) {
+        auto const got = said(judged(c, given, p, facts));
+        expect(got == wanted, c.name + ": " + wanted + " is taken for " + got);
+      };
+      auto narrow = right, first = right;
+      for (auto& f : narrow) f = rounded(f, p);
+      std::fill(first.begin() + 1, first.end(), 0.0);
+      if (narrow != right) expect_verdict({{"inv_freq", narrow}}, "frequencies-in-" + suffix);
+      if (first != right) expect_verdict({{"inv_freq", first}}, "unknown");
+      auto const factor = c.expected.at("attention_factor").front();
+      if (rounded(factor, p) != factor)
+        expect_verdict({{"attention_factor", {rounded(factor, p)}}}, "factor-in-" + suffix);
+    }
+  }
+}
+
+// Where a formula gives 0, so does the set.
+void check_zeros(std::vector<test_case> const& cases) {
+  for (auto const& c : cases)
+    for (auto const& [field, values] : c.expected)
+      for (auto const x : values)
+        expect(x == 0 || std::abs(x) > 1e-75, c.name + ": " + field + " has a number that is 0");
 }
 
 }  // namespace
@@ -322,6 +390,9 @@ int main(int argc, char** argv) {
     }
   }
   check_exact_angles(cases);
+  check_zeros(cases);
+  check_bfloat16_positions(cases, facts);
+  check_narrow_frequencies(cases, facts);
   check_rotary_mistakes(cases, facts);
   check_score_mistakes(cases, facts);
   check_posencs_mistakes(cases, facts);

@@ -114,8 +114,9 @@ answers rotary_answers(test_case const& c, precision stored) {
   using real = posenc::arithmetic_t<T>;
   auto const f = frequencies_of(c);
   answers result;
-  for (auto const x : f.inv_freq()) result["inv_freq"].push_back(rounded(x, stored));
-  result["attention_factor"] = {rounded(f.attention_factor(), stored)};
+  auto const of_settings = stored == precision::float64 ? stored : precision::float32;
+  for (auto const x : f.inv_freq()) result["inv_freq"].push_back(rounded(x, of_settings));
+  result["attention_factor"] = {rounded(f.attention_factor(), of_settings)};
   if (c.expected.contains("cos")) {
     auto const rows = rows_of<real>(c, f);
     posenc::cos_sin_view<real> const view = rows;

@@ -24,6 +24,20 @@ pair_list interleaved_of(std::size_t first, std::size_t dims) {
   return result;
 }
 
+numbers unscaled(test_case const& c) {
+  auto const base = c.setting("rope_theta", 0);
+  if (base == 0) return {};
+  auto const axes = c.settings.find("axis_dims");
+  if (axes == c.settings.end())
+    return series(base, 2 * static_cast<double>(c.pairs.size()), c.pairs.size());
+  numbers result;
+  for (auto const d : axes->second) {
+    auto const one = series(base, d, static_cast<std::size_t>(d) / 2);
+    result.insert(result.end(), one.begin(), one.end());
+  }
+  return result;
+}
+
 recipe recipe_of(test_case const& c) {
   recipe r{.head_dim = c.head_dim,
            .inv_freq = c.expected.at("inv_freq"),
@@ -32,13 +46,17 @@ recipe recipe_of(test_case const& c) {
            .axis_of_pair = c.axis_of_pair,
            .positions = c.positions,
            .input = c.input};
+  for (auto const* type : {"yarn", "yarn_by_rotations", "llama3", "ntk_by_parts", "part_ntk"})
+    if (c.type == type) r.before_ramp = unscaled(c), r.ramp_factor = c.setting("factor", 1);
   if (c.type == "xpos") {
-    auto const &cos = c.expected.at("cos"), &sin = c.expected.at("sin");
-    for (std::size_t at = 0; at < cos.size(); at += c.pairs.size()) {
-      numbers gains;
-      for (std::size_t i = at; i < at + c.pairs.size(); ++i)
-        gains.push_back(std::hypot(cos[i], sin[i]) / r.attention_factor);
-      r.gains.push_back(gains);
+    // Where the gain is farthest from 1.
+    auto const& at = *std::ranges::max_element(
+        c.positions, {}, [](numbers const& token) { return std::abs(token.front()); });
+    auto const row = static_cast<std::size_t>(&at - c.positions.data()) * c.pairs.size();
+    for (std::size_t i = 0; i < c.pairs.size(); ++i) {
+      auto const gain = std::hypot(c.expected.at("cos")[row + i], c.expected.at("sin")[row + i]);
+      auto const logarithm = std::log(gain / r.attention_factor);
+      r.gain_rates.push_back(at.front() == 0 ? 0 : logarithm / at.front());
     }
   }
   return r;
@@ -46,13 +64,28 @@ recipe recipe_of(test_case const& c) {
 
 namespace {
 
+double position_of(recipe const& r, std::size_t token, std::size_t pair) {
+  return rounded(r.positions[token][r.axis_of_pair[pair]], r.of_positions);
+}
+
 double angle_of(recipe const& r, std::size_t token, std::size_t pair) {
-  auto const position = rounded(r.positions[token][r.axis_of_pair[pair]], r.of_positions);
-  return rounded(position * rounded(r.inv_freq[pair], r.of_frequencies), r.of_angles);
+  auto const frequency = rounded(r.inv_freq[pair], r.of_frequencies);
+  return rounded(position_of(r, token, pair) * frequency, r.of_angles);
 }
 
 double gain_of(recipe const& r, std::size_t token, std::size_t pair) {
-  return r.attention_factor * (r.gains.empty() ? 1 : std::pow(r.gains[token][pair], r.gain_power));
+  if (r.gain_rates.empty()) return r.attention_factor;
+  auto const logarithm = r.gain_rates[pair] * r.gain_power * position_of(r, token, pair);
+  return r.attention_factor * std::exp(logarithm);
+}
+
+// How many times the rounding of a ramp counts in a frequency, before (k + (1 - k) / factor): that
+// of k moves it by a part of `before`, which may be far more than the frequency.
+double of_ramp(recipe const& r, std::size_t pair) {
+  if (r.before_ramp.size() != r.inv_freq.size()) return 1;
+  auto const before = r.before_ramp[pair], f = r.inv_freq[pair], last = before / r.ramp_factor;
+  bool const is_between = f < before * (1 - 1e-9) && f > last * (1 + 1e-9);
+  return is_between ? before / f : 1;
 }
 
 }  // namespace
@@ -64,7 +97,7 @@ bool is_sound(recipe const& r) {
   };
   return r.inv_freq.size() == r.pairs.size() && r.axis_of_pair.size() == r.pairs.size() &&
          (r.written.empty() || r.written.size() == r.pairs.size()) &&
-         (r.gains.empty() || r.gains.front().size() == r.pairs.size()) && within(r.pairs) &&
+         (r.gain_rates.empty() || r.gain_rates.size() == r.pairs.size()) && within(r.pairs) &&
          within(r.written);
 }
 
@@ -97,22 +130,23 @@ answers followed(recipe const& r) {
   return result;
 }
 
-answers bounds(recipe const& r, double ramp, precision stored) {
+answers bounds(recipe const& r, precision stored) {
   auto const u = std::max(unit_roundoff(stored), unit_roundoff(r.loose_arithmetic));
   auto const u_angle = r.has_exact_angles ? 0 : unit_roundoff(r.loose_angles);
   // Of base^(-2i / d): the rounding of the exponent, of the power, and of steps from pair to pair.
   auto const relative = [&](std::size_t i, double unit) {
     auto const logarithm = r.inv_freq[i] > 0 ? std::abs(std::log(r.inv_freq[i])) : 0;
-    return (4 + 2 * logarithm + 2 * static_cast<double>(i)) * std::max(1.0, ramp) * unit;
+    return (4 + 2 * logarithm + 2 * static_cast<double>(i)) * of_ramp(r, i) * unit;
   };
   answers result;
   auto& inv_freq = result["inv_freq"];
-  auto const u_frequency = std::max(
-      {unit_roundoff(stored), unit_roundoff(r.loose_angles), unit_roundoff(r.loose_frequencies)});
-  auto const least = stored == precision::float16 ? 0x1p-25 : 1e-40;
+  // Frequencies and their factor are not stored as heads are.
+  auto const u_setting = std::min(unit_roundoff(stored), unit_roundoff(precision::float32));
+  auto const u_frequency =
+      std::max({u_setting, unit_roundoff(r.loose_angles), unit_roundoff(r.loose_frequencies)});
   for (std::size_t i = 0; i < r.inv_freq.size(); ++i)
-    inv_freq.push_back(std::abs(r.inv_freq[i]) * relative(i, u_frequency) + least);
-  result["attention_factor"] = {8 * unit_roundoff(stored) * r.attention_factor};
+    inv_freq.push_back(std::abs(r.inv_freq[i]) * relative(i, u_frequency) + 1e-40);
+  result["attention_factor"] = {8 * u_setting * r.attention_factor};
   auto &cosines = result["cos"], &rotated = result["rotated"];
   auto const& written = r.written.empty() ? r.pairs : r.written;
   for (std::size_t t = 0; t < r.positions.size(); ++t) {

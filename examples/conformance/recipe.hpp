@@ -18,9 +18,9 @@ struct recipe {
   pair_list pairs;         ///< dims that are read
   pair_list written = {};  ///< dims that are written, if others
   std::vector<std::size_t> axis_of_pair;
-  std::vector<numbers> positions;   ///< [tokens][axes]
-  std::vector<numbers> input;       ///< [tokens][head_dim]
-  std::vector<numbers> gains = {};  ///< xPos, [tokens][pairs]
+  std::vector<numbers> positions;  ///< [tokens][axes]
+  std::vector<numbers> input;      ///< [tokens][head_dim]
+  numbers gain_rates = {};         ///< xPos: ln of a pair's gain, per position
   double gain_power = 1;
   double factor_of_rest = 1;  ///< on dims that do not rotate
   double sine_into_x = -1, sine_into_y = 1;
@@ -33,6 +33,8 @@ struct recipe {
   precision loose_angles = precision::float64;  // and the frequencies
   precision loose_arithmetic = precision::float64;
   bool has_exact_angles = false;  ///< rather than within what doubles lose
+  numbers before_ramp = {};       ///< unscaled frequencies, where the rule ramps from them
+  double ramp_factor = 1;         ///< to these over the factor
 };
 
 /// The right way.
@@ -44,9 +46,11 @@ bool is_sound(recipe const& r);
 /// The numbers that it gives.
 answers followed(recipe const& r);
 
-/// How far an engine that follows it may be off in each number. `ramp` is how many times the
-/// rounding of a rule's ramp counts in a frequency: the factor of the rule.
-answers bounds(recipe const& r, double ramp, precision stored);
+/// How far an engine that follows it may be off in each number.
+answers bounds(recipe const& r, precision stored);
+
+/// The frequencies before scaling, or nothing.
+numbers unscaled(test_case const& c);
 
 /// base^(-2i / dims), i < count.
 numbers series(double base, double dims, std::size_t count);

@@ -14,24 +14,15 @@ double factor_of(test_case const& c) { return c.setting("factor", 1); }
 double dims_of(test_case const& c) { return 2 * static_cast<double>(c.pairs.size()); }
 bool is_axial(test_case const& c) { return c.settings.contains("axis_dims"); }
 
-// The frequencies before scaling, or nothing.
-numbers unscaled(test_case const& c) {
-  if (base_of(c) == 0) return {};
-  if (!is_axial(c)) return series(base_of(c), dims_of(c), c.pairs.size());
-  numbers result;
-  for (auto const d : c.settings.at("axis_dims")) {
-    auto const one = series(base_of(c), d, static_cast<std::size_t>(d) / 2);
-    result.insert(result.end(), one.begin(), one.end());
-  }
-  return result;
-}
-
-bool is_scaled(test_case const& c) {
+bool is_unscaled(test_case const& c, numbers const& f) {
   auto const before = unscaled(c);
-  auto const& f = c.expected.at("inv_freq");
-  for (std::size_t i = 0; i < before.size(); ++i)
-    if (std::abs(f[i] - before[i]) > 1e-9 * before[i]) return true;
-  return false;
+  if (before.size() != f.size()) return false;
+  for (std::size_t i = 0; i < f.size(); ++i)
+    if (std::abs(f[i] - before[i]) > 1e-9 * before[i]) return false;
+  return true;
+}
+bool is_scaled(test_case const& c) {
+  return base_of(c) != 0 && !is_unscaled(c, c.expected.at("inv_freq"));
 }
 
 using change = void (*)(recipe&);
@@ -263,6 +254,12 @@ void factor_twice(test_case const&, recipe const& right, set_facts const&, propo
   r.attention_factor *= r.attention_factor;
   to(r, "");
 }
+template <precision P>
+void factor_in(test_case const&, recipe const& right, set_facts const&, propose const& to) {
+  auto r = right;
+  r.attention_factor = rounded(r.attention_factor, P);
+  if (r.attention_factor != right.attention_factor) to(r, "");
+}
 void factor_on_all_dims(test_case const& c, recipe const& right, set_facts const&,
                         propose const& to) {
   if (!has_factor(right) || !is_part(c)) return;
@@ -310,7 +307,7 @@ void scaling_twice(test_case const& c, recipe const& right, set_facts const&, pr
 }
 void base_of_another(test_case const& c, recipe const& right, set_facts const& facts,
                      propose const& to) {
-  if (is_scaled(c) || base_of(c) == 0) return;
+  if (!is_unscaled(c, right.inv_freq)) return;
   for (auto const base : facts.bases) {
     if (base == base_of(c)) continue;
     auto other = c;
@@ -396,7 +393,7 @@ void other_list(test_case const& c, recipe const& right, set_facts const&, propo
 
 template <int Power>
 void decay(test_case const&, recipe const& right, set_facts const&, propose const& to) {
-  if (right.gains.empty()) return;
+  if (right.gain_rates.empty()) return;
   auto r = right;
   r.gain_power = Power;
   to(r, "");
@@ -522,6 +519,8 @@ std::vector<rotary_mistake> const& rotary_mistakes() {
       {"frequencies-in-bfloat16", "the frequencies are rounded to bfloat16",
        always<frequencies_in<bfloat16>>},
       {"angles-in-bfloat16", "angles are formed in bfloat16", angles_in<bfloat16>},
+      {"factor-in-half", "the attention factor is rounded to half", factor_in<float16>},
+      {"factor-in-bfloat16", "the attention factor is rounded to bfloat16", factor_in<bfloat16>},
       {"rows-in-float", "cosines and sines are rounded to float", always<rows_in<float32>>},
       {"rows-in-half", "cosines and sines are rounded to half", always<rows_in<float16>>},
       {"rows-in-bfloat16", "cosines and sines are rounded to bfloat16", always<rows_in<bfloat16>>},

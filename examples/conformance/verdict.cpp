@@ -58,11 +58,7 @@ std::string joined(std::string const& before, std::string const& detail) {
 class search {
  public:
   search(test_case const& c, answers const& given, precision stored, set_facts const& facts)
-      : case_(c),
-        given_(given),
-        stored_(stored),
-        facts_(facts),
-        ramp_(std::max(1.0, c.setting("factor", 1))) {}
+      : case_(c), given_(given), stored_(stored), facts_(facts) {}
 
   std::optional<explanation> run() {
     auto const right = recipe_of(case_);
@@ -86,7 +82,7 @@ class search {
                std::string const& said, bool is_second) {
     last.make(case_, sofar, facts_, [&](recipe const& made, std::string const& detail) {
       if (!is_sound(made)) return;
-      auto const fit = misfit_of(given_, followed(made), bounds(made, ramp_, stored_),
+      auto const fit = misfit_of(given_, followed(made), bounds(made, stored_),
                                  is_second ? 1 : std::numeric_limits<double>::max());
       auto const at = static_cast<std::size_t>(&last - rotary_mistakes().data());
       explanation one{
@@ -106,13 +102,11 @@ class search {
   answers const& given_;
   precision stored_;
   set_facts const& facts_;
-  double ramp_;
   std::optional<explanation> best_, closest_;
 };
 
 answers allowed_errors(test_case const& c, precision stored) {
-  return c.is_rotary ? bounds(recipe_of(c), std::max(1.0, c.setting("factor", 1)), stored)
-                     : bounds_of_scores(c.expected, stored);
+  return c.is_rotary ? bounds(recipe_of(c), stored) : bounds_of_scores(c.expected, stored);
 }
 
 }  // namespace
