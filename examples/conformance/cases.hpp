@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <iosfwd>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 namespace conformance {
 
 using numbers = std::vector<double>;
+
+/// In what an engine answers: null. No number of a dump is as large.
+inline constexpr double not_given = std::numeric_limits<double>::max();
 
 /// By field: inv_freq, attention_factor, cos, sin, rotated; slopes, bias, buckets, capped, factors.
 /// Tables lie row after row.

@@ -34,6 +34,12 @@ expect(0 out "right alibi-8-heads: errors up to 0 .*taken yarn" "${CASES}" check
 expect(1 out "1 right, 1 wrong, 0 accepted" "${CASES}" check_conformance.json --accept factor-twice)
 file(WRITE check_conformance.json "{\"engine\": \"e\", \"precision\": \"float64\", \"cases\": {\"far-positions\": {\"inv_freq\": [1, 0.31622776389122009, 0.10000000149011612, 0.031622774899005890, 0.0099999997764825821, 0.0031622778624296188, 0.0010000000474974513, 0.00031622775713913143]}}}")
 expect(1 out "WRONG far-positions: the frequencies are computed in float inv_freq" "${CASES}" check_conformance.json)
+
+# Null is not checked: a case, a field, a row, a number.
+file(WRITE check_conformance.json "{\"cases\": {\"default\": null, \"llama3\": {\"cos\": null, \"sin\": [[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],null,null,null,null,null,null], \"rotated\": [null,null,null,null,null,null,null]},
+  \"alibi-8-heads\": {\"slopes\": [0.5, null, null, null, null, null, null, null]}}}")
+expect(0 out "2 right, 0 wrong, 0? ?[0-9]+ not in the dump" "${CASES}" check_conformance.json)
+expect(0 out "null" "${CASES}" --self --precision float16)  # bias beyond half's numbers
 expect(0 out "halves-for-interleaved +pairs are halves.*temperature-missing" --list-mistakes)
 
 # Bad input.
@@ -55,6 +61,19 @@ refuse("yarn.cos.0. must be a list of numbers, got 1" "{\"cases\": {\"yarn\": {\
 refuse("must be an object with .cases." "[]")
 refuse("precision must be float64, float32, float16 or bfloat16, got fp8" "{\"precision\": \"fp8\", \"cases\": {}}")
 refuse("must have engine and precision as strings, and cases, got precison" "{\"precison\": \"float32\", \"cases\": {}}")
+refuse("answers no case" "{\"cases\": {\"yarn\": null, \"default\": {\"cos\": [null, null, null, null, null, null, null]}}}")
+refuse("must be JSON: parse error" "{\"engine\": \"NaN, \\\"Infinity\", \"cases\": {\"yarn\": {")
+refuse("default is given twice in one object" "{\"cases\": {\"default\": {\"attention_factor\": 5}, \"default\": {\"attention_factor\": 1}}}")
+refuse("attention_factor is given twice in one object" "{\"cases\": {\"default\": {\"attention_factor\": 5, \"attention_factor\": 1}}}")
+refuse("cases is given twice in one object" "{\"cases\": {\"default\": {\"attention_factor\": 5}}, \"cases\": {\"default\": {\"attention_factor\": 1}}}")
+refuse("yarn.inv_freq.1. must be a number, got a list" "{\"cases\": {\"yarn\": {\"inv_freq\": [1, [[]]]}}}")
+refuse("yarn.attention_factor must be a number, got an object" "{\"cases\": {\"yarn\": {\"attention_factor\": {\"a\": {}}}}}")
+string(REPEAT "[" 1000000 many_lists)
+string(REPEAT "]" 1000000 their_ends)
+refuse("must not be nested deeper than 16" "{\"cases\": {\"yarn\": {\"inv_freq\": [${many_lists}${their_ends}]}}}")
+string(REPEAT "{\"a\": " 1000000 many_objects)
+string(REPEAT "}" 1000000 their_ends)
+refuse("must not be nested deeper than 16" "{\"cases\": {\"yarn\": {\"attention_factor\": ${many_objects}1${their_ends}}}}")
 refuse("answers no case" "{\"cases\": {}}")
 expect(2 err "no-such-file.json: there is no such file" "${CASES}" no-such-file.json)
 expect(2 err "must be a file, is a directory" "${CASES}" "${CASES}")

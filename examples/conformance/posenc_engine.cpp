@@ -1,5 +1,6 @@
 #include "posenc_engine.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <posenc/model/hugging_face_rope.hpp>
@@ -186,8 +187,12 @@ answers score_answers(test_case const& c, precision stored) {
   } else {
     throw std::runtime_error(c.name + ": posenc's answers to " + c.type + " are not known here");
   }
-  for (auto& [field, values] : result)
-    for (auto& x : values) x = rounded(x, stored);
+  for (auto& [field, values] : result) {
+    for (auto& x : values) {
+      x = rounded(x, stored);
+      if (stored == precision::float16 && std::abs(x) > 65504) x = not_given;
+    }
+  }
   return result;
 }
 

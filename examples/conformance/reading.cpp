@@ -3,12 +3,16 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cases.hpp"
 
@@ -34,17 +38,40 @@ template <class... Parts>
 
 // Python writes NaN and Infinity, which are not JSON.
 std::string not_json(std::string const& text) {
-  for (auto const* word : {"NaN", "Infinity"}) {
-    auto const at = text.find(word);
-    bool const quoted = at != std::string::npos && at > 0 && text[at - 1] == '"';
-    if (at == std::string::npos || quoted) continue;
-    auto const line =
-        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-    return "numbers must be finite, got " + std::string(word) + " on line " +
-           std::to_string(line + 1);
+  std::size_t line = 1;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') ++line;
+    if (text[i] == '"') is_quoted = !is_quoted;
+    if (is_quoted && text[i] == '\\') ++i;
+    for (std::string const word : {"NaN", "Infinity"}) {
+      if (!is_quoted && text.compare(i, word.size(), word) == 0)
+        return "numbers must be finite, got " + word + " on line " + std::to_string(line);
+    }
   }
   return "";
 }
+
+// Refuses what a parsed file no longer shows, or what nobody means.
+class strict_parser {
+ public:
+  explicit strict_parser(std::string file) : file_(std::move(file)) {}
+
+  bool operator()(int depth, json::parse_event_t event, json const& value) {
+    if (depth > 16) refuse(file_, ": must not be nested deeper than 16");
+    if (event == json::parse_event_t::object_start) keys_.emplace_back();
+    if (event == json::parse_event_t::object_end) keys_.pop_back();
+    if (event != json::parse_event_t::key) return true;
+    auto const& key = value.get_ref<std::string const&>();
+    auto& seen = keys_.back();
+    if (!seen.insert(key).second) refuse(file_, ": ", key, " is given twice in one object");
+    return true;
+  }
+
+ private:
+  std::string file_;
+  std::vector<std::set<std::string>> keys_;  // of the objects that are open
+};
 
 json parsed(std::filesystem::path const& path) {
   auto const file = path.string();
@@ -55,7 +82,8 @@ json parsed(std::filesystem::path const& path) {
   std::string const text(std::istreambuf_iterator<char>(in), {});
   if (!in.good() && !in.eof()) refuse(file, ": cannot be read");
   try {
-    return json::parse(text);
+    strict_parser strict(file);
+    return json::parse(text, std::ref(strict));
   } catch (json::exception const& error) {
     if (auto const why = not_json(text); !why.empty()) refuse(file, ": ", why);
     std::string what = error.what();
@@ -65,24 +93,33 @@ json parsed(std::filesystem::path const& path) {
   }
 }
 
+std::string shown(json const& value) {
+  return value.is_array() ? "a list" : value.is_object() ? "an object" : value.dump().substr(0, 40);
+}
+
 double number_of(json const& value, std::string const& where) {
-  if (!value.is_number()) refuse(where, " must be a number, got ", value.dump().substr(0, 40));
+  if (!value.is_number()) refuse(where, " must be a number, got ", shown(value));
   auto const x = value.get<double>();
   if (!(std::abs(x) <= 1.7e308)) refuse(where, " must be finite");
   return x;
 }
 
-numbers list_of(json const& value, std::string const& where) {
-  if (!value.is_array())
-    refuse(where, " must be a list of numbers, got ", value.dump().substr(0, 40));
+// Null is an answer that is not given, in dumps alone.
+enum class null { refused, not_given };
+
+numbers list_of(json const& value, std::string const& where, null nulls = null::refused) {
+  if (!value.is_array()) refuse(where, " must be a list of numbers, got ", shown(value));
   numbers result;
-  for (std::size_t i = 0; i < value.size(); ++i)
-    result.push_back(number_of(value[i], where + '[' + std::to_string(i) + ']'));
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    bool const is_given = nulls == null::refused || !value[i].is_null();
+    result.push_back(is_given ? number_of(value[i], where + '[' + std::to_string(i) + ']')
+                              : not_given);
+  }
   return result;
 }
 
 std::vector<numbers> table_of(json const& value, std::string const& where) {
-  if (!value.is_array()) refuse(where, " must be a list of rows, got ", value.dump().substr(0, 40));
+  if (!value.is_array()) refuse(where, " must be a list of rows, got ", shown(value));
   std::vector<numbers> result;
   for (std::size_t i = 0; i < value.size(); ++i)
     result.push_back(list_of(value[i], where + '[' + std::to_string(i) + ']'));
@@ -121,7 +158,7 @@ class case_reader {
   }
   std::string text(char const* key) const {
     auto const& value = get(key);
-    if (!value.is_string()) refuse(at(key), " must be a string, got ", value.dump().substr(0, 40));
+    if (!value.is_string()) refuse(at(key), " must be a string, got ", shown(value));
     return value.get<std::string>();
   }
   std::size_t count(json const& value, std::string const& where) const {
@@ -232,40 +269,53 @@ class case_reader {
   std::string where_;
 };
 
+numbers answer_of(json const& value, test_case const& c, std::string const& field,
+                  std::string const& where) {
+  auto const wanted = c.expected.at(field).size();
+  if (field == attention_factor) return {number_of(value, where)};
+  if (is_list(field)) {
+    auto const got = list_of(value, where, null::not_given);
+    if (got.size() != wanted) refuse(where, " must have ", wanted, " numbers, got ", got.size());
+    return got;
+  }
+  if (!value.is_array()) refuse(where, " must be a list of rows, got ", shown(value));
+  auto const columns = c.columns.at(field), rows = wanted / columns;
+  std::vector<numbers> table;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    auto const here = where + '[' + std::to_string(i) + ']';
+    table.push_back(value[i].is_null() ? numbers(columns, not_given)
+                                       : list_of(value[i], here, null::not_given));
+  }
+  if (table.size() != rows) refuse(where, " must have ", rows, " rows, got ", table.size());
+  numbers got;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (table[i].size() != columns)
+      refuse(where, '[', i, "] must have ", columns, " numbers, got ", table[i].size());
+    got.insert(got.end(), table[i].begin(), table[i].end());
+  }
+  return got;
+}
+
 answers answers_of(json const& given, test_case const& c, std::string const& where) {
-  if (!given.is_object()) refuse(where, " must be an object, got ", given.dump().substr(0, 40));
+  if (given.is_null()) return {};
+  if (!given.is_object()) refuse(where, " must be an object, got ", shown(given));
   answers result;
   for (auto const& [field, value] : given.items()) {
-    auto const expected = c.expected.find(field);
     auto const here = where + '.' + field;
-    if (expected == c.expected.end()) {
+    if (!c.expected.contains(field)) {
       std::string known;
       for (auto const& [name, values] : c.expected) known += (known.empty() ? "" : ", ") + name;
       refuse(here, " is no field of this case, which has ", known);
     }
     if (value.is_null()) continue;
-    auto& got = result[field];
-    if (field == attention_factor) {
-      got = {number_of(value, here)};
-    } else if (is_list(field)) {
-      got = list_of(value, here);
-      if (got.size() != expected->second.size())
-        refuse(here, " must have ", expected->second.size(), " numbers, got ", got.size());
-    } else {
-      auto const rows = table_of(value, here);
-      auto const columns = c.columns.at(field), wanted = expected->second.size() / columns;
-      if (rows.size() != wanted) refuse(here, " must have ", wanted, " rows, got ", rows.size());
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (rows[i].size() != columns)
-          refuse(here, '[', i, "] must have ", columns, " numbers, got ", rows[i].size());
-        got.insert(got.end(), rows[i].begin(), rows[i].end());
-      }
-    }
+    auto const got = answer_of(value, c, field, here);
+    if (std::ranges::any_of(got, [](double x) { return x != not_given; })) result[field] = got;
   }
   return result;
 }
 
 std::string shown(double x, precision p) {
+  if (x == not_given) return "null";
   char text[40];
   std::snprintf(text, sizeof text, "%.*g", p == precision::float64 ? 17 : 9, x);
   return text;

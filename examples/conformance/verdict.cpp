@@ -22,6 +22,7 @@ misfit misfit_of(answers const& given, answers const& wanted, answers const& all
     auto const &want = wanted.at(field), &bound = allowed.at(field);
     if (want.size() != values.size()) return {std::numeric_limits<double>::max(), field, 0};
     for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == not_given) continue;
       auto const times = std::abs(values[i] - want[i]) / bound[i];
       if (times > worst.times_allowed || worst.field.empty()) worst = {times, field, i};
       if (worst.times_allowed > enough) return worst;
