@@ -26,6 +26,13 @@ namespace {
 
 using namespace conformance;
 
+// What a verdict says first.
+std::string sentence(verdict const& v) {
+  if (!v.mistakes.empty()) return v.says;
+  if (v.wrong == 1) return "1 of " + std::to_string(v.given) + " numbers is wrong";
+  return "unlike every mistake that is known";
+}
+
 std::string shown(double x, int digits = 6) {
   char text[40];
   std::snprintf(text, sizeof text, "%.*g", x == std::round(x) ? 17 : digits, x);
@@ -132,7 +139,7 @@ int check(options const& given) {
     if (is_accepted && !given.all) continue;
     for (auto const& m : v.mistakes) ++counts[m];
     std::printf("%s %s: %s%s\n", is_accepted ? "taken " : "WRONG ", c.name.c_str(),
-                v.mistakes.empty() ? "unlike every mistake that is known" : v.says.c_str(),
+                sentence(v).c_str(),
                 grows(v) ? reach(c, found->second, engine.stored).c_str() : "");
     std::printf("         %s is %s, must be %s: %s times what is allowed",
                 place(c, v.field, v.index).c_str(), shown(v.got).c_str(), shown(v.expected).c_str(),

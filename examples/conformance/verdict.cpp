@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 namespace conformance {
 namespace {
@@ -29,6 +31,21 @@ misfit misfit_of(answers const& given, answers const& wanted, answers const& all
     }
   }
   return worst;
+}
+
+// How many numbers of how many are farther off than is allowed.
+std::pair<std::size_t, std::size_t> count_wrong(answers const& given, answers const& wanted,
+                                                answers const& allowed) {
+  std::size_t wrong = 0, all = 0;
+  for (auto const& [field, values] : given) {
+    auto const &want = wanted.at(field), &bound = allowed.at(field);
+    for (std::size_t i = 0; i < std::min(values.size(), want.size()); ++i) {
+      if (values[i] == not_given) continue;
+      ++all;
+      if (!(std::abs(values[i] - want[i]) <= bound[i])) ++wrong;
+    }
+  }
+  return {wrong, all};
 }
 
 answers bounds_of_scores(answers const& wanted, precision stored) {
@@ -95,8 +112,15 @@ class search {
                             std::pair(than->loose, than->times_allowed);
       };
       if (!is_second && !last.is_loose && better(closest_)) closest_ = one;
-      if (fit.times_allowed <= 1 && better(best_)) best_ = one;
+      if (fit.times_allowed > 1 || !better(best_)) return;
+      if (!last.is_loose || (has_many_wrong(recipe_of(case_)) && has_many_wrong(sofar)))
+        best_ = one;
     });
+  }
+
+  // One number that is off is a slip, not a way to compute all of them.
+  bool has_many_wrong(recipe const& r) const {
+    return count_wrong(given_, followed(r), bounds(r, stored_)).first > 1;
   }
 
   test_case const& case_;
@@ -125,6 +149,7 @@ verdict judged(test_case const& c, answers const& given, precision stored, set_f
                  .index = fit.index,
                  .got = given.at(fit.field)[fit.index],
                  .expected = c.expected.at(fit.field)[fit.index]};
+  std::tie(result.wrong, result.given) = count_wrong(given, c.expected, allowed);
   if (result.is_right) return result;
   if (!c.is_rotary) {
     for (auto const& mistake : score_mistakes()) {

@@ -14,6 +14,7 @@ struct verdict {
   bool is_right = false;
   std::vector<std::string> mistakes = {};  ///< names; empty where none explains the answers
   std::string says = {};                   ///< one sentence for each of them
+  std::size_t wrong = 0, given = 0;        ///< how many of how many numbers
   /// The largest error, over what is allowed at that place.
   double times_allowed = 0;
   /// The number that is farthest off.
