@@ -35,11 +35,20 @@ expect(1 out "1 right, 1 wrong, 0 accepted" "${CASES}" check_conformance.json --
 file(WRITE check_conformance.json "{\"engine\": \"e\", \"precision\": \"float64\", \"cases\": {\"far-positions\": {\"inv_freq\": [1, 0.31622776389122009, 0.10000000149011612, 0.031622774899005890, 0.0099999997764825821, 0.0031622778624296188, 0.0010000000474974513, 0.00031622775713913143]}}}")
 expect(1 out "WRONG far-positions: the frequencies are computed in float inv_freq" "${CASES}" check_conformance.json)
 
+# An accepted name takes no place of the files.
+file(WRITE check_conformance.json "{\"cases\": {\"default\": {\"attention_factor\": 1}}}")
+expect(0 out "1 right, 0 wrong, 0 accepted" --accept angles-in-float "${CASES}" check_conformance.json)
+expect(0 out "1 right, 0 wrong, 0 accepted" --accept angles-in-float --accept rows-in-half "${CASES}" check_conformance.json)
+
 # One wrong number is said to be one.
 file(WRITE check_conformance.json "{\"cases\": {\"alibi-8-heads\": {\"slopes\": [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.0039]}}}")
 expect(1 out "WRONG alibi-8-heads: 1 of 8 numbers is wrong slopes.7. is 0.0039, must be" "${CASES}" check_conformance.json)
 file(WRITE check_conformance.json "{\"cases\": {\"default\": {\"inv_freq\": [1, 0.56234132519034907, 0.31622776601683794, 0.17782794100389229, 0.1, 0.056234132519034911, 0.031622776601683791, 0.017782794100389229, 0.01, 0.005623413251903491, 0.0031622776601683794, 0.0017782794100389228, 0.001, 0.00056234132519034911, 0.00031622776601683794, 0.0001778]}}}")
 expect(1 out "WRONG default: 1 of 16 numbers is wrong inv_freq.15. is 0.0001778, must be" "${CASES}" check_conformance.json)
+
+# Where 0 is right, no number says how wrong another is.
+file(WRITE check_conformance.json "{\"cases\": {\"truncated\": {\"inv_freq\": [1, 0.56234132519034907, 0.31622776601683794, 0.17782794100389229, 0.1, 0.056234132519034911, 0.031622776601683791, 0.017782794100389229, 0.01, 0.005623413251903491, 0.0031622776601683794, 0.0017782794100389228, 0, 0, 0, 1]}}}")
+expect(1 out "inv_freq.15. is 1, must be 0: far more than what is allowed" "${CASES}" check_conformance.json)
 
 # Null is not checked: a case, a field, a row, a number.
 file(WRITE check_conformance.json "{\"cases\": {\"default\": null, \"llama3\": {\"cos\": null, \"sin\": [[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],null,null,null,null,null,null], \"rotated\": [null,null,null,null,null,null,null]},
@@ -90,6 +99,7 @@ expect(2 err "--accept: there is no mistake none" "${CASES}" check_conformance.j
 expect(2 err "DUMP must be given" "${CASES}")
 expect(2 err "the folder of the cases must be given")
 expect(2 err "no-such-option" --no-such-option)
+expect(2 err "--precision requires --self" "${CASES}" check_conformance.json --precision float16)
 expect(2 err "--precision.*fp8" "${CASES}" --self --precision fp8)
 
 # A damaged set.
