@@ -45,6 +45,8 @@ file(WRITE check_conformance.json "{\"cases\": {\"alibi-8-heads\": {\"slopes\": 
 expect(1 out "WRONG alibi-8-heads: 1 of 8 numbers is wrong slopes.7. is 0.0039, must be" "${CASES}" check_conformance.json)
 file(WRITE check_conformance.json "{\"cases\": {\"default\": {\"inv_freq\": [1, 0.56234132519034907, 0.31622776601683794, 0.17782794100389229, 0.1, 0.056234132519034911, 0.031622776601683791, 0.017782794100389229, 0.01, 0.005623413251903491, 0.0031622776601683794, 0.0017782794100389228, 0.001, 0.00056234132519034911, 0.00031622776601683794, 0.0001778]}}}")
 expect(1 out "WRONG default: 1 of 16 numbers is wrong inv_freq.15. is 0.0001778, must be" "${CASES}" check_conformance.json)
+file(WRITE check_conformance.json "{\"cases\": {\"default\": {\"attention_factor\": 5}}}")
+expect(1 out "WRONG default: unlike every mistake that is known attention_factor is 5" "${CASES}" check_conformance.json)
 
 # Where 0 is right, no number says how wrong another is.
 file(WRITE check_conformance.json "{\"cases\": {\"truncated\": {\"inv_freq\": [1, 0.56234132519034907, 0.31622776601683794, 0.17782794100389229, 0.1, 0.056234132519034911, 0.031622776601683791, 0.017782794100389229, 0.01, 0.005623413251903491, 0.0031622776601683794, 0.0017782794100389228, 0, 0, 0, 1]}}}")

@@ -29,7 +29,7 @@ using namespace conformance;
 // What a verdict says first.
 std::string sentence(verdict const& v) {
   if (!v.mistakes.empty()) return v.says;
-  if (v.wrong == 1) return "1 of " + std::to_string(v.given) + " numbers is wrong";
+  if (v.wrong == 1 && v.given > 1) return "1 of " + std::to_string(v.given) + " numbers is wrong";
   return "unlike every mistake that is known";
 }
 
