@@ -367,6 +367,18 @@ TEST(gguf_writer, refuses_what_an_architecture_has_no_key_for) {
                             detail::shown(geometric(8, 1e4).inv_freq()[1])));
 }
 
+TEST(gguf_writer, refuses_a_model_without_sinks_where_llama_cpp_needs_them) {
+  EXPECT_EQ(refusal(of(plain()), "gpt-oss"), has_none("gpt-oss", "full_attention without sinks"));
+  auto latent = of(plain());
+  latent.kinds[0].rotary[0].block = rotary_block::last();
+  EXPECT_EQ(refusal(latent, "deepseek4"), has_none("deepseek4", "full_attention without sinks"));
+  latent.kinds[0].sinks = true;
+  EXPECT_EQ(write_gguf(latent, "deepseek4", {.heads = 4}).notes.back(),
+            "Sinks are weights: the tensors blk.N.attn_sinks.weight.");
+  auto const mimo = write_gguf(of(plain()), "mimo2", {.heads = 4});  // it can do without
+  EXPECT_EQ(mimo.notes.size(), 1u);
+}
+
 TEST(gguf_writer, refuses_a_pattern_of_layers_that_llama_cpp_would_ignore) {
   auto model = of(plain(), 3);
   model.kinds.push_back(plain());

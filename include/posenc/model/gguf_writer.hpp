@@ -19,6 +19,19 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
+/// Layers with sinks where llama.cpp loads none, or without them where it must load them. Empty if
+/// there are none: a file that lists no tensors cannot say more.
+inline std::string difference_of_sinks(model_description const& model,
+                                       gguf_architecture const& known) {
+  bool const can_have = (known.reads & gguf_group::sink_tensors) != 0;
+  for (auto const& kind : model.kinds) {
+    bool const attends = kind.head_dim != 0;
+    if (attends && kind.sinks && !can_have) return "sinks of " + kind.name;
+    if (attends && !kind.sinks && known.sinks) return kind.name + " without sinks";
+  }
+  return "";
+}
+
 /// What the rest of the file must have, beside keys.
 inline void add_notes(gguf_header& header, model_description const& model,
                       gguf_architecture const& known, model_description const& read) {
@@ -65,10 +78,7 @@ inline gguf_header write_gguf(model_description const& model, std::string_view a
     auto const bytes = header.bytes();
     auto const read = read_gguf(gguf_metadata(std::span(bytes), "write_gguf"));
     difference = gguf_difference::between(model, read);
-    bool const has_sinks = (known->reads & gguf_group::sink_tensors) != 0;
-    for (auto const& kind : model.kinds) {
-      if (difference.empty() && kind.sinks && !has_sinks) difference = "sinks of " + kind.name;
-    }
+    if (difference.empty()) difference = difference_of_sinks(model, *known);
     if (difference.empty()) add_notes(header, model, *known, read);
     return header;
   };
