@@ -226,7 +226,9 @@ TEST(gguf_writer, writes_what_it_read_for_every_architecture) {
       auto const file = random_file(known, seed)();
       try {
         auto const model = read(file);
-        auto const header = write_gguf(model, known.name, {.heads = 4});
+        auto const per_head = model.kinds[0].head_dim;
+        auto const header =
+            write_gguf(model, known.name, {.heads = 4, .kv_heads = 4, .embedding = 4 * per_head});
         EXPECT_TRUE(header.notes.empty() || header.notes[0].starts_with("Sinks"));
         expect_same(model, read(header));
       } catch (std::invalid_argument const& error) {
@@ -321,8 +323,10 @@ model_description of(layer_description kind, std::size_t layers = 4) {
   model.kinds.push_back(std::move(kind));
   return model;
 }
-std::string refusal(model_description const& model, std::string_view architecture) {
-  return message_of([&] { write_gguf(model, architecture, {.heads = 4}); });
+constexpr gguf_surroundings all_given{.heads = 4, .kv_heads = 4, .embedding = 32, .context = 512};
+std::string refusal(model_description const& model, std::string_view architecture,
+                    gguf_surroundings const& around = {.heads = 4}) {
+  return message_of([&] { write_gguf(model, architecture, around); });
 }
 std::string has_none(std::string const& architecture, std::string const& what) {
   return "posenc: write_gguf: " + architecture +
@@ -375,7 +379,7 @@ TEST(gguf_writer, refuses_a_model_without_sinks_where_llama_cpp_needs_them) {
   latent.kinds[0].sinks = true;
   EXPECT_EQ(write_gguf(latent, "deepseek4", {.heads = 4}).notes.back(),
             "Sinks are weights: the tensors blk.N.attn_sinks.weight.");
-  auto const mimo = write_gguf(of(plain()), "mimo2", {.heads = 4});  // it can do without
+  auto const mimo = write_gguf(of(plain()), "mimo2", all_given);  // it can do without
   EXPECT_EQ(mimo.notes.size(), 1u);
 }
 
@@ -400,7 +404,7 @@ TEST(gguf_writer, writes_a_rule_without_keys_as_factors) {
   auto const f = llama3(geometric(8, 5e5), {8, 1, 4, 8192});
   auto model = of(rotating(f, {{"rope_theta", "500000"}}));
   model.kinds[0].rotary[0].rule = "llama3";
-  auto const header = write_gguf(model, "llama", {.heads = 4});
+  auto const header = write_gguf(model, "llama", all_given);
   auto const& factors = header.tensors.at("rope_freqs.weight");
   ASSERT_EQ(factors.size(), 4u);
   EXPECT_EQ(factors[0], 1.0f);
@@ -410,12 +414,75 @@ TEST(gguf_writer, writes_a_rule_without_keys_as_factors) {
 }
 
 TEST(gguf_writer, says_what_the_weights_must_have) {
-  auto const halves_of_qwen = write_gguf(of(plain()), "qwen2", {.heads = 4});
+  auto const halves_of_qwen = write_gguf(of(plain()), "qwen2", all_given);
   EXPECT_EQ(halves_of_qwen.notes,
             (std::vector<std::string>{
                 "Pairs are halves in files of qwen2, and not in the model: permute the rows of W_q "
                 "and W_k, as relayout_rows does."}));
-  EXPECT_TRUE(write_gguf(of(plain()), "llama", {.heads = 4}).notes.empty());
+  EXPECT_TRUE(write_gguf(of(plain()), "llama", all_given).notes.empty());
+}
+
+TEST(gguf_writer, says_what_was_not_given) {
+  auto model = of(plain());
+  auto const assumed = write_gguf(model, "llama", {.heads = 4});
+  EXPECT_EQ(assumed.notes, (std::vector<std::string>{
+                               "llama.context_length is not given, and llama.cpp requires it.",
+                               "llama.attention.head_count_kv is not given: 4, as many as heads.",
+                               "llama.embedding_length is not given: 32, heads * head_dim."}));
+  EXPECT_EQ(assumed.keys.at("llama.attention.head_count_kv"), gguf_written_value(uint32_t{4}));
+  EXPECT_FALSE(assumed.keys.contains("llama.context_length"));
+  auto const given = write_gguf(model, "llama", {.heads = 4, .kv_heads = 2, .context = 512});
+  EXPECT_EQ(given.keys.at("llama.attention.head_count_kv"), gguf_written_value(uint32_t{2}));
+  EXPECT_EQ(given.keys.at("llama.context_length"), gguf_written_value(uint32_t{512}));
+  EXPECT_EQ(given.notes.size(), 1u);
+  model.context = 256;
+  EXPECT_EQ(refusal(model, "llama", all_given),
+            has_none("llama", "the context is 256, and they say 512"));
+}
+
+TEST(gguf_writer, refuses_numbers_of_heads_that_cannot_be) {
+  auto model = of(plain());
+  EXPECT_EQ(refusal(model, "llama", {.heads = 0}),
+            "posenc: write_gguf: heads must be from 1 to 65536, got 0");
+  EXPECT_EQ(refusal(model, "llama", {.heads = 65'537}),
+            "posenc: write_gguf: heads must be from 1 to 65536, got 65537");
+  EXPECT_EQ(refusal(model, "llama", {.heads = 4, .kv_heads = 0}),
+            "posenc: write_gguf: kv_heads must divide the 4 heads, got 0");
+  EXPECT_EQ(refusal(model, "llama", {.heads = 4, .kv_heads = 3}),
+            "posenc: write_gguf: kv_heads must divide the 4 heads, got 3");
+  model.kinds[0].rotary.clear();
+  model.kinds[0].alibi = alibi_bias{112, 8};
+  EXPECT_EQ(refusal(model, "bloom", {.heads = 3}),
+            "posenc: write_gguf: heads must be the 112 that ALiBi has, got 3");
+  EXPECT_NO_THROW(write_gguf(model, "bloom", {.heads = 112}));
+}
+
+TEST(gguf_writer, says_what_an_architecture_needs_and_the_model_has_not) {
+  auto const needs = [](std::string const& name, std::string const& what) {
+    return "posenc: write_gguf: for " + name + " the model must have " + what + ", got none";
+  };
+  for (auto const* const name : {"qwen2vl", "qwen3vl"})
+    EXPECT_EQ(refusal(of(plain()), name),
+              needs(name, "pairs with axes, for rope.dimension_sections"));
+  EXPECT_EQ(refusal(of(plain()), "t5"), needs("t5", "relative buckets"));
+  EXPECT_EQ(refusal(of(plain()), "deepseek32"), needs("deepseek32", "heads that choose keys"));
+}
+
+TEST(gguf_writer, writes_no_key_that_is_not_read) {
+  auto model = of(plain());
+  model.kinds[0].buckets = bucket_bias{32, 128};
+  EXPECT_EQ(refusal(model, "llama"),
+            has_none("llama", "the number of buckets of layer 0 is 32, and they say 0"));
+}
+
+TEST(gguf_writer, writes_no_factors_for_layers_of_two_sizes) {
+  auto model = of(rotating(llama3(geometric(8, 5e5), {8, 1, 4, 8192}), {{"rope_theta", "500000"}}));
+  model.kinds.push_back(plain());
+  model.kinds[0].layers = {3};
+  model.kinds[1].layers = {0, 1, 2};
+  model.kinds[1].window = 512;
+  model.kinds[1].rotary[0].frequencies = geometric(4, 5e5);
+  EXPECT_EQ(refusal(model, "exaone-moe").find(has_none("exaone-moe", "")), 0u);
 }
 
 TEST(gguf_writer, refuses_what_does_not_fit_into_a_key) {

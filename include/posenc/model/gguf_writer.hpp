@@ -13,6 +13,7 @@
 #include "posenc/model/gguf/difference.hpp"
 #include "posenc/model/gguf/header.hpp"
 #include "posenc/model/gguf/layer_writer.hpp"
+#include "posenc/model/gguf/surroundings.hpp"
 #include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -57,22 +58,27 @@ inline void add_notes(gguf_header& header, model_description const& model,
 /// reads for an architecture: of sizes, rotation, scores, temperature, layers and masks. read_gguf
 /// reads the same description from them, with numbers rounded to f32.
 ///
-///     auto const header = write_gguf(read_hugging_face("config.json"), "llama", {.heads = 32});
-///     header.keys.at("llama.rope.freq_base")                          // 500000.0f
-///     read_gguf(gguf_metadata(header.bytes(), "written"))             // the same model
+///     auto const llama = read_hugging_face("config.json");             // of Llama 3.1 8B
+///     auto const header = write_gguf(llama, "llama", {.heads = 32, .kv_heads = 8});
+///     header.keys.at("llama.rope.freq_base")                           // 500000.0f
+///     read_gguf(gguf_metadata(header.bytes(), "written"))              // the same model
 ///
 /// A rule without keys (Llama 3, proportional, YaRN that is not truncated) becomes the tensor
-/// rope_freqs, where llama.cpp reads it. `notes` say what the weights of the file must have. What
-/// has no part in positions, such as attention.key_length of a latent cache, is the converter's.
+/// rope_freqs, where llama.cpp reads it. `notes` say what was assumed because it was not given, and
+/// what the rest of the file must have. What has no part in positions, such as attention.key_length
+/// of a latent cache, is the converter's.
 ///
 /// Throws std::invalid_argument if the architecture is not known, if a number does not fit into its
-/// key, or if the model does something that the architecture has no key for, which is named.
+/// key, if ALiBi has another number of heads, if the architecture needs what the model has not, or
+/// if the model does something that the architecture has no key for. The error names it.
 inline gguf_header write_gguf(model_description const& model, std::string_view architecture,
                               gguf_surroundings const& around) {
   using namespace detail;
   auto const known = gguf_architectures::find(architecture);
   require(known.has_value(), "write_gguf: architecture must be one that is known, got ",
           printable(architecture));
+  require_heads(model, around);
+  require_what_it_needs(*known, model);
   auto const written = [&](gguf_rope_form form, std::string& difference) {
     auto header = gguf_layer_writer(model, *known, around).write(form);
     auto const bytes = header.bytes();

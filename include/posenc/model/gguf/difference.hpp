@@ -25,7 +25,7 @@ class gguf_difference {
   static std::string between(model_description const& model, model_description const& keys) {
     gguf_difference found;
     found.compare("the number of layers", model.layers, keys.layers);
-    found.compare("the context", model.context.value_or(0), keys.context.value_or(0));
+    if (model.context) found.compare("the context", *model.context, keys.context.value_or(0));
     if (model.embedding != keys.embedding) found.differs("the embedding", "", "");
     if (!found.text_.empty()) return found.text_;
     auto const of_model = kinds_by_layer(model), of_keys = kinds_by_layer(keys);

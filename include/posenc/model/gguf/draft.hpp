@@ -55,6 +55,10 @@ class gguf_draft {
   void set_unless(std::string_view name, double number, double by_default) {
     if (std::abs(number - by_default) > 0x1p-40 * std::abs(by_default)) set_number(name, number);
   }
+  /// Says of a key what it is.
+  void note(std::string_view name, std::string const& what) {
+    header.notes.push_back(key(name) + " is " + what);
+  }
   template <std::integral T>
   void set_list(std::string_view name, std::vector<T> list) {
     set(name, std::move(list));

@@ -73,7 +73,7 @@ struct gguf_header {
   /// rope_freqs.weight, or rope_factors_long.weight and rope_factors_short.weight: F32, a factor
   /// for each pair.
   std::map<std::string, std::vector<float>, std::less<>> tensors = {};
-  /// What the rest of the file must have, one sentence each.
+  /// What was assumed, and what the rest of the file must have, one sentence each.
   std::vector<std::string> notes = {};
 
   /// A GGUF file of version 3, little-endian, with these keys and tensors alone. [ggml,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,16 +15,10 @@
 #include "posenc/model/gguf/draft.hpp"
 #include "posenc/model/gguf/header.hpp"
 #include "posenc/model/gguf/rope_writer.hpp"
+#include "posenc/model/gguf/surroundings.hpp"
 #include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
-/// What a GGUF file must hold and a model_description does not.
-struct gguf_surroundings {
-  std::size_t heads;                          ///< attention.head_count
-  std::optional<std::size_t> kv_heads = {};   ///< attention.head_count_kv: heads
-  std::optional<std::size_t> embedding = {};  ///< embedding_length: heads * head_dim
-};
 
 namespace detail {
 
@@ -72,21 +67,29 @@ class gguf_layer_writer {
 
   void write_sizes() {
     draft_.set_count("block_count", model_.layers);
-    if (model_.context) draft_.set_count("context_length", *model_.context);
+    auto const context = around_.context ? around_.context : model_.context;
+    if (context) draft_.set_count("context_length", *context);
+    if (!context) draft_.note("context_length", "not given, and llama.cpp requires it.");
     auto const* const some = first_with_attention();
-    auto const heads = some != nullptr && some->alibi ? some->alibi->heads : around_.heads;
-    draft_.set_count("attention.head_count", heads);
-    draft_.set_count("attention.head_count_kv", around_.kv_heads.value_or(heads));
+    draft_.set_count("attention.head_count", around_.heads);
+    set_or_assume("attention.head_count_kv", around_.kv_heads, around_.heads, "as many as heads");
     if (some == nullptr) return;
     auto const* const wide = first([&](kind const& k) { return attends(k) && !slides(k); });
     auto const* const local = first([&](kind const& k) { return slides(k); });
     auto const dim = (wide != nullptr ? wide : some)->head_dim;
-    draft_.set_count("embedding_length", around_.embedding.value_or(heads * dim));
+    set_or_assume("embedding_length", around_.embedding, around_.heads * dim, "heads * head_dim");
     constexpr std::string_view latent = "attention.key_length_mla";
     draft_.set_count(draft_.reads(latent) ? latent : "attention.key_length", dim);
     if (local != nullptr && local->head_dim != dim) {
       draft_.set_count("attention.key_length_swa", local->head_dim);
     }
+  }
+
+  void set_or_assume(std::string_view name, std::optional<std::size_t> given, std::size_t assumed,
+                     std::string_view what) {
+    draft_.set_count(name, given.value_or(assumed));
+    if (given) return;
+    draft_.note(name, "not given: " + std::to_string(assumed) + ", " + std::string(what) + ".");
   }
 
   void write_layers() {
@@ -201,7 +204,7 @@ class gguf_layer_writer {
     if (some->alibi && draft_.reads(max_bias)) {
       draft_.set_number(max_bias, some->alibi->max_bias);
     }
-    if (some->buckets) {
+    if (some->buckets && draft_.reads(gguf_group::bucket_count)) {
       draft_.set_count("attention.relative_buckets_count", some->buckets->buckets);
     }
   }

@@ -170,7 +170,9 @@ class gguf_rope_writer {
     auto const f = rotary.frequencies.at(1);
     rope_words const words(rotary);
     auto const base = words.number("rope_theta");
-    if (!base) return;
+    bool const has_one_size = sliding() == nullptr || known_.local_base != 0 ||
+                              known_.shared_factors || dims_of(*sliding()) == f.rotary_dim();
+    if (!base || !has_one_size) return;
     auto const undivided = rotary.has_pair_factors ? by_rule(rotary.rule, words, f.rotary_dim())
                                                    : geometric(f.rotary_dim(), *base);
     std::vector<double> factors;
