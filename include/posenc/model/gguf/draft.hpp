@@ -51,9 +51,10 @@ class gguf_draft {
     set_count(name, static_cast<std::size_t>(count));
   }
   void set_number(std::string_view name, double number) { set(name, single(key(name), number)); }
-  /// The same for a key that is needed only where llama.cpp would take another number.
+  /// The same for a key that is needed only where llama.cpp would take another f32.
   void set_unless(std::string_view name, double number, double by_default) {
-    if (std::abs(number - by_default) > 0x1p-40 * std::abs(by_default)) set_number(name, number);
+    auto const written = single(key(name), number);
+    if (written != single(key(name), by_default)) set(name, written);
   }
   /// Says of a key what it is.
   void note(std::string_view name, std::string const& what) {
