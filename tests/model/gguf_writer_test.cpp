@@ -18,6 +18,7 @@
 #include "model/gguf/writer.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/yarn.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -366,9 +367,58 @@ TEST(gguf_writer, refuses_what_an_architecture_has_no_key_for) {
       [](std::size_t n) { return geometric(8, n > 4096 ? 2e4 : 1e4); });
   EXPECT_EQ(
       refusal(of(rotating(by_length, plain().rotary[0].parameters)), "llama"),
-      has_none("llama", "inv_freq of pair 1 of layer 0 is " +
-                            detail::shown(geometric(8, 2e4).inv_freq()[1]) + ", and they say " +
-                            detail::shown(geometric(8, 1e4).inv_freq()[1])));
+      has_none("llama",
+               "frequencies of layer 0 that change from length 4097 on, by the rule default"));
+}
+
+/// YaRN with a parameter that gpt-oss has no key for.
+model_description yarn_of(yarn_scaling const& scaling) {
+  auto const text = [](double x) { return detail::shown(x); };
+  auto model = of(rotating(yarn(32, 1.5e5, scaling),
+                           {{"rope_type", "\"yarn\""},
+                            {"rope_theta", "150000"},
+                            {"factor", text(scaling.factor)},
+                            {"original_max_position_embeddings", text(scaling.original_length)},
+                            {"beta_fast", text(scaling.beta_fast)},
+                            {"beta_slow", text(scaling.beta_slow)},
+                            {"truncate", scaling.truncate ? "true" : "false"}}));
+  model.kinds[0].head_dim = 32;
+  model.kinds[0].rotary[0].rule = "yarn";
+  model.kinds[0].rotary[0].layout = halves();
+  return model;
+}
+
+TEST(gguf_writer, names_the_parameter_of_a_rule_that_has_no_key) {
+  auto const ends = [](std::string const& text, std::string const& end) {
+    EXPECT_TRUE(text.ends_with(end)) << text;
+    EXPECT_NE(text.find("inv_freq of pair "), std::string::npos) << text;
+  };
+  yarn_scaling const scaling{.factor = 32, .original_length = 4096, .truncate = false};
+  ends(refusal(yarn_of(scaling), "qwen2"),
+       " at length 1: truncate of the rule yarn is false, and they say true");
+  ends(refusal(yarn_of({.factor = 32, .original_length = 4096, .beta_fast = 1}), "qwen2"),
+       " at length 1: beta_fast of the rule yarn is 1, and they say 32");
+  auto llama = of(rotating(llama3(geometric(8, 5e5), {8, 1, 4, 8192}), {{"rope_theta", "500000"}}));
+  llama.kinds[0].rotary[0].rule = "llama3";
+  ends(refusal(llama, "qwen2"), " at length 1: the rule is llama3, and they say default");
+}
+
+TEST(gguf_writer, writes_the_nearest_if_asked_and_says_what_differs) {
+  auto around = all_given;
+  around.nearest = true;
+  auto const model = yarn_of({.factor = 32, .original_length = 4096, .truncate = false});
+  auto const header = write_gguf(model, "qwen2", around);
+  auto truncated = yarn_of({.factor = 32, .original_length = 4096});
+  EXPECT_EQ(header.bytes(), write_gguf(truncated, "qwen2", all_given).bytes());
+  ASSERT_EQ(header.notes.size(), 1u);
+  auto const refused = refusal(model, "qwen2", all_given);
+  auto const start = has_none("qwen2", "").size();
+  EXPECT_EQ(header.notes[0], "The nearest, not the same: " + refused.substr(start) + ".");
+  // What is not a number of a rotation is refused all the same.
+  truncated.kinds[0].window = 512;
+  EXPECT_EQ(refusal(truncated, "qwen2", around),
+            has_none("qwen2", "the window of layer 0 is 512, and they say 0"));
+  EXPECT_TRUE(write_gguf(of(plain()), "llama", around).notes.empty());
 }
 
 TEST(gguf_writer, refuses_a_model_without_sinks_where_llama_cpp_needs_them) {

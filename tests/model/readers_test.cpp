@@ -416,9 +416,8 @@ std::vector<std::string> architectures_of(std::string const& type) {
 
 /// What is written, read and written again has the same bytes, for each shipped model.
 TEST(readers, read_from_the_writer_what_it_writes_again) {
-  // llama.cpp has no window for Mistral, and no keys for the ramps of the others.
-  std::set<std::string> const without_a_file{"mistral-7b-v0.1", "gpt-oss-20b", "gpt-oss-120b",
-                                             "kimi-k2"};
+  // No keys for the ramps of these: converters write others.
+  std::set<std::string> const ramps{"gpt-oss-20b", "gpt-oss-120b", "kimi-k2"};
   std::size_t written = 0;
   for (auto const& entry : std::filesystem::directory_iterator(models_folder())) {
     auto const name = entry.path().stem().string();
@@ -434,8 +433,10 @@ TEST(readers, read_from_the_writer_what_it_writes_again) {
       auto const write = [&](model_description const& from) {
         return write_gguf(from, architecture, around).bytes();
       };
-      if (without_a_file.contains(name)) {
-        EXPECT_NE(message_of([&] { write(model); }), "");
+      around.nearest = ramps.contains(name);
+      if (name == "mistral-7b-v0.1") {
+        EXPECT_NE(message_of([&] { write(model); }).find("the window of layer 0"),
+                  std::string::npos);
         continue;
       }
       auto const bytes = write(model);

@@ -68,6 +68,9 @@ inline void add_notes(gguf_header& header, model_description const& model,
 /// what the rest of the file must have. What has no part in positions, such as attention.key_length
 /// of a latent cache, is the converter's.
 ///
+/// Where no key gives how a model rotates, such as gpt-oss's YaRN that is not truncated, converters
+/// write the nearest all the same. `.nearest = true` does so, and a note says what differs.
+///
 /// Throws std::invalid_argument if the architecture is not known, if a number does not fit into its
 /// key, if ALiBi has another number of heads, if the architecture needs what the model has not, or
 /// if the model does something that the architecture has no key for. The error names it.
@@ -79,20 +82,27 @@ inline gguf_header write_gguf(model_description const& model, std::string_view a
           printable(architecture));
   require_heads(model, around);
   require_what_it_needs(*known, model);
-  auto const written = [&](gguf_rope_form form, std::string& difference) {
+  auto const written = [&](gguf_rope_form form, bool nearest, std::string& difference) {
     auto header = gguf_layer_writer(model, *known, around).write(form);
     auto const bytes = header.bytes();
     auto const read = read_gguf(gguf_metadata(std::span(bytes), "write_gguf"));
-    difference = gguf_difference::between(model, read);
+    gguf_difference const found(model, read, nearest);
+    difference = found.text();
     if (difference.empty()) difference = difference_of_sinks(model, *known);
-    if (difference.empty()) add_notes(header, model, *known, read);
+    if (!difference.empty()) return header;
+    add_notes(header, model, *known, read);
+    for (auto const& rotation : found.rotations())
+      header.notes.push_back("The nearest, not the same: " + rotation + ".");
     return header;
   };
   std::string difference, other;
-  auto header = written(gguf_rope_form::by_keys, difference);
+  auto header = written(gguf_rope_form::by_keys, false, difference);
   if (!difference.empty() && (known->reads & gguf_group::pair_factors) != 0) {
-    header = written(gguf_rope_form::by_factors, other);
+    header = written(gguf_rope_form::by_factors, false, other);
     if (other.empty()) return header;
+  }
+  if (!difference.empty() && around.nearest) {
+    header = written(gguf_rope_form::by_keys, true, difference);
   }
   require(difference.empty(), "write_gguf: ", architecture,
           " must have keys for all that the model does, and has none for this: ", difference);

@@ -20,6 +20,7 @@ struct gguf_surroundings {
   std::optional<std::size_t> kv_heads = {};   ///< attention.head_count_kv: heads
   std::optional<std::size_t> embedding = {};  ///< embedding_length: heads * head_dim
   std::optional<std::size_t> context = {};    ///< context_length: the model's, if that has one
+  bool nearest = false;  ///< frequencies and attention factor may differ, and a note says how
 };
 
 namespace detail {
@@ -49,7 +50,8 @@ inline void require_what_it_needs(gguf_architecture const& known, model_descript
   have(known.rope == gguf_rope_type::mrope || known.rope == gguf_rope_type::imrope,
        "pairs with axes, for rope.dimension_sections",
        [](auto const& kind) { return kind.rotary.size() == 1 && kind.rotary[0].axes; });
-  have(known.buckets, "relative buckets", [](auto const& kind) { return kind.buckets.has_value(); });
+  have(known.buckets, "relative buckets",
+       [](auto const& kind) { return kind.buckets.has_value(); });
   have(known.index.used && known.index.pooled == 0 && !known.index.after_dense,
        "heads that choose keys", [](auto const& kind) { return kind.index.has_value(); });
 }
