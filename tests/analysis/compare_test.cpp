@@ -62,8 +62,24 @@ Eigen::MatrixXd matrix(layer_description const& one, std::int64_t distance) {
   return s * one.softmax_factor;
 }
 
-double largest_of(Eigen::MatrixXd const& m) {
-  return Eigen::JacobiSVD<Eigen::MatrixXd>(m).singularValues()(0);
+/// The largest singular value: rotations make the columns orthogonal, two by two, and their norms
+/// are the singular values. So many sweeps and no more, for Eigen's decompositions do not end under
+/// -ffast-math.
+double largest_of(Eigen::MatrixXd m) {
+  for (int sweep = 0; sweep < 12; ++sweep) {
+    for (Eigen::Index p = 0; p < m.cols(); ++p) {
+      for (Eigen::Index q = p + 1; q < m.cols(); ++q) {
+        auto const product = m.col(p).dot(m.col(q));
+        if (product == 0) continue;
+        auto const angle =
+            std::atan2(2 * product, m.col(p).squaredNorm() - m.col(q).squaredNorm()) / 2;
+        Eigen::VectorXd const first = std::cos(angle) * m.col(p) + std::sin(angle) * m.col(q);
+        m.col(q) = std::cos(angle) * m.col(q) - std::sin(angle) * m.col(p);
+        m.col(p) = first;
+      }
+    }
+  }
+  return m.colwise().norm().maxCoeff();
 }
 
 void expect_scores(layer_description const& a, layer_description const& b,
