@@ -23,7 +23,9 @@ namespace {
 
 // What was read is written, or refused with a sentence; and what is written is written again.
 void write(posenc::model_description const& model) {
-  posenc::gguf_surroundings const around{.heads = 4};
+  posenc::gguf_surroundings around{.heads = 4};
+  for (auto const& kind : model.kinds)
+    if (kind.alibi) around.heads = kind.alibi->heads;
   std::vector<std::byte> bytes;
   try {
     bytes = posenc::write_gguf(model, model.type, around).bytes();
