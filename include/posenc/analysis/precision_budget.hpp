@@ -136,7 +136,7 @@ struct row_errors {
 
   static double as_stored(double number) {
     Table result{};
-    store(result, static_cast<arithmetic_t<Table>>(number));
+    store(result, detail::stored(static_cast<arithmetic_t<Table>>(number)));
     return static_cast<double>(load(result));
   }
 

@@ -9,6 +9,7 @@
 
 #include "posenc/analysis/identify/fit.hpp"
 #include "posenc/analysis/identify/table.hpp"
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -17,7 +18,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 inline double rounded_to(double x, int digits) {
   if (x == 0) return 0;
   auto const places = digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(x))));
-  auto const power = std::pow(10.0, std::min(std::abs(places), 300));
+  // -ffast-math would take exp10, whose powers of ten are no whole numbers.
+  auto const power = std::pow(stored(10.0), std::min(std::abs(places), 300));
   return places >= 0 ? std::round(x * power) / power : std::round(x / power) * power;
 }
 
