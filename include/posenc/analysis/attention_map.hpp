@@ -77,10 +77,10 @@ attention_map map_attention(Encoding const& encoding, attention_map_settings con
         k[i] = sign * shared * common[i % head_dim] + own * normal(bits);
       }
     }
-    auto const& seen = attention(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
-                                 {.mask = settings.mask, .keep_weights = true}, workspace);
+    attention(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
+              {.mask = settings.mask, .keep_weights = true}, workspace);
     for (std::size_t i = 0; i < result.weights.size(); ++i)
-      result.weights[i] += seen.weights[i] / static_cast<double>(samples);
+      result.weights[i] += workspace.result.weights[i] / static_cast<double>(samples);
   }
   return result;
 }
