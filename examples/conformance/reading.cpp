@@ -274,7 +274,7 @@ numbers answer_of(json const& value, test_case const& c, std::string const& fiel
   auto const wanted = c.expected.at(field).size();
   if (field == attention_factor) return {number_of(value, where)};
   if (is_list(field)) {
-    auto const got = list_of(value, where, null::not_given);
+    auto got = list_of(value, where, null::not_given);
     if (got.size() != wanted) refuse(where, " must have ", wanted, " numbers, got ", got.size());
     return got;
   }

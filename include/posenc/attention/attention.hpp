@@ -46,9 +46,9 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, heads_view<Q>
       checked_arguments<T>("attention", encoding, q.shape(), shape_of(k), shape_of(v), options);
   auto const keys = to_read("attention", "keys", k, workspace.key_offsets);
   auto const values = to_read("attention", "values", v, workspace.value_offsets);
-  static_assert(
-      std::same_as<T, number_of<decltype(keys)>> && std::same_as<T, number_of<decltype(values)>>,
-      "q, k and v are doubles, or none of them");
+  static_assert(std::same_as<T, arithmetic_of<decltype(keys)>> &&
+                    std::same_as<T, arithmetic_of<decltype(values)>>,
+                "q, k and v are doubles, or none of them");
   auto const& step = step_for(given);
   begin(workspace.result, encoding, given, options);
   if (given.queries == 0 || given.keys == 0) return workspace.result;

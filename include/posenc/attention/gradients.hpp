@@ -80,8 +80,8 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
   using T = arithmetic_t<Q>;
   using through = detail::lets_through<Encoding>;
   static_assert(detail::encoding_check<Encoding>::passed);
-  static_assert(std::same_as<T, detail::number_of<K>> && std::same_as<T, detail::number_of<V>> &&
-                    std::same_as<T, arithmetic_t<D>>,
+  static_assert(std::same_as<T, detail::arithmetic_of<K>> &&
+                    std::same_as<T, detail::arithmetic_of<V>> && std::same_as<T, arithmetic_t<D>>,
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
                 "gradients need backward_queries and backward_keys of what an encoding prepares "

@@ -74,7 +74,7 @@ class scattered_heads {
 
 /// The type of arithmetic on what a view shows.
 template <class View>
-using number_of = arithmetic_t<typename View::element_type>;
+using arithmetic_of = arithmetic_t<typename View::element_type>;
 
 heads_shape shape_of(auto const& x) noexcept { return {x.tokens(), x.heads(), x.head_dim()}; }
 
