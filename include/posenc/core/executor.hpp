@@ -1,4 +1,4 @@
-// Work that is split into tasks, which an executor runs on threads of its own.
+// Splits the work of a call into tasks, which an executor runs on its own threads.
 #pragma once
 
 #include <algorithm>

@@ -129,7 +129,7 @@ class matrix_difference {
     return worst_of(difference_at(distance)) / largest_;
   }
 
-  /// The first distance in [0, end) with a worst score above the threshold.
+  /// The first distance in [0, end) at which the worst score is above the threshold.
   std::optional<std::int64_t> first_above(double threshold, std::int64_t end) const {
     if (only_frequencies_) return first_by_angle(threshold, end);
     for (std::int64_t r = 0; r < end; r += r < 4096 ? 1 : r / 128) {

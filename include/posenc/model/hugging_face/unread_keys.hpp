@@ -26,7 +26,8 @@ inline constexpr auto words_of_positions = std::to_array<std::string_view>(
      "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink", "temperature",
      "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
 
-/// Parts of the names of keys that act on rotation alone. They have no effect where no layer rotates.
+/// Parts of the names of keys that act on rotation alone, and so have no effect where no layer
+/// rotates.
 inline constexpr auto words_of_rotation = std::to_array<std::string_view>(
     {"rope", "rotary", "theta", "yarn"});
 
