@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +37,16 @@ namespace detail {
 
 inline std::string shown(std::string_view text) { return std::string(text); }
 
-inline std::string shown(std::integral auto number) { return std::to_string(number); }
+// By the C library: files for several instruction sets would share templates of std::to_string,
+// with instructions of one of them (g++ 16).
+inline std::string shown(std::integral auto number) {
+  char digits[24];
+  auto const size =
+      number < 0
+          ? std::snprintf(digits, sizeof digits, "%lld", static_cast<long long>(number))
+          : std::snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(number));
+  return {digits, static_cast<std::size_t>(size)};
+}
 
 inline std::string shown(double number) {
   if (!is_finite(number)) {
