@@ -61,16 +61,16 @@ struct lanes : one_lane<T> {};
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/// float and double: the storage type is the type of the arithmetic.
-template <storable T, class Format, std::size_t Bytes>
-struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
-  using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
-  using typename register_arithmetic<Format>::number;
-  using pairs = xsimd::batch<std::complex<Format>>;
+/// float and double, in any kind of register: the storage type is the type of the arithmetic.
+template <storable T, class Format, class Batch>
+struct batch_lanes : register_arithmetic<Format, Batch> {
+  using arithmetic_lanes = batch_lanes<Format, Format, Batch>;
+  using number = Batch;
+  using pairs = xsimd::batch<std::complex<Format>, typename Batch::arch_type>;
   static constexpr bool free_deinterleave = false;  ///< load_pairs costs no more than two loads
 
   static number load(T const* from) noexcept {
-    return register_arithmetic<Format>::kept(
+    return register_arithmetic<Format, Batch>::kept(
         number::load_unaligned(reinterpret_cast<Format const*>(from)));
   }
   static void store(T* to, number const& x) noexcept {
@@ -86,6 +86,18 @@ struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
   static void store_pairs(T* to, number const& x, number const& y) noexcept {
     pairs(x, y).store_unaligned(reinterpret_cast<std::complex<Format>*>(to));
   }
+};
+template <storable T, class Format, std::size_t Bytes>
+struct lanes<T, Format, Bytes, true> : batch_lanes<T, Format, xsimd::batch<Format>> {
+  using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
+};
+
+/// A narrower register of float or double, of `Size` numbers: void if the CPU has none.
+template <storable T, std::size_t Size>
+struct narrow_lanes {
+  using format = storage_format_t<T>;
+  using batch = typename xsimd::make_sized_batch<format, Size>::type;
+  using type = std::conditional_t<std::is_void_v<batch>, void, batch_lanes<T, format, batch>>;
 };
 
 /// A register of floats and its bits, for the conversions of half and bfloat16.
