@@ -96,7 +96,8 @@ class checked_rotation {
     constexpr std::size_t few_heads = has_32_registers ? 1 : 4;
     std::size_t rotated = 0;
     for (auto const [first, last] : rows_.rotated_pairs()) rotated += last - first;
-    if (!copies_ && rows_.rotated_pairs().size() == 1 &&
+    bool const copies = copies_ && 2 * rotated < from_.head_dim();
+    if (!copies && rows_.rotated_pairs().size() == 1 &&
         is_one_column<From, To, from_type, to_type>(rotated))
       return {rows_.tokens(), from_.heads()};
     auto const bytes = from_.heads() * (2 * rotated * sizeof(from_type) + 1);

@@ -46,11 +46,16 @@ struct one_lane {
   }
 };
 
-/// As many numbers as a register has.
+/// A register of numbers.
 template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format),
           bool InRegisters = has_registers<arithmetic_t<T>>>
-/// A register of numbers.
 struct lanes : one_lane<T> {};
+
+/// A narrower register of float or double, of `Size` numbers: void if the CPU has none.
+template <storable T, std::size_t Size, bool InRegisters = has_registers<arithmetic_t<T>>>
+struct narrow_lanes {
+  using type = void;
+};
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
@@ -92,9 +97,8 @@ struct lanes<T, Format, Bytes, true> : batch_lanes<T, Format, xsimd::batch<Forma
   using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
 };
 
-/// A narrower register of float or double, of `Size` numbers: void if the CPU has none.
 template <storable T, std::size_t Size>
-struct narrow_lanes {
+struct narrow_lanes<T, Size, true> {
   using format = storage_format_t<T>;
   using batch = typename xsimd::make_sized_batch<format, Size>::type;
   using type = std::conditional_t<std::is_void_v<batch>, void, batch_lanes<T, format, batch>>;
@@ -141,7 +145,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
     if constexpr (converts) return store_halves(to, x.data);
     if constexpr (rounds) {
-      if (!any_tiny(x.data, x.data)) [[likely]]
+      if (!any_subnormal(x.data, x.data)) [[likely]]
         return store_bfloat16(to, x.data);
     }
     encode_and_store(to, x);
@@ -149,7 +153,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y,
                                            number const& y) noexcept {
     if constexpr (rounds) {
-      if (!any_tiny(x.data, y.data)) [[likely]]
+      if (!any_subnormal(x.data, y.data)) [[likely]]
         return store_bfloat16(to_x, x.data), store_bfloat16(to_y, y.data);
     }
     store(to_x, x), store(to_y, y);
@@ -167,7 +171,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   }
   [[gnu::always_inline]] static void store_pairs(T* to, number const& x, number const& y) noexcept {
     if constexpr (rounds) {
-      if (!any_tiny(x.data, y.data)) [[likely]]
+      if (!any_subnormal(x.data, y.data)) [[likely]]
         return store_bfloat16_pairs(to, x.data, y.data);
     }
     auto const& low = first_is_low ? x : y;
