@@ -107,7 +107,7 @@ inline void store_floats(float* to, __m256d x) noexcept { _mm_storeu_ps(to, _mm2
 #endif
 
 // Stores of bfloat16, where the CPU rounds to it; it flushes subnormals to zero.
-#if defined(__AVX512BF16__) && defined(__AVX512DQ__)
+#if defined(__AVX512BF16__)
 inline void store_bfloat16(void* to, __m512 x) noexcept {
   _mm256_storeu_si256(static_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
 }
@@ -118,10 +118,15 @@ inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
   _mm512_storeu_si512(to, _mm512_permutexvar_epi16(
                               alternating, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
 }
-// Whether any number is subnormal.
+// Whether any number is subnormal. By bits: the CPU may be told to take subnormals for zeros.
 inline bool any_subnormal(__m512 x, __m512 y) noexcept {
-  constexpr int subnormal = 0x20;
-  return (_mm512_fpclass_ps_mask(x, subnormal) | _mm512_fpclass_ps_mask(y, subnormal)) != 0;
+  auto const exponent = _mm512_set1_epi32(0x7f80'0000), magnitude = _mm512_set1_epi32(0x7fff'ffff);
+  auto const tiny_x = _mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent),
+             tiny_y = _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent);
+  if ((tiny_x | tiny_y) == 0) [[likely]]
+    return false;
+  return (_mm512_mask_test_epi32_mask(tiny_x, _mm512_castps_si512(x), magnitude) |
+          _mm512_mask_test_epi32_mask(tiny_y, _mm512_castps_si512(y), magnitude)) != 0;
 }
 #endif
 
