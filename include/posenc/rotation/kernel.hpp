@@ -14,26 +14,10 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
+#include "posenc/rotation/token_heads.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
-
-/// Some heads of some tokens: the rotary block of the first head, the cosines of its token (its
-/// sines follow them), and how far it is to the next ones, in elements. Fused: norm weights or
-/// gains are applied.
-template <class S, class T, bool Fused>
-struct token_heads {
-  using from_type = S;
-  using to_type = T;
-  using cursor_type = cursor<S, T, Fused>;
-  static constexpr bool fused = Fused, has_registers = lanes<S>::size > 1;
-
-  cursor_type first;
-  arithmetic_t<T> const* cos;
-  std::size_t tokens, heads;
-  std::ptrdiff_t from_token, from_head, to_token, to_head;
-  std::size_t head_dim, first_dim, pairs;
-};
 
 /// Calls each(0), each(1) ... each(Count - 1): unrolled, or g++ keeps arrays of registers in
 /// memory.
@@ -57,23 +41,6 @@ using column_widths = std::conditional_t<
     std::conditional_t<Group::registers <= (has_32_registers ? 4 : 2),
                        std::index_sequence<4, 3, 2, 1>, std::index_sequence<2, 1>>>;
 
-/// Calls each(cos, at) for every token, at its first head; and each(at) for every head from there.
-[[gnu::always_inline]] inline void for_tokens(auto const& some, auto const& each) noexcept {
-  auto at = some.first;
-  auto const* cos = some.cos;
-  auto const row = 2 * some.pairs;
-  auto const from_token = some.from_token, to_token = some.to_token;
-  for (auto left = some.tokens; left > 0; --left, cos += row, at.next_head(from_token, to_token))
-    each(cos, at);
-}
-[[gnu::always_inline]] inline void for_heads(auto const& some, auto at, auto const& each) noexcept {
-  auto const from_head = some.from_head, to_head = some.to_head;
-#if defined(__clang__)
-#pragma clang loop unroll(disable)  // clang 14 would keep 50 addresses in memory
-#endif
-  for (auto left = some.heads; left > 0; --left, at.next_head(from_head, to_head)) each(at);
-}
-
 // Rotates columns of `Groups` groups of pairs, as many as fit between `pair` and `last`; returns
 // where they end.
 template <class From, class To, class Group, std::size_t Groups, class Tokens>
@@ -81,28 +48,30 @@ template <class From, class To, class Group, std::size_t Groups, class Tokens>
                                       std::size_t last) noexcept {
   constexpr auto width = Groups * Group::pairs;
   auto const all = some.pairs, stop = pair + (last - pair) / width * width;
-  for_tokens(
-      some, [&](auto const* cos, auto column) __attribute__((always_inline)) {
-        auto const* const sin = cos + all;
-        move_pairs<From, To>(column, pair);
-        for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
-          Group groups[Groups];
-          unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
-            groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
-          });
-          for_heads(
-              some, column, [&](auto const& at) __attribute__((always_inline)) {
-                typename Group::numbers read[Groups];
-                unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
-                  Group::begin(at, j * Group::pairs, all, read[j]);
-                });
-                unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
-                  groups[j].finish(at, j * Group::pairs, all, read[j]);
-                  groups[j].write(at, j * Group::pairs, all, read[j]);
-                });
-              });
-        }
+  auto const *cos = some.cos, *sin = cos + all;
+  for (auto column : tokens_of(some)) {
+    move_pairs<From, To>(column, pair);
+    for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
+      Group groups[Groups];
+      unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
+        groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
       });
+#if defined(__clang__)
+#pragma clang loop unroll(disable)  // clang 14 would keep 50 addresses in memory
+#endif
+      for (auto const& at : heads_of(some, column)) {
+        typename Group::numbers numbers[Groups];
+        unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
+          Group::begin(at, j * Group::pairs, all, numbers[j]);
+        });
+        unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
+          groups[j].finish(at, j * Group::pairs, all, numbers[j]);
+          groups[j].write(at, j * Group::pairs, all, numbers[j]);
+        });
+      }
+    }
+    cos += 2 * all, sin += 2 * all;
+  }
   return stop;
 }
 
@@ -112,38 +81,36 @@ template <class From, class To, class Group, class Tokens>
 [[gnu::noinline]] void overlapping_groups(Tokens const& some, std::size_t pair,
                                           std::size_t last) noexcept {
   auto const all = some.pairs, second = last - Group::pairs;
-  for_tokens(
-      some, [&](auto const* cos, auto const& first) __attribute__((always_inline)) {
-        Group groups[2];
-        groups[0].load(cos + pair, cos + all + pair);
-        groups[1].load(cos + second, cos + all + second);
-        for_heads(
-            some, first, [&](auto const& at) __attribute__((always_inline)) {
-              typename Group::numbers x, y;
-              Group::begin(at, pair, all, x), Group::begin(at, second, all, y);
-              groups[0].finish(at, pair, all, x), groups[1].finish(at, second, all, y);
-              groups[0].write(at, pair, all, x), groups[1].write(at, second, all, y);
-            });
-      });
+  auto const *cos = some.cos, *sin = cos + all;
+  for (auto const& first : tokens_of(some)) {
+    Group groups[2];
+    groups[0].load(cos + pair, sin + pair), groups[1].load(cos + second, sin + second);
+    for (auto const& at : heads_of(some, first)) {
+      typename Group::numbers x, y;
+      Group::begin(at, pair, all, x), Group::begin(at, second, all, y);
+      groups[0].finish(at, pair, all, x), groups[1].finish(at, second, all, y);
+      groups[0].write(at, pair, all, x), groups[1].write(at, second, all, y);
+    }
+    cos += 2 * all, sin += 2 * all;
+  }
 }
 
 // Without registers, or with too few pairs for one.
 template <class From, class To, class Single, class Tokens>
 [[gnu::noinline]] void one_by_one(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
   auto const all = some.pairs;
-  for_tokens(
-      some, [&](auto const* cos, auto const& first) __attribute__((always_inline)) {
-        for_heads(
-            some, first, [&](auto const& at) __attribute__((always_inline)) {
-              for (auto i = pair; i < last; ++i) {
-                Single one;
-                typename Single::numbers x_y;
-                one.load(cos + i, cos + all + i);
-                Single::begin(at, i, all, x_y), one.finish(at, i, all, x_y),
-                    one.write(at, i, all, x_y);
-              }
-            });
-      });
+  auto const *cos = some.cos, *sin = cos + all;
+  for (auto const& first : tokens_of(some)) {
+    for (auto const& at : heads_of(some, first)) {
+      for (auto i = pair; i < last; ++i) {
+        Single one;
+        typename Single::numbers x_y;
+        one.load(cos + i, sin + i);
+        Single::begin(at, i, all, x_y), one.finish(at, i, all, x_y), one.write(at, i, all, x_y);
+      }
+    }
+    cos += 2 * all, sin += 2 * all;
+  }
 }
 
 // All pairs from `pair` on in groups of registers; returns where they end.
@@ -215,9 +182,9 @@ void copy_dims(Tokens const& some, std::ptrdiff_t first, std::size_t count) noex
   using S = typename Tokens::from_type;
   using T = typename Tokens::to_type;
   if (count == 0) return;
-  for_tokens(some, [&](auto const*, auto head) {
+  for (auto head : tokens_of(some)) {
     head.move(first, first);
-    for_heads(some, head, [&](auto at) {
+    for (auto at : heads_of(some, head)) {
       if constexpr (std::same_as<S, T> && !Tokens::fused) {
         std::copy_n(at.from, count, at.to);
       } else {
@@ -229,8 +196,8 @@ void copy_dims(Tokens const& some, std::ptrdiff_t first, std::size_t count) noex
         if constexpr (Tokens::has_registers) copy_by(lanes<S>{}, lanes<T>{});
         copy_by(one_lane<S>{}, one_lane<T>{});
       }
-    });
-  });
+    }
+  }
 }
 
 // Copies pairs that are not rotated, to another layout if need be.

@@ -11,61 +11,6 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Where a loop reads and writes within a head.
-template <class S, class T, bool Fused>
-struct cursor {
-  S const* from;
-  T* to;
-
-  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
-    from += from_step, to += to_step;
-  }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
-                 std::ptrdiff_t heads = 1) noexcept {
-    move(heads * from_stride, heads * to_stride);
-  }
-  template <class Layout, class Lanes>
-  void apply_weights(std::size_t, std::size_t, auto&, auto&) const noexcept {}
-  template <class Lanes>
-  void apply_weights(auto&) const noexcept {}
-  void apply_gain(auto&...) const noexcept {}
-};
-
-/// The same with factors: weights before the rotation (null: none), and the gain of the head after
-/// it.
-template <class S, class T>
-struct cursor<S, T, true> {
-  using real = arithmetic_t<T>;
-  S const* from;
-  T* to;
-  real const* weights;
-  real const* gain;
-  bool gain_per_head;  // else one gain for all
-
-  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
-    from += from_step, to += to_step;
-    if (weights != nullptr) weights += from_step;
-  }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
-                 std::ptrdiff_t heads = 1) noexcept {
-    from += heads * from_stride, to += heads * to_stride;
-    if (gain_per_head) gain += heads;
-  }
-  /// x and y: numbers of pairs from `pair` on, of `all` pairs in layout Layout.
-  template <class Layout, class Lanes>
-  void apply_weights(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
-    if (weights == nullptr) return;
-    typename Lanes::number of_x, of_y;
-    Layout::template load<Lanes>(weights, pair, all, of_x, of_y);
-    x = x * of_x, y = y * of_y;
-  }
-  template <class Lanes>
-  void apply_weights(auto& x) const noexcept {
-    if (weights != nullptr) x = x * Lanes::load(weights);
-  }
-  void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
-};
-
 /// x' = x c - y s,  y' = x s + y c, with x and y in separate registers.
 template <class From, class To, class In, class Out>
 struct rotate_pairs {
