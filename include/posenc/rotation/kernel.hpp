@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "posenc/core/target.hpp"
+#include "posenc/rotation/fetch_ahead.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
 #include "posenc/rotation/token_heads.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
@@ -60,6 +61,7 @@ template <class From, class To, class Group, std::size_t Groups, class Tokens>
 #pragma clang loop unroll(disable)  // clang 14 would keep 50 addresses in memory
 #endif
       for (auto const& at : heads_of(some, column)) {
+        if (some.ahead) fetch_ahead<From>(at.from, width, all);
         typename Group::numbers numbers[Groups];
         unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
           Group::begin(at, j * Group::pairs, all, numbers[j]);
@@ -70,7 +72,7 @@ template <class From, class To, class Group, std::size_t Groups, class Tokens>
         });
       }
     }
-    cos += 2 * all, sin += 2 * all;
+    cos += some.cos_token, sin += some.cos_token;
   }
   return stop;
 }
@@ -91,7 +93,7 @@ template <class From, class To, class Group, class Tokens>
       groups[0].finish(at, pair, all, x), groups[1].finish(at, second, all, y);
       groups[0].write(at, pair, all, x), groups[1].write(at, second, all, y);
     }
-    cos += 2 * all, sin += 2 * all;
+    cos += some.cos_token, sin += some.cos_token;
   }
 }
 
@@ -109,7 +111,7 @@ template <class From, class To, class Single, class Tokens>
         Single::begin(at, i, all, x_y), one.finish(at, i, all, x_y), one.write(at, i, all, x_y);
       }
     }
-    cos += 2 * all, sin += 2 * all;
+    cos += some.cos_token, sin += some.cos_token;
   }
 }
 

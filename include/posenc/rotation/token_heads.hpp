@@ -77,9 +77,19 @@ struct token_heads {
 
   cursor_type first;
   arithmetic_t<T> const* cos;
-  std::size_t tokens, heads;
+  std::size_t tokens, heads, cos_token;
   std::ptrdiff_t from_token, from_head, to_token, to_head;
   std::size_t head_dim, first_dim, pairs;
+  bool ahead;  // fetch what is read next, for data beyond the cache
+
+  /// Heads of one token as if each `count` were a token: without the rest that is fewer.
+  token_heads by_heads(std::size_t count) const noexcept {
+    auto result = *this;
+    result.tokens = heads / count, result.heads = count, result.cos_token = 0;
+    auto const step = static_cast<std::ptrdiff_t>(count);
+    result.from_token = step * from_head, result.to_token = step * to_head;
+    return result;
+  }
 };
 
 /// The heads of a token from `at` on, or, with the strides of tokens, the tokens.
