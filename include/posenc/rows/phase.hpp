@@ -18,6 +18,17 @@ using phase = std::uint64_t;
 
 namespace detail {
 
+/// Swaps c and s where bit 62 of `quadrant` is set.
+template <class Lanes>
+[[gnu::always_inline]] constexpr void swap_by_bits(typename Lanes::bits const& quadrant,
+                                                   typename Lanes::number& c,
+                                                   typename Lanes::number& s) noexcept {
+  using bits = typename Lanes::bits;
+  auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
+  auto const other = (cosine ^ sine) & (bits(0u) - ((quadrant >> 62) & bits(1u)));
+  c = Lanes::as_number(cosine ^ other), s = Lanes::as_number(sine ^ other);
+}
+
 /// One phase and its double; phase_lanes.hpp has a register of them.
 struct scalar_phase {
   using bits = phase;
@@ -33,6 +44,9 @@ struct scalar_phase {
   static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
   static constexpr number multiply_add(number a, number b, number c) noexcept {
     return detail::multiply_add(a, b, c);
+  }
+  static constexpr void swap_in_odd(bits quadrant, number& c, number& s) noexcept {
+    swap_by_bits<scalar_phase>(quadrant, c, s);
   }
 };
 
@@ -157,9 +171,9 @@ template <class Lanes>
     typename Lanes::bits angle) noexcept {
   using bits = typename Lanes::bits;
   using number = typename Lanes::number;
-  auto const quadrant = (angle + bits(phase{1} << 61)) & bits(phase{3} << 62);
-  auto const rest = Lanes::signed_number(angle - quadrant);  // at most 1/8 of a turn from the axis
-  auto const x = rest * number(6.283185307179586 * 0x1p-64), z = x * x;
+  // Without its two highest bits, which count quadrants, a phase is the angle from the nearest
+  // axis: at most 1/8 of a turn.
+  auto const x = Lanes::signed_number(angle << 2) * number(6.283185307179586 * 0x1p-66), z = x * x;
   // Taylor series in z = x^2: the truncation error at pi / 4 is below 5e-17.
   auto const next = [&z](number& sum, double coefficient) {
     sum = Lanes::multiply_add(sum, z, number(coefficient));
@@ -174,11 +188,11 @@ template <class Lanes>
   next(c, -1 / factorial(2)), next(c, 1);
   s = Lanes::multiply_add(s * z, x, x);
   // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.
-  auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
-  auto const other = (cosine ^ sine) & (bits(0u) - ((quadrant >> 62) & bits(1u)));
+  auto const quadrant = angle + bits(phase{1} << 61);  // in its two highest bits
+  Lanes::swap_in_odd(quadrant, c, s);
   auto const minus = bits(phase{1} << 63);
-  return {Lanes::as_number(cosine ^ other ^ ((quadrant + bits(phase{1} << 62)) & minus)),
-          Lanes::as_number(sine ^ other ^ (quadrant & minus))};
+  return {Lanes::as_number(Lanes::as_bits(c) ^ ((quadrant + bits(phase{1} << 62)) & minus)),
+          Lanes::as_number(Lanes::as_bits(s) ^ (quadrant & minus))};
 }
 
 }  // namespace detail

@@ -40,9 +40,14 @@ using phase_lanes = single_phase;
 #else
 
 // For each register width: the product of the lower halves of 64-bit integers; 64-bit integers to
-// doubles, rounded once; two registers of doubles to floats.
+// doubles, rounded once; two registers of doubles to floats; a swap where bit 62 is set.
 #if defined(__AVX512F__)
 inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
+inline void swap_by_62(__m512i x, __m512d& a, __m512d& b) noexcept {
+  auto const swap = _mm512_test_epi64_mask(x, _mm512_set1_epi64(std::int64_t{1} << 62));
+  auto const first = a;
+  a = _mm512_mask_blend_pd(swap, a, b), b = _mm512_mask_blend_pd(swap, b, first);
+}
 #endif
 #if defined(__AVX512DQ__)
 inline __m512d to_doubles(__m512i x) noexcept { return _mm512_cvtepi64_pd(x); }
@@ -53,6 +58,11 @@ inline void store_floats(float* to, __m512d x, __m512d y) noexcept {
 #endif
 #if defined(__AVX2__)
 inline __m256i halves_product(__m256i a, __m256i b) noexcept { return _mm256_mul_epu32(a, b); }
+inline void swap_by_62(__m256i x, __m256d& a, __m256d& b) noexcept {
+  auto const swap = _mm256_castsi256_pd(_mm256_slli_epi64(x, 1));
+  auto const first = a;
+  a = _mm256_blendv_pd(a, b, swap), b = _mm256_blendv_pd(b, first, swap);
+}
 #endif
 #if defined(__AVX__)
 inline void store_floats(float* to, __m256d x, __m256d y) noexcept {
@@ -118,6 +128,14 @@ struct phase_register : lanes<Real> {
     }
   }
 
+  static void swap_in_odd(bits const& quadrant, number& c, number& s) noexcept {
+    if constexpr (requires { swap_by_62(quadrant.data, c.data, s.data); }) {
+      swap_by_62(quadrant.data, c.data, s.data);
+    } else {
+      swap_by_bits<phase_register>(quadrant, c, s);
+    }
+  }
+
   using lanes<Real>::store;
   static void store(float* to, number const& x) noexcept {
     if constexpr (requires { store_floats(to, x.data); }) {
@@ -146,7 +164,7 @@ using phase_lanes = std::conditional_t<has_registers<double>, phase_register<dou
 
 #endif
 
-inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(
+[[gnu::always_inline]] inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(
     phase_lanes::bits const& angles) noexcept {
   return cos_sin_of<phase_lanes>(angles);
 }
@@ -165,6 +183,40 @@ template <class Real>
 /// The same for all instruction sets, so that they lay out phase_steps alike.
 inline constexpr std::size_t phase_padding = 15;
 static_assert(phase_lanes::size <= phase_padding + 1);
+
+// What phase_steps::at returns. g++ would call a lambda, and keep the constants of cos_sin_lanes on
+// the stack meanwhile.
+struct whole_phases {
+  phase const *high, *low;
+  std::int64_t position;
+
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    return phase_at<phase_lanes>(phase_lanes::load_bits(high + pair),
+                                 phase_lanes::load_bits(low + pair), position);
+  }
+};
+struct near_phases {
+  phase const *high, *low;
+  std::uint32_t position;
+
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    auto const below = phase_lanes::product_of_lower_halves(phase_lanes::bits(phase{position}),
+                                                            phase_lanes::load_bits(low + pair));
+    return phase_lanes::product(position, phase_lanes::load_bits(high + pair)) + (below >> 32);
+  }
+};
+struct fractional_phases {
+  whole_phases whole;
+  double const* turns;
+  double fraction;
+
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    std::array<phase, phase_lanes::size> more;
+    for (std::size_t i = 0; i < more.size(); ++i)
+      more[i] = phase_of_fraction(fraction, turns[pair + i]);
+    return whole(pair) + phase_lanes::load_bits(more.data());
+  }
+};
 
 }  // namespace detail
 
@@ -187,34 +239,20 @@ class phase_steps {
   /// A function from a pair to the phases of a register of pairs from there on, at `position`; 0
   /// after the last pair. Valid while the steps live.
   auto at(std::int64_t position) const noexcept {
-    return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
-      return detail::phase_at<lanes>(lanes::load_bits(high + pair), lanes::load_bits(low + pair),
-                                     position);
-    };
+    return detail::whole_phases{high_.data(), low_.data(), position};
   }
   /// Fast path for positions below 2^32: half the multiplications.
   auto at(std::uint32_t position) const noexcept {
-    return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
-      auto const below = lanes::product_of_lower_halves(lanes::bits(phase{position}),
-                                                        lanes::load_bits(low + pair));
-      return lanes::product(position, lanes::load_bits(high + pair)) + (below >> 32);
-    };
+    return detail::near_phases{high_.data(), low_.data(), position};
   }
   /// A fractional position, |position| < 2^63.
   auto at(double position) const noexcept {
     auto const whole = std::floor(position);
-    return [near = at(static_cast<std::int64_t>(whole)), fraction = position - whole,
-            turns = turns_.data()](std::size_t pair) noexcept {
-      std::array<phase, lanes::size> more;
-      for (std::size_t i = 0; i < more.size(); ++i)
-        more[i] = detail::phase_of_fraction(fraction, turns[pair + i]);
-      return near(pair) + lanes::load_bits(more.data());
-    };
+    return detail::fractional_phases{at(static_cast<std::int64_t>(whole)), turns_.data(),
+                                     position - whole};
   }
 
  private:
-  using lanes = detail::phase_lanes;
-
   std::vector<phase> high_, low_;
   std::vector<double> turns_;
 };
