@@ -6,13 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/phase_steps.hpp"
 #include "posenc/rows/phase.hpp"
 #include "posenc/simd/lanes.hpp"
 
@@ -179,13 +177,10 @@ template <class Real>
   std::copy_n(all.begin(), count, to);
 }
 
-/// Elements behind the last pair, so that a register of up to 1024 bits may be loaded from there.
-/// The same for all instruction sets, so that they lay out phase_steps alike.
-inline constexpr std::size_t phase_padding = 15;
-static_assert(phase_lanes::size <= phase_padding + 1);
+static_assert(phase_lanes::size <= phase_steps::padding + 1);
 
-// What phase_steps::at returns. g++ would call a lambda, and keep the constants of cos_sin_lanes on
-// the stack meanwhile.
+// Functions from a pair to the phases of a register of pairs from there on; 0 after the last pair.
+// g++ would call a lambda, and keep the constants of cos_sin_lanes on the stack meanwhile.
 struct whole_phases {
   phase const *high, *low;
   std::int64_t position;
@@ -218,44 +213,21 @@ struct fractional_phases {
   }
 };
 
+/// The phases of all pairs at a position. Valid while the steps live.
+inline whole_phases phases_at(phase_steps const& steps, std::int64_t position) noexcept {
+  return {steps.high(), steps.low(), position};
+}
+/// Fast path for positions below 2^32: half the multiplications.
+inline near_phases phases_at(phase_steps const& steps, std::uint32_t position) noexcept {
+  return {steps.high(), steps.low(), position};
+}
+/// A fractional position, |position| < 2^63.
+inline fractional_phases phases_at(phase_steps const& steps, double position) noexcept {
+  auto const whole = std::floor(position);
+  return {phases_at(steps, static_cast<std::int64_t>(whole)), steps.turns(), position - whole};
+}
+
 }  // namespace detail
-
-/// One phase_step per pair, laid out for loads of whole registers. Make one per model. Immutable.
-/// Precondition, not checked: that of phase_step.
-class phase_steps {
- public:
-  explicit phase_steps(frequencies const& f) : phase_steps(f.inv_freq(), f.rest()) {}
-  /// rest: as in phase_step, one per pair or none.
-  explicit phase_steps(std::span<double const> inv_freq, std::span<double const> rest = {})
-      : high_(inv_freq.size() + detail::phase_padding), low_(high_.size()), turns_(high_.size()) {
-    for (std::size_t i = 0; i < inv_freq.size(); ++i) {
-      phase_step const step(inv_freq[i], rest.empty() ? 0 : rest[i]);
-      high_[i] = step.high_, low_[i] = step.low_, turns_[i] = step.turns_;
-    }
-  }
-
-  std::size_t pairs() const noexcept { return high_.size() - detail::phase_padding; }
-
-  /// A function from a pair to the phases of a register of pairs from there on, at `position`; 0
-  /// after the last pair. Valid while the steps live.
-  auto at(std::int64_t position) const noexcept {
-    return detail::whole_phases{high_.data(), low_.data(), position};
-  }
-  /// Fast path for positions below 2^32: half the multiplications.
-  auto at(std::uint32_t position) const noexcept {
-    return detail::near_phases{high_.data(), low_.data(), position};
-  }
-  /// A fractional position, |position| < 2^63.
-  auto at(double position) const noexcept {
-    auto const whole = std::floor(position);
-    return detail::fractional_phases{at(static_cast<std::int64_t>(whole)), turns_.data(),
-                                     position - whole};
-  }
-
- private:
-  std::vector<phase> high_, low_;
-  std::vector<double> turns_;
-};
 
 }  // namespace posenc
 
