@@ -12,20 +12,39 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// Swaps c and s where bit 62 of `quadrant` is set.
+/// Takes the cosine and sine of an angle from the nearest axis to those of the angle itself, a
+/// fraction of a turn in Lanes::width places.
+template <class Lanes>
+[[gnu::always_inline]] constexpr void into_quadrant(typename Lanes::bits const& angle,
+                                                    typename Lanes::number& c,
+                                                    typename Lanes::number& s) noexcept {
+  using bits = typename Lanes::bits;
+  constexpr auto turn = [](int part) { return Lanes::one << (Lanes::width - part); };
+  // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.
+  auto const quadrant = angle + bits(turn(3));  // in its two highest bits
+  Lanes::swap_in_odd(quadrant, c, s);
+  auto const minus = bits(turn(1));
+  c = Lanes::as_number(Lanes::as_bits(c) ^ ((quadrant + bits(turn(2))) & minus));
+  s = Lanes::as_number(Lanes::as_bits(s) ^ (quadrant & minus));
+}
+
+/// Swaps c and s where the second highest bit of `quadrant` is set.
 template <class Lanes>
 [[gnu::always_inline]] constexpr void swap_by_bits(typename Lanes::bits const& quadrant,
                                                    typename Lanes::number& c,
                                                    typename Lanes::number& s) noexcept {
   using bits = typename Lanes::bits;
   auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
-  auto const other = (cosine ^ sine) & (bits(0u) - ((quadrant >> 62) & bits(1u)));
+  auto const other =
+      (cosine ^ sine) & (bits(0u) - ((quadrant >> (Lanes::width - 2)) & bits(Lanes::one)));
   c = Lanes::as_number(cosine ^ other), s = Lanes::as_number(sine ^ other);
 }
 
 /// One phase and its double; phase_lanes.hpp has a register of them.
 struct scalar_phase : phase_arithmetic {
   using number = double;
+  static constexpr int width = 64;
+  static constexpr phase one = 1;
   static constexpr number signed_number(bits x) noexcept {
     return static_cast<number>(static_cast<std::int64_t>(x));
   }
@@ -51,11 +70,10 @@ namespace detail {
 
 consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
 
-/// cos_sin of one phase or of a register of phases.
+/// The cosine and sine of the angle from the nearest axis.
 template <class Lanes>
-[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_of(
-    typename Lanes::bits angle) noexcept {
-  using bits = typename Lanes::bits;
+[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_from_axis(
+    typename Lanes::bits const& angle) noexcept {
   using number = typename Lanes::number;
   // Without its two highest bits, which count quadrants, a phase is the angle from the nearest
   // axis: at most 1/8 of a turn.
@@ -73,12 +91,16 @@ template <class Lanes>
   next(c, 1 / factorial(4)), next(s, -1 / factorial(3));
   next(c, -1 / factorial(2)), next(c, 1);
   s = Lanes::multiply_add(s * z, x, x);
-  // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.
-  auto const quadrant = angle + bits(phase{1} << 61);  // in its two highest bits
-  Lanes::swap_in_odd(quadrant, c, s);
-  auto const minus = bits(phase{1} << 63);
-  return {Lanes::as_number(Lanes::as_bits(c) ^ ((quadrant + bits(phase{1} << 62)) & minus)),
-          Lanes::as_number(Lanes::as_bits(s) ^ (quadrant & minus))};
+  return {c, s};
+}
+
+/// cos_sin of one phase or of a register of phases.
+template <class Lanes>
+[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_of(
+    typename Lanes::bits const& angle) noexcept {
+  auto values = cos_sin_from_axis<Lanes>(angle);
+  into_quadrant<Lanes>(angle, values.cos, values.sin);
+  return values;
 }
 
 }  // namespace detail

@@ -12,6 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/phase_steps.hpp"
 #include "posenc/rows/phase.hpp"
+#include "posenc/simd/for_phases.hpp"
 #include "posenc/simd/lanes.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -37,53 +38,14 @@ using phase_lanes = single_phase;
 
 #else
 
-// For each register width: the product of the lower halves of 64-bit integers; 64-bit integers to
-// doubles, rounded once; two registers of doubles to floats; a swap where bit 62 is set.
-#if defined(__AVX512F__)
-inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
-inline void swap_by_62(__m512i x, __m512d& a, __m512d& b) noexcept {
-  auto const swap = _mm512_test_epi64_mask(x, _mm512_set1_epi64(std::int64_t{1} << 62));
-  auto const first = a;
-  a = _mm512_mask_blend_pd(swap, a, b), b = _mm512_mask_blend_pd(swap, b, first);
-}
-#endif
-#if defined(__AVX512DQ__)
-inline __m512d to_doubles(__m512i x) noexcept { return _mm512_cvtepi64_pd(x); }
-inline void store_floats(float* to, __m512d x, __m512d y) noexcept {
-  _mm512_storeu_ps(
-      to, _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x)), _mm512_cvtpd_ps(y), 1));
-}
-#endif
-#if defined(__AVX2__)
-inline __m256i halves_product(__m256i a, __m256i b) noexcept { return _mm256_mul_epu32(a, b); }
-inline void swap_by_62(__m256i x, __m256d& a, __m256d& b) noexcept {
-  auto const swap = _mm256_castsi256_pd(_mm256_slli_epi64(x, 1));
-  auto const first = a;
-  a = _mm256_blendv_pd(a, b, swap), b = _mm256_blendv_pd(b, first, swap);
-}
-#endif
-#if defined(__AVX__)
-inline void store_floats(float* to, __m256d x, __m256d y) noexcept {
-  _mm256_storeu_ps(
-      to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x)), _mm256_cvtpd_ps(y), 1));
-}
-#endif
-#if defined(__SSE2__)
-inline __m128i halves_product(__m128i a, __m128i b) noexcept { return _mm_mul_epu32(a, b); }
-inline void store_floats(float* to, __m128d x) noexcept {
-  _mm_storel_pi(reinterpret_cast<__m64*>(to), _mm_cvtpd_ps(x));
-}
-inline void store_floats(float* to, __m128d x, __m128d y) noexcept {
-  _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y)));
-}
-#endif
-
 /// A register of phases. Results have the bits of scalar_phase.
 template <class Real>
 struct phase_register : lanes<Real> {
   using typename lanes<Real>::number;
   using lanes<Real>::size;
   using bits = xsimd::batch<std::enable_if_t<sizeof(Real) == sizeof(phase), phase>>;
+  static constexpr int width = 64;
+  static constexpr phase one = 1;
 
   static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
   static bits as_bits(number const& x) noexcept { return bits_as<phase>(x); }
@@ -112,14 +74,12 @@ struct phase_register : lanes<Real> {
       return number(to_doubles(x.data));
     } else {
 #if defined(__x86_64__) || defined(__i386__)
-      // Assembled from bits: 2^84 + 2^32 * upper half and 2^52 + lower half. Only their sum is
-      // rounded.
-      auto const biased = x ^ bits(phase{1} << 63);
-      auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) -
+      // Assembled from bits: 2^84 + 2^63 + 2^32 * upper half and 2^52 + lower half. Only their sum
+      // is rounded.
+      auto upper = as_number((x >> 32) ^ bits(phase{0x4530'0000'8000'0000})) -
                    number(0x1p84 + 0x1p63 + 0x1p52);
       as_written(upper);  // in another order, the sum would be rounded twice
-      return upper +
-             as_number((biased & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
+      return upper + as_number((x & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
 #else
       return xsimd::to_float(bits_as<std::int64_t>(x));
 #endif
@@ -127,8 +87,8 @@ struct phase_register : lanes<Real> {
   }
 
   static void swap_in_odd(bits const& quadrant, number& c, number& s) noexcept {
-    if constexpr (requires { swap_by_62(quadrant.data, c.data, s.data); }) {
-      swap_by_62(quadrant.data, c.data, s.data);
+    if constexpr (requires { swap_by(quadrant.data, c.data, s.data); }) {
+      swap_by(quadrant.data, c.data, s.data);
     } else {
       swap_by_bits<phase_register>(quadrant, c, s);
     }
@@ -150,8 +110,8 @@ struct phase_register : lanes<Real> {
     store(to, x), store(to + size, y);
   }
   static void store(float* to, number const& x, number const& y) noexcept {
-    if constexpr (requires { store_floats(to, x.data, y.data); }) {
-      store_floats(to, x.data, y.data);
+    if constexpr (requires { to_floats(x.data, y.data); }) {
+      lanes<float>::store(to, to_floats(x.data, y.data));
     } else {
       store(to, x), store(to + size, y);
     }
@@ -165,6 +125,50 @@ using phase_lanes = std::conditional_t<has_registers<double>, phase_register<dou
 [[gnu::always_inline]] inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(
     phase_lanes::bits const& angles) noexcept {
   return cos_sin_of<phase_lanes>(angles);
+}
+
+#if defined(__AVX2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+/// The upper halves of two registers of phases, for two registers of cosines and sines as floats:
+/// half as many registers are to be swapped and negated.
+struct upper_phases : register_bits {
+  static constexpr int width = 32;
+  static constexpr std::uint32_t one = 1;
+  static void swap_in_odd(auto const& quadrant, auto& c, auto& s) noexcept {
+    swap_by(quadrant.data, c.data, s.data);
+  }
+};
+// clang-format off
+template <class Bits>
+concept has_upper_halves = requires(Bits const& x) { upper_halves(x.data, x.data); };
+// clang-format on
+template <has_upper_halves Bits>
+[[gnu::always_inline]] inline void store_in_quadrant(float* cos, float* sin, Bits const& x,
+                                                     Bits const& y, auto const& a,
+                                                     auto const& b) noexcept {
+  upper_phases::number c(to_floats(a.cos.data, b.cos.data)), s(to_floats(a.sin.data, b.sin.data));
+  into_quadrant<upper_phases>(upper_phases::bits(upper_halves(x.data, y.data)), c, s);
+  lanes<float>::store(cos, c), lanes<float>::store(sin, s);
+}
+#endif
+/// Stores cosines and sines of two registers of phases, x before y. a, b: those from the nearest
+/// axis.
+[[gnu::always_inline]] inline void store_in_quadrant(auto* cos, auto* sin, auto const& x,
+                                                     auto const& y, auto a, auto b) noexcept {
+  into_quadrant<phase_lanes>(x, a.cos, a.sin), into_quadrant<phase_lanes>(y, b.cos, b.sin);
+  phase_lanes::store(cos, a.cos, b.cos), phase_lanes::store(sin, a.sin, b.sin);
+}
+
+/// Stores factor * cos and factor * sin of two registers of phases, x before y.
+template <class Real>
+[[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, phase_lanes::bits const& x,
+                                                 phase_lanes::bits const& y,
+                                                 double factor) noexcept {
+  auto a = cos_sin_from_axis<phase_lanes>(x), b = cos_sin_from_axis<phase_lanes>(y);
+  if (factor != 1) {
+    phase_lanes::number const gain(factor);
+    a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
+  }
+  store_in_quadrant(cos, sin, x, y, a, b);
 }
 
 /// Stores the first `count` numbers of x, all of them if count is larger.

@@ -92,12 +92,9 @@ template <class Real>
                                                   double gain, auto const& angles) noexcept {
   auto const angles_from = angles;  // a local copy, which stays in registers
   constexpr auto size = phase_lanes::size;
-  auto const factor = phase_lanes::number(gain);
   auto i = range.first;
   for (; range.last - i >= 2 * size; i += 2 * size) {  // two independent chains hide latency
-    auto const a = cos_sin_lanes(angles_from(i)), b = cos_sin_lanes(angles_from(i + size));
-    phase_lanes::store(cos + i, a.cos * factor, b.cos * factor);
-    phase_lanes::store(sin + i, a.sin * factor, b.sin * factor);
+    store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), gain);
   }
   return i;
 }
