@@ -144,6 +144,7 @@ TEST(phase_step, of_a_fractional_position_is_right_to_a_rounding_of_its_fraction
 
 TEST(phase_step, is_known_at_compile_time) {
   static_assert(phase_step(0).at(std::int64_t{7}) == 0);
+  static_assert(phase_step(0x1.fffp-1022, 0x1p-1074).at(std::int64_t{7}) == 0, "no shift by 64");
   static_assert(phase_step(1).at(std::int64_t{1}) == 0x28be'60db'9391'054a,
                 "1 radian is 1 / 2 pi turns");
 }

@@ -61,9 +61,11 @@ class phase_step {
     // in 32-bit limbs; 96 binary places of the product are kept.
     auto const whole = parts_of(inv_freq), small = parts_of(rest);
     auto const shift = small.exponent - whole.exponent + 64;
-    auto const magnitude = rest == 0 || shift <= -64 ? 0
-                           : shift < 0               ? small.mantissa >> -shift
-                                                     : small.mantissa << shift;
+    // Near 2^-1022, a rest of half an ULP is 2^-1074 and would be shifted by 64; no place is kept
+    // there.
+    auto const magnitude = rest == 0 || shift <= -64 || shift > 63 ? 0
+                           : shift < 0                             ? small.mantissa >> -shift
+                                                                   : small.mantissa << shift;
     auto const lower = rest < 0 ? 0 - magnitude : magnitude,
                upper = whole.mantissa - (rest < 0 && magnitude != 0 ? 1 : 0);
     auto const places = 256 - whole.exponent;  // of the product
