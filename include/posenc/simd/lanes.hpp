@@ -134,6 +134,10 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       number x;
       load_halves(from, x.data);
       return x;
+    } else if constexpr (requires(bits x) { load_wider(from, x.data); }) {
+      bits wide;
+      load_wider(from, wide.data);
+      return Format::template decode<register_bits>(wide);
     } else {
       std::array<std::uint16_t, size> narrow;
       std::memcpy(narrow.data(), from, sizeof narrow);
@@ -162,10 +166,11 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
     auto& low = first_is_low ? x : y;
     auto& high = first_is_low ? y : x;
-    low = Format::template decode<register_bits>(both & bits(0xffffu));
     if constexpr (std::same_as<Format, bfloat16>) {
+      low = register_bits::as_number(both << 16);
       high = register_bits::as_number(both & bits(0xffff'0000u));  // the upper 16 bits are in place
     } else {
+      low = Format::template decode<register_bits>(both & bits(0xffffu));
       high = Format::template decode<register_bits>(both >> 16);
     }
   }

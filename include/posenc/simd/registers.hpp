@@ -90,6 +90,22 @@ inline void store_halves(void* to, __m128 x) noexcept {
 }
 #endif
 
+// Loads of contiguous 16-bit integers as 32 bits. g++ would store the halves of a register and load
+// them as one, which is not forwarded.
+#if defined(__AVX512F__)
+inline void load_wider(void const* from, __m512i& x) noexcept {
+  x = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
+}
+#endif
+#if defined(__AVX2__)
+inline void load_wider(void const* from, __m256i& x) noexcept {
+  x = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<__m128i const*>(from)));
+}
+inline void load_wider(void const* from, __m128i& x) noexcept {
+  x = _mm_cvtepu16_epi32(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
+}
+#endif
+
 // Loads of floats as doubles, and stores of doubles as floats, rounded once.
 #if defined(__AVX512F__)
 inline void load_floats(float const* from, __m512d& x) noexcept {
