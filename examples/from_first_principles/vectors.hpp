@@ -48,9 +48,8 @@ inline double largest_difference(doubles const& a, doubles const& b) {
 
 /// of(x) at x = first, first + 1, ... last.
 inline charts::series curve(std::string name, int first, int last, auto const& of) {
-  charts::series s{.name = std::move(name)};
-  for (int x = first; x <= last; ++x) s.x.push_back(x), s.y.push_back(of(x));
-  return s;
+  return charts::curve(std::move(name), charts::steps(first, last),
+                       [&](double x) { return of(static_cast<int>(x)); });
 }
 
 /// The same of moments: their means, and a band from the lowest to the highest.

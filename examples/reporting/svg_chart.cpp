@@ -30,6 +30,10 @@ std::vector<point> thinned(std::vector<point> const& stroke, box const& in) {
   return result;
 }
 
+std::string pen_of(series const& curve, std::size_t i) {
+  return pen_style(curve.colour.value_or(i)) + (curve.dashed ? " dashed" : "");
+}
+
 void add_curve(svg_drawing& out, series const& curve, std::size_t i, plane const& axes,
                box const& in) {
   auto low = curve.low, high = curve.high;
@@ -40,10 +44,10 @@ void add_curve(svg_drawing& out, series const& curve, std::size_t i, plane const
   for (std::size_t k = 0; k < std::min(floors.size(), ceilings.size()); ++k) {
     auto outline = thinned(floors[k], in), ceiling = thinned(ceilings[k], in);
     outline.insert(outline.end(), ceiling.rbegin(), ceiling.rend());
-    out.path(outline, band_style(i));
+    out.path(outline, band_style(curve.colour.value_or(i)));
   }
   for (auto const& stroke : axes.strokes(curve.x, curve.y))
-    out.path(thinned(stroke, in), pen_style(i));
+    out.path(thinned(stroke, in), pen_of(curve, i));
 }
 
 void add_axes(svg_drawing& out, chart const& c, plane const& axes, box const& in) {
@@ -62,14 +66,15 @@ void add_axes(svg_drawing& out, chart const& c, plane const& axes, box const& in
   out.text({in.x + in.width / 2, bottom + 36}, 12, in.width, "label middle", c.x.label);
 }
 
-// Rows of names; returns where they end.
+// Rows of names, of the curves that have one; returns where they end.
 double add_legend(svg_drawing& out, chart const& c, point const start, double width) {
   constexpr double sample = 22, indent = 28, space = 16, row = 19;
   point at = start;
   for (std::size_t i = 0; i < c.curves.size(); ++i) {
+    if (c.curves[i].name.empty()) continue;
     double const room = std::min(text_width(c.curves[i].name, 12), width - indent);
     if (at.x > start.x && at.x + indent + room > start.x + width) at = {start.x, at.y + row};
-    out.line({at.x, at.y - 4}, {at.x + sample, at.y - 4}, pen_style(i));
+    out.line({at.x, at.y - 4}, {at.x + sample, at.y - 4}, pen_of(c.curves[i], i));
     out.text({at.x + indent, at.y}, 12, room + 1, "", c.curves[i].name);
     at.x += indent + room + space;
   }

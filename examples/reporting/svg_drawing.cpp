@@ -82,6 +82,17 @@ void svg_drawing::rectangle(box const& at, std::string_view style, double opacit
   body_ << "/>\n";
 }
 
+void svg_drawing::rectangles(std::vector<box> const& all, std::string_view style, double opacity) {
+  body_ << "<path class='" << style << "' fill-opacity='" << opacity << "' d='";
+  auto const place = [](double x) { return std::round(10 * x); };
+  for (auto const& [x, y, width, height] : all) {
+    auto const across = place(x + width) - place(x), down = place(y + height) - place(y);
+    body_ << 'M' << tenths(place(x), true) << tenths(place(y), false) << 'h' << tenths(across, true)
+          << 'v' << tenths(down, true) << 'h' << tenths(-across, true) << 'z';
+  }
+  body_ << "'/>\n";
+}
+
 void svg_drawing::path(std::vector<point> const& points, std::string_view style) {
   // Steps in tenths of a pixel, as short as SVG has them, make a file a third as long as places
   // would.

@@ -29,6 +29,8 @@ class svg_drawing {
   void text(point at, double size, double room, std::string_view style, std::string_view text);
   void line(point from, point to, std::string_view style);
   void rectangle(box const& at, std::string_view style, double opacity = 1);
+  /// Many of them in little space, to a tenth of a pixel.
+  void rectangles(std::vector<box> const& all, std::string_view style, double opacity);
   /// One stroke.
   void path(std::vector<point> const& points, std::string_view style);
   /// From here on, what lies outside of the box is cut off, and places count from its corner.
