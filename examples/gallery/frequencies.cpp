@@ -36,7 +36,7 @@ using charts::steps;
 using charts::whole_powers;
 using posenc::geometric;
 
-constexpr std::size_t dim = 128;
+constexpr std::size_t dim = 128, pairs_of_head = dim / 2;
 
 figure frequency_rules() {
   auto const add = [](chart& c, std::string name, posenc::frequencies const& f) {
@@ -74,7 +74,7 @@ figure frequency_rules() {
   }
 
   auto const add_ratio = [&](chart& c, std::string name, posenc::frequencies const& f) {
-    c.curves.push_back(curve(std::move(name), steps(0, dim / 2 - 1), [&](double i) {
+    c.curves.push_back(curve(std::move(name), steps(0, pairs_of_head - 1), [&](double i) {
       auto const pair = static_cast<std::size_t>(i);
       return plain.inv_freq()[pair] / f.inv_freq()[pair];
     }));

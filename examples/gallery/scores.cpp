@@ -107,7 +107,7 @@ figure correlated_gaussians() {
 }
 
 figure keys_for_distances() {
-  constexpr std::size_t dim = 128, length = 4096;
+  constexpr std::size_t dim = 128, pairs_of_head = dim / 2, length = 4096;
   auto const f = posenc::geometric(dim, 1e4);
   auto const q = head(dim, 1);
   chart scores{"The key for a distance", {"distance"}, {"score, of |q|^2"}, {}};
@@ -119,12 +119,12 @@ figure keys_for_distances() {
   }
   chart pairs{"What each pair adds to a score", {"pair"}, {"of a query with itself"}, {}};
   auto const most = posenc::score_by_frequency<halves>(q, q, f, 0);
-  pairs.curves.push_back(curve("at most", steps(0, dim / 2 - 1),
+  pairs.curves.push_back(curve("at most", steps(0, pairs_of_head - 1),
                                [&](double i) { return distance_in(most.pairs)(i).budget; }));
   pairs.curves.front().colour = 6, pairs.curves.front().dashed = true;
   for (std::int64_t const r : {10, 1000}) {
     auto const score = posenc::score_by_frequency<halves>(q, q, f, r);
-    pairs.curves.push_back(curve("at distance " + std::to_string(r), steps(0, dim / 2 - 1),
+    pairs.curves.push_back(curve("at distance " + std::to_string(r), steps(0, pairs_of_head - 1),
                                  [&](double i) { return distance_in(score.pairs)(i).score; }));
   }
   return {"key_for_distance.svg",
