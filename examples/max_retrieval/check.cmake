@@ -94,3 +94,5 @@ expect_no_output(">&-" "the standard output is closed")
 if(EXISTS /dev/full)
   expect_no_output(">/dev/full" "cannot write to the standard output")
 endif()
+
+expect(0 out "Examples: max_retrieval " --help)

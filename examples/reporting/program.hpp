@@ -44,9 +44,26 @@ inline charts::terminal_style checked(outputs const& o) {
   return style;
 }
 
+/// Without the name of the library.
+inline std::string message_of(std::exception const& error) {
+  std::string_view text = error.what();
+  constexpr std::string_view library = "posenc: ";
+  if (text.starts_with(library)) text.remove_prefix(library.size());
+  return std::string(text);
+}
+
 struct example {
   std::string command, says;
 };
+
+/// --help of the program ends with them.
+inline void add_examples(CLI::App& app, std::string const& program,
+                         std::vector<example> const& examples) {
+  std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
+  for (auto const& e : examples)
+    footer += "\n  " + program + (e.command.empty() ? "" : " " + e.command) + "\n      " + e.says;
+  app.footer(footer);
+}
 
 /// What main returns: the answer of run(), 0 for --help, 1 for an error, which is one line on the
 /// standard error. declare(app) adds the options, run() does the work; --help ends with the
@@ -57,10 +74,7 @@ inline int run_program(int argc, char** argv, std::string const& says,
   std::string const name(path.substr(path.find_last_of('/') + 1));
   try {
     CLI::App app(says);
-    std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
-    for (auto const& e : examples)
-      footer += "\n  " + name + (e.command.empty() ? "" : " " + e.command) + "\n      " + e.says;
-    app.footer(footer);
+    add_examples(app, name, examples);
     declare(app);
     try {
       app.parse(argc, argv);
@@ -72,10 +86,7 @@ inline int run_program(int argc, char** argv, std::string const& says,
     if (!std::cout) throw std::runtime_error("cannot write to the standard output");
     return result;
   } catch (std::exception const& error) {
-    std::string_view text = error.what();
-    constexpr std::string_view library = "posenc: ";
-    if (text.starts_with(library)) text.remove_prefix(library.size());
-    std::cerr << name << ": " << text << '\n';
+    std::cerr << name << ": " << message_of(error) << '\n';
     return 1;
   }
 }
