@@ -38,6 +38,14 @@ struct chart {
   std::optional<range> y_range = {};  ///< Without it, the chart shows all there is.
 };
 
+/// What a legend calls a band, where a chart has one.
+inline constexpr char const* band_name = "lowest to highest";
+inline bool has_band(chart const& c) {
+  for (auto const& curve : c.curves)
+    if (!curve.low.empty()) return true;
+  return false;
+}
+
 /// first, first + by, ... up to last.
 inline std::vector<double> steps(double first, double last, double by = 1) {
   std::vector<double> result;

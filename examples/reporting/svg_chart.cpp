@@ -78,6 +78,12 @@ double add_legend(svg_drawing& out, chart const& c, point const start, double wi
     out.text({at.x + indent, at.y}, 12, room + 1, "", c.curves[i].name);
     at.x += indent + room + space;
   }
+  if (has_band(c)) {
+    double const room = text_width(band_name, 12);
+    if (at.x > start.x && at.x + indent + room > start.x + width) at = {start.x, at.y + row};
+    out.rectangle({at.x, at.y - 9, sample, 10}, band_style(6));
+    out.text({at.x + indent, at.y}, 12, room + 1, "", band_name);
+  }
   return at.y + row;
 }
 
@@ -94,7 +100,8 @@ double add_chart(svg_drawing& out, chart const& c, box const& in) {
   out.end_clip();
 
   double const end = in.y + in.height;
-  return c.curves.size() > 1 ? add_legend(out, c, {plot.x, end + 14}, plot.width) : end;
+  return c.curves.size() > 1 || has_band(c) ? add_legend(out, c, {plot.x, end + 14}, plot.width)
+                                            : end;
 }
 
 }  // namespace
