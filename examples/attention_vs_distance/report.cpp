@@ -132,8 +132,8 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured,
         if (distances.back() < last)
           for (auto const r : charts::whole_powers(64, last, 48))
             if (r > distances.back()) distances.push_back(r);
-        for (auto const distance : distances) {
-          auto const r = static_cast<std::size_t>(distance);
+        for (auto const x : distances) {
+          auto const r = static_cast<std::size_t>(x);
           out << name << ',' << c.encoding << ',' << softmax << ',' << r;
           put(profile->logit[r]);
           put(profile->weight[r]);

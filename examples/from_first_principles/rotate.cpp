@@ -180,7 +180,7 @@ step two_axes() {
       scores.add(dot(placed(q, row, column), placed(k, row - 3, column - 5)));
 
   auto const line = posenc::geometric(dim, 100), half = posenc::geometric(dim / 2, 100);
-  auto const in_line = [&](int steps) {
+  auto const in_line = [&](std::int64_t steps) {
     return [&, steps](int r) { return mean_cosine(line, r * steps); };
   };
   auto const on_axis = [&](int r) { return (mean_cosine(half, r) + 1) / 2; };
