@@ -20,6 +20,7 @@ using namespace max_retrieval;
 
 struct options {
   settings experiment;
+  bool quick = false;
   reporting::outputs outputs;
 };
 
@@ -27,18 +28,23 @@ void declare(CLI::App& app, options& o) {
   auto& e = o.experiment;
   auto const number = [&](char const* name, auto& value, long long least, long long most,
                           std::string const& says) {
-    app.add_option(name, value, says + " (" + std::to_string(value) + ")")
+    return app.add_option(name, value, says + " (" + std::to_string(value) + ")")
         ->check(CLI::Range(least, most))
         ->option_text("N");
   };
-  number("--steps", e.steps, 1, 10'000'000, "of training");
+  auto* const steps = number("--steps", e.steps, 1, 10'000'000, "of training");
   number("--batch", e.batch, 1, 65'536, "sets a step");
-  number("--seeds", e.seeds, 2, 1000, "networks to train");
+  auto* const seeds = number("--seeds", e.seeds, 2, 1000, "networks to train");
   number("--sets", e.sets, 1, 1'000'000, "of each size to test on");
-  number("--largest", e.largest, 16, 262'144,
-         "items of a set: the sizes are 16, 32, 64, ... as far as this");
+  auto* const largest = number("--largest", e.largest, 16, 262'144,
+                               "items of a set: the sizes are 16, 32, 64, ... as far as this");
   number("--threads", e.threads, 1, 256, "seeds at a time");
   number("--seed", e.seed, 0, 1'000'000'000'000, "the first of the seeds");
+  app.add_flag("--quick", o.quick,
+               "a first look, in seconds: --steps 1000 --seeds 3 --largest 1024")
+      ->excludes(steps)
+      ->excludes(seeds)
+      ->excludes(largest);
   reporting::declare_csv(app, o.outputs);
   reporting::declare_svg(app, o.outputs);
   reporting::declare_columns(app, o.outputs, 78);
@@ -94,10 +100,11 @@ int main(int argc, char** argv) {
       "Trains networks to find the item of the largest priority in small sets, and tests rules of "
       "softmax on large ones.",
       {{"", "ten networks, in minutes"},
-       {"--steps 1000 --seeds 3 --largest 1024", "a first look, in seconds"},
+       {"--quick", "a first look, in seconds"},
        {"--csv results.csv --svg results.svg", "written to files"}},
       [&](CLI::App& app) { declare(app, o); },
       [&] {
+        if (o.quick) o.experiment.steps = 1000, o.experiment.seeds = 3, o.experiment.largest = 1024;
         keep_freed_memory();
         run(o);
         return 0;
