@@ -171,7 +171,7 @@ void add_threads(report& r, int second_cpu) {
   auto const add = [&](char const* line, std::size_t items, auto const& attend_in) {
     report_case c{.in = t,
                   .line = line,
-                  .column = "ns",
+                  .column = "two threads",
                   .by = "one thread",
                   .items = items,
                   .ways = {passes_of([attend_in] { attend_in(posenc::detail::one_task()); })}};
@@ -217,7 +217,7 @@ void add_softmax(report& r) {
                          auto const& softmax) {
       return r.add({.in = t,
                     .line = std::move(line),
-                    .column = "ns",
+                    .column = "1024 scores",
                     .by = by,
                     .items = keys * count,
                     .ways = {passes_of([x] { x->x = x->before; },

@@ -59,8 +59,8 @@ class stopwatch {
   sample measure(std::function<void()> const& prepare, work const& run, std::size_t& passes) {
     prepare();
     if (passes == 0) passes = enough_passes(run);
-    for (auto const started = now();; ++repeated_) {
-      auto const before = quiet_reading();
+    for (;; ++repeated_) {
+      auto const before = quiet_reading(), started = now();
       if (passes > 1) run(passes / 4 + 1);  // warms the cache
       auto const seconds = run(passes) / static_cast<double>(passes);
       sample const result{seconds, std::max(before, sentinel_.read_after_work())};
@@ -74,15 +74,15 @@ class stopwatch {
 
  private:
   static constexpr double batch = 1e-3;  // within a time slice, so that few are interrupted
-  static constexpr int attempts = 20;
 
   double quiet_reading() {
-    for (int left = attempts;; --left) {
+    for (auto started = now(); patience_ > 0; started = now()) {
       auto const reading = sentinel_.read();
-      if (sentinel_.is_quiet(reading) || left == 0 || patience_ <= 0) return reading;
+      if (sentinel_.is_quiet(reading)) return reading;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      patience_ -= 1e-3;
+      patience_ -= now() - started;
     }
+    return sentinel_.read();
   }
 
   static std::size_t enough_passes(work const& run) {
