@@ -103,7 +103,7 @@ void add_fused(report& r, table const* t, working_set const& set) {
   auto const x = std::make_shared<source_and_target<float, bfloat16>>(set);
   auto const weight = std::make_shared<std::vector<float>>(head_dim, 1.01f);
   constexpr float eps = 1e-6f, factor = 0.0884f;
-  auto c = case_of(t, "norm, scale, to bf16", set, x, "posenc");
+  auto c = case_of(t, "norm, to bf16", set, x, "posenc");
   auto separate = c;
   separate.by = "four passes";
   separate.ways = {passes_of([=] {
