@@ -41,7 +41,7 @@ if(NOT lines EQUAL 5121 OR NOT svg MATCHES "^<svg.*</svg>\n?$")  # a header, 5 e
 endif()
 file(REMOVE check.csv check.svg)
 
-# Heads apart, several models in one figure. A weight that underflows ends no band: ALiBi's reaches the last distance, which is the right end of the chart.
+# Heads apart, other biases, several models in one figure.
 expect(0 out "ALiBi, head 0 .*ALiBi, head 31 " ${small} --encodings alibi --heads-apart)
 expect(0 out "KERPLE, logarithm: .*KERPLE, power: .*Sandwich: " ${small} --encodings kerple-log,kerple-power,sandwich)
 expect(0 out "mpt" --model mpt-7b,bloom-176b --encodings alibi --svg check.svg --together)
