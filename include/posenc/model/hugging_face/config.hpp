@@ -26,8 +26,9 @@ inline constexpr std::size_t most_tokens = std::size_t{1} << 53;
 
 }  // namespace detail
 
+/// How to read a config.json.
 struct hugging_face_options {
-  unknown_model unknown = unknown_model::refused;
+  unknown_model unknown = unknown_model::refused;  ///< families that are not known
 };
 
 namespace detail {
