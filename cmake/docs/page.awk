@@ -52,6 +52,7 @@ END {
     if (code) { print rest; continue }
     if (rest ~ /^#+ /) {
       heading = rest; sub(/^#+ /, "", heading)
+      if (page == "README.md" && rest ~ /^# /) rest = "# The README"  # the project's name heads every page
       print rest " {#" id_of(page) (rest ~ /^# / ? "" : "_" anchor_of(heading)) "}"
       continue
     }
