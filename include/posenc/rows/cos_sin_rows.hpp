@@ -72,7 +72,7 @@ class cos_sin_rows {
   }
   /// Like the spans below, valid while the rows live.
   cos_sin_view<Real> view() const noexcept { return *this; }
-  std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }  ///< rows
+  std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }  ///< one row each
   std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
   /// Of a token, [pairs]. Precondition, not checked: token < tokens().
