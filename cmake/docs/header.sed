@@ -12,5 +12,7 @@ s!(^ *|\*/ )([A-Za-z0-9_:]+(<[^();]*>)?) ([a-z_]+)( = [^,;()<]+)?, ([a-z_][^;()]
 t members
 s|operator==\(.*= default;$|&  ///< Compares all members.|
 s/^(    -> [a-z_]+<|[a-z_]+\(.*\) -> ).*;$/&  \/\/\/< Deduces the arguments of the template./
+# Doxygen ends a first sentence at the dots of "0 .. 3".
+\,^ *///<? [^ ]|///<,s,(///.*) \.\. ,\1 to ,g
 # What POSENC_TARGET is put together from.
 /^#define POSENC_JOIN\(/,$d
