@@ -16,18 +16,19 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// What to map, and between which queries and keys.
 struct attention_map_settings {
-  std::size_t head_dim = 128;
-  std::size_t heads = 1;     ///< heads of the encoding; all have the same q and k
-  std::size_t length = 256;  ///< queries and keys, at positions 0 to length - 1
-  std::variant<all_ones, gaussian> inputs = all_ones{};
-  posenc::mask mask = posenc::mask::causal;
+  std::size_t head_dim = 128;  ///< of queries and keys
+  std::size_t heads = 1;       ///< heads of the encoding; all have the same q and k
+  std::size_t length = 256;    ///< queries and keys, at positions 0 to length - 1
+  std::variant<all_ones, gaussian> inputs = all_ones{};  ///< what q and k are made of
+  posenc::mask mask = posenc::mask::causal;              ///< a hidden key has weight 0
 };
 
 /// Mean weights, [heads][length][length]; 0 where masked.
 struct attention_map {
-  std::size_t heads, length;
-  std::vector<double> weights;
+  std::size_t heads, length;    ///< as the settings say
+  std::vector<double> weights;  ///< [heads][query][key]
 
   /// Of a query and all keys. Precondition, not checked: head < heads, query < length.
   std::span<double const> row(std::size_t head, std::size_t query) const noexcept {

@@ -11,6 +11,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// Which differences matter.
 struct compare_options {
   /// A difference matters above this: of scores from rotation relative to the largest score of
   /// queries and keys of that length, |q| |k|; of biases and temperatures in units of logits and of
@@ -22,9 +23,11 @@ struct compare_options {
   std::optional<std::size_t> length = {};
 };
 
-/// A setting that differs, with both values as text; "" where it is absent.
+/// A setting that differs.
 struct field_difference {
-  std::string field, a, b;
+  std::string field,  ///< as layer_description or model_description names it
+      a,              ///< its value in the first model, as text; "" where it is absent
+      b;              ///< its value in the second model
   /// The first position at which this matters, of what is not rotation; of a window the first
   /// distance.
   std::optional<std::int64_t> from = {};
@@ -34,7 +37,7 @@ struct field_difference {
 
 /// How much scores differ at a distance from query to key.
 struct score_difference {
-  std::int64_t distance;
+  std::int64_t distance;  ///< query position - key position
   /// The largest |f_a - f_b| * distance of a pair, in radians, not reduced; nothing where the pairs
   /// are of other dims.
   std::optional<double> angle;
@@ -47,6 +50,7 @@ struct score_difference {
   double gaussian;
 };
 
+/// What differs between two layers.
 struct layer_comparison {
   std::vector<field_difference> fields;  ///< empty: the layers encode positions alike
   /// The first distance at which `worst` is above the threshold, or nothing within the reach of
@@ -59,10 +63,11 @@ struct layer_comparison {
 
 /// Layers of which the same is to say.
 struct compared_layers {
-  std::vector<std::size_t> layers;
-  layer_comparison difference;
+  std::vector<std::size_t> layers;  ///< their indices, from 0
+  layer_comparison difference;      ///< the same for each of them
 };
 
+/// What differs between two models.
 struct model_comparison {
   std::vector<field_difference> fields;  ///< of the models: type, layers, context, embedding
   std::vector<compared_layers> layers;   ///< those that differ
@@ -71,11 +76,12 @@ struct model_comparison {
 
 /// How two engines' rows differ at a position.
 struct row_difference {
-  double position;
-  double angle;  ///< the largest difference of the angle of a pair, in [0, pi]
-  double worst;  ///< as in score_difference
+  double position;  ///< of the token, as given
+  double angle;     ///< the largest difference of the angle of a pair, in [0, pi]
+  double worst;     ///< as in score_difference
 };
 
+/// From where on two engines' rows differ, and where most.
 struct rows_comparison {
   std::optional<double> matters_from = {};  ///< the first position, as they are given
   row_difference largest = {};              ///< where `worst` is largest

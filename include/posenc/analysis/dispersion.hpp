@@ -57,7 +57,8 @@ inline weight_bounds dispersion(double spread, std::size_t keys) {
 /// spread: n - 1 > e^spread (1 - weight) / weight; and as published, n > e^spread / weight
 /// [Velickovic 2024, Theorem 2.2]. Exact below 2^53, but for a rounding of e^spread.
 struct dispersed_from {
-  double keys, published;
+  double keys,    ///< by the first formula
+      published;  ///< by the second one
 };
 /// Throws std::invalid_argument unless weight is in (0, 1) and spread in [0, 700].
 inline dispersed_from keys_below(double weight, double spread) {
@@ -170,8 +171,8 @@ std::optional<std::size_t> switches_off(Encoding const& encoding, double spread)
 /// published 0.8486 and 5.9445: below it a row is sharp enough, above it the polynomial has left
 /// the range that it was fitted to. `above` is none for a fit that never falls to 1.
 struct sharpened_entropies {
-  double below;
-  std::optional<double> above;
+  double below;                 ///< in nats
+  std::optional<double> above;  ///< in nats
 };
 /// Of a fit that exceeds 1 at adaptive_temperature::entropy_of_maximum, rises before it and does
 /// not rise after it, up to 64 nats, as those of adaptive_temperature do. Throws

@@ -26,21 +26,23 @@ struct all_ones {};
 /// independent; rho = 1: k = q.
 /// With RoPE, <q, k> has the moments that correlated_score says (rope_decay.hpp).
 struct gaussian {
-  double rho = 0;
+  double rho = 0;            ///< correlation of q and k, in [-1, 1]
   std::size_t samples = 16;  ///< number of queries q
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;    ///< the same seed gives the same q and k
 };
 
+/// What to profile: how many heads and distances, of which queries and keys.
 struct profile_settings {
-  std::size_t head_dim = 128;
-  std::size_t heads = 1;     ///< heads of the encoding; all have the same q and k
-  std::size_t range = 4096;  ///< distances 0 .. range - 1
-  std::variant<all_ones, gaussian> inputs = all_ones{};
+  std::size_t head_dim = 128;  ///< of queries and keys
+  std::size_t heads = 1;       ///< heads of the encoding; all have the same q and k
+  std::size_t range = 4096;    ///< distances 0 .. range - 1
+  std::variant<all_ones, gaussian> inputs = all_ones{};  ///< what q and k are made of
 };
 
+/// How logits and weights change with distance.
 struct distance_profile {
-  /// [distance], over samples and heads. Logits are scaled by 1 / sqrt(head_dim).
-  std::vector<running_moments> logit, weight;
+  std::vector<running_moments> logit,   ///< [distance], of <q, k> / sqrt(head_dim)
+      weight;                           ///< [distance], over samples and heads
   running_moments entropy;              ///< of the weights, in nats
   running_moments inverse_temperature;  ///< of the rows
 };
@@ -138,6 +140,7 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
   return profile;
 }
 
+/// The same without progress.
 template <class Encoding>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings) {
   return profile_distances(encoding, settings, [](std::size_t, std::size_t) {});
@@ -156,6 +159,7 @@ std::vector<distance_profile> profile_heads(Encoding const& encoding,
   return profiles;
 }
 
+/// The same without progress.
 template <class Encoding>
 std::vector<distance_profile> profile_heads(Encoding const& encoding,
                                             profile_settings const& settings) {

@@ -14,16 +14,17 @@ namespace posenc::inline POSENC_TARGET {
 
 /// A parameter of a frequency rule, by its name in the rule's header.
 struct rule_parameter {
-  std::string name;
+  std::string name;             ///< as in the rule's header: base, factor ...
   std::optional<double> value;  ///< the simplest that fits; nothing where any value would
   /// No value outside of these fits the table, whatever the other parameters are.
-  double least, most;
+  double least,  ///< of the values that fit
+      most;      ///< of the values that fit
 };
 
 /// A rule and its parameters.
 struct named_rule {
-  std::string rule;
-  std::vector<rule_parameter> parameters;
+  std::string rule;                        ///< the function's name in frequency/
+  std::vector<rule_parameter> parameters;  ///< in the order of its arguments
 };
 
 /// A way in which a table may have been made.
@@ -31,7 +32,7 @@ struct frequency_explanation {
   /// The function in frequency/: geometric, linear, truncated, llama3 ...; "sections" for several
   /// tables one after another.
   std::string rule;
-  std::vector<rule_parameter> parameters = {};
+  std::vector<rule_parameter> parameters = {};  ///< in the order of its arguments
   std::size_t fitted = 0;        ///< how many numbers were chosen to fit: fewer is simpler
   bool within_rounding = false;  ///< the table is this rule, but for the rounding of its numbers
   double relative_error = 0;     ///< the largest; 1 where one of the two is 0
@@ -63,7 +64,7 @@ enum class table_form {
 
 /// What identify() found.
 struct identification {
-  table_form form = table_form::inv_freq;
+  table_form form = table_form::inv_freq;  ///< what the numbers are: inv_freq, wavelengths ...
   bool negated = false;  ///< all numbers are negative: the pairs rotate the other way
   /// The rounding of the numbers, relative: of their type, or a coarser one that explains them.
   double unit_roundoff = 0;
@@ -73,6 +74,7 @@ struct identification {
   /// rule is within rounding, else last.
   std::vector<frequency_explanation> explanations = {};
 
+  /// The first explanation; valid while this is.
   frequency_explanation const& best() const { return explanations.front(); }
 };
 

@@ -28,6 +28,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// What is known beforehand of a table.
 struct identify_options {
   /// A base that is known or suspected, as a file says it: preferred where the table leaves a
   /// choice.
@@ -167,6 +168,7 @@ identification identify(std::span<T const> inv_freq, identify_options const& opt
   return found;
 }
 
+/// The same of a container: a vector, an array.
 template <class List>
 requires storable<detail::span_value_t<List const>> identification
 identify(List const& inv_freq, identify_options const& options = {}) {

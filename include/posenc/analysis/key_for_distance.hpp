@@ -22,7 +22,7 @@ namespace posenc::inline POSENC_TARGET {
 /// The key R^r q, which scores highest at distance r, and its scores at all other distances. Scores
 /// are <R_t q, R_s k>, without 1 / sqrt(head_dim).
 struct key_at_distance {
-  std::size_t distance;
+  std::size_t distance;     ///< in tokens: query position - key position
   std::vector<double> key;  ///< [head_dim], before its own rotation, as long as q
   double peak;              ///< the score at the distance: no key of these norms has a higher one
   std::size_t runner_up;    ///< the distance whose score comes next

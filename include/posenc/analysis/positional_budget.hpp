@@ -27,6 +27,7 @@ struct budget_of_pairs {
   std::size_t runner_up;        ///< the distance whose score comes next
 };
 
+/// What a head needs to pick one distance, by the number of pairs that it uses.
 struct positional_budget_result {
   std::vector<budget_of_pairs> by_pairs;  ///< of 1, 2, ... fastest pairs, as many as rotate
   std::size_t cheapest;                   ///< the number of pairs whose score is the smallest
@@ -88,8 +89,8 @@ inline positional_budget_result positional_budget(frequencies const& f, std::siz
 
 /// A distance at which a pair is closer to where it started than at any distance before.
 struct near_recurrence {
-  std::size_t distance;
-  double angle;  ///< to where it started, in radians, at least 0
+  std::size_t distance;  ///< in tokens
+  double angle;          ///< to where it started, in radians, at least 0
 };
 
 /// The records of a pair's return at distances 1 to length - 1: denominators of best approximations

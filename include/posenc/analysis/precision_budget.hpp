@@ -21,7 +21,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// An angle as an engine has it, radians: angle + rest, |rest| at most half an ULP of it.
 struct formed_angle {
-  double angle, rest = 0;
+  double angle, rest = 0;  ///< in radians
 };
 
 /// How angles are formed: of every pair, at a position of 0 or more.
@@ -33,6 +33,7 @@ concept forms_angles = requires(H const& how, frequencies const& f, std::int64_t
 
 /// posenc: position * (inv_freq + rest), not rounded.
 struct exact_angles {
+  /// Writes the angle of every pair at a position; angles: [pairs].
   void operator()(frequencies const& f, std::int64_t position,
                   std::span<formed_angle> angles) const {
     for (std::size_t i = 0; i < f.pairs(); ++i) {
@@ -51,6 +52,7 @@ struct exact_angles {
 ///     rounded_angles<bfloat16, float>                positions were cast: 257 becomes 256
 template <storable P, storable F>
 struct rounded_angles {
+  /// As exact_angles does.
   void operator()(frequencies const& f, std::int64_t position,
                   std::span<formed_angle> angles) const {
     auto const p = as<P>(static_cast<double>(position));
@@ -66,10 +68,11 @@ struct rounded_angles {
     return static_cast<float>(load(result));
   }
 };
-using float_angles = rounded_angles<float, float>;
+using float_angles = rounded_angles<float, float>;  ///< Hugging Face, vLLM
 
 /// double(position) * float(inv_freq): what rounding the frequencies alone costs.
 struct float_frequencies {
+  /// As exact_angles does.
   void operator()(frequencies const& f, std::int64_t position,
                   std::span<formed_angle> angles) const {
     for (std::size_t i = 0; i < f.pairs(); ++i)
@@ -83,8 +86,9 @@ struct float_frequencies {
 /// pair. [ggml, ggml_rope_cache_init] The factors are those that make geometric(2 pairs, base) the
 /// given frequencies; 1 for these themselves.
 struct ggml_angles {
-  double base;
+  double base;  ///< of the geometric frequencies
 
+  /// As exact_angles does.
   void operator()(frequencies const& f, std::int64_t position,
                   std::span<formed_angle> angles) const {
     auto const pairs = static_cast<double>(f.pairs());
@@ -102,9 +106,9 @@ struct ggml_angles {
 
 /// The largest errors over the last 64 positions of a context.
 struct precision_at_length {
-  std::size_t length;
-  double angle;  ///< of an angle, in radians
-  double row;    ///< of a cosine or sine, as stored
+  std::size_t length;  ///< of the context, in tokens
+  double angle;        ///< of an angle, in radians
+  double row;          ///< of a cosine or sine, as stored
   double score;  ///< of <R_t q, R_s k> for any q and k of norm 1, t the last position and s among
                  ///< the first 64 and the last 64
 

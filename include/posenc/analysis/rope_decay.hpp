@@ -30,7 +30,8 @@ inline double mean_cosine(frequencies const& f, std::int64_t distance) {
 
 /// Mean and variance of <R_t q, R_s k>, without 1 / sqrt(head_dim).
 struct score_moments {
-  double mean, variance;
+  double mean,   ///< in units of scores
+      variance;  ///< in units of scores, squared
 };
 /// Of q ~ N(0, I) and k = rho q + sqrt(1 - rho^2) z, z ~ N(0, I), at a distance, with d = head_dim
 /// and all dims rotated:

@@ -13,6 +13,7 @@ namespace posenc::inline POSENC_TARGET {
 /// everything is 0.
 class running_moments {
  public:
+  /// x must be finite.
   void add(double x) noexcept {
     low_ = count_ == 0 ? x : std::min(low_, x);
     high_ = count_ == 0 ? x : std::max(high_, x);
@@ -21,10 +22,10 @@ class running_moments {
     squares_ += step * (x - mean_);
   }
 
-  std::size_t count() const noexcept { return count_; }
-  double mean() const noexcept { return mean_; }
-  double low() const noexcept { return low_; }
-  double high() const noexcept { return high_; }
+  std::size_t count() const noexcept { return count_; }  ///< how many numbers were added
+  double mean() const noexcept { return mean_; }         ///< 0 of no numbers
+  double low() const noexcept { return low_; }           ///< the smallest number
+  double high() const noexcept { return high_; }         ///< the largest number
   /// The standard deviation of the numbers themselves (divided by count, not count - 1).
   double spread() const noexcept {
     return count_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(count_));

@@ -27,13 +27,14 @@ concept head_vector = storable<detail::span_value_t<V>>;
 
 /// One pair of a query (x, y) and a key (u, v), at distance r and attention factor A.
 struct pair_score {
-  double inv_freq;
+  double inv_freq;    ///< in radians per position
   double score;       ///< A^2 ((xu + yv) cos(r inv_freq) + (xv - yu) sin(r inv_freq))
   double query_norm;  ///< |(x, y)|
   double key_norm;    ///< |(u, v)|
   double budget;      ///< A^2 |(x, y)| |(u, v)|: the largest |score| at any distance
 };
 
+/// What each pair contributes to the score of one query and one key.
 struct score_by_frequencies {
   double score;                   ///< <R_t q, R_s k>, t - s = distance: all pairs and `unpaired`
   double unpaired;                ///< the part of it from dims outside the rotary block
@@ -103,18 +104,18 @@ score_by_frequencies score_by_frequency(Q const& query, K const& key, frequencie
 
 /// Pairs that turn alike within a context.
 struct score_band {
-  std::size_t pairs = 0;
-  double score = 0;   ///< the sum of their scores
-  double budget = 0;  ///< the largest |score| that pairs of these norms can have together
+  std::size_t pairs = 0;  ///< how many there are
+  double score = 0;       ///< the sum of their scores
+  double budget = 0;      ///< the largest |score| that pairs of these norms can have together
 };
 
 /// Fast pairs can tell neighbouring tokens apart; slow ones hardly rotate within the context, so
 /// that they can carry meaning at any distance. [Barbero 2024, sections 5 and 6]
 struct score_by_turns {
-  score_band whole_turns;     ///< at least one turn within the context
-  score_band part_of_a_turn;  ///< at least a quarter: the score may change its sign
-  score_band less_than_a_quarter;
-  score_band unrotated;  ///< frequency 0, and dims outside the rotary block (not counted)
+  score_band whole_turns;          ///< at least one turn within the context
+  score_band part_of_a_turn;       ///< at least a quarter: the score may change its sign
+  score_band less_than_a_quarter;  ///< of a turn
+  score_band unrotated;            ///< frequency 0, and dims outside the rotary block (not counted)
 };
 
 /// Throws std::invalid_argument unless length is positive.

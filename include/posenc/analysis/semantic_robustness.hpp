@@ -30,11 +30,12 @@ inline double distance_of_cosine(double inv_freq, double cosine) {
 
 /// One pair within a context.
 struct pair_robustness {
-  double inv_freq;
+  double inv_freq;    ///< in radians per position
   double last_angle;  ///< inv_freq (length - 1): its turn from the first token to the last, radians
   double lowest_cosine;  ///< cos(min(last_angle, pi)): the lowest share of a score that it keeps
 };
 
+/// How far each pair turns within a context.
 struct semantic_robustness_result {
   std::vector<pair_robustness> pairs;  ///< in the order of the frequencies
   std::size_t robust;                  ///< pairs that keep at least the cosine at every distance

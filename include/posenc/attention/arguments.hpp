@@ -21,8 +21,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// What attention is asked for, beside queries, keys, values and an encoding.
 struct attention_options {
-  posenc::mask mask = posenc::mask::causal;
+  posenc::mask mask = posenc::mask::causal;  ///< see mask.hpp
   /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Say 1 where rotation_of(q).scale(s) has
   /// it on the queries already.
   std::optional<double> scale = {};
@@ -32,13 +33,13 @@ struct attention_options {
   token_positions key_positions = {};
   /// k is a cache of keys that earlier steps have encoded: site 2 leaves it alone.
   bool keys_are_encoded = false;
-  bool keep_scores = false;
-  bool keep_weights = false;
+  bool keep_scores = false;   ///< in the result, [queries][heads][keys]
+  bool keep_weights = false;  ///< in the result, [queries][heads][keys]
   /// Side values of queries and of keys, [tokens][heads][any], which rules of site 3 find in their
   /// rows: gates, profiles. They may have fewer heads than the queries, if their number divides;
   /// neighbouring query heads then share them, as they share kv heads.
   heads_view<float const> query_side = {nullptr, {0, 1, 1}};
-  heads_view<float const> key_side = {nullptr, {0, 1, 1}};
+  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< of keys, likewise
 };
 
 namespace detail {

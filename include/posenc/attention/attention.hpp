@@ -30,8 +30,8 @@ namespace posenc::inline POSENC_TARGET {
 ///         attention(q, k, v, encoding, options, workspace);
 template <std::floating_point T>
 struct attention_workspace {
-  attention_result<T> result;
-  std::vector<detail::attention_memory<T>> of_tasks;
+  attention_result<T> result;                              ///< of the last call
+  std::vector<detail::attention_memory<T>> of_tasks;       ///< scratch memory, one part a task
   std::vector<std::ptrdiff_t> key_offsets, value_offsets;  ///< of paged tokens
 };
 

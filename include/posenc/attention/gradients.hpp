@@ -41,11 +41,11 @@ struct attention_gradients {
 ///         attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
 template <std::floating_point T>
 struct gradients_workspace {
-  attention_gradients<T> result;
-  detail::score_memory<T> blocks;
-  std::vector<T> keys, values, exponentials, scores_before;
-  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;
-  std::vector<T> d_far_scores, d_far_q, d_far_k;           ///< where scores are near and far
+  attention_gradients<T> result;                                     ///< of the last call
+  detail::score_memory<T> blocks;                                    ///< scratch memory
+  std::vector<T> keys, values, exponentials, scores_before;          ///< scratch memory
+  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;  ///< scratch memory
+  std::vector<T> d_far_scores, d_far_q, d_far_k;  ///< scratch memory of near and far scores
   std::vector<std::ptrdiff_t> key_offsets, value_offsets;  ///< of paged tokens
 };
 

@@ -18,13 +18,13 @@ namespace posenc::inline POSENC_TARGET {
 
 /// From first to last, both included; empty where last < first.
 struct position_interval {
-  std::int64_t first, last;
+  std::int64_t first, last;  ///< any int64
   friend bool operator==(position_interval const&, position_interval const&) = default;
 };
 
 /// From first up to but not including last.
 struct token_range {
-  std::size_t first, last;
+  std::size_t first, last;  ///< [first, last)
   friend bool operator==(token_range const&, token_range const&) = default;
 };
 
@@ -42,7 +42,8 @@ struct token_range {
 /// Immutable.
 class mask {
  public:
-  static mask const full, causal;
+  static mask const full,  ///< every key
+      causal;              ///< no key after the query
 
   /// Distances below `size` to either side. Throws std::invalid_argument unless size is positive.
   static mask sliding_window(std::int64_t size) {
@@ -69,6 +70,7 @@ class mask {
         std::make_shared<packing const>(packing{ends_of(query_lengths), ends_of(key_lengths)});
     return result;
   }
+  /// The same lengths in queries and in keys.
   static mask packed(list_view<std::size_t> lengths) { return packed(lengths, lengths); }
 
   /// Throws std::invalid_argument if both are packed.

@@ -40,6 +40,7 @@ class prepared_encoding {
                         widens = changes_head_dim<Encoding>, splits = scores_near_and_far<Encoding>;
 
  public:
+  /// For all queries and all keys of the step. keys_are_encoded: they come from a cache.
   prepared_encoding(Encoding const& encoding, token_positions query_positions,
                     token_positions key_positions, bool keys_are_encoded = false)
       : encoding_(encoding), keys_are_encoded_(keys_are_encoded) {
@@ -56,9 +57,10 @@ class prepared_encoding {
     if (!scores_.covers(range)) scores_.cover(encoding_, range.and_half_again());
   }
 
-  Encoding const& encoding() const noexcept { return encoding_; }
-  positions_view query_positions() const noexcept { return query_positions_; }
-  positions_view key_positions() const noexcept { return key_positions_; }
+  Encoding const& encoding() const noexcept { return encoding_; }  ///< must outlive this
+  positions_view query_positions() const noexcept { return query_positions_; }  ///< [queries]
+  positions_view key_positions() const noexcept { return key_positions_; }      ///< [keys]
+  /// Whether the keys come encoded from a cache, so that site 2 leaves them alone.
   bool keys_are_encoded() const noexcept { return keys_are_encoded_; }
 
   /// Site 2, in place. Token i of the view is query, or key, first_token + i of the step, and head
@@ -68,6 +70,7 @@ class prepared_encoding {
                       std::size_t first_head = 0) const requires(rotates && !widens) {
     detail::encode_queries(of_queries(), q, first_query_ + first_token, first_head);
   }
+  /// Likewise, of keys.
   template <class S>
   void encode_keys(heads_view<S> const& k, std::size_t first_token = 0,
                    std::size_t first_head = 0) const requires(rotates && !widens) {
@@ -79,6 +82,7 @@ class prepared_encoding {
       requires(widens) {
     of_queries().encode_queries(q, to, first_query_ + first_token, first_head);
   }
+  /// Likewise, of keys.
   void encode_keys(heads_view<T const> const& k, heads_view<T> const& to,
                    std::size_t first_token = 0, std::size_t first_head = 0) const requires(widens) {
     of_keys_->encode_keys(k, to, first_token, first_head);
@@ -89,6 +93,7 @@ class prepared_encoding {
                           std::size_t first_head = 0) const requires(splits) {
     detail::encode_queries(of_queries().far(), q, first_query_ + first_token, first_head);
   }
+  /// Likewise, of keys.
   template <class S>
   void encode_far_keys(heads_view<S> const& k, std::size_t first_token = 0,
                        std::size_t first_head = 0) const requires(splits) {
@@ -106,14 +111,17 @@ class prepared_encoding {
   void backward_queries(heads_view<S> const& d) const requires(rotates) {
     detail::backward_queries(of_queries(), d, first_query_, 0);
   }
+  /// Likewise, of keys.
   template <class S>
   void backward_keys(heads_view<S> const& d) const requires(rotates) {
     detail::backward_keys(*of_keys_, d, 0, 0);
   }
+  /// Likewise, of queries in the far scores.
   template <class S>
   void backward_far_queries(heads_view<S> const& d) const requires(splits) {
     detail::backward_queries(of_queries().far(), d, first_query_, 0);
   }
+  /// Likewise, of keys in the far scores.
   template <class S>
   void backward_far_keys(heads_view<S> const& d) const requires(splits) {
     detail::backward_keys(of_keys_->far(), d, 0, 0);

@@ -12,7 +12,7 @@ namespace posenc::inline POSENC_TARGET {
 /// From float: rounded once, to nearest even; subnormals are kept; NaN gives a quiet NaN. To float:
 /// exact.
 struct bfloat16 {
-  std::uint16_t bits;
+  std::uint16_t bits;  ///< sign, 8 bits of exponent, 7 of fraction
 
   /// The conversions, for one number or for a register; the 16 bits are in the low half of 32.
   template <class Bits>
@@ -21,6 +21,7 @@ struct bfloat16 {
     return Bits::as_number(bits << 16);
   }
 
+  /// From a number to its bits.
   template <class Bits>
   [[gnu::always_inline]] static constexpr typename Bits::bits encode(
       typename Bits::number number) noexcept {
@@ -32,15 +33,19 @@ struct bfloat16 {
   }
 
   bfloat16() = default;
+  /// Rounded to nearest even.
   constexpr explicit bfloat16(float number) noexcept
       : bits(static_cast<std::uint16_t>(encode<detail::scalar_bits>(number))) {}
+  /// Exact.
   constexpr explicit operator float() const noexcept { return decode<detail::scalar_bits>(bits); }
 
+  /// Of the same bits.
   static constexpr bfloat16 from_bits(std::uint16_t bits) noexcept {
     bfloat16 result{};
     result.bits = bits;
     return result;
   }
+  /// As floats compare: +0 equals -0, and NaN nothing.
   friend constexpr bool operator==(bfloat16 a, bfloat16 b) noexcept { return float(a) == float(b); }
 };
 

@@ -25,6 +25,7 @@ class task {
       : work_(std::addressof(work)),
         run_([](void const* w, std::size_t i) noexcept { (*static_cast<Work const*>(w))(i); }) {}
 
+  /// Does part i of the work, in the thread that calls.
   void operator()(std::size_t i) const noexcept { run_(work_, i); }
 
  private:
@@ -58,12 +59,13 @@ concept executor = std::invocable<E const&, std::size_t, task const&>;
 template <executor Executor>
 class tasks {
  public:
+  /// run: kept by address.
   tasks(std::size_t count, Executor const& run) : count_(count), run_(std::addressof(run)) {
     detail::require(count > 0, "tasks: there must be a task, got 0");
   }
 
-  std::size_t count() const noexcept { return count_; }
-  void operator()(task const& each) const { (*run_)(count_, each); }
+  std::size_t count() const noexcept { return count_; }               ///< at least 1
+  void operator()(task const& each) const { (*run_)(count_, each); }  ///< runs `each` count() times
 
  private:
   std::size_t count_;

@@ -13,7 +13,7 @@ namespace posenc::inline POSENC_TARGET {
 /// From float: rounded once, to nearest even; infinity from 65520 on; subnormals are kept; NaN
 /// gives a quiet NaN. To float: exact. Both hold on CPUs that flush subnormal floats to zero, too.
 struct half {
-  std::uint16_t bits;
+  std::uint16_t bits;  ///< sign, 5 bits of exponent, 10 of fraction
 
   /// The conversions, for one number or for a register; the 16 bits are in the low half of 32.
   template <class Bits>
@@ -34,6 +34,7 @@ struct half {
         sign | detail::choose(detail::below(shifted, u32(31u << 23)), finite, not_finite));
   }
 
+  /// From a number to its bits.
   template <class Bits>
   [[gnu::always_inline]] static constexpr typename Bits::bits encode(
       typename Bits::number number) noexcept {
@@ -58,15 +59,19 @@ struct half {
   }
 
   half() = default;
+  /// Rounded to nearest even.
   constexpr explicit half(float number) noexcept
       : bits(static_cast<std::uint16_t>(encode<detail::scalar_bits>(number))) {}
+  /// Exact.
   constexpr explicit operator float() const noexcept { return decode<detail::scalar_bits>(bits); }
 
+  /// Of the same bits.
   static constexpr half from_bits(std::uint16_t bits) noexcept {
     half result{};
     result.bits = bits;
     return result;
   }
+  /// As floats compare: +0 equals -0, and NaN nothing.
   friend constexpr bool operator==(half a, half b) noexcept { return float(a) == float(b); }
 
  private:

@@ -15,21 +15,23 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Number of tokens, heads per token, and dims per head.
+/// Of [tokens][heads][head_dim].
 struct heads_shape {
-  std::size_t tokens = 0, heads = 0, head_dim = 0;
+  std::size_t tokens = 0,  ///< in all
+      heads = 0,           ///< of each token
+      head_dim = 0;        ///< of each head
   friend bool operator==(heads_shape const&, heads_shape const&) = default;
 };
 
-/// Distance from one token, or head, to the next, in elements, of either sign. The dims of one head
-/// are contiguous.
+/// Distance from one token, or head, to the next. The dims of one head are contiguous.
 struct heads_strides {
-  std::ptrdiff_t token = 0, head = 0;
+  std::ptrdiff_t token = 0, head = 0;  ///< in elements, of either sign
 };
 
-/// Addresses [first, last) in memory.
+/// Addresses in memory.
 struct memory_range {
-  std::uintptr_t first = 0, last = 0;
+  std::uintptr_t first = 0, last = 0;  ///< [first, last), in bytes
+  /// Whether a byte is in both.
   friend constexpr bool overlap(memory_range a, memory_range b) noexcept {
     return a.first < b.last && b.first < a.last;
   }
@@ -43,7 +45,7 @@ struct memory_range {
 template <storable T>
 class heads_view {
  public:
-  using element_type = T;
+  using element_type = T;  ///< const T where the heads are only read
 
   /// Contiguous: one head vector after another.
   heads_view(T* data, heads_shape shape)
@@ -51,6 +53,7 @@ class heads_view {
                    {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim),
                     static_cast<std::ptrdiff_t>(shape.head_dim)}) {}
 
+  /// With gaps between tokens or heads, or heads before tokens.
   [[gnu::always_inline]] heads_view(T* data, heads_shape shape, heads_strides strides)
       : data_(data), shape_(shape), strides_(strides) {
     check(data, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
@@ -61,12 +64,12 @@ class heads_view {
   heads_view(heads_view<U> const& other) noexcept
       : data_(other.data()), shape_(other.shape()), strides_(other.strides()) {}
 
-  T* data() const noexcept { return data_; }
-  heads_shape const& shape() const noexcept { return shape_; }
-  heads_strides const& strides() const noexcept { return strides_; }
-  std::size_t tokens() const noexcept { return shape_.tokens; }
-  std::size_t heads() const noexcept { return shape_.heads; }
-  std::size_t head_dim() const noexcept { return shape_.head_dim; }
+  T* data() const noexcept { return data_; }                          ///< of token 0, head 0
+  heads_shape const& shape() const noexcept { return shape_; }        ///< [tokens][heads][head_dim]
+  heads_strides const& strides() const noexcept { return strides_; }  ///< in elements
+  std::size_t tokens() const noexcept { return shape_.tokens; }       ///< the first extent
+  std::size_t heads() const noexcept { return shape_.heads; }         ///< of each token
+  std::size_t head_dim() const noexcept { return shape_.head_dim; }   ///< of each head, contiguous
 
   /// One head vector. Precondition, not checked: token < tokens(), head < heads().
   std::span<T> operator()(std::size_t token, std::size_t head) const noexcept {
@@ -76,7 +79,7 @@ class heads_view {
   /// The first head of a token, null if there are no heads, and the stride between its heads: the
   /// interface shared with paged_heads.
   T* token(std::size_t token) const noexcept { return heads() == 0 ? nullptr : at(token, 0); }
-  std::ptrdiff_t head_stride() const noexcept { return strides_.head; }
+  std::ptrdiff_t head_stride() const noexcept { return strides_.head; }  ///< in elements
 
   /// From the lowest byte to one beyond the highest, gaps included.
   memory_range memory() const noexcept {
@@ -102,6 +105,7 @@ class heads_view {
             {count, shape_.heads, shape_.head_dim},
             strides_};
   }
+  /// Likewise, of the heads of every token.
   heads_view slice_heads(std::size_t first, std::size_t count) const {
     check_slice("heads", first, count, shape_.heads);
     return {unchecked{},
@@ -109,6 +113,7 @@ class heads_view {
             {shape_.tokens, count, shape_.head_dim},
             strides_};
   }
+  /// Likewise, of the dims of every head; at least one.
   heads_view slice_dims(std::size_t first, std::size_t count) const {
     check_slice("dims", first, count, shape_.head_dim);
     detail::require(count > 0, "heads_view: a slice of dims must not be empty");

@@ -17,8 +17,10 @@ namespace posenc::inline POSENC_TARGET {
 /// Valid during the call, which must copy what it keeps.
 template <class T>
 struct list_view : std::span<T const> {
+  /// Of a list in braces, which lives until the call returns.
   list_view(std::initializer_list<T> list) noexcept
       : std::span<T const>(list.begin(), list.size()) {}
+  /// Of what std::span takes: a vector, an array, a span.
   template <class List>
   requires std::convertible_to<List const&, std::span<T const>> list_view(List const& list)
   noexcept : std::span<T const>(list) {}

@@ -14,14 +14,17 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Number of pages, tokens per page, heads per token, and dims per head.
+/// Of [pages][page_tokens][heads][head_dim].
 struct pages_shape {
-  std::size_t pages = 0, page_tokens = 0, heads = 0, head_dim = 0;
+  std::size_t pages = 0,  ///< in all
+      page_tokens = 0,    ///< of each page
+      heads = 0,          ///< of each token
+      head_dim = 0;       ///< of each head
 };
 
-/// Distance from one page, token, or head to the next, in elements.
+/// Distance from one page, token, or head to the next.
 struct pages_strides {
-  std::ptrdiff_t page = 0, token = 0, head = 0;
+  std::ptrdiff_t page = 0, token = 0, head = 0;  ///< in elements, of either sign
 };
 
 /// The heads of as many tokens as there are slots. Token t is in slot slots[t] = page * page_tokens
@@ -33,16 +36,18 @@ struct pages_strides {
 ///     {.page = h * n * d, .token = d, .head = n * d}
 ///                   pages of [heads][tokens][head_dim]      FlashInfer's HND
 ///
-/// A view: it owns nothing, and the slots must outlive it. Throws std::invalid_argument where
-/// heads_view would, if pages overlap, or if a slot is beyond the last page.
+/// A view: it owns nothing, and the slots must outlive it.
 template <storable T>
 class paged_heads {
  public:
-  using element_type = T;
+  using element_type = T;  ///< const T where the heads are only read
 
+  /// Of dense pages, [pages][page_tokens][heads][head_dim].
   paged_heads(T* data, pages_shape shape, std::span<std::int64_t const> slots)
       : paged_heads(data, shape, dense(shape), slots) {}
 
+  /// slots: [tokens]. Throws std::invalid_argument where heads_view would, if pages overlap, or if
+  /// a slot is beyond the last page.
   paged_heads(T* data, pages_shape shape, pages_strides strides,
               std::span<std::int64_t const> slots)
       : page_(data, {shape.pages == 0 ? 0 : shape.page_tokens, shape.heads, shape.head_dim},
@@ -71,9 +76,9 @@ class paged_heads {
     }
   }
 
-  std::size_t tokens() const noexcept { return slots_.size(); }
-  std::size_t heads() const noexcept { return page_.heads(); }
-  std::size_t head_dim() const noexcept { return page_.head_dim(); }
+  std::size_t tokens() const noexcept { return slots_.size(); }       ///< as many as slots
+  std::size_t heads() const noexcept { return page_.heads(); }        ///< of each token
+  std::size_t head_dim() const noexcept { return page_.head_dim(); }  ///< of each head, contiguous
 
   /// The first head of a token, null if it has no slot or there are no heads; and the stride
   /// between its heads.
@@ -83,7 +88,7 @@ class paged_heads {
     return page_.token(slot % page_.tokens()) +
            static_cast<std::ptrdiff_t>(slot / page_.tokens()) * page_stride_;
   }
-  std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }
+  std::ptrdiff_t head_stride() const noexcept { return page_.strides().head; }  ///< in elements
 
   /// `count` tokens, or heads, from `first` on. Throws if they reach beyond this view.
   paged_heads slice_tokens(std::size_t first, std::size_t count) const {
@@ -94,6 +99,7 @@ class paged_heads {
     slice.slots_ = slots_.subspan(first, count);
     return slice;
   }
+  /// Likewise, of the heads of every token.
   paged_heads slice_heads(std::size_t first, std::size_t count) const {
     auto slice = *this;
     slice.page_ = page_.slice_heads(first, count);

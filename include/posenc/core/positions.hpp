@@ -46,14 +46,16 @@ void require_position(char const* what, std::integral auto p, std::size_t token)
 ///     attention_options{.query_positions = std::vector<std::int32_t>{7, 8}, .key_positions = ids}
 ///     m_rope.prepare({7, 8})
 ///
-/// A vector of int64 that is given away is moved. Throws std::invalid_argument unless each position
-/// fits int64.
+/// A vector of int64 that is given away is moved.
 class token_positions {
  public:
   token_positions() = default;
+  /// Of a list in braces.
   token_positions(std::initializer_list<std::int64_t> positions) : positions_(positions) {}
+  /// Moves a vector that is given away.
   token_positions(std::vector<std::int64_t> positions) noexcept
       : positions_(std::move(positions)) {}
+  /// Of integers of any other type. Throws std::invalid_argument unless each position fits int64.
   template <integer_range Integers>
   token_positions(Integers const& positions)
       : positions_(static_cast<std::size_t>(std::size(positions))) {
@@ -64,11 +66,13 @@ class token_positions {
     }
   }
 
-  std::size_t size() const noexcept { return positions_.size(); }
-  bool empty() const noexcept { return positions_.empty(); }
+  std::size_t size() const noexcept { return positions_.size(); }  ///< how many tokens
+  bool empty() const noexcept { return positions_.empty(); }       ///< no tokens
+  /// [size()]; valid while this is.
   std::int64_t const* data() const noexcept { return positions_.data(); }
-  auto begin() const noexcept { return positions_.begin(); }
-  auto end() const noexcept { return positions_.end(); }
+  auto begin() const noexcept { return positions_.begin(); }  ///< a constant iterator
+  auto end() const noexcept { return positions_.end(); }      ///< one beyond the last
+  /// Precondition, not checked: token < size().
   std::int64_t operator[](std::size_t token) const noexcept { return positions_[token]; }
 
   friend bool operator==(token_positions const&, token_positions const&) = default;

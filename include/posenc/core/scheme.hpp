@@ -135,12 +135,16 @@ class scheme {
  public:
   static constexpr bool wraps_encodings = true;  ///< it has functions where they have
   static constexpr bool is_nowhere = (acts_nowhere<Encodings> && ...);  ///< it acts where they do
+  /// Site 3 only adds, whatever the scores are.
   static constexpr bool is_bias = adjusts && (detail::lets_through<Encodings>::as_biases && ...);
 
+  /// Keeps copies; a scheme<E const&> refers to its member.
   constexpr explicit scheme(Encodings... encodings) : encodings_(std::move(encodings)...) {}
 
+  /// In the order given.
   constexpr std::tuple<Encodings...> const& encodings() const noexcept { return encodings_; }
 
+  /// Site 1, see acts_on_embeddings.
   template <class T>
   void embed(heads_view<T> const& x, token_positions const& positions) const
       requires(acts_on_embeddings<Encodings> || ...) {
@@ -148,6 +152,7 @@ class scheme {
       if constexpr (acts_on_embeddings<E>) e.embed(x, positions);
     });
   }
+  /// Site 2, see acts_on_queries_and_keys.
   template <class T>
   auto prepare(token_positions const& positions) const requires(encodes) {
     return std::apply(
@@ -161,12 +166,14 @@ class scheme {
         },
         encodings_);
   }
+  /// Site 2, see changes_head_dim.
   std::size_t encoded_dim(std::size_t head_dim) const requires(widens) {
     for_each([&]<class E>(E const& e) {
       if constexpr (changes_head_dim<E>) head_dim = e.encoded_dim(head_dim);
     });
     return head_dim;
   }
+  /// Site 2, see scores_near_and_far.
   bool is_near(std::int64_t query_position, std::int64_t key_position) const requires(splits) {
     bool near = true;
     for_each([&]<class E>(E const& e) {
@@ -174,12 +181,14 @@ class scheme {
     });
     return near;
   }
+  /// Site 3, see acts_on_scores.
   template <class T>
   void adjust_scores(score_row<T> const& row) const requires(adjusts) {
     for_each([&]<class E>(E const& e) {
       if constexpr (acts_on_scores<E>) posenc::adjust_scores(e, row);
     });
   }
+  /// Site 4, see acts_on_softmax: the product of all.
   double inverse_temperature(row_statistics const& row) const
       requires(acts_on_softmax<Encodings> || ...) {
     double beta = 1;

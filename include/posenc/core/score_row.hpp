@@ -16,8 +16,8 @@ template <class T>
 struct score_row {
   std::span<T> scores;   ///< [keys], scale * <q, k>; changed in place; the mask comes afterwards
   std::size_t head = 0;  ///< index of the query head
-  std::int64_t query_position = 0;
-  positions_view key_positions;  ///< [keys]
+  std::int64_t query_position = 0;  ///< as the caller counts
+  positions_view key_positions;     ///< [keys]
   /// [head_dim], after site 2, before scaling: for rules that read the query.
   std::span<T const> query;
   std::size_t query_index = 0;      ///< among the queries of the call

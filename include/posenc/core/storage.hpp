@@ -15,7 +15,7 @@ namespace posenc::inline POSENC_TARGET {
 /// Base of a storage_format: the type has the bits of Format.
 template <class Format>
 struct stored_as {
-  using type = Format;
+  using type = Format;  ///< whose bits the type has
 };
 
 /// The format of T: float, double, half or bfloat16. Types described by std::numeric_limits
@@ -35,6 +35,7 @@ struct storage_format<half> : stored_as<half> {};
 template <>
 struct storage_format<bfloat16> : stored_as<bfloat16> {};
 
+/// A type of two bytes that std::numeric_limits describes so.
 template <class T, int digits, int max_exponent>
 concept two_bytes_with = sizeof(T) == 2 && (std::numeric_limits<T>::digits == digits) &&
                          (std::numeric_limits<T>::max_exponent == max_exponent);
@@ -43,6 +44,7 @@ struct storage_format<T> : stored_as<half> {};
 template <two_bytes_with<8, 128> T>
 struct storage_format<T> : stored_as<bfloat16> {};
 
+/// float, double, half or bfloat16, of const types too.
 template <class T>
 using storage_format_t = typename storage_format<std::remove_cv_t<T>>::type;
 

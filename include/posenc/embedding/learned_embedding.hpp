@@ -35,7 +35,8 @@ class learned_embedding {
     table_.assign(table.begin(), table.end());
   }
 
-  std::size_t dim() const noexcept { return dim_; }
+  std::size_t dim() const noexcept { return dim_; }  ///< numbers in a vector
+  /// Positions that have one.
   std::size_t vectors() const noexcept { return table_.size() / dim_; }
 
   /// Site 1: x[t] += p_t. x: [tokens][1][dim]; with several heads, each gets the same p_t.

@@ -19,12 +19,11 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// An axis of a grid: its number of cells, its frequencies, and the coordinate of cell i, first + i
-/// * step.
+/// An axis of a grid. Cell i has the coordinate first + i * step.
 struct grid_axis {
-  std::size_t cells;
-  posenc::frequencies frequencies;
-  double first = 0, step = 1;
+  std::size_t cells;                ///< at least 1
+  posenc::frequencies frequencies;  ///< of its block: two numbers a pair
+  double first = 0, step = 1;       ///< coordinates, in cells
 };
 
 /// p of a grid cell: the sinusoidal vectors of its coordinates, concatenated. A position is the
@@ -77,8 +76,8 @@ class sin_cos_grid {
                     " axes, got ", blocks.size());
   }
 
-  std::size_t dim() const noexcept { return dim_; }
-  std::size_t cells() const noexcept { return cells_; }
+  std::size_t dim() const noexcept { return dim_; }      ///< numbers in a vector, of all blocks
+  std::size_t cells() const noexcept { return cells_; }  ///< in all axes together
 
   /// Writes p to `vector`, which has dim() numbers. Throws std::invalid_argument if it has another
   /// size, or if the position is not in the grid.
@@ -167,8 +166,9 @@ inline sin_cos_grid<halves> cogvideox_sin_cos(std::size_t frames, std::size_t he
   return {{{frames, time}, {height, space}, {width, space}}, {0, 2, 1}};
 }
 
+/// The options of DETR's embedding.
 struct detr_form {
-  double base = 1e4;
+  double base = 1e4;                    ///< of the frequencies
   bool normalize = false;               ///< coordinates up to `scale`; in DETR's models
   double scale = 2 * std::numbers::pi;  ///< used if normalize
 };

@@ -44,14 +44,15 @@ struct sinusoidal_form {
 /// Those with names are in sinusoidal_forms.hpp and timestep.hpp.
 /// Accuracy: double 3e-16, float 3e-8, times the scale, before the sum is rounded. For fractional
 /// positions, the angle of the fraction has a relative error of 2^-51.
-/// Throws std::invalid_argument unless the attention factor is 1, the scale is finite, and zeros is
-/// at most 2^24.
 template <pair_layout Layout>
 class sinusoidal {
  public:
+  /// In the plain form; `start` is the position of the first vector.
   explicit sinusoidal(frequencies const& f, std::int64_t start = 0)
       : sinusoidal(f, sinusoidal_form{.start = start}) {}
 
+  /// In any form. Throws std::invalid_argument unless the attention factor is 1, the scale is
+  /// finite, and zeros is at most 2^24.
   sinusoidal(frequencies const& f, sinusoidal_form const& form) : form_(form) {
     for (std::size_t i = 0; i < f.pairs(); ++i) steps_.emplace_back(f.inv_freq()[i], f.rest()[i]);
     detail::require(f.attention_factor() == 1, "sinusoidal: the attention factor must be 1, got ",
@@ -62,7 +63,7 @@ class sinusoidal {
                     "sinusoidal: zeros must be at most 2^24, got ", form.zeros);
   }
 
-  std::size_t dim() const noexcept { return of_pairs() + form_.zeros; }
+  std::size_t dim() const noexcept { return of_pairs() + form_.zeros; }  ///< numbers in a vector
 
   /// Writes p_t to `vector`. Throws std::invalid_argument unless it has dim() numbers.
   template <class Vector>

@@ -11,8 +11,8 @@ namespace posenc::inline POSENC_TARGET {
 
 /// The options of diffusers' get_timestep_embedding, with its names and defaults.
 struct timestep_form {
-  double scale = 1;  ///< of angles; 1000 if times run from 0 to 1
-  double max_period = 1e4;
+  double scale = 1;                 ///< of angles; 1000 if times run from 0 to 1
+  double max_period = 1e4;          ///< the base of the frequencies
   double downscale_freq_shift = 1;  ///< 0 in Stable Diffusion and most later models
   bool flip_sin_to_cos = false;     ///< cosines first, as in Stable Diffusion and later
 };

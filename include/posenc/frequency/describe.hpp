@@ -16,7 +16,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// One pair within a context of a given number of tokens.
 struct pair_description {
-  std::size_t pair;
+  std::size_t pair;   ///< its index, from 0
   double inv_freq;    ///< radians per position
   double wavelength;  ///< 2 pi / inv_freq, in tokens; infinite for frequency 0
   double turns;       ///< inv_freq * context / 2 pi
@@ -26,9 +26,9 @@ struct pair_description {
 /// All pairs. Programs read describe(f, context); for people, `os << describe(f, context)` prints
 /// one line per pair.
 struct frequencies_description {
-  std::size_t context;
-  double attention_factor;
-  std::vector<pair_description> pairs;
+  std::size_t context;                  ///< in tokens
+  double attention_factor;              ///< of cosines and sines
+  std::vector<pair_description> pairs;  ///< in the order of the frequencies
 };
 
 /// Throws std::invalid_argument unless context is positive.

@@ -25,14 +25,15 @@ namespace posenc::inline POSENC_TARGET {
 /// off by up to 1e-7 radians at position 2^31. The rest is 0 for frequencies given as doubles.
 /// Rules compute with both, within 2^-98 of their formulas or 2^-1073 radians, unless they say
 /// otherwise.
-///
-/// Throws std::invalid_argument unless there is at least one pair, each inv_freq is in [0, 2^64],
-/// attention_factor is finite and positive, and each pair has a rest of at most 2^-53 inv_freq_i.
 class frequencies {
  public:
+  /// Frequencies as doubles have them, without rests.
   explicit frequencies(std::vector<double> const& inv_freq, double attention_factor = 1)
       : frequencies(inv_freq, std::vector<double>(inv_freq.size()), attention_factor) {}
 
+  /// [pairs] of both, in radians per position. Throws std::invalid_argument unless there is at
+  /// least one pair, each inv_freq is in [0, 2^64], attention_factor is finite and positive, and
+  /// each pair has a rest of at most 2^-53 inv_freq_i.
   frequencies(std::vector<double> inv_freq, std::vector<double> rest, double attention_factor)
       : inv_freq_(std::move(inv_freq)),
         rest_(std::move(rest)),
@@ -57,12 +58,16 @@ class frequencies {
     steps_ = phase_steps(inv_freq_, rest_);
   }
 
+  /// Doubles, [pairs], in radians per position.
   std::span<double const> inv_freq() const noexcept { return inv_freq_; }
+  /// Their rounding errors, [pairs], in radians per position.
   std::span<double const> rest() const noexcept { return rest_; }
+  /// On rotated queries and on rotated keys: scores have its square.
   double attention_factor() const noexcept { return attention_factor_; }
-  std::size_t pairs() const noexcept { return inv_freq_.size(); }
+  std::size_t pairs() const noexcept { return inv_freq_.size(); }  ///< half the rotary dim
+  /// 2 pairs(): the dims of a head that they rotate.
   std::size_t rotary_dim() const noexcept { return 2 * inv_freq_.size(); }
-  phase_steps const& steps() const noexcept { return steps_; }
+  phase_steps const& steps() const noexcept { return steps_; }  ///< for exact angles
   /// The pairs that rows change: those of non-zero frequency; all, if attention_factor is not 1.
   std::span<pair_range const> rotated_pairs() const noexcept { return rotated_pairs_; }
 

@@ -7,6 +7,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// The numbers of Llama 3's rule, with its names.
 struct llama3_scaling {
   double factor;  ///< above 0; 8 in Llama 3.1, 32 in Llama 3.2
   /// Pairs with a wavelength above original_length / low_freq_factor are divided by factor.

@@ -12,6 +12,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// The numbers of LongRoPE, with the names of rope_scaling.
 struct longrope_scaling {
   std::vector<double> short_factor, long_factor;  ///< one per pair
   double original_length;                         ///< O, in tokens, above 1; the longest short one

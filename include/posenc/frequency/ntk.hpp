@@ -29,6 +29,7 @@ inline frequencies ntk(frequencies const& f, double factor) {
   return detail::ntk_by(f, factor);
 }
 
+/// The numbers of dynamic NTK.
 struct dynamic_ntk_scaling {
   double factor;          ///< above 0
   double trained_length;  ///< M, in tokens: Hugging Face takes max_position_embeddings

@@ -9,6 +9,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// The numbers of NTK by parts, with YaRN's names.
 struct ntk_by_parts_scaling {
   double factor;           ///< above 0
   double original_length;  ///< L, the trained context in tokens

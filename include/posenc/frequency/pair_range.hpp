@@ -10,7 +10,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// Neighbouring pairs [first, last).
 struct pair_range {
-  std::size_t first, last;
+  std::size_t first, last;  ///< [first, last)
   friend bool operator==(pair_range const&, pair_range const&) = default;
 };
 

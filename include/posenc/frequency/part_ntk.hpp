@@ -12,12 +12,12 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// The numbers of the blend.
 struct part_ntk_scaling {
   double factor;           ///< above 0
   double original_length;  ///< in tokens
-  /// In [0, 1]: the shares of ntk and of the unscaled frequencies in what the ramps give them;
-  /// ntk_factor and extrapolation_factor of the code.
-  double ntk = 1, extrapolation = 1;
+  double ntk = 1,          ///< its share in what the ramp gives it, 0 to 1: the code's ntk_factor
+      extrapolation = 1;   ///< the same of unscaled frequencies: extrapolation_factor
 };
 
 /// From slow pairs to fast ones: linear, then ntk, then unscaled, blended along two of YaRN's

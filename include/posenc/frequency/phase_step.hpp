@@ -84,6 +84,7 @@ class phase_step {
     high_ = limb_from(product, places - 64) | std::uint64_t{limb_from(product, places - 32)} << 32;
   }
 
+  /// The angle at a position, exact modulo one turn.
   constexpr phase at(std::int64_t position) const noexcept {
     return detail::phase_at<detail::phase_arithmetic>(high_, low_, position);
   }

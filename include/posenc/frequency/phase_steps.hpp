@@ -28,10 +28,10 @@ class phase_steps {
     }
   }
 
-  std::size_t pairs() const noexcept { return high_.size() - padding; }
-  phase const* high() const noexcept { return high_.data(); }     ///< places 1 to 64
-  phase const* low() const noexcept { return low_.data(); }       ///< places 65 to 96
-  double const* turns() const noexcept { return turns_.data(); }  ///< inv_freq / 2 pi
+  std::size_t pairs() const noexcept { return high_.size() - padding; }  ///< without the padding
+  phase const* high() const noexcept { return high_.data(); }            ///< places 1 to 64
+  phase const* low() const noexcept { return low_.data(); }              ///< places 65 to 96
+  double const* turns() const noexcept { return turns_.data(); }         ///< inv_freq / 2 pi
 
  private:
   std::vector<phase, detail::line_allocator<phase>> high_, low_;

@@ -15,6 +15,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+/// The numbers of YaRN, with the names of rope_scaling.
 struct yarn_scaling {
   double factor;           ///< s, above 0
   double original_length;  ///< O, the trained context in tokens
@@ -31,7 +32,7 @@ struct yarn_scaling {
 /// The indices between which YaRN's ramp rises. beta_fast below beta_slow gives last < first: a
 /// falling ramp.
 struct yarn_ramp {
-  double first, last;
+  double first, last;  ///< indices of pairs, fractional
   /// The ramp at pair i, from 0 to 1.
   double at(std::size_t i) const noexcept {
     return std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);

@@ -22,7 +22,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// What a rope_parameters object leaves to the rest of its file.
 struct rope_surroundings {
-  std::size_t head_dim;
+  std::size_t head_dim;                              ///< of queries and keys
   double base = 1e4;                                 ///< rope_theta, unless it is inside
   std::optional<std::size_t> context = {};           ///< max_position_embeddings
   std::optional<std::size_t> original_context = {};  ///< original_max_position_embeddings
@@ -34,10 +34,10 @@ struct rope_reading {
   rotary_description rotary;
   /// g(mscale_all_dim)^2, which multiplies scores in DeepSeek's models and their kin.
   double softmax_factor = 1;
-  std::optional<position_temperature> temperature = {};
+  std::optional<position_temperature> temperature = {};  ///< of Llama 4 and Mistral
   /// As in model_description; keys are those of the object.
-  std::vector<std::string> assumptions = {}, notes = {};
-  std::vector<model_setting> read = {}, assumed = {}, ignored = {};
+  std::vector<std::string> assumptions = {}, notes = {};             ///< sentences for people
+  std::vector<model_setting> read = {}, assumed = {}, ignored = {};  ///< keys and values
 };
 
 namespace detail {

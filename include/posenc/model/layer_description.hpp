@@ -22,13 +22,15 @@ namespace posenc::inline POSENC_TARGET {
 /// depend on it.
 class frequencies_by_length {
  public:
+  /// The same at every length.
   frequencies_by_length(frequencies f)
       : at_([f = std::move(f)](std::size_t) { return f; }), is_constant_(true) {}
+  /// `at` is asked anew for each length.
   explicit frequencies_by_length(std::function<frequencies(std::size_t length)> at)
       : at_(std::move(at)), is_constant_(false) {}
 
-  frequencies at(std::size_t length) const { return at_(length); }
-  bool depends_on_length() const noexcept { return !is_constant_; }
+  frequencies at(std::size_t length) const { return at_(length); }   ///< length: in tokens
+  bool depends_on_length() const noexcept { return !is_constant_; }  ///< if not, any length will do
 
  private:
   std::function<frequencies(std::size_t)> at_;
@@ -37,8 +39,8 @@ class frequencies_by_length {
 
 /// A key of a model's settings, and its value as JSON writes it.
 struct model_setting {
-  std::string key;  ///< rope_scaling.factor for a key within an object
-  std::string value;
+  std::string key;    ///< rope_scaling.factor for a key within an object
+  std::string value;  ///< as JSON writes it
 
   bool operator==(model_setting const&) const = default;
 };
@@ -47,9 +49,9 @@ struct model_setting {
 struct rotary_description {
   /// default, linear, dynamic, ntk, yarn, longrope, llama3 or proportional.
   std::string rule;
-  frequencies_by_length frequencies;
-  std::variant<halves, interleaved> layout;
-  rotary_block block = rotary_block::first();
+  frequencies_by_length frequencies;           ///< a value for each length
+  std::variant<halves, interleaved> layout;    ///< of pairs within the block
+  rotary_block block = rotary_block::first();  ///< which dims rotate
   /// The tensor rope_freqs of a GGUF file divides the frequencies of the rule.
   bool has_pair_factors = false;
   /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
@@ -61,22 +63,22 @@ struct rotary_description {
 
 /// Site 3: ALiBi [Press 2021]. For a power of 2 of heads the last slope is 2^-max_bias.
 struct alibi_bias {
-  std::size_t heads;
-  double max_bias = 8;
+  std::size_t heads;    ///< of queries
+  double max_bias = 8;  ///< minus log2 of the last slope
 };
 
 /// Site 3: T5's buckets of distances, with a learned bias each.
 struct bucket_bias {
-  std::size_t buckets;
-  std::size_t max_distance;
+  std::size_t buckets;       ///< in all
+  std::size_t max_distance;  ///< in tokens; farther ones share a bucket
 };
 
 /// Sparse attention: heads that choose which keys a query sees. They choose the keys with the
 /// highest sum over heads h of w_h relu(<q_h, k>), and in MiniMax-M3 those with the highest max_h
 /// <q_h, k>. All these heads share one key head.
 struct index_heads {
-  std::size_t heads;
-  std::size_t head_dim;
+  std::size_t heads;             ///< of queries
+  std::size_t head_dim;          ///< of each, with the dims that do not rotate
   rotary_description rotary;     ///< how they rotate; mostly other dims than in attention
   std::size_t chosen;            ///< a query sees so many blocks of keys
   std::size_t block = 1;         ///< keys in a block
@@ -95,9 +97,9 @@ struct layer_description {
   /// Mostly one; none is NoPE. A vision model rotates one block of each head for each axis of the
   /// image.
   std::vector<rotary_description> rotary = {};
-  std::optional<alibi_bias> alibi = {};
-  std::optional<bucket_bias> buckets = {};
-  std::optional<position_temperature> temperature = {};
+  std::optional<alibi_bias> alibi = {};                  ///< site 3
+  std::optional<bucket_bias> buckets = {};               ///< site 3
+  std::optional<position_temperature> temperature = {};  ///< site 4
   /// Multiplies scores beside 1 / sqrt(head_dim): DeepSeek's mscale squared, the scales of Gemma
   /// and Granite.
   double softmax_factor = 1;

@@ -47,11 +47,10 @@ struct prepared_layer {
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
-///
-/// Throws std::invalid_argument for a layer with T5's buckets, whose biases are the model's
-/// weights.
 class layer_scheme {
  public:
+  /// length: of the sequence, in tokens; frequencies may depend on it. Throws std::invalid_argument
+  /// for a layer with T5's buckets, whose biases are the model's weights.
   layer_scheme(layer_description const& layer, std::size_t length)
       : temperature_(layer.temperature), factor_(layer.softmax_factor) {
     detail::require(!layer.buckets,
@@ -65,6 +64,7 @@ class layer_scheme {
     if (layer.alibi) alibi_.emplace(layer.alibi->heads, layer.alibi->max_bias);
   }
 
+  /// Site 2, see acts_on_queries_and_keys.
   template <class T = float>
   detail::prepared_layer<T> prepare(token_positions const& positions) const {
     detail::prepared_layer<T> prepared;
@@ -74,11 +74,13 @@ class layer_scheme {
                  one);
     return prepared;
   }
+  /// Site 3, see acts_on_scores.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     if (cap_) cap_->adjust_scores(row);
     if (alibi_) posenc::adjust_scores(*alibi_, row);
   }
+  /// Site 4, see acts_on_softmax.
   double inverse_temperature(row_statistics const& row) const {
     return temperature_ ? factor_ * temperature_->inverse_temperature(row) : factor_;
   }

@@ -52,10 +52,13 @@ class distance_remapping {
     detail::require(far_query_ && far_key_, "distance_remapping: both maps must be given");
   }
 
-  std::int64_t window() const noexcept { return window_; }
+  std::int64_t window() const noexcept { return window_; }  ///< the first far distance, in tokens
+  /// Where a query stands in far scores.
   double far_query(std::int64_t position) const { return far_query_(position); }
+  /// Where a key stands in far scores.
   double far_key(std::int64_t position) const { return far_key_(position); }
 
+  /// Whether query - key is below window().
   bool is_near(std::int64_t query, std::int64_t key) const noexcept {
     return distance_between(query, key) < window_;
   }
@@ -71,6 +74,7 @@ class distance_remapping {
   cos_sin_rows<Real> far_query_rows(frequencies const& f, positions_view positions) const {
     return rows<Real>(f, positions, far_query_);
   }
+  /// Likewise, of keys.
   template <std::floating_point Real = float>
   cos_sin_rows<Real> far_key_rows(frequencies const& f, positions_view positions) const {
     return rows<Real>(f, positions, far_key_);
@@ -140,12 +144,15 @@ class distance_remapped {
                 "positions, as rope does");
 
  public:
+  /// Keeps copies of both.
   distance_remapped(Inner inner, distance_remapping distances)
       : inner_(std::move(inner)), distances_(std::move(distances)) {}
 
-  Inner const& inner() const noexcept { return inner_; }
+  Inner const& inner() const noexcept { return inner_; }  ///< the encoding of both kinds of scores
+  /// Which scores are far, and where they stand.
   distance_remapping const& distances() const noexcept { return distances_; }
 
+  /// Site 2, see scores_near_and_far.
   bool is_near(std::int64_t query_position, std::int64_t key_position) const noexcept {
     return distances_.is_near(query_position, key_position);
   }
@@ -219,10 +226,12 @@ template <class Inner>
 distance_remapped<Inner> rerope(Inner inner, std::int64_t window) {
   return {std::move(inner), rerope(window)};
 }
+/// Throws as leaky_rerope(window, k).
 template <class Inner>
 distance_remapped<Inner> leaky_rerope(Inner inner, std::int64_t window, double k) {
   return {std::move(inner), leaky_rerope(window, k)};
 }
+/// Throws as self_extend(window, group).
 template <class Inner>
 distance_remapped<Inner> self_extend(Inner inner, std::int64_t window, std::int64_t group) {
   return {std::move(inner), self_extend(window, group)};

@@ -34,11 +34,12 @@ namespace posenc::inline POSENC_TARGET {
 ///                    prompt.positions(), prompt.rope_delta())
 ///
 /// <q_t, k_s> depends on the differences of their positions on each axis alone, not on t - s.
-/// Throws std::invalid_argument unless axes and frequencies have as many pairs, positions every
-/// axis that a pair has, and delta is finite.
 template <pair_layout Layout, built_position P = std::int64_t>
 class m_rope {
  public:
+  /// delta: what is added to the index of a token beyond the positions. Throws
+  /// std::invalid_argument unless axes and frequencies have as many pairs, positions every axis
+  /// that a pair has, and delta is finite.
   m_rope(posenc::frequencies f, pair_axes axes, axis_positions<P> positions, P delta,
          rotary_block block = rotary_block::first())
       : frequencies_(std::move(f)),
@@ -53,8 +54,9 @@ class m_rope {
                     delta);
   }
 
-  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
-  pair_axes const& axes() const noexcept { return axes_; }
+  posenc::frequencies const& frequencies() const noexcept { return frequencies_; }  ///< [pairs]
+  pair_axes const& axes() const noexcept { return axes_; }                          ///< [pairs]
+  /// [axes][tokens] of the prompt.
   axis_positions<P> const& positions() const noexcept { return positions_; }
 
   /// Site 2: one row an index, in any order. Throws std::invalid_argument at an index that is

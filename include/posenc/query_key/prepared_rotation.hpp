@@ -28,16 +28,19 @@ namespace posenc::inline POSENC_TARGET {
 template <pair_layout Layout, std::floating_point Real>
 class prepared_rotation {
  public:
+  /// One row a token; `block` says which dims rotate.
   explicit prepared_rotation(cos_sin_rows<Real> rows, rotary_block block = rotary_block::first())
       : rows_(std::move(rows)), block_(block) {}
 
-  cos_sin_rows<Real> const& rows() const noexcept { return rows_; }
-  std::size_t tokens() const noexcept { return rows_.tokens(); }
+  cos_sin_rows<Real> const& rows() const noexcept { return rows_; }  ///< [tokens]
+  std::size_t tokens() const noexcept { return rows_.tokens(); }     ///< of the step
 
+  /// Site 2, see acts_on_queries_and_keys.
   template <class T>
   void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
     rotate<Layout>(q, of(rows_, first_token, q.tokens()), block_);
   }
+  /// The same: keys rotate as queries do.
   template <class T>
   void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
     encode_queries(k, first_token);
@@ -49,6 +52,7 @@ class prepared_rotation {
   void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
     rotate<Layout>(d, of(rows_.transpose(), first_token, d.tokens()), block_);
   }
+  /// The same of keys.
   template <class T>
   void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
     backward_queries(d, first_token);

@@ -78,10 +78,11 @@ class remapped {
   static constexpr bool wraps_encodings =
       true;  ///< gradients get through if they get through inner
 
+  /// The maps take a query's, or a key's, position to the one that inner encodes.
   remapped(Inner inner, QueryMap query_map, KeyMap key_map)
       : inner_(std::move(inner)), query_map_(std::move(query_map)), key_map_(std::move(key_map)) {}
 
-  Inner const& inner() const noexcept { return inner_; }
+  Inner const& inner() const noexcept { return inner_; }  ///< what encodes there
 
   /// Throws std::invalid_argument, in the name of a function, unless inner serves `count` heads.
   void require_heads(char const* function, std::size_t count) const {

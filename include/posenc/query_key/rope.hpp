@@ -29,9 +29,11 @@ namespace posenc::inline POSENC_TARGET {
 template <pair_layout Layout>
 class rope {
  public:
+  /// `block` says which dims of a head rotate.
   explicit rope(posenc::frequencies f, rotary_block block = rotary_block::first())
       : frequencies_(std::move(f)), maker_(frequencies_), block_(block) {}
 
+  /// As given, in radians per position.
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
 
   /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as

@@ -65,8 +65,10 @@ class unprojected {
                 "posenc: what is unprojected must act on embeddings (site 1), and nowhere else");
 
  public:
+  /// inner: of site 1; kept in shared memory, so copies are cheap.
   explicit unprojected(Inner inner) : inner_(std::make_shared<Inner const>(std::move(inner))) {}
 
+  /// The encoding of embeddings.
   Inner const& inner() const noexcept { return *inner_; }
 
   /// Encoding throws as the inner one does.

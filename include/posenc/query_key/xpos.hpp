@@ -23,6 +23,7 @@ namespace posenc::inline POSENC_TARGET {
 template <pair_layout Layout, std::floating_point Real>
 class prepared_xpos {
  public:
+  /// [tokens] rows each for queries and keys, as xpos.prepare makes them.
   prepared_xpos(frequencies const& f, token_positions positions, xpos_decay const& decay,
                 rotary_block block)
       : queries_(xpos_query_rows<Real>(f, positions, decay), block),
@@ -31,15 +32,19 @@ class prepared_xpos {
         frequencies_(f),
         decay_(decay) {}
 
+  /// [tokens], times the gain.
   cos_sin_rows<Real> const& query_rows() const noexcept { return queries_.rows(); }
+  /// [tokens], divided by the gain.
   cos_sin_rows<Real> const& key_rows() const noexcept { return keys_.rows(); }
-  std::size_t tokens() const noexcept { return positions_.size(); }
+  std::size_t tokens() const noexcept { return positions_.size(); }  ///< of the step
 
+  /// Site 2, see acts_on_queries_and_keys.
   template <class T>
   void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
     require_stored_gains<T>(first_token, q.tokens(), 1);
     queries_.encode_queries(q, first_token);
   }
+  /// Likewise, of keys.
   template <class T>
   void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
     require_stored_gains<T>(first_token, k.tokens(), -1);
@@ -53,6 +58,7 @@ class prepared_xpos {
     require_stored_gains<T>(first_token, d.tokens(), 1);
     queries_.backward_queries(d, first_token);
   }
+  /// Likewise, of keys.
   template <class T>
   void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
     require_stored_gains<T>(first_token, d.tokens(), -1);
@@ -83,19 +89,20 @@ class prepared_xpos {
 ///
 ///     xpos<interleaved>(geometric(64, 1e4))                               torchscale
 ///     xpos<interleaved>(geometric(64, 1e4), {.center = length / 2})   for long sequences in half
-///
-/// Throws std::invalid_argument unless gamma and scale_base are finite and positive.
 template <pair_layout Layout>
 class xpos {
  public:
+  /// `block` says which dims of a head rotate. Throws std::invalid_argument unless gamma and
+  /// scale_base are finite and positive.
   explicit xpos(posenc::frequencies f, xpos_decay decay = {},
                 rotary_block block = rotary_block::first())
       : frequencies_(std::move(f)), decay_(decay), block_(block) {
     detail::require_decay("xpos", decay);
   }
 
+  /// As given, in radians per position.
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
-  xpos_decay const& decay() const noexcept { return decay_; }
+  xpos_decay const& decay() const noexcept { return decay_; }  ///< how fast scores fade
 
   /// Site 2. Throws std::invalid_argument at a position where a gain leaves the range of floats,
   /// 35'000 positions from the center.

@@ -12,16 +12,20 @@ namespace posenc::inline POSENC_TARGET {
 /// Also called "half-split", "rotate_half", NeoX. Llama in Hugging Face's weights, Gemma, Qwen, and
 /// the code of the p-RoPE paper.
 struct halves {
+  /// Where x of a pair is in the block.
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return pair; }
+  /// Where y of a pair is in the block.
   static constexpr std::size_t y_index(std::size_t pair, std::size_t pairs) noexcept {
     return pairs + pair;
   }
 
+  /// x and y of neighbouring pairs from `pair` on, as many as a register of Lanes holds.
   template <class Lanes, class T>
   static void load(T const* block, std::size_t pair, std::size_t pairs, typename Lanes::number& x,
                    typename Lanes::number& y) noexcept {
     x = Lanes::load(block + pair), y = Lanes::load(block + pairs + pair);
   }
+  /// Likewise, from registers to memory.
   template <class Lanes, class T>
   static void store(T* block, std::size_t pair, std::size_t pairs, typename Lanes::number const& x,
                     typename Lanes::number const& y) noexcept {
@@ -32,16 +36,20 @@ struct halves {
 /// Pairs (2i, 2i + 1): x0 y0 x1 y1 x2 y2 x3 y3.
 /// [Su 2021]; GPT-J, Llama in Meta's weights, GLM, Cohere.
 struct interleaved {
+  /// Where x of a pair is in the block.
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return 2 * pair; }
+  /// Where y of a pair is in the block.
   static constexpr std::size_t y_index(std::size_t pair, std::size_t) noexcept {
     return 2 * pair + 1;
   }
 
+  /// x and y of neighbouring pairs from `pair` on, as many as a register of Lanes holds.
   template <class Lanes, class T>
   static void load(T const* block, std::size_t pair, std::size_t, typename Lanes::number& x,
                    typename Lanes::number& y) noexcept {
     Lanes::load_pairs(block + 2 * pair, x, y);
   }
+  /// Likewise, from registers to memory.
   template <class Lanes, class T>
   static void store(T* block, std::size_t pair, std::size_t, typename Lanes::number const& x,
                     typename Lanes::number const& y) noexcept {
@@ -49,6 +57,7 @@ struct interleaved {
   }
 };
 
+/// halves or interleaved.
 template <class L>
 concept pair_layout = std::same_as<L, halves> || std::same_as<L, interleaved>;
 

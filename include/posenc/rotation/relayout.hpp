@@ -45,10 +45,12 @@ std::vector<std::size_t> relayout_order(std::size_t head_dim, std::size_t rotary
   return order;
 }
 
-/// A projection's weights [heads * head_dim][columns] in memory: row-major, row_stride elements
-/// from one row to the next.
+/// A projection's weights in memory, [heads * head_dim][columns], row-major.
 struct rows_shape {
-  std::size_t heads = 0, head_dim = 0, columns = 0, row_stride = columns;
+  std::size_t heads = 0,     ///< whose head_dim rows follow one another
+      head_dim = 0,          ///< rows of a head
+      columns = 0,           ///< numbers in a row
+      row_stride = columns;  ///< in elements
 };
 
 /// A span, vector or array of elements that are moved bit by bit: numbers of any type, blocks of

@@ -20,8 +20,8 @@ namespace posenc::inline POSENC_TARGET {
 /// float, |x| above 1e19 overflows.
 template <std::floating_point Real>
 struct rms_norm {
-  std::span<Real const> weight;
-  Real eps;
+  std::span<Real const> weight;  ///< [head_dim], or empty for 1
+  Real eps;                      ///< added to the mean of squares
 };
 
 namespace detail {

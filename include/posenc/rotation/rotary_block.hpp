@@ -16,8 +16,10 @@ namespace posenc::inline POSENC_TARGET {
 ///     from(2)    ..rrrr..
 class rotary_block {
  public:
-  static constexpr rotary_block first() noexcept { return rotary_block(0); }
+  static constexpr rotary_block first() noexcept { return rotary_block(0); }  ///< dims [0, r)
+  /// Dims [n - r, n).
   static constexpr rotary_block last() noexcept { return rotary_block(as_late_as_fits); }
+  /// Dims [dim, dim + r).
   static constexpr rotary_block from(std::size_t dim) noexcept {
     return rotary_block(dim < as_late_as_fits ? dim : as_late_as_fits - 1);
   }

@@ -45,6 +45,7 @@ void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows
   }(first.check(rows), more.check(rows)...);
 }
 
+/// In place, see above.
 template <pair_layout Layout, writable_heads V>
 void rotate(V const& heads,
             std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows,
@@ -52,6 +53,7 @@ void rotate(V const& heads,
   detail::checked_rotation<Layout, Layout, V, V, false>(heads, heads, block, {}, rows).rotate();
 }
 
+/// From source to target: to other memory, another type, another layout.
 template <pair_layout From, pair_layout To = From, heads_of_tokens Source, target_of<Source> Target>
 void rotate(
     Source const& source, Target const& target,

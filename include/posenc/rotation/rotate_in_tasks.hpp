@@ -53,6 +53,7 @@ void rotate(tasks<Executor> const& split,
   });
 }
 
+/// In place, see above.
 template <pair_layout Layout, class Executor, writable_heads V>
 void rotate(tasks<Executor> const& split, V const& heads,
             std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows,
@@ -60,6 +61,7 @@ void rotate(tasks<Executor> const& split, V const& heads,
   rotate(split, rows, rotation<Layout, Layout, V, V>(heads, heads, block));
 }
 
+/// From source to target, see above.
 template <pair_layout From, pair_layout To = From, class Executor, heads_of_tokens Source,
           target_of<Source> Target>
 void rotate(

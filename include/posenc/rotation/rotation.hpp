@@ -26,10 +26,10 @@ concept heads_of_tokens = requires(V const& v, std::size_t token) {
   v.tokens(), v.heads(), v.head_dim(), v.head_stride();
 };
 
-/// Heads that can be written; and those that can take what Source holds: double goes only with
-/// double.
+/// Heads that can be written.
 template <class V>
 concept writable_heads = heads_of_tokens<V> && writable<typename V::element_type>;
+/// Heads that can take what Source holds: double goes only with double.
 template <class V, class Source>
 concept target_of = writable_heads<V> && std::same_as<arithmetic_t<typename V::element_type>,
                                                       arithmetic_t<typename Source::element_type>>;
@@ -40,15 +40,16 @@ template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<So
           bool Fused = false>
 class rotation {
  public:
-  using from_type = typename Source::element_type;
-  using to_type = typename Target::element_type;
-  using real = arithmetic_t<to_type>;
+  using from_type = typename Source::element_type;  ///< const where the source is only read
+  using to_type = typename Target::element_type;    ///< what is written
+  using real = arithmetic_t<to_type>;               ///< float, or double for doubles
 
+  /// Views both; checks nothing until rotate does.
   rotation(Source const& source, Target const& target, rotary_block block = rotary_block::first())
       : source_(source), target_(target), block_(block) {}
 
-  Source const& source() const noexcept { return source_; }
-  Target const& target() const noexcept { return target_; }
+  Source const& source() const noexcept { return source_; }  ///< may be the target
+  Target const& target() const noexcept { return target_; }  ///< is written
 
   /// Which dims are rotary; by default the first ones.
   rotation block(rotary_block block) const {
@@ -84,6 +85,7 @@ class rotation {
     result.target_ = target_.slice_tokens(first, count);
     return result;
   }
+  /// Likewise, of the heads of every token.
   rotation slice_heads(std::size_t first, std::size_t count) const {
     auto result = *this;
     result.source_ = source_.slice_heads(first, count);
@@ -91,12 +93,14 @@ class rotation {
     return result;
   }
 
-  // What rotate uses.
+  /// What rotate runs.
   using checked = detail::checked_rotation<From, To, Source, Target, Fused>;
+  /// Throws std::invalid_argument as rotate does, of this set of heads alone.
   checked check(cos_sin_view<real> const& rows) const {
     return {source_, target_, block_, factors_, rows};
   }
 
+  /// Throws std::invalid_argument if one of the two writes what the other reads or writes.
   template <class Other>
   void check_apart(Other const& other) const {
     detail::require(

@@ -51,6 +51,7 @@ P after_longest_side(P start, P, std::size_t height, std::size_t width) {
 template <built_position P = std::int64_t>
 class axis_position_builder {
  public:
+  /// `after` says where a part begins that follows an image or a video.
   explicit axis_position_builder(position_after_grid<P> after = after_largest<P>) : after_(after) {}
 
   /// Appends `count` tokens of text. Like all parts, throws std::invalid_argument if a position
@@ -80,7 +81,7 @@ class axis_position_builder {
     return grid("video", frames, height, width, step);
   }
 
-  std::size_t tokens() const noexcept { return positions_.size(); }
+  std::size_t tokens() const noexcept { return positions_.size(); }  ///< of all parts so far
   P next() const noexcept { return next_; }  ///< the position of the next part
 
   /// What to add to the index of a token generated later: largest position + 1 - tokens. This is
@@ -88,6 +89,7 @@ class axis_position_builder {
   /// generate beyond the video even then.
   P rope_delta() const noexcept { return end_ - static_cast<P>(positions_.size()); }
 
+  /// Of all parts so far, on three axes: time, height, width.
   axis_positions<P> positions() const {
     std::vector<std::vector<P>> of_axis(3);
     for (std::size_t axis = 0; axis < 3; ++axis) {

@@ -61,8 +61,8 @@ class axis_positions {
     for (auto const p : numbers) positions_.push_back(static_cast<P>(p));
   }
 
-  std::size_t axes() const noexcept { return axes_; }
-  std::size_t tokens() const noexcept { return tokens_; }
+  std::size_t axes() const noexcept { return axes_; }      ///< of each token
+  std::size_t tokens() const noexcept { return tokens_; }  ///< on each axis
 
   /// The positions of all tokens on one axis. Precondition, not checked: axis < axes().
   std::span<P const> of(std::size_t axis) const noexcept {

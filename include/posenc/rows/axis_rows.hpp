@@ -31,6 +31,7 @@ cos_sin_rows<Real> axis_rows(axis_row_maker const& maker, axis_positions<P> cons
                   maker.axes(), " axes of the pairs, got ", positions.axes());
   return detail::rows_access::make<Real>(maker, positions.of(0).data(), positions.tokens());
 }
+/// The same, without a maker to keep.
 template <std::floating_point Real = float, position P>
 cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes,
                              axis_positions<P> const& positions) {

@@ -17,11 +17,12 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// How many positions a cache has, how many dims it rotates, and, in elements, the distance from
-/// one position to the next (0: contiguous) and from one pair to the next.
+/// How a cache lies in memory.
 struct cos_sin_cache_shape {
-  std::size_t positions = 0, rotary_dim = 0;
-  std::ptrdiff_t position_stride = 0, pair_stride = 1;
+  std::size_t positions = 0,           ///< 0, 1, ... positions - 1
+      rotary_dim = 0;                  ///< dims that it rotates, two a pair
+  std::ptrdiff_t position_stride = 0,  ///< from one position to the next, in elements; 0: dense
+      pair_stride = 1;                 ///< from one pair to the next, in elements
 };
 
 /// A view of a cache that others own: the cosines and sines of positions 0, 1, ..., in any storage
@@ -55,7 +56,8 @@ class cos_sin_cache {
       : cos_sin_cache(cos_sin, cos_sin == nullptr ? nullptr : cos_sin + one_half(shape), shape,
                       shape.rotary_dim) {}
 
-  std::size_t positions() const noexcept { return shape_.positions; }
+  std::size_t positions() const noexcept { return shape_.positions; }  ///< rows of the cache
+  /// Cosines in a row, and sines.
   std::size_t pairs() const noexcept { return all_pairs_.last; }
   std::size_t rotary_dim() const noexcept { return shape_.rotary_dim; }  ///< also a row's length
 

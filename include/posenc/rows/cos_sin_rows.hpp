@@ -51,6 +51,7 @@ void take_reciprocal(Real& cos, Real& sin) noexcept {
 template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
+  /// positions: integers or fractional, [tokens].
   template <position_range Positions>
   cos_sin_rows(frequencies const& f, Positions const& positions) : pairs_(f.pairs()) {
     detail::row_layout const layout(f);
@@ -66,16 +67,20 @@ class cos_sin_rows {
   cos_sin_rows(row_maker const& maker, Positions const& positions)
       : cos_sin_rows(maker.f_, positions) {}
 
+  /// As rotate takes them.
   operator cos_sin_view<Real>() const noexcept {
     return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_};
   }
   /// Like the spans below, valid while the rows live.
   cos_sin_view<Real> view() const noexcept { return *this; }
-  std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }
-  std::size_t pairs() const noexcept { return pairs_; }
-  std::size_t rotary_dim() const noexcept { return 2 * pairs_; }
+  std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }  ///< one row each
+  std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
+  std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
+  /// Of a token, [pairs]. Precondition, not checked: token < tokens().
   std::span<Real const> cos(std::size_t token) const noexcept { return view().cos(token); }
+  /// Of a token, [pairs]. Precondition, not checked: token < tokens().
   std::span<Real const> sin(std::size_t token) const noexcept { return view().sin(token); }
+  /// `count` rows from `first` on. Throws if they reach beyond the last.
   cos_sin_view<Real> slice_tokens(std::size_t first, std::size_t count) const {
     return view().slice_tokens(first, count);
   }

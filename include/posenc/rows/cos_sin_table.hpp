@@ -34,6 +34,7 @@ namespace posenc::inline POSENC_TARGET {
 /// not fit int64.
 class cos_sin_table {
  public:
+  /// Makes the two tables; copies the frequencies.
   explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20)
       : f_(f), range_(range) {
     detail::require(range >= 1 && range <= std::int64_t{1} << 32,
@@ -47,6 +48,7 @@ class cos_sin_table {
     fine_ = table_of(layout, (std::int64_t{1} << (fine_bits_ - 1)) + 1, 1);
   }
 
+  /// Of integers or fractional positions, [tokens].
   template <std::floating_point Real = float, position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
     auto result = detail::rows_access::make<Real>(
@@ -65,9 +67,11 @@ class cos_sin_table {
     write_each(positions, rows);
   }
 
+  /// In tokens: farther positions cost more.
   std::int64_t range() const noexcept { return range_; }
+  /// Of each row, those of frequency 0 too.
   std::size_t pairs() const noexcept { return f_.pairs(); }
-  std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }
+  std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< 2 pairs()
   std::size_t bytes() const noexcept {
     return (coarse_.size() + fine_.size()) * sizeof(line);
   }  ///< of both tables

@@ -21,13 +21,16 @@ class cos_sin_view {
                std::span<pair_range const> rotated_pairs) noexcept
       : cos_sin_(cos_sin), tokens_(tokens), pairs_(pairs), rotated_pairs_(rotated_pairs) {}
 
-  std::size_t tokens() const noexcept { return tokens_; }
-  std::size_t pairs() const noexcept { return pairs_; }
-  std::size_t rotary_dim() const noexcept { return 2 * pairs_; }
+  std::size_t tokens() const noexcept { return tokens_; }  ///< one row each
+  std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
+  std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
+  /// The pairs that rotate changes; all others rotate by 0.
   std::span<pair_range const> rotated_pairs() const noexcept { return rotated_pairs_; }
+  /// Of a token, [pairs]. Precondition, not checked: token < tokens().
   std::span<Real const> cos(std::size_t token) const noexcept {
     return {cos_sin_ + 2 * pairs_ * token, pairs_};
   }
+  /// Of a token, [pairs]. Precondition, not checked: token < tokens().
   std::span<Real const> sin(std::size_t token) const noexcept {
     return {cos_sin_ + 2 * pairs_ * token + pairs_, pairs_};
   }

@@ -16,10 +16,11 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// One axis per pair, counted from 0. Equal positions on all axes give the rows of one position.
-/// Immutable. Throws std::invalid_argument unless there is at least one pair, and for an axis of
-/// 256 or more.
+/// Immutable.
 class pair_axes {
  public:
+  /// axis_of_pair: [pairs], from 0. Throws std::invalid_argument unless there is at least one pair,
+  /// and for an axis of 256 or more.
   explicit pair_axes(std::vector<std::size_t> axis_of_pair)
       : axis_of_pair_(std::move(axis_of_pair)) {
     detail::require(!axis_of_pair_.empty(), "pair_axes: there must be at least one pair, got none");
@@ -27,8 +28,10 @@ class pair_axes {
     detail::require(axes_ <= 256, "pair_axes: an axis must be below 256, got ", axes_ - 1);
   }
 
+  /// As many as axes were given.
   std::size_t pairs() const noexcept { return axis_of_pair_.size(); }
   std::size_t axes() const noexcept { return axes_; }  ///< 1 + the largest axis of any pair
+  /// The axis of a pair. Precondition, not checked: pair < pairs().
   std::size_t axis(std::size_t pair) const noexcept { return axis_of_pair_[pair]; }
 
   friend bool operator==(pair_axes const&, pair_axes const&) = default;

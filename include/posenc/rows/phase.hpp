@@ -60,11 +60,12 @@ struct scalar_phase : phase_arithmetic {
 
 }  // namespace detail
 
+/// A cosine and a sine, or a register of each.
 template <class Number>
 struct cos_sin_numbers {
-  Number cos, sin;
+  Number cos, sin;  ///< of the same angle
 };
-using cos_sin_values = cos_sin_numbers<double>;
+using cos_sin_values = cos_sin_numbers<double>;  ///< of one angle
 
 namespace detail {
 

@@ -55,6 +55,7 @@ cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& t
 /// top. The attention factor is not applied.
 class repeated_shift {
  public:
+  /// Takes frequencies as the keys have them.
   explicit repeated_shift(frequencies const& f)
       : f_(f.with_attention_factor(1)), so_far_(f.pairs(), 1.0) {}
 
@@ -85,7 +86,7 @@ class repeated_shift {
     return rows;
   }
 
-  std::int64_t total() const noexcept { return total_; }
+  std::int64_t total() const noexcept { return total_; }  ///< the sum of all deltas so far
 
  private:
   frequencies f_;

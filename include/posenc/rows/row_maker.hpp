@@ -31,11 +31,13 @@ namespace posenc::inline POSENC_TARGET {
 /// has room for all rows, and every position fits int64. Immutable, so threads may share it.
 class row_maker {
  public:
+  /// Keeps the frequencies, and nothing by position.
   explicit row_maker(frequencies f) : f_(std::move(f)) {}
 
-  std::size_t pairs() const noexcept { return f_.pairs(); }
+  std::size_t pairs() const noexcept { return f_.pairs(); }           ///< of each row
   std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< also the length of a row
 
+  /// positions: integers, [tokens]; memory: [tokens][2][pairs].
   template <std::floating_point Real, integer_position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
     auto* row = memory;
@@ -62,9 +64,9 @@ class row_maker {
 ///
 /// positions: [axes][tokens], of any integer type that fits int64. Preconditions and all else as
 /// for row_maker.
-/// Throws std::invalid_argument unless axes and frequencies have the same number of pairs.
 class axis_row_maker {
  public:
+  /// Throws std::invalid_argument unless axes and frequencies have the same number of pairs.
   axis_row_maker(frequencies const& f, pair_axes const& axes)
       : f_(f),
         axes_(axes.axes()),
@@ -76,10 +78,11 @@ class axis_row_maker {
       masks_[axes.axis(pair) * mask_stride_ + pair] = ~phase{0};
   }
 
-  std::size_t axes() const noexcept { return axes_; }
-  std::size_t pairs() const noexcept { return f_.pairs(); }
+  std::size_t axes() const noexcept { return axes_; }                 ///< of each token's position
+  std::size_t pairs() const noexcept { return f_.pairs(); }           ///< of each row
   std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< also the length of a row
 
+  /// positions: [axes][tokens]; memory: [tokens][2][pairs].
   template <std::floating_point Real, std::integral P>
   cos_sin_view<Real> write(P const* positions, std::size_t tokens, Real* memory) const noexcept {
     for (std::size_t token = 0; token < tokens; ++token)

@@ -23,15 +23,16 @@ namespace posenc::inline POSENC_TARGET {
 template <class P>
 concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating_point<P>;
 
-/// A range of known size of positions, or of integers. Said without <ranges>, which takes long to
-/// parse.
+/// What a range of positions has.
 template <class R>
 using position_in = std::iter_value_t<decltype(std::begin(std::declval<R const&>()))>;
 // clang-format off
+/// A range of known size of positions. Said without the header `ranges`, which takes long to parse.
 template <class R>
 concept position_range = position<position_in<R>> &&
                          requires(R const& range) { std::size(range), std::end(range); };
 // clang-format on
+/// The same of integers.
 template <class R>
 concept integer_position_range = position_range<R> && std::integral<position_in<R>>;
 

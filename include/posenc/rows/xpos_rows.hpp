@@ -26,9 +26,9 @@ namespace posenc::inline POSENC_TARGET {
 /// and queries: in the first pair, a query loses and a key gains a factor of 2 every 283 positions.
 /// A center in the middle of the sequence doubles the length that stays within the range of half.
 struct xpos_decay {
-  double gamma = 0.4;
+  double gamma = 0.4;       ///< the paper's gamma: larger fades slower
   double scale_base = 512;  ///< in positions
-  std::int64_t center = 0;
+  std::int64_t center = 0;  ///< the position whose gain is 1
 };
 
 namespace detail {

@@ -42,10 +42,10 @@ inline double power_of_half(double x, double share) noexcept {
 /// positions. (BLOOM adds slope * s instead, which only a causal softmax over gapless positions
 /// cannot tell apart.) max_bias: the exponent of the flattest head, 8 unless said otherwise (MPT's
 /// alibi_bias_max). Slopes are within 1 ULP whatever max_bias is; one below the range of normal
-/// doubles, 2^-1022, is off by half of 2^-1074 more. Throws std::invalid_argument unless heads is
-/// positive and max_bias finite and positive.
+/// doubles, 2^-1022, is off by half of 2^-1074 more.
 class alibi {
  public:
+  /// Throws std::invalid_argument unless heads is positive and max_bias finite and positive.
   explicit alibi(std::size_t heads, double max_bias = 8) {
     detail::require(heads > 0, "alibi: heads must be positive, got 0");
     detail::require(is_finite(max_bias) && max_bias > 0,
@@ -85,8 +85,8 @@ class alibi {
     return result;
   }
 
-  std::span<double const> slopes() const noexcept { return slopes_; }
-  std::size_t heads() const noexcept { return slopes_.size(); }
+  std::span<double const> slopes() const noexcept { return slopes_; }  ///< [heads], positive
+  std::size_t heads() const noexcept { return slopes_.size(); }        ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {

@@ -22,13 +22,14 @@ namespace posenc::inline POSENC_TARGET {
 ///     attention_bias(numbers, 1, queries, keys)           the same for every head
 ///
 /// Of float, double, half or bfloat16, added in double. It views the numbers, which must outlive
-/// it. Infinities are no biases: what is hidden is the mask's to say. Throws std::invalid_argument
-/// unless there is a number for each head, query and key, and all are finite.
+/// it. Infinities are no biases: what is hidden is the mask's to say.
 template <storable T>
 class attention_bias {
  public:
-  static constexpr bool is_bias = true;
+  static constexpr bool is_bias = true;  ///< as a scheme says it: site 3 only adds
 
+  /// biases: [heads][queries][keys], viewed. Throws std::invalid_argument unless there is a number
+  /// for each head, query and key, and all are finite.
   attention_bias(std::span<T const> biases, std::size_t heads, std::size_t queries,
                  std::size_t keys)
       : biases_(biases), heads_(heads), queries_(queries), keys_(keys) {

@@ -22,8 +22,7 @@ namespace posenc::inline POSENC_TARGET {
 ///
 ///     bias_table(kerple_power(learned), heads, 131'072)        once a model
 ///
-/// Memory: 16 bytes a head and distance. Throws std::invalid_argument unless there is a head,
-/// longest is in [0, 2^31], and the rule is of so many heads, or of more where it may serve fewer.
+/// Memory: 16 bytes a head and distance.
 template <class Rule>
 class bias_table {
   static_assert(detail::encoding_check<Rule>::passed);
@@ -34,6 +33,8 @@ class bias_table {
                 "nowhere else");
 
  public:
+  /// Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule is
+  /// of so many heads, or of more where it may serve fewer.
   bias_table(Rule rule, std::size_t heads, std::int64_t longest)
       : rule_(std::move(rule)), heads_(heads), longest_(longest) {
     detail::require(heads > 0, "bias_table: there must be a head, got 0");
@@ -47,9 +48,9 @@ class bias_table {
     }
   }
 
-  Rule const& rule() const noexcept { return rule_; }
-  std::size_t heads() const noexcept { return heads_; }
-  std::int64_t longest() const noexcept { return longest_; }
+  Rule const& rule() const noexcept { return rule_; }         ///< it is asked beyond longest()
+  std::size_t heads() const noexcept { return heads_; }       ///< of queries
+  std::int64_t longest() const noexcept { return longest_; }  ///< in tokens, on either side
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const {

@@ -57,7 +57,8 @@ class cope {
     detail::require(is_finite(scale), "cope: scale must be finite, got ", scale);
   }
 
-  std::size_t head_dim() const noexcept { return head_dim_; }
+  std::size_t head_dim() const noexcept { return head_dim_; }  ///< of the embeddings
+  /// How many positions have an embedding.
   std::size_t positions() const noexcept { return embeddings_.size() / head_dim_; }
 
   /// Site 3, with the row's query. Fastest where positions ascend. Allocates. Throws

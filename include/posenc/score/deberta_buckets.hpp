@@ -25,10 +25,11 @@ namespace posenc::inline POSENC_TARGET {
 ///
 /// where the code clips -(s - t) for the second term, which is t - s. Any table by distance can
 /// have these rows: bias_table, or learned numbers. Exact, as code in float is up to rounding, and
-/// kept as an integer table. Throws std::invalid_argument unless buckets is even, from 4 to 65536,
-/// and max_position above buckets / 2 + 1 and at most 2^24.
+/// kept as an integer table.
 class deberta_buckets {
  public:
+  /// max_position: in tokens. Throws std::invalid_argument unless buckets is even, from 4 to 65536,
+  /// and max_position above buckets / 2 + 1 and at most 2^24.
   deberta_buckets(std::size_t buckets, std::size_t max_position) : buckets_(buckets) {
     detail::require(buckets >= 4 && buckets % 2 == 0 && buckets <= 65'536,
                     "deberta_buckets: buckets must be even and from 4 to 65536, got ", buckets);

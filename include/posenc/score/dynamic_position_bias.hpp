@@ -27,7 +27,7 @@ struct position_layer {
 /// take `dim` and give `dim`. After each of these come its norm, if it has one, and SiLU. The last
 /// layer takes `dim` numbers and gives one for each head, without norm and SiLU.
 struct position_network {
-  std::vector<position_layer> layers = {};
+  std::vector<position_layer> layers = {};  ///< from input to output
   bool log_distance = false;  ///< its input is sign(d) ln(|d| + 1), not the distance d
 };
 
@@ -37,10 +37,11 @@ struct position_network {
 ///
 /// A table holds the biases of all distances from -longest to longest, in 8 bytes a head and
 /// distance. For a distance beyond that, each call runs the network.
-/// Throws std::invalid_argument unless there are two layers or more, each takes as many numbers as
-/// the one before it gives, weights and tabulated biases are finite, and longest is in [0, 2^31].
 class dynamic_position_bias {
  public:
+  /// Throws std::invalid_argument unless there are two layers or more, each takes as many numbers
+  /// as the one before it gives, weights and tabulated biases are finite, and longest is from 0 to
+  /// 2^31.
   dynamic_position_bias(position_network network, std::int64_t longest)
       : network_(std::move(network)), longest_(longest) {
     detail::require(network_.layers.size() >= 2,
@@ -62,8 +63,9 @@ class dynamic_position_bias {
       detail::require(is_finite(bias), "dynamic_position_bias: answers must be finite, got ", bias);
   }
 
+  /// Of queries: as many as the last layer gives numbers.
   std::size_t heads() const noexcept { return network_.layers.back().biases.size(); }
-  std::int64_t longest() const noexcept { return longest_; }
+  std::int64_t longest() const noexcept { return longest_; }  ///< in tokens, on either side
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const {

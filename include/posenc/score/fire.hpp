@@ -46,11 +46,11 @@ struct fire_interpolation {
 /// the query's position itself that enters, so that prepended padding must not count. Causal:
 /// scores of keys after the query, which the mask takes, are left alone. max, not min, as some
 /// ports have it. The network is one of one number, so it is a line between any two knots; the
-/// lines are found once, and keys computed a register at a time. Throws std::invalid_argument
-/// unless the network's arrays fit together and are finite, c is finite and positive, threshold and
-/// epsilon finite and not negative, and one of them positive.
+/// lines are found once, and keys computed a register at a time.
 class fire {
  public:
+  /// Throws std::invalid_argument unless the network's arrays fit together and are finite, c is
+  /// finite and positive, threshold and epsilon finite and not negative, and one of them positive.
   fire(fire_network network, fire_interpolation const& interpolation)
       : network_(std::move(network)), with_(interpolation) {
     auto const hidden = network_.hidden_weights.size(), heads = network_.output_biases.size();
@@ -77,6 +77,7 @@ class fire {
     find_lines();
   }
 
+  /// Of queries: as many as the network gives numbers.
   std::size_t heads() const noexcept { return network_.output_biases.size(); }
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().

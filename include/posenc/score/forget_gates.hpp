@@ -57,8 +57,10 @@ class forget_gates {
     detail::require(heads > 0, "forget_gates: heads must be above 0, got 0");
   }
 
-  std::size_t heads() const noexcept { return heads_; }
+  std::size_t heads() const noexcept { return heads_; }  ///< of queries
+  /// How many have gates; 0 if each call gives them.
   std::size_t tokens() const noexcept { return tokens_; }
+  /// Whether keys after the query have gates of their own.
   bool is_bidirectional() const noexcept { return !later_sums_.empty(); }
 
   /// Site 3: what is added to a score. Throws std::invalid_argument unless there is a gate at both

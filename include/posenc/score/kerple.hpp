@@ -31,15 +31,16 @@ inline double clamped(char const* name, double x, std::size_t head,
 /// What a head of kerple_log has learned: r_1 and r_2 in the paper, bias_p and bias_a in the
 /// authors' code.
 struct kerple_log_head {
-  double coefficient, rate;
+  double coefficient,  ///< r_1
+      rate;            ///< r_2
 };
 
 /// The logarithmic kernel: score(t, s) -= coefficient_h ln(1 + rate_h |t - s|), on scores that are
 /// scaled already. [Chi 2022, 3; ParallelKerpleLog, github.com/chijames/KERPLE, whose kernel this
-/// is] Numbers below 0.01 count as 0.01, as there. Throws std::invalid_argument unless there is a
-/// head and all are finite.
+/// is] Numbers below 0.01 count as 0.01, as there.
 class kerple_log {
  public:
+  /// One a head. Throws std::invalid_argument unless there is a head and all are finite.
   explicit kerple_log(std::vector<kerple_log_head> heads) : heads_(std::move(heads)) {
     detail::require(!heads_.empty(), "kerple_log: there must be at least one head, got none");
     for (std::size_t h = 0; h < heads_.size(); ++h) {
@@ -51,7 +52,7 @@ class kerple_log {
 
   /// One a head, clamped.
   std::span<kerple_log_head const> learned() const noexcept { return heads_; }
-  std::size_t heads() const noexcept { return heads_.size(); }
+  std::size_t heads() const noexcept { return heads_.size(); }  ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {
@@ -66,15 +67,16 @@ class kerple_log {
 /// What a head of kerple_power has learned: r_2 and r_1 in the paper, bias_p and bias_a in the
 /// authors' code.
 struct kerple_power_head {
-  double exponent, coefficient;
+  double exponent,  ///< r_2
+      coefficient;  ///< r_1
 };
 
 /// The power kernel: score(t, s) -= coefficient_h |t - s|^exponent_h, on scores that are scaled
 /// already; an exponent of 1 is ALiBi. [Chi 2022, 3; ParallelKerplePower, as above] Numbers below
-/// 0.01 count as 0.01, exponents above 2 as 2. Throws std::invalid_argument unless there is a head
-/// and all are finite.
+/// 0.01 count as 0.01, exponents above 2 as 2.
 class kerple_power {
  public:
+  /// One a head. Throws std::invalid_argument unless there is a head and all are finite.
   explicit kerple_power(std::vector<kerple_power_head> heads) : heads_(std::move(heads)) {
     detail::require(!heads_.empty(), "kerple_power: there must be at least one head, got none");
     for (std::size_t h = 0; h < heads_.size(); ++h) {
@@ -86,7 +88,7 @@ class kerple_power {
 
   /// One a head, clamped.
   std::span<kerple_power_head const> learned() const noexcept { return heads_; }
-  std::size_t heads() const noexcept { return heads_.size(); }
+  std::size_t heads() const noexcept { return heads_.size(); }  ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {

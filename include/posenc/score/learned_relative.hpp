@@ -23,10 +23,11 @@ namespace posenc::inline POSENC_TARGET {
 ///           keys after the query    its own place  earlier keys, the last row from k before it on
 ///
 /// Rows count query - key, as Swin's do along one axis; a table that counts key - query, as Shaw's,
-/// has its rows the other way round. weights: [2 k + 1][heads]. Throws std::invalid_argument unless
-/// there are that many, and all are finite.
+/// has its rows the other way round. weights: [2 k + 1][heads].
 class learned_relative {
  public:
+  /// max_distance: k, in tokens. Throws std::invalid_argument unless there are (2 k + 1) heads
+  /// weights, and all are finite.
   learned_relative(std::span<float const> weights, std::size_t heads, std::size_t max_distance)
       : weights_(weights.begin(), weights.end()), heads_(heads), max_distance_(max_distance) {
     detail::require(max_distance <= std::size_t{1} << 24,
@@ -42,8 +43,8 @@ class learned_relative {
     }
   }
 
-  std::size_t heads() const noexcept { return heads_; }
-  std::size_t max_distance() const noexcept { return max_distance_; }
+  std::size_t heads() const noexcept { return heads_; }                ///< of queries
+  std::size_t max_distance() const noexcept { return max_distance_; }  ///< k, in tokens
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {

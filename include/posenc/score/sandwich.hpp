@@ -24,10 +24,11 @@ namespace posenc::inline POSENC_TARGET {
 /// in the paper. Divided by the compression ratio 8 (h + 1) / heads, so head 0 has the strongest
 /// bias. The code leaves dims / 2 out, which softmax cannot tell; with it, the bias is 0 at
 /// distance 0 and never above. It falls with distance in the main, with ripples. Angles are exact
-/// at any distance, and each cosine within 2.5e-16; a key costs dims / 2 of them. Throws
-/// std::invalid_argument unless heads is in [1, 65536] and dims even, positive and at most 2^24.
+/// at any distance, and each cosine within 2.5e-16; a key costs dims / 2 of them.
 class sandwich {
  public:
+  /// Throws std::invalid_argument unless heads is in [1, 65536], and dims is even, positive and at
+  /// most 2^24.
   explicit sandwich(std::size_t heads, std::size_t dims = 128) : heads_(heads) {
     detail::require(heads > 0 && heads <= 65'536, "sandwich: heads must be in [1, 65536], got ",
                     heads);
@@ -37,8 +38,8 @@ class sandwich {
     for (std::size_t i = 0; i < f.pairs(); ++i) steps_.emplace_back(f.inv_freq()[i], f.rest()[i]);
   }
 
-  std::size_t heads() const noexcept { return heads_; }
-  std::size_t dims() const noexcept { return 2 * steps_.size(); }
+  std::size_t heads() const noexcept { return heads_; }            ///< of queries
+  std::size_t dims() const noexcept { return 2 * steps_.size(); }  ///< of the sinusoidal vectors
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {

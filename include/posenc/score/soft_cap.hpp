@@ -18,16 +18,16 @@ namespace posenc::inline POSENC_TARGET {
 /// score = cap tanh(score / cap), on scores that are scaled already, before the mask. [Gemma 2, 2;
 /// Grok-1] Gemma 2 has 50, Grok-1 30. Looks at no position; of several encodings at this site, the
 /// order is theirs in the scheme. A mask that is there already stays: what is not finite is left as
-/// it is, where the formula would make -cap of minus infinity and so let the key be seen. Throws
-/// std::invalid_argument unless cap is finite and positive.
+/// it is, where the formula would make -cap of minus infinity and so let the key be seen.
 class soft_cap {
  public:
+  /// Throws std::invalid_argument unless cap is finite and positive.
   explicit soft_cap(double cap) : cap_(cap) {
     detail::require(is_finite(cap) && cap > 0, "soft_cap: cap must be finite and positive, got ",
                     cap);
   }
 
-  double cap() const noexcept { return cap_; }
+  double cap() const noexcept { return cap_; }  ///< in units of scores
 
   /// Site 3. Order is kept, signs are, and |score| becomes no larger, within rounding.
   template <class T>

@@ -26,10 +26,11 @@ namespace posenc::inline POSENC_TARGET {
 /// bidirectional (T5's encoder): keys behind the query, r = query - key, take the first half of the
 /// buckets, those before it the second. Otherwise (its decoder) keys before the query count as
 /// distance 0. Exact where r / e is a power that ends on a bucket's edge, as code in float is only
-/// by luck; kept as an integer table. Throws std::invalid_argument unless each side has two buckets
-/// or more and max_distance is above half of them.
+/// by luck; kept as an integer table.
 class relative_buckets {
  public:
+  /// max_distance: in tokens. Throws std::invalid_argument unless each side has two buckets or more
+  /// and max_distance is above half of them.
   relative_buckets(std::size_t buckets, std::size_t max_distance, bool bidirectional)
       : sides_(bidirectional ? 2 : 1), last_((buckets - buckets % sides_) / sides_) {
     detail::require(buckets % (2 * sides_) == 0 && last_ >= 2 && buckets <= 65'536,
@@ -52,7 +53,7 @@ class relative_buckets {
     }
   }
 
-  std::size_t count() const noexcept { return sides_ * last_; }
+  std::size_t count() const noexcept { return sides_ * last_; }  ///< of both sides together
 
   /// distance: query - key.
   std::size_t operator()(std::int64_t distance) const noexcept {
@@ -70,10 +71,11 @@ class relative_buckets {
 };
 
 /// score += weights[bucket(query, key)][head]. T5 does not divide scores by sqrt(head_dim).
-/// weights: [buckets][heads], as the models store them. Throws std::invalid_argument unless they
-/// are that many, and finite.
+/// weights: [buckets][heads], as the models store them.
 class t5_bias {
  public:
+  /// Copies the weights. Throws std::invalid_argument unless there is one a bucket and head, and
+  /// all are finite.
   t5_bias(relative_buckets buckets, std::span<float const> weights, std::size_t heads)
       : buckets_(std::move(buckets)), weights_(weights.begin(), weights.end()), heads_(heads) {
     detail::require(
@@ -85,7 +87,7 @@ class t5_bias {
                       w);
   }
 
-  std::size_t heads() const noexcept { return heads_; }
+  std::size_t heads() const noexcept { return heads_; }  ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const noexcept {

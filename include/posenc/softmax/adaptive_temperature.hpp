@@ -24,7 +24,7 @@ namespace posenc::inline POSENC_TARGET {
 struct adaptive_temperature {
   /// Of P, the highest power first.
   static constexpr std::array coefficients{-0.037, 0.481, -2.3, 4.917, -1.791};
-  static constexpr double entropy_gate = 0.5;
+  static constexpr double entropy_gate = 0.5;                     ///< in nats
   static constexpr double entropy_of_maximum = 4.41240186596567;  ///< where P is largest, in nats
 
   /// P(H).

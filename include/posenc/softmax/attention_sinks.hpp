@@ -27,7 +27,7 @@ class attention_sinks {
     }
   }
 
-  std::size_t heads() const noexcept { return logits_.size(); }
+  std::size_t heads() const noexcept { return logits_.size(); }  ///< of queries
 
   /// Site 4. Throws std::invalid_argument unless the head has a logit.
   double sink(std::size_t head) const {

@@ -10,9 +10,9 @@ namespace posenc::inline POSENC_TARGET {
 /// softmax(beta * row) for every row: beta above 1 sharpens, below 1 flattens, 1 changes nothing.
 /// Preserves order; the entropy H falls as beta grows, dH/dbeta = -beta Var_p(row). [Velickovic
 /// 2024, Proposition 3.2]
-/// Throws std::invalid_argument unless beta is finite and positive.
 class constant_temperature {
  public:
+  /// Throws std::invalid_argument unless beta is finite and positive.
   explicit constexpr constant_temperature(double beta) : beta_(beta) {
     detail::require(is_finite(beta) && beta > 0,
                     "constant_temperature: beta must be finite and positive, got ", beta);

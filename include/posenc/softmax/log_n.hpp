@@ -33,9 +33,9 @@ class log_of_length {
 /// the entropy of a row near its value at L.
 /// Equals log_n_by_position if every query sees all keys up to itself; with a window or a mask it
 /// sees fewer.
-/// Throws std::invalid_argument unless trained_length is finite and above 1.
 class log_n {
  public:
+  /// Throws std::invalid_argument unless trained_length is finite and above 1.
   explicit constexpr log_n(double trained_length) : rule_("log_n", trained_length) {}
 
   /// Site 4.
@@ -50,8 +50,8 @@ class log_n {
 /// beta = max(1, ln(p + 1) / ln L), p being the query's position, counted from 0: Qwen-1's
 /// use_logn_attn (L = seq_length) and ReRoPE's code. [modeling_qwen.py, logn_tensor] Above 1 from p
 /// = L on; 1 at earlier and at negative positions.
-/// Throws std::invalid_argument unless trained_length is finite and above 1.
 class log_n_by_position {
+  /// Throws std::invalid_argument unless trained_length is finite and above 1.
  public:
   explicit constexpr log_n_by_position(double trained_length)
       : rule_("log_n_by_position", trained_length) {}

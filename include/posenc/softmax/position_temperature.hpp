@@ -17,9 +17,9 @@ namespace posenc::inline POSENC_TARGET {
 /// floor_scale finite and positive, offset finite. llama4_temperature and mistral_temperature check
 /// them.
 struct position_temperature {
-  double scale;
+  double scale;        ///< of the logarithm; 0: beta is 1
   double floor_scale;  ///< in tokens
-  double offset;
+  double offset;       ///< in tokens
 
   /// Site 4.
   double inverse_temperature(row_statistics const& row) const noexcept {

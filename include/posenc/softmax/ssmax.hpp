@@ -56,7 +56,7 @@ class ssmax {
     }
   }
 
-  std::size_t heads() const noexcept { return scales_.size(); }
+  std::size_t heads() const noexcept { return scales_.size(); }  ///< of queries
 
   /// Site 4. Throws std::invalid_argument unless the row's head has a scale.
   double inverse_temperature(row_statistics const& row) const {

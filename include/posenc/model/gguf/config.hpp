@@ -22,7 +22,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// How to read a GGUF file.
 struct gguf_options {
-  unknown_model unknown = unknown_model::refused;
+  unknown_model unknown = unknown_model::refused;  ///< architectures that are not known
   /// The layout of pairs of an unknown architecture; interleaved, as Llama's in GGUF, if not given.
   std::optional<std::variant<halves, interleaved>> layout = {};
 };

@@ -69,7 +69,7 @@ class gguf_output {
 
 /// What a GGUF file holds about positions. Plain data.
 struct gguf_header {
-  std::map<std::string, gguf_written_value, std::less<>> keys = {};
+  std::map<std::string, gguf_written_value, std::less<>> keys = {};  ///< by name
   /// rope_freqs.weight, or rope_factors_long.weight and rope_factors_short.weight: F32, a factor
   /// for each pair.
   std::map<std::string, std::vector<float>, std::less<>> tensors = {};

@@ -52,15 +52,19 @@ class gguf_metadata {
   /// `file` is the name of the file, for errors.
   gguf_metadata(std::istream& in, std::string file)
       : gguf_metadata(detail::gguf_bytes(in, std::move(file))) {}
+  /// The same of a file in memory, which need not outlive this.
   gguf_metadata(std::span<std::byte const> memory, std::string file)
       : gguf_metadata(detail::gguf_bytes(memory, std::move(file))) {}
 
-  std::string const& file() const noexcept { return file_; }
+  std::string const& file() const noexcept { return file_; }  ///< its name, as given
+  /// All, by name.
   std::map<std::string, gguf_value, std::less<>> const& keys() const noexcept { return keys_; }
+  /// All descriptions, by name.
   std::map<std::string, gguf_tensor, std::less<>> const& tensors() const noexcept {
     return tensors_;
   }
-  bool has(std::string_view key) const { return keys_.contains(key); }
+  bool has(std::string_view key) const { return keys_.contains(key); }  ///< not of tensors
+  /// Of all tensors, not of rope_tensors alone.
   bool has_tensor(std::string_view name) const { return tensors_.contains(name); }
 
   /// The numbers of one of rope_tensors, if the file has it.
@@ -76,6 +80,7 @@ class gguf_metadata {
                                           : ", got " + detail::shown_gguf(found->second);
     detail::refuse(file_, ": ", key, " must ", must, got);
   }
+  /// Refuses the key's value unless the condition holds.
   void require(bool holds, std::string_view key, std::string_view must) const {
     if (!holds) refuse(key, must);
   }
@@ -106,12 +111,15 @@ class gguf_metadata {
     }
     return static_cast<std::size_t>(whole);
   }
+  /// A bool; nothing where the key is absent.
   std::optional<bool> flag(std::string_view key) const {
     return read<bool>(key, "be true or false");
   }
+  /// A string, likewise.
   std::optional<std::string> text(std::string_view key) const {
     return read<std::string>(key, "be a string");
   }
+  /// A list of finite numbers, likewise.
   std::optional<std::vector<double>> numbers(std::string_view key) const {
     auto const* const value = find(key);
     if (value == nullptr) return {};
@@ -122,6 +130,7 @@ class gguf_metadata {
     }
     return list->numbers;
   }
+  /// True of strings as well as of numbers; false where the key is absent.
   bool is_list(std::string_view key) const {
     return find(key) != nullptr && std::holds_alternative<gguf_list>(*find(key));
   }

@@ -27,16 +27,17 @@ inline constexpr std::uint64_t gguf_most_numbers = 65'536;
 
 /// A string of more than gguf_most_text bytes, which is skipped.
 struct gguf_long_text {
-  std::uint64_t size;
+  std::uint64_t size;  ///< in bytes
 };
 
 /// A list. If it holds strings, or more than gguf_most_numbers numbers, it is skipped and `numbers`
 /// is empty.
 struct gguf_list {
-  std::uint64_t size;
+  std::uint64_t size;           ///< how many values the file has
   std::vector<double> numbers;  ///< true is 1; integers beyond 2^53 are rounded
 };
 
+/// A value as read: a number is widened to 64 bits.
 using gguf_value =
     std::variant<std::uint64_t, std::int64_t, double, bool, std::string, gguf_long_text, gguf_list>;
 

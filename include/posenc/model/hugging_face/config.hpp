@@ -29,8 +29,9 @@ inline constexpr auto most_tokens = static_cast<std::size_t>(
 
 }  // namespace detail
 
+/// How to read a config.json.
 struct hugging_face_options {
-  unknown_model unknown = unknown_model::refused;
+  unknown_model unknown = unknown_model::refused;  ///< families that are not known
 };
 
 namespace detail {
