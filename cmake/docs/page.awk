@@ -24,7 +24,7 @@ function anchor_of(heading) {
 function exists(file,    line, found) { found = (getline line < (ROOT "/" file)) > 0; close(ROOT "/" file); return found }
 
 function link(text, target,    anchor, file) {
-  if (target ~ /^[a-z]+:/) return "[" text "](" target ")"
+  if (target ~ /^([a-z]+:|@ref )/) return "[" text "](" target ")"
   anchor = ""
   if (target ~ /#/) anchor = target; sub(/^[^#]*#?/, "", anchor)
   sub(/#.*/, "", target)
