@@ -29,6 +29,9 @@ struct token_shape {
   using real = arithmetic_t<T>;
   using cursor_type = cursor<S, T, Fused>;
   static constexpr bool fused = Fused, ahead = Ahead, has_registers = lanes<S>::size > 1;
+  /// Widths of columns in groups of pairs, in the order in which they are tried.
+  using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>,
+                                    std::index_sequence<4, 3, 2, 1>>;
 
   std::ptrdiff_t from_stride, to_stride;
   std::size_t heads, head_dim, first_dim, pairs;
@@ -154,9 +157,7 @@ void rotate_range(Shape const& shape, typename Shape::cursor_type const& at, Rea
   auto [pair, last] = range;
   if constexpr (Shape::has_registers) {
     using group = typename fastest_rotation<From, To, S, T>::type;
-    using widths = std::conditional_t<has_32_registers, std::index_sequence<8, 4, 3, 2, 1>,
-                                      std::index_sequence<4, 3, 2, 1>>;
-    pair = by_registers<From, To, group>(widths{}, shape, at, cos, sin, pair, last);
+    pair = by_registers<From, To, group>(typename Shape::widths{}, shape, at, cos, sin, pair, last);
     if constexpr (group::pairs > lanes<S>::size) {
       using smaller = rotate_pairs<From, To, lanes<S>, lanes<T>>;
       pair = by_registers<From, To, smaller>(std::index_sequence<1>{}, shape, at, cos, sin, pair,
