@@ -1,0 +1,225 @@
+// The C API: the rotation. Checks its arguments, in O(tokens), and hands a plan to the set.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "handles.hpp"
+
+namespace posenc_kernels {
+namespace {
+
+using posenc::detail::require;
+
+constexpr auto function = "posenc1_rotate";
+constexpr std::size_t size_of[types] = {4, 8, 2, 2};
+
+/// One dimension of heads: so many steps of a stride in bytes.
+struct dimension {
+  std::size_t steps;
+  std::ptrdiff_t stride;
+
+  std::uint64_t magnitude() const noexcept {
+    return stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
+  }
+};
+
+struct memory {
+  std::uintptr_t first = 0, last = 0;
+};
+bool overlap(memory a, memory b) noexcept { return a.first < b.last && b.first < a.last; }
+
+/// posenc1_heads as they are rotated: with all strides, and where they are in memory.
+struct checked_heads {
+  char* data;
+  dimension batch, token, head;  ///< with slots, `batch` counts pages
+  memory all, of_token;
+  int64_t const* slots;
+  std::size_t page_tokens;
+
+  placed_heads in_elements(std::size_t size) const noexcept {
+    auto const n = static_cast<std::ptrdiff_t>(size);
+    return {data, batch.stride / n, token.stride / n, head.stride / n, slots, page_tokens};
+  }
+};
+
+/// Grows a range of memory by a dimension. Throws unless it fits into memory and, for heads that
+/// are written, unless steps are as far apart as what they step over is long.
+void grow(char const* what, memory& range, dimension const& d, bool written) {
+  if (d.steps <= 1) return;
+  auto const length = range.last - range.first;
+  require(!written || d.magnitude() >= length, function, ": ", what,
+          ": heads that are written must not overlap, got a stride of ", d.stride,
+          " bytes for what is ", length, " bytes long");
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  require(d.magnitude() <= (most - length) / (d.steps - 1), function, ": ", what,
+          ": heads must fit into memory, got ", d.steps, " steps of ", d.stride, " bytes");
+  auto const reach = (d.steps - 1) * d.magnitude();
+  (d.stride < 0 ? range.first : range.last) += d.stride < 0 ? 0 - reach : reach;
+}
+
+checked_heads checked(char const* what, posenc1_heads const& given, posenc1_rotation const& r,
+                      std::size_t batches, bool written) {
+  require(given.type >= 0 && given.type < types && given.layout >= 0 && given.layout < layouts,
+          function, ": ", what, ": type and layout must be ones of the header, got ",
+          static_cast<int>(given.type), " and ", static_cast<int>(given.layout));
+  require(given.data != nullptr, function, ": ", what, ": data must not be null");
+  auto const size = size_of[given.type];
+  auto const aligned = [&](auto number) { return static_cast<std::uint64_t>(number) % size == 0; };
+  require(aligned(reinterpret_cast<std::uintptr_t>(given.data)) && aligned(given.batch_stride) &&
+              aligned(given.token_stride) && aligned(given.head_stride),
+          function, ": ", what, ": data and strides must be multiples of the ", size,
+          " bytes of an element, got strides of ", given.batch_stride, ", ", given.token_stride,
+          " and ", given.head_stride);
+  auto const length = r.head_dim * size;
+  bool const paged = given.slots != nullptr;
+  checked_heads h{static_cast<char*>(given.data),
+                  {paged ? given.pages : batches, given.batch_stride},
+                  {paged ? given.page_tokens : r.tokens, given.token_stride},
+                  {r.heads, given.head_stride},
+                  {},
+                  {},
+                  given.slots,
+                  given.page_tokens};
+  auto const contiguous = [](dimension& d, dimension const& inner) {
+    if (d.stride == 0)
+      d.stride =
+          static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(inner.stride) * inner.steps);
+  };
+  contiguous(h.head, {1, static_cast<std::ptrdiff_t>(length)});
+  contiguous(h.token, h.head);
+  contiguous(h.batch, h.token);
+
+  auto const data = reinterpret_cast<std::uintptr_t>(given.data);
+  h.all = h.of_token = {data, data + length};
+  dimension dimensions[] = {h.batch, h.token, h.head};
+  std::ranges::sort(dimensions, {},
+                    [](dimension const& d) { return d.steps <= 1 ? 0 : d.magnitude(); });
+  for (auto const& d : dimensions) grow(what, h.all, d, written);
+  grow(what, h.of_token, h.head, written);
+  return h;
+}
+
+void check_slots(char const* what, checked_heads const& h, std::size_t first, std::size_t last) {
+  if (h.slots == nullptr) return;
+  auto const size = h.batch.steps * h.token.steps;
+  for (auto i = first; i < last; ++i) {
+    require(h.slots[i] < 0 || static_cast<std::uint64_t>(h.slots[i]) < size, function, ": ", what,
+            ": a slot must be below ", size, " (", h.batch.steps, " pages of ", h.token.steps,
+            " tokens), got ", h.slots[i], " for token ", i);
+  }
+}
+
+/// Whether the heads of two sets, at least one of which is written, keep apart: they are elsewhere,
+/// or side by side in each token.
+bool apart(checked_heads const& a, checked_heads const& b) noexcept {
+  if (!overlap(a.all, b.all)) return true;
+  auto const period = a.token.stride;
+  bool const same_tokens = period > 0 && period == b.token.stride &&
+                           (a.batch.steps == 1 || a.batch.stride == b.batch.stride) &&
+                           a.batch.steps == b.batch.steps &&
+                           a.batch.magnitude() % a.token.magnitude() == 0;
+  if (!same_tokens) return false;
+  auto const n = static_cast<std::uintptr_t>(period);
+  auto const offset = (b.of_token.first % n + n - a.of_token.first % n) % n;
+  return offset >= a.of_token.last - a.of_token.first &&
+         offset + (b.of_token.last - b.of_token.first) <= n;
+}
+
+bool finite_as(double x, bool as_double) noexcept {
+  return posenc::is_finite(as_double ? x : static_cast<double>(static_cast<float>(x)));
+}
+
+void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
+  auto const& set = chosen_set();
+  auto const batches = std::max<std::size_t>(r.batches, 1);
+  require(r.head_dim > 0 && r.head_dim <= std::numeric_limits<std::uint32_t>::max(), function,
+          ": head_dim must be positive and below 2^32, got ", r.head_dim);
+  if (r.tokens == 0 || r.heads == 0) return;
+  constexpr auto most = std::numeric_limits<std::size_t>::max() >> 1;
+  require(r.heads <= most / r.tokens && r.heads * r.tokens <= most / batches, function,
+          ": heads must fit into memory, got ", batches, " batches of ", r.tokens, " tokens of ",
+          r.heads, " heads");
+  auto const tokens = batches * r.tokens;
+  require(first <= std::min(last, tokens * r.heads), function,
+          ": first must be at most last and the number of heads, got ", first, " and ", last,
+          " of ", tokens * r.heads);
+  last = std::min(last, tokens * r.heads);
+
+  auto const& target = r.to.data == nullptr ? r.from : r.to;
+  bool const in_place =
+      &target == &r.from ||
+      (r.from.data == r.to.data && r.from.type == r.to.type && r.from.layout == r.to.layout &&
+       r.from.slots == r.to.slots && r.from.batch_stride == r.to.batch_stride &&
+       r.from.token_stride == r.to.token_stride && r.from.head_stride == r.to.head_stride);
+  auto const from = checked("from", r.from, r, batches, in_place);
+  auto const to = in_place ? from : checked("to", target, r, batches, true);
+  require(in_place || apart(from, to), function,
+          ": from and to must not overlap, unless they are the same heads in the same layout");
+
+  auto const pairs = r.pairs == 0 && r.maker != nullptr ? r.maker->pairs : r.pairs;
+  require(pairs > 0 && (r.maker == nullptr || pairs == r.maker->pairs), function,
+          ": pairs must be positive, and the maker's if it is given, got ", pairs);
+  require(r.cos_sin != nullptr, function, ": cos_sin must not be null");
+  require(r.rows == r.tokens || r.rows == tokens, function, ": there must be one row for each of ",
+          r.tokens, " tokens, or of ", batches, " times as many, got ", r.rows);
+  require(pairs <= r.head_dim / 2 &&
+              (r.first_dim == POSENC1_LAST_DIMS || r.first_dim <= r.head_dim - 2 * pairs),
+          function, ": the rotary block must lie within the head, got ", 2 * pairs,
+          " dims from dim ", r.first_dim, " of head_dim ", r.head_dim);
+
+  bool const doubles = target.type == POSENC1_F64,
+             normalises = std::bit_cast<std::uint64_t>(r.eps) != 0;
+  bool const fused = normalises || std::bit_cast<std::uint64_t>(r.scale) != 0;
+  require(!normalises || (finite_as(r.eps, doubles) && r.eps > 0), function,
+          ": eps must be finite and positive, or 0 for no norm, got ", r.eps);
+  require(normalises || r.weight == nullptr, function, ": eps must be given where weights are");
+  require(finite_as(r.scale, doubles), function, ": scale must be finite, got ", r.scale);
+
+  pair_range const all{0, pairs};
+  rotation_plan const plan{
+      .from = from.in_elements(size_of[r.from.type]),
+      .to = to.in_elements(size_of[target.type]),
+      .tokens = r.tokens,
+      .heads = r.heads,
+      .head_dim = r.head_dim,
+      .first_dim = r.first_dim == POSENC1_LAST_DIMS ? r.head_dim - 2 * pairs : r.first_dim,
+      .pairs = pairs,
+      .cos_sin = r.cos_sin,
+      .rows_of_batches = r.rows == tokens,
+      .copies = fused || !in_place,
+      .rotated = r.maker != nullptr ? r.maker->rotated : &all,
+      .rotated_count = r.maker != nullptr ? r.maker->rotated_count : 1,
+      .eps = r.eps,
+      .scale = std::bit_cast<std::uint64_t>(r.scale) != 0 ? r.scale : 1,
+      .weight = r.weight};
+  // Prefetch pays where what is rotated is contiguous and larger than L2.
+  auto const bytes = tokens * r.heads * r.head_dim * size_of[r.from.type];
+  bool const ahead =
+      bytes >= std::size_t{1} << 20 && from.slots == nullptr &&
+      from.all.last - from.all.first == bytes &&
+      from.head.stride == static_cast<std::ptrdiff_t>(r.head_dim * size_of[r.from.type]);
+  auto* const kernel = function_of(set, r.from.type, target.type, r.from.layout, target.layout,
+                                   fused   ? way::fused
+                                   : ahead ? way::ahead
+                                           : way::plain);
+  require(kernel != nullptr, function,
+          ": doubles rotate to doubles, and half and bfloat16 not to each other, got types ",
+          static_cast<int>(r.from.type), " and ", static_cast<int>(target.type));
+  if (first == last) return;
+  auto const first_token = first / r.heads, last_token = (last - 1) / r.heads + 1;
+  check_slots("from", from, first_token, last_token);
+  if (!in_place) check_slots("to", to, first_token, last_token);
+  kernel(plan, first, last);
+}
+
+}  // namespace
+}  // namespace posenc_kernels
+
+posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last) {
+  return posenc_kernels::guarded([&] {
+    posenc_kernels::require_given("posenc1_rotate", rotation);
+    posenc_kernels::rotate(*rotation, first, last);
+  });
+}
