@@ -13,7 +13,11 @@ namespace {
 using posenc::detail::require;
 
 constexpr auto function = "posenc1_rotate";
-constexpr std::size_t size_of[types] = {4, 8, 2, 2};
+// Divisions would cost more than all else here: sizes are powers of 2.
+constexpr int log2_of_size[types] = {2, 3, 1, 1};
+constexpr std::size_t size_of(posenc1_type type) noexcept {
+  return std::size_t{1} << log2_of_size[type];
+}
 
 /// One dimension of heads: so many steps of a stride in bytes.
 struct dimension {
@@ -22,6 +26,10 @@ struct dimension {
 
   std::uint64_t magnitude() const noexcept {
     return stride < 0 ? 0 - static_cast<std::uint64_t>(stride) : static_cast<std::uint64_t>(stride);
+  }
+  /// A single step has no stride that matters.
+  bool reaches_below(dimension const& other) const noexcept {
+    return steps <= 1 || (other.steps > 1 && magnitude() <= other.magnitude());
   }
 };
 
@@ -38,24 +46,27 @@ struct checked_heads {
   int64_t const* slots;
   std::size_t page_tokens;
 
-  placed_heads in_elements(std::size_t size) const noexcept {
-    auto const n = static_cast<std::ptrdiff_t>(size);
-    return {data, batch.stride / n, token.stride / n, head.stride / n, slots, page_tokens};
+  placed_heads in_elements(posenc1_type type) const noexcept {
+    auto const shift = log2_of_size[type];
+    return {data,       batch.stride >> shift, token.stride >> shift, head.stride >> shift, slots,
+            page_tokens};
   }
 };
 
 /// Grows a range of memory by a dimension. Throws unless it fits into memory and, for heads that
 /// are written, unless steps are as far apart as what they step over is long.
-void grow(char const* what, memory& range, dimension const& d, bool written) {
+[[gnu::always_inline]] inline void grow(char const* what, memory& range, dimension const& d,
+                                        bool written) {
   if (d.steps <= 1) return;
   auto const length = range.last - range.first;
   require(!written || d.magnitude() >= length, function, ": ", what,
           ": heads that are written must not overlap, got a stride of ", d.stride,
           " bytes for what is ", length, " bytes long");
-  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::ptrdiff_t>::max());
-  require(d.magnitude() <= (most - length) / (d.steps - 1), function, ": ", what,
-          ": heads must fit into memory, got ", d.steps, " steps of ", d.stride, " bytes");
-  auto const reach = (d.steps - 1) * d.magnitude();
+  std::uint64_t reach = 0, bytes = 0;
+  bool const fits = !__builtin_mul_overflow(d.steps - 1, d.magnitude(), &reach) &&
+                    !__builtin_add_overflow(reach, length, &bytes) && bytes >> 63 == 0;
+  require(fits, function, ": ", what, ": heads must fit into memory, got ", d.steps, " steps of ",
+          d.stride, " bytes");
   (d.stride < 0 ? range.first : range.last) += d.stride < 0 ? 0 - reach : reach;
 }
 
@@ -65,11 +76,13 @@ checked_heads checked(char const* what, posenc1_heads const& given, posenc1_rota
           function, ": ", what, ": type and layout must be ones of the header, got ",
           static_cast<int>(given.type), " and ", static_cast<int>(given.layout));
   require(given.data != nullptr, function, ": ", what, ": data must not be null");
-  auto const size = size_of[given.type];
-  auto const aligned = [&](auto number) { return static_cast<std::uint64_t>(number) % size == 0; };
-  require(aligned(reinterpret_cast<std::uintptr_t>(given.data)) && aligned(given.batch_stride) &&
-              aligned(given.token_stride) && aligned(given.head_stride),
-          function, ": ", what, ": data and strides must be multiples of the ", size,
+  auto const size = size_of(given.type);
+  auto const all_bits = reinterpret_cast<std::uintptr_t>(given.data) |
+                        static_cast<std::uintptr_t>(given.batch_stride) |
+                        static_cast<std::uintptr_t>(given.token_stride) |
+                        static_cast<std::uintptr_t>(given.head_stride);
+  require((all_bits & (size - 1)) == 0, function, ": ", what,
+          ": data and strides must be multiples of the ", size,
           " bytes of an element, got strides of ", given.batch_stride, ", ", given.token_stride,
           " and ", given.head_stride);
   auto const length = r.head_dim * size;
@@ -93,11 +106,19 @@ checked_heads checked(char const* what, posenc1_heads const& given, posenc1_rota
 
   auto const data = reinterpret_cast<std::uintptr_t>(given.data);
   h.all = h.of_token = {data, data + length};
-  dimension dimensions[] = {h.batch, h.token, h.head};
-  std::ranges::sort(dimensions, {},
-                    [](dimension const& d) { return d.steps <= 1 ? 0 : d.magnitude(); });
-  for (auto const& d : dimensions) grow(what, h.all, d, written);
   grow(what, h.of_token, h.head, written);
+  // Each step must reach over what the smaller ones reach: mostly heads, tokens, batches.
+  bool const in_order =
+      (h.token.steps <= 1 || h.head.reaches_below(h.token)) &&
+      (h.batch.steps <= 1 || (h.token.reaches_below(h.batch) && h.head.reaches_below(h.batch)));
+  if (in_order) {
+    h.all = h.of_token;
+    grow(what, h.all, h.token, written), grow(what, h.all, h.batch, written);
+  } else {
+    dimension d[] = {h.head, h.token, h.batch};
+    std::ranges::sort(d, [](auto const& x, auto const& y) { return !y.reaches_below(x); });
+    for (auto const& one : d) grow(what, h.all, one, written);
+  }
   return h;
 }
 
@@ -137,15 +158,15 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   require(r.head_dim > 0 && r.head_dim <= std::numeric_limits<std::uint32_t>::max(), function,
           ": head_dim must be positive and below 2^32, got ", r.head_dim);
   if (r.tokens == 0 || r.heads == 0) return;
-  constexpr auto most = std::numeric_limits<std::size_t>::max() >> 1;
-  require(r.heads <= most / r.tokens && r.heads * r.tokens <= most / batches, function,
-          ": heads must fit into memory, got ", batches, " batches of ", r.tokens, " tokens of ",
-          r.heads, " heads");
-  auto const tokens = batches * r.tokens;
-  require(first <= std::min(last, tokens * r.heads), function,
+  std::size_t tokens = 0, all_heads = 0;
+  bool const fits = !__builtin_mul_overflow(batches, r.tokens, &tokens) &&
+                    !__builtin_mul_overflow(tokens, r.heads, &all_heads);
+  require(fits, function, ": heads must fit into memory, got ", batches, " batches of ", r.tokens,
+          " tokens of ", r.heads, " heads");
+  require(first <= std::min(last, all_heads), function,
           ": first must be at most last and the number of heads, got ", first, " and ", last,
-          " of ", tokens * r.heads);
-  last = std::min(last, tokens * r.heads);
+          " of ", all_heads);
+  last = std::min(last, all_heads);
 
   auto const& target = r.to.data == nullptr ? r.from : r.to;
   bool const in_place =
@@ -154,7 +175,9 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
        r.from.slots == r.to.slots && r.from.batch_stride == r.to.batch_stride &&
        r.from.token_stride == r.to.token_stride && r.from.head_stride == r.to.head_stride);
   auto const from = checked("from", r.from, r, batches, in_place);
-  auto const to = in_place ? from : checked("to", target, r, batches, true);
+  checked_heads elsewhere;
+  if (!in_place) elsewhere = checked("to", target, r, batches, true);
+  auto const& to = in_place ? from : elsewhere;
   require(in_place || apart(from, to), function,
           ": from and to must not overlap, unless they are the same heads in the same layout");
 
@@ -179,8 +202,8 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
 
   pair_range const all{0, pairs};
   rotation_plan const plan{
-      .from = from.in_elements(size_of[r.from.type]),
-      .to = to.in_elements(size_of[target.type]),
+      .from = from.in_elements(r.from.type),
+      .to = to.in_elements(target.type),
       .tokens = r.tokens,
       .heads = r.heads,
       .head_dim = r.head_dim,
@@ -195,11 +218,11 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
       .scale = std::bit_cast<std::uint64_t>(r.scale) != 0 ? r.scale : 1,
       .weight = r.weight};
   // Prefetch pays where what is rotated is contiguous and larger than L2.
-  auto const bytes = tokens * r.heads * r.head_dim * size_of[r.from.type];
+  auto const bytes = all_heads * r.head_dim * size_of(r.from.type);
   bool const ahead =
       bytes >= std::size_t{1} << 20 && from.slots == nullptr &&
       from.all.last - from.all.first == bytes &&
-      from.head.stride == static_cast<std::ptrdiff_t>(r.head_dim * size_of[r.from.type]);
+      from.head.stride == static_cast<std::ptrdiff_t>(r.head_dim * size_of(r.from.type));
   auto* const kernel = function_of(set, r.from.type, target.type, r.from.layout, target.layout,
                                    fused   ? way::fused
                                    : ahead ? way::ahead
@@ -208,9 +231,11 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
           ": doubles rotate to doubles, and half and bfloat16 not to each other, got types ",
           static_cast<int>(r.from.type), " and ", static_cast<int>(target.type));
   if (first == last) return;
-  auto const first_token = first / r.heads, last_token = (last - 1) / r.heads + 1;
-  check_slots("from", from, first_token, last_token);
-  if (!in_place) check_slots("to", to, first_token, last_token);
+  if (from.slots != nullptr || to.slots != nullptr) {
+    auto const first_token = first / r.heads, last_token = (last - 1) / r.heads + 1;
+    check_slots("from", from, first_token, last_token);
+    if (!in_place) check_slots("to", to, first_token, last_token);
+  }
   kernel(plan, first, last);
 }
 

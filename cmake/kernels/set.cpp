@@ -67,9 +67,12 @@ void rotate(rotation_plan const& plan, std::size_t first, std::size_t last) noex
                plan.first_dim, plan.pairs}},
         at, row, row + plan.pairs, rotated, plan.copies);
   };
-  auto head = first % plan.heads;
-  auto token = first / plan.heads % plan.tokens;
-  auto batch = first / plan.heads / plan.tokens;
+  std::size_t head = 0, token = 0, batch = 0;
+  if (first != 0) {
+    head = first % plan.heads;
+    token = first / plan.heads % plan.tokens;
+    batch = first / plan.heads / plan.tokens;
+  }
   while (first < last) {
     auto const heads = std::min(plan.heads - head, last - first);
     auto const* from = token_of<S>(plan.from, batch, token, plan.tokens);
