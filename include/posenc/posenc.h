@@ -17,7 +17,7 @@
  *
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
  * Arguments are checked before a byte is changed. No exception leaves a function.
- * Memory: write_rows, rotate and attend allocate nothing.
+ * Memory: write_rows and rotate allocate nothing.
  * Threads: handles are immutable, and threads may share them.
  * Names: the 1 is the version of this interface; a program may contain several. A field that is
  * zero has its default. */
@@ -164,10 +164,11 @@ typedef enum posenc1_type {
   POSENC1_BF16 = 3
 } posenc1_type;
 
-/* Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. type: POSENC1_F32,
- * or POSENC1_F64 to rotate heads of that type. Of a maker from posenc1_rerotation_create,
- * `positions` are the new ones and `from_positions` the old ones; null stands for 0, so that
- * positions are then distances to move by. Of other makers, from_positions must be null. */
+/* Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. type:
+ * POSENC1_F32, or POSENC1_F64 to rotate heads of that type. Of a maker from
+ * posenc1_rerotation_create, `positions` are the new ones and `from_positions` the old ones; null
+ * stands for 0, so that positions are then distances to move by. Of other makers, from_positions
+ * must be null. */
 posenc1_status posenc1_write_rows(posenc1_row_maker const *maker, int64_t const *positions,
                                   int64_t const *from_positions, size_t tokens, posenc1_type type,
                                   void *memory);
@@ -195,7 +196,8 @@ typedef struct posenc1_heads {
  * rotation, scale, conversion. Arithmetic is in float (double for doubles), rounded once. */
 typedef struct posenc1_rotation {
   posenc1_heads from;
-  posenc1_heads to; /* data null: in place. Doubles go only to doubles */
+  posenc1_heads to; /* data null: in place. Types: the same, or one is float and one has 16
+                     * bits */
   size_t batches;   /* 0 and 1: one */
   size_t tokens, heads, head_dim;
   size_t first_dim; /* of the rotary block of 2 pairs; or POSENC1_LAST_DIMS */
@@ -203,7 +205,7 @@ typedef struct posenc1_rotation {
   void const *cos_sin; /* [rows][2][pairs]; float, or double for doubles */
   size_t rows;         /* tokens, which batches share, or batches x tokens */
   size_t pairs;        /* 0: the maker's */
-  posenc1_row_maker const *maker; /* of the rows; its pairs of frequency 0 are skipped. May be null */
+  posenc1_row_maker const *maker; /* of the rows: pairs of frequency 0 are skipped; or null */
 
   double eps;         /* not 0: an RMS norm of each head before the rotation, with this eps */
   void const *weight; /* of the norm, [head_dim], float or for doubles double; null: 1 */
