@@ -72,9 +72,11 @@ struct checked_heads {
 
 checked_heads checked(char const* what, posenc1_heads const& given, posenc1_rotation const& r,
                       std::size_t batches, bool written) {
-  require(given.type >= 0 && given.type < types && given.layout >= 0 && given.layout < layouts,
-          function, ": ", what, ": type and layout must be ones of the header, got ",
-          static_cast<int>(given.type), " and ", static_cast<int>(given.layout));
+  // As bits: to C++ an enum has no other value than its own, so that the check would go.
+  auto const type = std::bit_cast<std::uint32_t>(given.type),
+             layout = std::bit_cast<std::uint32_t>(given.layout);
+  require(type < types && layout < layouts, function, ": ", what,
+          ": type and layout must be ones of the header, got ", type, " and ", layout);
   require(given.data != nullptr, function, ": ", what, ": data must not be null");
   auto const size = size_of(given.type);
   auto const all_bits = reinterpret_cast<std::uintptr_t>(given.data) |

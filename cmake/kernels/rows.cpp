@@ -1,4 +1,6 @@
 // The C API: errors, the version, the instruction set, and rows.
+#include <bit>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -80,11 +82,11 @@ posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const*
     if (tokens != 0) require_given(function, positions, memory);
     posenc::detail::require(maker->rerotates || from_positions == nullptr, function,
                             ": from_positions must be null for a maker that does not rerotate");
-    posenc::detail::require(type == POSENC1_F32 || type == POSENC1_F64, function,
-                            ": type must be POSENC1_F32 or POSENC1_F64, got ",
-                            static_cast<int>(type));
-    maker->set->write_rows(*maker->rows, positions, from_positions, tokens, type == POSENC1_F64,
-                           memory);
+    auto const bits = std::bit_cast<std::uint32_t>(type);
+    posenc::detail::require(bits == 0u + POSENC1_F32 || bits == 0u + POSENC1_F64, function,
+                            ": type must be POSENC1_F32 or POSENC1_F64, got ", bits);
+    maker->set->write_rows(*maker->rows, positions, from_positions, tokens,
+                           bits == 0u + POSENC1_F64, memory);
   });
 }
 
