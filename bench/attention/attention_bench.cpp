@@ -1,201 +1,245 @@
-// The reference attention: one head of 128 dims under a causal mask, one decoding step, one row of
-// softmax. A row of the report is one query and one visible key: 4 head_dim flops.
+// Attention of a prompt under a causal mask, of a step of decoding, on two threads; softmax alone.
 #include "posenc/attention/attention.hpp"
 
 #include <benchmark/benchmark.h>
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "baselines.hpp"
-#include "posenc/score/alibi.hpp"
-#include "posenc/score/bias_table.hpp"
-#include "posenc/score/fire.hpp"
-#include "posenc/score/kerple.hpp"
-#include "posenc/score/sandwich.hpp"
-#include "posenc/score/soft_cap.hpp"
-#include "posenc/score/t5_bias.hpp"
+#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/paged_heads.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
-#include "report/buffer.hpp"
+#include "prompt.hpp"
 #include "suites.hpp"
+#include "two_threads.hpp"
+#if defined(POSENC_BENCH_BLAS)
+#include "blas.hpp"
+#endif
 
 namespace bench {
 namespace {
 
 using posenc::heads_view;
 
-constexpr std::size_t head_dim = 128;
+void attend(prompt& p) { posenc::attention(p.q(), p.k(), p.v(), posenc::nope(), {}, p.workspace); }
 
-matrix numbers(std::size_t tokens, std::size_t dims, std::size_t seed) {
-  matrix x(static_cast<Eigen::Index>(tokens), static_cast<Eigen::Index>(dims));
-  auto const& all = tile<float>();
-  for (Eigen::Index i = 0; i < x.size(); ++i)
-    x.data()[i] = all[(static_cast<std::size_t>(i) + 1000 * seed) % all.size()];
-  return x;
+// Products are of all queries and keys, twice the work of a causal mask: their rate counts.
+void add_prefill(report& r, table const* t, std::size_t n) {
+  auto const p = std::make_shared<prompt>(n);
+  auto const add = [&](std::string line, char const* by, std::size_t items, auto const& pass,
+                       measured_case const* limit = nullptr,
+                       std::vector<measured_case const*> baselines = {},
+                       std::function<double()> max_error = {}) {
+    return r.add({.in = t,
+                  .line = std::move(line),
+                  .column = "n = " + std::to_string(n),
+                  .by = by,
+                  .items = items,
+                  .ways = {passes_of(pass)},
+                  .prepare = [] {},
+                  .max_error = std::move(max_error),
+                  .limit = limit,
+                  .baselines = std::move(baselines)});
+  };
+  std::string const line = "posenc";
+  auto const* const products =
+      add(line, "Eigen's products", n * n, [p] { multiply(p->x, p->all_scores(), p->outputs); });
+  std::vector<measured_case const*> baselines{add(line, "two matrices of Eigen", p->visible(), [p] {
+    attend_by_matrices(p->x, p->all_scores(), p->outputs);
+  })};
+  if (n <= 1024) {
+    baselines.push_back(
+        add(line, "three loops", p->visible(), [p] { attend_by_loops(p->x, p->outputs); }));
+  }
+  add(
+      line, "posenc", p->visible(), [p] { attend(*p); }, products, baselines,
+      [p] {
+        attend(*p);
+        return p->max_error(p->workspace.result.outputs);
+      });
+#if defined(POSENC_BENCH_BLAS)
+  auto const at = [](matrix const& m) { return m.data(); };
+  std::string const blas_line = "posenc, EIGEN_USE_BLAS";
+  auto const* const blas_products = add(blas_line, "OpenBLAS's products", n * n, [p, n, at] {
+    posenc_bench_blas_products(at(p->x.q), at(p->x.k), at(p->x.v), n, attended_dim,
+                               p->all_scores().data(), p->outputs.data());
+  });
+  auto const attend_with_blas = [p, n, at] {
+    return posenc_bench_blas_attention(at(p->x.q), at(p->x.k), at(p->x.v), n, attended_dim);
+  };
+  add(
+      blas_line, "posenc", p->visible(), [attend_with_blas] { attend_with_blas(); }, blas_products,
+      baselines,
+      [p, n, attend_with_blas] {
+        return p->max_error({attend_with_blas(), n * attended_dim});
+      });
+  // The same measurement, with the other limit.
+  add(
+      "posenc, by Eigen", "posenc", p->visible(), [p] { attend(*p); }, blas_products);
+#endif
 }
 
-struct prompt {
-  explicit prompt(std::size_t n)
-      : x{numbers(n, head_dim, 1), numbers(n, head_dim, 2), numbers(n, head_dim, 3)},
-        scores(),
-        outputs(x.q) {}
-  heads_view<float const> view(matrix const& m) const {
-    return {m.data(), {static_cast<std::size_t>(x.tokens()), 1, head_dim}};
-  }
-  matrix& all_scores() {
-    if (scores.size() == 0) scores.resize(x.tokens(), x.tokens());
-    return scores;
-  }
-
-  qkv x;
-  matrix scores, outputs;
+// One query of 32 heads, keys and values of 8.
+template <class T>
+struct cache {
+  static constexpr std::size_t heads = 32, kv_heads = 8;
+  std::size_t keys;
+  matrix q = some_numbers(1, heads* attended_dim, 1);
+  std::vector<T> k, v;
+  std::vector<std::int64_t> slots;
   posenc::attention_workspace<float> workspace;
+
+  explicit cache(std::size_t n) : keys(n), k(n * kv_heads * attended_dim), v(k), slots(n) {
+    fill(k.data(), k.size()), fill(v.data(), v.size());
+    std::iota(slots.begin(), slots.end(), 0);
+    constexpr std::ptrdiff_t page = 16;  // pages in another order, the tokens of each in order
+    for (std::ptrdiff_t i = 0; i + 2 * page <= std::ssize(slots); i += 2 * page)
+      std::rotate(slots.begin() + i, slots.begin() + i + page, slots.begin() + i + 2 * page);
+  }
+  heads_view<float const> query() const { return {q.data(), {1, heads, attended_dim}}; }
+  heads_view<T const> view(std::vector<T> const& of) const {
+    return {of.data(), {keys, kv_heads, attended_dim}};
+  }
+  posenc::paged_heads<T const> paged(std::vector<T> const& of) const {
+    return {of.data(), {keys / 16, 16, kv_heads, attended_dim}, slots};
+  }
+  void decode() { posenc::attention(query(), view(k), view(v), posenc::nope(), {}, workspace); }
+  void decode_paged() {
+    posenc::attention(query(), paged(k), paged(v), posenc::nope(), {}, workspace);
+  }
 };
 
-report_case case_of(std::string name, std::string where, std::size_t rows) {
-  return {.suite = "attention",
-          .name = std::move(name),
-          .type = "float",
-          .layout = "causal",
-          .head_dim = head_dim,
-          .where = std::move(where),
-          .rows = rows,
+// Streams: parts that are read side by side, which some CPUs prefetch faster than one.
+template <std::size_t Streams, class T>
+[[gnu::noinline]] std::uint64_t read(std::vector<T> const& numbers) {
+  using word [[gnu::may_alias]] = std::uint64_t;
+  auto const* const words = reinterpret_cast<word const*>(numbers.data());
+  auto const each = numbers.size() * sizeof(T) / sizeof(word) / Streams;
+  std::array<std::uint64_t, Streams> all{};
+  for (std::size_t i = 0; i < each; i += 8) {
+    for (std::size_t s = 0; s < Streams; ++s) {
+      for (std::size_t j = 0; j < 8; ++j) all[s] ^= words[s * each + i + j];
+    }
+  }
+  return std::accumulate(all.begin(), all.end(), std::uint64_t{0}, std::bit_xor());
+}
+
+report_case decode_case(table const* t, std::string line, char const* by, std::size_t keys) {
+  return {.in = t,
+          .line = std::move(line),
+          .column = std::to_string(keys) + " keys",
+          .by = by,
+          .items = keys * cache<float>::heads,
           .ways = {}};
 }
 
-// The largest error of the outputs, compared with sums in long double, over some queries.
-double max_error(prompt& p) {
-  auto const n = p.x.tokens();
-  auto const& result = posenc::attention(p.view(p.x.q), p.view(p.x.k), p.view(p.x.v),
-                                         posenc::nope(), {}, p.workspace);
-  double error = 0;
-  for (Eigen::Index t = 0; t < n; t += 97) {
-    std::vector<long double> outputs(head_dim);
-    long double all = 0;
-    for (Eigen::Index s = 0; s <= t; ++s) {
-      long double score = 0;
-      for (Eigen::Index i = 0; i < p.x.head_dim(); ++i)
-        score += static_cast<long double>(p.x.q(t, i)) * static_cast<long double>(p.x.k(s, i));
-      auto const weight = std::exp(score / std::sqrt(static_cast<long double>(head_dim)));
-      all += weight;
-      for (std::size_t i = 0; i < head_dim; ++i)
-        outputs[i] += weight * static_cast<long double>(p.x.v(s, static_cast<Eigen::Index>(i)));
-    }
-    for (std::size_t i = 0; i < head_dim; ++i) {
-      auto const ours =
-          static_cast<long double>(result.outputs[static_cast<std::size_t>(t) * head_dim + i]);
-      error = std::max(error, static_cast<double>(std::abs(outputs[i] / all - ours)));
-    }
-  }
-  return error;
+template <class T>
+void add_decode(report& r, table const* t, std::string const& type, std::size_t keys) {
+  auto const x = std::make_shared<cache<T>>(keys);
+  auto limit = decode_case(t, type, "reading the cache", keys);
+  auto const by = [x](auto read_one) {
+    return passes_of([x, read_one] {
+      benchmark::DoNotOptimize(read_one(x->k));
+      benchmark::DoNotOptimize(read_one(x->v));
+    });
+  };
+  limit.ways = {by(read<1, T>), by(read<4, T>)};
+  auto c = decode_case(t, type, "posenc", keys);
+  c.ways = {passes_of([x] { x->decode(); })};
+  c.limit = r.add(std::move(limit));
+  auto paged = decode_case(t, type + ", paged", "posenc", keys);
+  paged.ways = {passes_of([x] { x->decode_paged(); })};
+  paged.limit = c.limit;
+  r.add(std::move(c)), r.add(std::move(paged));
 }
 
-void add_prompt(report& r, std::size_t n) {
-  auto const p = std::make_shared<prompt>(n);
-  auto const where = "n = " + std::to_string(n);
-  auto const seen = n * (n + 1) / 2;
-  auto const add_baseline = [&](char const* name, std::size_t rows, auto const& pass) {
-    auto c = case_of(name, where, rows);
-    c.ways = {passes_of(pass)};
-    c.in_table = false;
-    return r.add(std::move(c));
-  };
-  auto const* const product =
-      add_baseline("eigen_product", n * n, [p] { multiply(p->x, p->all_scores(), p->outputs); });
-  auto const* const loops =
-      add_baseline("three_loops", seen, [p] { attend_by_loops(p->x, p->outputs); });
-  auto const* const textbook = add_baseline(
-      "two_matrices", seen, [p] { attend_by_matrices(p->x, p->all_scores(), p->outputs); });
-  auto const add = [&]<class Encoding>(char const* name, Encoding const& encoding,
-                                       measured_case const* plain) {
-    auto c = case_of(name, where, seen);
-    c.ways = {passes_of([p, encoding] {
-      posenc::attention(p->view(p->x.q), p->view(p->x.k), p->view(p->x.v), encoding, {},
-                        p->workspace);
+// One thread and two, which have a CPU each.
+void add_threads(report& r, int second_cpu) {
+  auto const* const t = r.add(table{
+      .path = "threads", .title = "Two threads", .note = "ns on two · time of one / time of two."});
+  auto const pool = std::make_shared<two_threads>(second_cpu);
+  auto const add = [&](char const* line, std::size_t items, auto const& attend_in) {
+    report_case c{.in = t,
+                  .line = line,
+                  .column = "two threads",
+                  .by = "one thread",
+                  .items = items,
+                  .ways = {passes_of([attend_in] { attend_in(posenc::detail::one_task()); })}};
+    auto two = c;
+    two.by = "posenc";
+    two.ways = {passes_of([attend_in, pool] {
+      auto const run = [&](std::size_t n, posenc::task const& task) { (*pool)(n, task); };
+      attend_in(posenc::tasks(2, run));
     })};
-    c.limit = product, c.plain_loop = loops, c.eigen = textbook, c.beside = plain;
-    if (plain == nullptr) c.max_error = [p] { return max_error(*p); };
-    return r.add(std::move(c));
+    two.beside = r.add(std::move(c));
+    r.add(std::move(two));
   };
-  auto const longest = static_cast<std::int64_t>(n);
-  auto const* const plain = add("plain", posenc::nope(), nullptr);
-  add("adaptive", posenc::adaptive_temperature{}, plain);
-  add("alibi", posenc::alibi(1), plain);
-  add("kerple_log, table", posenc::bias_table(posenc::kerple_log({{1, 1}}), 1, longest), plain);
-  add("kerple_power, table", posenc::bias_table(posenc::kerple_power({{1, 0.5}}), 1, longest),
-      plain);
-  add("sandwich, table", posenc::bias_table(posenc::sandwich(1), 1, longest), plain);
-  add("t5, table",
-      posenc::bias_table(posenc::t5_bias(posenc::relative_buckets(32, 128, false),
-                                         std::vector<float>(32, 0.5f), 1),
-                         1, longest),
-      plain);
-  add("soft_cap", posenc::soft_cap(50), plain);
-  if (n > 2000) return;  // the slow ones, without a table
-  add("kerple_log", posenc::kerple_log({{1, 1}}), plain);
-  add("kerple_power", posenc::kerple_power({{1, 0.5}}), plain);
-  std::vector<float> const hidden(32, 0.1f);
-  add("fire, 32 hidden", posenc::fire({hidden, hidden, hidden, {0.1f}}, {.c = 1, .threshold = 512}),
-      plain);
+  auto const p = std::make_shared<prompt>(1024, 8, 2);
+  add("1024 queries, 8 heads over 2", p->visible(), [p](auto const& split) {
+    posenc::attention(split, p->q(), p->k(), p->v(), posenc::nope(), {}, p->workspace);
+  });
+  auto const x = std::make_shared<cache<float>>(4096);
+  add("decoding, 4096 keys, 32 heads over 8", 4096 * x->heads, [x](auto const& split) {
+    posenc::attention(split, x->query(), x->view(x->k), x->view(x->v), posenc::nope(), {},
+                      x->workspace);
+  });
 }
 
-// One query of 32 heads and a cache of 4096 keys of 8 heads. Limit: reading the cache once.
-void add_decode(report& r) {
-  constexpr std::size_t keys = 4096, heads = 32, kv_heads = 8;
-  struct cache {
-    matrix q = numbers(1, heads*head_dim, 1), k = numbers(keys, kv_heads*head_dim, 2),
-           v = numbers(keys, kv_heads*head_dim, 3);
-    posenc::attention_workspace<float> workspace;
-  };
-  auto const x = std::make_shared<cache>();
-  auto read = case_of("read_cache", "decode", keys * heads);
-  read.ways = {passes_of([x] {
-    auto sum = x->k.sum() + x->v.sum();
-    benchmark::DoNotOptimize(sum);
-  })};
-  read.in_table = false;
-  auto c = case_of("plain", "decode", keys * heads);
-  c.limit = r.add(std::move(read));
-  c.ways = {passes_of([x] {
-    posenc::attention(heads_view<float const>(x->q.data(), {1, heads, head_dim}),
-                      heads_view<float const>(x->k.data(), {keys, kv_heads, head_dim}),
-                      heads_view<float const>(x->v.data(), {keys, kv_heads, head_dim}),
-                      posenc::nope(), {}, x->workspace);
-  })};
-  r.add(std::move(c));
-}
-
-// Rows of 1024 scores at a temperature that depends on their entropy: rows that it sharpens (two
-// passes), and rows that are sharp enough (one).
 void add_softmax(report& r) {
-  static constexpr std::size_t keys = 1024, count = 64;
+  auto const* const t = r.add(
+      table{.path = "softmax",
+            .title = "Softmax",
+            .note = "ns a score, in rows of 1024 · Eigen's time / ours · the time of adaptive "
+                    "temperature / plain: of rows that it sharpens, and of sharp ones.",
+            .shows = cells::cost});
+  static constexpr std::size_t keys = 1024, count = 32;
   for (bool const sharp : {false, true}) {
     struct rows {
-      std::vector<float> before, x;
-      std::vector<float> memory;
+      std::vector<float> before, x, memory;
+      std::span<float> row(std::size_t i) { return std::span(x).subspan(i * keys, keys); }
     };
     auto const x = std::make_shared<rows>();
     x->before.resize(keys * count);
     fill(x->before.data(), x->before.size());
-    for (std::size_t i = 0; i < x->before.size(); ++i) x->before[i] *= sharp ? 3000.f : 4.f;
-    auto const add = [&](std::string const& name, measured_case const* plain, auto const& softmax) {
-      auto c =
-          case_of(name + (sharp ? ", rows it leaves" : ", rows it sharpens"), "", keys * count);
-      c.suite = "softmax", c.layout = "";
-      c.ways = {passes_of([x, softmax] {
-        x->x = x->before;
-        for (std::size_t i = 0; i < count; ++i)
-          softmax(std::span(x->x).subspan(i * keys, keys), x->memory);
-      })};
-      c.beside = plain;
-      return r.add(std::move(c));
+    for (auto& score : x->before) score *= sharp ? 3000.f : 4.f;
+    auto const add = [&](std::string line, char const* by,
+                         std::vector<measured_case const*> baselines, measured_case const* beside,
+                         auto const& softmax) {
+      return r.add({.in = t,
+                    .line = std::move(line),
+                    .column = "1024 scores",
+                    .by = by,
+                    .items = keys * count,
+                    .ways = {passes_of([x] { x->x = x->before; },
+                                       [x, softmax] {
+                                         for (std::size_t i = 0; i < count; ++i)
+                                           softmax(x->row(i), x->memory);
+                                       })},
+                    .prepare = [] {},
+                    .max_error = {},
+                    .limit = nullptr,
+                    .baselines = std::move(baselines),
+                    .beside = beside});
     };
-    auto const* const plain = add(
-        "plain", nullptr, [](std::span<float> row, std::vector<float>&) { posenc::softmax(row); });
-    add("adaptive", plain, [](std::span<float> row, std::vector<float>& memory) {
+    std::string const rows_are = sharp ? ", sharp rows" : "", line = "plain" + rows_are;
+    auto const* const eigen = add(line, "Eigen", {}, nullptr, [](std::span<float> row, auto&) {
+      Eigen::Map<Eigen::ArrayXf> scores(row.data(), static_cast<Eigen::Index>(row.size()));
+      scores = (scores - scores.maxCoeff()).exp();
+      scores *= 1 / scores.sum();
+    });
+    auto const* const plain = add(line, "posenc", {eigen}, nullptr,
+                                  [](std::span<float> row, auto&) { posenc::softmax(row); });
+    add("adaptive" + rows_are, "posenc", {}, plain, [](std::span<float> row, auto& memory) {
       posenc::softmax(row, posenc::adaptive_temperature{}, memory);
     });
   }
@@ -203,10 +247,24 @@ void add_softmax(report& r) {
 
 }  // namespace
 
-void add_attention(report& r) {
-  add_prompt(r, 1024);
-  add_prompt(r, 4096);
-  add_decode(r);
+void add_attention(report& r, std::vector<int> const& cpus) {
+  auto const* const prefill =
+      r.add(table{.path = "attention/prefill",
+                  .title = "Attention of a prompt",
+                  .note = "ns a query and a visible key; one head of 128 floats, causal. The limit "
+                          "is the rate of the unmasked products QK^T and PV alone: Eigen's in the "
+                          "first line, OpenBLAS's in the others."});
+  for (auto const n : {std::size_t{1024}, std::size_t{4096}}) add_prefill(r, prefill, n);
+  auto const* const decode =
+      r.add(table{.path = "attention/decode",
+                  .title = "Attention of a step of decoding",
+                  .note = "ns a head and a key; 32 heads of 128 dims over 8 of keys and values. "
+                          "The limit is reading the cache once."});
+  for (auto const keys : {std::size_t{4096}, std::size_t{16384}}) {
+    add_decode<float>(r, decode, "float", keys);
+    add_decode<posenc::bfloat16>(r, decode, "bfloat16", keys);
+  }
+  if (cpus.size() > 1) add_threads(r, cpus[cpus.size() - 2]);
   add_softmax(r);
 }
 

@@ -37,16 +37,15 @@ void fill(T* first, std::size_t count) {
     std::copy_n(numbers.data(), std::min(numbers.size(), count - i), first + i);
 }
 
-/// The allocation: 64-byte aligned, touched, 256 MiB of float or double, 64 MiB of 16-bit numbers,
-/// and some more for misalignment.
+/// The allocation: 64-byte aligned, touched, the largest working set twice, and some more for
+/// misalignment.
 template <class T>
 T* buffer() {
   struct release {
     void operator()(T* p) const { ::operator delete (p, std::align_val_t{64}); }
   };
   static auto const owner = [] {
-    constexpr std::size_t bytes =
-        (sizeof(T) > 2 ? std::size_t{256} << 20 : std::size_t{64} << 20) + 64;
+    constexpr std::size_t bytes = (std::size_t{128} << 20) + 64;
     std::unique_ptr<T, release> result(
         static_cast<T*>(::operator new (bytes, std::align_val_t{64})));
     fill(result.get(), bytes / sizeof(T));

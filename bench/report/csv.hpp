@@ -1,4 +1,4 @@
-// report.csv: one line per case; fields that do not apply are empty.
+// report.csv: one line per case, baselines too; fields that do not apply are empty.
 #pragma once
 
 #include <cstdio>
@@ -17,16 +17,14 @@ inline std::string csv_field(number x) {
 }
 
 inline void write_csv(std::ostream& out, report const& r) {
-  out << "suite,case,type,layout,head_dim,where,ns_per_row,of_limit,times_plain_loop,times_eigen,"
-         "max_abs_error\n";
+  out << "table,line,column,by,ns,of_limit,of_fastest_baseline,of_beside,max_abs_error,quiet\n";
   for (auto const& c : r.cases()) {
     if (!report::has_run(c)) continue;
-    out << c.suite << ',' << c.name << ',' << c.type << ',' << c.layout << ',' << c.head_dim << ','
-        << c.where;
-    for (auto const x :
-         {r.ns_per_row(&c), r.of_limit(c), r.times_plain_loop(c), r.times_eigen(c), c.error})
+    out << c.in->path << ",\"" << c.line << "\"," << c.column << ',' << c.by;
+    for (auto const x : {r.ns(&c), r.ratio(c.limit, c), r.ratio(r.fastest_baseline(c), c),
+                         r.ratio(c.beside, c), c.error})
       out << ',' << csv_field(x);
-    out << '\n';
+    out << ',' << (r.is_noisy(c) ? "no" : "yes") << '\n';
   }
 }
 

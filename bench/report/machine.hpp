@@ -1,35 +1,64 @@
-// The machine that a report was made on: absolute numbers hold for no other.
+// The machine, the compiler and the commit that a report was made with: its numbers hold for no
+// other.
 #pragma once
 
 #include <benchmark/benchmark.h>
 
+#include <array>
+#include <cstdio>
 #include <fstream>
-#include <ostream>
+#include <map>
 #include <string>
 
 namespace bench {
 
+/// Of the first CPU in /proc/cpuinfo: "AMD EPYC 9R45 (family 26, model 2)". Virtual machines hide
+/// names behind ones like "Intel Xeon Processor"; the numbers tell kinds apart.
 inline std::string cpu_model() {
+  std::map<std::string, std::string> cpu;
   std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  for (std::string line; std::getline(info, line) && !line.empty();) {
+    auto const colon = line.find(':');
+    if (colon == line.npos || colon + 2 > line.size()) continue;
+    cpu.emplace(line.substr(0, line.find_last_not_of("\t ", colon - 1) + 1),
+                line.substr(colon + 2));
   }
-  return "unknown CPU";
+  if (!cpu.contains("model name")) return "an unknown CPU";
+  auto name = cpu["model name"];
+  for (auto const* const mark : {"(R)", "(TM)"}) {
+    while (name.find(mark) != name.npos) name.erase(name.find(mark), std::string(mark).size());
+  }
+  return name + " (family " + cpu["cpu family"] + ", model " + cpu["model"] + ")";
 }
 
-inline void write_machine(std::ostream& out) {
-  auto const& cpu = benchmark::CPUInfo::Get();
-  out << cpu_model() << ", " << cpu.num_cpus << " CPUs\n";
-  for (auto const& cache : cpu.caches) {
-    if (cache.type != "Instruction")
-      out << 'L' << cache.level << ' ' << cache.size / 1024 << " KiB  ";
+inline std::string caches() {
+  std::string text;
+  for (auto const& cache : benchmark::CPUInfo::Get().caches) {
+    if (cache.type == "Instruction") continue;
+    auto const kib = cache.size / 1024;
+    text += (text.empty() ? "L" : ", L") + std::to_string(cache.level) + ' ' +
+            (kib < 1024 ? std::to_string(kib) + " KiB" : std::to_string(kib / 1024) + " MiB");
   }
+  return text;
+}
+
+inline std::string compiler_and_flags() {
 #if defined(__clang__)
-  out << "\nclang++ " __clang_version__;
+  return "clang++ " __clang_version__ " " POSENC_BENCH_FLAGS;
 #else
-  out << "\ng++ " __VERSION__;
+  return "g++ " __VERSION__ " " POSENC_BENCH_FLAGS;
 #endif
-  out << ' ' << POSENC_BENCH_FLAGS << '\n';
+}
+
+/// As git describes it, with -dirty where files differ from it.
+inline std::string commit() {
+  std::string text;
+  if (auto* const git = popen("git -C " POSENC_BENCH_SOURCE " describe --always --dirty", "r")) {
+    std::array<char, 64> line{};
+    if (std::fgets(line.data(), line.size(), git) != nullptr) text = line.data();
+    pclose(git);
+  }
+  return text.empty() ? "unknown" : text.substr(0, text.find('\n'));
 }
 
 }  // namespace bench

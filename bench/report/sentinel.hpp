@@ -1,8 +1,13 @@
-// The CPU's clock, measured by a chain of dependent additions.
+// Tells whether the core is undisturbed: a loop whose time is that of its stores to L1.
 #pragma once
 
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <vector>
 
 namespace bench {
 
@@ -10,32 +15,37 @@ inline double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// Negates 8 KiB of floats, 100 times. It slows down with the clock, and where another thread of
+/// the same core stores too; a chain of additions slows down with the clock alone.
 class sentinel {
  public:
-  /// The time of the chain now, in seconds: the best of three, so that an interrupt does not look
-  /// like a slow clock.
-  double read() {
-    auto const reading = std::min({chain(), chain(), chain()});
-    fastest_ = std::min(fastest_, reading);
+  /// The time of the loop now, in seconds: the best of three, so that an interrupt does not count.
+  double read() { return std::min({stores(), stores(), stores()}); }
+  /// The same, just after some work, at the clock that this work leaves.
+  double read_after_work() {
+    auto const reading = read();
+    readings_.insert(std::ranges::upper_bound(readings_, reading), reading);
     return reading;
   }
-  bool is_slow(double reading) const { return reading > 1.1 * fastest_; }
+  /// Within 3 % of its best after work. That is the tenth percentile: the clock of a virtual
+  /// machine jumps up by more than 3 % for a millisecond now and then, and nothing else would be
+  /// quiet.
+  bool is_quiet(double reading) const {
+    return readings_.empty() || reading <= 1.03 * readings_[readings_.size() / 10];
+  }
 
  private:
-  static double chain() {
-    unsigned long sum = 0, one = 1;
-    asm volatile("" : "+r"(one));  // some CPUs add constants at no cost
+  [[gnu::noinline]] double stores() {
     auto const start = now();
-    for (int i = 0; i < 1000; ++i) {
-      for (int j = 0; j < 16; ++j) {
-        sum += one;
-        asm volatile("" : "+r"(sum));
-      }
+    for (int pass = 0; pass < 100; ++pass) {
+      for (auto& x : numbers_) x = -x;
+      benchmark::ClobberMemory();
     }
     return now() - start;
   }
 
-  double fastest_ = 1;
+  alignas(64) std::array<float, 2048> numbers_{};
+  std::vector<double> readings_;  // ascending
 };
 
 }  // namespace bench

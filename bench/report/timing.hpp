@@ -1,5 +1,5 @@
-// One repetition: passes over the same data for about a millisecond, between two readings of the
-// clock sentinel.
+// One sample: passes over the same data for about a millisecond, between two readings of the
+// sentinel.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <functional>
 #include <thread>
-#include <vector>
 
 #include "sentinel.hpp"
 
@@ -18,63 +17,85 @@ namespace bench {
 
 struct sample {
   double seconds;  ///< per pass
-  double clock;    ///< the slower reading of the sentinel
+  double reading;  ///< the slower one of the sentinel
 };
 
-/// Runs `passes` passes. The loop is inside, since a std::function call costs as much as a row.
-using work = std::function<void(std::size_t passes)>;
+/// Runs some passes and returns the seconds that count. The loop is inside, since a call of a
+/// std::function takes as long as a row.
+using work = std::function<double(std::size_t passes)>;
 
 work passes_of(auto pass) {
   return [pass](std::size_t passes) mutable {
+    auto const start = now();
     for (; passes > 0; --passes) {
       pass();
       benchmark::ClobberMemory();
     }
+    return now() - start;
+  };
+}
+
+/// `restore` comes before each pass and does not count.
+work passes_of(auto restore, auto pass) {
+  return [restore, pass](std::size_t passes) mutable {
+    double seconds = 0;
+    for (; passes > 0; --passes) {
+      restore();
+      auto const start = now();
+      pass();
+      benchmark::ClobberMemory();
+      seconds += now() - start;
+    }
+    return seconds;
   };
 }
 
 class stopwatch {
  public:
-  /// prepare: called before the clock starts. passes: 0 at the first repetition, which determines
-  /// it.
+  /// How many seconds it may wait, in all, for the core to be quiet.
+  void set_patience(double seconds) { patience_ = seconds; }
+
+  /// passes: 0 at the first sample, which determines it.
   sample measure(std::function<void()> const& prepare, work const& run, std::size_t& passes) {
     prepare();
     if (passes == 0) passes = enough_passes(run);
-    for (int left = patience;; --left) {
-      auto before = clock_.read();
+    for (;; ++repeated_) {
+      auto const before = quiet_reading(), started = now();
       if (passes > 1) run(passes / 4 + 1);  // warms the cache
-      auto const start = now();
-      run(passes);
-      auto const seconds = (now() - start) / static_cast<double>(passes);
-      sample const result{seconds, std::max(before, clock_.read())};
-      if (left == 0 || !clock_.is_slow(result.clock)) return result;
-      ++rerun_;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      auto const seconds = run(passes) / static_cast<double>(passes);
+      sample const result{seconds, std::max(before, sentinel_.read_after_work())};
+      if (is_quiet(result) || patience_ <= 0) return result;
+      patience_ -= now() - started;
     }
   }
 
-  bool is_slow(sample const& s) const { return clock_.is_slow(s.clock); }
-  std::size_t rerun() const {
-    return rerun_;
-  }  ///< repetitions that were repeated because the clock was slow
+  bool is_quiet(sample const& s) const { return sentinel_.is_quiet(s.reading); }
+  std::size_t repeated() const { return repeated_; }  ///< samples that were not quiet
 
  private:
-  static constexpr double batch =
-      1e-3;  // shorter than a time slice, so that few batches are interrupted
-  static constexpr int patience = 3;
+  static constexpr double batch = 1e-3;  // within a time slice, so that few are interrupted
+
+  double quiet_reading() {
+    for (auto started = now(); patience_ > 0; started = now()) {
+      auto const reading = sentinel_.read();
+      if (sentinel_.is_quiet(reading)) return reading;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      patience_ -= now() - started;
+    }
+    return sentinel_.read();
+  }
 
   static std::size_t enough_passes(work const& run) {
     for (std::size_t passes = 1;; passes *= 2) {
-      auto const start = now();
-      run(passes);
-      auto const seconds = now() - start;
+      auto const seconds = run(passes);
       if (seconds >= batch / 4)
         return static_cast<std::size_t>(std::ceil(batch / seconds * static_cast<double>(passes)));
     }
   }
 
-  sentinel clock_;
-  std::size_t rerun_ = 0;
+  sentinel sentinel_;
+  double patience_ = 0;
+  std::size_t repeated_ = 0;
 };
 
 }  // namespace bench

@@ -1,24 +1,20 @@
 // What an engine does around the rotation: to other memory, another type or layout; with norm and
-// scale; one decoding step; and ggml, if it is installed.
+// scale.
+#include <Eigen/Core>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "baselines.hpp"
+#include "limits.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
-#include "posenc/rows/cos_sin_table.hpp"
 #include "queries.hpp"
 #include "suites.hpp"
-#if defined(POSENC_BENCH_GGML)
-#include "ggml_rope.hpp"
-#endif
 
 namespace bench {
 namespace {
@@ -32,43 +28,36 @@ template <class S, class T>
 struct source_and_target {
   queries<S> from;
 
-  explicit source_and_target(cache_level const& where)
-      : from(posenc::geometric(head_dim, 1e4), where) {}
+  explicit source_and_target(working_set const& set)
+      : from(posenc::geometric(head_dim, 1e4), shape_in<S>(set, head_dim)) {}
   heads_view<S> source() const { return from.view(); }
   T* target_data() const { return buffer<T>() + (std::same_as<S, T> ? from.count() : 0); }
   heads_view<T> target() const { return {target_data(), from.shape()}; }
 };
 
-report_case case_of(std::string name, std::string type, std::string layout,
-                    queries<float> const& q) {
-  return {.suite = "rotation",
-          .name = std::move(name),
-          .type = std::move(type),
-          .layout = std::move(layout),
-          .head_dim = head_dim,
-          .where = q.where().name,
-          .rows = q.vectors(),
-          .ways = {}};
+template <class S, class T>
+using shared = std::shared_ptr<source_and_target<S, T>>;
+
+template <class S, class T>
+report_case case_of(table const* t, std::string line, working_set const& set, shared<S, T> const& x,
+                    std::string by) {
+  return {.in = t,
+          .line = std::move(line),
+          .column = set.name,
+          .by = std::move(by),
+          .items = x->from.vectors(),
+          .ways = {},
+          .prepare = [x] { x->from.refill(); }};
 }
 
-// The limit: reads every number from one buffer and writes it to another as T.
 template <class S, class T>
-[[gnu::noinline]] void scale_to(S const* from, T* to, std::size_t count, float factor) {
-  using in = posenc::detail::lanes<S>;
-  using out = posenc::detail::lanes<T>;
-  typename in::number const c(factor);
-  for (std::size_t i = 0; i + 4 * in::size <= count; i += 4 * in::size) {
-    if constexpr (posenc::detail::both_free_deinterleave<T, S>) {
-      for (std::size_t j = i; j < i + 4 * in::size; j += 2 * in::size) {
-        typename in::number x, y;
-        in::load_pairs(from + j, x, y);
-        out::store_pairs(to + j, x * c, y * c);
-      }
-    } else {
-      for (std::size_t j = i; j < i + 4 * in::size; j += in::size)
-        out::store(to + j, in::load(from + j) * c);
-    }
+measured_case const* add_limit(report& r, report_case c, shared<S, T> const& x) {
+  c.by = "limit";
+  for (auto const scale : scalings_to<S, T>()) {
+    c.ways.push_back(
+        passes_of([=] { scale(x->from.data(), x->target_data(), x->from.count(), -1.0f); }));
   }
+  return r.add(std::move(c));
 }
 
 // The largest error of the numbers that `rotate` writes, over the first tokens.
@@ -78,10 +67,10 @@ double max_error(source_and_target<S, T> const& x, auto const& rotate) {
   rotate();
   double error = 0;
   auto const f = posenc::geometric(head_dim, 1e4);
-  for (std::size_t t = 0; t < std::min<std::size_t>(16, x.from.where().tokens); ++t) {
+  for (std::size_t t = 0; t < std::min<std::size_t>(16, x.from.shape().tokens); ++t) {
     for (std::size_t i = 0; i < f.pairs(); ++i) {
       exact_turn const turn(x.from.positions()[t], f.inv_freq()[i]);
-      for (std::size_t h = 0; h < x.from.where().heads; ++h) {
+      for (std::size_t h = 0; h < x.from.shape().heads; ++h) {
         auto const before = x.source()(t, h);
         auto const after = x.target()(t, h);
         long double const a = posenc::load(before[From::x_index(i, f.pairs())]),
@@ -98,34 +87,25 @@ double max_error(source_and_target<S, T> const& x, auto const& rotate) {
 }
 
 template <class From, class To, class S, class T>
-void add_elsewhere(report& r, std::string const& name, std::string const& type,
-                   cache_level const& where) {
-  auto const x = std::make_shared<source_and_target<S, T>>(where);
-  queries<float> const shape(posenc::geometric(head_dim, 1e4), where);
-  auto const layout = std::same_as<From, halves> ? "halves" : "interleaved";
-  auto limit = case_of(name + "_limit", type, layout, shape);
-  limit.ways = {
-      passes_of([x] { scale_to(x->from.data(), x->target_data(), x->from.count(), -1.0f); })};
-  limit.prepare = [x] { x->from.refill(); };
-  limit.in_table = false;
+void add_elsewhere(report& r, table const* t, std::string const& line, working_set const& set) {
+  auto const x = std::make_shared<source_and_target<S, T>>(set);
   auto const rotate = [x] { posenc::rotate<From, To>(x->source(), x->target(), x->from.rows()); };
-  auto c = case_of(name, type, layout, shape);
+  auto c = case_of(t, line, set, x, "posenc");
+  c.limit = add_limit(r, c, x);
   c.ways = {passes_of(rotate)};
-  c.prepare = limit.prepare;
   c.max_error = [x, rotate] { return max_error<From, To>(*x, rotate); };
-  c.limit = r.add(std::move(limit));
   r.add(std::move(c));
 }
 
-// RMS norm, rotation, scale and conversion to bfloat16, in one pass over memory and in one pass
-// each; `loop` is the speedup.
-void add_fused(report& r, cache_level const& where) {
-  auto const x = std::make_shared<source_and_target<float, bfloat16>>(where);
+// RMS norm, rotation, scale and conversion to bfloat16: in one pass over memory, and in one pass
+// each.
+void add_fused(report& r, table const* t, working_set const& set) {
+  auto const x = std::make_shared<source_and_target<float, bfloat16>>(set);
   auto const weight = std::make_shared<std::vector<float>>(head_dim, 1.01f);
-  constexpr float eps = 1e-6f, scale = 0.0884f;
-  auto separate = case_of("separate_passes", "float to bfloat16", "halves", x->from);
-  separate.in_table = false;
-  separate.prepare = [x] { x->from.refill(); };
+  constexpr float eps = 1e-6f, factor = 0.0884f;
+  auto c = case_of(t, "norm, to bf16", set, x, "posenc");
+  auto separate = c;
+  separate.by = "four passes";
   separate.ways = {passes_of([=] {
     auto* head = x->from.data();
     Eigen::Map<Eigen::ArrayXf const> const w(weight->data(), head_dim);
@@ -134,95 +114,35 @@ void add_fused(report& r, cache_level const& where) {
       numbers *= w * (1 / std::sqrt(numbers.square().mean() + eps));
     }
     posenc::rotate<halves>(x->source(), x->from.rows());
-    scale_by_loop(x->from.data(), x->from.count(), scale);
-    scale_to(x->from.data(), x->target_data(), x->from.count(), 1.0f);
+    scale<by_registers>(x->from.data(), 1, 0, x->from.count(), factor);
+    scalings_to<float, bfloat16>().back()(x->from.data(), x->target_data(), x->from.count(), 1);
   })};
-  auto fused = case_of("norm_and_scale", "float to bfloat16", "halves", x->from);
-  fused.prepare = separate.prepare;
-  fused.ways = {passes_of([=] {
-    posenc::rotate(x->from.rows(),
-                   rotation_of<halves>(x->source(), x->target()).norm({*weight, eps}).scale(scale));
+  c.limit = add_limit(r, c, x);
+  c.baselines = {r.add(std::move(separate))};
+  c.ways = {passes_of([=] {
+    posenc::rotate(
+        x->from.rows(),
+        rotation_of<halves>(x->source(), x->target()).norm({*weight, eps}).scale(factor));
   })};
-  fused.plain_loop = r.add(std::move(separate));
-  r.add(std::move(fused));
-}
-
-// One decoding step, 40 heads: its row is read from a table of all positions, made from the
-// factored table, or computed.
-void add_decode_steps(report& r) {
-  struct step {
-    queries<float> q{posenc::geometric(head_dim, 1e4), L1};
-    std::vector<std::int64_t> positions = [] {
-      std::vector<std::int64_t> p(4096);
-      for (std::size_t i = 0; i < p.size(); ++i) p[i] = 500'000 + static_cast<std::int64_t>(i);
-      return p;
-    }();
-    posenc::cos_sin_table table{posenc::geometric(head_dim, 1e4)};
-    posenc::cos_sin_rows<float> full = table.rows(positions), one = table.rows(std::array{0});
-    std::size_t now = 0;
-    std::array<std::int64_t, 1> next() { return {positions[now = (now + 1) % positions.size()]}; }
-  };
-  auto const s = std::make_shared<step>();
-  auto const add = [&](char const* name, measured_case const* full, auto const& pass) {
-    auto c = case_of(name, "float", "halves", s->q);
-    c.suite = "decode";
-    c.prepare = [s] { s->q.refill(); };
-    c.ways = {passes_of(pass)};
-    c.plain_loop = full;
-    return r.add(std::move(c));
-  };
-  auto const* const full = add("full_table", nullptr, [s] {
-    s->next();
-    posenc::rotate<halves>(s->q.view(), s->full.slice_tokens(s->now, 1));
-  });
-  add("factored_table", full, [s] {
-    s->table.write(s->next(), s->one);
-    posenc::rotate<halves>(s->q.view(), s->one);
-  });
-  add("computed", full, [s] {
-    posenc::rotate<halves>(s->q.view(),
-                           posenc::cos_sin_rows(posenc::geometric(head_dim, 1e4), s->next()));
-  });
-}
-
-#if defined(POSENC_BENCH_GGML)
-template <class Layout>
-void add_ggml(report& r, cache_level const& where) {
-  auto const q = std::make_shared<queries<float>>(posenc::geometric(head_dim, 1e4), where);
-  auto const theirs = std::make_shared<ggml_rope>(where.tokens, where.heads, head_dim,
-                                                  std::same_as<Layout, halves>, q->positions());
-  auto c = case_of("ggml", "float", std::same_as<Layout, halves> ? "halves" : "interleaved", *q);
-  c.prepare = [=] {
-    q->refill();
-    theirs->set({q->data(), q->data() + q->count()});
-  };
-  c.ways = {passes_of([theirs] { theirs->rotate(); })};
-  c.max_error = [=] {
-    return q->template max_error<Layout>([&] {
-      theirs->set({q->data(), q->data() + q->count()});
-      theirs->rotate();
-      std::ranges::copy(theirs->get(), q->data());
-    });
-  };
   r.add(std::move(c));
 }
-#endif
 
 }  // namespace
 
 void add_around(report& r) {
-  for (auto const& where : {L1, L2, L3, DRAM}) {
-    add_elsewhere<halves, halves, float, float>(r, "elsewhere", "float", where);
-    add_elsewhere<interleaved, halves, float, float>(r, "to_halves", "float", where);
-    add_elsewhere<halves, halves, float, bfloat16>(r, "elsewhere", "float to bfloat16", where);
-    add_elsewhere<interleaved, halves, bfloat16, bfloat16>(r, "to_halves", "bfloat16", where);
-    add_fused(r, where);
-#if defined(POSENC_BENCH_GGML)
-    add_ggml<halves>(r, where);
-    add_ggml<interleaved>(r, where);
-#endif
+  auto const* const t =
+      r.add(table{.path = "elsewhere",
+                  .title = "To other memory",
+                  .note = "head_dim 128; a working set is the source's bytes, the target's come on "
+                          "top. The limit scales from one to the other. The baseline of the last "
+                          "line does norm, rotation, scale and conversion one after another."});
+  for (auto const& set : working_sets) {
+    add_elsewhere<halves, halves, float, float>(r, t, "float", set);
+    add_elsewhere<interleaved, halves, float, float>(r, t, "float, to halves", set);
+    add_elsewhere<halves, halves, float, bfloat16>(r, t, "float to bf16", set);
+    add_elsewhere<interleaved, halves, bfloat16, bfloat16>(r, t, "bf16, to halves", set);
+    add_fused(r, t, set);
   }
-  add_decode_steps(r);
 }
 
 }  // namespace bench

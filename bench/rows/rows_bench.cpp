@@ -1,63 +1,56 @@
-// Making rows: 64 cosines and sines per position, at 256 scattered positions, compared with what
-// users call.
+// Making rows: 64 cosines and sines per position, for one token and for 256 scattered ones,
+// compared with what users call.
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_table.hpp"
+#include "posenc/rows/row_maker.hpp"
 #include "rotation/exact.hpp"
 #include "suites.hpp"
 
 namespace bench {
 namespace {
 
-constexpr std::size_t head_dim = 128, pairs = head_dim / 2, tokens = 256;
+constexpr std::size_t head_dim = 128, pairs = head_dim / 2;
 
-posenc::frequencies const& f() {
-  static auto const result = posenc::geometric(head_dim, 1e4);
-  return result;
-}
+struct scattered {
+  posenc::frequencies f = posenc::geometric(head_dim, 1e4);
+  std::vector<std::int64_t> positions;
 
-std::vector<std::int64_t> const& positions() {
-  static auto const result = [] {
-    std::vector<std::int64_t> p(tokens);
-    for (std::size_t i = 0; i < tokens; ++i) p[i] = static_cast<std::int64_t>(4099 * i);
-    return p;
-  }();
-  return result;
-}
-
-/// [tokens][2][pairs], like posenc's rows.
-template <class Real>
-std::vector<Real>& table() {
-  static std::vector<Real> numbers(tokens * head_dim);
-  return numbers;
-}
-
-template <class Real>
-double max_error(Real const* rows) {
-  double error = 0;
-  for (std::size_t t = 0; t < tokens; ++t, rows += head_dim) {
-    for (std::size_t i = 0; i < pairs; ++i) {
-      exact_turn const exact(positions()[t], f().inv_freq()[i]);
-      error = std::max({error, std::abs(static_cast<double>(rows[i] - exact.cos)),
-                        std::abs(static_cast<double>(rows[i + pairs] - exact.sin))});
-    }
+  explicit scattered(std::size_t tokens) : positions(tokens) {
+    for (std::size_t i = 0; i < tokens; ++i)
+      positions[i] = static_cast<std::int64_t>(100'003 + 4099 * i);
   }
-  return error;
-}
+
+  /// rows: [tokens][2][pairs].
+  template <class Real>
+  double max_error(Real const* rows) const {
+    double error = 0;
+    for (auto const position : positions) {
+      for (std::size_t i = 0; i < pairs; ++i) {
+        exact_turn const exact(position, f.inv_freq()[i]);
+        error = std::max({error, std::abs(static_cast<double>(rows[i] - exact.cos)),
+                          std::abs(static_cast<double>(rows[i + pairs] - exact.sin))});
+      }
+      rows += head_dim;
+    }
+    return error;
+  }
+};
 
 // Angles, cosines and sines in Angle: float as in PyTorch code, or double as in careful code.
-template <class Real, class Angle>
-[[gnu::noinline]] void library_calls() {
-  auto* row = table<Real>().data();
-  for (auto const position : positions()) {
+template <class Angle, class Real>
+[[gnu::noinline]] void library_calls(scattered const& of, Real* row) {
+  for (auto const position : of.positions) {
     for (std::size_t i = 0; i < pairs; ++i) {
-      auto const angle = static_cast<Angle>(position) * static_cast<Angle>(f().inv_freq()[i]);
+      auto const angle = static_cast<Angle>(position) * static_cast<Angle>(of.f.inv_freq()[i]);
       row[i] = static_cast<Real>(std::cos(angle)),
       row[i + pairs] = static_cast<Real>(std::sin(angle));
     }
@@ -65,46 +58,60 @@ template <class Real, class Angle>
   }
 }
 
-report_case rows_case(char const* name, char const* type, auto const& make, auto const& error) {
-  return {.suite = "rows",
-          .name = name,
-          .type = type,
-          .layout = "",
-          .head_dim = head_dim,
-          .where = "",
-          .rows = tokens,
-          .ways = {passes_of(make)},
-          .prepare = [] {},
-          .max_error = error};
-}
-
-template <class Real, class Angle>
-measured_case const* add_library(report& r, char const* name, char const* type) {
-  return r.add(rows_case(name, type, library_calls<Real, Angle>, [] {
-    library_calls<Real, Angle>();
-    return max_error(table<Real>().data());
-  }));
-}
-
 template <class Real>
-void add_made(report& r, char const* type, measured_case const* plain_loop,
-              measured_case const* beside) {
-  auto c = rows_case(
-      "cos_sin_rows", type,
-      [] { benchmark::DoNotOptimize(posenc::cos_sin_rows<Real>(f(), positions()).cos(0).data()); },
-      [] { return max_error(posenc::cos_sin_rows<Real>(f(), positions()).cos(0).data()); });
-  c.plain_loop = plain_loop, c.beside = beside;
-  r.add(std::move(c));
+void add_rows_of(report& r, table const* t, std::string const& type, std::size_t tokens) {
+  auto const of = std::make_shared<scattered>(tokens);
+  auto const memory = std::make_shared<std::vector<Real>>(tokens * head_dim);
+  auto const add = [&](std::string line, char const* by, auto const& baselines, auto const& make) {
+    return r.add({.in = t,
+                  .line = std::move(line),
+                  .column = tokens == 1 ? "1 token" : std::to_string(tokens) + " tokens",
+                  .by = by,
+                  .items = tokens,
+                  .ways = {passes_of([make] { benchmark::DoNotOptimize(make()); })},
+                  .prepare = [] {},
+                  .max_error = [of, make] { return of->max_error(make()); },
+                  .limit = nullptr,
+                  .baselines = baselines});
+  };
+  std::vector<measured_case const*> const none;
+  auto library = none;
+  auto const by_library = [&]<class Angle>(char const* by, Angle) {
+    library.push_back(add(type, by, none, [=] {
+      library_calls<Angle>(*of, memory->data());
+      return static_cast<Real const*>(memory->data());
+    }));
+  };
+  by_library("libm, double angles", 0.0);
+  if (sizeof(Real) == 4) by_library("libm, float angles", 0.0f);
+  add(type + ", row_maker", "posenc", library, [of, memory, maker = posenc::row_maker(of->f)] {
+    maker.write(of->positions, memory->data());
+    return static_cast<Real const*>(memory->data());
+  });
+  auto const rows = std::make_shared<posenc::cos_sin_rows<Real>>(of->f, of->positions);
+  add(type + ", cos_sin_table", "posenc", library,
+      [of, rows, table = posenc::cos_sin_table(of->f)] {
+        table.write(of->positions, *rows);
+        return rows->cos(0).data();
+      });
+  add(type + ", cos_sin_rows", "posenc", library, [of, rows] {
+    *rows = posenc::cos_sin_rows<Real>(of->f, of->positions);
+    return rows->cos(0).data();
+  });
 }
 
 }  // namespace
 
 void add_rows(report& r) {
-  auto const* const in_double = add_library<float, double>(r, "std_double_angles", "float");
-  auto const* const in_float = add_library<float, float>(r, "std_float_angles", "float");
-  add_made<float>(r, "float", in_double, in_float);
-  add_made<double>(r, "double", add_library<double, double>(r, "std_double_angles", "double"),
-                   nullptr);
+  auto const* const t = r.add(
+      table{.path = "rows",
+            .title = "Rows of cosines and sines",
+            .note = "ns a row of 64 pairs. Baselines: std::cos and std::sin of angles in double, "
+                    "and in float (whose errors grow with the position)."});
+  for (auto const tokens : {std::size_t{1}, std::size_t{256}}) {
+    add_rows_of<float>(r, t, "float", tokens);
+    add_rows_of<double>(r, t, "double", tokens);
+  }
 }
 
 }  // namespace bench

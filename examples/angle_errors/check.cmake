@@ -33,3 +33,5 @@ expect(1 err "--last.*999" --last 999)
 expect(1 err "--around.*0" --around 0)
 expect(1 err "cannot write no/such/folder/x.csv: No such file" --csv no/such/folder/x.csv)
 expect(1 err "stray" stray)
+
+expect(0 out "Examples: angle_errors " --help)

@@ -1,26 +1,17 @@
 // How far off the angles of RoPE are at long positions, by the way in which an engine forms them,
 // and what that does to a score.
-//
-//     angle_errors
-//         Llama 3's frequencies, to four million tokens
-//     angle_errors --base 10000 --last 1000000 --svg angle_errors.svg
-#include <CLI/CLI.hpp>
-
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <iostream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "engines.hpp"
 #include "reporting/chart.hpp"
-#include "reporting/files.hpp"
+#include "reporting/program.hpp"
 #include "reporting/progress_line.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
-#include "reporting/terminal_chart.hpp"
 #include "reporting/text.hpp"
 
 namespace {
@@ -29,8 +20,7 @@ struct options {
   setting of;
   std::int64_t last = 4'000'000;
   std::int64_t around = 64;
-  std::string csv, svg;
-  int columns = 0;
+  reporting::outputs outputs;
 };
 
 struct measured {
@@ -52,11 +42,9 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--around", o.around, "positions that each point is the worst of (64)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
       ->option_text("N");
-  app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
-  app.add_option("--svg", o.svg, "write the picture to FILE")->option_text("FILE");
-  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
-      ->check(CLI::Range(62, 400))
-      ->option_text("N");
+  reporting::declare_csv(app, o.outputs);
+  reporting::declare_svg(app, o.outputs);
+  reporting::declare_columns(app, o.outputs);
 }
 
 // Eight to a factor of ten, and the last.
@@ -99,10 +87,7 @@ charts::chart chart_of(std::vector<measured> const& all, double errors::*what, c
 }
 
 void run(options const& o) {
-  reporting::check_standard_output();
-  reporting::check_writable({o.csv, o.svg});
-  auto style = charts::detect(stdout);
-  if (o.columns > 0) style.columns = o.columns;
+  auto const style = reporting::checked(o.outputs);
   auto const subtitle = "head_dim " + std::to_string(o.of.head_dim) + ", base " +
                         charts::compact(o.of.base) + "; each point is the worst of " +
                         std::to_string(o.around) + " positions";
@@ -140,7 +125,7 @@ void run(options const& o) {
     charts::print_folded(std::cout, std::string(m.of.name) + ": " + std::string(m.of.says) + ".",
                          style.columns);
   std::cout.flush();
-  reporting::write_file(o.csv, [&](std::ostream& file) {
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) {
     file << "engine,position,angle,score\n";
     for (auto const& m : all)
       for (std::size_t i = 0; i < m.positions.size(); ++i) {
@@ -150,29 +135,25 @@ void run(options const& o) {
         file << m.of.name << numbers;
       }
   });
-  reporting::write_file(o.svg, [&](std::ostream& file) {
+  reporting::write_file(o.outputs.svg, [&](std::ostream& file) {
     file << charts::svg({angle, score},
                         {.title = "RoPE's angles at long positions", .subtitle = subtitle});
   });
-  if (!std::cout) throw std::runtime_error("cannot write to the standard output");
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  CLI::App app(
-      "Shows how far off the angles of RoPE are at long positions, by the way in which an engine "
-      "forms them, and what that does to a score.");
+int main(int argc, char** argv) {
   options o;
-  declare(app, o);
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::CallForHelp const& help) {
-    return app.exit(help);
-  }
-  run(o);
-  return 0;
-} catch (std::exception const& error) {
-  std::cerr << "angle_errors: " << error.what() << '\n';
-  return 1;
+  return reporting::run_program(
+      argc, argv,
+      "Shows how far off the angles of RoPE are at long positions, by the way in which an engine "
+      "forms them, and what that does to a score.",
+      {{"", "Llama 3's frequencies, to four million tokens"},
+       {"--base 10000 --last 1000000 --svg angle_errors.svg", "another base, drawn"}},
+      [&](CLI::App& app) { declare(app, o); },
+      [&] {
+        run(o);
+        return 0;
+      });
 }

@@ -21,7 +21,18 @@ if(ascii MATCHES "[^\t\n -~]" OR NOT utf8 MATCHES "⠉")
 endif()
 
 # Files.
-expect(0 out "llama" ${small} --csv check.csv --svg check.svg)
+expect(0 out "check.csv has some distances; --every-distance writes all" ${small} --csv check.csv)
+file(STRINGS check.csv csv)
+list(LENGTH csv thinned)
+if(NOT thinned EQUAL 1091)  # 65 distances below and at 64, 44 beyond
+  message(FATAL_ERROR "check.csv has ${thinned} lines")
+endif()
+execute_process(COMMAND "${PROGRAM}" ${small} --csv - OUTPUT_VARIABLE out)
+file(READ check.csv csv)
+if(NOT out STREQUAL csv)
+  message(FATAL_ERROR "--csv - must write what --csv FILE does, and nothing else, got ${out}")
+endif()
+expect(0 out "llama" ${small} --csv check.csv --svg check.svg --every-distance)
 file(STRINGS check.csv csv)
 list(LENGTH csv lines)
 file(READ check.svg svg)
@@ -29,6 +40,33 @@ if(NOT lines EQUAL 5121 OR NOT svg MATCHES "^<svg.*</svg>\n?$")  # a header, 5 e
   message(FATAL_ERROR "check.csv has ${lines} lines; check.svg is ${svg}")
 endif()
 file(REMOVE check.csv check.svg)
+
+# Heads apart, other biases, several models in one figure.
+expect(0 out "ALiBi, head 0 .*ALiBi, head 31 " ${small} --encodings alibi --heads-apart)
+expect(0 out "KERPLE, logarithm: .*KERPLE, power: .*Sandwich: " ${small} --encodings kerple-log,kerple-power,sandwich)
+expect(0 out "mpt" --model mpt-7b,bloom-176b --encodings alibi --svg check.svg --together)
+file(READ check.svg svg)
+string(REGEX MATCHALL "<path class='band[^>]*>" bands "${svg}")
+list(LENGTH bands count)
+if(NOT count EQUAL 6 OR NOT svg MATCHES "mpt-7b: ALiBi.*bloom-176b: ALiBi")  # two models in three charts
+  message(FATAL_ERROR "check.svg has ${count} bands: ${svg}")
+endif()
+file(REMOVE check.svg)
+
+# The layers of a model that is read.
+if(MODELS)
+  expect(0 out "gemma-3-27b: gemma3.*sliding_attention .its own.: the logit.*full_attention .its own.: the logit" --config "${MODELS}/gemma-3-27b.json" --range 2048)
+  expect(0 out "qwen3-8b: qwen3, 36 layers; head_dim 128, 256 tokens.*full_attention .its own." --model qwen3-8b --range 256)
+  expect(0 out "mpt-7b: mpt.*, head 0 .its own.: .*, head 31 .its own.: " --config "${MODELS}/mpt-7b.json" --heads-apart --range 64)
+  file(COPY "${MODELS}/phi-2.json" "${MODELS}/qwen3-8b.json" DESTINATION check.models)
+  expect(0 out "phi-2: phi.*qwen3-8b: qwen3" --config check.models --range 64)
+  file(RENAME check.models/phi-2.json check.models/config.json)
+  expect(0 out "check.models: phi, 32 layers" --config check.models --range 64)
+  file(REMOVE_RECURSE check.models)
+  expect(1 err "T5 buckets need the model's weights" --config "${MODELS}/t5-small.json")
+  expect(1 err "no-such.json: cannot be read: No such file" --config no-such.json)
+endif()
+expect(0 out "Examples: attention_vs_distance Llama 2 7B" --help)
 
 # Wrongly.
 expect(1 err "no-such-option" --no-such-option)

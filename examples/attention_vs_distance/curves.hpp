@@ -12,10 +12,12 @@
 
 #include "models.hpp"
 #include "posenc/analysis/distance_profile.hpp"
+#include "posenc/model/model_description.hpp"
 
 /// The first five are shown unless others are asked for.
-inline constexpr std::string_view all_encodings[] = {"rope",       "p-rope", "nope",       "alibi",
-                                                     "sinusoidal", "rerope", "self-extend"};
+inline constexpr std::string_view all_encodings[] = {
+    "rope",   "p-rope",      "nope",       "alibi",        "sinusoidal",
+    "rerope", "self-extend", "kerple-log", "kerple-power", "sandwich"};
 inline constexpr std::size_t default_encodings = 5;
 
 struct choice {
@@ -24,6 +26,7 @@ struct choice {
   std::vector<double> fractions{0.75};  ///< of p-RoPE
   std::int64_t window = 1024;           ///< of ReRoPE and Self-Extend
   std::int64_t group = 8;               ///< of Self-Extend
+  bool heads_apart = false;  ///< a curve for each of up to eight heads, where heads differ
 };
 
 struct curve {
@@ -37,3 +40,9 @@ struct curve {
 std::vector<curve> compute(model const& m, choice const& chosen,
                            posenc::profile_settings const& settings,
                            std::function<void(double)> const& progress);
+
+/// The same of a model whose settings were read: a curve for each kind of layers, as far as its
+/// window. Throws std::invalid_argument for layers with biases that are weights of the model.
+std::vector<curve> compute_layers(posenc::model_description const& m, bool heads_apart,
+                                  posenc::profile_settings const& settings,
+                                  std::function<void(double)> const& progress);

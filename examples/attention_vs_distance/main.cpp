@@ -1,38 +1,55 @@
 // How attention falls, or does not fall, with distance: the curves of real models' positional
 // encodings.
-//
-//     attention_vs_distance
-//         Llama 2 7B and Gemma 4 31B, five encodings
-//     attention_vs_distance --model gpt-j-6b --rho 0.5
-//         random keys, correlated with the query
-//     attention_vs_distance --encodings rope,p-rope --p 0.25 0.75 --base 500000 --svg curves.svg
-//         encodings of your own choice, drawn
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
-#include <cstdio>
-#include <iostream>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 
+#ifdef SHIPPED_MODELS
+#include "inspect_model/reading.hpp"
+#endif
 #include "report.hpp"
-#include "reporting/files.hpp"
+#include "reporting/program.hpp"
 #include "reporting/progress_line.hpp"
 #include "reporting/scale.hpp"
 
 namespace {
 
 struct options {
-  std::vector<std::string> models{"llama-2-7b", "gemma-4-31b"};
+  std::vector<std::string> models, configs;
   choice chosen;
   std::optional<std::size_t> head_dim, heads, range;
   std::optional<double> base;
   std::optional<double> rho;
   std::size_t samples = 16;
   std::uint64_t seed = 1;
-  std::string csv, svg;
-  int columns = 0;
+  reporting::outputs outputs;
+  bool together = false, every_distance = false;
 };
+
+// The settings of models that lie in examples/inspect_model/models, where they can be read.
+#ifdef SHIPPED_MODELS
+constexpr char const* shipped_models = SHIPPED_MODELS;
+#else
+constexpr char const* shipped_models = "";
+posenc::model_description read_model(std::string const&, bool) {
+  throw std::runtime_error("this program was built without nlohmann-json, which reads models");
+}
+#endif
+
+// The settings in a directory: its config.json, or all there are.
+std::vector<std::string> settings_in(std::filesystem::path const& path) {
+  if (!std::filesystem::is_directory(path)) return {path.string()};
+  if (auto const one = path / "config.json"; std::filesystem::exists(one)) return {one.string()};
+  std::vector<std::string> files;
+  for (auto const& entry : std::filesystem::directory_iterator(path))
+    if (entry.path().extension() == ".json" || entry.path().extension() == ".gguf")
+      files.push_back(entry.path().string());
+  if (files.empty())
+    throw std::runtime_error(path.string() + ": has no config.json, .json or .gguf");
+  std::ranges::sort(files);
+  return files;
+}
 
 std::string list_of(auto const& things, auto&& name) {
   std::string list;
@@ -44,14 +61,22 @@ void declare(CLI::App& app, options& o) {
   std::vector<std::string> const names = [] {
     std::vector<std::string> all;
     for (auto const& m : models) all.emplace_back(m.name);
+    if (*shipped_models != 0)
+      for (auto const& file : settings_in(shipped_models))
+        all.push_back(std::filesystem::path(file).stem().string());
     return all;
   }();
   std::vector<std::string> const encodings(std::begin(all_encodings), std::end(all_encodings));
-  app.add_option("--model", o.models,
-                 "settings of these models: " + list_of(names, [](auto const& n) { return n; }))
+  app.add_option(
+         "--model", o.models,
+         "settings of these models: " + list_of(models, [](auto const& m) { return m.name; }) +
+             "; or the layers of one in examples/inspect_model/models")
       ->check(CLI::IsMember(names))
       ->delimiter(',')
       ->option_text("NAME ...");
+  app.add_option("--config", o.configs,
+                 "the layers of the model of a config.json or GGUF file, or of all in a directory")
+      ->option_text("FILE|DIR ...");
   app.add_option("--encodings", o.chosen.encodings,
                  "which to show: " + list_of(encodings, [](auto const& n) { return n; }))
       ->check(CLI::IsMember(encodings))
@@ -92,11 +117,15 @@ void declare(CLI::App& app, options& o) {
       ->option_text("N");
   app.add_option("--seed", o.seed, "of the Gaussian numbers (1)")->needs(rho)->option_text("N");
   all_ones->excludes(rho);
-  app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
-  app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
-  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
-      ->check(CLI::Range(62, 400))
-      ->option_text("N");
+  app.add_flag("--heads-apart", o.chosen.heads_apart,
+               "a curve for each of up to eight heads, where heads differ");
+  reporting::declare_csv(app, o.outputs,
+                         ", - for the standard output: distances below 64, then 48 to each "
+                         "factor of ten");
+  app.add_flag("--every-distance", o.every_distance, "write all of them");
+  reporting::declare_svg(app, o.outputs);
+  app.add_flag("--together", o.together, "draw all models in the same charts");
+  reporting::declare_columns(app, o.outputs);
 }
 
 void drop_repeats(auto& list) {
@@ -127,45 +156,77 @@ measured_model measure(options const& o, std::string const& name) {
           compute(m, o.chosen, settings, [&](double part) { progress.show(name, part); })};
 }
 
-void run(options const& o) {
-  reporting::check_standard_output();
-  reporting::check_writable({o.csv, o.svg});
-  auto style = charts::detect(stdout);
-  if (o.columns > 0) style.columns = o.columns;
+measured_model measure_layers(options const& o, std::string const& file) {
+  auto const m = read_model(file, false);
+  std::filesystem::path const path(file);
+  auto const name =
+      (path.filename() == "config.json" && path.has_parent_path() ? path.parent_path().filename()
+                                                                  : path.stem())
+          .string();
+  posenc::profile_settings settings{.head_dim = o.head_dim.value_or(m.kinds.front().head_dim),
+                                    .range = o.range.value_or(m.context.value_or(4096))};
+  if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
+  reporting::progress_line progress;
+  return {name + ": " + m.type + ", " + std::to_string(m.layers) + " layers; head_dim " +
+              std::to_string(settings.head_dim) + ", " + grouped(settings.range) + " tokens",
+          compute_layers(m, o.chosen.heads_apart, settings,
+                         [&](double part) { progress.show(name, part); })};
+}
+
+void run(options o) {
+  if (o.models.empty() && o.configs.empty()) o.models = {"llama-2-7b", "gemma-4-31b"};
+  auto const to_standard_output = o.outputs.csv == "-";
+  auto checked_files = o.outputs;
+  if (to_standard_output) checked_files.csv.clear();
+  auto const style = reporting::checked(checked_files);
   auto const inputs =
       o.rho ? "queries and keys: Gaussian, correlation " + charts::compact(*o.rho) + ", " +
                   std::to_string(o.samples) + " queries, seed " + std::to_string(o.seed) +
                   "; curves show the mean, bands the extremes"
             : std::string("queries and keys: all ones, so that the curves show the encoding alone");
   std::vector<measured_model> measured;
-  for (auto const& name : o.models) {
-    measured.push_back(measure(o, name));
+  auto const add = [&](measured_model m) {
+    measured.push_back(std::move(m));
+    if (to_standard_output) return;
     if (measured.size() == 1) std::cout << "Attention against distance; " << inputs << ".\n";
     print(std::cout, measured.back(), style, o.rho.has_value());
+  };
+  for (auto const& name : o.models) {
+    if (std::ranges::find(models, name, &model::name) != models.end())
+      add(measure(o, name));
+    else
+      add(measure_layers(o, (std::filesystem::path(shipped_models) / (name + ".json")).string()));
   }
+  for (auto const& path : o.configs)
+    for (auto const& file : settings_in(path)) add(measure_layers(o, file));
+  auto const put = [&](std::ostream& file) { write_csv(file, measured, o.every_distance); };
+  if (to_standard_output)
+    put(std::cout);
+  else if (!o.outputs.csv.empty() && !o.every_distance)
+    std::cout << '\n' << o.outputs.csv << " has some distances; --every-distance writes all.\n";
   std::cout.flush();
-  reporting::write_file(o.csv, [&](std::ostream& file) { write_csv(file, measured); });
-  reporting::write_file(o.svg, [&](std::ostream& file) { file << to_svg(measured, inputs); });
-  if (!std::cout) throw std::runtime_error("cannot write to the standard output");
+  reporting::write_file(checked_files.csv, put);
+  reporting::write_file(o.outputs.svg,
+                        [&](std::ostream& file) { file << to_svg(measured, inputs, o.together); });
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  CLI::App app(
-      "Shows how attention logit and weight fall, or do not fall, with distance, under positional "
-      "encodings of real models.");
+int main(int argc, char** argv) {
   options o;
-  declare(app, o);
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::CallForHelp const& help) {
-    return app.exit(help);
-  }
-  drop_repeats(o.models), drop_repeats(o.chosen.encodings), drop_repeats(o.chosen.fractions);
-  run(o);
-  return 0;
-} catch (std::exception const& error) {
-  std::cerr << "attention_vs_distance: " << error.what() << '\n';
-  return 1;
+  return reporting::run_program(
+      argc, argv,
+      "Shows how attention logit and weight fall, or do not fall, with distance, under positional "
+      "encodings of real models.",
+      {{"", "Llama 2 7B and Gemma 4 31B, five encodings"},
+       {"--model gpt-j-6b --rho 0.5", "random keys, correlated with the query"},
+       {"--config ~/models/Qwen3-8B --together --svg layers.svg", "the layers of a model, drawn"},
+       {"--encodings rope,p-rope --p 0.25 0.75 --base 500000 --svg curves.svg",
+        "encodings of your own choice, drawn"}},
+      [&](CLI::App& app) { declare(app, o); },
+      [&] {
+        drop_repeats(o.models), drop_repeats(o.chosen.encodings), drop_repeats(o.chosen.fractions);
+        run(o);
+        return 0;
+      });
 }

@@ -13,14 +13,17 @@ namespace {
 
 using posenc::running_moments;
 
-charts::series line(std::string name, std::vector<running_moments> const& values) {
+// A weight that has underflowed to 0 is drawn below the chart: a gap would end a band in a wall.
+charts::series line(std::string name, std::vector<running_moments> const& values,
+                    bool of_weights = false) {
   charts::series s{.name = std::move(name)};
+  auto const above = [&](double y) { return of_weights ? std::max(y, 1e-270) : y; };
   bool const band =
       std::ranges::any_of(values, [](running_moments const& m) { return m.low() < m.high(); });
   for (std::size_t r = 0; r < values.size(); ++r) {
     s.x.push_back(static_cast<double>(r));
-    s.y.push_back(values[r].mean());
-    if (band) s.low.push_back(values[r].low()), s.high.push_back(values[r].high());
+    s.y.push_back(above(values[r].mean()));
+    if (band) s.low.push_back(above(values[r].low())), s.high.push_back(above(values[r].high()));
   }
   return s;
 }
@@ -35,7 +38,9 @@ charts::range worth_showing(charts::chart const& c) {
     auto const [low, high] = std::ranges::minmax_element(curve.y);
     all = {std::min(all.low, *low), std::max(all.high, *high)};
   }
-  auto const tokens = static_cast<double>(c.curves.front().x.size());
+  std::size_t longest = 0;
+  for (auto const& curve : c.curves) longest = std::max(longest, curve.x.size());
+  auto const tokens = static_cast<double>(longest);
   return {std::max(all.low, c.y.logarithmic ? 1e-6 / tokens : -std::abs(all.high) / 2), all.high};
 }
 
@@ -49,22 +54,29 @@ std::vector<std::size_t> landmarks(std::size_t range) {
 }
 
 void print_numbers(std::ostream& out, std::vector<curve> const& curves) {
-  auto const range = curves.front().plain.logit.size();
-  std::size_t names = 8;
-  for (auto const& c : curves) names = std::max(names, c.encoding.size());
+  std::size_t names = 8, range = 0;
+  for (auto const& c : curves) {
+    names = std::max(names, c.encoding.size());
+    range = std::max(range, c.plain.logit.size());
+  }
   auto const row = [&](std::string const& name, std::string const& what, auto&& number) {
     out << name << std::string(names + 2 - name.size(), ' ') << what
         << std::string(17 - what.size(), ' ');
     for (auto const r : landmarks(range)) out << charts::cell(number(r), 9);
     out << '\n';
   };
+  // Windows of some layers end before the others'.
+  auto const row_of = [&](std::string const& name, std::string const& what,
+                          std::vector<running_moments> const& values) {
+    row(name, what, [&](std::size_t r) {
+      return r < values.size() ? charts::compact(values[r].mean()) : std::string("-");
+    });
+  };
   row("distance", "", [](std::size_t r) { return std::to_string(r); });
   for (auto const& c : curves) {
-    row(c.encoding, "logit",
-        [&](std::size_t r) { return charts::compact(c.plain.logit[r].mean()); });
-    row("", "weight", [&](std::size_t r) { return charts::compact(c.plain.weight[r].mean()); });
-    row("", "weight, adaptive",
-        [&](std::size_t r) { return charts::compact(c.adaptive.weight[r].mean()); });
+    row_of(c.encoding, "logit", c.plain.logit);
+    row_of("", "weight", c.plain.weight);
+    row_of("", "weight, adaptive", c.adaptive.weight);
   }
 }
 
@@ -86,7 +98,7 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
         name + ": weight",
         distance,
         weight,
-        {line("plain softmax", c.plain.weight), line("adaptive", c.adaptive.weight)}};
+        {line("plain softmax", c.plain.weight, true), line("adaptive", c.adaptive.weight, true)}};
     if (!random_inputs) left.y_range = worth_showing(left);
     right.y_range = worth_showing(right);
     for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2))
@@ -99,7 +111,8 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
     charts::print_folded(out, reading(c, random_inputs), style.columns);
 }
 
-void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {
+void write_csv(std::ostream& out, std::vector<measured_model> const& measured,
+               bool every_distance) {
   out << "model,encoding,softmax,distance,logit_mean,logit_spread,logit_low,logit_high,weight_mean,"
          "weight_spread,weight_low,weight_high\n";
   char number[32];
@@ -114,7 +127,13 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {
     for (auto const& c : m.curves) {
       for (auto const& [softmax, profile] :
            {std::pair{"plain", &c.plain}, std::pair{"adaptive", &c.adaptive}}) {
-        for (std::size_t r = 0; r < profile->logit.size(); ++r) {
+        auto const last = static_cast<double>(profile->logit.size() - 1);
+        auto distances = charts::steps(0, every_distance ? last : std::min(last, 64.0));
+        if (distances.back() < last)
+          for (auto const r : charts::whole_powers(64, last, 48))
+            if (r > distances.back()) distances.push_back(r);
+        for (auto const x : distances) {
+          auto const r = static_cast<std::size_t>(x);
           out << name << ',' << c.encoding << ',' << softmax << ',' << r;
           put(profile->logit[r]);
           put(profile->weight[r]);
@@ -125,23 +144,25 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured) {
   }
 }
 
-std::string to_svg(std::vector<measured_model> const& measured, std::string const& inputs) {
+std::string to_svg(std::vector<measured_model> const& measured, std::string const& inputs,
+                   bool together) {
   std::vector<charts::chart> all;
   for (auto const& m : measured) {
-    charts::chart logits{m.title.substr(0, m.title.find(':')) + ": logit", distance, logit};
-    auto plain = logits, adaptive = logits;
-    plain.title = "weight, plain softmax", adaptive.title = "weight, adaptive softmax";
-    plain.y = adaptive.y = weight;
-    for (auto const& c : m.curves) {
-      logits.curves.push_back(line(c.encoding, c.plain.logit));
-      plain.curves.push_back(line(c.encoding, c.plain.weight));
-      adaptive.curves.push_back(line(c.encoding, c.adaptive.weight));
+    auto const name = m.title.substr(0, m.title.find(':'));
+    if (all.empty() || !together) {
+      all.push_back({together ? "logit" : name + ": logit", distance, logit, {}});
+      all.push_back({"weight, plain softmax", distance, weight, {}});
+      all.push_back({"weight, adaptive softmax", distance, weight, {}});
     }
-    for (auto* const chart : {&logits, &plain, &adaptive}) {
-      chart->y_range = worth_showing(*chart);
-      all.push_back(std::move(*chart));
+    auto* const three = &all[all.size() - 3];
+    for (auto const& c : m.curves) {
+      auto const label = together ? name + ": " + c.encoding : c.encoding;
+      three[0].curves.push_back(line(label, c.plain.logit));
+      three[1].curves.push_back(line(label, c.plain.weight, true));
+      three[2].curves.push_back(line(label, c.adaptive.weight, true));
     }
   }
+  for (auto& chart : all) chart.y_range = worth_showing(chart);
   return charts::svg(
       all, {.title = "Attention against distance", .subtitle = inputs, .charts_per_row = 3});
 }

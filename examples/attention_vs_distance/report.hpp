@@ -18,8 +18,11 @@ struct measured_model {
 void print(std::ostream& out, measured_model const& m, charts::terminal_style style,
            bool random_inputs);
 
-/// One line a model, encoding, softmax and distance.
-void write_csv(std::ostream& out, std::vector<measured_model> const& measured);
+/// One line a model, encoding, softmax and distance: every distance, or those below 64 and 48 to
+/// each factor of ten beyond.
+void write_csv(std::ostream& out, std::vector<measured_model> const& measured, bool every_distance);
 
-/// Three charts a model: logit, weight with plain softmax, weight with adaptive softmax.
-std::string to_svg(std::vector<measured_model> const& measured, std::string const& inputs);
+/// Three charts a model: logit, weight with plain softmax, weight with adaptive softmax; or three
+/// of all models together.
+std::string to_svg(std::vector<measured_model> const& measured, std::string const& inputs,
+                   bool together);

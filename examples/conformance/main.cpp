@@ -1,11 +1,4 @@
 // Checks what an engine computes against the conformance set, and says what it got wrong.
-//
-//     conformance tests/conformance/cases --template > dump.json    to fill in
-//     conformance tests/conformance/cases dump.json
-//     conformance tests/conformance/cases dump.json --accept angles-in-float
-//     conformance tests/conformance/cases --self --precision bfloat16 > dump.json
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -20,6 +13,7 @@
 #include "cases.hpp"
 #include "mistakes.hpp"
 #include "posenc_engine.hpp"
+#include "reporting/program.hpp"
 #include "verdict.hpp"
 
 namespace {
@@ -176,6 +170,12 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Checks what an engine computes against the conformance set of positional encodings, and "
       "says what it got wrong. Exit code 0: all is right; 1: something is wrong; 2: bad input.");
+  reporting::add_examples(
+      app, "conformance",
+      {{"tests/conformance/cases --template > dump.json", "to fill in"},
+       {"tests/conformance/cases dump.json", "what is wrong in it"},
+       {"tests/conformance/cases dump.json --accept angles-in-float", "what else is"},
+       {"tests/conformance/cases --self --precision bfloat16 > dump.json", "posenc's own"}});
   options given;
   bool wants_template = false, wants_self = false, wants_list = false;
   std::string stored = "float64";

@@ -106,3 +106,5 @@ if(NOT kept STREQUAL "precious")
   message(FATAL_ERROR "check.csv was overwritten: ${kept}")
 endif()
 file(REMOVE check.csv)
+
+expect(0 out "Examples: dispersion " --help)

@@ -1,24 +1,14 @@
 // How the largest attention weight falls as keys are added, and what temperatures do about it,
 // between the bounds that no scores can leave.
-//
-//     dispersion
-//         scores within 5.69 of each other, as in Gemma 2B's mean head
-//     dispersion --scores gap --delta 3
-//         one key 3 above all others, which are equal: softmax does reach its bound
-//     dispersion --delta 12 --largest 1000000 --eps 0.1 --csv weights.csv --svg weights.svg
-//         more keys, another bound, written to files
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cstdio>
-#include <iostream>
 #include <optional>
 #include <stdexcept>
 
 #include "posenc/core/require.hpp"
 #include "reading.hpp"
 #include "report.hpp"
-#include "reporting/files.hpp"
+#include "reporting/program.hpp"
 #include "reporting/progress_line.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/text.hpp"
@@ -31,8 +21,7 @@ struct options {
   std::optional<std::size_t> draws;
   std::optional<std::uint64_t> seed;
   double eps = 0.01;
-  std::string csv, svg;
-  int columns = 0;
+  reporting::outputs outputs;
 };
 
 void declare(CLI::App& app, options& o) {
@@ -60,11 +49,9 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--scale", s.scale, "of SSMax (0.43)")->option_text("S");
   app.add_option("--trained", s.trained, "number of keys that log-n takes for trained (8192)")
       ->option_text("L");
-  app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
-  app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
-  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
-      ->check(CLI::Range(62, 400))
-      ->option_text("N");
+  reporting::declare_csv(app, o.outputs);
+  reporting::declare_svg(app, o.outputs);
+  reporting::declare_columns(app, o.outputs);
 }
 
 settings checked(options const& o) {
@@ -90,10 +77,7 @@ std::string described(settings const& s) {
 
 void run(options const& o) {
   auto const s = checked(o);
-  reporting::check_standard_output();
-  reporting::check_writable({o.csv, o.svg});
-  auto style = charts::detect(stdout);
-  if (o.columns > 0) style.columns = o.columns;
+  auto const style = reporting::checked(o.outputs);
   std::vector<curve> curves;
   {
     reporting::progress_line progress;
@@ -108,27 +92,26 @@ void run(options const& o) {
   for (auto const& sentence : readings(curves, s, o.eps))
     charts::print_folded(std::cout, sentence, style.columns);
   std::cout.flush();
-  reporting::write_file(o.csv, [&](std::ostream& file) { write_csv(file, curves); });
-  reporting::write_file(o.svg, [&](std::ostream& file) { file << to_svg(curves, described(s)); });
-  if (!std::cout) throw std::runtime_error("cannot write to the standard output");
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, curves); });
+  reporting::write_file(o.outputs.svg,
+                        [&](std::ostream& file) { file << to_svg(curves, described(s)); });
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  CLI::App app(
-      "Shows how the largest attention weight falls with the number of keys, and what rules of "
-      "temperature do about it.");
+int main(int argc, char** argv) {
   options o;
-  declare(app, o);
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::CallForHelp const& help) {
-    return app.exit(help);
-  }
-  run(o);
-  return 0;
-} catch (std::exception const& error) {
-  std::cerr << "dispersion: " << error.what() << '\n';
-  return 1;
+  return reporting::run_program(
+      argc, argv,
+      "Shows how the largest attention weight falls with the number of keys, and what rules of "
+      "temperature do about it.",
+      {{"", "scores within 5.69 of each other, as in Gemma 2B's mean head"},
+       {"--scores gap --delta 3", "one key 3 above all others, which are equal"},
+       {"--delta 12 --largest 1000000 --eps 0.1 --svg weights.svg",
+        "more keys, another bound, drawn"}},
+      [&](CLI::App& app) { declare(app, o); },
+      [&] {
+        run(o);
+        return 0;
+      });
 }

@@ -68,3 +68,5 @@ execute_process(COMMAND "${PROGRAM}" "${models}/mpt-7b.json" no.json "${models}/
 if(NOT result EQUAL 1 OR NOT out MATCHES "mpt-7b.*llama-2-7b" OR NOT err STREQUAL "inspect_model: no.json: cannot be read: No such file or directory\n")
   message(FATAL_ERROR "of three files: exit ${result}\n${out}\n${err}")
 endif()
+
+expect(0 out "Examples: inspect_model " --help)

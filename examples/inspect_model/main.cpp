@@ -1,19 +1,8 @@
 // How a model encodes positions, read from its config.json or GGUF file; how two models differ; and
 // which rule made a table of frequencies.
-//
-//     inspect_model config.json
-//     inspect_model Llama-3.1-8B-Q4_K_M.gguf
-//     inspect_model models/gpt-oss-20b.json --length 4096 --all-pairs
-//     inspect_model novel.json --as-llama
-//     inspect_model llama-3.1-8b.json llama-2-7b.json          what differs, and from where
-//     inspect_model llama-3.1-8b.json --csv --columns pair,inv_freq
-//     inspect_model --identify inv_freq.txt --base 500000
-#include <CLI/CLI.hpp>
-
 #include <cstddef>
 #include <exception>
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -26,6 +15,7 @@
 #include "posenc/analysis/identify.hpp"
 #include "reading.hpp"
 #include "report.hpp"
+#include "reporting/program.hpp"
 
 namespace {
 
@@ -80,12 +70,6 @@ std::string name_of(std::string const& file) {
   return std::filesystem::path(file).filename().string();
 }
 
-std::string shown(std::exception const& error) {
-  std::string const text = error.what();
-  constexpr std::string_view library = "posenc: ";
-  return text.starts_with(library) ? text.substr(library.size()) : text;
-}
-
 void print_model(options const& o, std::string const& file) {
   auto const model = read_model(file, o.as_llama);
   auto const length = o.length.value_or(model.context.value_or(4096));
@@ -136,7 +120,7 @@ bool print_models(options const& o) {
       if (i != 0) std::cout << '\n';
       print_model(o, o.files[i]);
     } catch (std::exception const& error) {
-      std::cerr << "inspect_model: " << shown(error) << '\n';
+      std::cerr << "inspect_model: " << reporting::message_of(error) << '\n';
       good = false;
     }
   }
@@ -157,23 +141,17 @@ bool run(options const& o) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  CLI::App app(
+int main(int argc, char** argv) {
+  options o;
+  return reporting::run_program(
+      argc, argv,
       "How a model encodes positions, layer by layer: how it rotates queries and keys, what it "
       "adds to scores, how far it sees. Of two models, what differs and from which distance on it "
-      "matters. Of a table of frequencies, which rule made it.");
-  options o;
-  declare(app, o);
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::CallForHelp const& help) {
-    return app.exit(help);
-  }
-  bool const good = run(o);
-  std::cout.flush();
-  if (!std::cout) throw std::runtime_error("cannot write to the standard output");
-  return good ? 0 : 1;
-} catch (std::exception const& error) {
-  std::cerr << "inspect_model: " << shown(error) << '\n';
-  return 1;
+      "matters. Of a table of frequencies, which rule made it.",
+      {{"config.json", "of Hugging Face"},
+       {"Llama-3.1-8B-Q4_K_M.gguf", "of llama.cpp"},
+       {"llama-3.1-8b.json llama-2-7b.json", "what differs, and from where"},
+       {"llama-3.1-8b.json --csv --columns pair,inv_freq", "for programs"},
+       {"--identify inv_freq.txt --base 500000", "which rule made the table"}},
+      [&](CLI::App& app) { declare(app, o); }, [&] { return run(o) ? 0 : 1; });
 }

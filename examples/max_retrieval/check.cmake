@@ -94,3 +94,9 @@ expect_no_output(">&-" "the standard output is closed")
 if(EXISTS /dev/full)
   expect_no_output(">/dev/full" "cannot write to the standard output")
 endif()
+
+expect(0 out "Examples: max_retrieval " --help)
+
+# A first look says what it is. Other settings of its own are refused.
+expect(0 out "3 networks, trained for 1000 steps .* from 16 to 1024 items " --quick --batch 1 --sets 3)
+expect(1 err "--seeds excludes --quick" --quick --seeds 4)

@@ -1,15 +1,8 @@
 // Max retrieval: a network learns to find the item of the largest priority among 16, and loses it
 // among 16384, for softmax disperses. How much of that does adaptive temperature, at test time
 // alone, bring back? [Velickovic 2024, "softmax is not enough"]
-//
-//     max_retrieval                                              ten networks, in minutes
-//     max_retrieval --steps 1000 --seeds 3 --largest 1024        a first look, in seconds
-//     max_retrieval --csv results.csv --svg results.svg
-#include <CLI/CLI.hpp>
-
 #include <chrono>
 #include <cmath>
-#include <iostream>
 #include <stdexcept>
 
 #if defined(__GLIBC__)
@@ -17,7 +10,7 @@
 #endif
 
 #include "report.hpp"
-#include "reporting/files.hpp"
+#include "reporting/program.hpp"
 #include "reporting/progress_line.hpp"
 #include "reporting/text.hpp"
 
@@ -27,31 +20,34 @@ using namespace max_retrieval;
 
 struct options {
   settings experiment;
-  std::string csv, svg;
-  int columns = 0;
+  bool quick = false;
+  reporting::outputs outputs;
 };
 
 void declare(CLI::App& app, options& o) {
   auto& e = o.experiment;
   auto const number = [&](char const* name, auto& value, long long least, long long most,
                           std::string const& says) {
-    app.add_option(name, value, says + " (" + std::to_string(value) + ")")
+    return app.add_option(name, value, says + " (" + std::to_string(value) + ")")
         ->check(CLI::Range(least, most))
         ->option_text("N");
   };
-  number("--steps", e.steps, 1, 10'000'000, "of training");
+  auto* const steps = number("--steps", e.steps, 1, 10'000'000, "of training");
   number("--batch", e.batch, 1, 65'536, "sets a step");
-  number("--seeds", e.seeds, 2, 1000, "networks to train");
+  auto* const seeds = number("--seeds", e.seeds, 2, 1000, "networks to train");
   number("--sets", e.sets, 1, 1'000'000, "of each size to test on");
-  number("--largest", e.largest, 16, 262'144,
-         "items of a set: the sizes are 16, 32, 64, ... as far as this");
+  auto* const largest = number("--largest", e.largest, 16, 262'144,
+                               "items of a set: the sizes are 16, 32, 64, ... as far as this");
   number("--threads", e.threads, 1, 256, "seeds at a time");
   number("--seed", e.seed, 0, 1'000'000'000'000, "the first of the seeds");
-  app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
-  app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
-  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
-      ->check(CLI::Range(78, 400))
-      ->option_text("N");
+  app.add_flag("--quick", o.quick,
+               "a first look, in seconds: --steps 1000 --seeds 3 --largest 1024")
+      ->excludes(steps)
+      ->excludes(seeds)
+      ->excludes(largest);
+  reporting::declare_csv(app, o.outputs);
+  reporting::declare_svg(app, o.outputs);
+  reporting::declare_columns(app, o.outputs, 78);
 }
 
 std::string duration(std::chrono::duration<double> time) {
@@ -71,10 +67,7 @@ void keep_freed_memory() {
 }
 
 void run(options const& o) {
-  reporting::check_standard_output();
-  reporting::check_writable({o.csv, o.svg});
-  auto style = charts::detect(stdout);
-  if (o.columns > 0) style.columns = o.columns;
+  auto const style = reporting::checked(o.outputs);
   auto const& e = o.experiment;
 
   auto const start = std::chrono::steady_clock::now();
@@ -92,29 +85,28 @@ void run(options const& o) {
   std::cout << "It took " << duration(took) << " on " << std::min(e.threads, e.seeds)
             << (std::min(e.threads, e.seeds) == 1 ? " thread.\n" : " threads.\n");
   std::cout.flush();
-  reporting::write_file(o.csv, [&](std::ostream& file) { write_csv(file, e.sizes(), results); });
-  reporting::write_file(o.svg,
+  reporting::write_file(o.outputs.csv,
+                        [&](std::ostream& file) { write_csv(file, e.sizes(), results); });
+  reporting::write_file(o.outputs.svg,
                         [&](std::ostream& file) { file << to_svg(summary, description(e)); });
-  if (!std::cout) throw std::runtime_error("cannot write to the standard output");
 }
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  CLI::App app(
-      "Trains networks to find the item of the largest priority in small sets, and tests rules of "
-      "softmax on large ones.");
+int main(int argc, char** argv) {
   options o;
-  declare(app, o);
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::CallForHelp const& help) {
-    return app.exit(help);
-  }
-  keep_freed_memory();
-  run(o);
-  return 0;
-} catch (std::exception const& error) {
-  std::cerr << "max_retrieval: " << error.what() << '\n';
-  return 1;
+  return reporting::run_program(
+      argc, argv,
+      "Trains networks to find the item of the largest priority in small sets, and tests rules of "
+      "softmax on large ones.",
+      {{"", "ten networks, in minutes"},
+       {"--quick", "a first look, in seconds"},
+       {"--csv results.csv --svg results.svg", "written to files"}},
+      [&](CLI::App& app) { declare(app, o); },
+      [&] {
+        if (o.quick) o.experiment.steps = 1000, o.experiment.seeds = 3, o.experiment.largest = 1024;
+        keep_freed_memory();
+        run(o);
+        return 0;
+      });
 }

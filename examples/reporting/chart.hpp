@@ -1,8 +1,11 @@
 // Line charts as plain data. terminal_chart.hpp and svg_chart.hpp draw them.
 #pragma once
 
+#include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace charts {
@@ -18,6 +21,9 @@ struct series {
   std::vector<double> x = {}, y = {};
   std::vector<double> low = {},
                       high = {};  ///< An optional band around the curve: empty, or as long as y.
+  /// In SVG: the colour of the curve with this number rather than its own, 6 the text's; dashes.
+  std::optional<std::size_t> colour = {};
+  bool dashed = false;
 };
 
 struct axis {
@@ -31,5 +37,38 @@ struct chart {
   std::vector<series> curves = {};
   std::optional<range> y_range = {};  ///< Without it, the chart shows all there is.
 };
+
+/// What a legend calls a band, where a chart has one.
+inline constexpr char const* band_name = "lowest to highest";
+inline bool has_band(chart const& c) {
+  for (auto const& curve : c.curves)
+    if (!curve.low.empty()) return true;
+  return false;
+}
+
+/// first, first + by, ... up to last.
+inline std::vector<double> steps(double first, double last, double by = 1) {
+  std::vector<double> result;
+  for (double i = 0; first + i * by <= last; ++i) result.push_back(first + i * by);
+  return result;
+}
+
+/// Whole numbers from first to last, so many to each factor of ten at most.
+inline std::vector<double> whole_powers(double first, double last, int to_ten) {
+  std::vector<double> result{first};
+  for (int i = 1; result.back() < last; ++i) {
+    auto const next =
+        std::fmin(std::round(first * std::pow(10.0, i / static_cast<double>(to_ten))), last);
+    if (next > result.back()) result.push_back(next);
+  }
+  return result;
+}
+
+/// of(x) at each x.
+series curve(std::string name, std::vector<double> xs, auto const& of) {
+  series s{.name = std::move(name), .x = std::move(xs)};
+  for (auto const x : s.x) s.y.push_back(of(x));
+  return s;
+}
 
 }  // namespace charts

@@ -128,16 +128,17 @@ void draw_curves(canvas& on, chart const& c, plane const& axes, terminal_style c
 
 std::vector<std::string> legend(chart const& c, terminal_style const& style, int columns) {
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < c.curves.size(); ++i) {
+  auto const add = [&](pen const& with, std::string const& name) {
     canvas sample(4, 1, style.utf8);
-    sample.draw({{0, 0.5}, {1, 0.5}}, pen_of(i, style));
-    std::string const entry =
-        sample.text(0) + " " + fitted(c.curves[i].name, columns - 5, style.utf8);
+    sample.draw({{0, 0.5}, {1, 0.5}}, with);
+    std::string const entry = sample.text(0) + " " + fitted(name, columns - 5, style.utf8);
     if (lines.empty() || display_width(lines.back() + "   " + entry) > columns)
       lines.push_back(entry);
     else
       lines.back() += "   " + entry;
-  }
+  };
+  for (std::size_t i = 0; i < c.curves.size(); ++i) add(pen_of(i, style), c.curves[i].name);
+  if (has_band(c)) add({style.colour ? grey : 0, sparse, 0}, band_name);
   return lines;
 }
 
@@ -195,7 +196,7 @@ std::vector<std::string> draw(chart const& c, terminal_style style) {
     std::string const label = fitted(c.x.label, columns, style.utf8);
     lines.push_back(blanks(indent + (columns - display_width(label)) / 2) + painted(label, faint));
   }
-  if (c.curves.size() > 1)
+  if (c.curves.size() > 1 || has_band(c))
     for (std::string const& line : legend(c, style, columns))
       lines.push_back(blanks(indent) + line);
 

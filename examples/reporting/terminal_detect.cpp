@@ -29,12 +29,16 @@ terminal_style detect(std::FILE* stream) {
       locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 
   int const file = fileno(stream);
-  style.colour =
-      isatty(file) == 1 && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+  // mpiexec runs its ranks in terminals of their own, and writes what they say to wherever it was
+  // told to, perhaps a file.
+  bool const of_mpiexec =
+      !environment("OMPI_COMM_WORLD_RANK").empty() || !environment("PMI_RANK").empty();
+  style.colour = isatty(file) == 1 && !of_mpiexec && environment("NO_COLOR").empty() &&
+                 environment("TERM") != "dumb";
 
   winsize window{};
   int const columns = std::atoi(environment("COLUMNS").c_str());
-  if (ioctl(file, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+  if (!of_mpiexec && ioctl(file, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
     style.columns = window.ws_col;
   else if (columns > 0)
     style.columns = columns;

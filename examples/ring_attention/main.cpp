@@ -1,22 +1,14 @@
 // Attention of a sequence that no process has as a whole: keys and values go around a ring of
 // ranks, and each rank joins what its queries saw of them by posenc::merge. Positions are those in
 // the whole sequence, so that any split of it gives the same attention.
-//
-//     mpiexec -n 4 ring_attention
-//         1024 tokens, all splits, compared with one process
-//     mpiexec -n 4 ring_attention --encoding alibi --split zig-zag --tokens 4096
-//     mpiexec -n 4 ring_attention --temperature position --csv work.csv --svg work.svg
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <chrono>
-#include <iostream>
 #include <limits>
 #include <stdexcept>
 
 #include "reading.hpp"
 #include "report.hpp"
-#include "reporting/files.hpp"
+#include "reporting/program.hpp"
 #include "ring.hpp"
 
 namespace {
@@ -24,8 +16,8 @@ namespace {
 struct options {
   sequence of{1024, 8, 2, 64, 1};
   std::vector<std::string> splits;
-  std::string encoding = "rope", temperature = "none", csv, svg;
-  int columns = 0;
+  std::string encoding = "rope", temperature = "none";
+  reporting::outputs outputs;
 };
 
 void declare(CLI::App& app, options& o) {
@@ -63,11 +55,9 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--seed", o.of.seed, "of the random numbers (1)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
       ->option_text("N");
-  app.add_option("--csv", o.csv, "write the numbers to FILE")->option_text("FILE");
-  app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
-  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
-      ->check(CLI::Range(62, 400))
-      ->option_text("N");
+  reporting::declare_csv(app, o.outputs);
+  reporting::declare_svg(app, o.outputs);
+  reporting::declare_columns(app, o.outputs);
 }
 
 // False if people only asked for help.
@@ -75,6 +65,10 @@ bool parse(ranks const& all, int argc, char** argv, options& o) {
   CLI::App app(
       "Shows that attention of a sequence split over ranks is that of one process, and who has how "
       "much of the work.");
+  reporting::add_examples(app, "ring_attention",
+                          {{"", "1024 tokens, all splits, compared with one process"},
+                           {"--encoding alibi --split zig-zag --tokens 4096", "another encoding"},
+                           {"--temperature position --csv work.csv --svg work.svg", "drawn"}});
   declare(app, o);
   try {
     app.parse(argc, argv);
@@ -145,11 +139,11 @@ measurement compared(options const& o, std::size_t ranks, std::vector<gathered> 
 
 void report(options const& o, measurement const& m) {
   auto style = charts::detect(stdout);
-  if (o.columns > 0) style.columns = o.columns;
+  if (o.outputs.columns > 0) style.columns = o.outputs.columns;
   print(std::cout, m, style);
   std::cout.flush();
-  reporting::write_file(o.csv, [&](std::ostream& file) { write_csv(file, m); });
-  reporting::write_file(o.svg, [&](std::ostream& file) { file << to_svg(m); });
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, m); });
+  reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(m); });
   if (!std::cout) throw std::runtime_error("cannot write to the standard output");
   if (auto const differs = what_differs(m); !differs.empty()) throw std::runtime_error(differs);
 }
@@ -162,7 +156,7 @@ void run(ranks const& all, int argc, char** argv) {
     wanted = parse(all, argc, argv, o);
     if (!wanted) return;
     attention = checked_attention(o);
-    if (all.rank() == 0) reporting::check_writable({o.csv, o.svg});
+    if (all.rank() == 0) reporting::check_writable({o.outputs.csv, o.outputs.svg});
   });
   if (!wanted) return;
   std::vector<gathered> rings;

@@ -25,6 +25,9 @@
 
 // frequency: how fast each pair rotates
 #include "posenc/frequency/frequencies.hpp"         // radians per position; attention factor
+#include "posenc/frequency/pair_range.hpp"          // neighbouring pairs
+#include "posenc/frequency/phase_step.hpp"          // exact angles, in integers
+#include "posenc/frequency/phase_steps.hpp"         // those of all pairs
 #include "posenc/frequency/geometric.hpp"           // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"               // one series per axis: vision, video
 #include "posenc/frequency/pixel.hpp"               // even steps, for coordinates of images
@@ -46,8 +49,8 @@
 #include "posenc/frequency/describe.hpp"            // wavelengths, turns, last angles
 
 // rows: from positions to cosines and sines
-#include "posenc/rows/phase.hpp"                  // exact angles, in integers
-#include "posenc/rows/phase_lanes.hpp"            // a register of them
+#include "posenc/rows/phase.hpp"                  // the cosine and sine of an exact angle
+#include "posenc/rows/phase_lanes.hpp"            // of a register of them
 #include "posenc/rows/row_writer.hpp"             // writes one row of cosines and sines
 #include "posenc/rows/row_maker.hpp"              // rows into the caller's memory
 #include "posenc/rows/cos_sin_view.hpp"           // a view of rows of cosines and sines

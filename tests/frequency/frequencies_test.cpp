@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,40 @@ TEST(frequencies, take_another_attention_factor_in_place_of_theirs) {
       "posenc: frequencies: attention_factor must be finite and positive, got ";
   EXPECT_EQ(message_of([&] { f.with_attention_factor(0); }), must + "0");
   EXPECT_EQ(message_of([&] { f.with_attention_factor(not_a_number()); }), must + "NaN");
+}
+
+std::vector<posenc::pair_range> rotated_pairs(frequencies const& f) {
+  return {f.rotated_pairs().begin(), f.rotated_pairs().end()};
+}
+
+TEST(frequencies, rotate_the_pairs_of_non_zero_frequency) {
+  using ranges = std::vector<posenc::pair_range>;
+  EXPECT_EQ(rotated_pairs(frequencies({1, 0.5, 0x1p-1074})), (ranges{{0, 3}}));
+  EXPECT_EQ(rotated_pairs(frequencies({0, 1, 0.5, 0, -0.0, 0.25})), (ranges{{1, 3}, {5, 6}}));
+  EXPECT_EQ(rotated_pairs(frequencies({0, 0})), ranges{});
+}
+
+TEST(frequencies, rotate_all_pairs_if_rows_have_a_factor) {
+  using ranges = std::vector<posenc::pair_range>;
+  frequencies const f({1, 0, 0.5});
+  EXPECT_EQ(rotated_pairs(f.with_attention_factor(1.25)), (ranges{{0, 3}}));
+  EXPECT_EQ(rotated_pairs(f.with_attention_factor(1.25).with_attention_factor(1)),
+            (ranges{{0, 1}, {2, 3}}));
+  EXPECT_EQ(rotated_pairs(frequencies({1, 0, 0.5}, 0.5)), (ranges{{0, 3}}));
+}
+
+TEST(frequencies, have_the_steps_of_their_pairs) {
+  frequencies const f({1, 0.5, 0}, {0x1p-53, -0x1p-60, 0}, 1.25);
+  auto const expect_steps = [&](frequencies const& actual) {
+    posenc::phase_steps const expected(f.inv_freq(), f.rest());
+    ASSERT_EQ(actual.steps().pairs(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(actual.steps().high()[i], expected.high()[i]);
+      EXPECT_EQ(actual.steps().low()[i], expected.low()[i]);
+      EXPECT_EQ(actual.steps().turns()[i], expected.turns()[i]);
+    }
+  };
+  expect_steps(f), expect_steps(f.with_attention_factor(1));
 }
 
 TEST(frequencies, there_must_be_a_pair) {

@@ -22,6 +22,7 @@ using posenc::cos_sin;
 using posenc::phase;
 using posenc::phase_step;
 using posenc::phase_steps;
+using posenc::detail::phases_at;
 using lanes = posenc::detail::phase_lanes;
 using phases = std::array<phase, lanes::size>;
 using numbers = std::array<double, lanes::size>;
@@ -141,6 +142,43 @@ TEST(phase_lanes, are_stored_in_part) {
   check(float{}), check(double{});
 }
 
+// Both compute the same products; under -ffast-math the compiler may contract them differently.
+template <class Real>
+void expect_stored_cosines_and_sines(phases const& x, phases const& y, double factor) {
+  std::array<Real, 2 * lanes::size + 1> cos, sin;
+  cos.back() = sin.back() = 7;
+  posenc::detail::store_cos_sin(cos.data(), sin.data(), lanes::load_bits(x.data()),
+                                lanes::load_bits(y.data()), factor);
+  for (std::size_t k = 0; k < 2 * lanes::size; ++k) {
+    auto const angle = k < lanes::size ? x[k] : y[k - lanes::size];
+    auto const [c, s] = cos_sin(angle);
+#if defined(__FAST_MATH__)
+    auto const bound = factor * (5e-16 + (sizeof(Real) == 4 ? 0x1p-24 : 0));
+    ASSERT_NEAR(cos[k], c * factor, bound) << angle;
+    ASSERT_NEAR(sin[k], s * factor, bound) << angle;
+#else
+    ASSERT_EQ(cos[k], static_cast<Real>(c * factor)) << angle;
+    ASSERT_EQ(sin[k], static_cast<Real>(s * factor)) << angle;
+    ASSERT_EQ(std::signbit(cos[k]), std::signbit(c)) << angle;
+    ASSERT_EQ(std::signbit(sin[k]), std::signbit(s)) << angle;
+#endif
+  }
+  EXPECT_EQ(cos.back(), 7);
+  EXPECT_EQ(sin.back(), 7);
+}
+
+TEST(phase_lanes, are_stored_as_the_cosines_and_sines_of_each_phase) {
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 20'000; ++i) {
+    auto x = random_phases(random), y = random_phases(random);
+    for (auto& angle : y) angle += random() << 61;  // near where quadrants and the reduction meet
+    for (auto const factor : {1.0, 1.25, 0.7}) {
+      expect_stored_cosines_and_sines<float>(x, y, factor);
+      expect_stored_cosines_and_sines<double>(x, y, factor);
+    }
+  }
+}
+
 TEST(phase_steps, land_where_each_step_does) {
   auto inv_freq = oracle::inv_freq(38, 1e4);  // 19: no multiple of a register
 #if defined(__FAST_MATH__)
@@ -163,11 +201,11 @@ TEST(phase_steps, land_where_each_step_does) {
   };
   for (auto const n : positions()) {
     for (std::size_t pair = 0; pair < inv_freq.size(); ++pair) {
-      expect(pair, stored(steps.at(n)(pair)), n);
-      expect(pair, stored(steps.at(static_cast<std::uint32_t>(n))(pair)),
+      expect(pair, stored(phases_at(steps, n)(pair)), n);
+      expect(pair, stored(phases_at(steps, static_cast<std::uint32_t>(n))(pair)),
              std::int64_t{static_cast<std::uint32_t>(n)});
       auto const fractional = static_cast<double>(n / 4) + 0.375;
-      expect(pair, stored(steps.at(fractional)(pair)), fractional, of_fraction);
+      expect(pair, stored(phases_at(steps, fractional)(pair)), fractional, of_fraction);
     }
   }
 }
@@ -177,11 +215,11 @@ TEST(phase_steps, land_where_each_step_does) {
 TEST(phase_steps, may_be_read_by_registers_of_any_width) {
   std::vector<double> const inv_freq(1, 0.5);
   phase_steps const steps(inv_freq);
-  constexpr std::size_t widest = 16;  // doubles in 1024 bits
+  constexpr std::size_t widest = phase_steps::padding + 1;
   for (std::size_t pair = 1; pair + lanes::size <= widest; ++pair) {
-    EXPECT_EQ(stored(steps.at(std::int64_t{3})(pair)), phases{}) << pair;
-    EXPECT_EQ(stored(steps.at(std::uint32_t{3})(pair)), phases{}) << pair;
-    EXPECT_EQ(stored(steps.at(3.5)(pair)), phases{}) << pair;
+    EXPECT_EQ(stored(phases_at(steps, std::int64_t{3})(pair)), phases{}) << pair;
+    EXPECT_EQ(stored(phases_at(steps, std::uint32_t{3})(pair)), phases{}) << pair;
+    EXPECT_EQ(stored(phases_at(steps, 3.5)(pair)), phases{}) << pair;
   }
 }
 

@@ -43,7 +43,7 @@ struct attention_map {
 ///
 /// with c, z_t, z'_s ~ N(0, I), and the sign of rho. Memory: 16 heads length^2 bytes.
 /// Throws std::invalid_argument unless head_dim, heads, length and samples are positive, heads *
-/// length^2 is at most 2^32 and rho is in [-1, 1], and as the encoding does.
+/// length^2 is at most 2^32, and rho is in [-1, 1]; and what the encoding throws.
 template <class Encoding>
 attention_map map_attention(Encoding const& encoding, attention_map_settings const& settings) {
   auto const head_dim = settings.head_dim, heads = settings.heads, length = settings.length;

@@ -68,8 +68,8 @@ inline dispersed_from keys_below(double weight, double spread) {
           std::floor(std::exp(spread) / weight) + 1};
 }
 
-/// The spread that a weight takes among n keys: ln((n - 1) weight / (1 - weight)), which grows as
-/// ln n does. Negative for weights below 1 / n. Throws std::invalid_argument unless weight is in
+/// The spread that gives one key of n this weight: ln((n - 1) weight / (1 - weight)). It grows like
+/// ln n, and is negative if weight is below 1 / n. Throws std::invalid_argument unless weight is in
 /// (0, 1) and there are at least 2 keys.
 inline double spread_for(double weight, std::size_t keys) {
   detail::require_weight("spread_for", weight);

@@ -19,7 +19,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// k = R^r q, read at every distance. Scores are <R_t q, R_s k>, without 1 / sqrt(head_dim).
+/// The key R^r q, which scores highest at distance r, and its scores at all other distances. Scores
+/// are <R_t q, R_s k>, without 1 / sqrt(head_dim).
 struct key_at_distance {
   std::size_t distance;
   std::vector<double> key;  ///< [head_dim], before its own rotation, as long as q

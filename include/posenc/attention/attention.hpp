@@ -21,8 +21,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Reusable results and scratch memory, so that repeated calls allocate nothing. Not for concurrent
-/// use.
+/// Reusable results, scores and copies of keys and values. Repeated calls allocate nothing but what
+/// a product takes for a moment: the queries and sums of a step, or Eigen's packed blocks. Not for
+/// concurrent use.
 ///
 ///     attention_workspace<float> workspace;
 ///     auto const& result =                                     valid until the next call

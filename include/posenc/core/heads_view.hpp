@@ -51,14 +51,9 @@ class heads_view {
                    {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim),
                     static_cast<std::ptrdiff_t>(shape.head_dim)}) {}
 
-  heads_view(T* data, heads_shape shape, heads_strides strides)
+  [[gnu::always_inline]] heads_view(T* data, heads_shape shape, heads_strides strides)
       : data_(data), shape_(shape), strides_(strides) {
-    detail::require(shape.head_dim > 0, "heads_view: head_dim must be positive, got 0");
-    if (shape.tokens == 0 || shape.heads == 0) return;
-    detail::require(data != nullptr, "heads_view: data must not be null for ", shape.tokens,
-                    " tokens x ", shape.heads, " heads");
-    check_extent();
-    if constexpr (!std::is_const_v<T>) check_disjoint();
+    check(data, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
   }
 
   /// Any view converts to a read-only one.
@@ -144,42 +139,54 @@ class heads_view {
                     " must lie within [0, ", size, "), got first ", first, ", count ", count);
   }
 
-  void check_extent() const {
-    constexpr std::size_t limit =
-        static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
-    std::size_t room = limit;
+  // Six arguments, since a call has registers for six: structs would go through memory, and so
+  // would the view.
+  static void check(T const* data, std::size_t tokens, std::size_t heads, std::size_t dim,
+                    std::ptrdiff_t token_stride, std::ptrdiff_t head_stride) {
+    detail::require(dim > 0, "heads_view: head_dim must be positive, got 0");
+    if (tokens == 0 || heads == 0) return;
+    detail::require(data != nullptr, "heads_view: data must not be null for ", tokens, " tokens x ",
+                    heads, " heads");
+    auto const token = magnitude(token_stride), head = magnitude(head_stride);
+    detail::require(fits_into_memory(tokens, heads, dim, token, head),
+                    "heads_view: the view must fit into memory, got ", tokens, " tokens of stride ",
+                    token_stride, " and ", heads, " heads of stride ", head_stride);
+    if constexpr (!std::is_const_v<T>)
+      detail::require(is_disjoint(tokens, heads, dim, token, head),
+                      "heads_view: heads that are written to must not overlap, got head_dim ", dim,
+                      " with ", tokens, " tokens of stride ", token_stride, " and ", heads,
+                      " heads of stride ", head_stride);
+  }
+
+  static bool fits_into_memory(std::size_t tokens, std::size_t heads, std::size_t dim,
+                               std::size_t token, std::size_t head) noexcept {
+    auto room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
     auto const take = [&](std::size_t steps, std::size_t size) {
-      bool const fits = steps == 0 || size <= room / steps;
+      // A division only where the product may overflow: it costs as much as rotating a head.
+      constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;
+      bool const fits =
+          steps < root && size < root ? steps * size <= room : steps == 0 || size <= room / steps;
       if (fits) room -= steps * size;
       return fits;
     };
-    bool const fits = take(1, shape_.head_dim) &&
-                      take(shape_.tokens - 1, magnitude(strides_.token)) &&
-                      take(shape_.heads - 1, magnitude(strides_.head));
-    detail::require(fits, "heads_view: the view must fit into memory, got ", shape_.tokens,
-                    " tokens of stride ", strides_.token, " and ", shape_.heads,
-                    " heads of stride ", strides_.head);
+    return take(1, dim) && take(tokens - 1, token) && take(heads - 1, head);
   }
 
   // Two heads overlap if |a * token_stride + b * head_stride| < head_dim for some steps (a, b) !=
   // (0, 0) within the view.
-  void check_disjoint() const {
-    auto const dim = shape_.head_dim, token = magnitude(strides_.token),
-               head = magnitude(strides_.head);
-    bool disjoint = (shape_.tokens == 1 || token >= dim) && (shape_.heads == 1 || head >= dim);
-    bool const nested = shape_.tokens == 1 || shape_.heads == 1 ||
-                        token >= head * (shape_.heads - 1) + dim ||
-                        head >= token * (shape_.tokens - 1) + dim;
+  static bool is_disjoint(std::size_t tokens, std::size_t heads, std::size_t dim, std::size_t token,
+                          std::size_t head) noexcept {
+    if ((tokens > 1 && token < dim) || (heads > 1 && head < dim)) return false;
+    if (tokens == 1 || heads == 1 || token >= head * (heads - 1) + dim ||
+        head >= token * (tokens - 1) + dim)
+      return true;
     // If neither stride spans the other: for each a, only the two nearest b can overlap.
-    for (std::size_t a = 1; disjoint && !nested && a < shape_.tokens; ++a) {
+    for (std::size_t a = 1; a < tokens; ++a) {
       auto const b = a * token / head, rest = a * token % head;
-      if (b >= shape_.heads) break;
-      disjoint = !(b < shape_.heads && rest < dim) && !(b + 1 < shape_.heads && head - rest < dim);
+      if (b >= heads) break;
+      if (rest < dim || (b + 1 < heads && head - rest < dim)) return false;
     }
-    detail::require(disjoint,
-                    "heads_view: heads that are written to must not overlap, got head_dim ", dim,
-                    " with ", shape_.tokens, " tokens of stride ", strides_.token, " and ",
-                    shape_.heads, " heads of stride ", strides_.head);
+    return true;
   }
 
   T* data_;

@@ -5,12 +5,14 @@
 #include <bit>
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "posenc/core/target.hpp"
@@ -36,7 +38,16 @@ namespace detail {
 
 inline std::string shown(std::string_view text) { return std::string(text); }
 
-inline std::string shown(std::integral auto number) { return std::to_string(number); }
+// By the C library, and strings below by their members: files for several instruction sets would
+// share templates of the standard library with instructions of one of them (g++ 16).
+inline std::string shown(std::integral auto number) {
+  char digits[24];
+  auto const size =
+      number < 0
+          ? std::snprintf(digits, sizeof digits, "%lld", static_cast<long long>(number))
+          : std::snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(number));
+  return {digits, static_cast<std::size_t>(size)};
+}
 
 inline std::string shown(double number) {
   if (!is_finite(number)) {
@@ -73,7 +84,8 @@ class error_context {
     for (auto const* context = innermost; context != nullptr; context = context->outer_) {
       if (sentence.find(context->where_) != std::string::npos) return sentence;
     }
-    return innermost == nullptr ? sentence : innermost->where_ + ": " + sentence;
+    if (innermost == nullptr) return sentence;
+    return std::string(innermost->where_).append(": ").append(sentence);
   }
 
  private:
@@ -89,16 +101,16 @@ class error_context {
 #if defined(__ELF__) || defined(__wasm__)
   if (posenc_on_error != nullptr) posenc_on_error(sentence.c_str());
 #endif
-  std::fputs((sentence + "\n").c_str(), stderr);
+  std::fprintf(stderr, "%s\n", sentence.c_str());
   std::abort();
 #endif
 }
 
 template <class... Parts>
-[[noreturn, gnu::cold, gnu::noinline]] void refuse(Parts const&... parts) {
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(Parts... parts) {
   std::string sentence;
   (append(sentence, parts), ...);
-  raise("posenc: " + error_context::placed(sentence));
+  raise(error_context::placed(sentence).insert(0, "posenc: "));
 }
 
 /// Unless `holds`, throws std::invalid_argument with the parts joined; numbers in their shortest
@@ -106,7 +118,8 @@ template <class... Parts>
 template <class... Parts>
 [[gnu::always_inline]] constexpr void require(bool holds, Parts const&... parts) {
   if (!holds) [[unlikely]]
-    refuse(parts...);
+    // Numbers by value: the address of a variable would keep it in memory wherever it is checked.
+    refuse<std::conditional_t<std::is_arithmetic_v<Parts>, Parts, Parts const&>...>(parts...);
 }
 
 }  // namespace detail

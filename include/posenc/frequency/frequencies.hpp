@@ -10,6 +10,8 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/two_doubles.hpp"
+#include "posenc/frequency/pair_range.hpp"
+#include "posenc/frequency/phase_steps.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -17,6 +19,7 @@ namespace posenc::inline POSENC_TARGET {
 /// rotated queries and keys that a context-extension rule may ask for. A rule makes frequencies
 /// (geometric) or changes given ones (truncated = p-RoPE, linear). A pair of frequency 0 is not
 /// rotated. Immutable.
+/// What rows need of them at every position is prepared here, once: steps() and rotated_pairs().
 ///
 /// Each frequency is inv_freq_i + rest_i, a double and its rounding error: a double alone would be
 /// off by up to 1e-7 radians at position 2^31. The rest is 0 for frequencies given as doubles.
@@ -33,7 +36,8 @@ class frequencies {
   frequencies(std::vector<double> inv_freq, std::vector<double> rest, double attention_factor)
       : inv_freq_(std::move(inv_freq)),
         rest_(std::move(rest)),
-        attention_factor_(attention_factor) {
+        attention_factor_(attention_factor),
+        steps_({}) {
     detail::require(!inv_freq_.empty(), "frequencies: there must be at least one pair, got none");
     for (std::size_t i = 0; i < inv_freq_.size(); ++i) {
       auto const f = inv_freq_[i];
@@ -49,9 +53,8 @@ class frequencies {
                       "frequencies: a rest must be at most 2^-53 of its inv_freq ", inv_freq_[i],
                       ", got ", rest_[i], " at pair ", i);
     }
-    detail::require(is_finite(attention_factor) && attention_factor > 0,
-                    "frequencies: attention_factor must be finite and positive, got ",
-                    attention_factor);
+    prepare_rotated_pairs();
+    steps_ = phase_steps(inv_freq_, rest_);
   }
 
   std::span<double const> inv_freq() const noexcept { return inv_freq_; }
@@ -59,16 +62,32 @@ class frequencies {
   double attention_factor() const noexcept { return attention_factor_; }
   std::size_t pairs() const noexcept { return inv_freq_.size(); }
   std::size_t rotary_dim() const noexcept { return 2 * inv_freq_.size(); }
+  phase_steps const& steps() const noexcept { return steps_; }
+  /// The pairs that rows change: those of non-zero frequency; all, if attention_factor is not 1.
+  std::span<pair_range const> rotated_pairs() const noexcept { return rotated_pairs_; }
 
   /// The same frequencies with another attention factor, in place of this one. Throws as the
   /// constructor does.
   frequencies with_attention_factor(double attention_factor) const {
-    return {inv_freq_, rest_, attention_factor};
+    auto result = *this;
+    result.attention_factor_ = attention_factor;
+    result.prepare_rotated_pairs();
+    return result;
   }
 
  private:
+  void prepare_rotated_pairs() {
+    detail::require(is_finite(attention_factor_) && attention_factor_ > 0,
+                    "frequencies: attention_factor must be finite and positive, got ",
+                    attention_factor_);
+    rotated_pairs_ = detail::ranges_of(
+        pairs(), [this](std::size_t i) { return inv_freq_[i] != 0 || attention_factor_ != 1; });
+  }
+
   std::vector<double> inv_freq_, rest_;
   double attention_factor_;
+  std::vector<pair_range> rotated_pairs_;
+  phase_steps steps_;
 };
 
 namespace detail {

@@ -6,6 +6,7 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/rotation/checked_rotation.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotation.hpp"
@@ -40,15 +41,15 @@ void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows
             First const& first, More const&... more) {
   [&](auto const&... checked) {
     detail::check_apart(first, more...);
-    for (std::size_t token = 0; token < rows.tokens(); ++token) (checked.rotate(token), ...);
-  }(typename First::checked(first, rows), typename More::checked(more, rows)...);
+    (checked.rotate(), ...);
+  }(first.check(rows), more.check(rows)...);
 }
 
 template <pair_layout Layout, writable_heads V>
 void rotate(V const& heads,
             std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows,
             rotary_block block = rotary_block::first()) {
-  rotate(rows, rotation<Layout, Layout, V, V>(heads, heads, block));
+  detail::checked_rotation<Layout, Layout, V, V, false>(heads, heads, block, {}, rows).rotate();
 }
 
 template <pair_layout From, pair_layout To = From, heads_of_tokens Source, target_of<Source> Target>
@@ -56,7 +57,8 @@ void rotate(
     Source const& source, Target const& target,
     std::type_identity_t<cos_sin_view<arithmetic_t<typename Target::element_type>>> const& rows,
     rotary_block block = rotary_block::first()) {
-  rotate(rows, rotation<From, To, Source, Target>(source, target, block));
+  detail::checked_rotation<From, To, Source, Target, false>(source, target, block, {}, rows)
+      .rotate();
 }
 
 }  // namespace posenc

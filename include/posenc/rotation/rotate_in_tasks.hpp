@@ -45,7 +45,7 @@ template <class Executor, class First, class... More>
 void rotate(tasks<Executor> const& split,
             std::type_identity_t<cos_sin_view<typename First::real>> const& rows,
             First const& first, More const&... more) {
-  typename First::checked(first, rows), (void(typename More::checked(more, rows)), ...);
+  void(first.check(rows)), (void(more.check(rows)), ...);
   detail::check_apart(first, more...);
   detail::run_tasks(split, [&](std::size_t i) {
     detail::rotate_part(first, rows, i, split.count());

@@ -1,6 +1,7 @@
 // A group of neighbouring pairs of one head in registers: rotated, (x + iy)(c + is), or copied.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 
 #include "posenc/core/storage.hpp"
@@ -10,65 +11,12 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Where a loop reads and writes within a head.
-template <class S, class T, bool Fused>
-struct cursor {
-  S const* from;
-  T* to;
-
-  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
-    from += from_step, to += to_step;
-  }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
-                 std::ptrdiff_t heads = 1) noexcept {
-    move(heads * from_stride, heads * to_stride);
-  }
-  template <class Layout, class Lanes>
-  void apply_weights(std::size_t, std::size_t, auto&, auto&) const noexcept {}
-  template <class Lanes>
-  void apply_weights(auto&) const noexcept {}
-  void apply_gain(auto&...) const noexcept {}
-};
-
-/// The same with factors: weights before the rotation (null: none), and the gain of the head after
-/// it.
-template <class S, class T>
-struct cursor<S, T, true> {
-  using real = arithmetic_t<T>;
-  S const* from;
-  T* to;
-  real const* weights;
-  real const* gain;
-  bool gain_per_head;  // else one gain for all
-
-  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
-    from += from_step, to += to_step;
-    if (weights != nullptr) weights += from_step;
-  }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
-                 std::ptrdiff_t heads = 1) noexcept {
-    from += heads * from_stride, to += heads * to_stride;
-    if (gain_per_head) gain += heads;
-  }
-  /// x and y: numbers of pairs from `pair` on, of `all` pairs in layout Layout.
-  template <class Layout, class Lanes>
-  void apply_weights(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
-    if (weights == nullptr) return;
-    typename Lanes::number of_x, of_y;
-    Layout::template load<Lanes>(weights, pair, all, of_x, of_y);
-    x = x * of_x, y = y * of_y;
-  }
-  template <class Lanes>
-  void apply_weights(auto& x) const noexcept {
-    if (weights != nullptr) x = x * Lanes::load(weights);
-  }
-  void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
-};
-
 /// x' = x c - y s,  y' = x s + y c, with x and y in separate registers.
 template <class From, class To, class In, class Out>
 struct rotate_pairs {
   static constexpr std::size_t pairs = In::size;
+  /// That a group takes: for cosines and sines, and as many again for conversions.
+  static constexpr std::size_t registers = std::same_as<In, typename In::arithmetic_lanes> ? 2 : 4;
   typename In::number c, s;
 
   template <class Real>
@@ -80,21 +28,31 @@ struct rotate_pairs {
     typename In::number x, y;
   };
 
-  /// Reads and rotates the pairs from `pair` on, relative to the cursor, of `all` pairs of the
-  /// rotary block.
-  numbers rotated(auto const& at, std::size_t pair, std::size_t all) const noexcept {
-    numbers n;
-    From::template load<In>(at.from, pair, all, n.x, n.y);
+  /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block:
+  /// of halves x alone, since a whole half is read before the other, in the order of addresses.
+  [[gnu::always_inline]] static void begin(auto const& at, std::size_t pair, std::size_t all,
+                                           numbers& n) noexcept {
+    if constexpr (std::same_as<From, halves>) {
+      n.x = In::load(at.from + pair);
+    } else {
+      From::template load<In>(at.from, pair, all, n.x, n.y);
+    }
+  }
+  /// Reads the rest and rotates.
+  [[gnu::always_inline]] void finish(auto const& at, std::size_t pair, std::size_t all,
+                                     numbers& n) const noexcept {
+    if constexpr (std::same_as<From, halves>) n.y = In::load(at.from + all + pair);
     at.template apply_weights<From, typename In::arithmetic_lanes>(pair, all, n.x, n.y);
     multiply(n.x, n.y);
     at.apply_gain(n.x, n.y);
-    return n;
   }
-  void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
+  [[gnu::always_inline]] void write(auto const& at, std::size_t pair, std::size_t all,
+                                    numbers const& n) const noexcept {
     To::template store<Out>(at.to, pair, all, n.x, n.y);
   }
 
-  void multiply(typename In::number& x, typename In::number& y) const noexcept {
+  [[gnu::always_inline]] void multiply(typename In::number& x,
+                                       typename In::number& y) const noexcept {
     auto const rotated = In::multiply_subtract(x, c, y * s);
     y = In::multiply_add(y, c, x * s);
     x = rotated;
@@ -104,18 +62,20 @@ struct rotate_pairs {
 /// Pairs of frequency 0.
 template <class From, class To, class In, class Out>
 struct copy_pairs {
-  static constexpr std::size_t pairs = In::size;
+  static constexpr std::size_t pairs = In::size, registers = 0;
   using numbers = typename rotate_pairs<From, To, In, Out>::numbers;
 
   void load(auto const*, auto const*) noexcept {}
-  numbers rotated(auto const& at, std::size_t pair, std::size_t all) const noexcept {
-    numbers n;
+  [[gnu::always_inline]] static void begin(auto const&, std::size_t, std::size_t,
+                                           numbers&) noexcept {}
+  [[gnu::always_inline]] static void finish(auto const& at, std::size_t pair, std::size_t all,
+                                            numbers& n) noexcept {
     From::template load<In>(at.from, pair, all, n.x, n.y);
     at.template apply_weights<From, typename In::arithmetic_lanes>(pair, all, n.x, n.y);
     at.apply_gain(n.x, n.y);
-    return n;
   }
-  void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
+  [[gnu::always_inline]] void write(auto const& at, std::size_t pair, std::size_t all,
+                                    numbers const& n) const noexcept {
     To::template store<Out>(at.to, pair, all, n.x, n.y);
   }
 };
@@ -132,26 +92,28 @@ void copy(auto const& at) noexcept {
 /// Interleaved pairs as in memory, x0 y0 x1 y1 ...: the same product, with x and y in one register.
 template <class In, class Out>
 struct rotate_side_by_side {
-  static constexpr std::size_t pairs = In::size;
+  static constexpr std::size_t pairs = In::size, registers = 4;
   typename In::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
 
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
     using arithmetic_lanes = typename In::arithmetic_lanes;
-    Real both[2 * pairs];
-    auto const cosines = arithmetic_lanes::load(cos), sines = arithmetic_lanes::load(sin);
-    arithmetic_lanes::store_pairs(both, cosines, cosines);
-    c[0] = arithmetic_lanes::load(both), c[1] = arithmetic_lanes::load(both + pairs);
-    arithmetic_lanes::store_pairs(both, -sines, sines);
-    s[0] = arithmetic_lanes::load(both), s[1] = arithmetic_lanes::load(both + pairs);
+    alignas(64) Real signs[pairs];
+    for (std::size_t i = 0; i < pairs; ++i) signs[i] = i % 2 == 0 ? Real{-1} : Real{1};
+    auto const sign = arithmetic_lanes::load(signs);
+    arithmetic_lanes::duplicated(arithmetic_lanes::load(cos), c[0], c[1]);
+    arithmetic_lanes::duplicated(arithmetic_lanes::load(sin), s[0], s[1]);
+    s[0] = s[0] * sign, s[1] = s[1] * sign;
   }
 
   struct numbers {
     typename In::number x_y[2];
   };
 
-  numbers rotated(auto const& at, std::size_t pair, std::size_t) const noexcept {
-    numbers n;
+  [[gnu::always_inline]] static void begin(auto const&, std::size_t, std::size_t,
+                                           numbers&) noexcept {}
+  [[gnu::always_inline]] void finish(auto const& at, std::size_t pair, std::size_t,
+                                     numbers& n) const noexcept {
     auto& x_y = n.x_y;
     for (std::size_t i = 0; i < 2; ++i) x_y[i] = In::load(at.from + 2 * pair + i * pairs);
     // The weights of the two registers are neighbours, as in halves.
@@ -160,9 +122,9 @@ struct rotate_side_by_side {
     for (std::size_t i = 0; i < 2; ++i)
       x_y[i] = In::multiply_add(x_y[i], c[i], In::neighbours_swapped(x_y[i]) * s[i]);
     at.apply_gain(x_y[0], x_y[1]);
-    return n;
   }
-  void write(auto const& at, std::size_t pair, std::size_t, numbers const& n) const noexcept {
+  [[gnu::always_inline]] void write(auto const& at, std::size_t pair, std::size_t,
+                                    numbers const& n) const noexcept {
     for (std::size_t i = 0; i < 2; ++i) Out::store(at.to + 2 * pair + i * pairs, n.x_y[i]);
   }
 };
@@ -171,7 +133,7 @@ struct rotate_side_by_side {
 /// shift, at no cost.
 template <class In, class Out>
 struct rotate_even_and_odd {
-  static constexpr std::size_t pairs = 2 * In::size;
+  static constexpr std::size_t pairs = 2 * In::size, registers = 8;
   rotate_pairs<halves, halves, In, Out> even, odd;
 
   template <class Real>
@@ -184,9 +146,11 @@ struct rotate_even_and_odd {
     typename In::number x_even, x_odd, y_even, y_odd;
   };
 
-  numbers rotated(auto at, std::size_t pair, std::size_t all) const noexcept {
+  [[gnu::always_inline]] static void begin(auto const&, std::size_t, std::size_t,
+                                           numbers&) noexcept {}
+  [[gnu::always_inline]] void finish(auto at, std::size_t pair, std::size_t all,
+                                     numbers& n) const noexcept {
     auto const to_x = static_cast<std::ptrdiff_t>(pair), to_y = static_cast<std::ptrdiff_t>(all);
-    numbers n;
     at.move(to_x, to_x);
     In::load_pairs(at.from, n.x_even, n.x_odd);
     at.template apply_weights<interleaved, typename In::arithmetic_lanes>(0, 0, n.x_even, n.x_odd);
@@ -196,9 +160,9 @@ struct rotate_even_and_odd {
     even.multiply(n.x_even, n.y_even);
     odd.multiply(n.x_odd, n.y_odd);
     at.apply_gain(n.x_even, n.x_odd, n.y_even, n.y_odd);
-    return n;
   }
-  void write(auto const& at, std::size_t pair, std::size_t all, numbers const& n) const noexcept {
+  [[gnu::always_inline]] void write(auto const& at, std::size_t pair, std::size_t all,
+                                    numbers const& n) const noexcept {
     Out::store_pairs(at.to + pair, n.x_even, n.x_odd);
     Out::store_pairs(at.to + all + pair, n.y_even, n.y_odd);
   }
@@ -209,6 +173,11 @@ template <class From, class To, class S, class T>
 struct fastest_rotation {
   using type = rotate_pairs<From, To, lanes<S>, lanes<T>>;
 };
+/// The same in narrower registers, of float or double.
+template <class From, class To, class Lanes>
+using narrow_rotation =
+    std::conditional_t<std::same_as<From, interleaved> && std::same_as<To, interleaved>,
+                       rotate_side_by_side<Lanes, Lanes>, rotate_pairs<From, To, Lanes, Lanes>>;
 
 template <class T, class S>
 concept both_in_order = !lanes<S>::free_deinterleave && !lanes<T>::free_deinterleave;

@@ -2,17 +2,15 @@
 // pass over memory.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <span>
 #include <type_traits>
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/paged_heads.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/kernel.hpp"
+#include "posenc/rotation/checked_rotation.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rms_norm.hpp"
 #include "posenc/rotation/rotary_block.hpp"
@@ -66,7 +64,8 @@ class rotation {
                     "rotation: the norm must have one weight per dim, got ", norm.weight.size(),
                     " weights for head_dim ", source_.head_dim());
     fused result(*this);
-    result.weight_ = norm.weight, result.eps_ = norm.eps, result.normalises_ = true;
+    result.factors_.weight = norm.weight, result.factors_.eps = norm.eps;
+    result.factors_.normalises = true;
     return result;
   }
   /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries. attention() scales
@@ -74,7 +73,7 @@ class rotation {
   auto scale(real factor) const {
     detail::require(is_finite(factor), "rotation: the scale must be finite, got ", factor);
     fused result(*this);
-    result.scale_ = factor;
+    result.factors_.scale = factor;
     return result;
   }
 
@@ -92,90 +91,11 @@ class rotation {
     return result;
   }
 
-  // What rotate uses: the constructor checks everything, then rotate(token) is called for each
-  // token.
-  class checked {
-   public:
-    checked(rotation const& r, cos_sin_view<real> const& rows) : r_(r), rows_(rows) {
-      auto const& from = r.source_;
-      auto const& to = r.target_;
-      detail::require(rows.tokens() == from.tokens(),
-                      "rotate: there must be one row per token, got ", rows.tokens(), " rows for ",
-                      from.tokens(), " tokens");
-      detail::require(from.tokens() == to.tokens() && from.heads() == to.heads() &&
-                          from.head_dim() == to.head_dim(),
-                      "rotate: source and target must have the same shape, got ", from.tokens(),
-                      " tokens x ", from.heads(), " heads of ", from.head_dim(), " and ",
-                      to.tokens(), " x ", to.heads(), " of ", to.head_dim());
-      first_dim_ = r.block_.first_dim(from.head_dim(), rows.rotary_dim());
-      bool const in_place = r.in_place();
-      detail::require((in_place && std::same_as<From, To>) || !detail::may_overlap(from, to),
-                      "rotate: source and target must not overlap, unless they are the same heads "
-                      "in the same layout");
-      copies_ = Fused || !in_place;
-      std::size_t rotated = 0;
-      for (auto const [first, last] : rows.rotated_pairs()) rotated += last - first;
-      ahead_ = from.tokens() * from.heads() * 2 * rotated * sizeof(from_type) >= beyond_cache &&
-               r.dense();
-    }
-
-    void rotate(std::size_t token) const noexcept {
-      ahead_ ? rotate<true>(token) : rotate<false>(token);
-    }
-
-   private:
-    static constexpr std::size_t beyond_cache = std::size_t{1} << 20;  // bytes; L2 of one core
-
-    template <bool Ahead>
-    void rotate(std::size_t token) const noexcept {
-      auto* const from = r_.source_.token(token);
-      auto* const to = r_.target_.token(token);
-      if (from == nullptr || to == nullptr) return;
-      if constexpr (!Fused) {
-        rotate_heads(shape<Ahead>(r_.source_.heads()), {from, to}, token);
-      } else {
-        auto const* const weights = r_.weight_.empty() ? nullptr : r_.weight_.data();
-        if (!r_.normalises_)
-          return rotate_heads(shape<Ahead>(r_.source_.heads()),
-                              {from, to, weights, &r_.scale_, false}, token);
-        constexpr std::size_t some = 64;  // heads that stay in L1 from their norm to their rotation
-        detail::head_gains<real, some> gains;
-        for (std::size_t head = 0; head < r_.source_.heads(); head += some) {
-          auto const heads = shape<Ahead>(std::min(some, r_.source_.heads() - head));
-          auto const n = static_cast<std::ptrdiff_t>(head);
-          cursor const at{from + n * r_.source_.head_stride(), to + n * r_.target_.head_stride(),
-                          weights, gains.values, true};
-          gains.compute(at.from, heads.from_stride, heads.heads, heads.head_dim, r_.eps_,
-                        r_.scale_);
-          rotate_heads(heads, at, token);
-        }
-      }
-    }
-
-    using source_number = std::remove_const_t<from_type>;
-    using cursor = detail::cursor<source_number, to_type, Fused>;
-
-    template <bool Ahead>
-    detail::token_shape<source_number, to_type, Fused, Ahead> shape(
-        std::size_t heads) const noexcept {
-      bool const steps = heads > 1;  // else the strides may be anything
-      return {steps ? r_.source_.head_stride() : 0,
-              steps ? r_.target_.head_stride() : 0,
-              heads,
-              r_.source_.head_dim(),
-              first_dim_,
-              rows_.pairs()};
-    }
-    void rotate_heads(auto const& shape, cursor const& at, std::size_t token) const noexcept {
-      detail::rotate_token<From, To>(shape, at, rows_.cos(token).data(), rows_.sin(token).data(),
-                                     rows_.rotated_pairs(), copies_);
-    }
-
-    rotation const& r_;
-    cos_sin_view<real> const& rows_;
-    std::size_t first_dim_;
-    bool copies_, ahead_;
-  };
+  // What rotate uses.
+  using checked = detail::checked_rotation<From, To, Source, Target, Fused>;
+  checked check(cos_sin_view<real> const& rows) const {
+    return {source_, target_, block_, factors_, rows};
+  }
 
   template <class Other>
   void check_apart(Other const& other) const {
@@ -192,32 +112,10 @@ class rotation {
   explicit rotation(rotation<From, To, Source, Target, !Fused> const& plain)
       : source_(plain.source_), target_(plain.target_), block_(plain.block_) {}
 
-  // Whether source and target are the same heads.
-  bool in_place() const noexcept {
-    if constexpr (!std::same_as<std::remove_const_t<from_type>, to_type>) return false;
-    if (source_.head_stride() != target_.head_stride() && source_.heads() > 1) return false;
-    for (std::size_t t = 0; t < source_.tokens(); ++t) {
-      if (static_cast<void const*>(source_.token(t)) != static_cast<void const*>(target_.token(t)))
-        return false;
-    }
-    return true;
-  }
-
-  // Whether tokens and heads are contiguous in memory.
-  bool dense() const noexcept {
-    auto const head = static_cast<std::ptrdiff_t>(source_.head_dim()),
-               token = static_cast<std::ptrdiff_t>(source_.heads()) * head;
-    return source_.tokens() > 0 && source_.head_stride() == head &&
-           source_.memory().last - source_.memory().first ==
-               source_.tokens() * static_cast<std::size_t>(token) * sizeof(from_type);
-  }
-
   Source source_;
   Target target_;
   rotary_block block_;
-  std::span<real const> weight_;
-  real eps_ = 0, scale_ = 1;
-  bool normalises_ = false;
+  detail::head_factors<real> factors_;
 };
 
 namespace detail {

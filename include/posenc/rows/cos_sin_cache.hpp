@@ -74,8 +74,8 @@ class cos_sin_cache {
   template <std::floating_point Real = arithmetic_t<T>, integer_position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
     check(positions);
-    detail::row_layout layout(pairs(), 1, [](std::size_t) { return true; });
-    layout.gain = 0;  // unknown
+    constexpr double unknown_gain = 0;
+    detail::row_layout const layout(pairs(), {&all_pairs_, 1}, 1, unknown_gain);
     auto result =
         detail::rows_access::make<Real>(layout, static_cast<std::size_t>(std::size(positions)));
     write_each(positions, detail::rows_access::data(result));

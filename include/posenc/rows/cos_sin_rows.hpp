@@ -6,11 +6,11 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <new>
 #include <span>
 #include <vector>
 
 #include "posenc/core/fast_math.hpp"
+#include "posenc/core/line_allocator.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
@@ -34,21 +34,6 @@ void take_reciprocal(Real& cos, Real& sin) noexcept {
   sin = static_cast<Real>(std::scalbn(-s / norm, -exponent));
 }
 
-/// Allocates at the start of a cache line, so that rows begin there if their length allows it.
-template <class Real>
-struct line_allocator {
-  using value_type = Real;
-  line_allocator() = default;
-  template <class Other>
-  line_allocator(line_allocator<Other> const&) noexcept {}
-  static constexpr std::align_val_t line{64};
-  Real* allocate(std::size_t n) {
-    return static_cast<Real*>(::operator new(n * sizeof(Real), line));
-  }
-  void deallocate(Real* p, std::size_t) noexcept { ::operator delete(p, line); }
-  friend bool operator==(line_allocator, line_allocator) noexcept { return true; }
-};
-
 }  // namespace detail
 
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token. Any
@@ -66,18 +51,19 @@ template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
   template <position_range Positions>
-  cos_sin_rows(frequencies const& f, Positions const& positions)
-      : cos_sin_rows(row_maker(f), positions) {}
-  /// The same rows from a maker, which is made once per model.
-  template <position_range Positions>
-  cos_sin_rows(row_maker const& maker, Positions const& positions) : pairs_(maker.pairs()) {
-    reshape(maker.layout_, detail::checked_positions("cos_sin_rows", positions));
+  cos_sin_rows(frequencies const& f, Positions const& positions) : pairs_(f.pairs()) {
+    detail::row_layout const layout(f);
+    reshape(layout, detail::checked_positions("cos_sin_rows", positions));
     auto* row = cos_sin_.data();
     for (auto const p : positions) {
-      detail::write_row_at(detail::widened(p), maker.steps_, row, maker.layout_);
+      detail::write_row_at(detail::widened(p), f.steps(), row, layout);
       row += 2 * pairs_;
     }
   }
+  /// The same rows from a maker.
+  template <position_range Positions>
+  cos_sin_rows(row_maker const& maker, Positions const& positions)
+      : cos_sin_rows(maker.f_, positions) {}
 
   operator cos_sin_view<Real>() const noexcept {
     return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_};
@@ -178,7 +164,7 @@ struct rows_access {
   template <class Real, class P>
   static cos_sin_rows<Real> make(axis_row_maker const& maker, P const* positions,
                                  std::size_t tokens) {
-    auto rows = make<Real>(maker.layout_, tokens);
+    auto rows = make<Real>(row_layout(maker.f_), tokens);
     for (std::size_t token = 0; token < tokens; ++token)
       maker.write_row(positions + token, tokens, data(rows) + maker.rotary_dim() * token);
     return rows;

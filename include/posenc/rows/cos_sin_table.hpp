@@ -37,13 +37,13 @@ namespace posenc::inline POSENC_TARGET {
 class cos_sin_table {
  public:
   explicit cos_sin_table(frequencies const& f, std::int64_t range = std::int64_t{1} << 20)
-      : layout_(f), steps_(f), range_(range) {
+      : f_(f), range_(range) {
     detail::require(range >= 1 && range <= std::int64_t{1} << 32,
                     "cos_sin_table: range must be in [1, 2^32], got ", range);
     fine_bits_ = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(range))) + 1) / 2;
-    for (auto const [first, last] : layout_.rotated_pairs)
+    for (auto const [first, last] : f_.rotated_pairs())
       row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
-    auto layout = layout_;
+    auto layout = this->layout();
     coarse_ = table_of(layout, coarse_row(range) + 1, std::int64_t{1} << fine_bits_);
     layout.factor = 1;
     fine_ = table_of(layout, (std::int64_t{1} << (fine_bits_ - 1)) + 1, 1);
@@ -52,7 +52,7 @@ class cos_sin_table {
   template <std::floating_point Real = float, position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
     auto result = detail::rows_access::make<Real>(
-        layout_, detail::checked_positions("cos_sin_table", positions));
+        layout(), detail::checked_positions("cos_sin_table", positions));
     write_each(positions, result);
     return result;
   }
@@ -62,7 +62,7 @@ class cos_sin_table {
   /// are unchanged.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
-    detail::rows_access::reshape(rows, layout_,
+    detail::rows_access::reshape(rows, layout(),
                                  detail::checked_positions("cos_sin_table", positions));
     write_each(positions, rows);
   }
@@ -74,16 +74,15 @@ class cos_sin_table {
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
     auto* row = memory;
     for (auto const p : positions) {
-      layout_.write_unrotated(row);
+      layout().write_unrotated(row);
       write_row(detail::widened(p), row), row += rotary_dim();
     }
-    return {memory, static_cast<std::size_t>(std::size(positions)), layout_.pairs,
-            layout_.rotated_pairs};
+    return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
   }
 
   std::int64_t range() const noexcept { return range_; }
-  std::size_t pairs() const noexcept { return layout_.pairs; }
-  std::size_t rotary_dim() const noexcept { return 2 * layout_.pairs; }
+  std::size_t pairs() const noexcept { return f_.pairs(); }
+  std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }
   std::size_t bytes() const noexcept {
     return (coarse_.size() + fine_.size()) * sizeof(line);
   }  ///< of both tables
@@ -98,6 +97,8 @@ class cos_sin_table {
   // [rows][lines of a row / 2][2]: per range of rotated pairs, 16 cosines, 16 sines, ...
   using table = std::vector<line>;
 
+  detail::row_layout layout() const noexcept { return detail::row_layout(f_); }
+
   std::int64_t coarse_row(std::int64_t magnitude) const noexcept {
     return (magnitude + (std::int64_t{1} << (fine_bits_ - 1))) >> fine_bits_;
   }
@@ -107,7 +108,7 @@ class cos_sin_table {
     std::vector<double> row(2 * layout.pairs);
     auto* to = result.data();
     for (std::int64_t i = 0; i < rows; ++i) {
-      detail::write_row_at(i * stride, steps_, row.data(), layout);
+      detail::write_row_at(i * stride, f_.steps(), row.data(), layout);
       for (auto const [first, last] : layout.rotated_pairs) {
         for (auto pair = first; pair < last; pair += in_line, to += 2) {
           for (std::size_t k = 0; k < in_line && pair + k < last; ++k) {
@@ -122,19 +123,19 @@ class cos_sin_table {
   template <class Real>
   void write_each(auto const& positions, cos_sin_rows<Real>& rows) const noexcept {
     auto* row = detail::rows_access::data(rows);
-    for (auto const p : positions) write_row(detail::widened(p), row), row += 2 * layout_.pairs;
+    for (auto const p : positions) write_row(detail::widened(p), row), row += 2 * f_.pairs();
   }
 
   template <class Real>
   void write_row(double position, Real* row) const noexcept {
     auto const whole = static_cast<std::int64_t>(std::floor(position));
     if (static_cast<double>(whole) == position) return write_row(whole, row);
-    detail::write_row_at(position, steps_, row, layout_);
+    detail::write_row_at(position, f_.steps(), row, layout());
   }
   template <class Real>
   void write_row(std::int64_t position, Real* row) const noexcept {
     if (position < -range_ || position > range_)
-      return detail::write_row_at(position, steps_, row, layout_);
+      return detail::write_row_at(position, f_.steps(), row, layout());
     auto const magnitude = position < 0 ? -position : position;
     auto const c = coarse_row(magnitude), f = magnitude - (c << fine_bits_);
     auto const* coarse = coarse_.data() + static_cast<std::size_t>(c) * row_lines_;
@@ -143,16 +144,16 @@ class cos_sin_table {
       return lanes::bits(static_cast<phase>(x) & phase{1} << 63);
     };
     auto const fine_sign = sign_of(f), sign = sign_of(position);
-    for (auto const [first, last] : layout_.rotated_pairs) {
+    for (auto const [first, last] : f_.rotated_pairs()) {
       auto pair = first;
       for (; last - pair >= in_line; pair += in_line, coarse += 2, fine += 2) {
-        multiply(coarse, fine, fine_sign, sign, row + pair, row + layout_.pairs + pair);
+        multiply(coarse, fine, fine_sign, sign, row + pair, row + f_.pairs() + pair);
       }
       if (pair == last) continue;
       std::array<Real, in_line> cos, sin;
       multiply(coarse, fine, fine_sign, sign, cos.data(), sin.data());
       for (std::size_t k = 0; pair + k < last; ++k)
-        row[pair + k] = cos[k], row[layout_.pairs + pair + k] = sin[k];
+        row[pair + k] = cos[k], row[f_.pairs() + pair + k] = sin[k];
       coarse += 2, fine += 2;
     }
   }
@@ -179,8 +180,7 @@ class cos_sin_table {
     return lanes::as_number(lanes::as_bits(x) ^ sign);
   }
 
-  detail::row_layout layout_;
-  phase_steps steps_;
+  frequencies f_;
   std::int64_t range_;
   int fine_bits_ = 1;
   std::size_t row_lines_ = 0;

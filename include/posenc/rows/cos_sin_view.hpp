@@ -7,14 +7,9 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/pair_range.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
-/// Neighbouring pairs [first, last).
-struct pair_range {
-  std::size_t first, last;
-  friend bool operator==(pair_range const&, pair_range const&) = default;
-};
 
 /// A view of rows in memory that others own. Real is float, or double to rotate doubles.
 template <std::floating_point Real>

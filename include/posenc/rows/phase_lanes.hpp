@@ -6,14 +6,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/phase_steps.hpp"
 #include "posenc/rows/phase.hpp"
+#include "posenc/simd/for_phases.hpp"
 #include "posenc/simd/lanes.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -39,43 +38,14 @@ using phase_lanes = single_phase;
 
 #else
 
-// For each register width: the product of the lower halves of 64-bit integers; 64-bit integers to
-// doubles, rounded once; two registers of doubles to floats.
-#if defined(__AVX512F__)
-inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
-#endif
-#if defined(__AVX512DQ__)
-inline __m512d to_doubles(__m512i x) noexcept { return _mm512_cvtepi64_pd(x); }
-inline void store_floats(float* to, __m512d x, __m512d y) noexcept {
-  _mm512_storeu_ps(
-      to, _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x)), _mm512_cvtpd_ps(y), 1));
-}
-#endif
-#if defined(__AVX2__)
-inline __m256i halves_product(__m256i a, __m256i b) noexcept { return _mm256_mul_epu32(a, b); }
-#endif
-#if defined(__AVX__)
-inline void store_floats(float* to, __m256d x, __m256d y) noexcept {
-  _mm256_storeu_ps(
-      to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x)), _mm256_cvtpd_ps(y), 1));
-}
-#endif
-#if defined(__SSE2__)
-inline __m128i halves_product(__m128i a, __m128i b) noexcept { return _mm_mul_epu32(a, b); }
-inline void store_floats(float* to, __m128d x) noexcept {
-  _mm_storel_pi(reinterpret_cast<__m64*>(to), _mm_cvtpd_ps(x));
-}
-inline void store_floats(float* to, __m128d x, __m128d y) noexcept {
-  _mm_storeu_ps(to, _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y)));
-}
-#endif
-
 /// A register of phases. Results have the bits of scalar_phase.
 template <class Real>
 struct phase_register : lanes<Real> {
   using typename lanes<Real>::number;
   using lanes<Real>::size;
   using bits = xsimd::batch<std::enable_if_t<sizeof(Real) == sizeof(phase), phase>>;
+  static constexpr int width = 64;
+  static constexpr phase one = 1;
 
   static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
   static bits as_bits(number const& x) noexcept { return bits_as<phase>(x); }
@@ -104,17 +74,23 @@ struct phase_register : lanes<Real> {
       return number(to_doubles(x.data));
     } else {
 #if defined(__x86_64__) || defined(__i386__)
-      // Assembled from bits: 2^84 + 2^32 * upper half and 2^52 + lower half. Only their sum is
-      // rounded.
-      auto const biased = x ^ bits(phase{1} << 63);
-      auto upper = as_number((biased >> 32) | bits(phase{0x4530'0000} << 32)) -
+      // Assembled from bits: 2^84 + 2^63 + 2^32 * upper half and 2^52 + lower half. Only their sum
+      // is rounded.
+      auto upper = as_number((x >> 32) ^ bits(phase{0x4530'0000'8000'0000})) -
                    number(0x1p84 + 0x1p63 + 0x1p52);
       as_written(upper);  // in another order, the sum would be rounded twice
-      return upper +
-             as_number((biased & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
+      return upper + as_number((x & bits(phase{0xffff'ffff})) | bits(phase{0x4330'0000} << 32));
 #else
       return xsimd::to_float(bits_as<std::int64_t>(x));
 #endif
+    }
+  }
+
+  static void swap_in_odd(bits const& quadrant, number& c, number& s) noexcept {
+    if constexpr (requires { swap_by(quadrant.data, c.data, s.data); }) {
+      swap_by(quadrant.data, c.data, s.data);
+    } else {
+      swap_by_bits<phase_register>(quadrant, c, s);
     }
   }
 
@@ -134,8 +110,8 @@ struct phase_register : lanes<Real> {
     store(to, x), store(to + size, y);
   }
   static void store(float* to, number const& x, number const& y) noexcept {
-    if constexpr (requires { store_floats(to, x.data, y.data); }) {
-      store_floats(to, x.data, y.data);
+    if constexpr (requires { to_floats(x.data, y.data); }) {
+      lanes<float>::store(to, to_floats(x.data, y.data));
     } else {
       store(to, x), store(to + size, y);
     }
@@ -146,9 +122,53 @@ using phase_lanes = std::conditional_t<has_registers<double>, phase_register<dou
 
 #endif
 
-inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(
+[[gnu::always_inline]] inline cos_sin_numbers<phase_lanes::number> cos_sin_lanes(
     phase_lanes::bits const& angles) noexcept {
   return cos_sin_of<phase_lanes>(angles);
+}
+
+#if defined(__AVX2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+/// The upper halves of two registers of phases, for two registers of cosines and sines as floats:
+/// half as many registers are to be swapped and negated.
+struct upper_phases : register_bits {
+  static constexpr int width = 32;
+  static constexpr std::uint32_t one = 1;
+  static void swap_in_odd(auto const& quadrant, auto& c, auto& s) noexcept {
+    swap_by(quadrant.data, c.data, s.data);
+  }
+};
+// clang-format off
+template <class Bits>
+concept has_upper_halves = requires(Bits const& x) { upper_halves(x.data, x.data); };
+// clang-format on
+template <has_upper_halves Bits>
+[[gnu::always_inline]] inline void store_in_quadrant(float* cos, float* sin, Bits const& x,
+                                                     Bits const& y, auto const& a,
+                                                     auto const& b) noexcept {
+  upper_phases::number c(to_floats(a.cos.data, b.cos.data)), s(to_floats(a.sin.data, b.sin.data));
+  into_quadrant<upper_phases>(upper_phases::bits(upper_halves(x.data, y.data)), c, s);
+  lanes<float>::store(cos, c), lanes<float>::store(sin, s);
+}
+#endif
+/// Stores cosines and sines of two registers of phases, x before y. a, b: those from the nearest
+/// axis.
+[[gnu::always_inline]] inline void store_in_quadrant(auto* cos, auto* sin, auto const& x,
+                                                     auto const& y, auto a, auto b) noexcept {
+  into_quadrant<phase_lanes>(x, a.cos, a.sin), into_quadrant<phase_lanes>(y, b.cos, b.sin);
+  phase_lanes::store(cos, a.cos, b.cos), phase_lanes::store(sin, a.sin, b.sin);
+}
+
+/// Stores factor * cos and factor * sin of two registers of phases, x before y.
+template <class Real>
+[[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, phase_lanes::bits const& x,
+                                                 phase_lanes::bits const& y,
+                                                 double factor) noexcept {
+  auto a = cos_sin_from_axis<phase_lanes>(x), b = cos_sin_from_axis<phase_lanes>(y);
+  if (factor != 1) {
+    phase_lanes::number const gain(factor);
+    a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
+  }
+  store_in_quadrant(cos, sin, x, y, a, b);
 }
 
 /// Stores the first `count` numbers of x, all of them if count is larger.
@@ -161,63 +181,57 @@ template <class Real>
   std::copy_n(all.begin(), count, to);
 }
 
-/// Elements behind the last pair, so that a register of up to 1024 bits may be loaded from there.
-/// The same for all instruction sets, so that they lay out phase_steps alike.
-inline constexpr std::size_t phase_padding = 15;
-static_assert(phase_lanes::size <= phase_padding + 1);
+static_assert(phase_lanes::size <= phase_steps::padding + 1);
+
+// Functions from a pair to the phases of a register of pairs from there on; 0 after the last pair.
+// g++ would call a lambda, and keep the constants of cos_sin_lanes on the stack meanwhile.
+struct whole_phases {
+  phase const *high, *low;
+  std::int64_t position;
+
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    return phase_at<phase_lanes>(phase_lanes::load_bits(high + pair),
+                                 phase_lanes::load_bits(low + pair), position);
+  }
+};
+struct near_phases {
+  phase const *high, *low;
+  std::uint32_t position;
+
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    auto const below = phase_lanes::product_of_lower_halves(phase_lanes::bits(phase{position}),
+                                                            phase_lanes::load_bits(low + pair));
+    return phase_lanes::product(position, phase_lanes::load_bits(high + pair)) + (below >> 32);
+  }
+};
+struct fractional_phases {
+  whole_phases whole;
+  double const* turns;
+  double fraction;
+
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    std::array<phase, phase_lanes::size> more;
+    for (std::size_t i = 0; i < more.size(); ++i)
+      more[i] = phase_of_fraction(fraction, turns[pair + i]);
+    return whole(pair) + phase_lanes::load_bits(more.data());
+  }
+};
+
+/// The phases of all pairs at a position. Valid while the steps live.
+inline whole_phases phases_at(phase_steps const& steps, std::int64_t position) noexcept {
+  return {steps.high(), steps.low(), position};
+}
+/// Fast path for positions below 2^32: half the multiplications.
+inline near_phases phases_at(phase_steps const& steps, std::uint32_t position) noexcept {
+  return {steps.high(), steps.low(), position};
+}
+/// A fractional position, |position| < 2^63.
+inline fractional_phases phases_at(phase_steps const& steps, double position) noexcept {
+  auto const whole = std::floor(position);
+  return {phases_at(steps, static_cast<std::int64_t>(whole)), steps.turns(), position - whole};
+}
 
 }  // namespace detail
-
-/// One phase_step per pair, laid out for loads of whole registers. Make one per model. Immutable.
-/// Precondition, not checked: that of phase_step.
-class phase_steps {
- public:
-  explicit phase_steps(frequencies const& f) : phase_steps(f.inv_freq(), f.rest()) {}
-  /// rest: as in phase_step, one per pair or none.
-  explicit phase_steps(std::span<double const> inv_freq, std::span<double const> rest = {})
-      : high_(inv_freq.size() + detail::phase_padding), low_(high_.size()), turns_(high_.size()) {
-    for (std::size_t i = 0; i < inv_freq.size(); ++i) {
-      phase_step const step(inv_freq[i], rest.empty() ? 0 : rest[i]);
-      high_[i] = step.high_, low_[i] = step.low_, turns_[i] = step.turns_;
-    }
-  }
-
-  std::size_t pairs() const noexcept { return high_.size() - detail::phase_padding; }
-
-  /// A function from a pair to the phases of a register of pairs from there on, at `position`; 0
-  /// after the last pair. Valid while the steps live.
-  auto at(std::int64_t position) const noexcept {
-    return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
-      return detail::phase_at<lanes>(lanes::load_bits(high + pair), lanes::load_bits(low + pair),
-                                     position);
-    };
-  }
-  /// Fast path for positions below 2^32: half the multiplications.
-  auto at(std::uint32_t position) const noexcept {
-    return [position, high = high_.data(), low = low_.data()](std::size_t pair) noexcept {
-      auto const below = lanes::product_of_lower_halves(lanes::bits(phase{position}),
-                                                        lanes::load_bits(low + pair));
-      return lanes::product(position, lanes::load_bits(high + pair)) + (below >> 32);
-    };
-  }
-  /// A fractional position, |position| < 2^63.
-  auto at(double position) const noexcept {
-    auto const whole = std::floor(position);
-    return [near = at(static_cast<std::int64_t>(whole)), fraction = position - whole,
-            turns = turns_.data()](std::size_t pair) noexcept {
-      std::array<phase, lanes::size> more;
-      for (std::size_t i = 0; i < more.size(); ++i)
-        more[i] = detail::phase_of_fraction(fraction, turns[pair + i]);
-      return near(pair) + lanes::load_bits(more.data());
-    };
-  }
-
- private:
-  using lanes = detail::phase_lanes;
-
-  std::vector<phase> high_, low_;
-  std::vector<double> turns_;
-};
 
 }  // namespace posenc
 

@@ -22,6 +22,7 @@ namespace posenc::inline POSENC_TARGET {
 /// since the keys already have the attention factor. Accuracy and errors are those of cos_sin_rows.
 template <std::floating_point Real = float, position_range Deltas>
 cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
+  if (f.attention_factor() == 1) return {f, deltas};
   return {f.with_attention_factor(1), deltas};
 }
 
@@ -55,9 +56,7 @@ cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& t
 class repeated_shift {
  public:
   explicit repeated_shift(frequencies const& f)
-      : steps_(f),
-        layout_(f.pairs(), 1, [&](std::size_t i) { return f.inv_freq()[i] != 0; }),
-        so_far_(f.pairs(), 1.0) {}
+      : f_(f.with_attention_factor(1)), so_far_(f.pairs(), 1.0) {}
 
   /// Rows for `tokens` tokens that all move by delta. Throws std::invalid_argument if the sum of
   /// all deltas does not fit int64; the sum is then unchanged.
@@ -66,20 +65,21 @@ class repeated_shift {
     detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,
                     "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ",
                     total_);
-    auto rows = detail::rows_access::make<float>(layout_, tokens);
-    std::vector<double> wanted(2 * layout_.pairs);
+    detail::row_layout const layout(f_);
+    auto rows = detail::rows_access::make<float>(layout, tokens);
+    std::vector<double> wanted(2 * layout.pairs);
     total_ += delta;
-    detail::write_row_at(total_, steps_, wanted.data(), layout_);
-    for (auto const [first, last] : layout_.rotated_pairs) {
+    detail::write_row_at(total_, f_.steps(), wanted.data(), layout);
+    for (auto const [first, last] : layout.rotated_pairs) {
       for (auto i = first; i < last; ++i) {
         auto& done = so_far_[i];
         auto const step =
-            std::complex(wanted[i], wanted[layout_.pairs + i]) * std::conj(done) / std::norm(done);
+            std::complex(wanted[i], wanted[layout.pairs + i]) * std::conj(done) / std::norm(done);
         auto const cos = static_cast<float>(step.real()), sin = static_cast<float>(step.imag());
         done *= std::complex<double>(cos, sin);
         auto* row = detail::rows_access::data(rows);
-        for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout_.pairs)
-          row[i] = cos, row[layout_.pairs + i] = sin;
+        for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout.pairs)
+          row[i] = cos, row[layout.pairs + i] = sin;
       }
     }
     return rows;
@@ -88,29 +88,35 @@ class repeated_shift {
   std::int64_t total() const noexcept { return total_; }
 
  private:
-  phase_steps steps_;
-  detail::row_layout layout_;
+  frequencies f_;
   std::int64_t total_ = 0;
   std::vector<std::complex<double>> so_far_;  // the product of all rows handed out
 };
 
 namespace detail {
 
+inline double relative_gain(frequencies const& from, frequencies const& to) noexcept {
+  return to.attention_factor() == from.attention_factor()
+             ? 1
+             : to.attention_factor() / from.attention_factor();
+}
+
 template <class Real>
-cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from,
+cos_sin_rows<Real> rerotated(std::vector<pair_range> const& rotated_pairs, frequencies const& from,
                              frequencies const& to, auto const& from_positions,
                              auto const& to_positions) {
   auto const tokens = checked_positions("rerotation_rows", from_positions);
   require(checked_positions("rerotation_rows", to_positions) == tokens,
           "rerotation_rows: there must be as many new positions as old ones, got ",
           std::ranges::size(to_positions), " for ", tokens);
+  auto const gain = relative_gain(from, to);
+  row_layout const layout(from.pairs(), rotated_pairs, gain, gain);
   auto rows = rows_access::make<Real>(layout, tokens);
-  phase_steps const from_steps(from), to_steps(to);
   auto* row = rows_access::data(rows);
   auto new_position = std::ranges::begin(to_positions);
   for (auto const p : from_positions) {
-    auto const angles = [there = to_steps.at(widened(*new_position)),
-                         here = from_steps.at(widened(p))](std::size_t i) {
+    auto const angles = [there = phases_at(to.steps(), widened(*new_position)),
+                         here = phases_at(from.steps(), widened(p))](std::size_t i) {
       return there(i) - here(i);
     };
     write_row(row, layout, angles);
@@ -119,16 +125,16 @@ cos_sin_rows<Real> rerotated(row_layout const& layout, frequencies const& from,
   return rows;
 }
 
-inline row_layout layout_of_rerotation(frequencies const& from, frequencies const& to,
-                                       auto const& rotates) {
+/// The pairs that rotates(old, young), or all if the attention factors differ.
+std::vector<pair_range> rerotated_pairs(frequencies const& from, frequencies const& to,
+                                        auto const& rotates) {
   require(from.pairs() == to.pairs(),
           "rerotation_rows: both frequencies must have the same number of pairs, got ",
           from.pairs(), " and ", to.pairs());
-  auto const gain = to.attention_factor() == from.attention_factor()
-                        ? 1
-                        : to.attention_factor() / from.attention_factor();
-  return {from.pairs(), gain,
-          [&](std::size_t i) { return rotates(with_rest(from, i), with_rest(to, i)); }};
+  auto const gain = relative_gain(from, to);
+  return ranges_of(from.pairs(), [&](std::size_t i) {
+    return gain != 1 || rotates(with_rest(from, i), with_rest(to, i));
+  });
 }
 
 }  // namespace detail
@@ -136,20 +142,19 @@ inline row_layout layout_of_rerotation(frequencies const& from, frequencies cons
 template <std::floating_point Real, position_range From, position_range To>
 cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
                                    From const& from_positions, To const& to_positions) {
-  auto const layout = detail::layout_of_rerotation(
-      from, to,
-      [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
-  return detail::rerotated<Real>(layout, from, to, from_positions, to_positions);
+  auto const pairs = detail::rerotated_pairs(from, to, [](auto const& old, auto const& young) {
+    return old.high != 0 || young.high != 0;
+  });
+  return detail::rerotated<Real>(pairs, from, to, from_positions, to_positions);
 }
 
 template <std::floating_point Real, position_range Positions>
 cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
                                    Positions const& positions) {
-  auto const layout =
-      detail::layout_of_rerotation(from, to, [](auto const& old, auto const& young) {
-        return old.high != young.high || old.low != young.low;
-      });
-  return detail::rerotated<Real>(layout, from, to, positions, positions);
+  auto const pairs = detail::rerotated_pairs(from, to, [](auto const& old, auto const& young) {
+    return old.high != young.high || old.low != young.low;
+  });
+  return detail::rerotated<Real>(pairs, from, to, positions, positions);
 }
 
 }  // namespace posenc

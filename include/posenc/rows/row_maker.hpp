@@ -31,33 +31,28 @@ namespace posenc::inline POSENC_TARGET {
 /// has room for all rows, and every position fits int64. Immutable, so threads may share it.
 class row_maker {
  public:
-  explicit row_maker(frequencies const& f) : layout_(f), steps_(f) {}
+  explicit row_maker(frequencies f) : f_(std::move(f)) {}
 
-  std::size_t pairs() const noexcept { return layout_.pairs; }
-  std::size_t rotary_dim() const noexcept {
-    return 2 * layout_.pairs;
-  }  ///< also the length of a row
+  std::size_t pairs() const noexcept { return f_.pairs(); }
+  std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< also the length of a row
 
   template <std::floating_point Real, integer_position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
     auto* row = memory;
-    for (auto const p : positions) write_row(detail::widened(p), row), row += rotary_dim();
-    return {memory, static_cast<std::size_t>(std::size(positions)), layout_.pairs,
-            layout_.rotated_pairs};
+    detail::row_layout const layout(f_);
+    for (auto const p : positions) {
+      layout.write_unrotated(row);
+      detail::write_row_at(detail::widened(p), f_.steps(), row, layout);
+      row += rotary_dim();
+    }
+    return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
   }
 
  private:
   template <std::floating_point>
   friend class cos_sin_rows;
 
-  template <class Real>
-  void write_row(auto position, Real* row) const noexcept {
-    layout_.write_unrotated(row);
-    detail::write_row_at(position, steps_, row, layout_);
-  }
-
-  detail::row_layout layout_;
-  phase_steps steps_;
+  frequencies f_;
 };
 
 /// The same for positions on several axes: the rows of axis_rows, bit for bit.
@@ -71,10 +66,9 @@ class row_maker {
 class axis_row_maker {
  public:
   axis_row_maker(frequencies const& f, pair_axes const& axes)
-      : layout_(f),
-        steps_(f),
+      : f_(f),
         axes_(axes.axes()),
-        mask_stride_(axes.pairs() + detail::phase_padding),
+        mask_stride_(axes.pairs() + phase_steps::padding),
         masks_(axes_ * mask_stride_, 0) {
     detail::require(axes.pairs() == f.pairs(), "axis_rows: axes must be given for each of the ",
                     f.pairs(), " pairs, got ", axes.pairs());
@@ -83,16 +77,14 @@ class axis_row_maker {
   }
 
   std::size_t axes() const noexcept { return axes_; }
-  std::size_t pairs() const noexcept { return layout_.pairs; }
-  std::size_t rotary_dim() const noexcept {
-    return 2 * layout_.pairs;
-  }  ///< also the length of a row
+  std::size_t pairs() const noexcept { return f_.pairs(); }
+  std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< also the length of a row
 
   template <std::floating_point Real, std::integral P>
   cos_sin_view<Real> write(P const* positions, std::size_t tokens, Real* memory) const noexcept {
     for (std::size_t token = 0; token < tokens; ++token)
       write_row(positions + token, tokens, memory + rotary_dim() * token);
-    return {memory, tokens, layout_.pairs, layout_.rotated_pairs};
+    return {memory, tokens, pairs(), f_.rotated_pairs()};
   }
 
  private:
@@ -101,19 +93,20 @@ class axis_row_maker {
   // position: one per axis, `stride` elements apart.
   template <class P, class Real>
   void write_row(P const* position, std::size_t stride, Real* row) const noexcept {
-    layout_.write_unrotated(row);
+    detail::row_layout const layout(f_);
+    layout.write_unrotated(row);
     auto const at = [=](std::size_t axis) { return detail::widened(position[axis * stride]); };
     bool equal = true, near = true;
     for (std::size_t axis = 0; axis < axes_; ++axis)
       equal = equal && at(axis) == at(0), near = near && is_near(at(axis));
     if (equal) {
-      detail::write_row_at(at(0), steps_, row, layout_);
+      detail::write_row_at(at(0), f_.steps(), row, layout);
     } else if (near) {
-      detail::write_row(row, layout_, phases([at](std::size_t axis) {
+      detail::write_row(row, layout, phases([at](std::size_t axis) {
                           return static_cast<std::uint32_t>(at(axis));
                         }));
     } else {
-      detail::write_row(row, layout_, phases(at));
+      detail::write_row(row, layout, phases(at));
     }
   }
 
@@ -121,17 +114,19 @@ class axis_row_maker {
   // of its axis.
   auto phases(auto const& at) const noexcept {
     return [this, at](std::size_t pair) noexcept {
-      auto result = steps_.at(at(0))(pair) & detail::phase_lanes::load_bits(masks_.data() + pair);
+      auto result = phases_of(at(0))(pair) & detail::phase_lanes::load_bits(masks_.data() + pair);
       for (std::size_t axis = 1; axis < axes_; ++axis) {
         result =
-            result | (steps_.at(at(axis))(pair) &
+            result | (phases_of(at(axis))(pair) &
                       detail::phase_lanes::load_bits(masks_.data() + axis * mask_stride_ + pair));
       }
       return result;
     };
   }
 
-  // Whether phase_steps has its fast path for a position.
+  auto phases_of(auto position) const noexcept { return detail::phases_at(f_.steps(), position); }
+
+  // Whether phases_at has its fast path for a position.
   static bool is_near(std::int64_t position) noexcept {
     return std::in_range<std::uint32_t>(position);
   }
@@ -139,8 +134,7 @@ class axis_row_maker {
     return position >= 0 && position < 0x1p32 && std::floor(position) == position;
   }
 
-  detail::row_layout layout_;
-  phase_steps steps_;
+  frequencies f_;
   std::size_t axes_, mask_stride_;
   std::vector<phase> masks_;  // [axes][mask_stride_]: all ones if the pair has the axis
 };

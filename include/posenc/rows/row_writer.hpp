@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
@@ -61,23 +61,16 @@ std::size_t checked_positions(char const* what, Positions const& positions) {
 /// What the rows of all tokens share: the pairs that are written, and the factor on them.
 struct row_layout {
   std::size_t pairs;
-  std::vector<pair_range> rotated_pairs;
-  double factor;  ///< the attention factor, on cosines and sines
-  double gain;    ///< the same, or 0 if each pair has its own gain (xPos)
+  std::span<pair_range const> rotated_pairs;  ///< the others have cosine 1 and sine 0
+  double factor;                              ///< the attention factor, on cosines and sines
+  double gain;  ///< the same, or 0 if each pair has its own gain (xPos)
 
-  /// rotates(i): pair i has a non-zero frequency. With a factor other than 1, all pairs are
-  /// written.
-  row_layout(std::size_t pair_count, double its_factor, auto const& rotates)
-      : pairs(pair_count), factor(its_factor), gain(its_factor) {
-    for (std::size_t i = 0; i < pairs; ++i) {
-      if (!rotates(i) && factor == 1) continue;
-      if (rotated_pairs.empty() || rotated_pairs.back().last != i) rotated_pairs.push_back({i, i});
-      ++rotated_pairs.back().last;
-    }
-  }
-  explicit row_layout(frequencies const& f)
-      : row_layout(f.pairs(), f.attention_factor(),
-                   [&](std::size_t i) { return f.inv_freq()[i] != 0; }) {}
+  row_layout(std::size_t pair_count, std::span<pair_range const> of_pairs, double its_factor,
+             double its_gain) noexcept
+      : pairs(pair_count), rotated_pairs(of_pairs), factor(its_factor), gain(its_gain) {}
+  /// Valid while the frequencies live.
+  explicit row_layout(frequencies const& f) noexcept
+      : row_layout(f.pairs(), f.rotated_pairs(), f.attention_factor(), f.attention_factor()) {}
 
   /// Writes cosine 1 and sine 0 for the pairs that are not rotated.
   template <class Real>
@@ -99,12 +92,9 @@ template <class Real>
                                                   double gain, auto const& angles) noexcept {
   auto const angles_from = angles;  // a local copy, which stays in registers
   constexpr auto size = phase_lanes::size;
-  auto const factor = phase_lanes::number(gain);
   auto i = range.first;
   for (; range.last - i >= 2 * size; i += 2 * size) {  // two independent chains hide latency
-    auto const a = cos_sin_lanes(angles_from(i)), b = cos_sin_lanes(angles_from(i + size));
-    phase_lanes::store(cos + i, a.cos * factor, b.cos * factor);
-    phase_lanes::store(sin + i, a.sin * factor, b.sin * factor);
+    store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), gain);
   }
   return i;
 }
@@ -134,15 +124,15 @@ template <class Real>
 void write_row_at(std::int64_t position, phase_steps const& steps, Real* row,
                   row_layout const& layout) noexcept {
   if (std::in_range<std::uint32_t>(position))
-    return write_row(row, layout, steps.at(static_cast<std::uint32_t>(position)));
-  write_row(row, layout, steps.at(position));
+    return write_row(row, layout, phases_at(steps, static_cast<std::uint32_t>(position)));
+  write_row(row, layout, phases_at(steps, position));
 }
 template <class Real>
 void write_row_at(double position, phase_steps const& steps, Real* row,
                   row_layout const& layout) noexcept {
   auto const whole = static_cast<std::int64_t>(std::floor(position));
   if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, layout);
-  write_row(row, layout, steps.at(position));
+  write_row(row, layout, phases_at(steps, position));
 }
 
 }  // namespace detail

@@ -74,16 +74,15 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
   constexpr bool is_double = std::same_as<Real, double>;
   require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay,
                 sign, f);
-  row_layout layout(f.pairs(), f.attention_factor(), [](std::size_t) { return true; });
-  layout.gain = 0;
+  pair_range const all{0, f.pairs()};
+  row_layout const layout(f.pairs(), {&all, 1}, f.attention_factor(), 0);
   auto rows = rows_access::make<Real>(layout, tokens);
-  phase_steps const steps(f);
   std::vector<double> step(layout.pairs), pure(2 * layout.pairs);
   for (std::size_t i = 0; i < layout.pairs; ++i)
     step[i] = sign * xpos_log2(decay, i, layout.pairs) / decay.scale_base;
   auto* row = rows_access::data(rows);
   for (auto const p : positions) {
-    write_row_at(widened(p), steps, pure.data(), layout);
+    write_row_at(widened(p), f.steps(), pure.data(), layout);
     auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
     for (std::size_t i = 0; i < layout.pairs; ++i) {
       auto const gain = std::exp2(from_center * step[i]);

@@ -46,11 +46,16 @@ struct one_lane {
   }
 };
 
-/// As many numbers as a register has.
+/// A register of numbers.
 template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format),
           bool InRegisters = has_registers<arithmetic_t<T>>>
-/// A register of numbers.
 struct lanes : one_lane<T> {};
+
+/// A narrower register of float or double, of `Size` numbers: void if the CPU has none.
+template <storable T, std::size_t Size, bool InRegisters = has_registers<arithmetic_t<T>>>
+struct narrow_lanes {
+  using type = void;
+};
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
@@ -61,16 +66,16 @@ struct lanes : one_lane<T> {};
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/// float and double: the storage type is the type of the arithmetic.
-template <storable T, class Format, std::size_t Bytes>
-struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
-  using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
-  using typename register_arithmetic<Format>::number;
-  using pairs = xsimd::batch<std::complex<Format>>;
+/// float and double, in any kind of register: the storage type is the type of the arithmetic.
+template <storable T, class Format, class Batch>
+struct batch_lanes : register_arithmetic<Format, Batch> {
+  using arithmetic_lanes = batch_lanes<Format, Format, Batch>;
+  using number = Batch;
+  using pairs = xsimd::batch<std::complex<Format>, typename Batch::arch_type>;
   static constexpr bool free_deinterleave = false;  ///< load_pairs costs no more than two loads
 
   static number load(T const* from) noexcept {
-    return register_arithmetic<Format>::kept(
+    return register_arithmetic<Format, Batch>::kept(
         number::load_unaligned(reinterpret_cast<Format const*>(from)));
   }
   static void store(T* to, number const& x) noexcept {
@@ -86,6 +91,17 @@ struct lanes<T, Format, Bytes, true> : register_arithmetic<Format> {
   static void store_pairs(T* to, number const& x, number const& y) noexcept {
     pairs(x, y).store_unaligned(reinterpret_cast<std::complex<Format>*>(to));
   }
+};
+template <storable T, class Format, std::size_t Bytes>
+struct lanes<T, Format, Bytes, true> : batch_lanes<T, Format, xsimd::batch<Format>> {
+  using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
+};
+
+template <storable T, std::size_t Size>
+struct narrow_lanes<T, Size, true> {
+  using format = storage_format_t<T>;
+  using batch = typename xsimd::make_sized_batch<format, Size>::type;
+  using type = std::conditional_t<std::is_void_v<batch>, void, batch_lanes<T, format, batch>>;
 };
 
 /// A register of floats and its bits, for the conversions of half and bfloat16.
@@ -118,6 +134,10 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       number x;
       load_halves(from, x.data);
       return x;
+    } else if constexpr (requires(bits x) { load_wider(from, x.data); }) {
+      bits wide;
+      load_wider(from, wide.data);
+      return Format::template decode<register_bits>(wide);
     } else {
       std::array<std::uint16_t, size> narrow;
       std::memcpy(narrow.data(), from, sizeof narrow);
@@ -129,7 +149,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
     if constexpr (converts) return store_halves(to, x.data);
     if constexpr (rounds) {
-      if (!any_tiny(x.data, x.data)) [[likely]]
+      if (!any_subnormal(x.data, x.data)) [[likely]]
         return store_bfloat16(to, x.data);
     }
     encode_and_store(to, x);
@@ -137,7 +157,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y,
                                            number const& y) noexcept {
     if constexpr (rounds) {
-      if (!any_tiny(x.data, y.data)) [[likely]]
+      if (!any_subnormal(x.data, y.data)) [[likely]]
         return store_bfloat16(to_x, x.data), store_bfloat16(to_y, y.data);
     }
     store(to_x, x), store(to_y, y);
@@ -146,16 +166,17 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
     auto& low = first_is_low ? x : y;
     auto& high = first_is_low ? y : x;
-    low = Format::template decode<register_bits>(both & bits(0xffffu));
     if constexpr (std::same_as<Format, bfloat16>) {
+      low = register_bits::as_number(both << 16);
       high = register_bits::as_number(both & bits(0xffff'0000u));  // the upper 16 bits are in place
     } else {
+      low = Format::template decode<register_bits>(both & bits(0xffffu));
       high = Format::template decode<register_bits>(both >> 16);
     }
   }
   [[gnu::always_inline]] static void store_pairs(T* to, number const& x, number const& y) noexcept {
     if constexpr (rounds) {
-      if (!any_tiny(x.data, y.data)) [[likely]]
+      if (!any_subnormal(x.data, y.data)) [[likely]]
         return store_bfloat16_pairs(to, x.data, y.data);
     }
     auto const& low = first_is_low ? x : y;

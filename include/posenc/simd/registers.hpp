@@ -5,6 +5,7 @@
 #include <xsimd/xsimd.hpp>
 
 #include <array>
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +90,22 @@ inline void store_halves(void* to, __m128 x) noexcept {
 }
 #endif
 
+// Loads of contiguous 16-bit integers as 32 bits. g++ would store the halves of a register and load
+// them as one, which is not forwarded.
+#if defined(__AVX512F__)
+inline void load_wider(void const* from, __m512i& x) noexcept {
+  x = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
+}
+#endif
+#if defined(__AVX2__)
+inline void load_wider(void const* from, __m256i& x) noexcept {
+  x = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<__m128i const*>(from)));
+}
+inline void load_wider(void const* from, __m128i& x) noexcept {
+  x = _mm_cvtepu16_epi32(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
+}
+#endif
+
 // Loads of floats as doubles, and stores of doubles as floats, rounded once.
 #if defined(__AVX512F__)
 inline void load_floats(float const* from, __m512d& x) noexcept {
@@ -117,19 +134,56 @@ inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
   _mm512_storeu_si512(to, _mm512_permutexvar_epi16(
                               alternating, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
 }
-// Whether any number is zero or subnormal.
-inline bool any_tiny(__m512 x, __m512 y) noexcept {
-  auto const exponent = _mm512_set1_epi32(0x7f80'0000);
-  return (_mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent) |
-          _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent)) != 0;
+// Whether any number is subnormal. By bits: the CPU may be told to take subnormals for zeros.
+inline bool any_subnormal(__m512 x, __m512 y) noexcept {
+  auto const exponent = _mm512_set1_epi32(0x7f80'0000), magnitude = _mm512_set1_epi32(0x7fff'ffff);
+  auto const tiny_x = _mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent),
+             tiny_y = _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent);
+  if ((tiny_x | tiny_y) == 0) [[likely]]
+    return false;
+  return (_mm512_mask_test_epi32_mask(tiny_x, _mm512_castps_si512(x), magnitude) |
+          _mm512_mask_test_epi32_mask(tiny_y, _mm512_castps_si512(y), magnitude)) != 0;
+}
+#endif
+
+// x0 x1 ... xn -> x0 x0 x1 x1 ...: the first and the last half of that.
+#if defined(__AVX512F__)
+inline void each_twice(__m512 x, __m512& low, __m512& high) noexcept {
+  auto const first = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+  low = _mm512_permutexvar_ps(first, x);
+  high = _mm512_permutexvar_ps(_mm512_add_epi32(first, _mm512_set1_epi32(8)), x);
+}
+inline void each_twice(__m512d x, __m512d& low, __m512d& high) noexcept {
+  auto const first = _mm512_set_epi64(3, 3, 2, 2, 1, 1, 0, 0);
+  low = _mm512_permutexvar_pd(first, x);
+  high = _mm512_permutexvar_pd(_mm512_add_epi64(first, _mm512_set1_epi64(4)), x);
+}
+#endif
+#if defined(__AVX2__)
+inline void each_twice(__m256 x, __m256& low, __m256& high) noexcept {
+  auto const pairs = _mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8);  // x0 x1 x4 x5 x2 x3 x6 x7
+  low = _mm256_unpacklo_ps(_mm256_castpd_ps(pairs), _mm256_castpd_ps(pairs));
+  high = _mm256_unpackhi_ps(_mm256_castpd_ps(pairs), _mm256_castpd_ps(pairs));
+}
+inline void each_twice(__m256d x, __m256d& low, __m256d& high) noexcept {
+  low = _mm256_permute4x64_pd(x, 0x50), high = _mm256_permute4x64_pd(x, 0xfa);
+}
+#endif
+
+#if defined(__SSE2__)
+inline void each_twice(__m128 x, __m128& low, __m128& high) noexcept {
+  low = _mm_unpacklo_ps(x, x), high = _mm_unpackhi_ps(x, x);
+}
+inline void each_twice(__m128d x, __m128d& low, __m128d& high) noexcept {
+  low = _mm_unpacklo_pd(x, x), high = _mm_unpackhi_pd(x, x);
 }
 #endif
 
 /// A register of float or double. Only its type says how wide it is: XSIMD_DEFAULT_ARCH may choose
 /// a narrower one than the CPU has.
-template <class Number>
+template <class Number, class Batch = xsimd::batch<Number>>
 struct register_arithmetic {
-  using number = xsimd::batch<Number>;
+  using number = Batch;
   static constexpr std::size_t size = number::size, bytes = sizeof(Number) * size;
 
   static number multiply_add(number const& a, number const& b, number const& c) noexcept {
@@ -194,11 +248,23 @@ struct register_arithmetic {
       static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
     };
     using index = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
-    if constexpr (requires { xsimd::make_batch_constant<index, neighbour>(); }) {
-      return xsimd::swizzle(x, xsimd::make_batch_constant<index, neighbour>());
+    using arch = typename Batch::arch_type;
+    if constexpr (requires { xsimd::make_batch_constant<index, neighbour, arch>(); }) {
+      return xsimd::swizzle(x, xsimd::make_batch_constant<index, neighbour, arch>());
+    } else {  // 8.1
+      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index, arch>, neighbour>());
+    }
+  }
+
+  /// x0 x1 ... xn -> x0 x0 x1 x1 ...: the first and the last half of that.
+  static void duplicated(number const& x, number& low, number& high) noexcept {
+    if constexpr (requires { each_twice(x.data, low.data, high.data); }) {
+      each_twice(x.data, low.data, high.data);
     } else {
-      return xsimd::swizzle(x,
-                            xsimd::make_batch_constant<xsimd::batch<index>, neighbour>());  // 8.1
+      alignas(64) Number both[2 * size];
+      xsimd::batch<std::complex<Number>, typename Batch::arch_type>(x, x).store_unaligned(
+          reinterpret_cast<std::complex<Number>*>(both));
+      low = number::load_unaligned(both), high = number::load_unaligned(both + size);
     }
   }
 

@@ -52,7 +52,8 @@ inline named_rule as_ntk(frequency_table const& table, rule_parameter const& bas
   return {"ntk", {{"base", {}, least_base, base.most}, {"factor", {}, 1, base.most}}};
 }
 
-/// Of a geometric series without zeros: its other names, of which it takes the simplest.
+/// Names a geometric series without zeros: other rules make the same table, and the simplest of
+/// them is told.
 inline void tell_geometric(frequency_table const& table, frequency_explanation& told) {
   auto const base = told.parameters[0];
   auto const pairs = table.pairs();
@@ -92,7 +93,7 @@ inline void tell_geometric(frequency_table const& table, frequency_explanation& 
   }
 }
 
-/// Of a series with zeros after it: p, the share that rotates.
+/// Names a series that ends in zeros: truncated, with p, the share of pairs that rotate.
 inline void tell_zeros(frequency_table const& table, frequency_explanation& told) {
   auto const pairs = static_cast<double>(table.pairs()),
              kept = static_cast<double>(table.rotated());

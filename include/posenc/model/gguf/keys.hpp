@@ -105,7 +105,7 @@ inline constexpr std::array<std::string_view, 11> gguf_keys_of_all{
     "attention.shared_kv_layers",
 };
 
-/// Keys whose names speak of positions although they act on values, logits, experts or residuals.
+/// Keys that sound like position but act on values, logits, experts or residuals.
 inline constexpr std::array<std::string_view, 6> gguf_keys_that_act_elsewhere{
     "attention.value_length_swa",       "attention.value_scale",
     "final_logit_softcapping",          "router_logit_softcapping",

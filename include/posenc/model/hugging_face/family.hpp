@@ -174,8 +174,7 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   bool mscale_on_scores = false;      ///< YaRN's g(mscale_all_dim)^2 multiplies scores
   std::string_view mscale_note = {};  ///< a sentence for users where that factor is not 1
 
-  /// Keys whose names speak of positions, scores or the mask, and that have no effect in this
-  /// family.
+  /// Keys that sound like position, scores or a mask, but change nothing in this family.
   std::array<std::string_view, 8> without_effect = {};
 };
 

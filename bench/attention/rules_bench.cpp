@@ -1,0 +1,77 @@
+// What encodings of scores and of softmax cost within attention.
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "posenc/attention/attention.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/score/bias_table.hpp"
+#include "posenc/score/cope.hpp"
+#include "posenc/score/fire.hpp"
+#include "posenc/score/kerple.hpp"
+#include "posenc/score/sandwich.hpp"
+#include "posenc/score/soft_cap.hpp"
+#include "posenc/score/t5_bias.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
+#include "prompt.hpp"
+#include "suites.hpp"
+
+namespace bench {
+namespace {
+
+void add_rules_for(report& r, table const* t, std::size_t n) {
+  auto const p = std::make_shared<prompt>(n);
+  auto const add = [&]<class Encoding>(std::string line, Encoding const& encoding,
+                                       measured_case const* plain) {
+    return r.add({.in = t,
+                  .line = std::move(line),
+                  .column = "n = " + std::to_string(n),
+                  .by = plain == nullptr ? "plain" : "posenc",
+                  .items = p->visible(),
+                  .ways = {passes_of([p, encoding] {
+                    posenc::attention(p->q(), p->k(), p->v(), encoding, {}, p->workspace);
+                  })},
+                  .prepare = [] {},
+                  .max_error = {},
+                  .limit = nullptr,
+                  .baselines = {},
+                  .beside = plain});
+  };
+  auto const longest = static_cast<std::int64_t>(n);
+  auto const* const plain = add("plain", posenc::nope(), nullptr);
+  add("adaptive temperature", posenc::adaptive_temperature{}, plain);
+  add("alibi", posenc::alibi(1), plain);
+  add("kerple_log, table", posenc::bias_table(posenc::kerple_log({{1, 1}}), 1, longest), plain);
+  add("sandwich, table", posenc::bias_table(posenc::sandwich(1), 1, longest), plain);
+  posenc::t5_bias const t5(posenc::relative_buckets(32, 128, false), std::vector<float>(32, 0.5f),
+                           1);
+  add("t5, table", posenc::bias_table(t5, 1, longest), plain);
+  add("soft_cap", posenc::soft_cap(50), plain);
+  std::vector<float> const hidden(32, 0.1f);
+  add("fire, 32 hidden", posenc::fire({hidden, hidden, hidden, {0.1f}}, {.c = 1, .threshold = 512}),
+      plain);
+  std::vector<float> embeddings(64 * attended_dim);
+  fill(embeddings.data(), embeddings.size());
+  add("cope, 64 positions", posenc::cope(embeddings, attended_dim), plain);
+  if (n > 1024) return;  // the slow ones, without a table
+  add("kerple_log", posenc::kerple_log({{1, 1}}), plain);
+  add("kerple_power", posenc::kerple_power({{1, 0.5}}), plain);
+}
+
+}  // namespace
+
+void add_rules(report& r) {
+  auto const* const t = r.add(table{.path = "attention/rules",
+                                    .title = "Encodings of scores, within attention",
+                                    .note = "ns a query and a visible key · our time / that of "
+                                            "attention without an encoding.",
+                                    .shows = cells::cost});
+  for (auto const n : {std::size_t{1024}, std::size_t{4096}}) add_rules_for(r, t, n);
+}
+
+}  // namespace bench

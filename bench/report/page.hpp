@@ -1,0 +1,54 @@
+// The page of results: one section per kind of CPU, each with a picture.
+#pragma once
+
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+#include "machine.hpp"
+#include "picture.hpp"
+#include "report.hpp"
+#include "section.hpp"
+
+namespace bench {
+
+/// "AMD EPYC 9R45 (family 26, model 2)" -> "amd-epyc-9r45-family-26-model-2"
+inline std::string file_name_of(std::string const& cpu) {
+  std::string name;
+  for (auto const c : cpu) {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
+
+/// Replaces the section of this CPU in folder/README.md, or appends it, and writes its picture
+/// beside. Returns whether both could be written.
+inline bool write_page(std::string const& folder, report const& r) {
+  auto const image = file_name_of(cpu_model()) + ".svg";
+  std::ofstream svg(folder + '/' + image);
+  picture(r).write(svg);
+
+  std::ostringstream section;
+  write_section(section, r, image);
+  std::ifstream before(folder + "/README.md");
+  std::string page{std::istreambuf_iterator<char>(before), {}};
+  auto const first = page.find("## " + cpu_model() + '\n');
+  if (first == page.npos) {
+    page += '\n' + section.str();
+  } else {
+    auto const next = page.find("\n## ", first);
+    page.replace(first, next == page.npos ? next : next - first, section.str());
+  }
+  std::ofstream after(folder + "/README.md");
+  after << page;
+  return svg.good() && after.good();
+}
+
+}  // namespace bench

@@ -1,0 +1,144 @@
+// A report in Markdown: the tables of one machine, for the screen and for the page.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "machine.hpp"
+#include "report.hpp"
+
+namespace bench {
+
+inline void write_wrapped(std::ostream& out, std::string const& text, char const* indent = "") {
+  std::istringstream words(text);
+  std::size_t column = 0;
+  for (std::string word; words >> word;) {
+    bool const breaks = column + 1 + word.size() > 100;
+    if (column > 0) out << (breaks ? "\n" + std::string(indent) : " ");
+    column = (breaks || column == 0 ? std::string(indent).size() : column + 1) + word.size();
+    out << word;
+  }
+  out << '\n';
+}
+
+/// Three significant digits.
+inline std::string shown(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x);
+  return text;
+}
+/// Two decimals below 1, or as many as show that it is below: .74, .998.
+inline std::string shown_ratio(number x) {
+  if (!x) return "–";
+  auto text = shown(*x);
+  if (*x < 1 && text == "1.00") {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.4f", std::min(*x, 0.9999));
+    text = digits;
+  }
+  return text.starts_with("0.") ? text.substr(1) : text;
+}
+
+/// What the cells of a table have beside their nanoseconds.
+struct cell_parts {
+  bool limit = false, baseline = false, beside = false;
+};
+
+inline std::string cell(report const& r, measured_case const& c, cell_parts const& parts) {
+  auto text = shown(*r.ns(&c)) + (r.is_noisy(c) ? "!" : "");
+  auto const add = [&](number ratio) { text += " · " + shown_ratio(ratio); };
+  if (parts.limit) add(r.ratio(c.limit, c));
+  if (parts.baseline) add(r.ratio(r.fastest_baseline(c), c));
+  if (parts.beside)
+    add(c.in->shows == cells::cost && c.beside ? r.ratio(&c, *c.beside) : r.ratio(c.beside, c));
+  return text;
+}
+
+inline void write_table(std::ostream& out, report const& r, table const& t) {
+  std::vector<std::string> lines, columns;
+  number error;
+  cell_parts parts;
+  auto const note = [](std::vector<std::string>& seen, std::string const& name) {
+    if (std::ranges::count(seen, name) == 0) seen.push_back(name);
+  };
+  auto const is_shown = [&](measured_case const& c) {
+    return c.in == &t && c.is_ours() && report::has_run(c);
+  };
+  for (auto const& c : r.cases()) {
+    if (!is_shown(c)) continue;
+    note(lines, c.line), note(columns, c.column);
+    parts.limit |= c.limit != nullptr, parts.baseline |= !c.baselines.empty();
+    parts.beside |= c.beside != nullptr;
+    if (c.error) error = std::max(*c.error, error.value_or(0));
+  }
+  if (lines.empty()) return;
+  out << "\n### " << t.title << "\n\n";
+  auto text = t.note;
+  if (error) {
+    char largest[48];
+    std::snprintf(largest, sizeof largest, " Largest error: %.1e.", *error);
+    text += largest;
+  }
+  if (!text.empty()) write_wrapped(out, text), out << '\n';
+  out << '|';
+  for (auto const& column : columns) out << " | " << column;
+  out << " |\n|---";
+  for (std::size_t i = 0; i < columns.size(); ++i) out << "|---";
+  out << "|\n";
+  for (auto const& line : lines) {
+    out << "| " << line;
+    for (auto const& column : columns) {
+      auto const found = std::ranges::find_if(r.cases(), [&](auto const& c) {
+        return is_shown(c) && c.line == line && c.column == column;
+      });
+      out << " | " << (found == r.cases().end() ? "" : cell(r, *found, parts));
+    }
+    out << " |\n";
+  }
+}
+
+/// Every cell with a baseline that is faster than posenc.
+inline void write_slower(std::ostream& out, report const& r) {
+  out << "\n### Where a baseline is faster\n\n";
+  bool any = false;
+  for (auto const& t : r.tables()) {
+    std::string found;
+    for (auto const& c : r.cases()) {
+      if (c.in != &t || !c.is_ours()) continue;
+      std::string faster;
+      for (auto const* baseline : c.baselines) {
+        auto const ratio = r.ratio(baseline, c);
+        if (!ratio || *ratio >= 1) continue;
+        faster += (faster.empty() ? "" : ", ") + baseline->by + ' ' + shown_ratio(ratio);
+      }
+      if (faster.empty()) continue;
+      found += (found.empty() ? "- **" + t.title + "** " : "; ") + c.line + " at " + c.column +
+               ": " + faster;
+    }
+    if (found.empty()) continue;
+    if (!any) out << "Its time / ours.\n\n";
+    write_wrapped(out, found, "  ");
+    any = true;
+  }
+  if (!any) out << "Nowhere.\n";
+}
+
+/// picture: the name of its file, or empty.
+inline void write_section(std::ostream& out, report const& r, std::string const& picture) {
+  auto const n = r.count();
+  out << "## " << cpu_model() << "\n\n";
+  write_wrapped(out, compiler_and_flags() + ". " + caches() + ". Commit " + commit() + ". " +
+                         std::to_string(n.all) + " samples, of which " +
+                         std::to_string(n.left_out) + " do not count; " +
+                         std::to_string(n.repeated) + " more were repeated at once; " +
+                         std::to_string(n.noisy_cases) + " cases never saw a quiet moment (!).");
+  if (!picture.empty()) out << "\n![Speed of rotation as a part of the limit](" << picture << ")\n";
+  for (auto const& t : r.tables()) write_table(out, r, t);
+  write_slower(out, r);
+}
+
+}  // namespace bench

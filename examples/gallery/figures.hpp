@@ -1,0 +1,18 @@
+// The figures of the gallery. Each is a whole SVG file, made anew from formulas and seeds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+struct figure {
+  std::string file, svg;
+};
+
+/// Scores against distance, what positions cost a head.
+std::vector<figure> figures_of_scores();
+/// Frequencies: rules, bases and contexts, errors of angles.
+std::vector<figure> figures_of_frequencies();
+/// Softmax among many keys.
+std::vector<figure> figures_of_softmax();
+/// Attention maps; layouts of pairs, as boxes.
+std::vector<figure> figures_of_layouts();

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "figures.hpp"
+#include "posenc/analysis/context_bound.hpp"
+#include "posenc/analysis/precision_budget.hpp"
+#include "posenc/analysis/suggest_fraction.hpp"
+#include "posenc/core/bfloat16.hpp"
+#include "posenc/frequency/axial.hpp"
+#include "posenc/frequency/fope_floor.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/longrope.hpp"
+#include "posenc/frequency/mixed_ntk.hpp"
+#include "posenc/frequency/ntk.hpp"
+#include "posenc/frequency/ntk_by_parts.hpp"
+#include "posenc/frequency/part_ntk.hpp"
+#include "posenc/frequency/pixel.hpp"
+#include "posenc/frequency/proportional.hpp"
+#include "posenc/frequency/raised_cosine_clip.hpp"
+#include "posenc/frequency/resonance.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/frequency/yarn.hpp"
+#include "posenc/frequency/yarn_by_rotations.hpp"
+#include "reporting/scale.hpp"
+#include "reporting/svg_chart.hpp"
+
+namespace {
+
+using charts::chart;
+using charts::curve;
+using charts::steps;
+using charts::whole_powers;
+using posenc::geometric;
+
+constexpr std::size_t dim = 128, pairs_of_head = dim / 2;
+
+figure frequency_rules() {
+  auto const add = [](chart& c, std::string name, posenc::frequencies const& f) {
+    c.curves.push_back(
+        curve(std::move(name), steps(0, static_cast<double>(f.pairs() - 1)), [&](double i) {
+          auto const inv_freq = f.inv_freq()[static_cast<std::size_t>(i)];
+          return inv_freq > 0 ? 2 * std::numbers::pi / inv_freq : NAN;
+        }));
+  };
+  auto const titled = [](char const* title) {
+    return chart{title, {"pair"}, {"wavelength, in tokens", true}, {}};
+  };
+  auto const plain = geometric(dim, 1e4);
+  constexpr double factor = 8, trained = 4096;
+
+  auto series = titled("Series");
+  add(series, "geometric, base 10k", plain);
+  add(series, "geometric, base 500k", geometric(dim, 5e5));
+  add(series, "geometric_inclusive, 10k", posenc::geometric_inclusive(dim, 1e4));
+  add(series, "axial, 64 and 64 dims", posenc::axial({dim / 2, dim / 2}, 1e4));
+  add(series, "pixel", posenc::pixel(dim));
+
+  auto slow = titled("Slow pairs stopped, or made whole");
+  add(slow, "geometric", plain);
+  add(slow, "truncated, p = 0.75", posenc::truncated(plain, 0.75));
+  add(slow, "proportional, p = 0.25, 1M", posenc::proportional(dim, 1e6, 0.25));
+  add(slow, "fope_floor, 512", posenc::fope_floor(plain, 512));
+  add(slow, "raised_cosine_clip, 60", posenc::raised_cosine_clip(plain, 60));
+  add(slow, "resonance", posenc::resonance(plain));
+  slow.curves.back().dashed = true;
+  for (auto& s : slow.curves) {
+    auto const last =
+        std::ranges::find_if(s.y, [](double y) { return std::isnan(y); }) - s.y.begin();
+    if (last < 63) s.name += ": to pair " + std::to_string(last - 1);
+  }
+
+  auto const add_ratio = [&](chart& c, std::string name, posenc::frequencies const& f) {
+    c.curves.push_back(curve(std::move(name), steps(0, pairs_of_head - 1), [&](double i) {
+      auto const pair = static_cast<std::size_t>(i);
+      return plain.inv_freq()[pair] / f.inv_freq()[pair];
+    }));
+  };
+  auto longer = titled("Longer contexts: all pairs");
+  longer.y = {"wavelength, of geometric's"};
+  add_ratio(longer, "linear, 8", posenc::linear(plain, factor));
+  add_ratio(longer, "ntk, 8", posenc::ntk(plain, factor));
+  add_ratio(longer, "dynamic_ntk, 8, at 16k",
+            posenc::dynamic_ntk(plain, {.factor = factor, .trained_length = trained}, 16'384));
+  add_ratio(longer, "mixed_ntk, 8", posenc::mixed_ntk(plain, factor));
+  std::vector<double> const factors_short(dim / 2, 1.0);
+  std::vector<double> factors_long;
+  for (std::size_t i = 0; i < dim / 2; ++i)
+    factors_long.push_back(1 + 7.0 * static_cast<double>(i * i) / (63.0 * 63.0));
+  add_ratio(longer, "longrope, a list of factors",
+            posenc::longrope(plain,
+                             {.short_factor = factors_short,
+                              .long_factor = factors_long,
+                              .original_length = trained,
+                              .factor = factor},
+                             16'384));
+
+  auto parts = titled("Longer contexts: by turns");
+  parts.y = longer.y;
+  add_ratio(parts, "yarn_by_rotations, 8",
+            posenc::yarn_by_rotations(plain, {.factor = factor, .original_length = trained}));
+  add_ratio(parts, "ntk_by_parts, 8",
+            posenc::ntk_by_parts(plain, {.factor = factor, .original_length = trained}));
+  add_ratio(parts, "yarn, 8",
+            posenc::yarn(dim, 1e4, {.factor = factor, .original_length = trained}));
+  add_ratio(parts, "part_ntk, 8",
+            posenc::part_ntk(dim, 1e4, {.factor = factor, .original_length = trained}));
+  add_ratio(parts, "llama3, 8",
+            posenc::llama3(plain, {.factor = factor,
+                                   .low_freq_factor = 1,
+                                   .high_freq_factor = 4,
+                                   .original_length = trained}));
+  parts.curves[1].dashed = true;  // yarn_by_rotations has the same frequencies
+  return {"frequency_rules.svg",
+          charts::svg({series, slow, longer, parts},
+                      {.title = "Frequency rules: wavelength against pair",
+                       .subtitle = "head_dim 128, base 10,000, 4096 trained tokens unless said "
+                                   "otherwise; pairs that do not rotate are left out"})};
+}
+
+figure base_bounds() {
+  chart base{"Smallest base for a context", {"tokens", true}, {"base", true}, {}};
+  base.curves = {
+      curve("smallest_base, head_dim 128", whole_powers(500, 8000, 20),
+            [](double n) { return posenc::smallest_base(dim, static_cast<std::size_t>(n)); }),
+      curve("1.62 n (Su, for n without end)", whole_powers(500, 8000, 4),
+            [](double n) { return 1.62 * n; })};
+  chart context{"Context of a base", {"base", true}, {"tokens without a negative mean", true}, {}};
+  for (std::size_t const d : {64u, 128u, 256u})
+    context.curves.push_back(
+        curve("head_dim " + std::to_string(d), whole_powers(1000, 300'000, 80), [d](double b) {
+          auto const bound = posenc::context_bound(geometric(d, b), 100'000).context;
+          return bound ? static_cast<double>(*bound) : NAN;
+        }));
+  chart fraction{"p of p-RoPE: pairs that turn once", {"tokens", true}, {"p"}, {}};
+  for (double const b : {1e4, 5e5, 1e7})
+    fraction.curves.push_back(
+        curve("base " + charts::compact(b), whole_powers(512, 1'048'576, 8),
+              [b](double n) { return posenc::suggest_fraction(b, static_cast<std::size_t>(n)); }));
+  return {
+      "base_bounds.svg",
+      charts::svg({base, context, fraction},
+                  {"Which base a context needs, and which context a base allows",
+                   "Men et al. 2024, theorem 1: sum cos(r f) is not negative at any distance r; "
+                   "the bases that hold are no interval",
+                   3, 400, 280})};
+}
+
+figure engine_errors() {
+  constexpr std::size_t length = std::size_t{1} << 20;
+  constexpr double base = 5e5, logit = 10;
+  auto const f = geometric(dim, base);
+  chart angle{"Error of an angle", {"tokens", true}, {"radians, at most", true}, {}},
+      weight{"Error of a ratio of weights",
+             {"tokens", true},
+             {"of it, for scores up to 10", true},
+             {}};
+  auto const add = [&](char const* name, std::vector<posenc::precision_at_length> const& at,
+                       bool dashed = false) {
+    charts::series a{.name = name}, w{.name = name};
+    a.dashed = w.dashed = dashed;
+    for (auto const& errors : at) {
+      a.x.push_back(static_cast<double>(errors.length)), a.y.push_back(errors.angle);
+      w.x.push_back(static_cast<double>(errors.length)), w.y.push_back(errors.weight(logit));
+    }
+    angle.curves.push_back(std::move(a)), weight.curves.push_back(std::move(w));
+  };
+  add("posenc", precision_budget(f, length, posenc::exact_angles{}));
+  add("Hugging Face, vLLM", precision_budget(f, length, posenc::float_angles{}));
+  add("the same, in bfloat16",
+      precision_budget<posenc::bfloat16>(f, length, posenc::float_angles{}), true);
+  add("ggml on CPUs", precision_budget(f, length, posenc::ggml_angles{base}));
+  angle.curves.front().name += ": 0, off the axis";
+  return {"engine_errors.svg",
+          charts::svg({angle, weight},
+                      {.title = "What an engine's angles cost",
+                       .subtitle = "by the formulas that engines form them with; no engine is run; "
+                                   "head_dim 128, base 500,000"})};
+}
+
+}  // namespace
+
+std::vector<figure> figures_of_frequencies() {
+  return {frequency_rules(), base_bounds(), engine_errors()};
+}

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "figures.hpp"
+#include "posenc/analysis/attention_map.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/softmax/adaptive_temperature.hpp"
+#include "reporting/scale.hpp"
+#include "reporting/svg_drawing.hpp"
+
+namespace {
+
+using charts::svg_drawing;
+
+constexpr double border = 28, cell = 44;
+
+// A head of 16 dims: under each dim its pair, in the colour of the pair; dims that are not rotated
+// are empty.
+void draw_head(svg_drawing& out, double top, std::string const& title, std::string const& says,
+               auto const& pair_of) {
+  out.text({border, top + 14}, 14, 900, "title", title);
+  out.text({border, top + 33}, 12, 900, "label", says);
+  for (int dim = 0; dim < 16; ++dim) {
+    charts::box const at{border + cell * dim, top + 44, cell - 4, 34};
+    int const pair = pair_of(dim);
+    auto const colour = pair % 6;
+    if (pair >= 0) out.rectangle(at, "f" + std::to_string(colour), pair < 6 ? 0.55 : 0.25);
+    out.rectangle(at, "frame");
+    charts::point const middle{at.x + at.width / 2, at.y + 22};
+    if (pair >= 0) out.text(middle, 13, 60, "middle", "f" + std::to_string(pair));
+    out.text({middle.x, at.y + 50}, 11, 60, "label middle", std::to_string(dim));
+  }
+}
+
+figure layouts() {
+  constexpr std::size_t pairs = 8;
+  // The pair of a dim of a block of so many pairs that starts at dim `first`, or -1.
+  auto const pair_in = [](auto layout, std::size_t count, std::size_t first) {
+    return [=](int dim) {
+      using layout_type = decltype(layout);
+      for (std::size_t i = 0; i < count; ++i)
+        for (auto const index : {layout_type::x_index(i, count), layout_type::y_index(i, count)})
+          if (first + index == static_cast<std::size_t>(dim)) return static_cast<int>(i);
+      return -1;
+    };
+  };
+  svg_drawing out;
+  out.text({border, border + 16}, 20, 900, "title", "Which dims make a pair, and which rotate");
+  out.text(
+      {border, border + 40}, 13, 900, "label",
+      "a head of 16 dims; f0 is the fastest frequency, f7 the slowest; empty dims stand still");
+  double top = border + 64;
+  auto const add = [&](char const* title, char const* says, auto const& pair_of) {
+    draw_head(out, top, title, says, pair_of);
+    top += 112;
+  };
+  using posenc::halves;
+  using posenc::interleaved;
+  auto const whole_halves = pair_in(halves(), pairs, 0);
+  add("halves", "dim i with dim i + 8: Hugging Face, most models", whole_halves);
+  add("interleaved", "dim 2i with dim 2i + 1: RoFormer, GPT-J, llama.cpp's Llama",
+      pair_in(interleaved(), pairs, 0));
+  add("partial rotary: halves of the first 8 dims",
+      "a series of four, f3 is its slowest: GPT-NeoX, Qwen3.5", pair_in(halves(), 4, 0));
+  auto const kept = posenc::truncated(posenc::geometric(2 * pairs, 1e4), 0.5);
+  add("p-RoPE, p = 0.5: halves",
+      "the four fastest of eight frequencies: the end of each half stands still (Gemma 4: p = "
+      "0.25)",
+      [&](int dim) {
+        int const pair = whole_halves(dim);
+        return kept.inv_freq()[static_cast<std::size_t>(pair)] > 0 ? pair : -1;
+      });
+  add("the last 8 dims: interleaved", "DeepSeek: the first dims carry no position",
+      pair_in(interleaved(), 4, 8));
+  return {"layouts.svg", out.page(2 * border + 16 * cell - 4, top + border - 24)};
+}
+
+// A map in nine shades, darkest where a weight is at least a quarter.
+void draw_map(svg_drawing& out, charts::box const& at, posenc::attention_map const& map) {
+  constexpr int shades = 9;
+  std::vector<std::vector<charts::box>> of_shade(shades + 1);
+  auto const size = at.width / static_cast<double>(map.length);
+  for (std::size_t query = 0; query < map.length; ++query) {
+    auto const row = map.row(0, query);
+    auto const shade = [&](std::size_t key) {
+      return std::min<std::size_t>(
+          shades, static_cast<std::size_t>(std::lround(2 * shades * std::sqrt(row[key]))));
+    };
+    for (std::size_t key = 0, next; key <= query; key = next) {
+      for (next = key + 1; next <= query && shade(next) == shade(key);) ++next;
+      of_shade[shade(key)].push_back({at.x + size * static_cast<double>(key),
+                                      at.y + size * static_cast<double>(query),
+                                      size * static_cast<double>(next - key), size});
+    }
+  }
+  for (std::size_t shade = 1; shade <= shades; ++shade)
+    out.rectangles(of_shade[shade], "f0",
+                   std::round(100.0 * static_cast<double>(shade) / shades) / 100);
+  out.rectangle(at, "frame");
+}
+
+figure attention_maps() {
+  constexpr double side = 240, gap = 28;
+  posenc::attention_map_settings settings{.head_dim = 64, .heads = 1, .length = 40};
+  settings.inputs = posenc::gaussian{0.3, 64, 1};
+  svg_drawing out;
+  out.text({border, border + 16}, 20, 1000, "title", "Mean attention, query by key");
+  out.text(
+      {border, border + 40}, 13, 1000, "label",
+      "queries downwards, keys to the right, 40 tokens; Gaussian, correlation 0.3, head_dim 64; "
+      "full colour from a weight of 0.25 on");
+  double left = border;
+  auto const add = [&](char const* title, auto const& encoding) {
+    out.text({left, border + 80}, 14, side, "title", title);
+    draw_map(out, {left, border + 92, side, side}, map_attention(encoding, settings));
+    left += side + gap;
+  };
+  posenc::rope<posenc::halves> const rope(posenc::geometric(64, 1e4));
+  add("NoPE", posenc::nope());
+  add("RoPE", rope);
+  add("ALiBi, slope 1/16", posenc::alibi::with_slopes({1.0 / 16}));
+  add("RoPE, adaptive temperature", posenc::scheme{rope, posenc::adaptive_temperature{}});
+  return {"attention_maps.svg", out.page(left - gap + border, border + 92 + side + border)};
+}
+
+}  // namespace
+
+std::vector<figure> figures_of_layouts() { return {layouts(), attention_maps()}; }

@@ -1,0 +1,75 @@
+// Makes the figures of the gallery, or checks that they are as these would be.
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "figures.hpp"
+#include "reporting/program.hpp"
+
+namespace {
+
+struct options {
+  std::string folder;
+  bool check = false;
+};
+
+bool begins_number(char const* text) {
+  if (*text == ' ') ++text;
+  if (*text == '-') ++text;
+  if (*text == '.') ++text;
+  return *text >= '0' && *text <= '9';
+}
+
+// Whether two files differ by nothing but numbers, and these by 0.25 at most: another libm may
+// round a place by a tenth of a pixel.
+bool alike(std::string const& a, std::string const& b) {
+  char const *p = a.c_str(), *q = b.c_str();
+  while (*p != 0 && *q != 0) {
+    if (begins_number(p) && begins_number(q)) {
+      char *p_end = nullptr, *q_end = nullptr;
+      auto const x = std::strtod(p, &p_end), y = std::strtod(q, &q_end);
+      if (x != y && !(std::abs(x - y) <= 0.25)) return false;  // a colour may read as infinite
+      p = p_end, q = q_end;
+    } else if (*p++ != *q++) {
+      return false;
+    }
+  }
+  return *p == *q;
+}
+
+int run(options const& o) {
+  reporting::check_standard_output();
+  for (auto const& make :
+       {figures_of_scores, figures_of_frequencies, figures_of_softmax, figures_of_layouts}) {
+    for (auto const& made : make()) {
+      auto const name = (std::filesystem::path(o.folder) / made.file).string();
+      if (o.check) {
+        std::ifstream in(name);
+        if (!alike(std::string(std::istreambuf_iterator<char>(in), {}), made.svg))
+          throw std::runtime_error(name + " must be made anew, by the target gallery");
+      } else {
+        reporting::check_writable({name});
+        reporting::write_file(name, [&](std::ostream& out) { out << made.svg; });
+      }
+      std::cout << name << ": " << made.svg.size() << " bytes\n";
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options o;
+  return reporting::run_program(
+      argc, argv, "Makes the figures of the gallery as SVG.",
+      {{"examples/gallery", "makes them anew"},
+       {"--check examples/gallery", "says whether they are as they would be made"}},
+      [&](CLI::App& app) {
+        app.add_option("FOLDER", o.folder, "where the figures are")->required();
+        app.add_flag("--check", o.check, "compare with what is there, write nothing");
+      },
+      [&] { return run(o); });
+}

@@ -1,0 +1,103 @@
+#include <cmath>
+
+#include "figures.hpp"
+#include "posenc/analysis/dispersion.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/softmax/log_n.hpp"
+#include "posenc/softmax/ssmax.hpp"
+#include "reporting/scale.hpp"
+#include "reporting/svg_chart.hpp"
+
+namespace {
+
+using charts::chart;
+using charts::curve;
+
+constexpr double gemma = 5.69;  // largest score less smallest of Gemma 2B's mean head
+
+std::size_t whole(double n) { return static_cast<std::size_t>(n); }
+auto const keys = charts::whole_powers(2, 1'000'000, 24);
+
+figure dispersing() {
+  auto const bounds = [](double n) { return posenc::dispersion(gemma, whole(n)); };
+  chart bounded{
+      "Bounds of a weight", {"keys", true}, {"weight", true}, {}, charts::range{1e-9, 1.5}};
+  bounded.curves = {
+      curve("most, published", keys, [&](double n) { return bounds(n).most_published; }),
+      curve("most there can be", keys, [&](double n) { return bounds(n).most; }),
+      curve("1 / n", keys, [](double n) { return 1 / n; }),
+      curve("least there can be", keys, [&](double n) { return bounds(n).least; }),
+      curve("least, published", keys, [&](double n) { return bounds(n).least_published; })};
+  bounded.curves.front().dashed = bounded.curves.back().dashed = true;
+
+  chart rules{"Largest weight, by rule of temperature",
+              {"keys", true},
+              {"weight", true},
+              {},
+              charts::range{1e-4, 1.2}};
+  auto const add = [&](char const* name, auto const& rule) {
+    rules.curves.push_back(
+        curve(name, keys, [&](double n) { return dispersion(gemma, whole(n), rule).largest; }));
+  };
+  add("adaptive temperature", posenc::adaptive_temperature{});
+  add("SSMax, 0.43 ln n", posenc::ssmax({0.43}));
+  add("log n / log 8192", posenc::log_n(8192));
+  add("softmax", posenc::nope());
+  rules.curves.back().colour = 6, rules.curves.back().dashed = true;
+
+  chart spread{
+      "Spread of scores that a weight takes", {"keys", true}, {"largest score - smallest"}, {}};
+  for (double const w : {0.5, 0.9, 0.99})
+    spread.curves.push_back(curve("weight " + charts::compact(w), keys,
+                                  [w](double n) { return posenc::spread_for(w, whole(n)); }));
+  return {"dispersion.svg",
+          charts::svg({bounded, rules, spread},
+                      {"Softmax disperses",
+                       "Velickovic et al. 2024: among more keys every weight falls; scores within "
+                       "5.69, as in Gemma 2B's mean head",
+                       3, 400, 280})};
+}
+
+figure adapting() {
+  posenc::adaptive_temperature const rule;
+  auto const entropies = charts::steps(0, 8, 0.02);
+  auto const [below, above] = posenc::sharpens_between(rule);
+  chart beta{"Inverse temperature against entropy",
+             {"entropy of the row, in nats"},
+             {"beta"},
+             {},
+             charts::range{-1, 2.6}};
+  beta.curves = {curve("fitted polynomial", entropies, [&](double h) { return rule.fit(h); }),
+                 curve("what the rule does", entropies, [&](double h) {
+                   return posenc::detail::inverse_temperature_of(rule, {.entropy = h});
+                 })};
+  for (double const border : {below, above.value()})
+    beta.curves.push_back({.name = border == below ? "inert below " + charts::compact(below) +
+                                                         ", above " + charts::compact(*above)
+                                                   : "",
+                           .x = {border, border},
+                           .y = {-1, 2.6},
+                           .colour = 6,
+                           .dashed = true});
+  beta.curves[0].dashed = true;
+
+  chart rows{
+      "Among more keys", {"keys", true}, {"beta of the sharpest row"}, {}, charts::range{0.9, 2.6}};
+  for (double const spread : {0.0, 3.0, gemma, 10.0}) {
+    auto const off = switches_off(rule, spread);
+    rows.curves.push_back(curve(
+        "spread " + charts::compact(spread) +
+            (off ? ": off at " + std::to_string(*off) : std::string()),
+        keys, [&](double n) { return dispersion(spread, whole(n), rule).inverse_temperature; }));
+  }
+  return {
+      "adaptive_temperature.svg",
+      charts::svg({beta, rows},
+                  {.title = "Adaptive temperature, and where it does nothing",
+                   .subtitle = "Velickovic et al. 2024: it sharpens rows of middling entropy, and "
+                               "leaves alone the most dispersed, which need it most"})};
+}
+
+}  // namespace
+
+std::vector<figure> figures_of_softmax() { return {dispersing(), adapting()}; }

@@ -1,0 +1,94 @@
+// What the main of every example does around its own work: options, files, errors. Needs CLI11.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reporting/files.hpp"
+#include "reporting/terminal_chart.hpp"
+
+namespace reporting {
+
+/// Files beside the text, and how wide the text is; names are empty, and columns 0, unless given.
+struct outputs {
+  std::string csv, svg;
+  int columns = 0;
+};
+
+inline void declare_svg(CLI::App& app, outputs& o) {
+  app.add_option("--svg", o.svg, "write the pictures to FILE")->option_text("FILE");
+}
+inline void declare_csv(CLI::App& app, outputs& o, std::string const& says = {}) {
+  app.add_option("--csv", o.csv, "write the numbers to FILE" + says)->option_text("FILE");
+}
+inline void declare_columns(CLI::App& app, outputs& o, int least = 62) {
+  app.add_option("--columns", o.columns, "width of the text (that of the terminal, or 100)")
+      ->check(CLI::Range(least, 400))
+      ->option_text("N");
+}
+
+/// Before the work: how to draw on the standard output. Throws std::runtime_error if there is none,
+/// or a file cannot be written.
+inline charts::terminal_style checked(outputs const& o) {
+  check_standard_output();
+  check_writable({o.csv, o.svg});
+  auto style = charts::detect(stdout);
+  if (o.columns > 0) style.columns = o.columns;
+  return style;
+}
+
+/// Without the name of the library.
+inline std::string message_of(std::exception const& error) {
+  std::string_view text = error.what();
+  constexpr std::string_view library = "posenc: ";
+  if (text.starts_with(library)) text.remove_prefix(library.size());
+  return std::string(text);
+}
+
+struct example {
+  std::string command, says;
+};
+
+/// --help of the program ends with them.
+inline void add_examples(CLI::App& app, std::string const& program,
+                         std::vector<example> const& examples) {
+  std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
+  for (auto const& e : examples)
+    footer += "\n  " + program + (e.command.empty() ? "" : " " + e.command) + "\n      " + e.says;
+  app.footer(footer);
+}
+
+/// What main returns: the answer of run(), 0 for --help, 1 for an error, which is one line on the
+/// standard error. declare(app) adds the options, run() does the work; --help ends with the
+/// examples.
+inline int run_program(int argc, char** argv, std::string const& says,
+                       std::vector<example> const& examples, auto const& declare, auto const& run) {
+  std::string_view const path = argv[0];
+  std::string const name(path.substr(path.find_last_of('/') + 1));
+  try {
+    CLI::App app(says);
+    add_examples(app, name, examples);
+    declare(app);
+    try {
+      app.parse(argc, argv);
+    } catch (CLI::CallForHelp const& help) {
+      return app.exit(help);
+    }
+    int const result = run();
+    std::cout.flush();
+    if (!std::cout) throw std::runtime_error("cannot write to the standard output");
+    return result;
+  } catch (std::exception const& error) {
+    std::cerr << name << ": " << message_of(error) << '\n';
+    return 1;
+  }
+}
+
+}  // namespace reporting

@@ -1,0 +1,104 @@
+// A cache of keys or of values, as few queries read it: in place and once, a few tokens at a time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "posenc/core/target.hpp"
+#include "posenc/simd/lanes.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Whether two registers of S are loaded as those of even and those of odd index, as bfloat16 comes
+/// out of 32 bits at the least cost. What meets them is then kept in that order.
+template <class S>
+inline constexpr bool loads_pairs = requires {
+  requires lanes<S>::free_deinterleave;
+};
+
+/// Two registers of numbers of T in the order of S. T: S, or what it is computed with.
+template <class S, class T, class Number>
+[[gnu::always_inline]] inline void load_two(T const* from, Number& x, Number& y) noexcept {
+  if constexpr (loads_pairs<S>) {
+    lanes<T>::load_pairs(from, x, y);
+  } else {
+    x = lanes<T>::load(from), y = lanes<T>::load(from + lanes<T>::size);
+  }
+}
+template <class S, class T, class Number>
+[[gnu::always_inline]] inline void store_two(T* to, Number const& x, Number const& y) noexcept {
+  if constexpr (loads_pairs<S>) {
+    lanes<T>::store_pairs(to, x, y);
+  } else {
+    lanes<T>::store(to, x), lanes<T>::store(to + lanes<T>::size, y);
+  }
+}
+
+/// Zeros that start at a cache line: a load of a whole register that crosses lines costs two.
+template <class T>
+class aligned_numbers {
+ public:
+  explicit aligned_numbers(std::size_t count) : numbers_(count + line / sizeof(T)) {
+    auto const past = reinterpret_cast<std::uintptr_t>(numbers_.data()) % line;
+    first_ = numbers_.data() + (past == 0 ? 0 : (line - past) / sizeof(T));
+  }
+  T* data() noexcept { return first_; }
+
+ private:
+  static constexpr std::size_t line = 64;
+  std::vector<T> numbers_;
+  T* first_;
+};
+
+/// Prefetches are in step with the arithmetic, this many bytes ahead of it. They pay on a Xeon with
+/// AVX-512 FP16, where 16384 keys of bfloat16 then cost 0.7 of the time, and of float 0.9. On a Zen
+/// 4 prefetches cost time.
+inline constexpr std::size_t prefetched_ahead = 16'384;
+#if defined(__AVX512FP16__)
+inline constexpr bool prefetches = true;
+#else
+inline constexpr bool prefetches = false;
+#endif
+
+/// Of Count numbers that will be read.
+template <std::size_t Count, class S>
+[[gnu::always_inline]] inline void prefetch(S const* numbers) noexcept {
+  if constexpr (prefetches) {
+    for (std::size_t i = 0; i < Count; i += 64 / sizeof(S)) __builtin_prefetch(numbers + i);
+  }
+}
+
+/// Where some tokens of a head are, and those that are read a little later.
+template <class S>
+struct token_block {
+  static constexpr std::size_t most = std::max<std::size_t>(lanes<S>::size, 8);
+  std::array<S const*, most> tokens, later;
+  std::size_t count;
+};
+
+/// Calls some(head, first token, block) for blocks of a cache, in reading order.
+template <class Heads>
+[[gnu::always_inline]] inline void for_blocks(Heads const& cache, std::size_t tokens_at_once,
+                                              auto const& some) {
+  using S = std::remove_const_t<typename Heads::element_type>;
+  token_block<S> block;
+  auto const tokens = cache.tokens(), bytes = cache.heads() * cache.head_dim() * sizeof(S),
+             ahead = bytes == 0 ? 0 : std::max(tokens_at_once, prefetched_ahead / bytes);
+  for (std::size_t first = 0; first < tokens; first += tokens_at_once) {
+    block.count = std::min(tokens_at_once, tokens - first);
+    auto const later = first + ahead + block.count <= tokens ? first + ahead : first;
+    for (std::size_t head = 0; head < cache.heads(); ++head) {
+      for (std::size_t t = 0; t < block.count; ++t) {
+        block.tokens[t] = cache(first + t, head).data();
+        if constexpr (prefetches) block.later[t] = cache(later + t, head).data();
+      }
+      some(head, first, block);
+    }
+  }
+}
+
+}  // namespace posenc::detail

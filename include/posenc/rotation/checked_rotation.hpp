@@ -1,0 +1,188 @@
+// A rotation whose arguments were checked: it hands tokens to the kernel.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/rotation/fetch_ahead.hpp"
+#include "posenc/rotation/kernel.hpp"
+#include "posenc/rotation/rms_norm.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// What a rotation multiplies heads by: by the norm's weights before it, by the scale after it.
+template <class Real>
+struct head_factors {
+  std::span<Real const> weight = {};
+  Real eps = 0, scale = 1;
+  bool normalises = false;
+};
+
+/// Whether source and target are the same heads. Their shapes are equal.
+template <class Source, class Target>
+bool same_heads(Source const& source, Target const& target) noexcept {
+  if constexpr (!std::same_as<Source, Target>) {
+    return false;
+  } else {
+    if (&source == &target) return true;
+    if (source.head_stride() != target.head_stride() && source.heads() > 1) return false;
+    for (std::size_t token = 0; token < source.tokens(); ++token) {
+      if (source.token(token) != target.token(token)) return false;
+    }
+    return true;
+  }
+}
+
+/// Refers to its arguments: copies of them cost as much as the rotation of some heads. Fused: there
+/// are factors.
+template <class From, class To, class Source, class Target, bool Fused>
+class checked_rotation {
+ public:
+  using from_type = std::remove_const_t<typename Source::element_type>;
+  using to_type = typename Target::element_type;
+  using real = arithmetic_t<to_type>;
+
+  /// Throws std::invalid_argument as rotate says.
+  checked_rotation(Source const& from, Target const& to, rotary_block const& block,
+                   head_factors<real> const& factors, cos_sin_view<real> const& rows)
+      : from_(from), to_(to), factors_(factors), rows_(rows) {
+    require(rows.tokens() == from.tokens(), "rotate: there must be one row per token, got ",
+            rows.tokens(), " rows for ", from.tokens(), " tokens");
+    require(from.tokens() == to.tokens() && from.heads() == to.heads() &&
+                from.head_dim() == to.head_dim(),
+            "rotate: source and target must have the same shape, got ", from.tokens(), " tokens x ",
+            from.heads(), " heads of ", from.head_dim(), " and ", to.tokens(), " x ", to.heads(),
+            " of ", to.head_dim());
+    first_dim_ = block.first_dim(from.head_dim(), rows.rotary_dim());
+    bool const in_place = same_heads(from, to);
+    require((in_place && std::same_as<From, To>) || !may_overlap(from, to),
+            "rotate: source and target must not overlap, unless they are the same heads in the "
+            "same layout");
+    copies_ = Fused || !in_place;
+  }
+
+  void rotate() const noexcept {
+    if constexpr (Fused) {
+      if (factors_.normalises) return rotate_normalised();
+    }
+    if (from_.heads() == 0 || rows_.tokens() == 0) return;
+    auto const step = split();
+    for (std::size_t token = 0, next; token < rows_.tokens(); token = next) {
+      next = token + std::min(equidistant(token), step.tokens);
+      if (is_left_out(token)) continue;
+      auto const some =
+          heads_at(token, next - token, 0, from_.heads(), &factors_.scale, false, step.ahead);
+      if (step.heads == from_.heads()) {
+        rotate(some);
+      } else {
+        rotate(some.by_heads(step.heads));
+        auto const rest = from_.heads() % step.heads;
+        if (rest > 0)
+          rotate(
+              heads_at(token, 1, from_.heads() - rest, rest, &factors_.scale, false, step.ahead));
+      }
+    }
+  }
+
+ private:
+  using some_heads = token_heads<from_type, to_type, Fused>;
+  struct steps {
+    std::size_t tokens, heads;
+    bool ahead;
+  };
+
+  // If one column holds the row, memory is read once, in order. Else as many tokens as stay in L1
+  // from column to column; beyond L2 few heads at a time, so that memory is read almost in order.
+  // With 16 registers, reloading cosines and sines for every head costs more than jumps in memory.
+  steps split() const noexcept {
+    constexpr auto some_of_L1 = std::size_t{1} << 14, beyond_L2 = std::size_t{1} << 20;
+    constexpr std::size_t few_heads = has_32_registers ? 1 : 4;
+    std::size_t rotated = 0;
+    for (auto const [first, last] : rows_.rotated_pairs()) rotated += last - first;
+    auto const bytes = from_.heads() * (2 * rotated * sizeof(from_type) + 1);
+    bool const beyond = bytes >= beyond_L2 / rows_.tokens(), ahead = beyond && fetches_ahead();
+    bool const copies = copies_ && 2 * rotated < from_.head_dim();
+    if (!copies && rows_.rotated_pairs().size() == 1 &&
+        is_one_column<From, To, from_type, to_type>(rotated))
+      return {rows_.tokens(), from_.heads(), ahead};
+    if (beyond) return {1, std::min(few_heads, from_.heads()), ahead};
+    return {some_of_L1 / bytes + 1, from_.heads(), false};
+  }
+
+  // Number of tokens from `token` on, of which each has the same distance to the next one.
+  std::size_t equidistant(std::size_t token) const noexcept {
+    constexpr bool strided = requires { from_.strides(), to_.strides(); };
+    return strided ? rows_.tokens() - token : 1;
+  }
+  // A slot of -1.
+  bool is_left_out(std::size_t token) const noexcept {
+    return from_.token(token) == nullptr || to_.token(token) == nullptr;
+  }
+
+  some_heads heads_at(std::size_t token, std::size_t tokens, std::size_t head, std::size_t heads,
+                      [[maybe_unused]] real const* gains, [[maybe_unused]] bool gain_per_head,
+                      bool ahead) const noexcept {
+    auto const at = [&](auto const& view) {
+      return view.token(token) + static_cast<std::ptrdiff_t>(head) * view.head_stride() +
+             static_cast<std::ptrdiff_t>(first_dim_);
+    };
+    auto const token_stride = [&](auto const& view) {
+      return tokens > 1 ? view.token(token + 1) - view.token(token) : 0;
+    };
+    // With one head, the stride may be anything.
+    auto const head_stride = [&](auto const& view) {
+      return from_.heads() > 1 ? view.head_stride() : 0;
+    };
+    some_heads some;
+    some.first.from = at(from_), some.first.to = at(to_);
+    if constexpr (Fused) {
+      auto const& weight = factors_.weight;
+      some.first.weights = weight.empty() ? nullptr : weight.data() + first_dim_;
+      some.first.gain = gains, some.first.gain_per_head = gain_per_head;
+    }
+    some.cos = rows_.cos(token).data();
+    some.tokens = tokens, some.heads = std::min(heads, from_.heads() - head);
+    some.cos_token = rows_.rotary_dim();
+    some.from_token = token_stride(from_), some.to_token = token_stride(to_);
+    some.from_head = head_stride(from_), some.to_head = head_stride(to_);
+    some.head_dim = from_.head_dim(), some.first_dim = first_dim_, some.pairs = rows_.pairs();
+    some.ahead = ahead;
+    return some;
+  }
+
+  void rotate(some_heads const& some) const noexcept {
+    rotate_tokens<From, To>(some, rows_.rotated_pairs(), copies_);
+  }
+
+  // Token by token, some heads at a time: they stay in L1 from their norm to their rotation.
+  void rotate_normalised() const noexcept {
+    constexpr std::size_t most_heads = 64;
+    head_gains<real, most_heads> gains;
+    for (std::size_t token = 0; token < rows_.tokens(); ++token) {
+      if (is_left_out(token)) continue;
+      for (std::size_t head = 0; head < from_.heads(); head += most_heads) {
+        auto const some = heads_at(token, 1, head, most_heads, gains.values, true, false);
+        gains.compute(some.first.from - first_dim_, some.from_head, some.heads, from_.head_dim(),
+                      factors_.eps, factors_.scale);
+        rotate(some);
+      }
+    }
+  }
+
+  Source const& from_;
+  Target const& to_;
+  head_factors<real> const& factors_;
+  cos_sin_view<real> const& rows_;
+  std::size_t first_dim_;
+  bool copies_;
+};
+
+}  // namespace posenc::detail

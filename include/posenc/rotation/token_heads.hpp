@@ -1,0 +1,118 @@
+// Heads of tokens in memory, and the way through them.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+
+#include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/simd/lanes.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Where a loop reads and writes within a head.
+template <class S, class T, bool Fused>
+struct cursor {
+  S const* from;
+  T* to;
+
+  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
+    from += from_step, to += to_step;
+  }
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
+                 std::ptrdiff_t heads = 1) noexcept {
+    move(heads * from_stride, heads * to_stride);
+  }
+  template <class Layout, class Lanes>
+  void apply_weights(std::size_t, std::size_t, auto&, auto&) const noexcept {}
+  template <class Lanes>
+  void apply_weights(auto&) const noexcept {}
+  void apply_gain(auto&...) const noexcept {}
+};
+
+/// The same with factors: weights before the rotation (null: none), and the gain of the head after
+/// it.
+template <class S, class T>
+struct cursor<S, T, true> {
+  using real = arithmetic_t<T>;
+  S const* from;
+  T* to;
+  real const* weights;
+  real const* gain;
+  bool gain_per_head;  // else one gain for all
+
+  void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
+    from += from_step, to += to_step;
+    if (weights != nullptr) weights += from_step;
+  }
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
+                 std::ptrdiff_t heads = 1) noexcept {
+    from += heads * from_stride, to += heads * to_stride;
+    if (gain_per_head) gain += heads;
+  }
+  /// x and y: numbers of pairs from `pair` on, of `all` pairs in layout Layout.
+  template <class Layout, class Lanes>
+  void apply_weights(std::size_t pair, std::size_t all, auto& x, auto& y) const noexcept {
+    if (weights == nullptr) return;
+    typename Lanes::number of_x, of_y;
+    Layout::template load<Lanes>(weights, pair, all, of_x, of_y);
+    x = x * of_x, y = y * of_y;
+  }
+  template <class Lanes>
+  void apply_weights(auto& x) const noexcept {
+    if (weights != nullptr) x = x * Lanes::load(weights);
+  }
+  void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
+};
+
+/// Some heads of some tokens: the rotary block of the first head, the cosines of its token (its
+/// sines follow them), and how far it is to the next ones, in elements. Fused: norm weights or
+/// gains are applied.
+template <class S, class T, bool Fused>
+struct token_heads {
+  using from_type = S;
+  using to_type = T;
+  using cursor_type = cursor<S, T, Fused>;
+  static constexpr bool fused = Fused, has_registers = lanes<S>::size > 1;
+
+  cursor_type first;
+  arithmetic_t<T> const* cos;
+  std::size_t tokens, heads, cos_token;
+  std::ptrdiff_t from_token, from_head, to_token, to_head;
+  std::size_t head_dim, first_dim, pairs;
+  bool ahead;  // fetch what is read next, for data beyond the cache
+
+  /// Heads of one token as if each `count` were a token: without the rest that is fewer.
+  token_heads by_heads(std::size_t count) const noexcept {
+    auto result = *this;
+    result.tokens = heads / count, result.heads = count, result.cos_token = 0;
+    auto const step = static_cast<std::ptrdiff_t>(count);
+    result.from_token = step * from_head, result.to_token = step * to_head;
+    return result;
+  }
+};
+
+/// The heads of a token from `at` on, or, with the strides of tokens, the tokens.
+template <class Cursor>
+struct cursors {
+  Cursor at;
+  std::size_t left;
+  std::ptrdiff_t from_stride, to_stride;
+
+  cursors begin() const noexcept { return *this; }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  Cursor const& operator*() const noexcept { return at; }
+  void operator++() noexcept { at.next_head(from_stride, to_stride), --left; }
+  bool operator==(std::default_sentinel_t) const noexcept { return left == 0; }
+};
+template <class Cursor>
+cursors(Cursor, std::size_t, std::ptrdiff_t, std::ptrdiff_t) -> cursors<Cursor>;
+
+auto tokens_of(auto const& some) noexcept {
+  return cursors{some.first, some.tokens, some.from_token, some.to_token};
+}
+auto heads_of(auto const& some, auto const& at) noexcept {
+  return cursors{at, some.heads, some.from_head, some.to_head};
+}
+
+}  // namespace posenc::detail

@@ -1,0 +1,88 @@
+#include "posenc/attention/cache_blocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/half.hpp"
+#include "posenc/core/heads_view.hpp"
+
+namespace {
+
+using namespace posenc;
+
+TEST(cache_blocks, have_every_token_of_every_head_once_in_reading_order) {
+  constexpr std::size_t heads = 3, dims = 5;
+  for (std::size_t const tokens : {0u, 1u, 8u, 21u}) {
+    std::vector<float> numbers(tokens * heads * dims);
+    heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
+    std::vector<float const*> read;
+    detail::for_blocks(cache, 8, [&](std::size_t head, std::size_t first, auto const& block) {
+      for (std::size_t t = 0; t < block.count; ++t) {
+        EXPECT_EQ(block.tokens[t], cache(first + t, head).data());
+        read.push_back(block.tokens[t]);
+      }
+    });
+    std::vector<float const*> expected;
+    for (std::size_t first = 0; first < tokens; first += 8) {
+      for (std::size_t head = 0; head < heads; ++head) {
+        for (auto t = first; t < std::min(first + 8, tokens); ++t)
+          expected.push_back(cache(t, head).data());
+      }
+    }
+    EXPECT_EQ(read, expected);
+  }
+}
+
+TEST(cache_blocks, prefetch_only_tokens_of_the_cache) {
+  constexpr std::size_t tokens = 50, heads = 2, dims = 64;
+  std::vector<float> numbers(tokens * heads * dims);
+  heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
+  if (!detail::prefetches) GTEST_SKIP() << "not on this CPU";
+  detail::for_blocks(cache, 8, [&](std::size_t head, std::size_t, auto const& block) {
+    for (std::size_t t = 0; t < block.count; ++t) {
+      bool found = false;
+      for (std::size_t any = 0; any < tokens; ++any)
+        found = found || block.later[t] == cache(any, head).data();
+      EXPECT_TRUE(found);
+    }
+  });
+}
+
+// A product of two registers in the order of S is a product of their numbers.
+template <class S>
+void expect_one_order() {
+  using registers = detail::lanes<float>;
+  constexpr std::size_t size = registers::size;
+  std::vector<float> numbers(2 * size), ordered(2 * size), back(2 * size);
+  std::iota(numbers.begin(), numbers.end(), 1.0f);
+  std::vector<S> stored;
+  for (auto const x : numbers) stored.push_back(S(x));
+  typename registers::number x, y, of_x, of_y;
+  detail::load_two<S>(numbers.data(), x, y);
+  detail::load_two<S>(stored.data(), of_x, of_y);
+  registers::store(ordered.data(), x - of_x), registers::store(ordered.data() + size, y - of_y);
+  EXPECT_EQ(ordered, std::vector<float>(2 * size)) << "stored numbers and others meet";
+  detail::store_two<S>(back.data(), x, y);
+  EXPECT_EQ(back, numbers);
+}
+
+TEST(cache_blocks, load_numbers_of_any_format_in_one_order) {
+  expect_one_order<float>();
+  expect_one_order<half>();
+  expect_one_order<bfloat16>();
+}
+
+TEST(cache_blocks, aligned_numbers_start_at_a_line_and_are_0) {
+  for (std::size_t const count : {1u, 100u, 1000u}) {
+    detail::aligned_numbers<float> numbers(count);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(numbers.data()) % 64, 0u);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(numbers.data()[i], 0);
+  }
+}
+
+}  // namespace
