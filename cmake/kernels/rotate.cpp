@@ -48,8 +48,19 @@ struct checked_heads {
 
   placed_heads in_elements(posenc1_type type) const noexcept {
     auto const shift = log2_of_size[type];
-    return {data,       batch.stride >> shift, token.stride >> shift, head.stride >> shift, slots,
-            page_tokens};
+    return {data, token.stride >> shift, head.stride >> shift};
+  }
+  /// Token t of batch b, of `tokens` per batch. Null: its slot is negative.
+  char* at(std::size_t b, std::size_t t, std::size_t tokens) const noexcept {
+    auto const by = [this](std::size_t page, std::size_t step) {
+      return data + static_cast<std::ptrdiff_t>(page) * batch.stride +
+             static_cast<std::ptrdiff_t>(step) * token.stride;
+    };
+    if (slots == nullptr) return by(b, t);
+    auto const slot = slots[b * tokens + t];
+    if (slot < 0) return nullptr;
+    auto const n = static_cast<std::size_t>(slot);
+    return by(n / page_tokens, n % page_tokens);
   }
 };
 
@@ -150,6 +161,70 @@ bool apart(checked_heads const& a, checked_heads const& b) noexcept {
          offset + (b.of_token.last - b.of_token.first) <= n;
 }
 
+/// Rotates the heads [first, last), as many tokens at once as lie at equal distances.
+class rotation_in_parts {
+ public:
+  rotation_in_parts(rotation_plan const& plan, checked_heads const& from, checked_heads const& to,
+                    posenc1_type from_type, posenc1_type to_type, bool rows_of_batches) noexcept
+      : plan_(plan),
+        from_(from),
+        to_(to),
+        from_shift_(log2_of_size[from_type]),
+        to_shift_(log2_of_size[to_type]),
+        row_bytes_(2 * plan.pairs << (to_type == POSENC1_F64 ? 3 : 2)),
+        rows_of_batches_(rows_of_batches) {}
+
+  void run(rotate_function* kernel, std::size_t first, std::size_t last) const noexcept {
+    auto const tokens = plan_.tokens, heads = plan_.heads;
+    auto part = plan_;
+    while (first < last) {
+      auto const token = first / heads % tokens, batch = first / heads / tokens;
+      auto const head = first % heads;
+      bool const whole = head == 0 && last - first >= heads;
+      part.heads = whole ? heads : std::min(heads - head, last - first);
+      part.tokens = whole ? std::min(tokens - token, (last - first) / heads) : 1;
+      if (place(part, batch, token)) {
+        part.from.data += static_cast<std::ptrdiff_t>(head) * from_.head.stride;
+        part.to.data += static_cast<std::ptrdiff_t>(head) * to_.head.stride;
+        part.cos_sin = static_cast<char const*>(plan_.cos_sin) +
+                       ((rows_of_batches_ ? batch * tokens : 0) + token) * row_bytes_;
+        kernel(part);
+      }
+      first += part.tokens * part.heads;
+    }
+  }
+
+ private:
+  // Sets where the part lies, of at most as many tokens as it says. False: its first token is left
+  // out, and it is that token.
+  bool place(rotation_plan& part, std::size_t batch, std::size_t token) const noexcept {
+    auto const from = [&](std::size_t i) { return from_.at(batch, token + i, plan_.tokens); };
+    auto const to = [&](std::size_t i) { return to_.at(batch, token + i, plan_.tokens); };
+    auto const most = part.tokens;
+    part.from.data = from(0), part.to.data = to(0);
+    if (from_.slots == nullptr && to_.slots == nullptr) return true;
+    part.tokens = 1;
+    if (part.from.data == nullptr || part.to.data == nullptr) return false;
+    std::ptrdiff_t from_step = 0, to_step = 0;
+    auto *last_from = part.from.data, *last_to = part.to.data;
+    for (; part.tokens < most; ++part.tokens) {
+      auto *const next_from = from(part.tokens), *const next_to = to(part.tokens);
+      if (next_from == nullptr || next_to == nullptr) break;
+      if (part.tokens == 1) from_step = next_from - last_from, to_step = next_to - last_to;
+      if (next_from - last_from != from_step || next_to - last_to != to_step) break;
+      last_from = next_from, last_to = next_to;
+    }
+    part.from.token = from_step >> from_shift_, part.to.token = to_step >> to_shift_;
+    return true;
+  }
+
+  rotation_plan const& plan_;
+  checked_heads const &from_, &to_;
+  int from_shift_, to_shift_;
+  std::size_t row_bytes_;
+  bool rows_of_batches_;
+};
+
 bool finite_as(double x, bool as_double) noexcept {
   return posenc::is_finite(as_double ? x : static_cast<double>(static_cast<float>(x)));
 }
@@ -202,33 +277,8 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   require(normalises || r.weight == nullptr, function, ": eps must be given where weights are");
   require(finite_as(r.scale, doubles), function, ": scale must be finite, got ", r.scale);
 
-  pair_range const all{0, pairs};
-  rotation_plan const plan{
-      .from = from.in_elements(r.from.type),
-      .to = to.in_elements(target.type),
-      .tokens = r.tokens,
-      .heads = r.heads,
-      .head_dim = r.head_dim,
-      .first_dim = r.first_dim == POSENC1_LAST_DIMS ? r.head_dim - 2 * pairs : r.first_dim,
-      .pairs = pairs,
-      .cos_sin = r.cos_sin,
-      .rows_of_batches = r.rows == tokens,
-      .copies = fused || !in_place,
-      .rotated = r.maker != nullptr ? r.maker->rotated : &all,
-      .rotated_count = r.maker != nullptr ? r.maker->rotated_count : 1,
-      .eps = r.eps,
-      .scale = std::bit_cast<std::uint64_t>(r.scale) != 0 ? r.scale : 1,
-      .weight = r.weight};
-  // Prefetch pays where what is rotated is contiguous and larger than L2.
-  auto const bytes = all_heads * r.head_dim * size_of(r.from.type);
-  bool const ahead =
-      bytes >= std::size_t{1} << 20 && from.slots == nullptr &&
-      from.all.last - from.all.first == bytes &&
-      from.head.stride == static_cast<std::ptrdiff_t>(r.head_dim * size_of(r.from.type));
-  auto* const kernel = function_of(set, r.from.type, target.type, r.from.layout, target.layout,
-                                   fused   ? way::fused
-                                   : ahead ? way::ahead
-                                           : way::plain);
+  auto* const kernel =
+      function_of(set, r.from.type, target.type, r.from.layout, target.layout, fused);
   require(kernel != nullptr, function,
           ": doubles rotate to doubles, and half and bfloat16 not to each other, got types ",
           static_cast<int>(r.from.type), " and ", static_cast<int>(target.type));
@@ -238,7 +288,34 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
     check_slots("from", from, first_token, last_token);
     if (!in_place) check_slots("to", to, first_token, last_token);
   }
-  kernel(plan, first, last);
+
+  bool const rows_of_batches = r.rows == tokens;
+  // One batch of all tokens, if all are at equal distances.
+  auto const evenly = [&](checked_heads const& h) {
+    return h.slots != nullptr || static_cast<std::uint64_t>(h.batch.stride) ==
+                                     static_cast<std::uint64_t>(h.token.stride) * r.tokens;
+  };
+  bool const one_batch = batches == 1 || (rows_of_batches && evenly(from) && evenly(to));
+  pair_range const all{0, pairs};
+  rotation_plan const plan{
+      .from = from.in_elements(r.from.type),
+      .to = to.in_elements(target.type),
+      .tokens = one_batch ? tokens : r.tokens,
+      .heads = r.heads,
+      .head_dim = r.head_dim,
+      .first_dim = r.first_dim == POSENC1_LAST_DIMS ? r.head_dim - 2 * pairs : r.first_dim,
+      .pairs = pairs,
+      .cos_sin = r.cos_sin,
+      .in_place = in_place,
+      .rotated = r.maker != nullptr ? r.maker->rotated : &all,
+      .rotated_count = r.maker != nullptr ? r.maker->rotated_count : 1,
+      .eps = r.eps,
+      .scale = std::bit_cast<std::uint64_t>(r.scale) != 0 ? r.scale : 1,
+      .weight = r.weight};
+  bool const strided = from.slots == nullptr && to.slots == nullptr;
+  if (one_batch && strided && first == 0 && last == all_heads) return kernel(plan);
+  rotation_in_parts(plan, from, to, r.from.type, target.type, rows_of_batches)
+      .run(kernel, first, last);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // Sets share no function: what is not posenc's is in an unnamed namespace.
 #include "set.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,100 +13,69 @@
 #include <utility>
 #include <vector>
 
+#include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rotation/kernel.hpp"
+#include "posenc/rotation/checked_rotation.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/rms_norm.hpp"
+#include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
-#include "posenc/rows/phase_lanes.hpp"
-#include "posenc/rows/row_writer.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rows/rerotation.hpp"
+#include "posenc/rows/row_maker.hpp"
 
 namespace posenc_kernels {
 namespace {
 
 // ---- Rotation
 
-// The address of a token's first head; null if it has no slot.
+// What checked_rotation asks of a view. The plan was checked: heads are where they may be.
 template <class T>
-T* token_of(placed_heads const& heads, std::size_t batch, std::size_t token, std::size_t tokens) {
-  auto* const data = reinterpret_cast<T*>(heads.data);
-  if (heads.slots == nullptr) {
-    return data + static_cast<std::ptrdiff_t>(batch) * heads.batch +
-           static_cast<std::ptrdiff_t>(token) * heads.token;
-  }
-  auto const slot = heads.slots[batch * tokens + token];
-  if (slot < 0) return nullptr;
-  auto const n = static_cast<std::size_t>(slot);
-  return data + static_cast<std::ptrdiff_t>(n / heads.page_tokens) * heads.batch +
-         static_cast<std::ptrdiff_t>(n % heads.page_tokens) * heads.token;
-}
+class planned_heads {
+ public:
+  using element_type = T;
+  planned_heads(placed_heads const& at, rotation_plan const& plan) noexcept
+      : at_(at), plan_(plan) {}
 
-// For what is not common, two widths of columns: less code.
-template <class S, class T, way Way, bool Common>
-struct shape_of : posenc::detail::token_shape<S, T, Way == way::fused, Way == way::ahead> {};
-template <class S, class T, way Way>
-struct shape_of<S, T, Way, false> : posenc::detail::token_shape<S, T, true, false> {
-  using widths = std::index_sequence<4, 1>;
+  std::size_t tokens() const noexcept { return plan_.tokens; }
+  std::size_t heads() const noexcept { return plan_.heads; }
+  std::size_t head_dim() const noexcept { return plan_.head_dim; }
+  std::ptrdiff_t head_stride() const noexcept { return at_.head; }
+  posenc::heads_strides strides() const noexcept { return {at_.token, at_.head}; }
+  posenc::memory_range memory() const noexcept { return {}; }  // overlaps nothing
+  T* token(std::size_t token) const noexcept {
+    return reinterpret_cast<T*>(at_.data) + static_cast<std::ptrdiff_t>(token) * at_.token;
+  }
+
+ private:
+  placed_heads const& at_;
+  rotation_plan const& plan_;
 };
 
-template <class S, class T, class From, class To, way Way>
-void rotate(rotation_plan const& plan, std::size_t first, std::size_t last) noexcept {
-  constexpr bool fused = Way == way::fused;
+template <class S, class T, class From, class To, bool Fused>
+void rotate(rotation_plan const& plan) noexcept {
   using real = posenc::arithmetic_t<T>;
-  using shape = shape_of<S, T, Way, std::is_same_v<S, T> && std::is_same_v<From, To>>;
   static_assert(sizeof(pair_range) == sizeof(posenc::pair_range));
-  std::span const rotated(reinterpret_cast<posenc::pair_range const*>(plan.rotated),
-                          plan.rotated_count);
-  auto const* const rows = static_cast<real const*>(plan.cos_sin);
-  auto const rotate_heads = [&](std::size_t heads, auto const& at, real const* row) {
-    bool const steps = heads > 1;  // else the strides may be anything
-    posenc::detail::rotate_token<From, To>(
-        shape{{steps ? plan.from.head : 0, steps ? plan.to.head : 0, heads, plan.head_dim,
-               plan.first_dim, plan.pairs}},
-        at, row, row + plan.pairs, rotated, plan.copies);
+  posenc::cos_sin_view<real> const rows(
+      static_cast<real const*>(plan.cos_sin), plan.tokens, plan.pairs,
+      {reinterpret_cast<posenc::pair_range const*>(plan.rotated), plan.rotated_count});
+  posenc::detail::head_factors<real> factors;
+  if constexpr (Fused) {
+    if (plan.weight != nullptr)
+      factors.weight = {static_cast<real const*>(plan.weight), plan.head_dim};
+    factors.eps = static_cast<real>(plan.eps), factors.scale = static_cast<real>(plan.scale);
+    factors.normalises = plan.eps > 0;
+  }
+  auto const rotate_views = [&]<class Source, class Target>(Source const& from, Target const& to) {
+    posenc::detail::checked_rotation<From, To, Source, Target, Fused>(
+        from, to, posenc::rotary_block::from(plan.first_dim), factors, rows)
+        .rotate();
   };
-  std::size_t head = 0, token = 0, batch = 0;
-  if (first != 0) {
-    head = first % plan.heads;
-    token = first / plan.heads % plan.tokens;
-    batch = first / plan.heads / plan.tokens;
+  planned_heads<T> const to(plan.to, plan);
+  if constexpr (std::is_same_v<S, T> && std::is_same_v<From, To>) {
+    if (plan.in_place) return rotate_views(to, to);
   }
-  while (first < last) {
-    auto const heads = std::min(plan.heads - head, last - first);
-    auto const* from = token_of<S>(plan.from, batch, token, plan.tokens);
-    auto* to = token_of<T>(plan.to, batch, token, plan.tokens);
-    if (from != nullptr && to != nullptr) {
-      from += static_cast<std::ptrdiff_t>(head) * plan.from.head;
-      to += static_cast<std::ptrdiff_t>(head) * plan.to.head;
-      auto const* const row =
-          rows + 2 * plan.pairs * ((plan.rows_of_batches ? batch * plan.tokens : 0) + token);
-      if constexpr (!fused) {
-        rotate_heads(heads, posenc::detail::cursor<S, T, false>{from, to}, row);
-      } else {
-        auto const* const weight = static_cast<real const*>(plan.weight);
-        auto const scale = static_cast<real>(plan.scale);
-        if (plan.eps == 0) {
-          rotate_heads(heads, posenc::detail::cursor<S, T, true>{from, to, weight, &scale, false},
-                       row);
-        } else {
-          constexpr std::size_t some = 64;  // heads that stay in L1 from norm to rotation
-          posenc::detail::head_gains<real, some> gains;
-          for (std::size_t i = 0; i < heads; i += some) {
-            auto const n = static_cast<std::ptrdiff_t>(i);
-            auto const count = std::min(some, heads - i);
-            posenc::detail::cursor<S, T, true> const at{
-                from + n * plan.from.head, to + n * plan.to.head, weight, gains.values, true};
-            gains.compute(at.from, plan.from.head, count, plan.head_dim,
-                          static_cast<real>(plan.eps), scale);
-            rotate_heads(count, at, row);
-          }
-        }
-      }
-    }
-    first += heads, head = 0;
-    if (++token == plan.tokens) token = 0, ++batch;
-  }
+  rotate_views(planned_heads<S>(plan.from, plan), to);
 }
 
 using posenc::bfloat16, posenc::half, posenc::halves, posenc::interleaved;
@@ -122,23 +90,22 @@ constexpr bool only_bfloat16 = true;
 constexpr bool only_bfloat16 = false;
 #endif
 
-// What is common has functions of its own. The rest are the fused ones, with a factor of 1: the
-// same bits, and half the code.
+// What changes type or layout is fused, with a factor of 1: the same bits, and half the code.
 template <std::size_t Index>
 constexpr rotate_function* function_at() noexcept {
-  constexpr auto w = static_cast<way>(Index % ways);
-  constexpr auto to_layout = Index / ways % layouts, from_layout = Index / ways / layouts % layouts,
-                 to_type = Index / ways / layouts / layouts % types,
-                 from_type = Index / ways / layouts / layouts / types;
-  constexpr bool common = from_type == to_type && from_layout == to_layout;
+  constexpr bool fused = Index % 2 == 1;
+  constexpr auto to_layout = Index / 2 % layouts, from_layout = Index / 2 / layouts % layouts,
+                 to_type = Index / 2 / layouts / layouts % types,
+                 from_type = Index / 2 / layouts / layouts / types;
   using S = type_of<from_type>;
   using T = type_of<to_type>;
-  constexpr bool converts = from_type == to_type ||
+  constexpr bool changes = from_type != to_type || from_layout != to_layout,
+                 converts = from_type == to_type ||
                             (!std::is_same_v<S, double> && std::is_same_v<T, float>) ||
                             (!std::is_same_v<T, double> && std::is_same_v<S, float>);
-  if constexpr (converts && (common || w == way::fused) &&
+  if constexpr (converts && (fused || !changes) &&
                 (!only_bfloat16 || std::is_same_v<T, bfloat16>)) {
-    return rotate<S, T, layout_of<from_layout>, layout_of<to_layout>, w>;
+    return rotate<S, T, layout_of<from_layout>, layout_of<to_layout>, fused>;
   } else {
     return nullptr;
   }
@@ -147,32 +114,49 @@ constexpr rotate_function* function_at() noexcept {
 constexpr auto functions = []<std::size_t... I>(std::index_sequence<I...>) {
   return std::array<rotate_function*, sizeof...(I)>{function_at<I>()...};
 }
-(std::make_index_sequence<types * types * layouts * layouts * ways>{});
+(std::make_index_sequence<types * types * layouts * layouts * 2>{});
 
 // ---- Rows
 
-struct rows {
-  posenc::detail::row_layout layout;
-  posenc::phase_steps to;
-  std::optional<posenc::phase_steps> from;
-  std::optional<posenc::cos_sin_table> table;
+// From the frequencies `old` at one position to `young` at another.
+struct rerotation {
+  posenc::frequencies old, young;
+  std::vector<posenc::pair_range> rotated_pairs;
 
   template <class Real>
   void write(std::int64_t const* positions, std::int64_t const* from_positions, std::size_t tokens,
              Real* row) const noexcept {
-    if (table) return void(table->write(std::span(positions, tokens), row));
+    auto const gain = posenc::detail::relative_gain(old, young);
+    posenc::detail::row_layout const layout(young.pairs(), rotated_pairs, gain, gain);
     for (std::size_t t = 0; t < tokens; ++t, row += 2 * layout.pairs) {
       layout.write_unrotated(row);
-      if (!from) {
-        posenc::detail::write_row_at(positions[t], to, row, layout);
-      } else {
-        posenc::detail::write_row(
-            row, layout,
-            [there = to.at(positions[t]),
-             here = from->at(from_positions == nullptr ? 0 : from_positions[t])](std::size_t pair) {
-              return there(pair) - here(pair);
-            });
-      }
+      posenc::detail::write_row(
+          row, layout,
+          [there = posenc::detail::phases_at(young.steps(), positions[t]),
+           here = posenc::detail::phases_at(
+               old.steps(), from_positions == nullptr ? 0 : from_positions[t])](std::size_t pair) {
+            return there(pair) - here(pair);
+          });
+    }
+  }
+};
+
+// One of three makers.
+struct rows {
+  std::optional<posenc::row_maker> maker;
+  std::optional<posenc::cos_sin_table> table;
+  std::optional<rerotation> again;
+
+  template <class Real>
+  void write(std::int64_t const* positions, std::int64_t const* from_positions, std::size_t tokens,
+             Real* row) const noexcept {
+    std::span const at(positions, tokens);
+    if (maker) {
+      maker->write(at, row);
+    } else if (table) {
+      table->write(at, row);
+    } else {
+      again->write(positions, from_positions, tokens, row);
     }
   }
 };
@@ -182,41 +166,41 @@ rows_of_set* opaque(rows* made) noexcept { return reinterpret_cast<rows_of_set*>
 
 using frequency_list = instruction_set::frequency_list;
 
-posenc::phase_steps steps_of(frequency_list const& f) {
-  return posenc::phase_steps({f.inv_freq, f.pairs}, {f.rest, f.pairs});
+posenc::frequencies frequencies_of(frequency_list const& f) {
+  return {std::vector(f.inv_freq, f.inv_freq + f.pairs), std::vector(f.rest, f.rest + f.pairs),
+          f.attention_factor};
 }
 
 rows_of_set* make_rows(frequency_list const& f, std::int64_t table_range) {
-  std::unique_ptr<rows> made(new rows{
-      {f.pairs, f.attention_factor, [&](std::size_t pair) { return f.inv_freq[pair] != 0; }},
-      steps_of(f),
-      {},
-      {}});
-  if (table_range != 0) {
-    posenc::frequencies const copy(std::vector(f.inv_freq, f.inv_freq + f.pairs),
-                                   std::vector(f.rest, f.rest + f.pairs), f.attention_factor);
-    made->table.emplace(copy, table_range);
+  auto made = std::make_unique<rows>();
+  if (table_range == 0) {
+    made->maker.emplace(frequencies_of(f));
+  } else {
+    made->table.emplace(frequencies_of(f), table_range);
   }
   return opaque(made.release());
 }
 
 rows_of_set* make_rerotation(frequency_list const& from, frequency_list const& to) {
-  auto const gain = to.attention_factor == from.attention_factor
-                        ? 1
-                        : to.attention_factor / from.attention_factor;
-  return opaque(new rows{
-      {to.pairs, gain,
-       [&](std::size_t pair) { return from.inv_freq[pair] != 0 || to.inv_freq[pair] != 0; }},
-      steps_of(to),
-      steps_of(from),
-      {}});
+  auto made = std::make_unique<rows>();
+  auto const& again = made->again.emplace(rerotation{frequencies_of(from), frequencies_of(to), {}});
+  made->again->rotated_pairs = posenc::detail::rerotated_pairs(
+      again.old, again.young,
+      [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
+  return opaque(made.release());
 }
 
 void destroy_rows(rows_of_set* made) noexcept { delete reinterpret_cast<rows*>(made); }
 
 pair_range const* rotated_pairs(rows_of_set const& made, std::size_t& count) noexcept {
-  count = of(made).layout.rotated_pairs.size();
-  return reinterpret_cast<pair_range const*>(of(made).layout.rotated_pairs.data());
+  auto const& rows = of(made);
+  std::span<std::int64_t const> const none;
+  auto const pairs =
+      rows.maker   ? rows.maker->write(none, static_cast<float*>(nullptr)).rotated_pairs()
+      : rows.table ? rows.table->write(none, static_cast<float*>(nullptr)).rotated_pairs()
+                   : std::span<posenc::pair_range const>(rows.again->rotated_pairs);
+  count = pairs.size();
+  return reinterpret_cast<pair_range const*>(pairs.data());
 }
 
 void write_rows(rows_of_set const& made, std::int64_t const* positions,

@@ -7,35 +7,31 @@
 
 namespace posenc_kernels {
 
-/// posenc1_heads, checked, in elements.
+/// Heads of tokens, each as far from the next, checked. Strides are in elements.
 struct placed_heads {
   char* data;
-  std::ptrdiff_t batch, token, head;  ///< strides; with slots, `batch` is the stride of pages
-  std::int64_t const* slots;
-  std::size_t page_tokens;
+  std::ptrdiff_t token, head;
 };
 
 struct pair_range {
   std::size_t first, last;
 };
 
-/// posenc1_rotation, checked.
+/// Some heads of some tokens of a posenc1_rotation, checked.
 struct rotation_plan {
   placed_heads from, to;
   std::size_t tokens, heads, head_dim, first_dim, pairs;
-  void const* cos_sin;
-  bool rows_of_batches, copies;
+  void const* cos_sin;  ///< of the first token
+  bool in_place;
   pair_range const* rotated;
   std::size_t rotated_count;
   double eps, scale;  ///< eps 0: no norm
   void const* weight;
 };
 
-/// Rotates the heads [first, last) of all batches x tokens x heads.
-using rotate_function = void(rotation_plan const&, std::size_t first, std::size_t last) noexcept;
+using rotate_function = void(rotation_plan const&) noexcept;
 
-enum class way { plain, ahead, fused };
-inline constexpr std::size_t types = 4, layouts = 2, ways = 3;
+inline constexpr std::size_t types = 4, layouts = 2;
 
 /// One row maker of one instruction set.
 struct rows_of_set;
@@ -44,7 +40,7 @@ struct instruction_set {
   char const* name;
   /// Has the functions that this set shares with it; null: none.
   instruction_set const* fewer;
-  /// [from type][to type][from layout][to layout][way]. Null: not here, see function_of.
+  /// [from type][to type][from layout][to layout][fused]. Null: not here, see function_of.
   rotate_function* const* rotate;
   /// Frequencies as posenc::frequencies has them. The caller destroys the rows.
   struct frequency_list {
@@ -62,14 +58,14 @@ struct instruction_set {
                      void* memory) noexcept;
 };
 
-/// The function of a rotation; null if there is none. What lacks a way of its own is fused.
+/// The function of a rotation; null if there is none. What changes type or layout is always fused.
 inline rotate_function* function_of(instruction_set const& set, std::size_t from_type,
                                     std::size_t to_type, std::size_t from_layout,
-                                    std::size_t to_layout, way w) noexcept {
-  bool const common = from_type == to_type && from_layout == to_layout;
+                                    std::size_t to_layout, bool fused) noexcept {
+  bool const changes = from_type != to_type || from_layout != to_layout;
   auto const i =
-      (((from_type * types + to_type) * layouts + from_layout) * layouts + to_layout) * ways +
-      static_cast<std::size_t>(common ? w : way::fused);
+      (((from_type * types + to_type) * layouts + from_layout) * layouts + to_layout) * 2 +
+      (fused || changes ? 1 : 0);
   if (auto* const found = set.rotate[i]; found != nullptr || set.fewer == nullptr) return found;
   return set.fewer->rotate[i];
 }
