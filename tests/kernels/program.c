@@ -90,6 +90,8 @@ struct options {
   posenc1_layout from_layout, to_layout;
   size_t first_dim;
   double eps, scale;
+  int rows_shared; /* those of batch 0 by all batches */
+  size_t part;     /* heads per call */
 };
 
 static size_t dim_of(posenc1_layout layout, size_t pair, size_t which) {
@@ -126,7 +128,7 @@ struct context {
 /* How heads lie: contiguous; with gaps, tokens backwards; heads outside tokens; in pages. */
 enum { DENSE, GAPS, HEADS_FIRST, PAGED, PLACES };
 enum { PAGES = 4, PAGE_TOKENS = 3 };
-static int64_t const slots[BATCHES * TOKENS] = {11, 0, 5, 3, -1, 8, 2, 1, 7, 10};
+static int64_t const slots[BATCHES * TOKENS] = {11, -1, 0, 2, 4, 8, 7, 6, 1, 10};
 
 /* Elements in memory; and the first element of a head, or -1. */
 enum { ROOM = 4 * ALL * DIM };
@@ -180,14 +182,15 @@ static void test_rotation(struct context const* c, posenc1_type from, posenc1_ty
                         .head_dim = DIM,
                         .first_dim = o.first_dim,
                         .cos_sin = c->cos_sin[from == POSENC1_F64],
-                        .rows = BATCHES * TOKENS,
+                        .rows = o.rows_shared ? TOKENS : BATCHES * TOKENS,
                         .maker = c->maker,
                         .eps = o.eps,
                         .scale = o.scale};
   if (o.eps != 0) r.weight = from == POSENC1_F64 ? (void*)weights : (void*)float_weights;
   if (!in_place) r.to = heads_at(memory[1], to_place, to, o.to_layout);
-  /* As a pool of threads would, in parts that end within tokens. */
-  for (size_t first = 0; first < ALL; first += 7) MUST_WORK(posenc1_rotate(&r, first, first + 7));
+  /* As a pool of threads would, in parts that may end within tokens. */
+  for (size_t first = 0; first < ALL; first += o.part)
+    MUST_WORK(posenc1_rotate(&r, first, first + o.part));
   for (size_t i = 0; i < ALL; ++i) {
     size_t const batch = i / HEADS / TOKENS, token = i / HEADS % TOKENS;
     int const place = in_place ? from_place : to_place;
@@ -195,7 +198,8 @@ static void test_rotation(struct context const* c, posenc1_type from, posenc1_ty
     ptrdiff_t const at = head_at(place, batch, token, i % HEADS);
     if (at < 0) continue;
     double wanted[DIM];
-    expected(wanted, i, c->inv_freq, (double)positions[batch * TOKENS + token], &o);
+    expected(wanted, i, c->inv_freq,
+             (double)positions[(o.rows_shared ? 0 : batch * TOKENS) + token], &o);
     for (size_t d = 0; d < DIM; ++d) {
       double const got = number_at(memory[in_place ? 0 : 1], to, (size_t)at + d);
       /* One rounding to the type; in float, or double, twelve of cosine, sine, three operations,
@@ -230,8 +234,13 @@ static void test_rotations(struct context const* c) {
       for (int layouts = 0; layouts < 4; ++layouts) {
         for (int fused = 0; fused < 2; ++fused) {
           for (int place = 0; place < PLACES; ++place, ++n) {
-            struct options const o = {(posenc1_layout)(layouts / 2), (posenc1_layout)(layouts % 2),
-                                      blocks[n % 3], fused ? 1e-3 : 0, fused ? 0.75 : 0};
+            struct options const o = {(posenc1_layout)(layouts / 2),
+                                      (posenc1_layout)(layouts % 2),
+                                      blocks[n % 3],
+                                      fused ? 1e-3 : 0,
+                                      fused ? 0.75 : 0,
+                                      n % 5 == 0,
+                                      n % 2 == 0 ? 7 : ALL};
             test_rotation(c, (posenc1_type)from, (posenc1_type)to, place, (int)(n / 3 % PLACES), 0,
                           o);
             if (from == to && o.from_layout == o.to_layout)
