@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include "numbers.hpp"
+#include "posenc/core/paged_heads.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -68,6 +70,28 @@ void expect_same_bits_head_by_head() {
 TEST(checked_rotation, of_all_heads_has_the_bits_of_each_alone) {
   expect_same_bits_head_by_head<halves>();
   expect_same_bits_head_by_head<interleaved>();
+}
+
+TEST(checked_rotation, is_in_place_by_addresses_and_not_by_types) {
+  cos_sin_rows<float> const rows(posenc::geometric(32, 1e4), std::vector<std::int64_t>{5, 9});
+  auto const before = numbers::random<float>(2 * 3 * 40);
+  auto expected = before, read_only = before, paged = before;
+  rotate<halves>(heads_view(expected.data(), {2, 3, 40}), rows);
+
+  rotate<halves>(heads_view<float const>(read_only.data(), {2, 3, 40}),
+                 heads_view(read_only.data(), {2, 3, 40}), rows);
+  EXPECT_TRUE(numbers::same_bits(read_only, expected));
+
+  std::vector<std::int64_t> const slots{0, 1};
+  rotate<halves>(heads_view(paged.data(), {2, 3, 40}),
+                 posenc::paged_heads(paged.data(), {1, 2, 3, 40}, slots), rows);
+  EXPECT_TRUE(numbers::same_bits(paged, expected));
+
+  // Another stride of heads is another place.
+  EXPECT_THROW(
+      rotate<halves>(heads_view(paged.data(), {1, 3, 40}),
+                     heads_view(paged.data(), {1, 3, 40}, {120, 80}), rows.slice_tokens(0, 1)),
+      std::invalid_argument);
 }
 
 TEST(checked_rotation, of_no_tokens_or_heads_does_nothing) {

@@ -64,11 +64,12 @@ inline constexpr bool prefetches = true;
 inline constexpr bool prefetches = false;
 #endif
 
-/// Of Count numbers that will be read.
+/// Of Count numbers that will be read, from `first` on. Without prefetches the address may be null.
 template <std::size_t Count, class S>
-[[gnu::always_inline]] inline void prefetch(S const* numbers) noexcept {
+[[gnu::always_inline]] inline void prefetch([[maybe_unused]] S const* numbers,
+                                            [[maybe_unused]] std::size_t first) noexcept {
   if constexpr (prefetches) {
-    for (std::size_t i = 0; i < Count; i += 64 / sizeof(S)) __builtin_prefetch(numbers + i);
+    for (auto i = first; i < first + Count; i += 64 / sizeof(S)) __builtin_prefetch(numbers + i);
   }
 }
 
@@ -76,8 +77,8 @@ template <std::size_t Count, class S>
 template <class S>
 struct token_block {
   static constexpr std::size_t most = std::max<std::size_t>(lanes<S>::size, 8);
-  std::array<S const*, most> tokens, later;
-  std::size_t count;
+  std::array<S const*, most> tokens{}, later{};
+  std::size_t count = 0;
 };
 
 /// Calls some(head, first token, block) for blocks of a cache, in reading order.

@@ -43,7 +43,7 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
   for (; i + 2 * size <= dims; i += 2 * size) {
     for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, x[s], y[s]);
     add(q + i, x), add(q + i + size, y);
-    for (std::size_t s = 0; s < Keys; ++s) prefetch<2 * size>(k.later[first + s] + i);
+    for (std::size_t s = 0; s < Keys; ++s) prefetch<2 * size>(k.later[first + s], i);
   }
   for (; i + size <= dims; i += size) {
     for (std::size_t s = 0; s < Keys; ++s) x[s] = lanes<S>::load(k.tokens[first + s] + i);
@@ -123,7 +123,7 @@ template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
     } else {
       for (std::size_t j = 0; j < Width; j += 2)
         load_two<S>(v.tokens[s] + column + j * size, value[j], value[j + 1]);
-      prefetch<Width * size>(v.later[s] + column);
+      prefetch<Width * size>(v.later[s], column);
     }
     for (std::size_t r = 0; r < Rows; ++r) {
       number const weight(weights[r * keys + s]);

@@ -26,19 +26,19 @@ struct head_factors {
   bool normalises = false;
 };
 
-/// Whether source and target are the same heads. Their shapes are equal.
+/// Whether source and target, of the same shape, are the same heads.
 template <class Source, class Target>
 bool same_heads(Source const& source, Target const& target) noexcept {
-  if constexpr (!std::same_as<Source, Target>) {
-    return false;
-  } else {
-    if (&source == &target) return true;
+  if (static_cast<void const*>(&source) == &target) return true;
+  if constexpr (std::same_as<std::remove_const_t<typename Source::element_type>,
+                             typename Target::element_type>) {
     if (source.head_stride() != target.head_stride() && source.heads() > 1) return false;
     for (std::size_t token = 0; token < source.tokens(); ++token) {
       if (source.token(token) != target.token(token)) return false;
     }
     return true;
   }
+  return false;
 }
 
 /// Refers to its arguments: copies of them cost as much as the rotation of some heads. Fused: there

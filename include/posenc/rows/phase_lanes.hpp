@@ -164,10 +164,8 @@ template <class Real>
                                                  phase_lanes::bits const& y,
                                                  double factor) noexcept {
   auto a = cos_sin_from_axis<phase_lanes>(x), b = cos_sin_from_axis<phase_lanes>(y);
-  if (factor != 1) {
-    phase_lanes::number const gain(factor);
-    a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
-  }
+  phase_lanes::number const gain(factor);  // if (factor != 1): g++ 12 -O3 would miss lanes
+  a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
   store_in_quadrant(cos, sin, x, y, a, b);
 }
 
