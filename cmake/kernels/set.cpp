@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "attention.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -115,6 +116,16 @@ constexpr auto functions = []<std::size_t... I>(std::index_sequence<I...>) {
   return std::array<rotate_function*, sizeof...(I)>{function_at<I>()...};
 }
 (std::make_index_sequence<types * types * layouts * layouts * 2>{});
+
+// ---- Attention
+
+#if !defined(POSENC_KERNELS_FEWER)
+constexpr attend_function* attention_functions[] = {attend<float>, attend<double>, attend<half>,
+                                                    attend<bfloat16>};
+#define POSENC_KERNELS_ATTEND attention_functions
+#else
+#define POSENC_KERNELS_ATTEND nullptr
+#endif
 
 // ---- Rows
 
@@ -231,6 +242,7 @@ instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .name = POSENC_KERNELS_TEXT(POSENC_KERNELS_SET),
     .fewer = POSENC_KERNELS_FEWER_SET,
     .rotate = functions.data(),
+    .attend = POSENC_KERNELS_ATTEND,
     .make_rows = make_rows,
     .make_rerotation = make_rerotation,
     .destroy_rows = destroy_rows,

@@ -33,6 +33,30 @@ using rotate_function = void(rotation_plan const&) noexcept;
 
 inline constexpr std::size_t types = 4, layouts = 2;
 
+/// Keys or values, checked. Strides are in elements.
+struct cached_heads {
+  char const* data;
+  std::ptrdiff_t token, head;
+  char const* const* tokens;  ///< where each token is; null: at equal distances
+};
+
+/// Some kv heads of a posenc1_attention, checked.
+struct attention_plan {
+  void const* queries;
+  void* outputs;
+  std::ptrdiff_t query_head, output_head;
+  std::size_t query_type, output_type;
+  cached_heads keys, values;
+  std::size_t tokens, kv_heads, group, head_dim, value_dim;
+  double scale;
+  double const* sinks;  ///< of the first head; null: none
+  struct workspace {
+    void *queries, *ordered, *scores, *outputs, *sums;  ///< of a head each, in floats or doubles
+  } memory;
+};
+
+using attend_function = void(attention_plan const&) noexcept;
+
 /// One row maker of one instruction set.
 struct rows_of_set;
 
@@ -42,6 +66,8 @@ struct instruction_set {
   instruction_set const* fewer;
   /// [from type][to type][from layout][to layout][fused]. Null: not here, see function_of.
   rotate_function* const* rotate;
+  /// [type of keys and values]. Null: as `fewer` has them.
+  attend_function* const* attend;
   /// Frequencies as posenc::frequencies has them. The caller destroys the rows.
   struct frequency_list {
     double const *inv_freq, *rest;

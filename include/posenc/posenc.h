@@ -17,7 +17,7 @@
  *
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
  * Arguments are checked before a byte is changed. No exception leaves a function.
- * Memory: write_rows and rotate allocate nothing.
+ * Memory: write_rows, rotate and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
  * Names: the 1 is the version of this interface; a program may contain several. A field that is
  * zero has its default. */
@@ -218,6 +218,37 @@ typedef struct posenc1_rotation {
  * Written heads must not overlap each other, nor those that are read, unless they are the same.
  * Heads side by side in each token, as in one buffer of q, k and v, do not overlap. */
 posenc1_status posenc1_rotate(posenc1_rotation const *rotation, size_t first, size_t last);
+
+/* ---- Attention of one query per head, as in decoding ---- */
+
+/* weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where query head h reads
+ * the kv head h kv_heads / heads. The query sees every token of the cache whose slot is not
+ * negative: a window is fewer tokens. Without tokens outputs are 0. Arithmetic is in float (double
+ * for doubles); queries and outputs may have other types than the cache, but all or none are
+ * double. */
+typedef struct posenc1_attention {
+  posenc1_heads queries, outputs; /* of one token; no slots */
+  posenc1_heads keys, values;     /* tokens of kv_heads, both of one type */
+  size_t tokens, heads;
+  size_t kv_heads;  /* 0: heads */
+  size_t head_dim;  /* of queries and keys */
+  size_t value_dim; /* of values and outputs; 0: head_dim */
+  double scale;     /* 0: 1 / sqrt(head_dim) */
+
+  double const *sinks; /* [heads], a logit that takes its share of the weights; null: none */
+  void *memory;        /* for this call alone */
+  size_t memory_bytes;
+} posenc1_attention;
+
+/* The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments. They
+ * grow with tokens. Reads neither memory nor what heads point to. */
+posenc1_status posenc1_attention_memory(posenc1_attention const *attention, size_t first,
+                                        size_t last, size_t *bytes);
+
+/* Attention of the queries of kv heads [first, last): all are 0 and SIZE_MAX; a pool of threads
+ * gives each its part and its memory. The split changes no bit. Outputs and memory must overlap
+ * nothing. */
+posenc1_status posenc1_attend(posenc1_attention const *attention, size_t first, size_t last);
 
 #ifdef __cplusplus
 }
