@@ -193,7 +193,9 @@ static void test_refusals(void) {
   MUST_REFUSE_WITH(a.outputs.data = memory, "must overlap nothing");
   MUST_REFUSE_WITH(a.memory = keys, "must overlap nothing");
   MUST_REFUSE_WITH(a.outputs.head_stride = 4, "must not overlap");
-  MUST_REFUSE_WITH(a.tokens = SIZE_MAX / 8, "must fit into memory");
+  posenc1_attention huge = good;
+  huge.tokens = SIZE_MAX / 8;
+  MUST_REFUSE(posenc1_attention_memory(&huge, 0, 1, &bytes), "must fit into memory");
   MUST_REFUSE(posenc1_attend(&good, 3, SIZE_MAX), "first must be at most");
   MUST_REFUSE(posenc1_attend(NULL, 0, 0), "must not be null");
   MUST_REFUSE(posenc1_attention_memory(&good, 0, 1, NULL), "must not be null");
