@@ -11,6 +11,8 @@ foreach(model gpt-j-6b gpt-neox-20b gemma-3-27b gemma-3-27b-local gemma-4-31b-lo
     command-r7b bloom-176b baichuan2-13b mpt-7b)
   expect(0 out "${model}: .*\\(its own\\): the logit" --model ${model} --range 32)
 endforeach()
+# xPos decays where RoPE rises again.
+expect(0 out "xPos: the logit goes from 22.6 to 0.0[0-9]+" --model gemma-4-31b --encodings xpos)
 
 # Braille where the terminal knows UTF-8, ASCII elsewhere.
 execute_process(COMMAND "${PROGRAM}" ${small} OUTPUT_VARIABLE ascii)

@@ -99,6 +99,11 @@ std::vector<curve> compute(model const& m, choice const& chosen, profile_setting
     if (name == "kerple-power")
       all.add_bias("KERPLE, power", own, kerple_power(std::vector<kerple_power_head>{{1, 1}}), 1);
     if (name == "sandwich") all.add_bias("Sandwich", own, sandwich(heads), heads);
+    if (name == "xpos") {  // centred, so that double holds the gains of twice as many tokens
+      all.add("xPos", own,
+              xpos<halves>(linear(geometric(m.rotary_dim, m.base), m.factor),
+                           {.center = static_cast<std::int64_t>(settings.range / 2)}));
+    }
     if (name == "sinusoidal")
       all.add("sinusoidal", own,
               unprojected(sinusoidal<interleaved>(geometric(settings.head_dim, m.base))));

@@ -16,8 +16,8 @@
 
 /// The first five are shown unless others are asked for.
 inline constexpr std::string_view all_encodings[] = {
-    "rope",   "p-rope",      "nope",       "alibi",        "sinusoidal",
-    "rerope", "self-extend", "kerple-log", "kerple-power", "sandwich"};
+    "rope",        "p-rope",     "nope",         "alibi",    "sinusoidal", "rerope",
+    "self-extend", "kerple-log", "kerple-power", "sandwich", "xpos"};
 inline constexpr std::size_t default_encodings = 5;
 
 struct choice {

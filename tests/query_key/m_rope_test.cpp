@@ -13,6 +13,7 @@
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
 #include "oracle/rotated_pairs.hpp"
+#include "oracle_pairing.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/rows/axis_position_builder.hpp"
 #include "query_key/transposed.hpp"
@@ -24,10 +25,6 @@ namespace {
 
 using namespace posenc;
 using sections = std::vector<std::size_t>;
-
-template <class Layout>
-constexpr auto oracle_pairing =
-    std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
 
 axis_position_builder<> prompt() {
   return axis_position_builder<>().text(3).image(2, 4).text(2).video(3, 2, 2, 2.5).text(4);

@@ -16,6 +16,7 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/rotary.hpp"
+#include "oracle_pairing.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
@@ -30,10 +31,6 @@
 namespace {
 
 using namespace posenc;
-
-template <class Layout>
-constexpr auto oracle_pairing =
-    std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
 
 /// As the definition has it, head by head; `first_dim` is where the rotary block begins.
 template <class T, class Layout>

@@ -16,11 +16,11 @@
 namespace {
 
 using namespace posenc;
-using positions = std::vector<std::int64_t>;
+using token_positions = std::vector<std::int64_t>;
 
 TEST(unprojected, adds_to_queries_and_keys_what_is_added_to_embeddings) {
   numbers::in_float_and_double([]<class T>() {
-    positions const at{7, -2, 1'000'003, 0};
+    token_positions const at{7, -2, 1'000'003, 0};
     sinusoidal<interleaved> const encoding(geometric(8, 1e4));
     auto expected = numbers::random<T>(4 * 2 * 8), q = expected, k = expected, part = expected;
     encoding.embed(heads_view(expected.data(), {4, 2, 8}), at);
@@ -46,7 +46,7 @@ TEST(unprojected, refuses_tokens_without_a_position_and_what_the_encoding_refuse
   auto const before = x;
   heads_view const view(x.data(), {3, 1, 8});
   auto const prepared =
-      unprojected(sinusoidal<halves>(geometric(8, 1e4))).prepare(positions{0, 1, 2});
+      unprojected(sinusoidal<halves>(geometric(8, 1e4))).prepare(token_positions{0, 1, 2});
   EXPECT_EQ(message_of([&] { prepared.encode_queries(view, 1); }),
             "posenc: prepare: every token must have a prepared position, got 3 positions for 3 "
             "tokens from 1 on");

@@ -17,6 +17,7 @@
 #include "oracle/rotary.hpp"
 #include "oracle/rotated_pairs.hpp"
 #include "oracle/xpos.hpp"
+#include "oracle_pairing.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "query_key/transposed.hpp"
 #include "rejects.hpp"
@@ -26,10 +27,6 @@
 namespace {
 
 using namespace posenc;
-
-template <class Layout>
-constexpr auto oracle_pairing =
-    std::same_as<Layout, halves> ? oracle::pairing::halves : oracle::pairing::interleaved;
 
 long double gain_of(frequencies const& f, xpos_decay const& decay, std::size_t pair,
                     long double from_center) {

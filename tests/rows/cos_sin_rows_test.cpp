@@ -121,6 +121,21 @@ TEST(cos_sin_rows, take_fractional_positions) {
   expect_exact<float>(f, floats, more);
 }
 
+// Frequencies above 1 magnify the rounding of the fraction's angle: at 1000 radians per position to
+// 1e-13, far beyond what holds for whole positions.
+TEST(cos_sin_rows, at_fractional_positions_add_the_error_of_the_fraction_s_angle) {
+  std::vector<double> positions;
+  for (auto const n : integers(100, 40)) positions.push_back(static_cast<double>(n) * 0x1p-41);
+  for (double const inv_freq : {3.0, 50.3, 402.1, 1016.54, 0x1p20 / 3}) {
+    auto const more = [inv_freq](double position) {
+      return 0x1p-51 * (position - std::floor(position)) * inv_freq + tolerance::of_phase(position);
+    };
+    frequencies const f(std::vector{inv_freq});
+    expect_exact<float>(f, positions, more);
+    expect_exact<double>(f, positions, more);
+  }
+}
+
 TEST(cos_sin_rows, are_the_same_from_positions_of_any_type) {
   auto const f = geometric(20, 1e4);
   auto const expected = all(cos_sin_rows(f, std::vector<std::int64_t>{0, 5, 3, 3, 127}).view());

@@ -33,14 +33,14 @@ position_network small(bool log_distance, bool norm) {
   return network;
 }
 
-struct known {
+struct known_biases {
   bool log_distance, norm;
   std::int64_t distance;
   std::array<double, 3> biases;
 };
 
 // The modules of DynamicPositionBias, Linear, LayerNorm and SiLU, written out in Python.
-constexpr known values[]{
+constexpr known_biases values[]{
     {false, false, -3, {-3.6260826806118853, 0.40718759201330912, 1.4105745833516239}},
     {false, false, 0, {-2.1111731104599571, 0.28103733540101117, 1.2588623281755604}},
     {false, false, 2, {-1.2963898502874984, 0.41803999134340675, 0.68562097586207338}},

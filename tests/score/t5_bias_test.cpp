@@ -19,7 +19,7 @@ namespace {
 
 using namespace posenc;
 
-struct known {
+struct known_bucket {
   std::int64_t relative;  ///< key - query
   std::size_t bucket;
 };
@@ -28,20 +28,22 @@ struct known {
 TEST(relative_buckets, has_the_known_buckets) {
   relative_buckets const decoder(32, 128, false), encoder(32, 128, true);
   for (auto const& [relative, bucket] :
-       {known{0, 0}, known{-15, 15}, known{-16, 16}, known{-20, 17}, known{-32, 21}, known{-64, 26},
-        known{-127, 31}, known{-128, 31}, known{-100'000, 31}, known{1, 0}, known{100, 0}}) {
+       {known_bucket{0, 0}, known_bucket{-15, 15}, known_bucket{-16, 16}, known_bucket{-20, 17},
+        known_bucket{-32, 21}, known_bucket{-64, 26}, known_bucket{-127, 31},
+        known_bucket{-128, 31}, known_bucket{-100'000, 31}, known_bucket{1, 0},
+        known_bucket{100, 0}}) {
     EXPECT_EQ(decoder(-relative), bucket) << relative;
   }
   for (auto const& [relative, bucket] :
-       {known{0, 0}, known{-1, 1}, known{-8, 8}, known{-64, 14}, known{1, 17}, known{8, 24},
-        known{128, 31}, known{-128, 15}}) {
+       {known_bucket{0, 0}, known_bucket{-1, 1}, known_bucket{-8, 8}, known_bucket{-64, 14},
+        known_bucket{1, 17}, known_bucket{8, 24}, known_bucket{128, 31}, known_bucket{-128, 15}}) {
     EXPECT_EQ(encoder(-relative), bucket) << relative;
   }
 }
 
 // An edge e (max / e)^(k / (n - e)) is reached when r^(n - e) e^k >= e^(n - e) max^k: in logarithms
 // of long double, ties to the edge.
-std::size_t oracle_bucket(std::size_t n, std::size_t max_distance, std::size_t r) {
+std::size_t t5_bucket(std::size_t n, std::size_t max_distance, std::size_t r) {
   auto const e = n / 2;
   if (r < e) return r;
   auto const log = [](std::size_t x) { return oracle::log(static_cast<oracle::wide>(x)); };
@@ -62,7 +64,7 @@ TEST(relative_buckets, follows_its_formula) {
       EXPECT_EQ(one.count(), buckets);
       EXPECT_EQ(two.count(), 2 * buckets);
       for (std::size_t r = 0; r < max_distance + 10; ++r) {
-        auto const expected = oracle_bucket(buckets, max_distance, r);
+        auto const expected = t5_bucket(buckets, max_distance, r);
         auto const distance = static_cast<std::int64_t>(r);
         ASSERT_EQ(one(distance), expected) << r;
         ASSERT_EQ(two(distance), expected) << r;

@@ -21,7 +21,7 @@ double beta_of(position_temperature const& encoding, std::int64_t position) {
 }
 
 /// 1 + scale ln(1 + steps): the logarithm within 4 ULP, then two roundings.
-double tolerance_of(double beta) { return 12 * tolerance::unit_roundoff<double>() * beta; }
+double tolerance_by_position(double beta) { return 12 * tolerance::unit_roundoff<double>() * beta; }
 
 struct value {
   std::int64_t position;
@@ -61,9 +61,9 @@ TEST(position_temperature, follows_the_definition_at_either_side_of_every_step) 
              {step * length - 2, step * length - 1, step * length, step * length + 1}) {
           auto const of_llama = oracle::position_beta(position, scale, length, 1),
                      of_mistral = oracle::position_beta(position, scale, length, 0);
-          ASSERT_NEAR(beta_of(llama, position), of_llama, tolerance_of(of_llama))
+          ASSERT_NEAR(beta_of(llama, position), of_llama, tolerance_by_position(of_llama))
               << position << " of " << length;
-          ASSERT_NEAR(beta_of(mistral, position), of_mistral, tolerance_of(of_mistral))
+          ASSERT_NEAR(beta_of(mistral, position), of_mistral, tolerance_by_position(of_mistral))
               << position << " of " << length;
         }
       }

@@ -23,15 +23,16 @@ namespace {
 using namespace posenc;
 
 /// (0.1 ln s + 1)^2: the logarithm within 4 ULP, then five roundings.
-double tolerance_of(double beta) { return 16 * tolerance::unit_roundoff<double>() * beta; }
+double tolerance_of_yarn(double beta) { return 16 * tolerance::unit_roundoff<double>() * beta; }
 
 TEST(yarn_temperature, is_the_square_of_the_published_factor) {
   // [Peng 2023, 3.4] YaRN for Llama 2 7B, factor 16, magnitude 1.2772588722239781 on queries and on
   // keys.
-  EXPECT_NEAR(yarn_temperature(16).inverse_temperature({}), 1.6313902266748685, tolerance_of(1.7));
+  EXPECT_NEAR(yarn_temperature(16).inverse_temperature({}), 1.6313902266748685,
+              tolerance_of_yarn(1.7));
   for (double const factor : {1.0, 1.5, 2.0, 4.0, 40.0, 256.0})
     EXPECT_NEAR(yarn_temperature(factor).inverse_temperature({}), oracle::yarn_beta(factor),
-                tolerance_of(3))
+                tolerance_of_yarn(3))
         << factor;
   EXPECT_EQ(yarn_temperature(1).inverse_temperature({}), 1) << "no extension, no sharpening";
 }

@@ -32,8 +32,9 @@ namespace detail {
 inline void require_options(compare_options const& options) {
   require(is_finite(options.threshold) && options.threshold > 0,
           "compare: threshold must be finite and positive, got ", options.threshold);
-  require(options.length.value_or(1) > 0 && options.length.value_or(1) <= std::uint64_t{1} << 48,
-          "compare: length must be from 1 to 2^48 tokens, got ", options.length.value_or(1));
+  std::uint64_t const length = options.length.value_or(1);  // of 32 bits: always small enough
+  require(length > 0 && length <= std::uint64_t{1} << 48,
+          "compare: length must be from 1 to 2^48 tokens, got ", length);
 }
 
 inline std::size_t reach_of(layer_description const& layer, std::size_t length) {

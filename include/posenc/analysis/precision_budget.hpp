@@ -183,7 +183,8 @@ struct row_errors {
 template <storable Table = float, forms_angles How>
 std::vector<precision_at_length> precision_budget(frequencies const& f, std::size_t length,
                                                   How const& how) {
-  detail::require(length > 0 && length <= std::uint64_t{1} << 53,
+  std::uint64_t const positions = length;  // a size of 32 bits is always small enough
+  detail::require(positions > 0 && positions <= std::uint64_t{1} << 53,
                   "precision_budget: length must be in [1, 2^53], got ", length);
   constexpr std::size_t window = 64;
   auto const rows_of = [&](std::size_t first, std::size_t last) {

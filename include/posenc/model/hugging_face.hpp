@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+#include <version>
+#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
+#include <filesystem>
+#endif
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
@@ -177,6 +180,7 @@ model_description read_hugging_face(Json const& parsed, std::string const& name,
                   detail::shown_json(parsed));
   return detail::read_hugging_face(parsed, name, options);
 }
+#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
 /// Reads a config.json of at most 16 MiB.
 inline model_description read_hugging_face(std::filesystem::path const& file,
                                            hugging_face_options const& options = {}) {
@@ -189,5 +193,6 @@ inline model_description read_hugging_face(std::filesystem::path const& file,
   detail::require(text.size() <= most, file.string(), ": must be at most 16 MiB long");
   return read_hugging_face(text, file.filename().string(), options);
 }
+#endif
 
 }  // namespace posenc

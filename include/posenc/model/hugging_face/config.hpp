@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -21,8 +23,9 @@ namespace detail {
 
 /// The most dims, heads or layers that a key may give.
 inline constexpr std::size_t most_dims = 65'536;
-/// The most tokens: what a double counts exactly.
-inline constexpr std::size_t most_tokens = std::size_t{1} << 53;
+/// The most tokens: what a double counts exactly, and a size.
+inline constexpr auto most_tokens = static_cast<std::size_t>(
+    std::min<std::uint64_t>(std::uint64_t{1} << 53, std::numeric_limits<std::size_t>::max()));
 
 }  // namespace detail
 
