@@ -96,6 +96,48 @@ bool finite_as(double x, bool as_double) noexcept {
   return posenc::is_finite(as_double ? x : static_cast<double>(static_cast<float>(x)));
 }
 
+// Whole heads of one token, contiguous and in place, as a step of decoding has them: rotated after
+// few checks, since all of them would cost as much as a head. False, and nothing done: all else,
+// and all errors.
+bool rotate_one_token(posenc1_rotation const& r, std::size_t first, std::size_t last) noexcept {
+  auto const data = reinterpret_cast<std::uintptr_t>(r.from.data);
+  auto const type = std::bit_cast<std::uint32_t>(r.from.type),
+             layout = std::bit_cast<std::uint32_t>(r.from.layout);
+  bool const plain =
+      r.to.data == nullptr && r.from.slots == nullptr && r.from.head_stride == 0 &&
+      r.weight == nullptr && first == 0 &&
+      (std::bit_cast<std::uint64_t>(r.eps) | std::bit_cast<std::uint64_t>(r.scale)) == 0;
+  if (!plain || r.tokens != 1 || r.rows != 1 || r.batches > 1 || r.maker == nullptr ||
+      type >= types || layout >= layouts)
+    return false;
+  auto const pairs = r.maker->pairs, rest = r.head_dim - 2 * pairs;
+  auto const first_dim = r.first_dim == POSENC1_LAST_DIMS ? rest : r.first_dim;
+  auto const strides = static_cast<std::uintptr_t>(r.from.batch_stride | r.from.token_stride);
+  bool const right = data != 0 && r.cos_sin != nullptr && pairs > 0 && 2 * pairs <= r.head_dim &&
+                     r.head_dim >> 32 == 0 && first_dim <= rest && r.heads - 1 < 1u << 24 &&
+                     r.heads <= last && (r.pairs == 0 || r.pairs == pairs) &&
+                     ((data | strides) & (size_of(r.from.type) - 1)) == 0;
+  if (!right) return false;
+  placed_heads const heads{static_cast<char*>(r.from.data), 0,
+                           static_cast<std::ptrdiff_t>(r.head_dim)};
+  function_of(*r.maker->set, type, type, layout, layout,
+              false)({.from = heads,
+                      .to = heads,
+                      .tokens = 1,
+                      .heads = r.heads,
+                      .head_dim = r.head_dim,
+                      .first_dim = first_dim,
+                      .pairs = pairs,
+                      .cos_sin = r.cos_sin,
+                      .in_place = true,
+                      .rotated = r.maker->rotated,
+                      .rotated_count = r.maker->rotated_count,
+                      .eps = 0,
+                      .scale = 1,
+                      .weight = nullptr});
+  return true;
+}
+
 void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   auto const& set = chosen_set();
   auto const batches = std::max<std::size_t>(r.batches, 1);
@@ -189,6 +231,8 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
 }  // namespace posenc_kernels
 
 posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last) {
+  if (rotation != nullptr && posenc_kernels::rotate_one_token(*rotation, first, last))
+    return POSENC1_OK;
   return posenc_kernels::guarded([&] {
     posenc_kernels::require_given("posenc1_rotate", rotation);
     posenc_kernels::rotate(*rotation, first, last);

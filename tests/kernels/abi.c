@@ -51,3 +51,17 @@ IS_AT(posenc1_rotation, maker, 192);
 IS_AT(posenc1_rotation, eps, 200);
 IS_AT(posenc1_rotation, weight, 208);
 IS_AT(posenc1_rotation, scale, 216);
+
+HOLDS("posenc1_attention", sizeof(posenc1_attention) == 328);
+IS_AT(posenc1_attention, outputs, 64);
+IS_AT(posenc1_attention, keys, 128);
+IS_AT(posenc1_attention, values, 192);
+IS_AT(posenc1_attention, tokens, 256);
+IS_AT(posenc1_attention, heads, 264);
+IS_AT(posenc1_attention, kv_heads, 272);
+IS_AT(posenc1_attention, head_dim, 280);
+IS_AT(posenc1_attention, value_dim, 288);
+IS_AT(posenc1_attention, scale, 296);
+IS_AT(posenc1_attention, sinks, 304);
+IS_AT(posenc1_attention, memory, 312);
+IS_AT(posenc1_attention, memory_bytes, 320);

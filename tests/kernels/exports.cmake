@@ -1,6 +1,8 @@
 # The shared library exports the functions of posenc/posenc.h and nothing else. Run with cmake -P and
 # LIBRARY, NM.
 set(expected
+  posenc1_attend
+  posenc1_attention_memory
   posenc1_error
   posenc1_frequencies_destroy
   posenc1_frequencies_of_base
