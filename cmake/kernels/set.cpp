@@ -18,8 +18,10 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/checked_rotation.hpp"
+#include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rotation/token_heads.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/rerotation.hpp"
@@ -116,6 +118,34 @@ constexpr auto functions = []<std::size_t... I>(std::index_sequence<I...>) {
   return std::array<rotate_function*, sizeof...(I)>{function_at<I>()...};
 }
 (std::make_index_sequence<types * types * layouts * layouts * 2>{});
+
+// What checked_rotation does for one token, without what that says and checks again.
+template <class T, class Layout>
+void rotate_one_token(one_token_plan const& plan) noexcept {
+  posenc::detail::token_heads<T, T, false> some;
+  some.first.from = some.first.to = static_cast<T*>(plan.data) + plan.first_dim;
+  some.cos = static_cast<posenc::arithmetic_t<T> const*>(plan.cos_sin);
+  some.tokens = 1, some.heads = plan.heads, some.cos_token = 2 * plan.pairs;
+  some.from_token = some.to_token = 0;
+  some.from_head = some.to_head = static_cast<std::ptrdiff_t>(plan.head_dim);
+  some.head_dim = plan.head_dim, some.first_dim = plan.first_dim, some.pairs = plan.pairs;
+  some.ahead = false;
+  posenc::detail::rotate_tokens<Layout, Layout>(
+      some, {reinterpret_cast<posenc::pair_range const*>(plan.rotated), plan.rotated_count}, false);
+}
+
+constexpr auto one_token_functions = []<std::size_t... I>(std::index_sequence<I...>) {
+  constexpr auto function = []<std::size_t Index>() -> one_token_function* {
+    using T = type_of<Index / layouts>;
+    if constexpr (only_bfloat16 && !std::is_same_v<T, bfloat16>) {
+      return nullptr;
+    } else {
+      return rotate_one_token<T, layout_of<Index % layouts>>;
+    }
+  };
+  return std::array<one_token_function*, sizeof...(I)>{function.template operator()<I>()...};
+}
+(std::make_index_sequence<types * layouts>{});
 
 // ---- Attention
 
@@ -242,6 +272,7 @@ instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .name = POSENC_KERNELS_TEXT(POSENC_KERNELS_SET),
     .fewer = POSENC_KERNELS_FEWER_SET,
     .rotate = functions.data(),
+    .rotate_one_token = one_token_functions.data(),
     .attend = POSENC_KERNELS_ATTEND,
     .make_rows = make_rows,
     .make_rerotation = make_rerotation,

@@ -116,11 +116,12 @@ static void check_head(size_t head, struct attention_options const* o) {
       wanted[d] += exp(scores[t] - top) / sum * value(t, kv, d);
   }
   for (size_t d = 0; d <= VALUE_DIM; ++d) {
-    double const got = number_at(outputs, o->output, head * (VALUE_DIM + 1) + d);
-    if (d == VALUE_DIM) {
-      MUST(isnan(got)); /* the gap between heads is left alone */
+    size_t const at = head * (VALUE_DIM + 1) + d;
+    if (d == VALUE_DIM) { /* the gap between heads is left alone */
+      MUST(((unsigned char*)outputs)[at * sizes[o->output]] == 0xff);
       break;
     }
+    double const got = number_at(outputs, o->output, at);
     /* Roundings to the type of arithmetic. A score: of scale, DIM products and as many sums, of
      * magnitudes that sum to `largest`; its exponent, of at most twice that, by one more, and by 2
      * and itself in the exponential. Both of a weight and of the sum of weights. Then TOKENS
