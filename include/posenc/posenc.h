@@ -9,7 +9,7 @@
  *     posenc1_row_maker *maker;
  *     posenc1_frequencies_of_base(128, 500000.0, &f);             once a model
  *     posenc1_row_maker_create(f, 0, &maker);
- *     posenc1_write_rows(maker, positions, tokens, POSENC1_F32, memory);          once a step
+ *     posenc1_write_rows(maker, positions, NULL, tokens, POSENC1_F32, memory);    once a step
  *     posenc1_rotation q = {.from = {.data = queries, .type = POSENC1_BF16},
  *                           .tokens = tokens, .heads = 32, .head_dim = 128,
  *                           .cos_sin = memory, .rows = tokens, .maker = maker};
