@@ -11,8 +11,6 @@
 
 namespace posenc_kernels {
 
-using posenc::detail::require;
-
 // Divisions would cost more than all else here: sizes are powers of 2.
 constexpr int log2_of_size[types] = {2, 3, 1, 1};
 constexpr std::size_t size_of(posenc1_type type) noexcept {

@@ -31,7 +31,6 @@ namespace posenc_kernels {
 namespace {
 
 using posenc::frequencies;
-using posenc::detail::require;
 
 /// The parameters of one rule. Each is read once; what is left over is an error.
 class parameters {
@@ -53,12 +52,12 @@ class parameters {
     require(found.has_value(), rule_, ": ", name, " must be given");
     return *found;
   }
-  std::size_t count(std::string_view name) {
-    auto const n = number(name);
+  std::size_t as_count(std::string_view name, double n) const {
     require(n >= 0 && n <= 0x1p32 && std::floor(n) == n, rule_, ": ", name,
             " must be a count of at most 2^32, got ", n);
     return static_cast<std::size_t>(n);
   }
+  std::size_t count(std::string_view name) { return as_count(name, number(name)); }
   std::vector<double> list(std::string_view name) {
     auto const* const p = find(name);
     require(p != nullptr && p->list != nullptr, rule_, ": ", name, " must be given as a list");
@@ -118,7 +117,6 @@ posenc::longrope_scaling longrope_of(parameters& p) {
   return s;
 }
 
-// Arguments are named before the call where their order matters for the error.
 constexpr rule that_change[] = {
     {"linear", [](auto& p, auto& f) { return linear(f, p.number("factor")); }},
     {"ntk", [](auto& p, auto& f) { return ntk(f, p.number("factor")); }},
@@ -182,11 +180,7 @@ constexpr first_rule that_begin[] = {
     {"axial",
      [](auto& p) {
        std::vector<std::size_t> dims;
-       for (auto const n : p.list("dims")) {
-         require(n > 0 && n <= 0x1p32 && std::floor(n) == n,
-                 "axial: dims must be counts of at most 2^32, got ", n);
-         dims.push_back(static_cast<std::size_t>(n));
-       }
+       for (auto const n : p.list("dims")) dims.push_back(p.as_count("dims", n));
        return posenc::axial(dims, p.number("base"));
      }},
 };

@@ -33,6 +33,8 @@ struct posenc1_row_maker {
 
 namespace posenc_kernels {
 
+using posenc::detail::require;
+
 /// Keeps the sentence for posenc1_error and returns the status.
 posenc1_status failed(posenc1_status status, char const* sentence) noexcept;
 
@@ -62,8 +64,8 @@ posenc1_status guarded(auto const& work) noexcept {
 
 template <class... Handles>
 void require_given(char const* function, Handles const*... handles) {
-  posenc::detail::require(((handles != nullptr) && ...), function,
-                          ": handles, arrays and results must not be null");
+  require(((handles != nullptr) && ...), function,
+          ": handles, arrays and results must not be null");
 }
 
 /// Gives a new handle to the caller.

@@ -15,8 +15,6 @@
 namespace posenc_kernels {
 namespace {
 
-using posenc::detail::require;
-
 posenc::model_description read(std::filesystem::path const& file) {
   std::ifstream in(file, std::ios::binary);
   std::array<char, 4> magic{};

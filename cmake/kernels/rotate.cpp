@@ -118,23 +118,12 @@ bool rotate_one_token(posenc1_rotation const& r, std::size_t first, std::size_t 
                      r.heads <= last && (r.pairs == 0 || r.pairs == pairs) &&
                      ((data | strides) & (size_of(r.from.type) - 1)) == 0;
   if (!right) return false;
-  placed_heads const heads{static_cast<char*>(r.from.data), 0,
-                           static_cast<std::ptrdiff_t>(r.head_dim)};
-  function_of(*r.maker->set, type, type, layout, layout,
-              false)({.from = heads,
-                      .to = heads,
-                      .tokens = 1,
-                      .heads = r.heads,
-                      .head_dim = r.head_dim,
-                      .first_dim = first_dim,
-                      .pairs = pairs,
-                      .cos_sin = r.cos_sin,
-                      .in_place = true,
-                      .rotated = r.maker->rotated,
-                      .rotated_count = r.maker->rotated_count,
-                      .eps = 0,
-                      .scale = 1,
-                      .weight = nullptr});
+  auto const& set = *r.maker->set;
+  auto const i = std::size_t{type} * layouts + layout;
+  auto* kernel = set.rotate_one_token[i];
+  if (kernel == nullptr) kernel = set.fewer->rotate_one_token[i];
+  kernel({r.from.data, r.heads, r.head_dim, first_dim, r.cos_sin, pairs, r.maker->rotated_count,
+          r.maker->rotated});
   return true;
 }
 

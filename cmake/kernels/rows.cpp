@@ -63,10 +63,10 @@ posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
     require_given("posenc1_rerotation_create", from, result);
     auto const pairs = from->value.pairs();
     auto const target = to != nullptr ? to->value : posenc::frequencies(std::vector(pairs, 0.0));
-    posenc::detail::require(target.pairs() == pairs,
-                            "posenc1_rerotation_create: both frequencies must have the same number "
-                            "of pairs, got ",
-                            pairs, " and ", target.pairs());
+    require(target.pairs() == pairs,
+            "posenc1_rerotation_create: both frequencies must have the same number "
+            "of pairs, got ",
+            pairs, " and ", target.pairs());
     make(
         [&](auto const& set) { return set.make_rerotation(list_of(from->value), list_of(target)); },
         pairs, true, result);
@@ -80,11 +80,11 @@ posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const*
     constexpr auto function = "posenc1_write_rows";
     require_given(function, maker);
     if (tokens != 0) require_given(function, positions, memory);
-    posenc::detail::require(maker->rerotates || from_positions == nullptr, function,
-                            ": from_positions must be null for a maker that does not rerotate");
+    require(maker->rerotates || from_positions == nullptr, function,
+            ": from_positions must be null for a maker that does not rerotate");
     auto const bits = std::bit_cast<std::uint32_t>(type);
-    posenc::detail::require(bits == 0u + POSENC1_F32 || bits == 0u + POSENC1_F64, function,
-                            ": type must be POSENC1_F32 or POSENC1_F64, got ", bits);
+    require(bits == 0u + POSENC1_F32 || bits == 0u + POSENC1_F64, function,
+            ": type must be POSENC1_F32 or POSENC1_F64, got ", bits);
     maker->set->write_rows(*maker->rows, positions, from_positions, tokens,
                            bits == 0u + POSENC1_F64, memory);
   });

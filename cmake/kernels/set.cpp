@@ -4,26 +4,20 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
-#include "attention.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
-#include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/checked_rotation.hpp"
+#include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
-#include "posenc/rows/cos_sin_table.hpp"
+#include "posenc/rotation/token_heads.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
-#include "posenc/rows/rerotation.hpp"
-#include "posenc/rows/row_maker.hpp"
+#include "set_attention.hpp"
+#include "set_rows.hpp"
 
 namespace posenc_kernels {
 namespace {
@@ -117,6 +111,34 @@ constexpr auto functions = []<std::size_t... I>(std::index_sequence<I...>) {
 }
 (std::make_index_sequence<types * types * layouts * layouts * 2>{});
 
+// What checked_rotation does for one token, without what that says and checks again.
+template <class T, class Layout>
+void rotate_one_token(one_token_plan const& plan) noexcept {
+  posenc::detail::token_heads<T, T, false> some;
+  some.first.from = some.first.to = static_cast<T*>(plan.data) + plan.first_dim;
+  some.cos = static_cast<posenc::arithmetic_t<T> const*>(plan.cos_sin);
+  some.tokens = 1, some.heads = plan.heads, some.cos_token = 2 * plan.pairs;
+  some.from_token = some.to_token = 0;
+  some.from_head = some.to_head = static_cast<std::ptrdiff_t>(plan.head_dim);
+  some.head_dim = plan.head_dim, some.first_dim = plan.first_dim, some.pairs = plan.pairs;
+  some.ahead = false;
+  posenc::detail::rotate_tokens<Layout, Layout>(
+      some, {reinterpret_cast<posenc::pair_range const*>(plan.rotated), plan.rotated_count}, false);
+}
+
+constexpr auto one_token_functions = []<std::size_t... I>(std::index_sequence<I...>) {
+  constexpr auto function = []<std::size_t Index>() -> one_token_function* {
+    using T = type_of<Index / layouts>;
+    if constexpr (only_bfloat16 && !std::is_same_v<T, bfloat16>) {
+      return nullptr;
+    } else {
+      return rotate_one_token<T, layout_of<Index % layouts>>;
+    }
+  };
+  return std::array<one_token_function*, sizeof...(I)>{function.template operator()<I>()...};
+}
+(std::make_index_sequence<types * layouts>{});
+
 // ---- Attention
 
 #if !defined(POSENC_KERNELS_FEWER)
@@ -126,101 +148,6 @@ constexpr attend_function* attention_functions[] = {attend<float>, attend<double
 #else
 #define POSENC_KERNELS_ATTEND nullptr
 #endif
-
-// ---- Rows
-
-// From the frequencies `old` at one position to `young` at another.
-struct rerotation {
-  posenc::frequencies old, young;
-  std::vector<posenc::pair_range> rotated_pairs;
-
-  template <class Real>
-  void write(std::int64_t const* positions, std::int64_t const* from_positions, std::size_t tokens,
-             Real* row) const noexcept {
-    auto const gain = posenc::detail::relative_gain(old, young);
-    posenc::detail::row_layout const layout(young.pairs(), rotated_pairs, gain, gain);
-    for (std::size_t t = 0; t < tokens; ++t, row += 2 * layout.pairs) {
-      layout.write_unrotated(row);
-      posenc::detail::write_row(
-          row, layout,
-          [there = posenc::detail::phases_at(young.steps(), positions[t]),
-           here = posenc::detail::phases_at(
-               old.steps(), from_positions == nullptr ? 0 : from_positions[t])](std::size_t pair) {
-            return there(pair) - here(pair);
-          });
-    }
-  }
-};
-
-// One of three makers.
-struct rows {
-  std::optional<posenc::row_maker> maker;
-  std::optional<posenc::cos_sin_table> table;
-  std::optional<rerotation> again;
-
-  template <class Real>
-  void write(std::int64_t const* positions, std::int64_t const* from_positions, std::size_t tokens,
-             Real* row) const noexcept {
-    std::span const at(positions, tokens);
-    if (maker) {
-      maker->write(at, row);
-    } else if (table) {
-      table->write(at, row);
-    } else {
-      again->write(positions, from_positions, tokens, row);
-    }
-  }
-};
-
-rows const& of(rows_of_set const& opaque) noexcept { return reinterpret_cast<rows const&>(opaque); }
-rows_of_set* opaque(rows* made) noexcept { return reinterpret_cast<rows_of_set*>(made); }
-
-using frequency_list = instruction_set::frequency_list;
-
-posenc::frequencies frequencies_of(frequency_list const& f) {
-  return {std::vector(f.inv_freq, f.inv_freq + f.pairs), std::vector(f.rest, f.rest + f.pairs),
-          f.attention_factor};
-}
-
-rows_of_set* make_rows(frequency_list const& f, std::int64_t table_range) {
-  auto made = std::make_unique<rows>();
-  if (table_range == 0) {
-    made->maker.emplace(frequencies_of(f));
-  } else {
-    made->table.emplace(frequencies_of(f), table_range);
-  }
-  return opaque(made.release());
-}
-
-rows_of_set* make_rerotation(frequency_list const& from, frequency_list const& to) {
-  auto made = std::make_unique<rows>();
-  auto const& again = made->again.emplace(rerotation{frequencies_of(from), frequencies_of(to), {}});
-  made->again->rotated_pairs = posenc::detail::rerotated_pairs(
-      again.old, again.young,
-      [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
-  return opaque(made.release());
-}
-
-void destroy_rows(rows_of_set* made) noexcept { delete reinterpret_cast<rows*>(made); }
-
-pair_range const* rotated_pairs(rows_of_set const& made, std::size_t& count) noexcept {
-  auto const& rows = of(made);
-  std::span<std::int64_t const> const none;
-  auto const pairs =
-      rows.maker   ? rows.maker->write(none, static_cast<float*>(nullptr)).rotated_pairs()
-      : rows.table ? rows.table->write(none, static_cast<float*>(nullptr)).rotated_pairs()
-                   : std::span<posenc::pair_range const>(rows.again->rotated_pairs);
-  count = pairs.size();
-  return reinterpret_cast<pair_range const*>(pairs.data());
-}
-
-void write_rows(rows_of_set const& made, std::int64_t const* positions,
-                std::int64_t const* from_positions, std::size_t tokens, bool doubles,
-                void* memory) noexcept {
-  if (doubles)
-    return of(made).write(positions, from_positions, tokens, static_cast<double*>(memory));
-  of(made).write(positions, from_positions, tokens, static_cast<float*>(memory));
-}
 
 }  // namespace
 
@@ -242,6 +169,7 @@ instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .name = POSENC_KERNELS_TEXT(POSENC_KERNELS_SET),
     .fewer = POSENC_KERNELS_FEWER_SET,
     .rotate = functions.data(),
+    .rotate_one_token = one_token_functions.data(),
     .attend = POSENC_KERNELS_ATTEND,
     .make_rows = make_rows,
     .make_rerotation = make_rerotation,

@@ -31,6 +31,17 @@ struct rotation_plan {
 
 using rotate_function = void(rotation_plan const&) noexcept;
 
+/// Contiguous heads of one token, in place, checked.
+struct one_token_plan {
+  void* data;
+  std::size_t heads, head_dim, first_dim;
+  void const* cos_sin;
+  std::size_t pairs, rotated_count;
+  pair_range const* rotated;
+};
+
+using one_token_function = void(one_token_plan const&) noexcept;
+
 inline constexpr std::size_t types = 4, layouts = 2;
 
 /// Keys or values, checked. Strides are in elements.
@@ -66,6 +77,8 @@ struct instruction_set {
   instruction_set const* fewer;
   /// [from type][to type][from layout][to layout][fused]. Null: not here, see function_of.
   rotate_function* const* rotate;
+  /// [type][layout]. Null: as `fewer` has it.
+  one_token_function* const* rotate_one_token;
   /// [type of keys and values]. Null: as `fewer` has them.
   attend_function* const* attend;
   /// Frequencies as posenc::frequencies has them. The caller destroys the rows.
