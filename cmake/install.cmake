@@ -14,7 +14,8 @@ endif()
 configure_package_config_file(cmake/posencConfig.cmake.in posencConfig.cmake INSTALL_DESTINATION "${POSENC_CMAKE_DIR}")
 write_basic_package_version_file(posencConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${PROJECT_BINARY_DIR}/posencConfig.cmake" "${PROJECT_BINARY_DIR}/posencConfigVersion.cmake"
-  cmake/posencDependencies.cmake DESTINATION "${POSENC_CMAKE_DIR}")
+  cmake/posencDependencies.cmake cmake/posenc_add_kernels.cmake DESTINATION "${POSENC_CMAKE_DIR}")
+install(DIRECTORY cmake/kernels DESTINATION "${POSENC_CMAKE_DIR}" PATTERN README.md EXCLUDE)
 
 file(RELATIVE_PATH POSENC_PREFIX_FROM_PC "/${CMAKE_INSTALL_DATADIR}/pkgconfig" "/")
 # Installs NAME.pc, of what needs `requires`.

@@ -20,6 +20,7 @@ set(without_eigen "-DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON" "-DCMAKE_PREFIX_PATH=
 run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/ROTATION" -DCONSUME=ROTATION ${without_eigen})
 run("${CMAKE_COMMAND}" --build "${room}/ROTATION")
 run("${room}/ROTATION/rotation")
+run("${room}/ROTATION/from_c")
 execute_process(COMMAND "${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/refused" ${without_eigen}
   RESULT_VARIABLE refused ERROR_VARIABLE error OUTPUT_QUIET)
 string(REGEX REPLACE "[ \n]+" " " error "${error}")

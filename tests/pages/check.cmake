@@ -8,7 +8,7 @@ cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
 file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/*/README.md"
   "${SOURCE}/bench/README.md" "${SOURCE}/examples/README.md" "${SOURCE}/examples/*/README.md"
-  "${SOURCE}/tests/*/README.md" "${SOURCE}/.github/*.md")
+  "${SOURCE}/tests/*/README.md" "${SOURCE}/cmake/*/README.md" "${SOURCE}/.github/*.md")
 list(FILTER pages EXCLUDE REGEX "/broken/")
 file(READ "${SOURCE}/CMakePresets.json" presets)
 set(links 0)

@@ -208,6 +208,28 @@ TEST(cos_sin_table, writes_over_rows_of_another_kind) {
   check(std::move(moved));
 }
 
+TEST(cos_sin_table, writes_its_rows_into_memory_to_the_bit) {
+  auto const check = [&]<class Real, class Position>(cos_sin_table const& table, Real untouched,
+                                                     std::vector<Position> const& positions) {
+    std::vector<Real> memory(positions.size() * table.rotary_dim() + 1, untouched);
+    static_assert(noexcept(table.write(positions, memory.data())));
+    auto const rows = table.write(positions, memory.data());
+    auto const expected = table.rows<Real>(positions);
+    EXPECT_EQ(rows.cos(0).data(), memory.data());
+    EXPECT_TRUE(numbers::same_bits(all(rows), all(expected.view())));
+    EXPECT_TRUE(std::ranges::equal(rows.rotated_pairs(), expected.view().rotated_pairs()));
+    EXPECT_EQ(memory.back(), untouched) << "nothing is written beyond";
+  };
+  for (double const factor : {1.0, 1.25}) {  // 7 pairs, some of frequency 0
+    cos_sin_table const table(frequencies({0, 1, 0.75, 0, 0.5, 0.25, 0}, factor), 1000);
+    std::vector<std::int64_t> const positions{0, 5, -7, 1000, -1001, farthest};
+    check(table, 9.0F, positions);
+    check(table, 9.0, positions);
+    check(table, 9.0F, std::vector<std::uint16_t>{3, 65'535});
+    EXPECT_EQ(table.write<float>(std::vector<int>(), nullptr).tokens(), 0u);
+  }
+}
+
 TEST(cos_sin_table, is_copied_and_moved) {
   auto table = cos_sin_table(geometric(26, 1e4), 1000);
   auto const positions = within(1000, 20);

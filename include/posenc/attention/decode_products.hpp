@@ -66,13 +66,11 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
 /// few rows of every head. As many keys are read at once as make a register of scores with four
-/// rows, or else with one.
+/// rows, or else with one. queries: memory for as many numbers as q has, best from a cache line on.
 template <std::floating_point T, class S>
-void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k) {
+void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k, T* queries) {
   constexpr std::size_t size = lanes<T>::size;
   auto const keys = k.tokens(), dims = k.head_dim(), columns = k.heads() * rows;
-  aligned_numbers<T> ordered(columns * dims);
-  auto* const queries = ordered.data();
   std::copy_n(q, columns * dims, queries);
   if constexpr (loads_pairs<S>) {
     typename lanes<T>::number x, y;
@@ -97,6 +95,13 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k)
         few_by_few_scores<few, 1, T, S>(to, keys, scale, from, block, s, dims);
     });
   });
+}
+
+/// The same in memory of its own.
+template <std::floating_point T, class S>
+void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k) {
+  aligned_numbers<T> queries(k.heads() * rows * k.head_dim());
+  few_scores<T, S>(scores, scale, q, rows, k, queries.data());
 }
 
 /// sums[r] += sum_s weights[r][s] values[s] of Rows queries, for Width registers of each value.
@@ -155,13 +160,12 @@ void add_values(T* sums, std::size_t dims, T const* weights, std::size_t keys,
 
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
 /// read 8 tokens at a time, and summed in runs of 512, then the sums of the runs, so that rounding
-/// errors do not grow with the cache.
+/// errors do not grow with the cache. sums: memory for as many numbers as there are outputs, best
+/// from a cache line on.
 template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) {
+void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums) {
   constexpr std::size_t size = lanes<T>::size, tokens_at_once = 8, summed_at_once = 512;
   auto const keys = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows;
-  aligned_numbers<T> memory(columns * dims);
-  auto* const sums = memory.data();
   for (std::size_t run = 0; run < keys; run += summed_at_once) {
     auto const end = std::min(run + summed_at_once, keys);
     std::fill_n(sums, columns * dims, T{0});
@@ -186,6 +190,13 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) 
       for (; i < dims; ++i) to[i] += from[i];
     }
   }
+}
+
+/// The same in memory of its own.
+template <std::floating_point T, class S>
+void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) {
+  aligned_numbers<T> sums(v.heads() * rows * v.head_dim());
+  few_outputs<T, S>(outputs, weights, rows, v, sums.data());
 }
 
 }  // namespace posenc::detail

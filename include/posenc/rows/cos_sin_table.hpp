@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/phase_lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -65,6 +67,19 @@ class cos_sin_table {
     detail::rows_access::reshape(rows, layout(),
                                  detail::checked_positions("cos_sin_table", positions));
     write_each(positions, rows);
+  }
+
+  /// Writes the rows into the caller's memory, [tokens][2][pairs], and returns a view of it and of
+  /// this table; allocates nothing. Positions may have any integer type. Preconditions, not
+  /// checked: the memory has room for all rows, and every position fits int64.
+  template <std::floating_point Real, integer_position_range Positions>
+  cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
+    auto* row = memory;
+    for (auto const p : positions) {
+      layout().write_unrotated(row);
+      write_row(detail::widened(p), row), row += rotary_dim();
+    }
+    return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
   }
 
   /// In tokens: farther positions cost more.

@@ -37,7 +37,7 @@ T one_unless_masked(one_lane<T>, T x) noexcept {
 
 /// 1 / k!, from the highest k down to 0.
 template <std::floating_point T>
-inline constexpr auto taylor_of_exponential = [] {
+[[gnu::visibility("hidden")]] inline constexpr auto taylor_of_exponential = [] {
   constexpr std::size_t highest = std::same_as<T, float> ? 7 : 13;
   std::array<T, highest + 1> coefficients{};
   double factor = 1;

@@ -1,0 +1,84 @@
+// Which instruction set runs: the last that the CPU and the operating system support.
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "set.hpp"
+
+namespace posenc_kernels {
+
+extern instruction_set const set_base, set_v3, set_v4, set_v4_bf16;
+
+namespace {
+
+struct candidate {
+  instruction_set const* set;
+  bool (*runs)() noexcept;
+};
+
+// __builtin_cpu_supports asks XCR0 too: whether the operating system saves the registers. Every CPU
+// with AVX2 has what else is in x86-64-v3.
+#if defined(POSENC_KERNELS_V3) || defined(POSENC_KERNELS_V4)
+bool runs_v3() noexcept {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+}
+#endif
+#if defined(POSENC_KERNELS_V4)
+bool runs_v4() noexcept {
+  return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+// From the least to the most.
+constexpr candidate candidates[] = {
+    {&set_base, []() noexcept { return true; }},
+#if defined(POSENC_KERNELS_V3)
+    {&set_v3, runs_v3},
+#endif
+#if defined(POSENC_KERNELS_V4)
+    {&set_v4, runs_v4},
+#endif
+#if defined(POSENC_KERNELS_V4_BF16)
+    {&set_v4_bf16,
+     []() noexcept { return runs_v4() && __builtin_cpu_supports("avx512bf16") != 0; }},
+#endif
+};
+
+instruction_set const& choose() {
+  auto const* const given = std::getenv("POSENC_INSTRUCTION_SET");
+  std::string const forced = given == nullptr ? "" : given;
+  std::string names;
+  instruction_set const* best = nullptr;
+  for (auto const& [set, runs] : candidates) {
+    names += (names.empty() ? "" : ", ") + std::string(set->name);
+    if (!forced.empty() && forced != set->name) continue;
+    if (runs()) {
+      best = set;
+    } else if (!forced.empty()) {
+      throw no_instruction_set(
+          "posenc: POSENC_INSTRUCTION_SET must be one that this CPU has, got " + forced);
+    }
+  }
+  if (best == nullptr) {
+    throw no_instruction_set("posenc: POSENC_INSTRUCTION_SET must be one of " + names + ", got " +
+                             forced);
+  }
+  return *best;
+}
+
+}  // namespace
+
+instruction_set const& chosen_set() {
+  static std::atomic<instruction_set const*> chosen = nullptr;
+  auto const* set = chosen.load(std::memory_order_relaxed);  // what it points to is constant
+  if (set == nullptr) [[unlikely]] {
+    set = &choose();
+    chosen.store(set, std::memory_order_relaxed);
+  }
+  return *set;
+}
+
+}  // namespace posenc_kernels

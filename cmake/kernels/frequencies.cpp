@@ -1,0 +1,250 @@
+// The C API: frequencies.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handles.hpp"
+#include "posenc/frequency/axial.hpp"
+#include "posenc/frequency/divided_by_factors.hpp"
+#include "posenc/frequency/fope_floor.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/longrope.hpp"
+#include "posenc/frequency/mixed_ntk.hpp"
+#include "posenc/frequency/ntk.hpp"
+#include "posenc/frequency/ntk_by_parts.hpp"
+#include "posenc/frequency/part_ntk.hpp"
+#include "posenc/frequency/pixel.hpp"
+#include "posenc/frequency/proportional.hpp"
+#include "posenc/frequency/raised_cosine_clip.hpp"
+#include "posenc/frequency/resonance.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/frequency/yarn.hpp"
+#include "posenc/frequency/yarn_by_rotations.hpp"
+
+namespace posenc_kernels {
+namespace {
+
+using posenc::frequencies;
+
+/// The parameters of one rule. Each is read once; what is left over is an error.
+class parameters {
+ public:
+  parameters(std::string_view rule, std::span<posenc1_parameter const> given)
+      : rule_(rule), given_(given), read_(given.size()) {
+    for (auto const& p : given) require_given("posenc1_frequencies_of_rule", p.name);
+  }
+
+  std::optional<double> maybe(std::string_view name) {
+    auto const* const p = find(name);
+    if (p == nullptr) return {};
+    require(p->list == nullptr, rule_, ": ", name, " must be a number, got a list");
+    return p->number;
+  }
+  double number(std::string_view name, double otherwise) { return maybe(name).value_or(otherwise); }
+  double number(std::string_view name) {
+    auto const found = maybe(name);
+    require(found.has_value(), rule_, ": ", name, " must be given");
+    return *found;
+  }
+  std::size_t as_count(std::string_view name, double n) const {
+    require(n >= 0 && n <= 0x1p32 && std::floor(n) == n, rule_, ": ", name,
+            " must be a count of at most 2^32, got ", n);
+    return static_cast<std::size_t>(n);
+  }
+  std::size_t count(std::string_view name) { return as_count(name, number(name)); }
+  std::vector<double> list(std::string_view name) {
+    auto const* const p = find(name);
+    require(p != nullptr && p->list != nullptr, rule_, ": ", name, " must be given as a list");
+    return {p->list, p->list + p->count};
+  }
+  void check_all_read() const {
+    for (std::size_t i = 0; i < given_.size(); ++i)
+      require(read_[i], rule_, ": must have no parameter ", std::string_view(given_[i].name));
+  }
+
+ private:
+  posenc1_parameter const* find(std::string_view name) {
+    posenc1_parameter const* found = nullptr;
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      if (given_[i].name != name) continue;
+      require(found == nullptr, rule_, ": ", name, " must be given once");
+      found = &given_[i], read_[i] = true;
+    }
+    return found;
+  }
+
+  std::string_view rule_;
+  std::span<posenc1_parameter const> given_;
+  std::vector<bool> read_;
+};
+
+/// A rule and what it makes of its parameters and of the frequencies that it changes.
+struct rule {
+  std::string_view name;
+  frequencies (*make)(parameters&, frequencies const&);
+};
+
+posenc::ntk_by_parts_scaling parts_of(parameters& p) {
+  posenc::ntk_by_parts_scaling s{.factor = p.number("factor"),
+                                 .original_length = p.number("original_length")};
+  s.alpha = p.number("alpha", s.alpha), s.beta = p.number("beta", s.beta);
+  return s;
+}
+
+posenc::yarn_scaling yarn_of(parameters& p) {
+  posenc::yarn_scaling s{.factor = p.number("factor"),
+                         .original_length = p.number("original_length")};
+  s.beta_fast = p.number("beta_fast", s.beta_fast);
+  s.beta_slow = p.number("beta_slow", s.beta_slow);
+  s.truncate = p.number("truncate", 1) > 0;
+  s.mscale = p.maybe("mscale"), s.mscale_all_dim = p.maybe("mscale_all_dim");
+  s.attention_factor = p.maybe("attention_factor");
+  s.extrapolation = p.number("extrapolation", s.extrapolation);
+  return s;
+}
+
+posenc::longrope_scaling longrope_of(parameters& p) {
+  posenc::longrope_scaling s{.short_factor = p.list("short_factor"),
+                             .long_factor = p.list("long_factor"),
+                             .original_length = p.number("original_length")};
+  s.factor = p.number("factor", s.factor), s.attention_factor = p.maybe("attention_factor");
+  return s;
+}
+
+constexpr rule that_change[] = {
+    {"linear", [](auto& p, auto& f) { return linear(f, p.number("factor")); }},
+    {"ntk", [](auto& p, auto& f) { return ntk(f, p.number("factor")); }},
+    {"dynamic_ntk",
+     [](auto& p, auto& f) {
+       return dynamic_ntk(
+           f, {.factor = p.number("factor"), .trained_length = p.number("trained_length")},
+           p.number("length"));
+     }},
+    {"mixed_ntk",
+     [](auto& p, auto& f) {
+       auto const b = p.maybe("b");
+       return b ? mixed_ntk(f, p.number("factor"), *b) : mixed_ntk(f, p.number("factor"));
+     }},
+    {"ntk_by_parts", [](auto& p, auto& f) { return ntk_by_parts(f, parts_of(p)); }},
+    {"yarn_by_rotations", [](auto& p, auto& f) { return yarn_by_rotations(f, parts_of(p)); }},
+    {"yarn", [](auto& p, auto& f) { return yarn(f, yarn_of(p)); }},
+    {"llama3",
+     [](auto& p, auto& f) {
+       return llama3(f, {.factor = p.number("factor"),
+                         .low_freq_factor = p.number("low_freq_factor"),
+                         .high_freq_factor = p.number("high_freq_factor"),
+                         .original_length = p.number("original_length")});
+     }},
+    {"longrope", [](auto& p, auto& f) { return longrope(f, longrope_of(p), p.number("length")); }},
+    {"divided_by_factors",
+     [](auto& p, auto& f) { return divided_by_factors(f, p.list("factors")); }},
+    {"truncated", [](auto& p, auto& f) { return truncated(f, p.number("p")); }},
+    {"resonance", [](auto&, auto& f) { return resonance(f); }},
+    {"raised_cosine_clip", [](auto& p, auto& f) { return raised_cosine_clip(f, p.count("n")); }},
+    {"fope_floor", [](auto& p, auto& f) { return fope_floor(f, p.number("trained_length")); }},
+};
+
+struct first_rule {
+  std::string_view name;
+  frequencies (*make)(parameters&);
+};
+constexpr first_rule that_begin[] = {
+    {"geometric",
+     [](auto& p) { return posenc::geometric(p.count("rotary_dim"), p.number("base")); }},
+    {"geometric_inclusive",
+     [](auto& p) { return posenc::geometric_inclusive(p.count("rotary_dim"), p.number("base")); }},
+    {"proportional",
+     [](auto& p) {
+       return posenc::proportional(p.count("head_dim"), p.number("base"), p.number("p"),
+                                   p.number("factor", 1));
+     }},
+    {"part_ntk",
+     [](auto& p) {
+       posenc::part_ntk_scaling s{.factor = p.number("factor"),
+                                  .original_length = p.number("original_length")};
+       s.ntk = p.number("ntk", s.ntk), s.extrapolation = p.number("extrapolation", s.extrapolation);
+       return posenc::part_ntk(p.count("rotary_dim"), p.number("base"), s);
+     }},
+    {"pixel",
+     [](auto& p) {
+       auto const max = p.maybe("max_freq");
+       auto const dim = p.count("rotary_dim");
+       return max ? posenc::pixel(dim, *max) : posenc::pixel(dim);
+     }},
+    {"axial",
+     [](auto& p) {
+       std::vector<std::size_t> dims;
+       for (auto const n : p.list("dims")) dims.push_back(p.as_count("dims", n));
+       return posenc::axial(dims, p.number("base"));
+     }},
+};
+
+frequencies made(posenc1_frequencies const* of, std::string_view name, parameters& given) {
+  for (auto const& rule : that_begin) {
+    if (rule.name != name) continue;
+    require(of == nullptr, name, ": must be given no frequencies to change");
+    return rule.make(given);
+  }
+  for (auto const& rule : that_change) {
+    if (rule.name != name) continue;
+    if (of != nullptr) return rule.make(given, of->value);
+    auto const dim = given.count("rotary_dim");
+    auto const base = given.number("base");
+    // The ramp of YaRN is exact where the base is known.
+    if (name == "yarn") return posenc::yarn(dim, base, yarn_of(given));
+    return rule.make(given, posenc::geometric(dim, base));
+  }
+  posenc::detail::refuse("posenc1_frequencies_of_rule: the rule must be one of the header, got ",
+                         name);
+}
+
+}  // namespace
+}  // namespace posenc_kernels
+
+using namespace posenc_kernels;
+
+posenc1_status posenc1_frequencies_of_base(size_t rotary_dim, double base,
+                                           posenc1_frequencies** result) {
+  return guarded([&] {
+    require_given("posenc1_frequencies_of_base", result);
+    give(posenc::geometric(rotary_dim, base), result);
+  });
+}
+
+posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq, size_t pairs,
+                                              double attention_factor,
+                                              posenc1_frequencies** result) {
+  return guarded([&] {
+    require_given("posenc1_frequencies_of_numbers", inv_freq, result);
+    give(posenc::frequencies({inv_freq, inv_freq + pairs}, attention_factor), result);
+  });
+}
+
+posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char const* rule,
+                                           posenc1_parameter const* given, size_t count,
+                                           posenc1_frequencies** result) {
+  return guarded([&] {
+    require_given("posenc1_frequencies_of_rule", rule, result);
+    if (count != 0) require_given("posenc1_frequencies_of_rule", given);
+    parameters read(rule, {given, count});
+    auto value = made(of, rule, read);
+    read.check_all_read();
+    give(std::move(value), result);
+  });
+}
+
+size_t posenc1_frequencies_read(posenc1_frequencies const* f, double* inv_freq,
+                                double* attention_factor) {
+  if (f == nullptr) return 0;
+  if (inv_freq != nullptr) std::ranges::copy(f->value.inv_freq(), inv_freq);
+  if (attention_factor != nullptr) *attention_factor = f->value.attention_factor();
+  return f->value.pairs();
+}
+
+void posenc1_frequencies_destroy(posenc1_frequencies* f) { delete f; }

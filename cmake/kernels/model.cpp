@@ -1,0 +1,73 @@
+// The C API: the frequencies of a model's layer.
+#include "handles.hpp"
+
+#if defined(POSENC_KERNELS_MODEL)
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <variant>
+
+#include "posenc/model/gguf.hpp"
+#include "posenc/model/hugging_face.hpp"
+
+namespace posenc_kernels {
+namespace {
+
+posenc::model_description read(std::filesystem::path const& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 4> magic{};
+  in.read(magic.data(), magic.size());
+  bool const is_gguf = std::string_view(magic.data(), magic.size()) == "GGUF";
+  return is_gguf ? posenc::read_gguf(file) : posenc::read_hugging_face(file);
+}
+
+void describe(char const* file, size_t layer, size_t length, posenc1_layer* description,
+              posenc1_frequencies** result) {
+  auto const model = read(file);
+  auto const& kind = model.kind_of(layer);
+  require(kind.rotary.size() <= 1 && (kind.rotary.empty() || !kind.rotary[0].axes),
+          "posenc1_frequencies_of_model: a layer must rotate one block of each head, by one axis");
+  posenc1_layer found{.layout = POSENC1_HALVES,
+                      .first_dim = 0,
+                      .rotary_dim = 0,
+                      .head_dim = kind.head_dim,
+                      .window = kind.window.value_or(0),
+                      .softmax_factor = kind.softmax_factor,
+                      .depends_on_length = 0};
+  if (kind.rotary.empty()) {
+    *result = nullptr;
+  } else {
+    auto const& rotary = kind.rotary[0];
+    auto frequencies = rotary.frequencies.at(length);
+    found.layout = std::holds_alternative<posenc::halves>(rotary.layout) ? POSENC1_HALVES
+                                                                         : POSENC1_INTERLEAVED;
+    found.rotary_dim = frequencies.rotary_dim();
+    found.first_dim = rotary.block.first_dim(kind.head_dim, found.rotary_dim);
+    found.depends_on_length = rotary.frequencies.depends_on_length() ? 1 : 0;
+    give(std::move(frequencies), result);
+  }
+  if (description != nullptr) *description = found;
+}
+
+}  // namespace
+}  // namespace posenc_kernels
+
+#endif
+
+posenc1_status posenc1_frequencies_of_model([[maybe_unused]] char const* file,
+                                            [[maybe_unused]] size_t layer,
+                                            [[maybe_unused]] size_t length,
+                                            [[maybe_unused]] posenc1_layer* description,
+                                            [[maybe_unused]] posenc1_frequencies** result) {
+  return posenc_kernels::guarded([&] {
+#if defined(POSENC_KERNELS_MODEL)
+    posenc_kernels::require_given("posenc1_frequencies_of_model", file, result);
+    posenc_kernels::describe(file, layer, length, description, result);
+#else
+    throw posenc_kernels::not_built(
+        "posenc: posenc1_frequencies_of_model must be built with posenc_add_kernels(... MODEL)");
+#endif
+  });
+}

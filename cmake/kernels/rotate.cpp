@@ -1,0 +1,229 @@
+// The C API: the rotation. Checks its arguments, in O(tokens), and hands plans to the set.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "checked_heads.hpp"
+#include "handles.hpp"
+
+namespace posenc_kernels {
+namespace {
+
+constexpr auto function = "posenc1_rotate";
+
+/// Whether the heads of two sets, at least one of which is written, keep apart: they are elsewhere,
+/// or side by side in each token.
+bool apart(checked_heads const& a, checked_heads const& b) noexcept {
+  if (!overlap(a.all, b.all)) return true;
+  auto const period = a.token.stride;
+  bool const same_tokens = period > 0 && period == b.token.stride &&
+                           (a.batch.steps == 1 || a.batch.stride == b.batch.stride) &&
+                           a.batch.steps == b.batch.steps &&
+                           a.batch.magnitude() % a.token.magnitude() == 0;
+  if (!same_tokens) return false;
+  auto const n = static_cast<std::uintptr_t>(period);
+  auto const offset = (b.of_token.first % n + n - a.of_token.first % n) % n;
+  return offset >= a.of_token.last - a.of_token.first &&
+         offset + (b.of_token.last - b.of_token.first) <= n;
+}
+
+/// Rotates the heads [first, last), as many tokens at once as lie at equal distances.
+class rotation_in_parts {
+ public:
+  rotation_in_parts(rotation_plan const& plan, checked_heads const& from, checked_heads const& to,
+                    posenc1_type from_type, posenc1_type to_type, bool rows_of_batches) noexcept
+      : plan_(plan),
+        from_(from),
+        to_(to),
+        from_shift_(log2_of_size[from_type]),
+        to_shift_(log2_of_size[to_type]),
+        row_bytes_(2 * plan.pairs << (to_type == POSENC1_F64 ? 3 : 2)),
+        rows_of_batches_(rows_of_batches) {}
+
+  void run(rotate_function* kernel, std::size_t first, std::size_t last) const noexcept {
+    auto const tokens = plan_.tokens, heads = plan_.heads;
+    auto part = plan_;
+    while (first < last) {
+      auto const token = first / heads % tokens, batch = first / heads / tokens;
+      auto const head = first % heads;
+      bool const whole = head == 0 && last - first >= heads;
+      part.heads = whole ? heads : std::min(heads - head, last - first);
+      part.tokens = whole ? std::min(tokens - token, (last - first) / heads) : 1;
+      if (place(part, batch, token)) {
+        part.from.data += static_cast<std::ptrdiff_t>(head) * from_.head.stride;
+        part.to.data += static_cast<std::ptrdiff_t>(head) * to_.head.stride;
+        part.cos_sin = static_cast<char const*>(plan_.cos_sin) +
+                       ((rows_of_batches_ ? batch * tokens : 0) + token) * row_bytes_;
+        kernel(part);
+      }
+      first += part.tokens * part.heads;
+    }
+  }
+
+ private:
+  // Sets where the part lies, of at most as many tokens as it says. False: its first token is left
+  // out, and it is that token.
+  bool place(rotation_plan& part, std::size_t batch, std::size_t token) const noexcept {
+    auto const from = [&](std::size_t i) { return from_.at(batch, token + i, plan_.tokens); };
+    auto const to = [&](std::size_t i) { return to_.at(batch, token + i, plan_.tokens); };
+    auto const most = part.tokens;
+    part.from.data = from(0), part.to.data = to(0);
+    if (from_.slots == nullptr && to_.slots == nullptr) return true;
+    part.tokens = 1;
+    if (part.from.data == nullptr || part.to.data == nullptr) return false;
+    std::ptrdiff_t from_step = 0, to_step = 0;
+    auto *last_from = part.from.data, *last_to = part.to.data;
+    for (; part.tokens < most; ++part.tokens) {
+      auto *const next_from = from(part.tokens), *const next_to = to(part.tokens);
+      if (next_from == nullptr || next_to == nullptr) break;
+      if (part.tokens == 1) from_step = next_from - last_from, to_step = next_to - last_to;
+      if (next_from - last_from != from_step || next_to - last_to != to_step) break;
+      last_from = next_from, last_to = next_to;
+    }
+    part.from.token = from_step >> from_shift_, part.to.token = to_step >> to_shift_;
+    return true;
+  }
+
+  rotation_plan const& plan_;
+  checked_heads const &from_, &to_;
+  int from_shift_, to_shift_;
+  std::size_t row_bytes_;
+  bool rows_of_batches_;
+};
+
+bool finite_as(double x, bool as_double) noexcept {
+  return posenc::is_finite(as_double ? x : static_cast<double>(static_cast<float>(x)));
+}
+
+// Whole heads of one token, contiguous and in place, as a step of decoding has them: rotated after
+// few checks, since all of them would cost as much as a head. False, and nothing done: all else,
+// and all errors.
+bool rotate_one_token(posenc1_rotation const& r, std::size_t first, std::size_t last) noexcept {
+  auto const data = reinterpret_cast<std::uintptr_t>(r.from.data);
+  auto const type = std::bit_cast<std::uint32_t>(r.from.type),
+             layout = std::bit_cast<std::uint32_t>(r.from.layout);
+  bool const plain =
+      r.to.data == nullptr && r.from.slots == nullptr && r.from.head_stride == 0 &&
+      r.weight == nullptr && first == 0 &&
+      (std::bit_cast<std::uint64_t>(r.eps) | std::bit_cast<std::uint64_t>(r.scale)) == 0;
+  if (!plain || r.tokens != 1 || r.rows != 1 || r.batches > 1 || r.maker == nullptr ||
+      type >= types || layout >= layouts)
+    return false;
+  auto const pairs = r.maker->pairs, rest = r.head_dim - 2 * pairs;
+  auto const first_dim = r.first_dim == POSENC1_LAST_DIMS ? rest : r.first_dim;
+  auto const strides = static_cast<std::uintptr_t>(r.from.batch_stride | r.from.token_stride);
+  bool const right = data != 0 && r.cos_sin != nullptr && pairs > 0 && 2 * pairs <= r.head_dim &&
+                     r.head_dim >> 32 == 0 && first_dim <= rest && r.heads - 1 < 1u << 24 &&
+                     r.heads <= last && (r.pairs == 0 || r.pairs == pairs) &&
+                     ((data | strides) & (size_of(r.from.type) - 1)) == 0;
+  if (!right) return false;
+  auto const& set = *r.maker->set;
+  auto const i = std::size_t{type} * layouts + layout;
+  auto* kernel = set.rotate_one_token[i];
+  if (kernel == nullptr) kernel = set.fewer->rotate_one_token[i];
+  kernel({r.from.data, r.heads, r.head_dim, first_dim, r.cos_sin, pairs, r.maker->rotated_count,
+          r.maker->rotated});
+  return true;
+}
+
+void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
+  auto const& set = chosen_set();
+  auto const batches = std::max<std::size_t>(r.batches, 1);
+  require_dim(function, "head_dim", r.head_dim);
+  if (r.tokens == 0 || r.heads == 0) return;
+  std::size_t tokens = 0, all_heads = 0;
+  bool const fits = !__builtin_mul_overflow(batches, r.tokens, &tokens) &&
+                    !__builtin_mul_overflow(tokens, r.heads, &all_heads);
+  require(fits, function, ": heads must fit into memory, got ", batches, " batches of ", r.tokens,
+          " tokens of ", r.heads, " heads");
+  require(first <= std::min(last, all_heads), function,
+          ": first must be at most last and the number of heads, got ", first, " and ", last,
+          " of ", all_heads);
+  last = std::min(last, all_heads);
+
+  auto const& target = r.to.data == nullptr ? r.from : r.to;
+  bool const in_place =
+      &target == &r.from ||
+      (r.from.data == r.to.data && r.from.type == r.to.type && r.from.layout == r.to.layout &&
+       r.from.slots == r.to.slots && r.from.batch_stride == r.to.batch_stride &&
+       r.from.token_stride == r.to.token_stride && r.from.head_stride == r.to.head_stride);
+  heads_shape const shape{batches, r.tokens, r.heads, r.head_dim};
+  auto const from = checked({function, "from"}, r.from, shape, in_place);
+  checked_heads elsewhere;
+  if (!in_place) elsewhere = checked({function, "to"}, target, shape, true);
+  auto const& to = in_place ? from : elsewhere;
+  require(in_place || apart(from, to), function,
+          ": from and to must not overlap, unless they are the same heads in the same layout");
+
+  auto const pairs = r.pairs == 0 && r.maker != nullptr ? r.maker->pairs : r.pairs;
+  require(pairs > 0 && (r.maker == nullptr || pairs == r.maker->pairs), function,
+          ": pairs must be positive, and the maker's if it is given, got ", pairs);
+  require(r.cos_sin != nullptr, function, ": cos_sin must not be null");
+  require(r.rows == r.tokens || r.rows == tokens, function, ": there must be one row for each of ",
+          r.tokens, " tokens, or of ", batches, " times as many, got ", r.rows);
+  require(pairs <= r.head_dim / 2 &&
+              (r.first_dim == POSENC1_LAST_DIMS || r.first_dim <= r.head_dim - 2 * pairs),
+          function, ": the rotary block must lie within the head, got ", 2 * pairs,
+          " dims from dim ", r.first_dim, " of head_dim ", r.head_dim);
+
+  bool const doubles = target.type == POSENC1_F64,
+             normalises = std::bit_cast<std::uint64_t>(r.eps) != 0;
+  bool const fused = normalises || std::bit_cast<std::uint64_t>(r.scale) != 0;
+  require(!normalises || (finite_as(r.eps, doubles) && r.eps > 0), function,
+          ": eps must be finite and positive, or 0 for no norm, got ", r.eps);
+  require(normalises || r.weight == nullptr, function, ": eps must be given where weights are");
+  require(finite_as(r.scale, doubles), function, ": scale must be finite, got ", r.scale);
+
+  auto* const kernel =
+      function_of(set, r.from.type, target.type, r.from.layout, target.layout, fused);
+  require(kernel != nullptr, function,
+          ": doubles rotate to doubles, and half and bfloat16 not to each other, got types ",
+          static_cast<int>(r.from.type), " and ", static_cast<int>(target.type));
+  if (first == last) return;
+  if (from.slots != nullptr || to.slots != nullptr) {
+    auto const first_token = first / r.heads, last_token = (last - 1) / r.heads + 1;
+    check_slots({function, "from"}, from, first_token, last_token);
+    if (!in_place) check_slots({function, "to"}, to, first_token, last_token);
+  }
+
+  bool const rows_of_batches = r.rows == tokens;
+  // One batch of all tokens, if all are at equal distances.
+  auto const evenly = [&](checked_heads const& h) {
+    return h.slots != nullptr || static_cast<std::uint64_t>(h.batch.stride) ==
+                                     static_cast<std::uint64_t>(h.token.stride) * r.tokens;
+  };
+  bool const one_batch = batches == 1 || (rows_of_batches && evenly(from) && evenly(to));
+  pair_range const all{0, pairs};
+  rotation_plan const plan{
+      .from = from.in_elements(r.from.type),
+      .to = to.in_elements(target.type),
+      .tokens = one_batch ? tokens : r.tokens,
+      .heads = r.heads,
+      .head_dim = r.head_dim,
+      .first_dim = r.first_dim == POSENC1_LAST_DIMS ? r.head_dim - 2 * pairs : r.first_dim,
+      .pairs = pairs,
+      .cos_sin = r.cos_sin,
+      .in_place = in_place,
+      .rotated = r.maker != nullptr ? r.maker->rotated : &all,
+      .rotated_count = r.maker != nullptr ? r.maker->rotated_count : 1,
+      .eps = r.eps,
+      .scale = std::bit_cast<std::uint64_t>(r.scale) != 0 ? r.scale : 1,
+      .weight = r.weight};
+  bool const strided = from.slots == nullptr && to.slots == nullptr;
+  if (one_batch && strided && first == 0 && last == all_heads) return kernel(plan);
+  rotation_in_parts(plan, from, to, r.from.type, target.type, rows_of_batches)
+      .run(kernel, first, last);
+}
+
+}  // namespace
+}  // namespace posenc_kernels
+
+posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last) {
+  if (rotation != nullptr && posenc_kernels::rotate_one_token(*rotation, first, last))
+    return POSENC1_OK;
+  return posenc_kernels::guarded([&] {
+    posenc_kernels::require_given("posenc1_rotate", rotation);
+    posenc_kernels::rotate(*rotation, first, last);
+  });
+}

@@ -1,0 +1,119 @@
+// What each instruction set gives the C API: plain data and functions of plain data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+namespace posenc_kernels {
+
+/// Heads of tokens, each as far from the next, checked. Strides are in elements.
+struct placed_heads {
+  char* data;
+  std::ptrdiff_t token, head;
+};
+
+struct pair_range {
+  std::size_t first, last;
+};
+
+/// Some heads of some tokens of a posenc1_rotation, checked.
+struct rotation_plan {
+  placed_heads from, to;
+  std::size_t tokens, heads, head_dim, first_dim, pairs;
+  void const* cos_sin;  ///< of the first token
+  bool in_place;
+  pair_range const* rotated;
+  std::size_t rotated_count;
+  double eps, scale;  ///< eps 0: no norm
+  void const* weight;
+};
+
+using rotate_function = void(rotation_plan const&) noexcept;
+
+/// Contiguous heads of one token, in place, checked.
+struct one_token_plan {
+  void* data;
+  std::size_t heads, head_dim, first_dim;
+  void const* cos_sin;
+  std::size_t pairs, rotated_count;
+  pair_range const* rotated;
+};
+
+using one_token_function = void(one_token_plan const&) noexcept;
+
+inline constexpr std::size_t types = 4, layouts = 2;
+
+/// Keys or values, checked. Strides are in elements.
+struct cached_heads {
+  char const* data;
+  std::ptrdiff_t token, head;
+  char const* const* tokens;  ///< where each token is; null: at equal distances
+};
+
+/// Some kv heads of a posenc1_attention, checked.
+struct attention_plan {
+  void const* queries;
+  void* outputs;
+  std::ptrdiff_t query_head, output_head;
+  std::size_t query_type, output_type;
+  cached_heads keys, values;
+  std::size_t tokens, kv_heads, group, head_dim, value_dim;
+  double scale;
+  double const* sinks;  ///< of the first head; null: none
+  struct workspace {
+    void *queries, *ordered, *scores, *outputs, *sums;  ///< of a head each, in floats or doubles
+  } memory;
+};
+
+using attend_function = void(attention_plan const&) noexcept;
+
+/// One row maker of one instruction set.
+struct rows_of_set;
+
+struct instruction_set {
+  char const* name;
+  /// Has the functions that this set shares with it; null: none.
+  instruction_set const* fewer;
+  /// [from type][to type][from layout][to layout][fused]. Null: not here, see function_of.
+  rotate_function* const* rotate;
+  /// [type][layout]. Null: as `fewer` has it.
+  one_token_function* const* rotate_one_token;
+  /// [type of keys and values]. Null: as `fewer` has them.
+  attend_function* const* attend;
+  /// Frequencies as posenc::frequencies has them. The caller destroys the rows.
+  struct frequency_list {
+    double const *inv_freq, *rest;
+    std::size_t pairs;
+    double attention_factor;
+  };
+  rows_of_set* (*make_rows)(frequency_list const& f, std::int64_t table_range);
+  rows_of_set* (*make_rerotation)(frequency_list const& from, frequency_list const& to);
+  void (*destroy_rows)(rows_of_set*) noexcept;
+  /// The pairs that the rows rotate.
+  pair_range const* (*rotated_pairs)(rows_of_set const&, std::size_t& count) noexcept;
+  void (*write_rows)(rows_of_set const&, std::int64_t const* positions,
+                     std::int64_t const* from_positions, std::size_t tokens, bool doubles,
+                     void* memory) noexcept;
+};
+
+/// The function of a rotation; null if there is none. What changes type or layout is always fused.
+inline rotate_function* function_of(instruction_set const& set, std::size_t from_type,
+                                    std::size_t to_type, std::size_t from_layout,
+                                    std::size_t to_layout, bool fused) noexcept {
+  bool const changes = from_type != to_type || from_layout != to_layout;
+  auto const i =
+      (((from_type * types + to_type) * layouts + from_layout) * layouts + to_layout) * 2 +
+      (fused || changes ? 1 : 0);
+  if (auto* const found = set.rotate[i]; found != nullptr || set.fewer == nullptr) return found;
+  return set.fewer->rotate[i];
+}
+
+struct no_instruction_set : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+/// The set in use. Throws no_instruction_set if POSENC_INSTRUCTION_SET names none.
+instruction_set const& chosen_set();
+
+}  // namespace posenc_kernels

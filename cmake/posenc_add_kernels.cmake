@@ -1,0 +1,90 @@
+# posenc_add_kernels(NAME engine_rope [INSTRUCTION_SETS base v3 v4 v4_bf16] [SHARED] [MODEL])
+#
+# Adds the library NAME, which has the functions of posenc/posenc.h: posenc's kernels compiled once
+# for each instruction set, and the choice among them by what CPU and operating system offer.
+# Consumers need C11 or C++17, and no dependency of posenc.
+# INSTRUCTION_SETS: default all that there are: on x86-64 those above (levels of x86-64, and
+#   AVX-512's bfloat16), elsewhere base alone. base is always among them, v4 where v4_bf16 is.
+# SHARED: a shared library, which exports those functions alone. Default: a static library.
+# MODEL: with posenc1_frequencies_of_model, which needs nlohmann-json.
+# POSENC_INSTRUCTION_SET=v3 in the environment of a program forces a set.
+function(posenc_add_kernels)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "SHARED;MODEL" "NAME" "INSTRUCTION_SETS")
+  if(NOT arg_NAME OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "posenc_add_kernels(NAME name [INSTRUCTION_SETS sets] [SHARED] [MODEL]), got: ${ARGV}")
+  endif()
+
+  set(sources "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
+  get_property(version GLOBAL PROPERTY POSENC_VERSION)
+
+  set(flags_base "")
+  set(known base)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    set(known base v3 v4 v4_bf16)
+    set(flags_base -march=x86-64)
+    set(flags_v3 -march=x86-64-v3)
+    set(flags_v4 -march=x86-64-v4)
+    set(flags_v4_bf16 -march=x86-64-v4 -mavx512bf16)
+  endif()
+  if(NOT arg_INSTRUCTION_SETS)
+    set(arg_INSTRUCTION_SETS ${known})
+  endif()
+  foreach(set IN LISTS arg_INSTRUCTION_SETS)
+    if(NOT set IN_LIST known)
+      message(FATAL_ERROR "posenc_add_kernels: INSTRUCTION_SETS must be among ${known} here, got ${set}")
+    endif()
+  endforeach()
+  list(APPEND arg_INSTRUCTION_SETS base)
+  if(v4_bf16 IN_LIST arg_INSTRUCTION_SETS)
+    list(APPEND arg_INSTRUCTION_SETS v4)
+  endif()
+  list(REMOVE_DUPLICATES arg_INSTRUCTION_SETS)
+
+  # Always optimised: without, sets share functions of the standard library that contain instructions
+  # of one of them. For the same reason no link-time optimisation, which may inline across sets.
+  set(gnu "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
+  set(objects "")
+  foreach(set IN LISTS arg_INSTRUCTION_SETS ITEMS api)
+    set(object ${arg_NAME}_${set})
+    list(APPEND objects $<TARGET_OBJECTS:${object}>)
+    if(set STREQUAL api)
+      add_library(${object} OBJECT)
+      foreach(source choice frequencies model rows rotate attend)
+        target_sources(${object} PRIVATE "${sources}/${source}.cpp")
+      endforeach()
+      target_compile_options(${object} PRIVATE ${flags_base})
+      target_compile_definitions(${object} PRIVATE POSENC_KERNELS_VERSION="${version}")
+      foreach(available IN LISTS arg_INSTRUCTION_SETS)
+        string(TOUPPER "POSENC_KERNELS_${available}" definition)
+        target_compile_definitions(${object} PRIVATE ${definition})
+      endforeach()
+      if(arg_MODEL)
+        if(NOT TARGET posenc::model)
+          message(FATAL_ERROR "posenc_add_kernels: MODEL needs posenc::model: find_package(posenc COMPONENTS model)")
+        endif()
+        target_compile_definitions(${object} PRIVATE POSENC_KERNELS_MODEL)
+        target_link_libraries(${object} PRIVATE posenc::model)
+      endif()
+    else()
+      add_library(${object} OBJECT "${sources}/set.cpp")
+      # g++ 12 warns of its own AVX-512 headers.
+      target_compile_options(${object} PRIVATE ${flags_${set}} "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
+      target_compile_definitions(${object} PRIVATE POSENC_KERNELS_SET=${set} $<$<STREQUAL:${set},v4_bf16>:POSENC_KERNELS_FEWER=v4>)
+    endif()
+    target_link_libraries(${object} PRIVATE posenc::rotation)
+    target_compile_definitions(${object} PRIVATE $<$<BOOL:${arg_SHARED}>:POSENC_KERNELS_SHARED>)
+    target_compile_options(${object} PRIVATE $<${gnu}:-O2> $<${gnu}:-fexceptions>)
+    set_target_properties(${object} PROPERTIES POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF
+      CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD OFF)
+  endforeach()
+
+  if(arg_SHARED)
+    add_library(${arg_NAME} SHARED ${objects})
+    set_target_properties(${arg_NAME} PROPERTIES WINDOWS_EXPORT_ALL_SYMBOLS ON)
+  else()
+    add_library(${arg_NAME} STATIC ${objects})
+  endif()
+  set_target_properties(${arg_NAME} PROPERTIES LINKER_LANGUAGE CXX)
+  get_target_property(include posenc::rotation INTERFACE_INCLUDE_DIRECTORIES)
+  target_include_directories(${arg_NAME} INTERFACE "${include}")
+endfunction()

@@ -1,0 +1,371 @@
+/* The C API in C: every rotation against plain loops in double, on the instruction set that the
+ * library chose, whose name is printed. */
+#include "numbers.h"
+
+enum { BATCHES = 2, TOKENS = 5, HEADS = 3, DIM = 40, PAIRS = 15, ALL = BATCHES * TOKENS * HEADS };
+
+/* ---- The rotation in plain loops */
+
+static double input(size_t head, size_t dim) {
+  return ((int)((head * 7 + dim * 3) % 33) - 16) / 8.0;
+}
+static double weight_of(size_t dim) { return 1 + (double)(dim % 5) / 4; }
+static int64_t const positions[BATCHES * TOKENS] = {0, 7, 31, -3, 12, 99, 3, 5, 70, 71};
+
+struct options {
+  posenc1_layout from_layout, to_layout;
+  size_t first_dim;
+  double eps, scale;
+  int rows_shared; /* those of batch 0 by all batches */
+  size_t part;     /* heads per call */
+};
+
+static size_t dim_of(posenc1_layout layout, size_t pair, size_t which) {
+  return layout == POSENC1_HALVES ? pair + which * PAIRS : 2 * pair + which;
+}
+
+static void expected(double* out, size_t head, double const* inv_freq, double position,
+                     struct options const* o) {
+  double x[DIM], squares = 0, gain = o->scale == 0 ? 1 : o->scale;
+  for (size_t i = 0; i < DIM; ++i) x[i] = input(head, i), squares += x[i] * x[i];
+  for (size_t i = 0; i < DIM; ++i) x[i] *= (o->eps == 0 ? 1 : weight_of(i)) * gain;
+  if (o->eps != 0) {
+    for (size_t i = 0; i < DIM; ++i) x[i] /= sqrt(squares / DIM + o->eps);
+  }
+  memcpy(out, x, sizeof x);
+  size_t const first = o->first_dim == POSENC1_LAST_DIMS ? DIM - 2 * PAIRS : o->first_dim;
+  for (size_t pair = 0; pair < PAIRS; ++pair) {
+    double const c = cos(position * inv_freq[pair]), s = sin(position * inv_freq[pair]);
+    double const u = x[first + dim_of(o->from_layout, pair, 0)],
+                 v = x[first + dim_of(o->from_layout, pair, 1)];
+    out[first + dim_of(o->to_layout, pair, 0)] = u * c - v * s;
+    out[first + dim_of(o->to_layout, pair, 1)] = u * s + v * c;
+  }
+}
+
+/* ---- What is tested */
+
+struct context {
+  posenc1_row_maker* maker;
+  double inv_freq[PAIRS];
+  double* cos_sin[2]; /* float, double: [BATCHES][TOKENS][2][PAIRS] */
+};
+
+/* How heads lie: contiguous; with gaps, tokens backwards; heads outside tokens; in pages. */
+enum { DENSE, GAPS, HEADS_FIRST, PAGED, PLACES };
+enum { PAGES = 4, PAGE_TOKENS = 3 };
+static int64_t const slots[BATCHES * TOKENS] = {11, -1, 0, 2, 4, 8, 7, 6, 1, 10};
+
+/* Elements in memory; and the first element of a head, or -1. */
+enum { ROOM = 4 * ALL * DIM };
+static ptrdiff_t head_at(int place, size_t batch, size_t token, size_t head) {
+  ptrdiff_t const b = (ptrdiff_t)batch, t = (ptrdiff_t)token, h = (ptrdiff_t)head;
+  ptrdiff_t const slot = (ptrdiff_t)slots[batch * TOKENS + token];
+  switch (place) {
+    case DENSE:
+      return ((b * TOKENS + t) * HEADS + h) * DIM;
+    case GAPS:
+      return (b * TOKENS + (TOKENS - 1 - t)) * (HEADS * (DIM + 3) + 5) + h * (DIM + 3);
+    case HEADS_FIRST:
+      return ((b * HEADS + h) * TOKENS + t) * DIM;
+    default:
+      return slot < 0 ? -1 : (slot * HEADS + h) * DIM;
+  }
+}
+
+static posenc1_heads heads_at(void* memory, int place, posenc1_type type, posenc1_layout layout) {
+  ptrdiff_t const size = (ptrdiff_t)sizes[type];
+  posenc1_heads h = {.data = memory, .type = type, .layout = layout};
+  if (place == GAPS) {
+    h.data = (char*)memory + head_at(GAPS, 0, 0, 0) * size;
+    h.head_stride = (DIM + 3) * size, h.token_stride = -(HEADS * (DIM + 3) + 5) * size;
+    h.batch_stride = -h.token_stride * TOKENS;
+  }
+  if (place == HEADS_FIRST) {
+    h.token_stride = DIM * size, h.head_stride = TOKENS * DIM * size;
+    h.batch_stride = HEADS * TOKENS * DIM * size;
+  }
+  if (place == PAGED) h.slots = slots, h.pages = PAGES, h.page_tokens = PAGE_TOKENS;
+  return h;
+}
+
+static void test_rotation(struct context const* c, posenc1_type from, posenc1_type to,
+                          int from_place, int to_place, int in_place, struct options o) {
+  static double memory[2][ROOM]; /* aligned for all types */
+  double weights[DIM];
+  float float_weights[DIM];
+  memset(memory, 0, sizeof memory);
+  for (size_t i = 0; i < DIM; ++i) weights[i] = weight_of(i), float_weights[i] = (float)weights[i];
+  for (size_t i = 0; i < ALL; ++i) {
+    ptrdiff_t const at = head_at(from_place, i / HEADS / TOKENS, i / HEADS % TOKENS, i % HEADS);
+    for (size_t d = 0; at >= 0 && d < DIM; ++d)
+      set_number(memory[0], from, (size_t)at + d, input(i, d));
+  }
+  posenc1_rotation r = {.from = heads_at(memory[0], from_place, from, o.from_layout),
+                        .batches = BATCHES,
+                        .tokens = TOKENS,
+                        .heads = HEADS,
+                        .head_dim = DIM,
+                        .first_dim = o.first_dim,
+                        .cos_sin = c->cos_sin[from == POSENC1_F64],
+                        .rows = o.rows_shared ? TOKENS : BATCHES * TOKENS,
+                        .maker = c->maker,
+                        .eps = o.eps,
+                        .scale = o.scale};
+  if (o.eps != 0) r.weight = from == POSENC1_F64 ? (void*)weights : (void*)float_weights;
+  if (!in_place) r.to = heads_at(memory[1], to_place, to, o.to_layout);
+  /* As a pool of threads would, in parts that may end within tokens. */
+  for (size_t first = 0; first < ALL; first += o.part)
+    MUST_WORK(posenc1_rotate(&r, first, first + o.part));
+  for (size_t i = 0; i < ALL; ++i) {
+    size_t const batch = i / HEADS / TOKENS, token = i / HEADS % TOKENS;
+    int const place = in_place ? from_place : to_place;
+    if (head_at(from_place, batch, token, i % HEADS) < 0) continue;
+    ptrdiff_t const at = head_at(place, batch, token, i % HEADS);
+    if (at < 0) continue;
+    double wanted[DIM];
+    expected(wanted, i, c->inv_freq,
+             (double)positions[(o.rows_shared ? 0 : batch * TOKENS) + token], &o);
+    for (size_t d = 0; d < DIM; ++d) {
+      double const got = number_at(memory[in_place ? 0 : 1], to, (size_t)at + d);
+      /* One rounding to the type; in float, or double, twelve of cosine, sine, three operations,
+       * weight, gain (a sum of squares, a root, a division) and scale, on pairs of at most 4; and
+       * of the oracle's angle two, at a position of at most 99. */
+      double const arithmetic = from == POSENC1_F64 ? 0x1p-53 : 0x1p-24;
+      double const bound = roundoff[to] * fabs(wanted[d]) +
+                           4 * (12 * arithmetic + 2 * 99 * 0x1p-53) + 0x1p-24 * roundoff[to];
+      if (!(fabs(got - wanted[d]) <= bound)) {
+        printf(
+            "types %d to %d, places %d to %d, layouts %d to %d, first dim %zu, eps %g: head %zu "
+            "dim %zu is %.9g, must be %.9g\n",
+            from, to, from_place, in_place ? -1 : to_place, o.from_layout, o.to_layout, o.first_dim,
+            o.eps, i, d, got, wanted[d]);
+        exit(1);
+      }
+    }
+  }
+}
+
+static int converts(int from, int to) {
+  return from == to || (from != POSENC1_F64 && to == POSENC1_F32) ||
+         (from == POSENC1_F32 && to != POSENC1_F64);
+}
+
+static void test_rotations(struct context const* c) {
+  size_t const blocks[] = {0, POSENC1_LAST_DIMS, 4};
+  unsigned n = 0;
+  for (int from = 0; from < 4; ++from) {
+    for (int to = 0; to < 4; ++to) {
+      if (!converts(from, to)) continue;
+      for (int layouts = 0; layouts < 4; ++layouts) {
+        for (int fused = 0; fused < 2; ++fused) {
+          for (int place = 0; place < PLACES; ++place, ++n) {
+            struct options const o = {(posenc1_layout)(layouts / 2),
+                                      (posenc1_layout)(layouts % 2),
+                                      blocks[n % 3],
+                                      fused ? 1e-3 : 0,
+                                      fused ? 0.75 : 0,
+                                      n % 5 == 0,
+                                      n % 2 == 0 ? 7 : ALL};
+            test_rotation(c, (posenc1_type)from, (posenc1_type)to, place, (int)(n / 3 % PLACES), 0,
+                          o);
+            if (from == to && o.from_layout == o.to_layout)
+              test_rotation(c, (posenc1_type)from, (posenc1_type)to, place, place, 1, o);
+          }
+        }
+      }
+    }
+  }
+}
+
+static void test_rows(struct context const* c) {
+  posenc1_frequencies *f, *slower;
+  posenc1_row_maker *table, *shift, *other, *back;
+  posenc1_parameter const twice = {.name = "factor", .number = 2};
+  MUST_WORK(posenc1_frequencies_of_numbers(c->inv_freq, PAIRS, 1.5, &f));
+  MUST_WORK(posenc1_frequencies_of_rule(f, "linear", &twice, 1, &slower));
+  MUST_WORK(posenc1_row_maker_create(f, 4096, &table));
+  MUST_WORK(posenc1_rerotation_create(f, f, &shift));
+  MUST_WORK(posenc1_rerotation_create(f, slower, &other));
+  MUST_WORK(posenc1_rerotation_create(f, NULL, &back));
+  posenc1_row_maker* const makers[] = {table, shift, other, back};
+  int64_t const old[2] = {5, 900}, young[2] = {-4000, 77};
+  for (int m = 0; m < 4; ++m) {
+    double row[2][2][PAIRS];
+    MUST_WORK(posenc1_write_rows(makers[m], young, m == 0 ? NULL : old, 2, POSENC1_F64, row));
+    for (int t = 0; t < 2; ++t) {
+      for (int i = 0; i < PAIRS; ++i) {
+        double const angle = c->inv_freq[i] * ((m == 3 ? 0 : (double)young[t] / (m == 2 ? 2 : 1)) -
+                                               (m == 0 ? 0 : (double)old[t]));
+        double const gain = m == 0 ? 1.5 : m == 3 ? 1 / 1.5 : 1;
+        /* The product angle is off by up to 5000 x 2^-53. */
+        MUST(fabs(row[t][0][i] - gain * cos(angle)) < 2e-12);
+        MUST(fabs(row[t][1][i] - gain * sin(angle)) < 2e-12);
+      }
+    }
+    posenc1_row_maker_destroy(makers[m]);
+  }
+  posenc1_frequencies_destroy(slower);
+  posenc1_frequencies_destroy(f);
+}
+
+/* Pairs of frequency 0 are not rotated: of no position, not even if their rows say otherwise. */
+static void test_rules(void) {
+  posenc1_frequencies* f;
+  posenc1_row_maker* maker;
+  posenc1_parameter const p_rope[] = {{.name = "rotary_dim", .number = 8},
+                                      {.name = "base", .number = 1e4},
+                                      {.name = "p", .number = 0.5}};
+  double inv_freq[4], factor, short_factor[] = {1, 1, 2, 2}, long_factor[] = {1, 4, 4, 8};
+  MUST_WORK(posenc1_frequencies_of_rule(NULL, "truncated", p_rope, 3, &f));
+  MUST(posenc1_frequencies_read(f, inv_freq, &factor) == 4 && factor == 1);
+  MUST(inv_freq[0] == 1 && inv_freq[1] == 0.1 && inv_freq[2] == 0 && inv_freq[3] == 0);
+  MUST_WORK(posenc1_row_maker_create(f, 0, &maker));
+  float const row[8] = {0, 0, 9, 9, 1, 1, 9, 9};
+  float head[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  posenc1_rotation const r = {.from = {.data = head},
+                              .tokens = 1,
+                              .heads = 1,
+                              .head_dim = 8,
+                              .cos_sin = row,
+                              .rows = 1,
+                              .maker = maker};
+  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  float const wanted[8] = {-5, -6, 3, 4, 1, 2, 7, 8};
+  MUST(memcmp(head, wanted, sizeof head) == 0);
+  posenc1_row_maker_destroy(maker);
+  posenc1_frequencies_destroy(f);
+
+  posenc1_parameter const longrope[] = {{.name = "rotary_dim", .number = 8},
+                                        {.name = "base", .number = 1e4},
+                                        {.name = "short_factor", .list = short_factor, .count = 4},
+                                        {.name = "long_factor", .list = long_factor, .count = 4},
+                                        {.name = "original_length", .number = 4096},
+                                        {.name = "length", .number = 5000}};
+  MUST_WORK(posenc1_frequencies_of_rule(NULL, "longrope", longrope, 6, &f));
+  posenc1_frequencies_read(f, inv_freq, NULL);
+  MUST(fabs(inv_freq[3] - 0.001 / 8) < 1e-18);
+  posenc1_frequencies_destroy(f);
+
+  posenc1_parameter const wrong[] = {{.name = "rotary_dim", .number = 8},
+                                     {.name = "base", .number = 1e4},
+                                     {.name = "facter", .number = 2}};
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "geometric", wrong, 3, &f), "no parameter facter");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", wrong, 2, &f), "factor must be given");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "yarm", wrong, 2, &f), "got yarm");
+  MUST_REFUSE(posenc1_frequencies_of_base(7, 1e4, &f), "must be even and positive, got 7");
+  MUST_REFUSE(posenc1_frequencies_of_base(8, 1e4, NULL), "must not be null");
+}
+
+static void test_errors(struct context const* c) {
+  static float memory[ALL * DIM], before[ALL * DIM];
+  posenc1_rotation const good = {.from = {.data = memory},
+                                 .batches = BATCHES,
+                                 .tokens = TOKENS,
+                                 .heads = HEADS,
+                                 .head_dim = DIM,
+                                 .cos_sin = c->cos_sin[0],
+                                 .rows = BATCHES * TOKENS,
+                                 .maker = c->maker};
+  for (size_t i = 0; i < ALL * DIM; ++i) memory[i] = before[i] = 1;
+#define MUST_REFUSE_WITH(change, words)                  \
+  do {                                                   \
+    posenc1_rotation r = good;                           \
+    change;                                              \
+    MUST_REFUSE(posenc1_rotate(&r, 0, SIZE_MAX), words); \
+  } while (0)
+  MUST_REFUSE_WITH(r.rows = 3, "one row for each of 5 tokens");
+  MUST_REFUSE_WITH(r.head_dim = 0, "head_dim must be positive");
+  MUST_REFUSE_WITH(r.pairs = PAIRS + 1, "pairs must be positive, and the maker's");
+  MUST_REFUSE_WITH(r.first_dim = 11, "must lie within the head");
+  MUST_REFUSE_WITH(r.from.token_stride = HEADS * DIM * 4 - 4, "must not overlap");
+  MUST_REFUSE_WITH(r.from.head_stride = 6, "multiples of the 4 bytes");
+  MUST_REFUSE_WITH(r.from.type = (posenc1_type)4, "type and layout");
+  MUST_REFUSE_WITH(r.to = r.from;
+                   r.to.layout = POSENC1_INTERLEAVED, "from and to must not overlap");
+  MUST_REFUSE_WITH(r.to = r.from; r.to.data = memory + 1, "from and to must not overlap");
+  MUST_REFUSE_WITH(r.eps = -1, "eps must be finite and positive");
+  MUST_REFUSE_WITH(r.weight = before, "eps must be given");
+  MUST_REFUSE_WITH(r.scale = 1e300, "scale must be finite");
+  MUST_REFUSE_WITH(r.cos_sin = NULL, "cos_sin must not be null");
+  MUST_REFUSE_WITH(r.from.slots = slots; r.from.pages = 3;
+                   r.from.page_tokens = 3,
+                   "a slot must be below 9 (3 pages of 3 tokens), got 11 for token 0");
+  MUST_REFUSE_WITH(r.from.data = NULL, "data must not be null");
+  MUST_REFUSE(posenc1_rotate(&good, 31, SIZE_MAX), "first must be at most");
+  MUST_REFUSE(posenc1_rotate(NULL, 0, 0), "must not be null");
+  MUST(memcmp(memory, before, sizeof memory) == 0);
+  float row[2 * PAIRS];
+  MUST_REFUSE(posenc1_write_rows(c->maker, positions, positions, 1, POSENC1_F32, row),
+              "from_positions must be null");
+  MUST_REFUSE(posenc1_write_rows(c->maker, positions, NULL, 1, POSENC1_F16, row), "type must be");
+  MUST_WORK(posenc1_write_rows(c->maker, NULL, NULL, 0, POSENC1_F32, NULL));
+  /* Queries and keys side by side in each token do not overlap. */
+  static float q_k[TOKENS * 2 * HEADS * DIM];
+  posenc1_rotation side = {.from = {.data = q_k, .token_stride = 2 * HEADS * DIM * 4},
+                           .to = {.data = q_k + HEADS * DIM, .token_stride = 2 * HEADS * DIM * 4},
+                           .tokens = TOKENS,
+                           .heads = HEADS,
+                           .head_dim = DIM,
+                           .cos_sin = c->cos_sin[0],
+                           .rows = TOKENS,
+                           .maker = c->maker};
+  MUST_WORK(posenc1_rotate(&side, 0, SIZE_MAX));
+  side.to.data = q_k + HEADS * DIM - 1;
+  MUST_REFUSE(posenc1_rotate(&side, 0, SIZE_MAX), "must not overlap");
+}
+
+static void test_model(void) {
+  posenc1_frequencies* f = NULL;
+  posenc1_layer layer;
+  posenc1_status const status =
+      posenc1_frequencies_of_model(getenv("POSENC_TEST_CONFIG"), 0, 4096, &layer, &f);
+  if (status == POSENC1_NOT_BUILT) return;
+  MUST(status == POSENC1_OK);
+  double inv_freq[64];
+  MUST(layer.layout == POSENC1_HALVES && layer.rotary_dim == 128 && layer.head_dim == 128 &&
+       layer.first_dim == 0 && layer.window == 0 && layer.softmax_factor == 1);
+  MUST(posenc1_frequencies_read(f, inv_freq, NULL) == 64);
+  MUST(inv_freq[0] == 1 && fabs(inv_freq[63] - pow(500000, -126 / 128.0) / 8) < 1e-20);
+  posenc1_frequencies_destroy(f);
+  MUST_REFUSE(posenc1_frequencies_of_model(getenv("POSENC_TEST_CONFIG"), 99, 1, &layer, &f),
+              "layer must be below");
+  MUST_REFUSE(posenc1_frequencies_of_model("no_such_file", 0, 1, &layer, &f), "no_such_file");
+}
+
+int main(void) {
+  char const* const set = posenc1_instruction_set();
+  if (set == NULL) {
+    posenc1_frequencies* f;
+    posenc1_row_maker* maker;
+    char sentence[1024];
+    strcpy(sentence, posenc1_error());
+    MUST_WORK(posenc1_frequencies_of_base(8, 1e4, &f));
+    MUST(posenc1_row_maker_create(f, 0, &maker) == POSENC1_NO_INSTRUCTION_SET);
+    MUST(strcmp(sentence, posenc1_error()) == 0);
+    posenc1_frequencies_destroy(f);
+    printf("%s\n", sentence);
+    return 2;
+  }
+  MUST(strcmp(posenc1_version(), POSENC_TEST_VERSION) == 0);
+  struct context c;
+  posenc1_frequencies* f;
+  static float floats[BATCHES * TOKENS * 2 * PAIRS];
+  static double doubles[BATCHES * TOKENS * 2 * PAIRS];
+  MUST_WORK(posenc1_frequencies_of_base(2 * PAIRS, 500000.0, &f));
+  MUST(posenc1_frequencies_read(f, c.inv_freq, NULL) == PAIRS);
+  MUST_WORK(posenc1_row_maker_create(f, 0, &c.maker));
+  posenc1_frequencies_destroy(f);
+  MUST_WORK(posenc1_write_rows(c.maker, positions, NULL, BATCHES * TOKENS, POSENC1_F32, floats));
+  MUST_WORK(posenc1_write_rows(c.maker, positions, NULL, BATCHES * TOKENS, POSENC1_F64, doubles));
+  c.cos_sin[0] = (double*)(void*)floats, c.cos_sin[1] = doubles;
+  test_rotations(&c);
+  test_rows(&c);
+  test_rules();
+  test_errors(&c);
+  test_attention();
+  if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
+  posenc1_row_maker_destroy(c.maker);
+  printf("ran %s\n", set);
+  return 0;
+}
