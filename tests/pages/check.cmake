@@ -2,7 +2,8 @@
 # - every link leads to a file, and to a heading of it if it names one;
 # - every preset in a command is one of CMakePresets.json, every program one of examples/ or bench/;
 # - lines end before column 101, but for the lines to be copied that begin with apt-get;
-# - the first page is at most 150 lines long and counts the models right.
+# - the first page is at most 150 lines long and counts the models right;
+# - the changelog begins with the version of posenc/version.hpp.
 # Run with cmake -P and SOURCE, the directory that holds README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
@@ -102,6 +103,13 @@ foreach(page IN LISTS pages)
     endif()
   endif()
 endforeach()
+file(STRINGS "${SOURCE}/include/posenc/version.hpp" version REGEX "^#define POSENC_VERSION_")
+string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*PATCH ([0-9]+).*" "\\1.\\2.\\3" version "${version}")
+file(STRINGS "${SOURCE}/.github/CHANGELOG.md" changes REGEX "^## ")
+list(GET changes 0 newest)
+if(NOT "${newest}," MATCHES "^## ${version},")
+  string(APPEND wrong "\n  .github/CHANGELOG.md must begin with version ${version}, begins with: ${newest}")
+endif()
 if(links EQUAL 0)
   string(APPEND wrong "\n  no page has a link")
 endif()
