@@ -25,8 +25,9 @@ endif()
 
 set(programs engine reader)
 foreach(way IN LISTS ways)
-  if(way MATCHES "ROTATION|FETCHED")  # without Eigen
+  if(way STREQUAL ROTATION)
     set(programs rotation)
+  elseif(way STREQUAL FETCHED)
     set(options -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON "-DREPOSITORY=file://${room}/repository")
   endif()
   run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/${way}" -DCONSUME=${way}
