@@ -8,6 +8,12 @@ function(run)
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${room}/prefix")
+foreach(component rotation posenc model)
+  file(STRINGS "${room}/prefix/share/cmake/posenc/posenc-${component}.cmake" directories REGEX "INTERFACE_INCLUDE_DIRECTORIES .*/include")
+  if(NOT directories)
+    message(FATAL_ERROR "CMake before 3.23 finds no headers of posenc::${component}")
+  endif()
+endforeach()
 
 # A repository of what a user's project needs from the checkout.
 find_program(git git)
