@@ -4,8 +4,8 @@
 add_custom_target(single-header COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${PROJECT_BINARY_DIR}/single-header/posenc_rotation.hpp"
   -P "${PROJECT_SOURCE_DIR}/cmake/single_header.cmake" COMMENT "single-header/posenc_rotation.hpp" VERBATIM)
 
-# libposenc-dev, a package for Debian: cpack -G DEB in the build folder. Who gives it to others says
-# who they are: -D CPACK_PACKAGE_CONTACT="Name <address>".
+# libposenc-dev, a package for Debian: cpack -G DEB in the build folder. Who gives it to others
+# says who they are: -D CPACK_PACKAGE_CONTACT="Name <address>".
 if(POSENC_INSTALL)
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_NAME libposenc-dev)

@@ -1,8 +1,8 @@
 # The components of posenc and what they need from outside. Used by the build and by the installed
 # package. Versions are compared here, because the packages' own version files accept fewer.
 
-# posenc_needs_NAME: the components that NAME builds on. They stand before it. The package has NAME in
-# the file posenc-NAME.cmake.
+# posenc_needs_NAME: the components that NAME builds on. They stand before it. The package has NAME
+# in the file posenc-NAME.cmake.
 set(posenc_components rotation posenc model)
 set(posenc_needs_rotation "")
 set(posenc_needs_posenc rotation)

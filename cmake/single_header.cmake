@@ -1,6 +1,6 @@
-# Writes one header with everything of posenc::rotation: what frequency/, rows/ and rotation/ offer, and
-# what they include, each header once and after those that it includes. Run with cmake -P; it may be told
-# SOURCE, the checkout, and OUTPUT, the header: posenc_rotation.hpp.
+# Writes one header with everything of posenc::rotation: what frequency/, rows/ and rotation/
+# offer, and what they include, each header once and after those that it includes. Run with
+# cmake -P; SOURCE may name the checkout, OUTPUT the header.
 cmake_policy(VERSION 3.23)
 if(NOT SOURCE)
   get_filename_component(SOURCE "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
@@ -50,8 +50,8 @@ string(REGEX REPLACE "// \n" "//\n" license "${license}")
 file(STRINGS "${include}/posenc/version.hpp" version REGEX "^#define POSENC_VERSION_")
 string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*PATCH ([0-9]+).*" "\\1.\\2.\\3" version "${version}")
 file(WRITE "${OUTPUT}" "// posenc ${version}: frequencies, rows and rotation (posenc::rotation) in one header, made of many
-// by cmake/single_header.cmake. It needs C++20 and the headers of xsimd 8.1 or newer. A file includes
-// it or posenc's own headers, not both.
+// by cmake/single_header.cmake. It needs C++20 and the headers of xsimd 8.1 or newer. A file
+// includes it or posenc's own headers, not both.
 //
 ${license}
 #pragma once

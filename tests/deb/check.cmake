@@ -1,6 +1,7 @@
-# The Debian package libposenc-dev: it is for every architecture, depends on what its headers include, has every
-# installed header, and CMake finds its components; lintian, where there is one, has nothing to say. Run with cmake -P
-# and: SOURCE, the checkout; BUILD, a configured build of it; CPACK, DPKG_DEB and LINTIAN, which may be NOTFOUND.
+# The Debian package libposenc-dev: it is for every architecture, depends on what its headers
+# include, has every header, and CMake finds its components; lintian, where there is one, has
+# nothing to say. Run with cmake -P and: SOURCE, the checkout; BUILD, a configured build of it;
+# CPACK; DPKG_DEB; LINTIAN, which may be NOTFOUND.
 cmake_policy(VERSION 3.25)
 set(room "${BUILD}/deb")
 file(REMOVE_RECURSE "${room}")

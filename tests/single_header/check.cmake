@@ -1,6 +1,7 @@
-# The single header of posenc::rotation: made twice it is the same; it begins with version and licence; it includes no
-# other header of posenc; and a program that has it alone computes what one with posenc's own headers does. Run with
-# cmake -P and: SOURCE, the checkout; BUILD, a configured build of it; COMPILER; XSIMD, the directory of its headers.
+# The single header of posenc::rotation: made twice it is the same; it begins with version and
+# licence; it includes no other header of posenc; and a program that has it alone computes what one
+# with posenc's own headers does. Run with cmake -P and: SOURCE, the checkout; BUILD, a configured
+# build of it; COMPILER; XSIMD, the directory of its headers.
 cmake_policy(VERSION 3.25)
 set(room "${BUILD}/single_header")
 file(REMOVE_RECURSE "${room}" "${BUILD}/single-header")
