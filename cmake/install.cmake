@@ -3,18 +3,24 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(POSENC_CMAKE_DIR "${CMAKE_INSTALL_DATADIR}/cmake/posenc")
 
-install(TARGETS posenc_rotation EXPORT posencRotationTargets FILE_SET HEADERS)
-install(EXPORT posencRotationTargets NAMESPACE posenc:: DESTINATION "${POSENC_CMAKE_DIR}")
+# The targets of a component, in the file that posencConfig.cmake includes for it.
+function(posenc_install_component name)
+  # The directory is named for CMake before 3.23, which knows no file sets.
+  install(TARGETS ${ARGN} EXPORT posenc-${name} FILE_SET HEADERS INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(EXPORT posenc-${name} NAMESPACE posenc:: DESTINATION "${POSENC_CMAKE_DIR}")
+endfunction()
+posenc_install_component(rotation posenc_rotation)
 if(TARGET posenc)
-  install(TARGETS posenc EXPORT posencTargets FILE_SET HEADERS)
-  install(TARGETS posenc_model EXPORT posencModelTargets FILE_SET HEADERS)
-  install(EXPORT posencTargets NAMESPACE posenc:: DESTINATION "${POSENC_CMAKE_DIR}")
-  install(EXPORT posencModelTargets NAMESPACE posenc:: DESTINATION "${POSENC_CMAKE_DIR}")
+  posenc_install_component(posenc posenc)
+  posenc_install_component(model posenc_model)
 endif()
-configure_package_config_file(cmake/posencConfig.cmake.in posencConfig.cmake INSTALL_DESTINATION "${POSENC_CMAKE_DIR}")
+configure_package_config_file(cmake/posencConfig.cmake.in posencConfig.cmake INSTALL_DESTINATION "${POSENC_CMAKE_DIR}"
+  NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(posencConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES "${PROJECT_BINARY_DIR}/posencConfig.cmake" "${PROJECT_BINARY_DIR}/posencConfigVersion.cmake"
-  cmake/posencDependencies.cmake cmake/posenc_add_kernels.cmake DESTINATION "${POSENC_CMAKE_DIR}")
+  cmake/posencDependencies.cmake DESTINATION "${POSENC_CMAKE_DIR}")
+# The component kernels is a function, and what it compiles.
+install(FILES cmake/posenc_add_kernels.cmake DESTINATION "${POSENC_CMAKE_DIR}" RENAME posenc-kernels.cmake)
 install(DIRECTORY cmake/kernels DESTINATION "${POSENC_CMAKE_DIR}" PATTERN README.md EXCLUDE)
 
 file(RELATIVE_PATH POSENC_PREFIX_FROM_PC "/${CMAKE_INSTALL_DATADIR}/pkgconfig" "/")

@@ -28,7 +28,7 @@ attention_shape checked_shape(char const* function, posenc1_attention const& a, 
   require(first <= std::min(last, kv_heads), function,
           ": first must be at most last and the number of kv_heads, got ", first, " and ", last,
           " of ", kv_heads);
-  auto const type = std::bit_cast<std::uint32_t>(a.keys.type);
+  auto const type = bits_of(a.keys.type);
   require(type < types, function, ": keys: type must be one of the header, got ", type);
   return {function, kv_heads, a.heads / kv_heads, value_dim, first, std::min(last, kv_heads)};
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -96,8 +95,7 @@ struct checked_heads {
 inline checked_heads checked(heads_name what, posenc1_heads const& given, heads_shape const& shape,
                              bool written) {
   // As bits: to C++ an enum has no other value than its own, so that the check would go.
-  auto const type = std::bit_cast<std::uint32_t>(given.type),
-             layout = std::bit_cast<std::uint32_t>(given.layout);
+  auto const type = bits_of(given.type), layout = bits_of(given.layout);
   require(type < types && layout < layouts, what.function, ": ", what.heads,
           ": type and layout must be ones of the header, got ", type, " and ", layout);
   require(given.data != nullptr, what.function, ": ", what.heads, ": data must not be null");

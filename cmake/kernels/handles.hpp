@@ -1,6 +1,8 @@
 // What the handles of the C API point to, and how errors leave it.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -32,6 +34,15 @@ struct posenc1_row_maker {
 };
 
 namespace posenc_kernels {
+
+/// Those of an argument from C, which may be none of its enumerators: to read it as one is
+/// undefined.
+inline std::uint32_t bits_of(auto const& enumerator) noexcept {
+  std::uint32_t bits;
+  static_assert(sizeof bits == sizeof enumerator);
+  std::memcpy(&bits, &enumerator, sizeof bits);
+  return bits;
+}
 
 using posenc::detail::require;
 

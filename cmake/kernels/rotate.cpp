@@ -101,8 +101,7 @@ bool finite_as(double x, bool as_double) noexcept {
 // and all errors.
 bool rotate_one_token(posenc1_rotation const& r, std::size_t first, std::size_t last) noexcept {
   auto const data = reinterpret_cast<std::uintptr_t>(r.from.data);
-  auto const type = std::bit_cast<std::uint32_t>(r.from.type),
-             layout = std::bit_cast<std::uint32_t>(r.from.layout);
+  auto const type = bits_of(r.from.type), layout = bits_of(r.from.layout);
   bool const plain =
       r.to.data == nullptr && r.from.slots == nullptr && r.from.head_stride == 0 &&
       r.weight == nullptr && first == 0 &&

@@ -1,5 +1,4 @@
 // The C API: errors, the version, the instruction set, and rows.
-#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "handles.hpp"
+#include "posenc/version.hpp"
 
 namespace posenc_kernels {
 namespace {
@@ -39,7 +39,11 @@ using namespace posenc_kernels;
 
 char const* posenc1_error() { return sentence_of_thread; }
 
-char const* posenc1_version() { return POSENC_KERNELS_VERSION; }
+#define POSENC_KERNELS_JOIN(a, b, c) #a "." #b "." #c
+#define POSENC_KERNELS_JOINED(a, b, c) POSENC_KERNELS_JOIN(a, b, c)
+char const* posenc1_version() {
+  return POSENC_KERNELS_JOINED(POSENC_VERSION_MAJOR, POSENC_VERSION_MINOR, POSENC_VERSION_PATCH);
+}
 
 char const* posenc1_instruction_set() {
   char const* name = nullptr;
@@ -82,7 +86,7 @@ posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const*
     if (tokens != 0) require_given(function, positions, memory);
     require(maker->rerotates || from_positions == nullptr, function,
             ": from_positions must be null for a maker that does not rerotate");
-    auto const bits = std::bit_cast<std::uint32_t>(type);
+    auto const bits = bits_of(type);
     require(bits == 0u + POSENC1_F32 || bits == 0u + POSENC1_F64, function,
             ": type must be POSENC1_F32 or POSENC1_F64, got ", bits);
     maker->set->write_rows(*maker->rows, positions, from_positions, tokens,

@@ -1,7 +1,7 @@
 /* posenc in C (C11, or C++17): rows of cosines and sines, and the rotation of queries and keys, on
  * the best instruction set of the CPU that the program runs on.
  *
- *     find_package(posenc REQUIRED COMPONENTS rotation)
+ *     find_package(posenc REQUIRED COMPONENTS kernels)
  *     posenc_add_kernels(NAME engine_rope)               a library that has these functions
  *     target_link_libraries(engine PRIVATE engine_rope)
  *

@@ -22,6 +22,7 @@
 #include "posenc/core/require.hpp"         // errors; is_finite
 #include "posenc/core/fast_math.hpp"       // what -ffast-math leaves
 #include "posenc/core/target.hpp"          // one namespace per instruction set
+#include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
 
 // frequency: how fast each pair rotates
 #include "posenc/frequency/frequencies.hpp"         // radians per position; attention factor

@@ -1,5 +1,6 @@
-# Builds and runs the consumer both ways, and by pkg-config. Run with cmake -P and: SOURCE, the
-# checkout; BUILD, a configured build of it; COMPILER.
+# Builds and runs the consumer in every way: from the installed package, by add_subdirectory, by
+# FetchContent and by pkg-config. Run with cmake -P and: SOURCE, the checkout; BUILD, a configured
+# build of it; COMPILER.
 set(room "${BUILD}/consumer")
 file(REMOVE_RECURSE "${room}")
 function(run)
@@ -7,26 +8,65 @@ function(run)
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${room}/prefix")
-foreach(way PACKAGE SUBDIRECTORY)
-  run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/${way}" -DCONSUME=${way}
-    "-DCMAKE_PREFIX_PATH=${room}/prefix" "-DCMAKE_CXX_COMPILER=${COMPILER}")
-  run("${CMAKE_COMMAND}" --build "${room}/${way}")
-  run("${room}/${way}/engine")
-  run("${room}/${way}/reader")
+foreach(component rotation posenc model)
+  file(STRINGS "${room}/prefix/share/cmake/posenc/posenc-${component}.cmake" directories REGEX "INTERFACE_INCLUDE_DIRECTORIES .*/include")
+  if(NOT directories)
+    message(FATAL_ERROR "CMake before 3.23 finds no headers of posenc::${component}")
+  endif()
 endforeach()
 
-# Without Eigen: the component rotation builds, posenc says what it needs.
-set(without_eigen "-DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON" "-DCMAKE_PREFIX_PATH=${room}/prefix" "-DCMAKE_CXX_COMPILER=${COMPILER}")
-run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/ROTATION" -DCONSUME=ROTATION ${without_eigen})
-run("${CMAKE_COMMAND}" --build "${room}/ROTATION")
-run("${room}/ROTATION/rotation")
-run("${room}/ROTATION/from_c")
-execute_process(COMMAND "${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/refused" ${without_eigen}
-  RESULT_VARIABLE refused ERROR_VARIABLE error OUTPUT_QUIET)
-string(REGEX REPLACE "[ \n]+" " " error "${error}")
-if(NOT refused OR NOT error MATCHES "posenc::posenc needs Eigen 3.4 or newer, found none")
-  message(FATAL_ERROR "without Eigen the package says: ${error}")
+# A repository of what a user's project needs from the checkout.
+find_program(git git)
+set(ways PACKAGE SUBDIRECTORY ROTATION)
+if(git)
+  foreach(part include cmake CMakeLists.txt LICENSE)
+    file(COPY "${SOURCE}/${part}" DESTINATION "${room}/repository")
+  endforeach()
+  set(in_repository "${git}" -C "${room}/repository" -c user.name=consumer -c user.email=consumer -c commit.gpgsign=false)
+  run(${in_repository} init -q -b main)
+  run(${in_repository} add .)
+  run(${in_repository} commit -q -m "what a consumer needs")
+  list(APPEND ways FETCHED)
 endif()
+
+set(programs engine reader)
+foreach(way IN LISTS ways)
+  if(way STREQUAL ROTATION)
+    set(programs rotation from_c)
+  elseif(way STREQUAL FETCHED)
+    set(programs rotation)
+    set(options -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON "-DREPOSITORY=file://${room}/repository")
+  endif()
+  run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/${way}" -DCONSUME=${way}
+    "-DCMAKE_PREFIX_PATH=${room}/prefix" "-DCMAKE_CXX_COMPILER=${COMPILER}" ${options})
+  run("${CMAKE_COMMAND}" --build "${room}/${way}")
+  foreach(program IN LISTS programs)
+    run("${room}/${way}/${program}")
+  endforeach()
+endforeach()
+
+# Asks the package for components, separated by spaces: `expected` is what it must say.
+function(ask components expected)
+  execute_process(COMMAND "${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer/components" -B "${room}/components" --fresh
+    "-DCMAKE_PREFIX_PATH=${room}/prefix" "-DCOMPONENTS=${components}" ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(NOT output MATCHES "${expected}")
+    message(FATAL_ERROR "for the components ${components} and ${ARGN} the package must say: ${expected}; it says: ${output}")
+  endif()
+endfunction()
+set(no_eigen "-DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON")
+set(no_json "-DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON")
+set(done " -- Configuring done")
+ask(rotation "^ ?-- has posenc::rotation${done}")
+ask("" "^ ?-- has posenc::rotation -- has posenc::posenc -- has Eigen3::Eigen${done}")
+ask(posenc "-- has posenc::rotation -- has posenc::posenc -- has Eigen3::Eigen${done}" ${no_json})
+ask("model rotation" "-- has posenc::rotation -- has posenc::posenc -- has posenc::model -- has Eigen3::Eigen -- has nlohmann_json::nlohmann_json${done}")
+ask(rotation "-- has posenc::rotation${done}" ${no_eigen} "-DOPTIONAL=model wheels")
+ask("" "FALSE.*posenc::posenc needs Eigen 3.4 or newer, found none" ${no_eigen})
+ask(model "FALSE.*posenc::posenc needs Eigen 3.4 or newer, found none" ${no_eigen})
+ask(model "FALSE.*posenc::model needs nlohmann-json 3.10 or newer" ${no_json})
+ask("rotation wheels" "FALSE.*posenc has no component wheels. it has rotation, kernels, posenc, model")
+ask(rotation "FALSE.*posenc needs the headers of xsimd 8.1 or newer, found none" -DCMAKE_FIND_ROOT_PATH=${room} -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
 
 # The installed folder can be moved; pkg-config finds the package there.
 file(RENAME "${room}/prefix" "${room}/moved")

@@ -2,8 +2,10 @@
 #include <posenc/frequency/geometric.hpp>
 #include <posenc/rotation/rotate.hpp>
 #include <posenc/rows/row_maker.hpp>
+#include <posenc/version.hpp>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #if defined(EIGEN_WORLD_VERSION)
@@ -11,6 +13,12 @@
 #endif
 
 int main() {
+#if defined(VERSION)  // of the package
+  if (std::to_string(POSENC_VERSION_MAJOR) + "." + std::to_string(POSENC_VERSION_MINOR) + "." +
+          std::to_string(POSENC_VERSION_PATCH) !=
+      VERSION)
+    return 2;
+#endif
   posenc::row_maker const maker(posenc::geometric(64, 1e4));
   std::vector<float> memory(2 * maker.rotary_dim()), x(2 * 64, 1.0f);
   auto const rows = maker.write(std::vector<int>{0, 7}, memory.data());

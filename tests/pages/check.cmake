@@ -2,13 +2,14 @@
 # - every link leads to a file, and to a heading of it if it names one;
 # - every preset in a command is one of CMakePresets.json, every program one of examples/ or bench/;
 # - lines end before column 101, but for the lines to be copied that begin with apt-get;
-# - the first page is at most 150 lines long and counts the models right.
+# - the first page is at most 150 lines long and counts the models right;
+# - the changelog begins with the version of posenc/version.hpp, and vcpkg.json has it.
 # Run with cmake -P and SOURCE, the directory that holds README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
 file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/*/README.md"
   "${SOURCE}/bench/README.md" "${SOURCE}/examples/README.md" "${SOURCE}/examples/*/README.md"
-  "${SOURCE}/tests/*/README.md" "${SOURCE}/cmake/*/README.md" "${SOURCE}/.github/*.md")
+  "${SOURCE}/tests/*/README.md" "${SOURCE}/cmake/README.md" "${SOURCE}/cmake/*/README.md" "${SOURCE}/.github/*.md")
 list(FILTER pages EXCLUDE REGEX "/broken/")
 file(READ "${SOURCE}/CMakePresets.json" presets)
 set(links 0)
@@ -102,6 +103,17 @@ foreach(page IN LISTS pages)
     endif()
   endif()
 endforeach()
+file(STRINGS "${SOURCE}/include/posenc/version.hpp" version REGEX "^#define POSENC_VERSION_")
+string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*PATCH ([0-9]+).*" "\\1.\\2.\\3" version "${version}")
+file(STRINGS "${SOURCE}/.github/CHANGELOG.md" changes REGEX "^## ")
+list(GET changes 0 newest)
+if(NOT "${newest}," MATCHES "^## ${version},")
+  string(APPEND wrong "\n  .github/CHANGELOG.md must begin with version ${version}, begins with: ${newest}")
+endif()
+file(STRINGS "${SOURCE}/cmake/packaging/vcpkg/posenc/vcpkg.json" port REGEX "\"version\"")
+if(NOT port STREQUAL "  \"version\": \"${version}\",")
+  string(APPEND wrong "\n  vcpkg.json must have version ${version}, has: ${port}")
+endif()
 if(links EQUAL 0)
   string(APPEND wrong "\n  no page has a link")
 endif()

@@ -4,6 +4,9 @@
 #if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
 #error posenc needs C++20
 #endif
+#if defined(_MSC_VER) && !defined(__clang__) && _MSVC_TRADITIONAL
+#error posenc needs the standard preprocessor: /Zc:preprocessor
+#endif
 
 #include <xsimd/config/xsimd_config.hpp>  // macros only
 
@@ -166,7 +169,7 @@
               POSENC_IF(XSIMD_WITH_EMULATED, _emulated), , , )
 #endif
 
-#if defined(__FAST_MATH__)
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST)
 #define POSENC_TARGET_MATH _fast
 #else
 #define POSENC_TARGET_MATH                              \

@@ -1,0 +1,31 @@
+# posenc in other forms, for those who build this project itself.
+
+# One header with everything of posenc::rotation: BUILD/single-header/posenc_rotation.hpp.
+add_custom_target(single-header COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${PROJECT_BINARY_DIR}/single-header/posenc_rotation.hpp"
+  -P "${PROJECT_SOURCE_DIR}/cmake/single_header.cmake" COMMENT "single-header/posenc_rotation.hpp" VERBATIM)
+
+# libposenc-dev, a package for Debian: cpack -G DEB in the build folder. Who gives it to others
+# says who they are: -D CPACK_PACKAGE_CONTACT="Name <address>".
+if(POSENC_INSTALL)
+  set(CPACK_GENERATOR DEB)
+  set(CPACK_PACKAGE_NAME libposenc-dev)
+  set(CPACK_PACKAGE_CONTACT "The posenc authors <posenc@packages.invalid>")
+  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
+  set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libxsimd-dev (>= 8.1)")
+  if(TARGET posenc)
+    string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libeigen3-dev (>= 3.4)")
+    set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "nlohmann-json3-dev (>= 3.10)")
+  endif()
+  set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "positional encodings of transformers, in header files")
+  set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Rotates queries and keys in the buffers of an inference engine (RoPE,
+p-RoPE, M-RoPE and their frequency rules), adds biases (ALiBi, T5 and
+others), and reads which of them a model uses. Programs need C++20.
+
+The CMake component posenc::rotation needs xsimd alone, posenc::posenc
+Eigen too, and posenc::model nlohmann-json.")
+  set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/packaging/deb.cmake")
+  set(CPACK_POSENC_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+  include(CPack)
+endif()
