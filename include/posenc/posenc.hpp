@@ -112,6 +112,9 @@
 #include "posenc/softmax/softmax.hpp"               // from a row of scores to weights
 #include "posenc/softmax/softmax_gradient.hpp"      // and its gradient
 
+// adapter: what engines would write to call the above
+#include "posenc/adapter/row_cache.hpp"             // rows for ops that have nowhere to keep a step
+
 // attention: the four sites together (Eigen)
 #include "posenc/attention/mask.hpp"               // which keys a query sees
 #include "posenc/attention/arguments.hpp"          // its options
