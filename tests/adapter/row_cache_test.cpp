@@ -126,8 +126,8 @@ TEST(row_cache, lets_the_least_recently_used_rows_go) {
 
 TEST(row_cache, keeps_to_its_bytes_except_for_the_last_rows) {
   auto const f = geometric(8, 1e4);
-  // A content of 5 sizes, 8 doubles, a factor, and the positions; and the rows.
-  auto const bytes_of = [](std::size_t tokens) { return 40 + 64 + 8 + tokens * (4 + 32); };
+  // A content of 4 sizes, 8 doubles, a factor, and the positions; and the rows.
+  auto const bytes_of = [](std::size_t tokens) { return 32 + 64 + 8 + tokens * (4 + 32); };
   row_cache cache(3 * bytes_of(1));
   for (int i = 0; i < 10; ++i) {
     expect_rows(cache, f, std::array{i});

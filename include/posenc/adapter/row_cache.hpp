@@ -124,8 +124,7 @@ class row_cache {
     std::span const all = positions;
     using number = typename decltype(all)::value_type;
     constexpr std::uint64_t tag = 0x6672'6571'7565'6e63;
-    std::array<std::uint64_t, 5> const sizes{tag, f.pairs(), all.size(), sizeof(number),
-                                             kind_of<number>};
+    std::array<std::uint64_t, 4> const sizes{tag, f.pairs(), all.size(), kind_of<number>};
     double const factor = f.attention_factor();
     std::array<std::span<std::byte const>, 5> const parts{
         std::as_bytes(std::span(sizes)), std::as_bytes(f.inv_freq()), std::as_bytes(f.rest()),
@@ -161,7 +160,8 @@ class row_cache {
   std::size_t bytes() const noexcept { return rows_.bytes(); }  ///< of these and their contents
 
  private:
-  // Equal bytes are equal numbers only if the types are alike.
+  // Equal bytes are equal numbers only if the types are alike. (Their size follows from the number
+  // of positions and bytes.)
   template <class Number>
   static constexpr std::uint64_t kind_of = std::floating_point<Number> ? 2
                                            : std::is_signed_v<Number>  ? 1
