@@ -1,9 +1,7 @@
 // ggml's op GGML_OP_ROPE, from its parameters and tensors. Needs no ggml.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
