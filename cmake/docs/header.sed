@@ -14,5 +14,7 @@ s|operator==\(.*= default;$|&  ///< Compares all members.|
 s/^(    -> [a-z_]+<|[a-z_]+\(.*\) -> ).*;$/&  \/\/\/< Deduces the arguments of the template./
 # Doxygen ends a first sentence at the dots of "0 .. 3".
 \,^ *///<? [^ ]|///<,s,(///.*) \.\. ,\1 to ,g
+# The version: its header says what the numbers mean.
+s|^(#define POSENC_VERSION_[A-Z]+ [0-9]+)$|\1  ///< The head of the changelog says what it means.|
 # What POSENC_TARGET is put together from.
 /^#define POSENC_JOIN\(/,$d

@@ -1,4 +1,5 @@
-/* posenc in C (C11, or C++17): rows of cosines and sines, and the rotation of queries and keys, on
+/** @file
+ * posenc in C (C11, or C++17): rows of cosines and sines, and the rotation of queries and keys, on
  * the best instruction set of the CPU that the program runs on.
  *
  *     find_package(posenc REQUIRED COMPONENTS kernels)
@@ -31,49 +32,51 @@
 extern "C" {
 #endif
 
+/** What functions return. */
 typedef enum posenc1_status {
   POSENC1_OK = 0,
   POSENC1_INVALID_ARGUMENT = 1,
   POSENC1_OUT_OF_MEMORY = 2,
-  POSENC1_NO_INSTRUCTION_SET = 3, /* POSENC_INSTRUCTION_SET names none that can run here */
-  POSENC1_NOT_BUILT = 4,          /* the library was built without this function */
+  POSENC1_NO_INSTRUCTION_SET = 3, /**< POSENC_INSTRUCTION_SET names none that can run here */
+  POSENC1_NOT_BUILT = 4,          /**< the library was built without this function */
   POSENC1_FAILED = 5
 } posenc1_status;
 
-/* What went wrong in the last call of this thread that did not return POSENC1_OK. Valid until the
+/** What went wrong in the last call of this thread that did not return POSENC1_OK. Valid until the
  * next such call. */
-char const *posenc1_error(void);
+char const* posenc1_error(void);
 
-/* The version of posenc that the library was built from, as in "0.1.0". */
-char const *posenc1_version(void);
+/** The version of posenc that the library was built from, as in "0.1.0". */
+char const* posenc1_version(void);
 
-/* The instruction set in use: base, v3, v4 (levels of x86-64) or v4_bf16. Chosen at first use: the
+/** The instruction set in use: base, v3, v4 (levels of x86-64) or v4_bf16. Chosen at first use: the
  * last of the library's sets that the CPU and the operating system support, or the one that the
  * environment variable POSENC_INSTRUCTION_SET names. Null, with an error, if that names none. */
-char const *posenc1_instruction_set(void);
+char const* posenc1_instruction_set(void);
 
 /* ---- Frequencies: how fast each pair rotates, in radians per position ---- */
 
+/** Frequencies of all pairs: a handle. */
 typedef struct posenc1_frequencies posenc1_frequencies;
 
-/* base^(-2i / rotary_dim) for pair i: rotary_dim even and positive, base finite and positive. */
+/** base^(-2i / rotary_dim) for pair i: rotary_dim even and positive, base finite and positive. */
 posenc1_status posenc1_frequencies_of_base(size_t rotary_dim, double base,
-                                           posenc1_frequencies **result);
+                                           posenc1_frequencies** result);
 
-/* Given ones, each in [0, 2^64], and a factor on rotated queries and keys (finite, positive). */
-posenc1_status posenc1_frequencies_of_numbers(double const *inv_freq, size_t pairs,
+/** Given ones, each in [0, 2^64], and a factor on rotated queries and keys (finite, positive). */
+posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq, size_t pairs,
                                               double attention_factor,
-                                              posenc1_frequencies **result);
+                                              posenc1_frequencies** result);
 
-/* A number, or a list of numbers, of a rule. */
+/** A number, or a list of numbers, of a rule. */
 typedef struct posenc1_parameter {
-  char const *name;
-  double number;
-  double const *list; /* null: a number */
-  size_t count;       /* of the list */
+  char const* name;   /**< as the rule lists it */
+  double number;      /**< unless list is given */
+  double const* list; /**< null: a number */
+  size_t count;       /**< of the list */
 } posenc1_parameter;
 
-/* The frequencies of a rule of posenc/frequency/, where its formula and source stand. Every rule
+/** The frequencies of a rule of posenc/frequency/, where its formula and source stand. Every rule
  * but those of the second group changes the frequencies `of`; null stands for the rule geometric
  * with the parameters rotary_dim and base. [] marks what may be left out.
  *
@@ -102,153 +105,163 @@ typedef struct posenc1_parameter {
  *   axial                dims (list) base
  *
  * An error too: a parameter that the rule has not, and one that is given twice. */
-posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const *of, char const *rule,
-                                           posenc1_parameter const *parameters, size_t count,
-                                           posenc1_frequencies **result);
+posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char const* rule,
+                                           posenc1_parameter const* parameters, size_t count,
+                                           posenc1_frequencies** result);
 
+/** Which two dims of a head are a pair, d being its rotated dims. */
 typedef enum posenc1_layout {
-  POSENC1_HALVES = 0,     /* pairs (i, i + d/2): Hugging Face, GPT-NeoX */
-  POSENC1_INTERLEAVED = 1 /* pairs (2i, 2i + 1): Llama's paper, GPT-J, most GGUF files */
+  POSENC1_HALVES = 0,     /**< pairs (i, i + d/2): Hugging Face, GPT-NeoX */
+  POSENC1_INTERLEAVED = 1 /**< pairs (2i, 2i + 1): Llama's paper, GPT-J, most GGUF files */
 } posenc1_layout;
 
-/* As first_dim of a rotary block: the last dims of a head. */
+/** As first_dim of a rotary block: the last dims of a head. */
 #define POSENC1_LAST_DIMS SIZE_MAX
 
-/* What posenc1_frequencies_of_model says of a layer beside its frequencies. */
+/** What posenc1_frequencies_of_model says of a layer beside its frequencies. */
 typedef struct posenc1_layer {
-  posenc1_layout layout;
-  size_t first_dim;      /* of the rotary block; or POSENC1_LAST_DIMS */
-  size_t rotary_dim;     /* 0: the layer does not rotate (NoPE) */
-  size_t head_dim;       /* of queries and keys */
-  size_t window;         /* a query sees keys at distances below this; 0: all */
-  double softmax_factor; /* on scores, beside 1 / sqrt(head_dim) */
-  int depends_on_length; /* not 0: frequencies differ by the length of the sequence */
+  posenc1_layout layout; /**< of the pairs */
+  size_t first_dim;      /**< of the rotary block; or POSENC1_LAST_DIMS */
+  size_t rotary_dim;     /**< 0: the layer does not rotate (NoPE) */
+  size_t head_dim;       /**< of queries and keys */
+  size_t window;         /**< a query sees keys at distances below this; 0: all */
+  double softmax_factor; /**< on scores, beside 1 / sqrt(head_dim) */
+  int depends_on_length; /**< not 0: frequencies differ by the length of the sequence */
 } posenc1_layer;
 
-/* The frequencies of a layer of a model, for sequences of `length` tokens, from a file: GGUF if it
+/** The frequencies of a layer of a model, for sequences of `length` tokens, from a file: GGUF if it
  * begins with these letters, else config.json. A layer that does not rotate gives null. An error:
  * a file of an unknown model, and a layer with several rotary blocks or axes (images, M-RoPE).
  * POSENC1_NOT_BUILT unless the library was added with MODEL. */
-posenc1_status posenc1_frequencies_of_model(char const *file, size_t layer, size_t length,
-                                            posenc1_layer *description,
-                                            posenc1_frequencies **result);
+posenc1_status posenc1_frequencies_of_model(char const* file, size_t layer, size_t length,
+                                            posenc1_layer* description,
+                                            posenc1_frequencies** result);
 
-/* Copies inv_freq into `inv_freq` unless that is null, and the attention factor; returns the number
- * of pairs. */
-size_t posenc1_frequencies_read(posenc1_frequencies const *f, double *inv_freq,
-                                double *attention_factor);
+/** Copies inv_freq into `inv_freq` unless that is null, and the attention factor; returns the
+ * number of pairs. */
+size_t posenc1_frequencies_read(posenc1_frequencies const* f, double* inv_freq,
+                                double* attention_factor);
 
-void posenc1_frequencies_destroy(posenc1_frequencies *f); /* null: nothing */
+void posenc1_frequencies_destroy(posenc1_frequencies* f); /**< null: nothing */
 
 /* ---- Rows: the cosines and sines of each token ---- */
 
+/** What makes rows: a handle. */
 typedef struct posenc1_row_maker posenc1_row_maker;
 
-/* Makes rows of cos and sin of position x inv_freq, times the attention factor, right to 3e-8 at
+/** Makes rows of cos and sin of position x inv_freq, times the attention factor, right to 3e-8 at
  * any position up to 2^31. table_range: 0 computes each row; from 1 to 2^32, rows at positions of
  * at most that magnitude come from a table, 1.5 MiB for 2^20 and head_dim 128. The maker keeps
  * nothing of f. */
-posenc1_status posenc1_row_maker_create(posenc1_frequencies const *f, int64_t table_range,
-                                        posenc1_row_maker **result);
+posenc1_status posenc1_row_maker_create(posenc1_frequencies const* f, int64_t table_range,
+                                        posenc1_row_maker** result);
 
-/* Makes rows that rotate rotated keys once more: from the frequencies `from` at one position to the
- * frequencies `to` at another. from = to shifts keys (K-shift); to = null undoes a rotation. */
-posenc1_status posenc1_rerotation_create(posenc1_frequencies const *from,
-                                         posenc1_frequencies const *to,
-                                         posenc1_row_maker **result);
+/** Makes rows that rotate rotated keys once more: from the frequencies `from` at one position to
+ * the frequencies `to` at another. from = to shifts keys (K-shift); to = null undoes a rotation. */
+posenc1_status posenc1_rerotation_create(posenc1_frequencies const* from,
+                                         posenc1_frequencies const* to, posenc1_row_maker** result);
 
+/** The type of numbers. */
 typedef enum posenc1_type {
   POSENC1_F32 = 0,
   POSENC1_F64 = 1,
-  POSENC1_F16 = 2, /* IEEE binary16 */
+  POSENC1_F16 = 2, /**< IEEE binary16 */
   POSENC1_BF16 = 3
 } posenc1_type;
 
-/* Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. type:
+/** Writes one row per token to `memory`, [tokens][2][pairs], cosines before sines. type:
  * POSENC1_F32, or POSENC1_F64 to rotate heads of that type. Of a maker from
  * posenc1_rerotation_create, `positions` are the new ones and `from_positions` the old ones; null
  * stands for 0, so that positions are then distances to move by. Of other makers, from_positions
  * must be null. */
-posenc1_status posenc1_write_rows(posenc1_row_maker const *maker, int64_t const *positions,
-                                  int64_t const *from_positions, size_t tokens, posenc1_type type,
-                                  void *memory);
+posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const* positions,
+                                  int64_t const* from_positions, size_t tokens, posenc1_type type,
+                                  void* memory);
 
-void posenc1_row_maker_destroy(posenc1_row_maker *maker); /* null: nothing */
+void posenc1_row_maker_destroy(posenc1_row_maker* maker); /**< null: nothing */
 
 /* ---- Rotation ---- */
 
-/* Where heads lie, [batches][tokens][heads][head_dim]. Strides are in bytes, of either sign, and 0
+/** Where heads lie, [batches][tokens][heads][head_dim]. Strides are in bytes, of either sign, and 0
  * stands for contiguous heads, tokens, batches. The dims of a head are contiguous.
  * With slots, the heads lie in pages of page_tokens tokens: token t of batch b is in slot
  * slots[b tokens + t] = page x page_tokens + token within the page. Tokens of a negative slot are
  * not read or written. token_stride is then the one within a page, and batch_stride that of pages.
  * Slots may repeat. */
 typedef struct posenc1_heads {
-  void *data; /* what is rotated from is only read */
-  posenc1_type type;
-  posenc1_layout layout;
-  ptrdiff_t batch_stride, token_stride, head_stride;
-  int64_t const *slots; /* null: no pages */
-  size_t pages, page_tokens;
+  void* data;             /**< what is rotated from is only read */
+  posenc1_type type;      /**< of the numbers */
+  posenc1_layout layout;  /**< of the pairs */
+  ptrdiff_t batch_stride; /**< bytes */
+  ptrdiff_t token_stride; /**< bytes */
+  ptrdiff_t head_stride;  /**< bytes */
+  int64_t const* slots;   /**< null: no pages */
+  size_t pages;           /**< in memory */
+  size_t page_tokens;     /**< of each page */
 } posenc1_heads;
 
-/* Rotates pairs (x, y) of each head: x' = x cos - y sin, y' = x sin + y cos, in one pass: norm,
+/** Rotates pairs (x, y) of each head: x' = x cos - y sin, y' = x sin + y cos, in one pass: norm,
  * rotation, scale, conversion. Arithmetic is in float (double for doubles), rounded once. */
 typedef struct posenc1_rotation {
-  posenc1_heads from;
-  posenc1_heads to; /* data null: in place. Types: the same, or one is float and one has 16
-                     * bits */
-  size_t batches;   /* 0 and 1: one */
-  size_t tokens, heads, head_dim;
-  size_t first_dim; /* of the rotary block of 2 pairs; or POSENC1_LAST_DIMS */
+  posenc1_heads from; /**< read */
+  posenc1_heads to;   /**< data null: in place. Types: the same, or one is float and one has 16
+                       * bits */
+  size_t batches;     /**< 0 and 1: one */
+  size_t tokens;      /**< of each batch */
+  size_t heads;       /**< of each token */
+  size_t head_dim;    /**< rotated or not */
+  size_t first_dim;   /**< of the rotary block of 2 pairs; or POSENC1_LAST_DIMS */
 
-  void const *cos_sin; /* [rows][2][pairs]; float, or double for doubles */
-  size_t rows;         /* tokens, which batches share, or batches x tokens */
-  size_t pairs;        /* 0: the maker's */
-  posenc1_row_maker const *maker; /* of the rows: pairs of frequency 0 are skipped; or null */
+  void const* cos_sin;            /**< [rows][2][pairs]; float, or double for doubles */
+  size_t rows;                    /**< tokens, which batches share, or batches x tokens */
+  size_t pairs;                   /**< 0: the maker's */
+  posenc1_row_maker const* maker; /**< of the rows: pairs of frequency 0 are skipped; or null */
 
-  double eps;         /* not 0: an RMS norm of each head before the rotation, with this eps */
-  void const *weight; /* of the norm, [head_dim], float or for doubles double; null: 1 */
-  double scale;       /* on each head after the rotation; 0: none */
+  double eps;         /**< not 0: an RMS norm of each head before the rotation, with this eps */
+  void const* weight; /**< of the norm, [head_dim], float or for doubles double; null: 1 */
+  double scale;       /**< on each head after the rotation; 0: none */
 } posenc1_rotation;
 
-/* Rotates the heads [first, last) of the batches x tokens x heads, counted in that order: all are
+/** Rotates the heads [first, last) of the batches x tokens x heads, counted in that order: all are
  * 0 and SIZE_MAX; a pool of threads gives each its part. The split changes no bit. Dims that are
  * not rotated are left alone in place, and copied otherwise.
  * Written heads must not overlap each other, nor those that are read, unless they are the same.
  * Heads side by side in each token, as in one buffer of q, k and v, do not overlap. */
-posenc1_status posenc1_rotate(posenc1_rotation const *rotation, size_t first, size_t last);
+posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last);
 
 /* ---- Attention of one query per head, as in decoding ---- */
 
-/* weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where query head h reads
+/** weights = softmax(scale <q, k[t]>), outputs = sum weights[t] v[t], where query head h reads
  * the kv head h kv_heads / heads. The query sees every token of the cache whose slot is not
  * negative: a window is fewer tokens. Without tokens outputs are 0. Arithmetic is in float (double
  * for doubles); queries and outputs may have other types than the cache, but all or none are
  * double. */
 typedef struct posenc1_attention {
-  posenc1_heads queries, outputs; /* of one token; no slots */
-  posenc1_heads keys, values;     /* tokens of kv_heads, both of one type */
-  size_t tokens, heads;
-  size_t kv_heads;  /* 0: heads */
-  size_t head_dim;  /* of queries and keys */
-  size_t value_dim; /* of values and outputs; 0: head_dim */
-  double scale;     /* 0: 1 / sqrt(head_dim) */
+  posenc1_heads queries; /**< of one token; no slots */
+  posenc1_heads outputs; /**< of one token; no slots */
+  posenc1_heads keys;    /**< tokens of kv_heads */
+  posenc1_heads values;  /**< of the type of keys */
+  size_t tokens;         /**< of the cache */
+  size_t heads;          /**< of queries */
+  size_t kv_heads;       /**< 0: heads */
+  size_t head_dim;       /**< of queries and keys */
+  size_t value_dim;      /**< of values and outputs; 0: head_dim */
+  double scale;          /**< 0: 1 / sqrt(head_dim) */
 
-  double const *sinks; /* [heads], a logit that takes its share of the weights; null: none */
-  void *memory;        /* for this call alone */
-  size_t memory_bytes;
+  double const* sinks; /**< [heads], a logit that takes its share of the weights; null: none */
+  void* memory;        /**< for this call alone */
+  size_t memory_bytes; /**< at least posenc1_attention_memory */
 } posenc1_attention;
 
-/* The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments. They
+/** The bytes of memory, of any alignment, that posenc1_attend needs with the same arguments. They
  * grow with tokens. Reads neither memory nor what heads point to. */
-posenc1_status posenc1_attention_memory(posenc1_attention const *attention, size_t first,
-                                        size_t last, size_t *bytes);
+posenc1_status posenc1_attention_memory(posenc1_attention const* attention, size_t first,
+                                        size_t last, size_t* bytes);
 
-/* Attention of the queries of kv heads [first, last): all are 0 and SIZE_MAX; a pool of threads
+/** Attention of the queries of kv heads [first, last): all are 0 and SIZE_MAX; a pool of threads
  * gives each its part and its memory. The split changes no bit. Outputs and memory must overlap
  * nothing. */
-posenc1_status posenc1_attend(posenc1_attention const *attention, size_t first, size_t last);
+posenc1_status posenc1_attend(posenc1_attention const* attention, size_t first, size_t last);
 
 #ifdef __cplusplus
 }

@@ -113,6 +113,12 @@
 #include "posenc/softmax/softmax.hpp"               // from a row of scores to weights
 #include "posenc/softmax/softmax_gradient.hpp"      // and its gradient
 
+// adapter: what engines would write to call the above
+#include "posenc/adapter/row_cache.hpp"             // rows for ops that have nowhere to keep a step
+#include "posenc/adapter/ggml.hpp"                  // ggml's rope op: all modes, 4-D tensors
+#include "posenc/adapter/ggml_rope_parameters.hpp"  // its parameters, as frequencies and axes
+#include "posenc/adapter/ggml_heads.hpp"            // its tensors of heads
+
 // attention: the four sites together (Eigen)
 #include "posenc/attention/mask.hpp"               // which keys a query sees
 #include "posenc/attention/arguments.hpp"          // its options

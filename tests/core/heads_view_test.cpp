@@ -370,4 +370,32 @@ TEST(heads_view, of_no_heads_has_no_token) {
   EXPECT_EQ(heads_view<float>(middle, {4, 0, 8}, {far, far}).token(3), nullptr);
 }
 
+// One array of words, two formats.
+TEST(heads_view, of_words_takes_the_format_that_it_names) {
+  using posenc::as, posenc::bfloat16, posenc::half;
+  std::array<std::uint16_t, 24> words{};
+  words[8] = 0x3c00, words[17] = 0x3f80;
+  heads_view<as<half>> const h(words.data(), {2, 3, 4});
+  heads_view<as<bfloat16>> const b(words.data(), {2, 3, 4});
+  EXPECT_EQ(posenc::load(h(0, 2)[0]), 1);
+  EXPECT_EQ(posenc::load(b(1, 1)[1]), 1);
+  store(h(1, 0)[3], 2), store(b(1, 2)[0], 2);
+  EXPECT_EQ(words[15], 0x4000);
+  EXPECT_EQ(words[20], 0x4000);
+  std::uint16_t const* const read_only = words.data();
+  heads_view<as<half> const> const strided(read_only, {3, 1, 2}, {4, 0});
+  EXPECT_EQ(posenc::load(strided(2, 0)[0]), 1);
+  heads_view<as<half> const> const converted = h;
+  EXPECT_EQ(static_cast<void const*>(converted.data()), words.data());
+  // Words alone are no view, and only of what they are.
+  static_assert(!std::constructible_from<heads_view<half>, std::uint16_t*, heads_shape>);
+  static_assert(!std::constructible_from<heads_view<float>, std::uint16_t*, heads_shape>);
+  static_assert(!std::constructible_from<heads_view<as<half>>, std::uint16_t const*, heads_shape>);
+  EXPECT_EQ(message_of([&] {
+              heads_view<as<half>>(words.data(), {2, 3, 4}, {0, 4});
+            }),
+            "posenc: heads_view: heads that are written to must not overlap, got head_dim 4 with 2 "
+            "tokens of stride 0 and 3 heads of stride 4");
+}
+
 }  // namespace

@@ -353,4 +353,33 @@ TEST(paged_heads, refuse_other_slots_of_the_pages_that_are_written_to) {
   EXPECT_TRUE(numbers::same_bits(c.memory, kept));
 }
 
+// Queries and pages of words are rotated as half and bfloat16 are, bit for bit.
+template <class Format>
+void expect_words_are(std::vector<std::int64_t> const& into) {
+  using posenc::as;
+  auto const numbers = numbers::random<Format>(2 * 3 * 8);
+  std::vector<std::uint16_t> words;
+  for (auto const x : numbers) words.push_back(x.bits);
+  cos_sin_rows const rows(geometric(8, 1e4), std::vector{1, 2});
+  std::vector<Format> pages(20 * 3 * 8, Format{});
+  std::vector<std::uint16_t> word_pages(20 * 3 * 8, 0);
+  auto in_place = numbers;
+  rotate<halves>(heads_view(in_place.data(), {2, 3, 8}), rows);
+  rotate<halves>(heads_view(numbers.data(), {2, 3, 8}),
+                 paged_heads(pages.data(), {5, 4, 3, 8}, into), rows);
+  rotate<halves>(heads_view<as<Format> const>(words.data(), {2, 3, 8}),
+                 paged_heads<as<Format>>(word_pages.data(), {5, 4, 3, 8}, into), rows);
+  rotate<halves>(heads_view<as<Format>>(words.data(), {2, 3, 8}), rows);
+  for (std::size_t i = 0; i < words.size(); ++i) ASSERT_EQ(words[i], in_place[i].bits) << i;
+  for (std::size_t i = 0; i < word_pages.size(); ++i) ASSERT_EQ(word_pages[i], pages[i].bits) << i;
+  // [heads][tokens] in each page.
+  paged_heads<as<Format>> const strided(word_pages.data(), {5, 4, 3, 8}, {96, 8, 32}, into);
+  EXPECT_EQ(strided.head_stride(), 32);
+}
+
+TEST(paged_heads, of_words_take_the_format_that_they_name) {
+  expect_words_are<posenc::half>({17, 2});
+  expect_words_are<posenc::bfloat16>({3, 0});
+}
+
 }  // namespace

@@ -62,6 +62,8 @@ TEST(storage, refuses_types_it_cannot_copy_bit_by_bit) {
                 storable<engine_float>);
   static_assert(!storable<int> && !storable<std::uint16_t> && !storable<long double> &&
                 !storable<float*> && !storable<float&>);
+  static_assert(storable<posenc::as<half>> && storable<posenc::as<bfloat16> const> &&
+                !storable<posenc::as<float>> && !storable<posenc::as<std::uint16_t>>);
   static_assert(!storable<unknown_two_bytes> && !storable<wrong_size> && !storable<owns_memory>);
 }
 
@@ -97,6 +99,8 @@ void expect_stored_as() {
 TEST(storage, a_type_of_sixteen_bits_loads_and_stores_as_its_format) {
   expect_stored_as<half, half>();
   expect_stored_as<bfloat16, bfloat16>();
+  expect_stored_as<posenc::as<half>, half>();
+  expect_stored_as<posenc::as<bfloat16>, bfloat16>();
   expect_stored_as<Eigen::half, half>();
   expect_stored_as<Eigen::bfloat16, bfloat16>();
   expect_stored_as<engine::brain_float, bfloat16>();

@@ -59,6 +59,15 @@ class heads_view {
     check(data, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
   }
 
+  /// Of the words that an engine holds; T is as<half> or as<bfloat16>.
+  heads_view(detail::words_of<T>* words,
+             heads_shape shape) requires detail::is_as<std::remove_const_t<T>>
+      : heads_view(detail::elements_of<T>(words), shape) {}
+  /// The same with strides, in words.
+  heads_view(detail::words_of<T>* words, heads_shape shape,
+             heads_strides strides) requires detail::is_as<std::remove_const_t<T>>
+      : heads_view(detail::elements_of<T>(words), shape, strides) {}
+
   /// Any view converts to a read-only one.
   template <std::same_as<std::remove_const_t<T>> U>
   heads_view(heads_view<U> const& other) noexcept

@@ -76,6 +76,15 @@ class paged_heads {
     }
   }
 
+  /// Of the words that an engine holds; T is as<half> or as<bfloat16>.
+  paged_heads(detail::words_of<T>* words, pages_shape shape,
+              std::span<std::int64_t const> slots) requires detail::is_as<std::remove_const_t<T>>
+      : paged_heads(detail::elements_of<T>(words), shape, slots) {}
+  /// The same with strides, in words.
+  paged_heads(detail::words_of<T>* words, pages_shape shape, pages_strides strides,
+              std::span<std::int64_t const> slots) requires detail::is_as<std::remove_const_t<T>>
+      : paged_heads(detail::elements_of<T>(words), shape, strides, slots) {}
+
   std::size_t tokens() const noexcept { return slots_.size(); }       ///< as many as slots
   std::size_t heads() const noexcept { return page_.heads(); }        ///< of each token
   std::size_t head_dim() const noexcept { return page_.head_dim(); }  ///< of each head, contiguous

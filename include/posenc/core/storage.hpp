@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
 
@@ -44,6 +45,20 @@ struct storage_format<T> : stored_as<half> {};
 template <two_bytes_with<8, 128> T>
 struct storage_format<T> : stored_as<bfloat16> {};
 
+/// An element whose 16 bits have the format that is named with the view: for engines that hold
+/// every 16-bit format as std::uint16_t, where a storage_format could name only one.
+///
+///     heads_view<as<bfloat16>> const k(words, shape);           std::uint16_t* words
+///     heads_view<as<half> const> const q(more_words, shape);    std::uint16_t const* more_words
+template <class Format>
+struct [[gnu::may_alias]] as {
+  std::uint16_t bits;  ///< as the engine has them
+};
+template <>
+struct storage_format<as<half>> : stored_as<half> {};
+template <>
+struct storage_format<as<bfloat16>> : stored_as<bfloat16> {};
+
 /// float, double, half or bfloat16, of const types too.
 template <class T>
 using storage_format_t = typename storage_format<std::remove_cv_t<T>>::type;
@@ -56,6 +71,23 @@ concept storable = std::is_trivially_copyable_v<T> && requires { typename storag
                    sizeof(T) == sizeof(storage_format_t<T>);
 
 // clang-format on
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_as = false;
+template <class Format>
+inline constexpr bool is_as<as<Format>> = true;
+
+/// What holds elements T = as<...>.
+template <class T>
+using words_of = std::conditional_t<std::is_const_v<T>, std::uint16_t const, std::uint16_t>;
+template <class T>
+T* elements_of(words_of<T>* words) noexcept {
+  return reinterpret_cast<T*>(words);
+}
+
+}  // namespace detail
 
 /// T can be an element of a heads_view that is written.
 template <class T>

@@ -1,0 +1,2 @@
+#include "posenc/attention/mask.hpp"
+#include "posenc/core/target.hpp"
