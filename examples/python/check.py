@@ -1,0 +1,178 @@
+"""Compares posenc.py with formulas in NumPy's double, and its errors with their sentences."""
+
+import pathlib
+import sys
+import threading
+import unittest
+
+import numpy
+
+import posenc
+
+MODELS = pathlib.Path(__file__).resolve().parent.parent / "inspect_model" / "models"
+POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
+# inv_freq is rounded to double, the rows are not made of the rounded ones.
+ANGLE = 1_000_000 * 2.0**-53
+
+
+def angles(inv_freq, positions):
+    return numpy.asarray(positions, dtype=numpy.longdouble)[:, None] * inv_freq
+
+
+def rotated(x, inv_freq, positions, layout, first_dim):
+    x, pairs = x.astype(numpy.float64), len(inv_freq)
+    c = numpy.cos(angles(inv_freq, positions)).astype(numpy.float64)[:, None]
+    s = numpy.sin(angles(inv_freq, positions)).astype(numpy.float64)[:, None]
+    block = slice(first_dim, first_dim + 2 * pairs)
+    step = {"halves": (slice(0, pairs), slice(pairs, None)),
+            "interleaved": (slice(0, None, 2), slice(1, None, 2))}[layout]
+    result = x.copy()
+    a, b = (x[..., block][..., part] for part in step)
+    result[..., block][..., step[0]] = a * c - b * s
+    result[..., block][..., step[1]] = a * s + b * c
+    return result
+
+
+class Frequencies(unittest.TestCase):
+    def test_of_a_rule(self):
+        f = posenc.frequencies(rotary_dim=128, base=500000)
+        numpy.testing.assert_allclose(f.inv_freq, 500000.0 ** (-numpy.arange(64) / 64), rtol=1e-15)
+        self.assertEqual(f.attention_factor, 1)
+        half = posenc.frequencies(rule="truncated", of=f, p=0.5)
+        self.assertEqual(numpy.count_nonzero(half.inv_freq), 32)
+        yarn = posenc.frequencies(rule="yarn", rotary_dim=64, base=150000, factor=32, original_length=4096)
+        self.assertAlmostEqual(yarn.attention_factor, 0.1 * numpy.log(32) + 1, places=14)
+        divided = posenc.frequencies(rule="divided_by_factors", of=posenc.frequencies(rotary_dim=4, base=100),
+                                     factors=[2, 4])
+        numpy.testing.assert_allclose(divided.inv_freq, [0.5, 0.025], rtol=1e-15)
+
+    def test_of_a_model(self):
+        f = posenc.frequencies(MODELS / "llama-3.1-8b.json", layer=5)
+        self.assertEqual((len(f.inv_freq), f.layout, f.head_dim, f.window), (64, "halves", 128, None))
+        self.assertAlmostEqual(f.inv_freq[-1], 500000.0 ** (-63 / 64) / 8, places=20)
+        sliding = posenc.frequencies(MODELS / "gemma-3-27b.json", layer=0)
+        self.assertEqual(sliding.window, 1024)
+        self.assertIsNone(posenc.frequencies(MODELS / "command-r7b.json", layer=3))
+
+    def test_given(self):
+        f = posenc.frequencies(inv_freq=[1, 0.25], attention_factor=2)
+        self.assertEqual((f.inv_freq.tolist(), f.attention_factor), ([1, 0.25], 2))
+        with self.assertRaises(ValueError):
+            f.inv_freq[0] = 2
+
+
+class Rows(unittest.TestCase):
+    def test_are_cosines_and_sines(self):
+        f = posenc.frequencies(rotary_dim=128, base=500000)
+        for dtype, bound in ((numpy.float32, 3.1e-8), (numpy.float64, 1.1 * ANGLE)):
+            for table_range in (0, 1 << 20):
+                rows = f.rows(POSITIONS, dtype, table_range)
+                self.assertEqual((rows.shape, rows.dtype), ((6, 2, 64), dtype))
+                numpy.testing.assert_allclose(rows[:, 0], numpy.cos(angles(f.inv_freq, POSITIONS)), 0, bound)
+                numpy.testing.assert_allclose(rows[:, 1], numpy.sin(angles(f.inv_freq, POSITIONS)), 0, bound)
+        self.assertEqual(f.rows([]).shape, (0, 2, 64))
+        self.assertTrue((f.rows(numpy.uint8([3])) == f.rows([3])).all())
+
+
+class Rotate(unittest.TestCase):
+    def test_any_type_layout_and_strides(self):
+        random = numpy.random.default_rng(1)
+        f = posenc.frequencies(rotary_dim=24, base=10000)
+        for dtype, bound in ((numpy.float16, 2e-3), (numpy.float32, 1e-6), (numpy.float64, 6 * ANGLE)):
+            rows = f.rows(POSITIONS, numpy.float64 if dtype == numpy.float64 else numpy.float32)
+            for layout in ("halves", "interleaved"):
+                for first_dim in (0, 3, -24):
+                    whole = random.standard_normal((2, 5, 6, 40)).astype(dtype)
+                    x = whole.transpose(0, 2, 1, 3)[:, ::-1, 1:]  # batches, tokens backwards, 4 heads
+                    expected = rotated(x, f.inv_freq, POSITIONS, layout, first_dim % 40)
+                    before = whole.copy()
+                    out = numpy.empty(x.shape, dtype)
+                    self.assertIs(posenc.rotate(x, rows, layout=layout, first_dim=first_dim, out=out), out)
+                    numpy.testing.assert_allclose(out, expected, 0, bound)
+                    self.assertTrue((whole == before).all())
+                    self.assertIs(posenc.rotate(x, rows, layout=layout, first_dim=first_dim), x)
+                    self.assertTrue((x == out).all())
+                    self.assertTrue((whole[:, 0] == before[:, 0]).all())
+
+    def test_bfloat16(self):
+        f = posenc.frequencies(rotary_dim=8, base=100)
+        x = numpy.random.default_rng(2).standard_normal((6, 2, 8)).astype(numpy.float32)
+        words = (x.view(numpy.uint32) >> 16).astype(numpy.uint16)
+        cut = (words.astype(numpy.uint32) << 16).view(numpy.float32)
+        posenc.rotate(words, f.rows(POSITIONS), type="bf16")
+        found = (words.astype(numpy.uint32) << 16).view(numpy.float32)
+        numpy.testing.assert_allclose(found, rotated(cut, f.inv_freq, POSITIONS, "halves", 0), 2**-8, 2**-9)
+
+    def test_norm_and_scale(self):
+        f = posenc.frequencies(rotary_dim=8, base=100)
+        x = numpy.random.default_rng(3).standard_normal((6, 2, 8)).astype(numpy.float32)
+        weight = numpy.arange(1, 9)
+        normed = x / numpy.sqrt((x.astype(numpy.float64) ** 2).mean(axis=-1, keepdims=True) + 1e-5) * weight
+        found = posenc.rotate(x, f.rows(POSITIONS), eps=1e-5, weight=weight, scale=0.5)
+        numpy.testing.assert_allclose(found, 0.5 * rotated(normed, f.inv_freq, POSITIONS, "halves", 0), 1e-5, 1e-5)
+
+
+class Profile(unittest.TestCase):
+    def test_is_the_mean_score(self):
+        f = posenc.frequencies(MODELS / "gpt-j-6b.json")
+        found = posenc.profile(f, range(100), rho=0.5)
+        expected = 0.5 * (2 * numpy.cos(angles(f.inv_freq, range(100))).sum(axis=1) + 192) / 16
+        numpy.testing.assert_allclose(found, expected.astype(numpy.float64), rtol=1e-13)
+
+
+class Errors(unittest.TestCase):
+    def test_say_what_must_hold(self):
+        f = posenc.frequencies(rotary_dim=8, base=100)
+        rows, x = f.rows([1, 2]), numpy.zeros((2, 1, 8), numpy.float32)
+        fixed = x.copy()
+        fixed.flags.writeable = False
+        for sentence, wrong in {
+            "unknown rule|one of|known": lambda: posenc.frequencies(rule="yarm", rotary_dim=8, base=100),
+            "even": lambda: posenc.frequencies(rotary_dim=7, base=100),
+            "no.such|file": lambda: posenc.frequencies("no.such.json"),
+            "layer must be below": lambda: posenc.frequencies(MODELS / "gpt2.json", layer=99),
+            "give a file, inv_freq": lambda: posenc.frequencies(),
+            "positions must be integers": lambda: f.rows([0.5]),
+            "dtype must be float32": lambda: f.rows([1], numpy.float16),
+            "positions must fit int64": lambda: f.rows(numpy.uint64([2**63])),
+            "rows must be float64": lambda: posenc.rotate(x.astype(numpy.float64), rows),
+            "one row for each": lambda: posenc.rotate(x, f.rows([1, 2, 3])),
+            "rotary block": lambda: posenc.rotate(x, rows, first_dim=1),
+            "layout must be": lambda: posenc.rotate(x, rows, layout="half"),
+            "3 or 4 axes": lambda: posenc.rotate(x[0], rows),
+            "uint16 with": lambda: posenc.rotate(x.astype(numpy.int32), rows),
+            "contiguous": lambda: posenc.rotate(numpy.zeros((2, 8, 1), numpy.float32).transpose(0, 2, 1)[..., ::-1], rows),
+            "must not repeat": lambda: posenc.rotate(numpy.broadcast_to(x[:, :1], (2, 3, 8)), rows),
+            "writeable": lambda: posenc.rotate(fixed, rows),
+            "have the shape": lambda: posenc.rotate(x, rows, out=numpy.zeros((1, 1, 8), numpy.float32)),
+            "overlap": lambda: self.overlapping(rows),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                wrong()
+        self.assertTrue((x == 0).all())
+
+    def overlapping(self, rows):
+        memory = numpy.zeros(17, numpy.float32)
+        posenc.rotate(memory[:16].reshape(2, 1, 8), rows, out=memory[1:].reshape(2, 1, 8))
+
+    def test_belong_to_their_thread(self):
+        found = []
+
+        def fail(dim):
+            for _ in range(200):
+                try:
+                    posenc.frequencies(rotary_dim=dim, base=100)
+                except posenc.Error as error:
+                    found.append(str(dim) in str(error))
+
+        threads = [threading.Thread(target=fail, args=(dim,)) for dim in (7, 9, 11)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [True] * 600)
+
+
+if __name__ == "__main__":
+    print(f"posenc {posenc.version()}, {posenc.instruction_set()}", file=sys.stderr)
+    unittest.main()

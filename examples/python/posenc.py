@@ -1,0 +1,270 @@
+"""posenc from Python: rows of cosines and sines, and the rotation of NumPy arrays where they lie.
+
+One file, to be copied. It calls the C API (posenc/posenc.h) of a library that posenc_add_kernels
+makes; `cmake --workflow --preset python` builds one in a checkout. The library is looked for in the
+environment variable POSENC_LIBRARY, then beside this file, then in that build.
+
+    import numpy, posenc
+    f = posenc.frequencies("config.json", layer=0)             # or GGUF
+    f = posenc.frequencies(rotary_dim=128, base=500000)        # or any rule by its name:
+    f = posenc.frequencies(rule="yarn", rotary_dim=64, base=150000, factor=32, original_length=4096)
+    rows = f.rows([0, 7, 1_000_000])                           # [tokens, 2, pairs], cosines first
+    posenc.rotate(queries, rows)                               # [..., tokens, heads, head_dim]
+    score = posenc.profile(f, distances=range(8192))           # mean score by distance
+
+Errors of the library are posenc.Error, with its sentence.
+"""
+
+import ctypes
+import os
+import pathlib
+import threading
+
+import numpy
+
+__all__ = ["Error", "Frequencies", "frequencies", "instruction_set", "profile", "rotate", "version"]
+
+
+class Error(ValueError):
+    """What must hold, and what was given."""
+
+
+# ---- The C API
+
+_TYPES = {"f32": 0, "f64": 1, "f16": 2, "bf16": 3}
+_LAYOUTS = {"halves": 0, "interleaved": 1}
+_LAST_DIMS = ctypes.c_size_t(-1).value
+_size, _pointer, _double = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_double
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("number", _double),
+                ("list", ctypes.POINTER(_double)), ("count", _size)]
+
+
+class _Layer(ctypes.Structure):
+    _fields_ = [("layout", ctypes.c_int), ("first_dim", _size), ("rotary_dim", _size),
+                ("head_dim", _size), ("window", _size), ("softmax_factor", _double),
+                ("depends_on_length", ctypes.c_int)]
+
+
+class _Heads(ctypes.Structure):
+    _fields_ = [("data", _pointer), ("type", ctypes.c_int), ("layout", ctypes.c_int),
+                ("batch_stride", ctypes.c_ssize_t), ("token_stride", ctypes.c_ssize_t),
+                ("head_stride", ctypes.c_ssize_t), ("slots", _pointer), ("pages", _size),
+                ("page_tokens", _size)]
+
+
+class _Rotation(ctypes.Structure):
+    _fields_ = [("from_", _Heads), ("to", _Heads), ("batches", _size), ("tokens", _size),
+                ("heads", _size), ("head_dim", _size), ("first_dim", _size), ("cos_sin", _pointer),
+                ("rows", _size), ("pairs", _size), ("maker", _pointer), ("eps", _double),
+                ("weight", _pointer), ("scale", _double)]
+
+
+_loading, _loaded = threading.Lock(), None
+
+
+def _find():
+    here = pathlib.Path(__file__).resolve().parent
+    name = "libposenc_python.so"
+    given = os.environ.get("POSENC_LIBRARY")
+    for path in [given] if given else [here / name, *here.glob("../../build/*/examples/python/" + name)]:
+        if os.path.exists(path):
+            return path
+    raise Error(f"posenc: the library must be at {given or here / name}, found none; "
+                "cmake --workflow --preset python builds it in a checkout")
+
+
+def _library():
+    global _loaded
+    with _loading:
+        if _loaded is None:
+            c = ctypes.CDLL(str(_find()))
+            for name in ("posenc1_error", "posenc1_version", "posenc1_instruction_set"):
+                getattr(c, name).restype = ctypes.c_char_p
+            c.posenc1_frequencies_read.restype = _size
+            c.posenc1_frequencies_read.argtypes = [_pointer, _pointer, ctypes.POINTER(_double)]
+            c.posenc1_frequencies_of_numbers.argtypes = [_pointer, _size, _double, _pointer]
+            c.posenc1_frequencies_of_rule.argtypes = [_pointer, ctypes.c_char_p, _pointer, _size, _pointer]
+            c.posenc1_frequencies_of_model.argtypes = [ctypes.c_char_p, _size, _size, _pointer, _pointer]
+            c.posenc1_row_maker_create.argtypes = [_pointer, ctypes.c_int64, _pointer]
+            c.posenc1_write_rows.argtypes = [_pointer, _pointer, _pointer, _size, ctypes.c_int, _pointer]
+            c.posenc1_rotate.argtypes = [_pointer, _size, _size]
+            for name in ("posenc1_frequencies_destroy", "posenc1_row_maker_destroy"):
+                getattr(c, name).argtypes, getattr(c, name).restype = [_pointer], None
+            _loaded = c
+    return _loaded
+
+
+def _call(name, *arguments):
+    if getattr(_library(), name)(*arguments) != 0:
+        raise Error(_library().posenc1_error().decode())
+
+
+def version():
+    return _library().posenc1_version().decode()
+
+
+def instruction_set():
+    """The one in use: base, v3, v4 or v4_bf16; POSENC_INSTRUCTION_SET forces one."""
+    name = _library().posenc1_instruction_set()
+    if name is None:
+        raise Error(_library().posenc1_error().decode())
+    return name.decode()
+
+
+# ---- Frequencies and rows
+
+class Frequencies:
+    """How fast each pair rotates, in radians per position. Of a model, a layer's too."""
+
+    def __init__(self, handle, layer=None):
+        self._handle, self._makers = handle, {}
+        factor = _double()
+        pairs = _library().posenc1_frequencies_read(handle, None, ctypes.byref(factor))
+        self.inv_freq = numpy.empty(pairs)
+        _library().posenc1_frequencies_read(handle, self.inv_freq.ctypes.data, ctypes.byref(factor))
+        self.inv_freq.flags.writeable = False
+        self.attention_factor = factor.value
+        self.layout, self.first_dim, self.window = "halves", 0, None
+        self.head_dim, self.softmax_factor = 2 * pairs, 1.0
+        if layer is not None:
+            self.layout = "interleaved" if layer.layout else "halves"
+            self.first_dim = -2 * pairs if layer.first_dim == _LAST_DIMS else layer.first_dim
+            self.window, self.head_dim = layer.window or None, layer.head_dim
+            self.softmax_factor = layer.softmax_factor
+
+    def __del__(self):
+        for maker in getattr(self, "_makers", {}).values():
+            _loaded.posenc1_row_maker_destroy(maker)
+        if getattr(self, "_handle", None):
+            _loaded.posenc1_frequencies_destroy(self._handle)
+
+    def __repr__(self):
+        return f"<posenc.Frequencies: {len(self.inv_freq)} pairs, {self.layout}>"
+
+    def rows(self, positions, dtype=numpy.float32, table_range=0):
+        """Cosines and sines times the attention factor, [tokens, 2, pairs], right to 3e-8 in float32
+        at any position. table_range: positions within it come from a table (see posenc.h)."""
+        types = {numpy.dtype(numpy.float32): 0, numpy.dtype(numpy.float64): 1}
+        if numpy.dtype(dtype) not in types:
+            raise Error(f"posenc: rows: dtype must be float32 or float64, got {numpy.dtype(dtype)}")
+        given = numpy.asarray(positions)
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise Error(f"posenc: rows: positions must be integers, [tokens], got {given.dtype} {list(given.shape)}")
+        if given.dtype == numpy.uint64 and given.size and int(given.max()) >= 2**63:
+            raise Error(f"posenc: rows: positions must fit int64, got {given.max()}")
+        given = numpy.ascontiguousarray(given, dtype=numpy.int64)
+        result = numpy.empty((len(given), 2, len(self.inv_freq)), dtype)
+        _call("posenc1_write_rows", self._maker(table_range), given.ctypes.data, None, len(given),
+              types[result.dtype], result.ctypes.data)
+        return result
+
+    def _maker(self, table_range):
+        if table_range not in self._makers:
+            maker = _pointer()
+            _call("posenc1_row_maker_create", self._handle, table_range, ctypes.byref(maker))
+            self._makers[table_range] = maker
+        return self._makers[table_range]
+
+
+def frequencies(file=None, layer=0, length=1, *, rule=None, of=None, inv_freq=None,
+                attention_factor=1.0, **parameters):
+    """Frequencies of a layer of a model's config.json or GGUF file, for sequences of `length`
+    tokens (None if the layer does not rotate); or of a rule by its name and parameters (posenc.h
+    lists them; geometric, if none is named), which changes the frequencies `of`; or given ones."""
+    handle = _pointer()
+    if (file is not None) + (inv_freq is not None) + bool(rule or of or parameters) != 1:
+        raise Error("posenc: frequencies: give a file, inv_freq, or a rule and its parameters")
+    if file is not None:
+        described = _Layer()
+        _call("posenc1_frequencies_of_model", os.fspath(file).encode(), layer, length,
+              ctypes.byref(described), ctypes.byref(handle))
+        return Frequencies(handle, described) if handle else None
+    if inv_freq is not None:
+        given = numpy.ascontiguousarray(inv_freq, dtype=numpy.float64)
+        if given.ndim != 1:
+            raise Error(f"posenc: frequencies: inv_freq must have one axis, got {list(given.shape)}")
+        _call("posenc1_frequencies_of_numbers", given.ctypes.data, given.size, attention_factor,
+              ctypes.byref(handle))
+        return Frequencies(handle)
+    listed = (_Parameter * len(parameters))()
+    for parameter, (name, value) in zip(listed, parameters.items()):
+        parameter.name = name.encode()
+        numbers = numpy.asarray(value, dtype=numpy.float64)
+        if numbers.ndim == 0:
+            parameter.number = float(numbers)
+        else:
+            parameter.list, parameter.count = (_double * numbers.size)(*numbers.ravel()), numbers.size
+    _call("posenc1_frequencies_of_rule", of._handle if of else None, (rule or "geometric").encode(),
+          listed, len(parameters), ctypes.byref(handle))
+    return Frequencies(handle)
+
+
+# ---- Rotation
+
+def _heads(array, type, layout, name):
+    """The 4-D view [batches, tokens, heads, head_dim] of an array, and its description."""
+    if not isinstance(array, numpy.ndarray) or not 3 <= array.ndim <= 4:
+        raise Error(f"posenc: rotate: {name} must be an array [..., tokens, heads, head_dim] of 3 or 4 axes")
+    known = {("f", 4): "f32", ("f", 8): "f64", ("f", 2): "f16"}.get((array.dtype.kind, array.dtype.itemsize))
+    kind = type if type == "bf16" and array.dtype == numpy.uint16 else known
+    if kind is None or (type not in (None, kind)) or not array.dtype.isnative:
+        raise Error(f"posenc: rotate: {name} must be float16, float32 or float64, or uint16 with "
+                    f"type='bf16', got {array.dtype} and type={type!r}")
+    if layout not in _LAYOUTS:
+        raise Error(f"posenc: rotate: layout must be halves or interleaved, got {layout!r}")
+    view = array[None] if array.ndim == 3 else array
+    if view.size and view.shape[3] > 1 and view.strides[3] != view.itemsize:
+        raise Error(f"posenc: rotate: the dims of a head must be contiguous in {name}")
+    for axis in range(3):
+        if view.shape[axis] > 1 and view.strides[axis] == 0:
+            raise Error(f"posenc: rotate: {name} must not repeat memory along axis {axis}")
+    strides = [stride if count > 1 else 0 for stride, count in zip(view.strides, view.shape)]
+    return view, _Heads(view.ctypes.data, _TYPES[kind], _LAYOUTS[layout], *strides[:3])
+
+
+def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, eps=0.0, weight=None,
+           scale=0.0):
+    """Rotates queries or keys, [..., tokens, heads, head_dim] of any strides, by rows [tokens, 2,
+    pairs], in place or into `out`, and returns what was written. bfloat16 is uint16 with
+    type="bf16". first_dim: where the rotated 2 x pairs dims begin, from the end if negative. eps,
+    weight: an RMS norm before; scale: after."""
+    view, from_ = _heads(array, type, layout, "array")
+    target, to = (array, _Heads())
+    if out is not None:
+        written, to = _heads(out, type if out.dtype == numpy.uint16 else None, layout, "out")
+        if written.shape != view.shape:
+            raise Error(f"posenc: rotate: out must have the shape {list(array.shape)}, got {list(out.shape)}")
+        target = out
+    if not target.flags.writeable:
+        raise Error("posenc: rotate: what is written must be writeable")
+    numbers = numpy.float64 if target.dtype == numpy.float64 else numpy.float32
+    rows = numpy.ascontiguousarray(rows)
+    if rows.dtype != numbers or rows.ndim != 3 or rows.shape[1] != 2:
+        raise Error(f"posenc: rotate: rows must be {numpy.dtype(numbers)} [tokens, 2, pairs], got "
+                    f"{rows.dtype} {list(rows.shape)}")
+    batches, tokens, heads, head_dim = view.shape
+    if weight is not None:
+        weight = numpy.ascontiguousarray(weight, dtype=numbers)
+        if weight.shape != (head_dim,):
+            raise Error(f"posenc: rotate: weight must be [{head_dim}], got {list(weight.shape)}")
+    if first_dim < 0:
+        first_dim += head_dim
+    if view.size and len(rows):
+        _call("posenc1_rotate", ctypes.byref(_Rotation(
+            from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,
+            first_dim=first_dim, cos_sin=rows.ctypes.data, rows=len(rows), pairs=rows.shape[2],
+            eps=eps, weight=weight.ctypes.data if weight is not None else None, scale=scale)),
+            0, _LAST_DIMS)
+    return target
+
+
+def profile(f, distances, rho=1.0):
+    """The mean score of queries and keys of unit variance and correlation rho, at distances:
+    softmax_factor rho (2 sum_i cos(r inv_freq_i) + the dims that do not rotate) / sqrt(head_dim),
+    with the attention factor squared on what rotates."""
+    rows = f.rows(distances, numpy.float64)
+    rotated = 2 * f.attention_factor * rows[:, 0].sum(axis=1)
+    return f.softmax_factor * rho * (rotated + f.head_dim - 2 * len(f.inv_freq)) / numpy.sqrt(f.head_dim)
