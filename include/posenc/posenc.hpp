@@ -21,6 +21,7 @@
 #include "posenc/core/executor.hpp"        // work in tasks, for an engine's own threads
 #include "posenc/core/require.hpp"         // errors; is_finite
 #include "posenc/core/fast_math.hpp"       // what -ffast-math leaves
+#include "posenc/core/compiler.hpp"        // what compilers say in words of their own
 #include "posenc/core/target.hpp"          // one namespace per instruction set
 #include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 
@@ -69,7 +70,7 @@ template <std::size_t Count, class S>
 [[gnu::always_inline]] inline void prefetch([[maybe_unused]] S const* numbers,
                                             [[maybe_unused]] std::size_t first) noexcept {
   if constexpr (prefetches) {
-    for (auto i = first; i < first + Count; i += 64 / sizeof(S)) __builtin_prefetch(numbers + i);
+    for (auto i = first; i < first + Count; i += 64 / sizeof(S)) prefetch(numbers + i);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/layout.hpp"
 
@@ -25,11 +26,11 @@ inline bool fetches_ahead() noexcept {
 template <class Layout, class S>
 [[gnu::always_inline]] inline void fetch_ahead(S const* pairs, std::size_t count,
                                                std::size_t all) noexcept {
-  auto const fetch = [](S const* from, std::size_t bytes) __attribute__((always_inline)) {
+  auto const fetch = [](S const* from, std::size_t bytes) POSENC_INLINED {
     auto const first = reinterpret_cast<std::uintptr_t>(from) + 8192;
     for (std::size_t i = 0; i < bytes; i += 64)
       // NOLINTNEXTLINE(performance-no-int-to-ptr): beyond the array
-      __builtin_prefetch(reinterpret_cast<void const*>(first + i));
+      prefetch(reinterpret_cast<void const*>(first + i));
   };
   if constexpr (std::same_as<Layout, interleaved>) {
     fetch(pairs, 2 * count * sizeof(S));

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/fetch_ahead.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
@@ -54,7 +55,7 @@ template <class From, class To, class Group, std::size_t Groups, class Tokens>
     move_pairs<From, To>(column, pair);
     for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
       Group groups[Groups];
-      unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
+      unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
         groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
       });
 #if defined(__clang__)
@@ -63,10 +64,10 @@ template <class From, class To, class Group, std::size_t Groups, class Tokens>
       for (auto const& at : heads_of(some, column)) {
         if (some.ahead) fetch_ahead<From>(at.from, width, all);
         typename Group::numbers numbers[Groups];
-        unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
+        unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
           Group::begin(at, j * Group::pairs, all, numbers[j]);
         });
-        unrolled<Groups>([&](std::size_t j) __attribute__((always_inline)) {
+        unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
           groups[j].finish(at, j * Group::pairs, all, numbers[j]);
           groups[j].write(at, j * Group::pairs, all, numbers[j]);
         });
