@@ -73,7 +73,7 @@ expect(0 out "Examples: attention_vs_distance Llama 2 7B" --help)
 # Wrongly.
 expect(1 err "no-such-option" --no-such-option)
 expect(1 err "--model.*llama-3.*gpt-j-6b" --model llama-3)
-expect(1 err "--encodings.*xpos" --encodings rope,xpos)
+expect(1 err "--encodings.*xrope" --encodings rope,xrope)
 expect(1 err "--p.*1.5" --p 1.5)
 expect(1 err "p must be in .0, 1., got NaN" --p nan)
 expect(1 err "--rho.*-2" --rho=-2)
