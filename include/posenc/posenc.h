@@ -112,7 +112,7 @@ posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char c
 /** Which two dims of a head are a pair, d being its rotated dims. */
 typedef enum posenc1_layout {
   POSENC1_HALVES = 0,     /**< pairs (i, i + d/2): Hugging Face, GPT-NeoX */
-  POSENC1_INTERLEAVED = 1 /**< pairs (2i, 2i + 1): Llama's paper, GPT-J, most GGUF files */
+  POSENC1_INTERLEAVED = 1 /**< pairs (2i, 2i + 1): Meta's Llama, GPT-J, llama.cpp's Llama */
 } posenc1_layout;
 
 /** As first_dim of a rotary block: the last dims of a head. */
