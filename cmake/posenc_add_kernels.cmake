@@ -47,7 +47,8 @@ function(posenc_add_kernels)
   list(REMOVE_DUPLICATES arg_INSTRUCTION_SETS)
 
   # Always optimised: without, sets share functions of the standard library that contain instructions
-  # of one of them. For the same reason no link-time optimisation, which may inline across sets.
+  # of one of them. For the same reason no link-time optimisation, which optimises after it has kept
+  # one of those functions; -fno-lto because a project may have -flto among its flags.
   set(gnu "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
   set(objects "")
   foreach(set IN LISTS arg_INSTRUCTION_SETS ITEMS api)
@@ -81,7 +82,7 @@ function(posenc_add_kernels)
     if(target_${set})
       target_compile_definitions(${object} PRIVATE POSENC_KERNELS_TARGET=${target_${set}})
     endif()
-    target_compile_options(${object} PRIVATE $<${gnu}:-O2> $<${gnu}:-fexceptions>)
+    target_compile_options(${object} PRIVATE $<${gnu}:-O2> $<${gnu}:-fexceptions> $<${gnu}:-fno-lto>)
     set_target_properties(${object} PROPERTIES POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD OFF)
   endforeach()
