@@ -14,6 +14,10 @@ function(posenc_add_kernels)
     message(FATAL_ERROR "posenc_add_kernels(NAME name [INSTRUCTION_SETS sets] [SHARED] [MODEL]), got: ${ARGV}")
   endif()
 
+  if(NOT CMAKE_CXX_COMPILER_ID)
+    message(FATAL_ERROR "posenc_add_kernels: the project must enable C++, as in project(engine LANGUAGES C CXX)")
+  endif()
+
   set(sources "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
 
   set(flags_base "")

@@ -1,5 +1,5 @@
-# A project whose flags would add instructions to those of the sets is told so. Run with cmake -P
-# and: ROOM, a folder; COMPILER.
+# A project whose flags would add instructions to those of the sets is told so, and one without C++
+# too. Run with cmake -P and: ROOM, a folder; COMPILER.
 cmake_policy(VERSION 3.25)
 file(REMOVE_RECURSE "${ROOM}")
 function(must_say words)
@@ -14,4 +14,5 @@ function(must_say words)
     message(FATAL_ERROR "with ${ARGN} it must say: ${words}; it says: ${output}")
   endif()
 endfunction()
+must_say("posenc_add_kernels: the project must enable C[+][+]" -DLANGUAGES=C)
 must_say("posenc_add_kernels: the project's flags must not add instructions" -DLANGUAGES=CXX -DCMAKE_CXX_FLAGS=-mavx2)
