@@ -63,7 +63,8 @@ typedef struct posenc1_frequencies posenc1_frequencies;
 posenc1_status posenc1_frequencies_of_base(size_t rotary_dim, double base,
                                            posenc1_frequencies** result);
 
-/** Given ones, each in [0, 2^64], and a factor on rotated queries and keys (finite, positive). */
+/** Given ones, from 1 to 2^24, each in [0, 2^64], and a factor on rotated queries and keys (finite,
+ * positive). */
 posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq, size_t pairs,
                                               double attention_factor,
                                               posenc1_frequencies** result);

@@ -255,6 +255,12 @@ static void test_rules(void) {
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "yarm", wrong, 2, &f), "got yarm");
   MUST_REFUSE(posenc1_frequencies_of_base(7, 1e4, &f), "must be even and positive, got 7");
   MUST_REFUSE(posenc1_frequencies_of_base(8, 1e4, NULL), "must not be null");
+  /* Counts of so many bytes that they begin anew from 0. */
+  size_t const around = SIZE_MAX / sizeof(double) + 3;
+  MUST_REFUSE(posenc1_frequencies_of_numbers(inv_freq, around, 1, &f), "pairs must be at most");
+  posenc1_parameter const axial[] = {{.name = "dims", .list = long_factor, .count = around},
+                                     {.name = "base", .number = 1e4}};
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "axial", axial, 2, &f), "the count of dims");
 }
 
 static void test_errors(struct context const* c) {
