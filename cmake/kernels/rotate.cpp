@@ -92,8 +92,9 @@ class rotation_in_parts {
   bool rows_of_batches_;
 };
 
-bool finite_as(double x, bool as_double) noexcept {
-  return posenc::is_finite(as_double ? x : static_cast<double>(static_cast<float>(x)));
+/// As the arithmetic has it.
+double rounded(double x, bool as_double) noexcept {
+  return as_double ? x : static_cast<double>(static_cast<float>(x));
 }
 
 // Whole heads of one token, contiguous and in place, as a step of decoding has them: rotated after
@@ -169,10 +170,13 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   bool const doubles = target.type == POSENC1_F64,
              normalises = std::bit_cast<std::uint64_t>(r.eps) != 0;
   bool const fused = normalises || std::bit_cast<std::uint64_t>(r.scale) != 0;
-  require(!normalises || (finite_as(r.eps, doubles) && r.eps > 0), function,
-          ": eps must be finite and positive, or 0 for no norm, got ", r.eps);
+  auto const eps = rounded(r.eps, doubles);
+  require(!normalises || (posenc::is_finite(eps) && eps > 0), function,
+          ": eps must be finite and positive as ", doubles ? "double" : "float",
+          ", or 0 for no norm, got ", r.eps);
   require(normalises || r.weight == nullptr, function, ": eps must be given where weights are");
-  require(finite_as(r.scale, doubles), function, ": scale must be finite, got ", r.scale);
+  require(posenc::is_finite(rounded(r.scale, doubles)), function, ": scale must be finite, got ",
+          r.scale);
 
   auto* const kernel =
       function_of(set, r.from.type, target.type, r.from.layout, target.layout, fused);

@@ -291,6 +291,7 @@ static void test_errors(struct context const* c) {
                    r.to.layout = POSENC1_INTERLEAVED, "from and to must not overlap");
   MUST_REFUSE_WITH(r.to = r.from; r.to.data = memory + 1, "from and to must not overlap");
   MUST_REFUSE_WITH(r.eps = -1, "eps must be finite and positive");
+  MUST_REFUSE_WITH(r.eps = 1e-60, "eps must be finite and positive as float"); /* a float's 0 */
   MUST_REFUSE_WITH(r.weight = before, "eps must be given");
   MUST_REFUSE_WITH(r.scale = 1e300, "scale must be finite");
   MUST_REFUSE_WITH(r.cos_sin = NULL, "cos_sin must not be null");
