@@ -298,6 +298,10 @@ static void test_errors(struct context const* c) {
   MUST_REFUSE_WITH(r.from.slots = slots; r.from.pages = 3;
                    r.from.page_tokens = 3,
                    "a slot must be below 9 (3 pages of 3 tokens), got 11 for token 0");
+  int64_t const of_pages[BATCHES * TOKENS] = {0, 1, 2, 3, -1, -1, -1, -1, -1, -1};
+  MUST_REFUSE_WITH(r.from.slots = of_pages; r.from.batch_stride = 5 * HEADS * DIM * 4;
+                   r.from.pages = 2; r.from.page_tokens = 2; r.to = r.from;
+                   r.to.page_tokens = 5, "from and to must not overlap");
   MUST_REFUSE_WITH(r.from.data = NULL, "data must not be null");
   MUST_REFUSE(posenc1_rotate(&good, 31, SIZE_MAX), "first must be at most");
   MUST_REFUSE(posenc1_rotate(NULL, 0, 0), "must not be null");
@@ -320,6 +324,25 @@ static void test_errors(struct context const* c) {
   MUST_WORK(posenc1_rotate(&side, 0, SIZE_MAX));
   side.to.data = q_k + HEADS * DIM - 1;
   MUST_REFUSE(posenc1_rotate(&side, 0, SIZE_MAX), "must not overlap");
+}
+
+/* Heads that are named twice are rotated in place, whichever strides are left out. */
+static void test_same_heads(struct context const* c) {
+  static float once[ALL * DIM], twice[ALL * DIM];
+  for (size_t i = 0; i < ALL * DIM; ++i) once[i] = twice[i] = (float)(i % 7);
+  posenc1_rotation r = {.from = {.data = once},
+                        .batches = BATCHES,
+                        .tokens = TOKENS,
+                        .heads = HEADS,
+                        .head_dim = DIM,
+                        .cos_sin = c->cos_sin[0],
+                        .rows = BATCHES * TOKENS,
+                        .maker = c->maker};
+  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  r.from.data = twice, r.to = r.from;
+  r.to.head_stride = DIM * 4, r.to.token_stride = HEADS * DIM * 4;
+  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  MUST(memcmp(once, twice, sizeof once) == 0);
 }
 
 static void test_model(void) {
@@ -370,6 +393,7 @@ int main(void) {
   test_rows(&c);
   test_rules();
   test_errors(&c);
+  test_same_heads(&c);
   test_attention();
   if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
   posenc1_row_maker_destroy(c.maker);
