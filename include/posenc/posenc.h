@@ -20,8 +20,8 @@
  * Arguments are checked before a byte is changed. No exception leaves a function.
  * Memory: write_rows, rotate and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
- * Names: the 1 is the version of this interface; a program may contain several. A field that is
- * zero has its default. */
+ * Names: the 1 is the version of this interface; a program may contain several, each in a shared
+ * library of its own. A field that is zero has its default. */
 #ifndef POSENC_POSENC_H
 #define POSENC_POSENC_H
 
