@@ -14,9 +14,14 @@ function(posenc_add_kernels)
     message(FATAL_ERROR "posenc_add_kernels(NAME name [INSTRUCTION_SETS sets] [SHARED] [MODEL]), got: ${ARGV}")
   endif()
 
+  if(NOT CMAKE_CXX_COMPILER_ID)
+    message(FATAL_ERROR "posenc_add_kernels: the project must enable C++, as in project(engine LANGUAGES C CXX)")
+  endif()
+
   set(sources "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/kernels")
 
   set(flags_base "")
+  set(target_base "")
   set(known base)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
     set(known base v3 v4 v4_bf16)
@@ -24,7 +29,13 @@ function(posenc_add_kernels)
     set(flags_v3 -march=x86-64-v3)
     set(flags_v4 -march=x86-64-v4)
     set(flags_v4_bf16 -march=x86-64-v4 -mavx512bf16)
+    # As posenc/core/target.hpp names them.
+    set(target_base x86_64)
+    set(target_v3 x86_64_v3)
+    set(target_v4 x86_64_v4)
+    set(target_v4_bf16 x86_64_v4_bf16)
   endif()
+  set(target_api "${target_base}")
   if(NOT arg_INSTRUCTION_SETS)
     set(arg_INSTRUCTION_SETS ${known})
   endif()
@@ -40,7 +51,8 @@ function(posenc_add_kernels)
   list(REMOVE_DUPLICATES arg_INSTRUCTION_SETS)
 
   # Always optimised: without, sets share functions of the standard library that contain instructions
-  # of one of them. For the same reason no link-time optimisation, which may inline across sets.
+  # of one of them. For the same reason no link-time optimisation, which optimises after it has kept
+  # one of those functions; -fno-lto because a project may have -flto among its flags.
   set(gnu "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
   set(objects "")
   foreach(set IN LISTS arg_INSTRUCTION_SETS ITEMS api)
@@ -71,7 +83,10 @@ function(posenc_add_kernels)
     endif()
     target_link_libraries(${object} PRIVATE posenc::rotation)
     target_compile_definitions(${object} PRIVATE $<$<BOOL:${arg_SHARED}>:POSENC_KERNELS_SHARED>)
-    target_compile_options(${object} PRIVATE $<${gnu}:-O2> $<${gnu}:-fexceptions>)
+    if(target_${set})
+      target_compile_definitions(${object} PRIVATE POSENC_KERNELS_TARGET=${target_${set}})
+    endif()
+    target_compile_options(${object} PRIVATE $<${gnu}:-O2> $<${gnu}:-fexceptions> $<${gnu}:-fno-lto>)
     set_target_properties(${object} PROPERTIES POSITION_INDEPENDENT_CODE ON INTERPROCEDURAL_OPTIMIZATION OFF
       CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD OFF)
   endforeach()

@@ -32,6 +32,14 @@ namespace {
 
 using posenc::frequencies;
 
+/// Numbers from C. (With a count near 2^64, their end would lie anywhere.)
+std::vector<double> numbers_of(std::string_view function, std::string_view name,
+                               double const* numbers, std::size_t count) {
+  require(count <= std::size_t{1} << 24, function, ": ", name, " must be at most 2^24, got ",
+          count);
+  return {numbers, numbers + count};
+}
+
 /// The parameters of one rule. Each is read once; what is left over is an error.
 class parameters {
  public:
@@ -61,7 +69,7 @@ class parameters {
   std::vector<double> list(std::string_view name) {
     auto const* const p = find(name);
     require(p != nullptr && p->list != nullptr, rule_, ": ", name, " must be given as a list");
-    return {p->list, p->list + p->count};
+    return numbers_of(rule_, "the count of " + std::string(name), p->list, p->count);
   }
   void check_all_read() const {
     for (std::size_t i = 0; i < given_.size(); ++i)
@@ -221,8 +229,10 @@ posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq, size_t pai
                                               double attention_factor,
                                               posenc1_frequencies** result) {
   return guarded([&] {
-    require_given("posenc1_frequencies_of_numbers", inv_freq, result);
-    give(posenc::frequencies({inv_freq, inv_freq + pairs}, attention_factor), result);
+    constexpr auto function = "posenc1_frequencies_of_numbers";
+    require_given(function, inv_freq, result);
+    give(posenc::frequencies(numbers_of(function, "pairs", inv_freq, pairs), attention_factor),
+         result);
   });
 }
 

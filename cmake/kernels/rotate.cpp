@@ -28,6 +28,16 @@ bool apart(checked_heads const& a, checked_heads const& b) noexcept {
          offset + (b.of_token.last - b.of_token.first) <= n;
 }
 
+/// Whether they are the same heads, in memory of one type.
+bool same(checked_heads const& a, checked_heads const& b) noexcept {
+  auto const alike = [](dimension const& x, dimension const& y) {
+    return x.stride == y.stride || (x.steps <= 1 && y.steps <= 1);
+  };
+  return a.data == b.data && a.slots == b.slots &&
+         (a.slots == nullptr || a.page_tokens == b.page_tokens) && alike(a.batch, b.batch) &&
+         alike(a.token, b.token) && alike(a.head, b.head);
+}
+
 /// Rotates the heads [first, last), as many tokens at once as lie at equal distances.
 class rotation_in_parts {
  public:
@@ -92,8 +102,9 @@ class rotation_in_parts {
   bool rows_of_batches_;
 };
 
-bool finite_as(double x, bool as_double) noexcept {
-  return posenc::is_finite(as_double ? x : static_cast<double>(static_cast<float>(x)));
+/// As the arithmetic has it.
+double rounded(double x, bool as_double) noexcept {
+  return as_double ? x : static_cast<double>(static_cast<float>(x));
 }
 
 // Whole heads of one token, contiguous and in place, as a step of decoding has them: rotated after
@@ -141,17 +152,15 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
           " of ", all_heads);
   last = std::min(last, all_heads);
 
-  auto const& target = r.to.data == nullptr ? r.from : r.to;
-  bool const in_place =
-      &target == &r.from ||
-      (r.from.data == r.to.data && r.from.type == r.to.type && r.from.layout == r.to.layout &&
-       r.from.slots == r.to.slots && r.from.batch_stride == r.to.batch_stride &&
-       r.from.token_stride == r.to.token_stride && r.from.head_stride == r.to.head_stride);
+  bool const given = r.to.data != nullptr;
+  auto const& target = given ? r.to : r.from;
   heads_shape const shape{batches, r.tokens, r.heads, r.head_dim};
-  auto const from = checked({function, "from"}, r.from, shape, in_place);
+  auto const from = checked({function, "from"}, r.from, shape, !given);
   checked_heads elsewhere;
-  if (!in_place) elsewhere = checked({function, "to"}, target, shape, true);
-  auto const& to = in_place ? from : elsewhere;
+  if (given) elsewhere = checked({function, "to"}, r.to, shape, true);
+  auto const& to = given ? elsewhere : from;
+  bool const in_place =
+      !given || (r.from.type == r.to.type && r.from.layout == r.to.layout && same(from, to));
   require(in_place || apart(from, to), function,
           ": from and to must not overlap, unless they are the same heads in the same layout");
 
@@ -169,10 +178,13 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   bool const doubles = target.type == POSENC1_F64,
              normalises = std::bit_cast<std::uint64_t>(r.eps) != 0;
   bool const fused = normalises || std::bit_cast<std::uint64_t>(r.scale) != 0;
-  require(!normalises || (finite_as(r.eps, doubles) && r.eps > 0), function,
-          ": eps must be finite and positive, or 0 for no norm, got ", r.eps);
+  auto const eps = rounded(r.eps, doubles);
+  require(!normalises || (posenc::is_finite(eps) && eps > 0), function,
+          ": eps must be finite and positive as ", doubles ? "double" : "float",
+          ", or 0 for no norm, got ", r.eps);
   require(normalises || r.weight == nullptr, function, ": eps must be given where weights are");
-  require(finite_as(r.scale, doubles), function, ": scale must be finite, got ", r.scale);
+  require(posenc::is_finite(rounded(r.scale, doubles)), function, ": scale must be finite, got ",
+          r.scale);
 
   auto* const kernel =
       function_of(set, r.from.type, target.type, r.from.layout, target.layout, fused);
@@ -183,7 +195,7 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   if (from.slots != nullptr || to.slots != nullptr) {
     auto const first_token = first / r.heads, last_token = (last - 1) / r.heads + 1;
     check_slots({function, "from"}, from, first_token, last_token);
-    if (!in_place) check_slots({function, "to"}, to, first_token, last_token);
+    if (given) check_slots({function, "to"}, to, first_token, last_token);
   }
 
   bool const rows_of_batches = r.rows == tokens;

@@ -158,8 +158,6 @@ constexpr attend_function* attention_functions[] = {attend<float>, attend<double
 #endif
 #define POSENC_KERNELS_JOINED(prefix, name) POSENC_KERNELS_JOINED_EXPANDED(prefix, name)
 #define POSENC_KERNELS_JOINED_EXPANDED(prefix, name) prefix##name
-#define POSENC_KERNELS_TEXT(name) POSENC_KERNELS_TEXT_EXPANDED(name)
-#define POSENC_KERNELS_TEXT_EXPANDED(name) #name
 
 #if defined(POSENC_KERNELS_FEWER)
 extern instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_FEWER);

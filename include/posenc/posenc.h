@@ -20,8 +20,8 @@
  * Arguments are checked before a byte is changed. No exception leaves a function.
  * Memory: write_rows, rotate and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
- * Names: the 1 is the version of this interface; a program may contain several. A field that is
- * zero has its default. */
+ * Names: the 1 is the version of this interface; a program may contain several, each in a shared
+ * library of its own. A field that is zero has its default. */
 #ifndef POSENC_POSENC_H
 #define POSENC_POSENC_H
 
@@ -63,7 +63,8 @@ typedef struct posenc1_frequencies posenc1_frequencies;
 posenc1_status posenc1_frequencies_of_base(size_t rotary_dim, double base,
                                            posenc1_frequencies** result);
 
-/** Given ones, each in [0, 2^64], and a factor on rotated queries and keys (finite, positive). */
+/** Given ones, from 1 to 2^24, each in [0, 2^64], and a factor on rotated queries and keys (finite,
+ * positive). */
 posenc1_status posenc1_frequencies_of_numbers(double const* inv_freq, size_t pairs,
                                               double attention_factor,
                                               posenc1_frequencies** result);

@@ -255,6 +255,12 @@ static void test_rules(void) {
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "yarm", wrong, 2, &f), "got yarm");
   MUST_REFUSE(posenc1_frequencies_of_base(7, 1e4, &f), "must be even and positive, got 7");
   MUST_REFUSE(posenc1_frequencies_of_base(8, 1e4, NULL), "must not be null");
+  /* Counts of so many bytes that they begin anew from 0. */
+  size_t const around = SIZE_MAX / sizeof(double) + 3;
+  MUST_REFUSE(posenc1_frequencies_of_numbers(inv_freq, around, 1, &f), "pairs must be at most");
+  posenc1_parameter const axial[] = {{.name = "dims", .list = long_factor, .count = around},
+                                     {.name = "base", .number = 1e4}};
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "axial", axial, 2, &f), "the count of dims");
 }
 
 static void test_errors(struct context const* c) {
@@ -285,12 +291,17 @@ static void test_errors(struct context const* c) {
                    r.to.layout = POSENC1_INTERLEAVED, "from and to must not overlap");
   MUST_REFUSE_WITH(r.to = r.from; r.to.data = memory + 1, "from and to must not overlap");
   MUST_REFUSE_WITH(r.eps = -1, "eps must be finite and positive");
+  MUST_REFUSE_WITH(r.eps = 1e-60, "eps must be finite and positive as float"); /* a float's 0 */
   MUST_REFUSE_WITH(r.weight = before, "eps must be given");
   MUST_REFUSE_WITH(r.scale = 1e300, "scale must be finite");
   MUST_REFUSE_WITH(r.cos_sin = NULL, "cos_sin must not be null");
   MUST_REFUSE_WITH(r.from.slots = slots; r.from.pages = 3;
                    r.from.page_tokens = 3,
                    "a slot must be below 9 (3 pages of 3 tokens), got 11 for token 0");
+  int64_t const of_pages[BATCHES * TOKENS] = {0, 1, 2, 3, -1, -1, -1, -1, -1, -1};
+  MUST_REFUSE_WITH(r.from.slots = of_pages; r.from.batch_stride = 5 * HEADS * DIM * 4;
+                   r.from.pages = 2; r.from.page_tokens = 2; r.to = r.from;
+                   r.to.page_tokens = 5, "from and to must not overlap");
   MUST_REFUSE_WITH(r.from.data = NULL, "data must not be null");
   MUST_REFUSE(posenc1_rotate(&good, 31, SIZE_MAX), "first must be at most");
   MUST_REFUSE(posenc1_rotate(NULL, 0, 0), "must not be null");
@@ -313,6 +324,25 @@ static void test_errors(struct context const* c) {
   MUST_WORK(posenc1_rotate(&side, 0, SIZE_MAX));
   side.to.data = q_k + HEADS * DIM - 1;
   MUST_REFUSE(posenc1_rotate(&side, 0, SIZE_MAX), "must not overlap");
+}
+
+/* Heads that are named twice are rotated in place, whichever strides are left out. */
+static void test_same_heads(struct context const* c) {
+  static float once[ALL * DIM], twice[ALL * DIM];
+  for (size_t i = 0; i < ALL * DIM; ++i) once[i] = twice[i] = (float)(i % 7);
+  posenc1_rotation r = {.from = {.data = once},
+                        .batches = BATCHES,
+                        .tokens = TOKENS,
+                        .heads = HEADS,
+                        .head_dim = DIM,
+                        .cos_sin = c->cos_sin[0],
+                        .rows = BATCHES * TOKENS,
+                        .maker = c->maker};
+  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  r.from.data = twice, r.to = r.from;
+  r.to.head_stride = DIM * 4, r.to.token_stride = HEADS * DIM * 4;
+  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  MUST(memcmp(once, twice, sizeof once) == 0);
 }
 
 static void test_model(void) {
@@ -363,6 +393,7 @@ int main(void) {
   test_rows(&c);
   test_rules();
   test_errors(&c);
+  test_same_heads(&c);
   test_attention();
   if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
   posenc1_row_maker_destroy(c.maker);

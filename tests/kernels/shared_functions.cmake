@@ -1,6 +1,6 @@
-# Instruction sets share no function of posenc, and no other function with instructions that the base
-# lacks. Run with cmake -P and: OBJECTS, one per instruction set, base first; API, the objects beside
-# them, compiled as base is; NM, OBJDUMP.
+# Instruction sets share no function of posenc. Their other weak functions, of which the linker keeps
+# one for the whole program, have no instructions that the base lacks. Run with cmake -P and: OBJECTS,
+# one per instruction set, base first; API, the objects beside them, compiled as base is; NM, OBJDUMP.
 cmake_policy(VERSION 3.25)
 function(weak_symbols object result)
   execute_process(COMMAND "${NM}" --defined-only "${object}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
@@ -47,15 +47,23 @@ foreach(object IN LISTS OBJECTS)
   execute_process(COMMAND "${OBJDUMP}" -d --no-show-raw-insn "${object}" OUTPUT_VARIABLE code COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE ";" "," code "${code}")
   string(REPLACE "\n\n" ";" functions "${code}")
+  weak_symbols("${object}" others)
+  list(FILTER others EXCLUDE REGEX "posenc")
   foreach(function IN LISTS functions)
-    if(function MATCHES "<([^>]+)>:\n" AND (CMAKE_MATCH_1 IN_LIST shared OR object STREQUAL base))
-      set(symbol "${CMAKE_MATCH_1}")
+    if(NOT function MATCHES "<([^>]+)>:\n")
+      continue()
+    endif()
+    set(symbol "${CMAKE_MATCH_1}")
+    if(symbol IN_LIST others OR object STREQUAL base)
       math(EXPR checked "${checked} + 1")
       if(function MATCHES "\t${beyond} [^\n]*")
-        message(FATAL_ERROR "${object}: ${symbol}, which other instruction sets share, has${CMAKE_MATCH_0}")
+        message(FATAL_ERROR "${object}: ${symbol}, which the linker may keep for the whole program, has${CMAKE_MATCH_0}")
       endif()
     endif()
   endforeach()
 endforeach()
+if(checked EQUAL 0)
+  message(FATAL_ERROR "the objects have no code: were they compiled for link-time optimisation?")
+endif()
 list(LENGTH shared count)
 message(STATUS "${count} functions of the standard library are shared; ${checked} functions have baseline instructions alone")
