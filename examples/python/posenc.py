@@ -252,7 +252,7 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
             raise Error(f"posenc: rotate: weight must be [{head_dim}], got {list(weight.shape)}")
     if first_dim < 0:
         first_dim += head_dim
-    if view.size and len(rows):
+    if view.size:
         _call("posenc1_rotate", ctypes.byref(_Rotation(
             from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,
             first_dim=first_dim, cos_sin=rows.ctypes.data, rows=len(rows), pairs=rows.shape[2],
