@@ -27,14 +27,15 @@ foreach(field "Architecture: all" "Section: libdevel" "Depends: libxsimd-dev (>=
   endif()
 endforeach()
 
-run("${DPKG_DEB}" --extract "${package}" "${room}/root")
+set(unpacked "${room}/unpacked")
+run("${DPKG_DEB}" --extract "${package}" "${unpacked}")
 file(GLOB_RECURSE headers RELATIVE "${SOURCE}/include" "${SOURCE}/include/*.hpp")
 foreach(file IN LISTS headers)
-  if(NOT EXISTS "${room}/root/usr/include/${file}")
+  if(NOT EXISTS "${unpacked}/usr/include/${file}")
     message(FATAL_ERROR "${package} lacks ${file}")
   endif()
 endforeach()
-run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer/components" -B "${room}/components" "-DCMAKE_PREFIX_PATH=${room}/root/usr"
+run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer/components" -B "${room}/components" "-DCMAKE_PREFIX_PATH=${unpacked}/usr"
   -DCOMPONENTS=model)
 if(NOT output MATCHES "has posenc::rotation.*has posenc::posenc.*has posenc::model")
   message(FATAL_ERROR "find_package(posenc) in ${package} says\n${output}")
