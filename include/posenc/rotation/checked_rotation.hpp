@@ -7,10 +7,10 @@
 #include <span>
 #include <type_traits>
 
+#include "posenc/core/cpu.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/fetch_ahead.hpp"
 #include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/rms_norm.hpp"
 #include "posenc/rotation/rotary_block.hpp"
@@ -79,15 +79,14 @@ class checked_rotation {
       next = token + std::min(equidistant(token), step.tokens);
       if (is_left_out(token)) continue;
       auto const some =
-          heads_at(token, next - token, 0, from_.heads(), &factors_.scale, false, step.ahead);
+          heads_at(token, next - token, 0, from_.heads(), &factors_.scale, false, step.pace);
       if (step.heads == from_.heads()) {
         rotate(some);
       } else {
         rotate(some.by_heads(step.heads));
         auto const rest = from_.heads() % step.heads;
         if (rest > 0)
-          rotate(
-              heads_at(token, 1, from_.heads() - rest, rest, &factors_.scale, false, step.ahead));
+          rotate(heads_at(token, 1, from_.heads() - rest, rest, &factors_.scale, false, step.pace));
       }
     }
   }
@@ -96,7 +95,7 @@ class checked_rotation {
   using some_heads = token_heads<from_type, to_type, Fused>;
   struct steps {
     std::size_t tokens, heads;
-    bool ahead;
+    detail::pace pace;
   };
 
   // If one column holds the row, memory is read once, in order. Else as many tokens as stay in L1
@@ -108,13 +107,18 @@ class checked_rotation {
     std::size_t rotated = 0;
     for (auto const [first, last] : rows_.rotated_pairs()) rotated += last - first;
     auto const bytes = from_.heads() * (2 * rotated * sizeof(from_type) + 1);
-    bool const beyond = bytes >= beyond_L2 / rows_.tokens(), ahead = beyond && fetches_ahead();
+    bool const beyond = bytes >= beyond_L2 / rows_.tokens(), zen = is_zen_3_or_4();
+    detail::pace pace{.ahead = beyond && !zen, .apart = zen};
     bool const copies = copies_ && 2 * rotated < from_.head_dim();
-    if (!copies && rows_.rotated_pairs().size() == 1 &&
-        is_one_column<From, To, from_type, to_type>(rotated))
-      return {rows_.tokens(), from_.heads(), ahead};
-    if (beyond) return {1, std::min(few_heads, from_.heads()), ahead};
-    return {some_of_L1 / bytes + 1, from_.heads(), false};
+    bool const one_range = !copies && rows_.rotated_pairs().size() == 1;
+    if (one_range && is_one_column<From, To, from_type, to_type>(rotated, pace))
+      return {rows_.tokens(), from_.heads(), pace};
+    pace.in_order =
+        beyond && zen && one_range &&
+        in_order_is_faster<From, To, from_type, to_type>(rotated, bytes * rows_.tokens());
+    if (pace.in_order) return {rows_.tokens(), from_.heads(), pace};
+    if (beyond) return {1, std::min(few_heads, from_.heads()), pace};
+    return {some_of_L1 / bytes + 1, from_.heads(), pace};
   }
 
   // Number of tokens from `token` on, of which each has the same distance to the next one.
@@ -129,7 +133,7 @@ class checked_rotation {
 
   some_heads heads_at(std::size_t token, std::size_t tokens, std::size_t head, std::size_t heads,
                       [[maybe_unused]] real const* gains, [[maybe_unused]] bool gain_per_head,
-                      bool ahead) const noexcept {
+                      detail::pace pace) const noexcept {
     auto const at = [&](auto const& view) {
       return view.token(token) + static_cast<std::ptrdiff_t>(head) * view.head_stride() +
              static_cast<std::ptrdiff_t>(first_dim_);
@@ -154,7 +158,7 @@ class checked_rotation {
     some.from_token = token_stride(from_), some.to_token = token_stride(to_);
     some.from_head = head_stride(from_), some.to_head = head_stride(to_);
     some.head_dim = from_.head_dim(), some.first_dim = first_dim_, some.pairs = rows_.pairs();
-    some.ahead = ahead;
+    some.pace = pace;
     return some;
   }
 
@@ -169,7 +173,8 @@ class checked_rotation {
     for (std::size_t token = 0; token < rows_.tokens(); ++token) {
       if (is_left_out(token)) continue;
       for (std::size_t head = 0; head < from_.heads(); head += most_heads) {
-        auto const some = heads_at(token, 1, head, most_heads, gains.values, true, false);
+        auto const some =
+            heads_at(token, 1, head, most_heads, gains.values, true, {.apart = is_zen_3_or_4()});
         gains.compute(some.first.from - first_dim_, some.from_head, some.heads, from_.head_dim(),
                       factors_.eps, factors_.scale);
         rotate(some);

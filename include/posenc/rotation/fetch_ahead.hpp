@@ -11,16 +11,6 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Whether it helps to fetch ahead of reading beyond L2: on Intel (model 167) and Zen 5, and it
-/// costs a quarter of the time on Zen 4.
-inline bool fetches_ahead() noexcept {
-#if defined(__x86_64__) && defined(__GNUC__)
-  return __builtin_cpu_is("amdfam19h") == 0;  // Zen 3 and 4
-#else
-  return true;
-#endif
-}
-
 /// Fetches 8 KiB ahead of `count` pairs: far enough to hide memory latency, near enough to stay in
 /// L1.
 template <class Layout, class S>

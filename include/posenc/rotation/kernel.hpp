@@ -1,8 +1,4 @@
-// The rotary kernel. It rotates some heads of some tokens, and keeps a token's cosines and sines in
-// registers from head to head.
-//
-// Loop nest: tokens, columns of pairs, heads, groups of pairs. A column is as wide as the registers
-// allow; within it, memory is read in the order of its addresses.
+// The rotary kernel: all pairs of some heads of some tokens, in registers as wide as they fit.
 #pragma once
 
 #include <algorithm>
@@ -12,71 +8,15 @@
 #include <type_traits>
 #include <utility>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/fetch_ahead.hpp"
+#include "posenc/rotation/columns.hpp"
+#include "posenc/rotation/in_order.hpp"
+#include "posenc/rotation/rotate_apart.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
 #include "posenc/rotation/token_heads.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
-
-/// Calls each(0), each(1) ... each(Count - 1): unrolled, or g++ keeps arrays of registers in
-/// memory.
-template <std::size_t Count>
-[[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (each(I), ...); }
-  (std::make_index_sequence<Count>{});
-}
-
-/// Advances by `pairs` pairs.
-template <class From, class To>
-void move_pairs(auto& at, std::size_t pairs) noexcept {
-  at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)),
-          static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
-}
-
-/// Groups of pairs in a column: as many as fit into the registers with their cosines and sines.
-template <class Group>
-using column_widths = std::conditional_t<
-    Group::registers <= (has_32_registers ? 2 : 0), std::index_sequence<8, 4, 3, 2, 1>,
-    std::conditional_t<Group::registers <= (has_32_registers ? 4 : 2),
-                       std::index_sequence<4, 3, 2, 1>, std::index_sequence<2, 1>>>;
-
-// Rotates columns of `Groups` groups of pairs, as many as fit between `pair` and `last`; returns
-// where they end.
-template <class From, class To, class Group, std::size_t Groups, class Tokens>
-[[gnu::noinline]] std::size_t columns(Tokens const& some, std::size_t pair,
-                                      std::size_t last) noexcept {
-  constexpr auto width = Groups * Group::pairs;
-  auto const all = some.pairs, stop = pair + (last - pair) / width * width;
-  auto const *cos = some.cos, *sin = cos + all;
-  for (auto column : tokens_of(some)) {
-    move_pairs<From, To>(column, pair);
-    for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
-      Group groups[Groups];
-      unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
-        groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
-      });
-#if defined(__clang__)
-#pragma clang loop unroll(disable)  // clang 14 would keep 50 addresses in memory
-#endif
-      for (auto const& at : heads_of(some, column)) {
-        if (some.ahead) fetch_ahead<From>(at.from, width, all);
-        typename Group::numbers numbers[Groups];
-        unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
-          Group::begin(at, j * Group::pairs, all, numbers[j]);
-        });
-        unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
-          groups[j].finish(at, j * Group::pairs, all, numbers[j]);
-          groups[j].write(at, j * Group::pairs, all, numbers[j]);
-        });
-      }
-    }
-    cos += some.cos_token, sin += some.cos_token;
-  }
-  return stop;
-}
 
 // The tail: more than one group of pairs and less than two, as two groups that overlap. Both are
 // read before either is written, so the shared pairs are written twice with the same bits.
@@ -151,6 +91,12 @@ void rotate_range(Tokens const& some, pair_range range) noexcept {
   auto [pair, last] = range;
   if constexpr (Tokens::has_registers) {
     using group = typename fastest_rotation<From, To, S, T>::type;
+    using wide_group = typename wide_rotation<From, To, S, T>::type;
+    if (some.pace.in_order) pair = in_order<From, To, wide_group>(some, pair, last);
+    if constexpr (!std::same_as<wide_group, group>) {
+      if (some.pace.apart && last - pair > widest_column<group>)
+        pair = widest_columns<From, To, wide_group>(some, pair, last);
+    }
     pair = by_registers<From, To, group>(column_widths<group>{}, some, pair, last);
     if constexpr (group::pairs > lanes<S>::size) {
       using smaller = rotate_pairs<From, To, lanes<S>, lanes<T>>;
@@ -167,15 +113,13 @@ void rotate_range(Tokens const& some, pair_range range) noexcept {
 
 /// Whether one column holds `pairs` pairs.
 template <class From, class To, class S, class T>
-constexpr bool is_one_column(std::size_t pairs) noexcept {
+constexpr bool is_one_column(std::size_t pairs, pace of) noexcept {
   if constexpr (lanes<S>::size == 1) {
     return true;
   } else {
     using group = typename fastest_rotation<From, To, S, T>::type;
-    return [&]<std::size_t... Groups>(std::index_sequence<Groups...>) {
-      return ((pairs == Groups * group::pairs) || ...);
-    }
-    (column_widths<group>{});
+    using wide_group = typename wide_rotation<From, To, S, T>::type;
+    return is_column<group>(pairs) || (of.apart && pairs == widest_column<wide_group>);
   }
 }
 

@@ -24,6 +24,13 @@ struct rotate_pairs {
     c = In::arithmetic_lanes::load(cos), s = In::arithmetic_lanes::load(sin);
   }
 
+  /// From memory, for one head: see register_arithmetic::kept.
+  [[gnu::always_inline]] rotate_pairs kept() const noexcept {
+    rotate_pairs result;
+    result.c = In::arithmetic_lanes::kept(c), result.s = In::arithmetic_lanes::kept(s);
+    return result;
+  }
+
   struct numbers {
     typename In::number x, y;
   };
@@ -105,6 +112,14 @@ struct rotate_side_by_side {
     arithmetic_lanes::duplicated(arithmetic_lanes::load(sin), s[0], s[1]);
     s[0] = s[0] * sign, s[1] = s[1] * sign;
   }
+  [[gnu::always_inline]] rotate_side_by_side kept() const noexcept {
+    rotate_side_by_side result;
+    for (std::size_t i = 0; i < 2; ++i) {
+      result.c[i] = In::arithmetic_lanes::kept(c[i]);
+      result.s[i] = In::arithmetic_lanes::kept(s[i]);
+    }
+    return result;
+  }
 
   struct numbers {
     typename In::number x_y[2];
@@ -140,6 +155,9 @@ struct rotate_even_and_odd {
   void load(Real const* cos, Real const* sin) noexcept {
     In::arithmetic_lanes::load_pairs(cos, even.c, odd.c);
     In::arithmetic_lanes::load_pairs(sin, even.s, odd.s);
+  }
+  [[gnu::always_inline]] rotate_even_and_odd kept() const noexcept {
+    return {even.kept(), odd.kept()};
   }
 
   struct numbers {

@@ -65,6 +65,13 @@ struct cursor<S, T, true> {
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
 };
 
+/// What the CPU and the size of the work ask for. The results are the same bits.
+struct pace {
+  bool ahead = false;     ///< fetch what is read next, for data beyond the cache
+  bool in_order = false;  ///< heads wider than a column in the order of their addresses
+  bool apart = false;     ///< of heads wider than a column, x and y in registers of their own
+};
+
 /// Some heads of some tokens: the rotary block of the first head, the cosines of its token (its
 /// sines follow them), and how far it is to the next ones, in elements. Fused: norm weights or
 /// gains are applied.
@@ -80,7 +87,7 @@ struct token_heads {
   std::size_t tokens, heads, cos_token;
   std::ptrdiff_t from_token, from_head, to_token, to_head;
   std::size_t head_dim, first_dim, pairs;
-  bool ahead;  // fetch what is read next, for data beyond the cache
+  detail::pace pace;
 
   /// Heads of one token as if each `count` were a token: without the rest that is fewer.
   token_heads by_heads(std::size_t count) const noexcept {

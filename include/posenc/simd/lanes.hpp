@@ -75,14 +75,14 @@ struct batch_lanes : register_arithmetic<Format, Batch> {
   static constexpr bool free_deinterleave = false;  ///< load_pairs costs no more than two loads
 
   static number load(T const* from) noexcept {
-    return register_arithmetic<Format, Batch>::kept(
+    return register_arithmetic<Format, Batch>::kept_in_order(
         number::load_unaligned(reinterpret_cast<Format const*>(from)));
   }
   static void store(T* to, number const& x) noexcept {
     x.store_unaligned(reinterpret_cast<Format*>(to));
   }
   static void store(T* to_x, number const& x, T* to_y, number const& y) noexcept {
-    store(to_x, x), store(to_y, y);
+    store(to_y, y), store(to_x, x);  // y was read last
   }
   static void load_pairs(T const* from, number& x, number& y) noexcept {
     auto const both = pairs::load_unaligned(reinterpret_cast<std::complex<Format> const*>(from));

@@ -142,10 +142,18 @@ struct register_arithmetic {
     }
   }
 
-  /// Keeps x in a register. g++ would fold the load into every use, as a memory operand.
+  /// Keeps x in a register. g++ would fold its load into every use, as a memory operand.
   static number kept(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm("" : "+v"(x.data));
+#endif
+    return x;
+  }
+  /// The same, after all that were kept in order before it: g++ would load them in any order, and
+  /// the CPU fetches ahead of loads that are in the order of addresses.
+  static number kept_in_order(number x) noexcept {
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+    asm volatile("" : "+v"(x.data));
 #endif
     return x;
   }

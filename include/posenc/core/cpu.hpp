@@ -1,0 +1,18 @@
+// Which CPU this is, where that says how to go through memory.
+#pragma once
+
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Zen 3 or 4 (AMD's family 19h). They store 32 bytes a cycle, shuffle twice a cycle, and are
+/// slower for software prefetches.
+inline bool is_zen_3_or_4() noexcept {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return __builtin_cpu_is("amdfam19h") != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace posenc::detail

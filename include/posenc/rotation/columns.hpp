@@ -1,0 +1,97 @@
+// Columns of pairs: a token's cosines and sines stay in registers from head to head.
+//
+// Loop nest: tokens, columns, heads, groups of pairs. A column is as wide as the registers allow;
+// within it, memory is read in the order of its addresses.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/rotation/fetch_ahead.hpp"
+#include "posenc/rotation/token_heads.hpp"
+#include "posenc/simd/registers.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Calls each(0), each(1) ... each(Count - 1): unrolled, or g++ keeps arrays of registers in
+/// memory.
+template <std::size_t Count>
+[[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (each(I), ...); }
+  (std::make_index_sequence<Count>{});
+}
+
+/// Advances by `pairs` pairs.
+template <class From, class To>
+void move_pairs(auto& at, std::size_t pairs) noexcept {
+  at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)),
+          static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
+}
+
+/// Groups of pairs in a column: as many as fit into the registers with their cosines and sines.
+template <class Group>
+using column_widths = std::conditional_t<
+    Group::registers <= (has_32_registers ? 2 : 0), std::index_sequence<8, 4, 3, 2, 1>,
+    std::conditional_t<Group::registers <= (has_32_registers ? 4 : 2),
+                       std::index_sequence<4, 3, 2, 1>, std::index_sequence<2, 1>>>;
+
+/// Pairs in the widest column.
+template <class Group>
+inline constexpr std::size_t widest_column = [] {
+  return []<std::size_t Most, std::size_t... Fewer>(std::index_sequence<Most, Fewer...>) {
+    return Most * Group::pairs;
+  }
+  (column_widths<Group>{});
+}();
+template <class Group>
+constexpr bool is_column(std::size_t pairs) noexcept {
+  return [&]<std::size_t... Groups>(std::index_sequence<Groups...>) {
+    return ((pairs == Groups * Group::pairs) || ...);
+  }
+  (column_widths<Group>{});
+}
+
+// Rotates columns of `Groups` groups of pairs, as many as fit between `pair` and `last`; returns
+// where they end.
+template <class From, class To, class Group, std::size_t Groups, class Tokens>
+[[gnu::noinline]] std::size_t columns(Tokens const& some, std::size_t pair,
+                                      std::size_t last) noexcept {
+  constexpr auto width = Groups * Group::pairs;
+  auto const all = some.pairs, stop = pair + (last - pair) / width * width;
+  auto const *cos = some.cos, *sin = cos + all;
+  for (auto column : tokens_of(some)) {
+    move_pairs<From, To>(column, pair);
+    for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
+      Group groups[Groups];
+      unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
+        groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
+      });
+#if defined(__clang__)
+#pragma clang loop unroll(disable)  // clang 14 would keep 50 addresses in memory
+#endif
+      for (auto const& at : heads_of(some, column)) {
+        if (some.pace.ahead) fetch_ahead<From>(at.from, width, all);
+        typename Group::numbers numbers[Groups];
+        unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
+          Group::begin(at, j * Group::pairs, all, numbers[j]);
+        });
+        unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
+          groups[j].finish(at, j * Group::pairs, all, numbers[j]);
+          groups[j].write(at, j * Group::pairs, all, numbers[j]);
+        });
+      }
+    }
+    cos += some.cos_token, sin += some.cos_token;
+  }
+  return stop;
+}
+
+template <class From, class To, class Group>
+std::size_t widest_columns(auto const& some, std::size_t pair, std::size_t last) noexcept {
+  return columns<From, To, Group, widest_column<Group> / Group::pairs>(some, pair, last);
+}
+
+}  // namespace posenc::detail

@@ -1,0 +1,86 @@
+// Heads wider than a column, beyond the cache: in the order of their addresses.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/rotation/columns.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotate_apart.hpp"
+#include "posenc/rotation/token_heads.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Groups of pairs whose x is read before any y: of floats in halves, half of all registers.
+template <class From, class Group>
+inline constexpr std::size_t groups_of_block =
+    !std::same_as<From, halves> || Group::registers > 2 ? 4
+    : has_32_registers                                  ? 16
+                                                        : 8;
+
+/// Bytes of a head to read before it is rotated. The CPU's own prefetching does not follow two
+/// streams, x and y, that are far apart.
+template <class From, class Group>
+constexpr std::size_t bytes_read_first(std::size_t pairs, std::size_t bytes_of_pair) noexcept {
+  auto const all_x = pairs * bytes_of_pair / 2;
+  if (!std::same_as<From, halves> || all_x < 512) return 0;
+  if (pairs <= groups_of_block<From, Group> * Group::pairs) return 0;
+  return all_x < 1024 ? all_x : 2 * all_x;
+}
+
+/// Whether it is faster on Zen 3 and 4 than columns of few heads. bytes: of all heads together.
+template <class From, class To, class S, class T>
+constexpr bool in_order_is_faster(std::size_t pairs, std::size_t bytes) noexcept {
+  using group = typename wide_rotation<From, To, S, T>::type;
+  constexpr auto L2 = std::size_t{1} << 20, most_L3 = std::size_t{1} << 24;
+  if (std::same_as<From, halves> && sizeof(S) > 2 && pairs * sizeof(S) < 512) return false;
+  bool const twice = bytes_read_first<From, group>(pairs, 2 * sizeof(S)) == 2 * pairs * sizeof(S);
+  return bytes >= (twice ? most_L3 : L2);
+}
+
+// Reads `bytes` bytes, a line of the cache at a time.
+inline void read_lines(void const* from, std::size_t bytes) noexcept {
+  auto const* const lines = static_cast<char const volatile*>(from);
+  for (std::size_t i = 0; i < bytes; i += 64) static_cast<void>(lines[i]);
+}
+
+// Rotates what pairs of whole blocks there are from `pair` on, with cosines and sines from L1;
+// returns where they end.
+template <class From, class To, class Group, class Tokens>
+[[gnu::noinline]] std::size_t in_order(Tokens const& some, std::size_t pair,
+                                       std::size_t last) noexcept {
+  constexpr std::size_t in_block = groups_of_block<From, Group>, width = in_block * Group::pairs,
+                        most_blocks = 8192 / sizeof(Group) / in_block;
+  Group groups[most_blocks * in_block];
+  auto const blocks = std::min((last - pair) / width, most_blocks), all = some.pairs,
+             first_bytes = bytes_read_first<From, Group>(blocks * width,
+                                                         2 * sizeof(typename Tokens::from_type));
+  auto const *cos = some.cos + pair, *sin = cos + all;
+  for (auto first : tokens_of(some)) {
+    move_pairs<From, To>(first, pair);
+    for (std::size_t j = 0; j < blocks * in_block; ++j)
+      groups[j].load(cos + j * Group::pairs, sin + j * Group::pairs);
+    for (auto at : heads_of(some, first)) {
+      read_lines(at.from, first_bytes);
+      auto const* group = groups;
+      for (std::size_t i = 0; i < blocks; ++i, group += in_block, move_pairs<From, To>(at, width)) {
+        typename Group::numbers numbers[in_block];
+        unrolled<in_block>([&](std::size_t j) POSENC_INLINED {
+          Group::begin(at, j * Group::pairs, all, numbers[j]);
+        });
+        unrolled<in_block>([&](std::size_t j) POSENC_INLINED {
+          auto const one = group[j].kept();
+          one.finish(at, j * Group::pairs, all, numbers[j]);
+          one.write(at, j * Group::pairs, all, numbers[j]);
+        });
+      }
+    }
+    cos += some.cos_token, sin += some.cos_token;
+  }
+  return pair + blocks * width;
+}
+
+}  // namespace posenc::detail
