@@ -106,19 +106,20 @@ class checked_rotation {
     constexpr std::size_t few_heads = has_32_registers ? 1 : 4;
     std::size_t rotated = 0;
     for (auto const [first, last] : rows_.rotated_pairs()) rotated += last - first;
-    auto const bytes = from_.heads() * (2 * rotated * sizeof(from_type) + 1);
-    bool const beyond = bytes >= beyond_L2 / rows_.tokens(), zen = is_zen_3_or_4();
+    auto const of_token = from_.heads() * (2 * rotated * sizeof(from_type) + 1),
+               bytes = of_token * rows_.tokens();
+    bool const beyond = bytes >= beyond_L2, zen = is_zen_3_or_4();
     detail::pace pace{.ahead = beyond && !zen, .apart = zen};
     bool const copies = copies_ && 2 * rotated < from_.head_dim();
-    bool const one_range = !copies && rows_.rotated_pairs().size() == 1;
-    if (one_range && is_one_column<From, To, from_type, to_type>(rotated, pace))
-      return {rows_.tokens(), from_.heads(), pace};
-    pace.in_order =
-        beyond && zen && one_range &&
-        in_order_is_faster<From, To, from_type, to_type>(rotated, bytes * rows_.tokens());
-    if (pace.in_order) return {rows_.tokens(), from_.heads(), pace};
+    if (!copies && rows_.rotated_pairs().size() == 1) {
+      if (is_one_column<From, To, from_type, to_type>(rotated, pace))
+        return {rows_.tokens(), from_.heads(), pace};
+      pace.in_order =
+          beyond && zen && in_order_is_faster<From, To, from_type, to_type>(rotated, bytes);
+      if (pace.in_order) return {rows_.tokens(), from_.heads(), pace};
+    }
     if (beyond) return {1, std::min(few_heads, from_.heads()), pace};
-    return {some_of_L1 / bytes + 1, from_.heads(), pace};
+    return {some_of_L1 / of_token + 1, from_.heads(), pace};
   }
 
   // Number of tokens from `token` on, of which each has the same distance to the next one.

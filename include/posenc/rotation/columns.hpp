@@ -46,35 +46,50 @@ inline constexpr std::size_t widest_column = [] {
   }
   (column_widths<Group>{});
 }();
+
+/// Whole groups in the widest column that ends with a part of a group.
+template <class Group>
+inline constexpr std::size_t most_before_tail = !has_32_registers || Group::registers > 4 ? 1 : 2;
+
 template <class Group>
 constexpr bool is_column(std::size_t pairs) noexcept {
+  auto const groups = pairs / Group::pairs;
+  if (pairs % Group::pairs != 0) return groups >= 1 && groups <= most_before_tail<Group>;
   return [&]<std::size_t... Groups>(std::index_sequence<Groups...>) {
-    return ((pairs == Groups * Group::pairs) || ...);
+    return ((groups == Groups) || ...);
   }
   (column_widths<Group>{});
 }
 
 // Rotates columns of `Groups` groups of pairs, as many as fit between `pair` and `last`; returns
-// where they end.
-template <class From, class To, class Group, std::size_t Groups, class Tokens>
+// where they end. Tail: one column, with fewer pairs than a group behind it, up to `last`. They are
+// the end of a group that overlaps the one before: it is read before that one is written, so that
+// the shared pairs are written twice with the same bits.
+template <class From, class To, class Group, std::size_t Groups, bool Tail = false, class Tokens>
 [[gnu::noinline]] std::size_t columns(Tokens const& some, std::size_t pair,
                                       std::size_t last) noexcept {
   constexpr auto width = Groups * Group::pairs;
-  auto const all = some.pairs, stop = pair + (last - pair) / width * width;
+  auto const all = some.pairs, stop = pair + (last - pair) / width * width,
+             tail = last - pair - Group::pairs;
   auto const *cos = some.cos, *sin = cos + all;
   for (auto column : tokens_of(some)) {
     move_pairs<From, To>(column, pair);
     for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
-      Group groups[Groups];
+      Group groups[Groups + Tail];
       unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
         groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
       });
+      if constexpr (Tail) groups[Groups].load(cos + i + tail, sin + i + tail);
 #if defined(__clang__)
 #pragma clang loop unroll(disable)  // clang 14 would keep 50 addresses in memory
 #endif
       for (auto const& at : heads_of(some, column)) {
         if (some.pace.ahead) fetch_ahead<From>(at.from, width, all);
-        typename Group::numbers numbers[Groups];
+        typename Group::numbers numbers[Groups + Tail];
+        if constexpr (Tail) {
+          Group::begin(at, tail, all, numbers[Groups]);
+          groups[Groups].finish(at, tail, all, numbers[Groups]);
+        }
         unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
           Group::begin(at, j * Group::pairs, all, numbers[j]);
         });
@@ -82,6 +97,7 @@ template <class From, class To, class Group, std::size_t Groups, class Tokens>
           groups[j].finish(at, j * Group::pairs, all, numbers[j]);
           groups[j].write(at, j * Group::pairs, all, numbers[j]);
         });
+        if constexpr (Tail) groups[Groups].write(at, tail, all, numbers[Groups]);
       }
     }
     cos += some.cos_token, sin += some.cos_token;

@@ -18,26 +18,6 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-// The tail: more than one group of pairs and less than two, as two groups that overlap. Both are
-// read before either is written, so the shared pairs are written twice with the same bits.
-template <class From, class To, class Group, class Tokens>
-[[gnu::noinline]] void overlapping_groups(Tokens const& some, std::size_t pair,
-                                          std::size_t last) noexcept {
-  auto const all = some.pairs, second = last - Group::pairs;
-  auto const *cos = some.cos, *sin = cos + all;
-  for (auto const& first : tokens_of(some)) {
-    Group groups[2];
-    groups[0].load(cos + pair, sin + pair), groups[1].load(cos + second, sin + second);
-    for (auto const& at : heads_of(some, first)) {
-      typename Group::numbers x, y;
-      Group::begin(at, pair, all, x), Group::begin(at, second, all, y);
-      groups[0].finish(at, pair, all, x), groups[1].finish(at, second, all, y);
-      groups[0].write(at, pair, all, x), groups[1].write(at, second, all, y);
-    }
-    cos += some.cos_token, sin += some.cos_token;
-  }
-}
-
 // Without registers, or with too few pairs for one.
 template <class From, class To, class Single, class Tokens>
 [[gnu::noinline]] void one_by_one(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
@@ -56,18 +36,30 @@ template <class From, class To, class Single, class Tokens>
   }
 }
 
-// All pairs from `pair` on in groups of registers; returns where they end.
+// The last column: `Groups` groups of pairs, or up to `Most`, and a part of one.
+template <class From, class To, class Group, std::size_t Most, std::size_t Groups = 1, class Tokens>
+void last_column(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
+  if constexpr (Groups < Most) {
+    if (last - pair > (Groups + 1) * Group::pairs)
+      return last_column<From, To, Group, Most, Groups + 1>(some, pair, last);
+  }
+  columns<From, To, Group, Groups, true>(some, pair, last);
+}
+
+// All pairs from `pair` on in columns of so many groups; returns where they end.
 template <class From, class To, class Group, std::size_t... Groups, class Tokens>
 std::size_t by_registers(std::index_sequence<Groups...>, Tokens const& some, std::size_t pair,
                          std::size_t last) noexcept {
-  if (last - pair < Group::pairs) return pair;
-  bool const overlap = (last - pair) % Group::pairs != 0;
-  auto const stop = overlap ? last - Group::pairs - (last - pair) % Group::pairs : last;
+  constexpr auto most = sizeof...(Groups) == 1 ? 1 : most_before_tail<Group>;
+  auto const groups = (last - pair) / Group::pairs, rest = (last - pair) % Group::pairs,
+             last_groups = groups > most ? 1 : groups;
+  if (groups == 0) return pair;
+  auto const stop = rest == 0 ? last : last - rest - last_groups * Group::pairs;
   ((stop - pair >= Groups * Group::pairs
         ? void(pair = columns<From, To, Group, Groups>(some, pair, stop))
         : void()),
    ...);
-  if (overlap) overlapping_groups<From, To, Group>(some, pair, last);
+  if (rest != 0) last_column<From, To, Group, most>(some, pair, last);
   return last;
 }
 
