@@ -37,7 +37,7 @@ typedef enum posenc1_status {
   POSENC1_OK = 0,
   POSENC1_INVALID_ARGUMENT = 1,
   POSENC1_OUT_OF_MEMORY = 2,
-  POSENC1_NO_INSTRUCTION_SET = 3, /**< POSENC_INSTRUCTION_SET names none that can run here */
+  POSENC1_NO_INSTRUCTION_SET = 3, /**< this CPU cannot run what POSENC_INSTRUCTION_SET names */
   POSENC1_NOT_BUILT = 4,          /**< the library was built without this function */
   POSENC1_FAILED = 5
 } posenc1_status;

@@ -48,7 +48,7 @@ struct ggml_rope_parameters {
   bool is_vision() const noexcept { return mode == 24; }            ///< each axis from pair 0 on
   bool alternates_axes() const noexcept { return mode == 40; }      ///< IMROPE: t h w t h w ...
   std::size_t axes() const noexcept { return has_axes() ? 4 : 1; }  ///< positions per token
-  /// Pairs that are rotated. Precondition, not checked: n_dims is not negative.
+  /// How many pairs of a head are rotated. n_dims must not be negative; this is not checked.
   std::size_t pairs() const noexcept {
     return static_cast<std::size_t>(is_vision() ? n_dims : n_dims / 2);
   }

@@ -81,7 +81,7 @@ struct row_difference {
   double worst;     ///< as in score_difference
 };
 
-/// From where on two engines' rows differ, and where most.
+/// At which position the rows of two engines begin to differ, and at which they differ most.
 struct rows_comparison {
   std::optional<double> matters_from = {};  ///< the first position, as they are given
   row_difference largest = {};              ///< where `worst` is largest

@@ -160,8 +160,8 @@ void add_values(T* sums, std::size_t dims, T const* weights, std::size_t keys,
 
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
 /// read 8 tokens at a time, and summed in runs of 512, then the sums of the runs, so that rounding
-/// errors do not grow with the cache. sums: memory for as many numbers as there are outputs, best
-/// from a cache line on.
+/// errors do not grow with the cache. sums: scratch of as many numbers as there are outputs, fastest
+/// if it begins a cache line.
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums) {
   constexpr std::size_t size = lanes<T>::size, tokens_at_once = 8, summed_at_once = 512;

@@ -105,8 +105,7 @@ class heads_view {
     return {corner(-1), corner(1) + head_dim() * sizeof(T)};
   }
 
-  /// `count` tokens, heads, or dims of every head, from `first` on. Throws if they reach beyond
-  /// this view.
+  /// `count` tokens, from `first` on. Throws if they reach beyond the view.
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
     check_slice("tokens", first, count, shape_.tokens);
     return {unchecked{},
@@ -114,7 +113,7 @@ class heads_view {
             {count, shape_.heads, shape_.head_dim},
             strides_};
   }
-  /// Likewise, of the heads of every token.
+  /// `count` heads of every token, from `first` on. Throws if they reach beyond the view.
   heads_view slice_heads(std::size_t first, std::size_t count) const {
     check_slice("heads", first, count, shape_.heads);
     return {unchecked{},
@@ -122,7 +121,7 @@ class heads_view {
             {shape_.tokens, count, shape_.head_dim},
             strides_};
   }
-  /// Likewise, of the dims of every head; at least one.
+  /// `count` dims of every head, from `first` on. Throws if they reach beyond the head or are none.
   heads_view slice_dims(std::size_t first, std::size_t count) const {
     check_slice("dims", first, count, shape_.head_dim);
     detail::require(count > 0, "heads_view: a slice of dims must not be empty");

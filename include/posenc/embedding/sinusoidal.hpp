@@ -47,7 +47,7 @@ struct sinusoidal_form {
 template <pair_layout Layout>
 class sinusoidal {
  public:
-  /// In the plain form; `start` is the position of the first vector.
+  /// The form of the paper. `start` is the position of the first vector.
   explicit sinusoidal(frequencies const& f, std::int64_t start = 0)
       : sinusoidal(f, sinusoidal_form{.start = start}) {}
 

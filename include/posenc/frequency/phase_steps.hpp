@@ -11,9 +11,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One phase_step per pair, laid out for loads of whole registers: each list begins a cache line
-/// and has phase_steps::padding zeros behind the last pair, for all instruction sets alike.
-/// Frequencies have theirs: frequencies::steps(). Immutable.
+/// The phase_step of every pair, in lists that registers load: each list begins a cache line, and
+/// `padding` zeros follow the last pair, whatever the instruction set. frequencies::steps() has
+/// those of its pairs. Immutable.
 /// Precondition, not checked: that of phase_step.
 class phase_steps {
  public:

@@ -66,7 +66,7 @@ struct narrow_lanes {
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/// float and double, in any kind of register: the storage type is the type of the arithmetic.
+/// A register of floats or doubles. They are computed in the type that they are stored in.
 template <storable T, class Format, class Batch>
 struct batch_lanes : register_arithmetic<Format, Batch> {
   using arithmetic_lanes = batch_lanes<Format, Format, Batch>;
