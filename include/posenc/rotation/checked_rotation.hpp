@@ -75,6 +75,22 @@ class checked_rotation {
     }
     if (from_.heads() == 0 || rows_.tokens() == 0) return;
     auto const step = split();
+    if (std::min(step.tokens, equidistant(0)) == rows_.tokens() && step.heads == from_.heads()) {
+      if (!is_left_out(0))
+        rotate(heads_at(0, rows_.tokens(), 0, from_.heads(), &factors_.scale, false, step.pace));
+    } else {
+      rotate_in_steps(step);
+    }
+  }
+
+ private:
+  using some_heads = token_heads<from_type, to_type, Fused>;
+  struct steps {
+    std::size_t tokens, heads;
+    detail::pace pace;
+  };
+
+  [[gnu::noinline]] void rotate_in_steps(steps const& step) const noexcept {
     for (std::size_t token = 0, next; token < rows_.tokens(); token = next) {
       next = token + std::min(equidistant(token), step.tokens);
       if (is_left_out(token)) continue;
@@ -90,13 +106,6 @@ class checked_rotation {
       }
     }
   }
-
- private:
-  using some_heads = token_heads<from_type, to_type, Fused>;
-  struct steps {
-    std::size_t tokens, heads;
-    detail::pace pace;
-  };
 
   // If one column holds the row, memory is read once, in order. Else as many tokens as stay in L1
   // from column to column; beyond L2 few heads at a time, so that memory is read almost in order.
