@@ -25,7 +25,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// memory.
 template <std::size_t Count>
 [[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (each(I), ...); }
+  [&]<std::size_t... I>(std::index_sequence<I...>) POSENC_INLINED { (each(I), ...); }
   (std::make_index_sequence<Count>{});
 }
 

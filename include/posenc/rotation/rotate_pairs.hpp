@@ -7,6 +7,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotate_bfloat16.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -184,6 +185,9 @@ concept both_in_order = !lanes<S>::free_deinterleave && !lanes<T>::free_deinterl
 template <class T, class S>
 concept both_free_deinterleave = lanes<S>::free_deinterleave && lanes<T>::free_deinterleave;
 
+template <class T, class S>
+concept both_rounded = both_free_deinterleave<T, S> && lanes<S>::rounds && lanes<T>::rounds;
+
 template <class S, both_in_order<S> T>
 struct fastest_rotation<interleaved, interleaved, S, T> {
   using type = rotate_side_by_side<lanes<S>, lanes<T>>;
@@ -191,6 +195,14 @@ struct fastest_rotation<interleaved, interleaved, S, T> {
 template <class S, both_free_deinterleave<S> T>
 struct fastest_rotation<halves, halves, S, T> {
   using type = rotate_even_and_odd<lanes<S>, lanes<T>>;
+};
+template <class Layout, class S, both_rounded<S> T>
+struct fastest_rotation<Layout, Layout, S, T> {
+  using type = rotate_bfloat16<Layout, lanes<S>, lanes<T>>;
+};
+template <class S, both_rounded<S> T>
+struct fastest_rotation<halves, halves, S, T> {
+  using type = rotate_bfloat16<halves, lanes<S>, lanes<T>>;
 };
 
 }  // namespace posenc::detail

@@ -143,7 +143,8 @@ struct register_arithmetic {
   }
 
   /// Keeps x in a register. g++ would fold the load into every use, as a memory operand.
-  static number kept(number x) noexcept {
+  template <class Register>
+  static Register kept(Register x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm("" : "+v"(x.data));
 #endif
