@@ -25,7 +25,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// holds pairs. Each is widened to two registers of floats.
 template <class Layout, class In, class Out>
 struct rotate_bfloat16 {
-  static constexpr std::size_t pairs = 2 * In::size, registers = 8;
+  static constexpr std::size_t pairs = 2 * In::size, registers = 4;
   using number = typename In::number;
   using bits = typename In::bits;
   number c[2], s[2];

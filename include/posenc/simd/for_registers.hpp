@@ -46,7 +46,11 @@ inline void load_halves(void const* from, __m128& x) noexcept {
   x = _mm_cvtph_ps(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
 }
 inline void store_halves(void* to, __m256 x) noexcept {
-  _mm_storeu_si128(static_cast<__m128i*>(to), _mm256_cvtps_ph(x, 0));
+  auto converted = _mm256_cvtps_ph(x, 0);
+#if defined(__clang__)
+  asm("" : "+v"(converted));  // Zen 4 takes thrice as long to convert to memory
+#endif
+  _mm_storeu_si128(static_cast<__m128i*>(to), converted);
 }
 inline void store_halves(void* to, __m128 x) noexcept {
   _mm_storel_epi64(static_cast<__m128i*>(to), _mm_cvtps_ph(x, 0));

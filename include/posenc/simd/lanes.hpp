@@ -104,6 +104,28 @@ struct narrow_lanes<T, Size, true> {
   using type = std::conditional_t<std::is_void_v<batch>, void, batch_lanes<T, format, batch>>;
 };
 
+/// A narrower register of `Size` halves, where the CPU converts them: to rotate.
+template <storable T, std::size_t Size>
+struct narrow_half_lanes
+    : register_arithmetic<float, typename xsimd::make_sized_batch<float, Size>::type> {
+  using arithmetic_lanes = typename narrow_lanes<float, Size>::type;
+  using number = typename arithmetic_lanes::number;
+  static constexpr bool converts = true;
+
+  [[gnu::always_inline]] static number load(T const* from) noexcept {
+    number x;
+    load_halves(from, x.data);
+    return x;
+  }
+  [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
+    store_halves(to, x.data);
+  }
+  [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y,
+                                           number const& y) noexcept {
+    store(to_x, x), store(to_y, y);
+  }
+};
+
 /// A register of floats and its bits, for the conversions of half and bfloat16.
 struct register_bits {
   using bits = xsimd::batch<std::uint32_t>;

@@ -23,6 +23,14 @@ inline constexpr bool has_32_registers = true;
 inline constexpr bool has_32_registers = false;
 #endif
 
+/// Whether the CPU takes 512 bits in two passes, so that registers of 256 bits are as fast: Zen 4
+/// by its instructions (Zen 5 has AVX-VNNI, too).
+#if defined(__AVX512BF16__) && defined(__AVX512VBMI__) && !defined(__AVXVNNI__)
+inline constexpr bool splits_512_bits = true;
+#else
+inline constexpr bool splits_512_bits = false;
+#endif
+
 /// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 template <class Number>
