@@ -126,7 +126,10 @@ inline void store_bfloat16(void* to, __m512 first, __m512 last) noexcept {
 }
 // Whether any word of a or b has none of the bits `large` and is not a bfloat16 zero.
 inline bool any_tiny(__m512i a, __m512i b, __m512i large) noexcept {
-  auto const of_a = _mm512_testn_epi16_mask(a, large), of_b = _mm512_testn_epi16_mask(b, large);
+  auto of_a = _mm512_testn_epi16_mask(a, large), of_b = _mm512_testn_epi16_mask(b, large);
+#if defined(__clang__)
+  asm("" : "+k"(of_a), "+k"(of_b));  // clang would compute both again below, from a & large
+#endif
   if (_kortestz_mask32_u8(of_a, of_b) != 0) [[likely]]
     return false;
   auto const magnitude = _mm512_set1_epi16(0x7fff);
