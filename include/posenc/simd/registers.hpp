@@ -23,6 +23,14 @@ inline constexpr bool has_32_registers = true;
 inline constexpr bool has_32_registers = false;
 #endif
 
+/// Whether the CPU takes 512 bits in two passes, so that registers of 256 bits are as fast: Zen 4
+/// by its instructions (Zen 5 has AVX-VNNI, too).
+#if defined(__AVX512BF16__) && defined(__AVX512VBMI__) && !defined(__AVXVNNI__)
+inline constexpr bool splits_512_bits = true;
+#else
+inline constexpr bool splits_512_bits = false;
+#endif
+
 /// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 template <class Number>
@@ -143,7 +151,8 @@ struct register_arithmetic {
   }
 
   /// Keeps x in a register. g++ would fold its load into every use, as a memory operand.
-  static number kept(number x) noexcept {
+  template <class Register>
+  static Register kept(Register x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm("" : "+v"(x.data));
 #endif
