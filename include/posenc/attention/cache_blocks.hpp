@@ -90,7 +90,7 @@ template <std::size_t Count, prefetches Prefetches, class S>
 /// little later; 0 if there is none.
 template <class S>
 struct token_block {
-  static constexpr std::size_t most = std::max<std::size_t>(lanes<S>::size, 8);
+  static constexpr std::size_t most = std::max<std::size_t>(lanes<S>::size, 16);
   std::array<S const*, most> tokens{};
   std::size_t count = 0;
   std::uintptr_t ahead = 0;

@@ -33,7 +33,7 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
                                                      std::size_t dims) noexcept {
   using number = typename lanes<T>::number;
   constexpr auto size = lanes<T>::size;
-  number products[Rows * Keys], x[Keys], y[Keys];
+  number products[Rows * Keys], x[Keys], other;
   std::array<T, Rows * Keys> sums;
   std::fill_n(products, Rows * Keys, number(T{0}));
   std::size_t i = 0;
@@ -45,10 +45,13 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
     }
   };
   for (; i + 2 * size <= dims; i += 2 * size) {
-    for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, x[s], y[s]);
+    // One register of each key after the other: both at once are more than there is room for.
+    for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, x[s], other);
     for (std::size_t s = 0; s < Keys; ++s)
       prefetch<2 * size, Prefetches>(k.tokens[first + s] + i, k.ahead);
-    add(q + i, x), add(q + i + size, y);
+    add(q + i, x);
+    for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, other, x[s]);
+    add(q + i + size, x);
   }
   for (; i + size <= dims; i += size) {
     for (std::size_t s = 0; s < Keys; ++s) x[s] = lanes<S>::load(k.tokens[first + s] + i);
@@ -194,12 +197,12 @@ void add_in_order(T* outputs, T const* sums, std::size_t columns, std::size_t di
 }
 
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
-/// read 8 tokens at a time, and summed in runs of 512, then the sums of the runs, so that rounding
-/// errors do not grow with the cache. sums: memory for as many numbers as there are outputs, and
-/// near: for near_tokens weights of each row; best from a cache line on.
+/// read 8 tokens at a time, or 16 of half the size, and summed in runs of 512, then the sums of the
+/// runs, so that rounding errors do not grow with the cache. sums: memory for as many numbers as
+/// there are outputs, and near: for near_tokens weights of each row; best from a cache line on.
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums, T* near) {
-  constexpr std::size_t tokens_at_once = 8, summed_at_once = 512;
+  constexpr std::size_t tokens_at_once = sizeof(S) == 2 ? 16 : 8, summed_at_once = 512;
   static_assert(summed_at_once % near_tokens == 0);
   auto const keys = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows;
   with_prefetches([&](auto prefetched) {
