@@ -48,8 +48,12 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format off
   if constexpr (requires { { xsimd::bitwise_cast<To>(x) } -> std::same_as<xsimd::batch<To>>; }) {
     return xsimd::bitwise_cast<To>(x);
-  } else {
-    return xsimd::bitwise_cast<xsimd::batch<To>>(x);  // 8.1
+  } else {  // 8.1
+#if defined(__ARM_NEON)  // where that calls a function
+    return reinterpret_cast<typename xsimd::batch<To>::register_type>(x.data);
+#else
+    return xsimd::bitwise_cast<xsimd::batch<To>>(x);
+#endif
   }
   // clang-format on
 }
