@@ -10,3 +10,4 @@ s|<input type="text" id="MSearchField"|& aria-label="Search"|
 s|search/close.svg" alt=""|search/close.svg" alt="Close the search"|
 s|sync_on.png"|& alt="Link with contents"|
 s|sync_off.png"|& alt="Link with contents"|
+s|(<a href="[^"]*")(><span class="icondoc">)|\1 aria-label="Source"\2|g
