@@ -149,12 +149,20 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   static constexpr bool rounds = std::same_as<Format, bfloat16> && requires(number x) {
     store_bfloat16(nullptr, x.data);
   };
+  // Whether it has loads of bfloat16.
+  static constexpr bool widens = std::same_as<Format, bfloat16> && requires(number x) {
+    load_bfloat16(nullptr, x.data);
+  };
   static constexpr bool free_deinterleave = !converts;
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {
     if constexpr (converts) {
       number x;
       load_halves(from, x.data);
+      return x;
+    } else if constexpr (widens) {
+      number x;
+      load_bfloat16(from, x.data);
       return x;
     } else if constexpr (requires(bits x) { load_wider(from, x.data); }) {
       bits wide;
@@ -185,6 +193,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     store(to_x, x), store(to_y, y);
   }
   [[gnu::always_inline]] static void load_pairs(T const* from, number& x, number& y) noexcept {
+    if constexpr (widens) return load_bfloat16_pairs(from, x.data, y.data);
     split(bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from)), x, y);
   }
   /// Neighbours x and y from the halves of 32 bits.

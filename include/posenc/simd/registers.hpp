@@ -12,6 +12,8 @@
 #include <type_traits>
 
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_16_bits.hpp"
+#include "posenc/simd/for_neon.hpp"
 #include "posenc/simd/for_registers.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -56,8 +58,12 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format off
   if constexpr (requires { { xsimd::bitwise_cast<To>(x) } -> std::same_as<xsimd::batch<To>>; }) {
     return xsimd::bitwise_cast<To>(x);
-  } else {
-    return xsimd::bitwise_cast<xsimd::batch<To>>(x);  // 8.1
+  } else {  // 8.1
+#if defined(__ARM_NEON)  // where that calls a function
+    return reinterpret_cast<typename xsimd::batch<To>::register_type>(x.data);
+#else
+    return xsimd::bitwise_cast<xsimd::batch<To>>(x);
+#endif
   }
   // clang-format on
 }
