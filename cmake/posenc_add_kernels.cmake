@@ -4,7 +4,8 @@
 # for each instruction set, and the choice among them by what CPU and operating system offer.
 # Consumers need C11 or C++17, and no dependency of posenc.
 # INSTRUCTION_SETS: default all that there are: on x86-64 those above (levels of x86-64, and
-#   AVX-512's bfloat16), elsewhere base alone. base is always among them, v4 where v4_bf16 is.
+#   AVX-512's bfloat16), on AArch64 with Linux base and bf16, elsewhere base alone. base is always
+#   among them, v4 where v4_bf16 is.
 # SHARED: a shared library, which exports those functions alone. Default: a static library.
 # MODEL: with posenc1_frequencies_of_model, which needs nlohmann-json.
 # POSENC_INSTRUCTION_SET=v3 in the environment of a program forces a set.
@@ -23,6 +24,9 @@ function(posenc_add_kernels)
   set(flags_base "")
   set(target_base "")
   set(known base)
+  # A set that has only the functions that write bfloat16, and the set that has the others.
+  set(fewer_v4_bf16 v4)
+  set(fewer_bf16 base)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
     set(known base v3 v4 v4_bf16)
     set(flags_base -march=x86-64)
@@ -34,6 +38,13 @@ function(posenc_add_kernels)
     set(target_v3 x86_64_v3)
     set(target_v4 x86_64_v4)
     set(target_v4_bf16 x86_64_v4_bf16)
+  elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang"
+      AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    set(known base bf16)
+    set(flags_base -march=armv8-a)
+    set(flags_bf16 -march=armv8.2-a+bf16)
+    set(target_base arm8_64_neon_fma_idiv)
+    set(target_bf16 arm8_64_neon_fma_bf16_lse_rdm_idiv)
   endif()
   set(target_api "${target_base}")
   if(NOT arg_INSTRUCTION_SETS)
@@ -79,7 +90,10 @@ function(posenc_add_kernels)
       add_library(${object} OBJECT "${sources}/set.cpp")
       # g++ 12 warns of its own AVX-512 headers.
       target_compile_options(${object} PRIVATE ${flags_${set}} "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
-      target_compile_definitions(${object} PRIVATE POSENC_KERNELS_SET=${set} $<$<STREQUAL:${set},v4_bf16>:POSENC_KERNELS_FEWER=v4>)
+      target_compile_definitions(${object} PRIVATE POSENC_KERNELS_SET=${set})
+      if(fewer_${set})
+        target_compile_definitions(${object} PRIVATE POSENC_KERNELS_FEWER=${fewer_${set}})
+      endif()
     endif()
     target_link_libraries(${object} PRIVATE posenc::rotation)
     target_compile_definitions(${object} PRIVATE $<$<BOOL:${arg_SHARED}>:POSENC_KERNELS_SHARED>)

@@ -18,6 +18,7 @@
 #include "baselines.hpp"
 #include "posenc/core/bfloat16.hpp"
 #include "posenc/core/paged_heads.hpp"
+#include "posenc/simd/lanes.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "prompt.hpp"
 #include "suites.hpp"
@@ -119,19 +120,44 @@ struct cache {
   }
 };
 
-// Streams: parts that are read side by side, which some CPUs prefetch faster than one.
+using floats = posenc::detail::lanes<float>;
+
+template <std::size_t N>
+float sum(std::array<floats::number, N> const& registers) {
+  return std::accumulate(registers.begin(), registers.end(), 0.0f,
+                         [](float all, auto const& x) { return all + floats::sum(x); });
+}
+
+// Streams: parts that are read side by side, which some CPUs prefetch faster than one. In registers
+// by hand: compilers read words, or gather them.
 template <std::size_t Streams, class T>
-[[gnu::noinline]] std::uint64_t read(std::vector<T> const& numbers) {
-  using word [[gnu::may_alias]] = std::uint64_t;
-  auto const* const words = reinterpret_cast<word const*>(numbers.data());
-  auto const each = numbers.size() * sizeof(T) / sizeof(word) / Streams;
-  std::array<std::uint64_t, Streams> all{};
-  for (std::size_t i = 0; i < each; i += 8) {
+[[gnu::noinline]] float read(std::vector<T> const& numbers) {
+  constexpr std::size_t each_time = 2;  // a register alone would wait for itself
+  auto const* const first = reinterpret_cast<float const*>(numbers.data());
+  auto const each = numbers.size() * sizeof(T) / sizeof(float) / Streams;
+  std::array<floats::number, Streams * each_time> most;
+  most.fill(floats::number(0.0f));
+  for (std::size_t i = 0; i < each; i += each_time * floats::size) {
     for (std::size_t s = 0; s < Streams; ++s) {
-      for (std::size_t j = 0; j < 8; ++j) all[s] ^= words[s * each + i + j];
+      for (std::size_t j = 0; j < each_time; ++j) {
+        auto& x = most[s * each_time + j];
+        x = floats::larger(x, floats::load(first + s * each + i + j * floats::size));
+      }
     }
   }
-  return std::accumulate(all.begin(), all.end(), std::uint64_t{0}, std::bit_xor());
+  return sum(most);
+}
+
+// Multiply-adds of as many numbers as the two products have, in registers alone.
+[[gnu::noinline]] float multiply_add(std::size_t count, float factor) {
+  constexpr std::size_t chains = 12;  // more than are in flight, fewer than there are registers
+  std::array<floats::number, chains> sums;
+  sums.fill(floats::number(1.0f));
+  floats::number const x(factor);
+  for (std::size_t i = 0; i < count; i += chains * floats::size) {
+    for (auto& y : sums) y = floats::multiply_add(y, x, x);
+  }
+  return sum(sums);
 }
 
 report_case decode_case(table const* t, std::string line, char const* by, std::size_t keys) {
@@ -154,12 +180,18 @@ void add_decode(report& r, table const* t, std::string const& type, std::size_t 
     });
   };
   limit.ways = {by(read<1, T>), by(read<4, T>)};
+  auto arithmetic = decode_case(t, type, "multiply-adds", keys);
+  float factor = 0.5f;
+  benchmark::DoNotOptimize(factor);
+  arithmetic.ways = {passes_of([factor, n = 2 * keys * x->heads * attended_dim] {
+    benchmark::DoNotOptimize(multiply_add(n, factor));
+  })};
   auto c = decode_case(t, type, "posenc", keys);
   c.ways = {passes_of([x] { x->decode(); })};
-  c.limit = r.add(std::move(limit));
+  c.limit = r.add(std::move(limit)), c.beside = r.add(std::move(arithmetic));
   auto paged = decode_case(t, type + ", paged", "posenc", keys);
   paged.ways = {passes_of([x] { x->decode_paged(); })};
-  paged.limit = c.limit;
+  paged.limit = c.limit, paged.beside = c.beside;
   r.add(std::move(c)), r.add(std::move(paged));
 }
 
@@ -259,7 +291,7 @@ void add_attention(report& r, std::vector<int> const& cpus) {
       r.add(table{.path = "attention/decode",
                   .title = "Attention of a step of decoding",
                   .note = "ns a head and a key; 32 heads of 128 dims over 8 of keys and values. "
-                          "The limit is reading the cache once."});
+                          "There are two limits: reading the cache once · its multiply-adds."});
   for (auto const keys : {std::size_t{4096}, std::size_t{16384}}) {
     add_decode<float>(r, decode, "float", keys);
     add_decode<posenc::bfloat16>(r, decode, "bfloat16", keys);

@@ -70,6 +70,7 @@ struct workspace {
     numbers.queries = parts.next(shape.columns(), a.head_dim, size);
     numbers.ordered = parts.next(shape.columns(), a.head_dim, size);
     numbers.scores = parts.next(shape.columns(), a.tokens, size);
+    numbers.near = parts.next(shape.columns(), numbers.near_tokens, size);
     numbers.outputs = parts.next(shape.columns(), shape.value_dim, size);
     numbers.sums = parts.next(shape.columns(), shape.value_dim, size);
     keys = static_cast<char const**>(parts.next(paged ? a.tokens : 0, 1, sizeof(char*)));

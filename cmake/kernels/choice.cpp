@@ -5,9 +5,13 @@
 
 #include "set.hpp"
 
+#if defined(POSENC_KERNELS_BF16)
+#include <sys/auxv.h>
+#endif
+
 namespace posenc_kernels {
 
-extern instruction_set const set_base, set_v3, set_v4, set_v4_bf16;
+extern instruction_set const set_base, set_v3, set_v4, set_v4_bf16, set_bf16;
 
 namespace {
 
@@ -32,6 +36,15 @@ bool runs_v4() noexcept {
 }
 #endif
 
+#if defined(POSENC_KERNELS_BF16)
+// What Linux says of an ARM CPU; its headers may be too old to name the bits.
+bool runs_bf16() noexcept {
+  auto const has = getauxval(AT_HWCAP), has_too = getauxval(AT_HWCAP2);
+  unsigned long const atomics = 1ul << 8, asimdrdm = 1ul << 12, bf16 = 1ul << 14;
+  return (has & atomics) != 0 && (has & asimdrdm) != 0 && (has_too & bf16) != 0;
+}
+#endif
+
 // From the least to the most.
 constexpr candidate candidates[] = {
     {&set_base, []() noexcept { return true; }},
@@ -44,6 +57,9 @@ constexpr candidate candidates[] = {
 #if defined(POSENC_KERNELS_V4_BF16)
     {&set_v4_bf16,
      []() noexcept { return runs_v4() && __builtin_cpu_supports("avx512bf16") != 0; }},
+#endif
+#if defined(POSENC_KERNELS_BF16)
+    {&set_bf16, runs_bf16},
 #endif
 };
 

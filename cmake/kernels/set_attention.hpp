@@ -30,9 +30,11 @@ class cache_view {
   std::size_t head_dim() const noexcept { return dim_; }
   std::span<S const> operator()(std::size_t token, std::size_t head) const noexcept {
     auto const t = first_ + token;
-    auto const* const at = at_.tokens != nullptr ? reinterpret_cast<S const*>(at_.tokens[t])
-                                                 : reinterpret_cast<S const*>(at_.data) +
-                                                       static_cast<std::ptrdiff_t>(t) * at_.token;
+    auto const* at =
+        reinterpret_cast<S const*>(at_.data) + static_cast<std::ptrdiff_t>(t) * at_.token;
+    // Atomic, for clang makes masked loads of a whole block, and qemu 7.2 ones from null fail.
+    if (at_.tokens != nullptr)
+      at = reinterpret_cast<S const*>(__atomic_load_n(at_.tokens + t, __ATOMIC_RELAXED));
     return {at + static_cast<std::ptrdiff_t>(head) * at_.head, dim_};
   }
   cache_view slice_tokens(std::size_t first, std::size_t count) const noexcept {
@@ -63,6 +65,7 @@ void with_type(std::size_t type, auto const& what) noexcept {
 template <class S>
 void attend(attention_plan const& plan) noexcept {
   using real = posenc::arithmetic_t<S>;
+  static_assert(attention_plan::workspace::near_tokens == posenc::detail::near_tokens);
   auto const columns = plan.kv_heads * plan.group, tokens = plan.tokens;
   auto* const queries = static_cast<real*>(plan.memory.queries);
   auto* const scores = static_cast<real*>(plan.memory.scores);
@@ -78,7 +81,7 @@ void attend(attention_plan const& plan) noexcept {
   posenc::detail::few_scores<real, S>(
       scores, static_cast<real>(plan.scale), queries, plan.group,
       cache_view<S>(plan.keys, tokens, plan.kv_heads, plan.head_dim),
-      static_cast<real*>(plan.memory.ordered));
+      static_cast<real*>(plan.memory.ordered), static_cast<real*>(plan.memory.near));
   for (std::size_t c = 0; c < columns; ++c) {
     auto* const row = scores + c * tokens;
     auto const top = posenc::detail::largest(row, tokens);
@@ -93,7 +96,7 @@ void attend(attention_plan const& plan) noexcept {
   posenc::detail::few_outputs<real, S>(
       outputs, scores, plan.group,
       cache_view<S>(plan.values, tokens, plan.kv_heads, plan.value_dim),
-      static_cast<real*>(plan.memory.sums));
+      static_cast<real*>(plan.memory.sums), static_cast<real*>(plan.memory.near));
   with_type<real>(plan.output_type, [&]<class T>(T*) {
     for (std::size_t c = 0; c < columns; ++c) {
       auto* const to =

@@ -28,6 +28,9 @@ foreach(i RANGE ${last})
 endforeach()
 expect("model=rule&rule=rope&dim=128&base=10000&context=8192&rho=1&spread=10" ${rows} "<svg" "Wavelengths" "Mean score" "Largest weight")
 
+# Charts are pictures with a name, for screen readers.
+expect("model=rule&rule=rope" "role=\"img\" aria-label=\"Wavelengths" "<table aria-label=\"Numbers\"")
+
 expect("model=gemma-3-27b&kind=1&context=4096" "full_attention: 10 layers</option>" "sliding_attention: 52 layers" "gemma-3-27b</h2>"
   "keys that a query sees</th><td>4096")
 expect("model=rule&rule=yarn&factor=0" "role=\"alert\">factor must be from 1 to 1024, got 0")

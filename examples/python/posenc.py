@@ -107,7 +107,7 @@ def version():
 
 
 def instruction_set():
-    """The one in use: base, v3, v4 or v4_bf16; POSENC_INSTRUCTION_SET forces one."""
+    """The one in use: base, v3, v4, v4_bf16 or bf16; POSENC_INSTRUCTION_SET forces one."""
     name = _library().posenc1_instruction_set()
     if name is None:
         raise Error(_library().posenc1_error().decode())

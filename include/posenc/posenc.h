@@ -49,7 +49,7 @@ char const* posenc1_error(void);
 /** The version of posenc that the library was built from, as in "0.1.0". */
 char const* posenc1_version(void);
 
-/** The instruction set in use: base, v3, v4 (levels of x86-64) or v4_bf16. Chosen at first use: the
+/** The instruction set in use: base, v3, v4, v4_bf16 (x86) or bf16 (ARM). Chosen at first use: the
  * last of the library's sets that the CPU and the operating system support, or the one that the
  * environment variable POSENC_INSTRUCTION_SET names. Null, with an error, if that names none. */
 char const* posenc1_instruction_set(void);

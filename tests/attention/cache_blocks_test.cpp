@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/bfloat16.hpp"
@@ -16,21 +19,22 @@ namespace {
 using namespace posenc;
 
 TEST(cache_blocks, have_every_token_of_every_head_once_in_reading_order) {
-  constexpr std::size_t heads = 3, dims = 5;
-  for (std::size_t const tokens : {0u, 1u, 8u, 21u}) {
-    std::vector<float> numbers(tokens * heads * dims);
-    heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
+  constexpr std::size_t heads = 3, dims = 5, tokens = 30;
+  std::vector<float> const numbers(tokens * heads * dims);
+  heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
+  using range = std::pair<std::size_t, std::size_t>;
+  for (auto const& [from, to] : {range{0, 0}, range{0, 1}, range{3, 11}, range{9, 30}}) {
     std::vector<float const*> read;
-    detail::for_blocks(cache, 8, [&](std::size_t head, std::size_t first, auto const& block) {
-      for (std::size_t t = 0; t < block.count; ++t) {
-        EXPECT_EQ(block.tokens[t], cache(first + t, head).data());
-        read.push_back(block.tokens[t]);
+    detail::for_blocks(cache, from, to, 8, [&](std::size_t head, std::size_t first, auto const& b) {
+      for (std::size_t t = 0; t < b.count; ++t) {
+        EXPECT_EQ(b.tokens[t], cache(first + t, head).data());
+        read.push_back(b.tokens[t]);
       }
     });
     std::vector<float const*> expected;
-    for (std::size_t first = 0; first < tokens; first += 8) {
+    for (auto first = from; first < to; first += 8) {
       for (std::size_t head = 0; head < heads; ++head) {
-        for (auto t = first; t < std::min(first + 8, tokens); ++t)
+        for (auto t = first; t < std::min(first + 8, to); ++t)
           expected.push_back(cache(t, head).data());
       }
     }
@@ -38,19 +42,34 @@ TEST(cache_blocks, have_every_token_of_every_head_once_in_reading_order) {
   }
 }
 
-TEST(cache_blocks, prefetch_only_tokens_of_the_cache) {
+TEST(cache_blocks, are_ahead_of_others_of_the_cache) {
   constexpr std::size_t tokens = 50, heads = 2, dims = 64;
-  std::vector<float> numbers(tokens * heads * dims);
+  std::vector<float> const numbers(tokens * heads * dims);
   heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
-  if (!detail::prefetches) GTEST_SKIP() << "not on this CPU";
-  detail::for_blocks(cache, 8, [&](std::size_t head, std::size_t, auto const& block) {
-    for (std::size_t t = 0; t < block.count; ++t) {
-      bool found = false;
-      for (std::size_t any = 0; any < tokens; ++any)
-        found = found || block.later[t] == cache(any, head).data();
-      EXPECT_TRUE(found);
+  constexpr std::size_t later = detail::prefetched_ahead / (heads * dims * sizeof(float));
+  detail::for_blocks(cache, 0, tokens, 8, [&](std::size_t head, std::size_t first, auto const& b) {
+    bool const has_later = first + later + b.count <= tokens;
+    for (std::size_t t = 0; t < b.count; ++t) {
+      auto const* const expected = cache(first + t + (has_later ? later : 0), head).data();
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.tokens[t]) + b.ahead,
+                reinterpret_cast<std::uintptr_t>(expected));
     }
   });
+}
+
+TEST(cache_blocks, prefetch_in_one_way) {
+  int calls = 0;
+  detail::with_prefetches([&](auto constant) {
+    static_assert(std::is_same_v<typename decltype(constant)::value_type, detail::prefetches>);
+    ++calls;
+    if (detail::is_zen_4()) {
+      EXPECT_EQ(constant, detail::prefetches::into_l2);
+    }
+    float const number = 0;
+    detail::prefetch<1, constant>(&number, 0);
+    detail::prefetch<1, constant>(&number, std::uintptr_t{1} << 20);  // any address
+  });
+  EXPECT_EQ(calls, 1);
 }
 
 // A product of two registers in the order of S is a product of their numbers.

@@ -61,6 +61,11 @@ TEST(decode_products, are_the_products_of_their_definition) {
       expect_products<double, double>(2, 1, keys, dims);
     }
   }
+  // As many tokens as are near at once, a block more or less, and more than are summed in one run.
+  for (std::size_t const keys : {63u, 64u, 65u, 150u, 512u, 577u}) {
+    expect_products<float, float>(2, 4, keys, 16);
+    expect_products<float, bfloat16>(2, 1, keys, 32);
+  }
   for (std::size_t const rows : {1u, 2u, 4u, 5u, 8u}) {
     expect_products<float, float>(3, rows, 33, 19);
     expect_products<float, half>(3, rows, 33, 35);

@@ -17,13 +17,16 @@ std::string of_cpuinfo(std::string const& key) {
   return {};
 }
 
-TEST(is_zen_3_or_4, says_what_the_system_says) {
+TEST(is_zen, says_what_the_system_says) {
   auto const vendor = of_cpuinfo("vendor_id"), family = of_cpuinfo("cpu family");
   if (vendor.empty() || family.empty()) GTEST_SKIP() << "/proc/cpuinfo names no vendor and family";
 #if defined(__x86_64__)
-  EXPECT_EQ(posenc::detail::is_zen_3_or_4(), vendor == "AuthenticAMD" && family == "25");
+  bool const zen = vendor == "AuthenticAMD" && family == "25";
+  EXPECT_EQ(posenc::detail::is_zen_3_or_4(), zen);
+  EXPECT_EQ(posenc::detail::is_zen_4(),
+            zen && of_cpuinfo("flags").find(" avx512f ") != std::string::npos);
 #else
-  EXPECT_FALSE(posenc::detail::is_zen_3_or_4());
+  EXPECT_FALSE(posenc::detail::is_zen_3_or_4() || posenc::detail::is_zen_4());
 #endif
 }
 

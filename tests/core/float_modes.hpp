@@ -31,6 +31,10 @@ class flushed_subnormals {
     std::fegetenv(&before_);
 #if defined(__SSE2__)
     _mm_setcsr(_mm_getcsr() | 0x8040u);
+#elif defined(__aarch64__) && defined(__GNUC__)
+    unsigned long mode = 0;
+    asm volatile("mrs %0, fpcr" : "=r"(mode));
+    asm volatile("msr fpcr, %0" : : "r"(mode | 1ul << 24));
 #endif
   }
   ~flushed_subnormals() { std::fesetenv(&before_); }

@@ -1,16 +1,18 @@
 # The library picks an instruction set by the CPU, is told one, and refuses what it has not; each gives
-# the right results. Run with cmake -P and: PROGRAM; SETS, those of the library; QEMU, or NOTFOUND.
+# the right results. Run with cmake -P and: PROGRAM; SETS, those of the library; QEMU, or NOTFOUND;
+# FOREIGN, whether only QEMU runs the program.
 cmake_policy(VERSION 3.25)
 
 # The last set that /proc/cpuinfo implies.
 set(best base)
-file(STRINGS /proc/cpuinfo flags REGEX "^flags" LIMIT_COUNT 1)
+file(STRINGS /proc/cpuinfo flags REGEX "^(flags|Features)" LIMIT_COUNT 1)
 string(REGEX REPLACE "^[^:]*:" "" flags "${flags}")
 string(REGEX MATCHALL "[a-z0-9_]+" flags "${flags}")
 set(needs_v3 avx avx2 bmi1 bmi2 f16c fma abm movbe)
 set(needs_v4 ${needs_v3} avx512f avx512bw avx512cd avx512dq avx512vl)
 set(needs_v4_bf16 ${needs_v4} avx512_bf16)
-foreach(set v3 v4 v4_bf16)
+set(needs_bf16 atomics asimdrdm bf16)
+foreach(set v3 v4 v4_bf16 bf16)
   set(missing ${needs_${set}})
   list(REMOVE_ITEM missing ${flags})
   if(set IN_LIST SETS AND NOT missing)
@@ -34,6 +36,15 @@ function(run set expected_result expected_output)
 endfunction()
 
 string(REPLACE ";" ", " names "${SETS}")
+if(FOREIGN)
+  run("" 0 "ran bf16" "${QEMU}" -cpu max)
+  run(base 0 "ran base" "${QEMU}" -cpu max)
+  run(bf16 0 "ran bf16" "${QEMU}" -cpu max)
+  run("" 0 "ran base" "${QEMU}" -cpu cortex-a72)
+  run(bf16 2 "posenc: POSENC_INSTRUCTION_SET must be one that this CPU has, got bf16" "${QEMU}" -cpu cortex-a72)
+  run(v3 2 "posenc: POSENC_INSTRUCTION_SET must be one of ${names}, got v3" "${QEMU}" -cpu max)
+  return()
+endif()
 run("" 0 "ran ${best}")
 set(possible TRUE)
 foreach(set IN LISTS SETS)

@@ -40,8 +40,9 @@ if(ours)
   message(FATAL_ERROR "functions of posenc that two instruction sets share:\n  ${ours}")
 endif()
 
-# Instructions of AVX and beyond begin with v or k; the others are those of BMI, LZCNT, MOVBE, POPCNT.
-set(beyond "(v[a-z0-9]+|k(mov|or|and|test|shift|unpck)[a-z]*|[st]?hlx|shrx|sarx|mulx|rorx|andn|blsi|blsr|blsmsk|bzhi|bextr|pext|pdep|lzcnt|tzcnt|popcnt|movbe)")
+# x86: instructions of AVX and beyond begin with v or k; the others are those of BMI, LZCNT, MOVBE,
+# POPCNT. ARM: bfloat16, and what ARMv8.1 has for atomics and for products.
+set(beyond "(bf(cvt|dot|ml)[a-z0-9]*|(cas|swp|ldadd|ldset|ldclr|ldeor|stadd)[a-z]*|sqrdml[as]h|v[a-z0-9]+|k(mov|or|and|test|shift|unpck)[a-z]*|[st]?hlx|shrx|sarx|mulx|rorx|andn|blsi|blsr|blsmsk|bzhi|bextr|pext|pdep|lzcnt|tzcnt|popcnt|movbe)")
 set(checked 0)
 foreach(object IN LISTS OBJECTS)
   execute_process(COMMAND "${OBJDUMP}" -d --no-show-raw-insn "${object}" OUTPUT_VARIABLE code COMMAND_ERROR_IS_FATAL ANY)
@@ -56,7 +57,7 @@ foreach(object IN LISTS OBJECTS)
     set(symbol "${CMAKE_MATCH_1}")
     if(symbol IN_LIST others OR object STREQUAL base)
       math(EXPR checked "${checked} + 1")
-      if(function MATCHES "\t${beyond} [^\n]*")
+      if(function MATCHES "\t${beyond}[ \t][^\n]*")
         message(FATAL_ERROR "${object}: ${symbol}, which the linker may keep for the whole program, has${CMAKE_MATCH_0}")
       endif()
     endif()

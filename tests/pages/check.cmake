@@ -1,6 +1,7 @@
 # The pages for people, README.md of every folder and .github/*.md:
 # - every link leads to a file, and to a heading of it if it names one;
 # - every preset in a command is one of CMakePresets.json, every program one of examples/ or bench/;
+# - every program of examples/ has a workflow, which examples/README.md names;
 # - lines end before column 101, but for the lines to be copied that begin with apt-get;
 # - the first page is at most 150 lines long and counts the models right;
 # - the changelog begins with the version of posenc/version.hpp, and vcpkg.json has it.
@@ -101,6 +102,24 @@ foreach(page IN LISTS pages)
     if(NOT text MATCHES "[^0-9]${count} models")
       string(APPEND wrong "\n  README.md must say how many models examples/inspect_model/models has: ${count} models")
     endif()
+  endif()
+endforeach()
+set(examples_page "")
+if(EXISTS "${SOURCE}/examples/README.md")
+  file(READ "${SOURCE}/examples/README.md" examples_page)
+endif()
+file(GLOB programs RELATIVE "${SOURCE}/examples" "${SOURCE}/examples/*/main.cpp" "${SOURCE}/examples/*.cpp")
+foreach(program IN LISTS programs)
+  string(REGEX REPLACE "(/main)?\\.cpp$" "" name "${program}")
+  string(REPLACE "_" "-" name "${name}")
+  if(name STREQUAL "attention-vs-distance")
+    set(name curves)
+  endif()
+  if(NOT presets MATCHES "\"name\": \"${name}\", \"steps\"")
+    string(APPEND wrong "\n  examples/${program}: CMakePresets.json has no workflow ${name}")
+  endif()
+  if(NOT examples_page MATCHES "`${name}`")
+    string(APPEND wrong "\n  examples/README.md does not name the preset ${name}")
   endif()
 endforeach()
 file(STRINGS "${SOURCE}/include/posenc/version.hpp" version REGEX "^#define POSENC_VERSION_")

@@ -114,6 +114,27 @@ TEST(lanes, store_every_rounding_case_where_the_cpu_flushes_subnormal_floats) {
   });
 }
 
+#if defined(__F16C__)
+TEST(lanes, of_few_halves_load_and_store_as_one_lane_does) {
+  using few = posenc::detail::narrow_half_lanes<posenc::half, 8>;
+  auto const codes = all_codes<posenc::half>();
+  for (std::size_t i = 0; i < 65536; i += 8) {
+    std::array<float, 8> together;
+    few::arithmetic_lanes::store(together.data(), few::load(&codes[i + 1]));
+    for (std::size_t j = 0; j < 8; ++j)
+      ASSERT_EQ(quiet_bits(together[j]),
+                quiet_bits(one_lane<posenc::half>::load(&codes[i + j + 1])));
+  }
+  auto const cases = rounding_cases<posenc::half>();
+  for (std::size_t i = 0; i < cases.size(); i += 8) {
+    std::array<posenc::half, 8> together, alone;
+    few::store(together.data(), few::arithmetic_lanes::load(&cases[i]));
+    for (std::size_t j = 0; j < 8; ++j) one_lane<posenc::half>::store(&alone[j], cases[i + j]);
+    for (std::size_t j = 0; j < 8; ++j) ASSERT_EQ(together[j].bits, alone[j].bits) << cases[i + j];
+  }
+}
+#endif
+
 TEST(lanes, of_float_and_double_move_bits_unchanged) {
   numbers::in_float_and_double([]<class T>() {
     auto const from = numbers::random<T>(257);

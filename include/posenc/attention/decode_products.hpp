@@ -21,15 +21,19 @@ void in_fours(std::size_t rows, auto const& few) {
   for (; row < rows; ++row) few(std::integral_constant<std::size_t, 1>(), row);
 }
 
+/// Scores and weights of this many tokens are dense while blocks of them are computed. Whole rows,
+/// one a head, would be read in as many places at once, too many for the CPU to prefetch.
+inline constexpr std::size_t near_tokens = 64;
+
 /// scores[r][s] = scale * <q[r], k[s]> for Rows queries and Keys keys, from key `first` of the
-/// block on. q: a row is `dims` long, in the order of S; scores: [Rows][keys].
-template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
-[[gnu::always_inline]] inline void few_by_few_scores(T* scores, std::size_t keys, T scale,
-                                                     T const* q, token_block<S> const& k,
-                                                     std::size_t first, std::size_t dims) noexcept {
+/// block on. q: a row is `dims` long, in the order of S; scores: [Rows][near_tokens].
+template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floating_point T, class S>
+[[gnu::always_inline]] inline void few_by_few_scores(T* scores, T scale, T const* q,
+                                                     token_block<S> const& k, std::size_t first,
+                                                     std::size_t dims) noexcept {
   using number = typename lanes<T>::number;
   constexpr auto size = lanes<T>::size;
-  number products[Rows * Keys], x[Keys], y[Keys];
+  number products[Rows * Keys], x[Keys], other;
   std::array<T, Rows * Keys> sums;
   std::fill_n(products, Rows * Keys, number(T{0}));
   std::size_t i = 0;
@@ -41,9 +45,13 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
     }
   };
   for (; i + 2 * size <= dims; i += 2 * size) {
-    for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, x[s], y[s]);
-    add(q + i, x), add(q + i + size, y);
-    for (std::size_t s = 0; s < Keys; ++s) prefetch<2 * size>(k.later[first + s], i);
+    // One register of each key after the other: both at once are more than there is room for.
+    for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, x[s], other);
+    for (std::size_t s = 0; s < Keys; ++s)
+      prefetch<2 * size, Prefetches>(k.tokens[first + s] + i, k.ahead);
+    add(q + i, x);
+    for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, other, x[s]);
+    add(q + i + size, x);
   }
   for (; i + size <= dims; i += size) {
     for (std::size_t s = 0; s < Keys; ++s) x[s] = lanes<S>::load(k.tokens[first + s] + i);
@@ -61,14 +69,16 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
     }
   }
   for (std::size_t r = 0; r < Rows; ++r)
-    std::copy_n(sums.data() + r * Keys, Keys, scores + r * keys + first);
+    std::copy_n(sums.data() + r * Keys, Keys, scores + r * near_tokens + first);
 }
 
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
 /// few rows of every head. As many keys are read at once as make a register of scores with four
-/// rows, or else with one. queries: memory for as many numbers as q has, best from a cache line on.
+/// rows, or else with one. queries: memory for as many numbers as q has, and near: for near_tokens
+/// scores of each row; best from a cache line on.
 template <std::floating_point T, class S>
-void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k, T* queries) {
+void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k, T* queries,
+                T* near) {
   constexpr std::size_t size = lanes<T>::size;
   auto const keys = k.tokens(), dims = k.head_dim(), columns = k.heads() * rows;
   std::copy_n(q, columns * dims, queries);
@@ -82,33 +92,44 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
     }
   }
   auto const at_once = rows % 4 == 0 ? std::max<std::size_t>(size / 4, 1) : size;
-  for_blocks(k, at_once, [&](std::size_t head, std::size_t first, token_block<S> const& block) {
-    in_fours(rows, [&](auto few, std::size_t row) {
-      constexpr std::size_t together = size % few == 0 ? size / few : 1;
-      auto const column = head * rows + row;
-      auto* const to = scores + column * keys + first;
-      auto const* const from = queries + column * dims;
-      std::size_t s = 0;
-      for (; s + together <= block.count; s += together)
-        few_by_few_scores<few, together, T, S>(to, keys, scale, from, block, s, dims);
-      for (; s < block.count; ++s)
-        few_by_few_scores<few, 1, T, S>(to, keys, scale, from, block, s, dims);
-    });
+  with_prefetches([&](auto prefetched) {
+    for (std::size_t from = 0; from < keys; from += near_tokens) {
+      auto const to = std::min(from + near_tokens, keys);
+      for_blocks(k, from, to, at_once,
+                 [&](std::size_t head, std::size_t first, token_block<S> const& block) {
+                   in_fours(rows, [&](auto few, std::size_t row) {
+                     constexpr std::size_t together = size % few == 0 ? size / few : 1;
+                     auto const column = head * rows + row;
+                     auto* const x = near + column * near_tokens + first - from;
+                     auto const* const y = queries + column * dims;
+                     std::size_t s = 0;
+                     for (; s + together <= block.count; s += together)
+                       few_by_few_scores<few, together, prefetched, T, S>(x, scale, y, block, s,
+                                                                          dims);
+                     for (; s < block.count; ++s)
+                       few_by_few_scores<few, 1, prefetched, T, S>(x, scale, y, block, s, dims);
+                   });
+                 });
+      for (std::size_t c = 0; c < columns; ++c)
+        std::copy_n(near + c * near_tokens, to - from, scores + c * keys + from);
+    }
   });
 }
 
 /// The same in memory of its own.
 template <std::floating_point T, class S>
 void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k) {
-  aligned_numbers<T> queries(k.heads() * rows * k.head_dim());
-  few_scores<T, S>(scores, scale, q, rows, k, queries.data());
+  auto const columns = k.heads() * rows;
+  aligned_numbers<T> queries(columns * k.head_dim()), near(columns * near_tokens);
+  few_scores<T, S>(scores, scale, q, rows, k, queries.data(), near.data());
 }
 
 /// sums[r] += sum_s weights[r][s] values[s] of Rows queries, for Width registers of each value.
-/// sums: a row is `dims` long, in the order of S.
-template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
+/// sums: a row is `dims` long, in the order of S; weights: [Rows][near_tokens].
+template <std::size_t Rows, std::size_t Width, prefetches Prefetches, std::floating_point T,
+          class S>
 [[gnu::always_inline]] inline void add_values(T* sums, std::size_t dims, T const* weights,
-                                              std::size_t keys, token_block<S> const& v,
+                                              token_block<S> const& v,
                                               std::size_t column) noexcept {
   using number = typename lanes<T>::number;
   constexpr std::size_t size = lanes<T>::size;
@@ -123,10 +144,10 @@ template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
     } else {
       for (std::size_t j = 0; j < Width; j += 2)
         load_two<S>(v.tokens[s] + column + j * size, value[j], value[j + 1]);
-      prefetch<Width * size>(v.later[s], column);
+      prefetch<Width * size, Prefetches>(v.tokens[s] + column, v.ahead);
     }
     for (std::size_t r = 0; r < Rows; ++r) {
-      number const weight(weights[r * keys + s]);
+      number const weight(weights[r * near_tokens + s]);
       for (std::size_t j = 0; j < Width; ++j)
         of_rows[r][j] = lanes<T>::multiply_add(weight, value[j], of_rows[r][j]);
     }
@@ -138,65 +159,79 @@ template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
 }
 
 /// The same for whole values.
-template <std::size_t Rows, std::floating_point T, class S>
-void add_values(T* sums, std::size_t dims, T const* weights, std::size_t keys,
-                token_block<S> const& v) noexcept {
+template <std::size_t Rows, prefetches Prefetches, std::floating_point T, class S>
+void add_values(T* sums, std::size_t dims, T const* weights, token_block<S> const& v) noexcept {
   constexpr std::size_t size = lanes<T>::size, wide = has_32_registers ? 4 : 2;
   std::size_t i = 0;
   for (; i + wide * size <= dims; i += wide * size)
-    add_values<Rows, wide, T, S>(sums, dims, weights, keys, v, i);
+    add_values<Rows, wide, Prefetches, T, S>(sums, dims, weights, v, i);
   if constexpr (wide > 2) {
     for (; i + 2 * size <= dims; i += 2 * size)
-      add_values<Rows, 2, T, S>(sums, dims, weights, keys, v, i);
+      add_values<Rows, 2, Prefetches, T, S>(sums, dims, weights, v, i);
   }
-  for (; i + size <= dims; i += size) add_values<Rows, 1, T, S>(sums, dims, weights, keys, v, i);
+  for (; i + size <= dims; i += size)
+    add_values<Rows, 1, Prefetches, T, S>(sums, dims, weights, v, i);
   for (; i < dims; ++i) {
     for (std::size_t r = 0; r < Rows; ++r) {
       for (std::size_t s = 0; s < v.count; ++s)
-        sums[r * dims + i] += weights[r * keys + s] * load(v.tokens[s][i]);
+        sums[r * dims + i] += weights[r * near_tokens + s] * load(v.tokens[s][i]);
     }
   }
 }
 
-/// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
-/// read 8 tokens at a time, and summed in runs of 512, then the sums of the runs, so that rounding
-/// errors do not grow with the cache. sums: scratch of as many numbers as there are outputs, fastest
-/// if it begins a cache line.
+/// outputs += sums, which are in the order of S, [columns][dims].
 template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums) {
-  constexpr std::size_t size = lanes<T>::size, tokens_at_once = 8, summed_at_once = 512;
-  auto const keys = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows;
-  for (std::size_t run = 0; run < keys; run += summed_at_once) {
-    auto const end = std::min(run + summed_at_once, keys);
-    std::fill_n(sums, columns * dims, T{0});
-    auto const values = v.slice_tokens(run, end - run);
-    for_blocks(values, tokens_at_once,
-               [&](std::size_t head, std::size_t first, token_block<S> const& block) {
-                 in_fours(rows, [&](auto few, std::size_t row) {
-                   auto const column = head * rows + row;
-                   add_values<few, T, S>(sums + column * dims, dims,
-                                         weights + column * keys + run + first, keys, block);
-                 });
-               });
-    for (std::size_t c = 0; c < columns; ++c) {
-      auto* const to = outputs + c * dims;
-      auto const* const from = sums + c * dims;
-      typename lanes<T>::number x, y;
-      std::size_t i = 0;
-      for (; i + 2 * size <= dims; i += 2 * size) {
-        load_two<S>(to + i, x, y);
-        store_two<S>(to + i, x + lanes<T>::load(from + i), y + lanes<T>::load(from + i + size));
-      }
-      for (; i < dims; ++i) to[i] += from[i];
+void add_in_order(T* outputs, T const* sums, std::size_t columns, std::size_t dims) noexcept {
+  constexpr std::size_t size = lanes<T>::size;
+  for (std::size_t c = 0; c < columns; ++c) {
+    auto* const to = outputs + c * dims;
+    auto const* const from = sums + c * dims;
+    typename lanes<T>::number x, y;
+    std::size_t i = 0;
+    for (; i + 2 * size <= dims; i += 2 * size) {
+      load_two<S>(to + i, x, y);
+      store_two<S>(to + i, x + lanes<T>::load(from + i), y + lanes<T>::load(from + i + size));
     }
+    for (; i < dims; ++i) to[i] += from[i];
   }
+}
+
+/// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
+/// read 8 tokens at a time, or 16 of half the size, and summed in runs of 512, then the sums of the
+/// runs, so that rounding errors do not grow with the cache. sums: scratch of as many numbers as
+/// there are outputs; near: of near_tokens weights of each row. They are fastest if they begin a
+/// cache line.
+template <std::floating_point T, class S>
+void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums, T* near) {
+  constexpr std::size_t tokens_at_once = sizeof(S) == 2 ? 16 : 8, summed_at_once = 512;
+  static_assert(summed_at_once % near_tokens == 0);
+  auto const keys = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows;
+  with_prefetches([&](auto prefetched) {
+    for (std::size_t from = 0; from < keys; from += near_tokens) {
+      auto const to = std::min(from + near_tokens, keys);
+      if (from % summed_at_once == 0) std::fill_n(sums, columns * dims, T{0});
+      for (std::size_t c = 0; c < columns; ++c)
+        std::copy_n(weights + c * keys + from, to - from, near + c * near_tokens);
+      for_blocks(v, from, to, tokens_at_once,
+                 [&](std::size_t head, std::size_t first, token_block<S> const& block) {
+                   in_fours(rows, [&](auto few, std::size_t row) {
+                     auto const column = head * rows + row;
+                     add_values<few, prefetched, T, S>(sums + column * dims, dims,
+                                                       near + column * near_tokens + first - from,
+                                                       block);
+                   });
+                 });
+      if (to % summed_at_once == 0 || to == keys) add_in_order<T, S>(outputs, sums, columns, dims);
+    }
+  });
 }
 
 /// The same in memory of its own.
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) {
-  aligned_numbers<T> sums(v.heads() * rows * v.head_dim());
-  few_outputs<T, S>(outputs, weights, rows, v, sums.data());
+  auto const columns = v.heads() * rows;
+  aligned_numbers<T> sums(columns * v.head_dim()), near(columns * near_tokens);
+  few_outputs<T, S>(outputs, weights, rows, v, sums.data(), near.data());
 }
 
 }  // namespace posenc::detail

@@ -20,4 +20,11 @@ namespace posenc::inline POSENC_TARGET::detail {
 #endif
 }
 
+/// The same into L2 alone.
+[[gnu::always_inline]] inline void prefetch_into_l2([[maybe_unused]] void const* address) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(address, 0, 2);
+#endif
+}
+
 }  // namespace posenc::detail

@@ -15,4 +15,13 @@ inline bool is_zen_3_or_4() noexcept {
 #endif
 }
 
+/// Zen 4: the one of the two with AVX-512.
+inline bool is_zen_4() noexcept {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return is_zen_3_or_4() && __builtin_cpu_supports("avx512f") != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace posenc::detail

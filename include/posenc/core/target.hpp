@@ -113,7 +113,8 @@
 #define POSENC_TARGET_ARM __ARM_ARCH
 #define POSENC_TARGET_ARM_TYPES                                                                   \
   POSENC_JOIN(POSENC_IF(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC, _fp16),                             \
-              POSENC_IF(__ARM_FEATURE_BF16, _bf16), POSENC_IF(__ARM_FEATURE_DOTPROD, _dotprod),   \
+              POSENC_IF(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC, _bf16),                             \
+              POSENC_IF(__ARM_FEATURE_DOTPROD, _dotprod),                                         \
               POSENC_IF(__ARM_FEATURE_MATMUL_INT8, _i8mm),                                        \
               POSENC_IF(__ARM_FEATURE_COMPLEX, _complex), POSENC_IF(__ARM_FEATURE_FRINT, _frint), \
               POSENC_IF(__ARM_FEATURE_SHA3, _sha3), )

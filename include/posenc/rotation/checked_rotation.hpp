@@ -109,10 +109,12 @@ class checked_rotation {
 
   // If one column holds the row, memory is read once, in order. Else as many tokens as stay in L1
   // from column to column; beyond L2 few heads at a time, so that memory is read almost in order.
-  // With 16 registers, reloading cosines and sines for every head costs more than jumps in memory.
+  // With 16 registers, and of 16 bits on Zen 4, reloading cosines and sines for every head costs
+  // more than jumps in memory.
   steps split() const noexcept {
     constexpr auto some_of_L1 = std::size_t{1} << 14, beyond_L2 = std::size_t{1} << 20;
-    constexpr std::size_t few_heads = has_32_registers ? 1 : 4;
+    constexpr bool reloads_cost = !has_32_registers || (splits_512_bits && sizeof(from_type) == 2);
+    constexpr std::size_t few_heads = reloads_cost ? 4 : 1;
     std::size_t rotated = 0;
     for (auto const [first, last] : rows_.rotated_pairs()) rotated += last - first;
     auto const of_token = from_.heads() * (2 * rotated * sizeof(from_type) + 1),

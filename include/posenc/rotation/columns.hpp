@@ -20,7 +20,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// memory.
 template <std::size_t Count>
 [[gnu::always_inline]] inline void unrolled(auto const& each) noexcept {
-  [&]<std::size_t... I>(std::index_sequence<I...>) { (each(I), ...); }
+  [&]<std::size_t... I>(std::index_sequence<I...>) POSENC_INLINED { (each(I), ...); }
   (std::make_index_sequence<Count>{});
 }
 
@@ -34,9 +34,11 @@ void move_pairs(auto& at, std::size_t pairs) noexcept {
 /// Groups of pairs in a column: as many as fit into the registers with their cosines and sines.
 template <class Group>
 using column_widths = std::conditional_t<
-    Group::registers <= (has_32_registers ? 2 : 0), std::index_sequence<8, 4, 3, 2, 1>,
-    std::conditional_t<Group::registers <= (has_32_registers ? 4 : 2),
-                       std::index_sequence<4, 3, 2, 1>, std::index_sequence<2, 1>>>;
+    Group::registers <= (has_32_registers ? 1 : 0), std::index_sequence<16, 8, 4, 3, 2, 1>,
+    std::conditional_t<
+        Group::registers <= (has_32_registers ? 2 : 0), std::index_sequence<8, 4, 3, 2, 1>,
+        std::conditional_t<Group::registers <= (has_32_registers ? 4 : 2),
+                           std::index_sequence<4, 3, 2, 1>, std::index_sequence<2, 1>>>>;
 
 /// Pairs in the widest column.
 template <class Group>

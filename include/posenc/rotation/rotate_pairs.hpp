@@ -7,16 +7,26 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotate_bfloat16.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
+
+// clang-format off
+
+/// The CPU converts the numbers as they are loaded and stored, in no other registers.
+template <class Lanes>
+concept converted_by_cpu = requires { requires Lanes::converts; };
+
+// clang-format on
 
 /// x' = x c - y s,  y' = x s + y c, with x and y in separate registers.
 template <class From, class To, class In, class Out>
 struct rotate_pairs {
   static constexpr std::size_t pairs = In::size;
   /// That a group takes: for cosines and sines, and as many again for conversions.
-  static constexpr std::size_t registers = std::same_as<In, typename In::arithmetic_lanes> ? 2 : 4;
+  static constexpr std::size_t registers =
+      std::same_as<In, typename In::arithmetic_lanes> || converted_by_cpu<In> ? 2 : 4;
   typename In::number c, s;
 
   template <class Real>
@@ -99,7 +109,10 @@ void copy(auto const& at) noexcept {
 /// Interleaved pairs as in memory, x0 y0 x1 y1 ...: the same product, with x and y in one register.
 template <class In, class Out>
 struct rotate_side_by_side {
-  static constexpr std::size_t pairs = In::size, registers = 4;
+  static constexpr std::size_t pairs = In::size;
+  /// Of halves in 256 bits: most stay in memory in the widest columns. Their loads are free beside
+  /// conversions, and whole rows are read in the order of addresses.
+  static constexpr std::size_t registers = splits_512_bits && converted_by_cpu<In> ? 1 : 4;
   typename In::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
 
   template <class Real>
@@ -202,6 +215,18 @@ concept both_in_order = !lanes<S>::free_deinterleave && !lanes<T>::free_deinterl
 template <class T, class S>
 concept both_free_deinterleave = lanes<S>::free_deinterleave && lanes<T>::free_deinterleave;
 
+template <class T, class S>
+concept both_rounded = both_free_deinterleave<T, S> && lanes<S>::rounds && lanes<T>::rounds;
+
+// clang-format off
+
+/// Halves in registers of 256 bits: converting 512 bits takes longer than twice 256 on Zen 4.
+template <class T, class S>
+concept both_halved = both_in_order<T, S> && splits_512_bits && lanes<S>::size == 16 &&
+                      converted_by_cpu<lanes<S>> && converted_by_cpu<lanes<T>>;
+
+// clang-format on
+
 template <class S, both_in_order<S> T>
 struct fastest_rotation<interleaved, interleaved, S, T> {
   using type = rotate_side_by_side<lanes<S>, lanes<T>>;
@@ -209,6 +234,22 @@ struct fastest_rotation<interleaved, interleaved, S, T> {
 template <class S, both_free_deinterleave<S> T>
 struct fastest_rotation<halves, halves, S, T> {
   using type = rotate_even_and_odd<lanes<S>, lanes<T>>;
+};
+template <class S, both_halved<S> T>
+struct fastest_rotation<halves, halves, S, T> {
+  using type = rotate_pairs<halves, halves, narrow_half_lanes<S, 8>, narrow_half_lanes<T, 8>>;
+};
+template <class S, both_halved<S> T>
+struct fastest_rotation<interleaved, interleaved, S, T> {
+  using type = rotate_side_by_side<narrow_half_lanes<S, 8>, narrow_half_lanes<T, 8>>;
+};
+template <class Layout, class S, both_rounded<S> T>
+struct fastest_rotation<Layout, Layout, S, T> {
+  using type = rotate_bfloat16<Layout, lanes<S>, lanes<T>>;
+};
+template <class S, both_rounded<S> T>
+struct fastest_rotation<halves, halves, S, T> {
+  using type = rotate_bfloat16<halves, lanes<S>, lanes<T>>;
 };
 
 }  // namespace posenc::detail

@@ -1,5 +1,5 @@
-// What xsimd lacks for registers of float and double: the CPU's own instructions, one overload for
-// each width of register.
+// What xsimd lacks for registers of float and double on x86: the CPU's own instructions, one
+// overload for each width of register.
 #pragma once
 
 #include "posenc/core/target.hpp"
@@ -29,46 +29,6 @@ inline __m128 fused(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps
 inline __m128d fused(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmadd_pd(a, b, c); }
 #endif
 
-// Loads and stores of contiguous halves, where the CPU converts them.
-#if defined(__AVX512F__)
-inline void load_halves(void const* from, __m512& x) noexcept {
-  x = _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
-}
-inline void store_halves(void* to, __m512 x) noexcept {
-  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtps_ph(x, 0));
-}
-#endif
-#if defined(__F16C__)
-inline void load_halves(void const* from, __m256& x) noexcept {
-  x = _mm256_cvtph_ps(_mm_loadu_si128(static_cast<__m128i const*>(from)));
-}
-inline void load_halves(void const* from, __m128& x) noexcept {
-  x = _mm_cvtph_ps(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
-}
-inline void store_halves(void* to, __m256 x) noexcept {
-  _mm_storeu_si128(static_cast<__m128i*>(to), _mm256_cvtps_ph(x, 0));
-}
-inline void store_halves(void* to, __m128 x) noexcept {
-  _mm_storel_epi64(static_cast<__m128i*>(to), _mm_cvtps_ph(x, 0));
-}
-#endif
-
-// Loads of contiguous 16-bit integers as 32 bits. g++ would store the halves of a register and load
-// them as one, which is not forwarded.
-#if defined(__AVX512F__)
-inline void load_wider(void const* from, __m512i& x) noexcept {
-  x = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
-}
-#endif
-#if defined(__AVX2__)
-inline void load_wider(void const* from, __m256i& x) noexcept {
-  x = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<__m128i const*>(from)));
-}
-inline void load_wider(void const* from, __m128i& x) noexcept {
-  x = _mm_cvtepu16_epi32(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
-}
-#endif
-
 // Loads of floats as doubles, and stores of doubles as floats, rounded once.
 #if defined(__AVX512F__)
 inline void load_floats(float const* from, __m512d& x) noexcept {
@@ -83,30 +43,6 @@ inline void load_floats(float const* from, __m256d& x) noexcept {
   x = _mm256_cvtps_pd(_mm_loadu_ps(from));
 }
 inline void store_floats(float* to, __m256d x) noexcept { _mm_storeu_ps(to, _mm256_cvtpd_ps(x)); }
-#endif
-
-// Stores of bfloat16, where the CPU rounds to it; it flushes subnormals to zero.
-#if defined(__AVX512BF16__)
-inline void store_bfloat16(void* to, __m512 x) noexcept {
-  _mm256_storeu_si256(static_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
-}
-inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
-  auto const alternating =
-      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
-                       21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(
-                              alternating, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
-}
-// Whether any number is subnormal. By bits: the CPU may be told to take subnormals for zeros.
-inline bool any_subnormal(__m512 x, __m512 y) noexcept {
-  auto const exponent = _mm512_set1_epi32(0x7f80'0000), magnitude = _mm512_set1_epi32(0x7fff'ffff);
-  auto const tiny_x = _mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent),
-             tiny_y = _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent);
-  if ((tiny_x | tiny_y) == 0) [[likely]]
-    return false;
-  return (_mm512_mask_test_epi32_mask(tiny_x, _mm512_castps_si512(x), magnitude) |
-          _mm512_mask_test_epi32_mask(tiny_y, _mm512_castps_si512(y), magnitude)) != 0;
-}
 #endif
 
 // x0 x1 ... xn -> x0 x0 x1 x1 ...: the first and the last half of that.

@@ -104,6 +104,28 @@ struct narrow_lanes<T, Size, true> {
   using type = std::conditional_t<std::is_void_v<batch>, void, batch_lanes<T, format, batch>>;
 };
 
+/// A narrower register of `Size` halves, where the CPU converts them: to rotate.
+template <storable T, std::size_t Size>
+struct narrow_half_lanes
+    : register_arithmetic<float, typename xsimd::make_sized_batch<float, Size>::type> {
+  using arithmetic_lanes = typename narrow_lanes<float, Size>::type;
+  using number = typename arithmetic_lanes::number;
+  static constexpr bool converts = true;
+
+  [[gnu::always_inline]] static number load(T const* from) noexcept {
+    number x;
+    load_halves(from, x.data);
+    return x;
+  }
+  [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
+    store_halves(to, x.data);
+  }
+  [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y,
+                                           number const& y) noexcept {
+    store(to_x, x), store(to_y, y);
+  }
+};
+
 /// A register of floats and its bits, for the conversions of half and bfloat16.
 struct register_bits {
   using bits = xsimd::batch<std::uint32_t>;
@@ -127,12 +149,20 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   static constexpr bool rounds = std::same_as<Format, bfloat16> && requires(number x) {
     store_bfloat16(nullptr, x.data);
   };
+  // Whether it has loads of bfloat16.
+  static constexpr bool widens = std::same_as<Format, bfloat16> && requires(number x) {
+    load_bfloat16(nullptr, x.data);
+  };
   static constexpr bool free_deinterleave = !converts;
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {
     if constexpr (converts) {
       number x;
       load_halves(from, x.data);
+      return x;
+    } else if constexpr (widens) {
+      number x;
+      load_bfloat16(from, x.data);
       return x;
     } else if constexpr (requires(bits x) { load_wider(from, x.data); }) {
       bits wide;
@@ -163,7 +193,11 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     store(to_x, x), store(to_y, y);
   }
   [[gnu::always_inline]] static void load_pairs(T const* from, number& x, number& y) noexcept {
-    auto const both = bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from));
+    if constexpr (widens) return load_bfloat16_pairs(from, x.data, y.data);
+    split(bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from)), x, y);
+  }
+  /// Neighbours x and y from the halves of 32 bits.
+  [[gnu::always_inline]] static void split(bits const& both, number& x, number& y) noexcept {
     auto& low = first_is_low ? x : y;
     auto& high = first_is_low ? y : x;
     if constexpr (std::same_as<Format, bfloat16>) {
@@ -179,20 +213,28 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       if (!any_subnormal(x.data, y.data)) [[likely]]
         return store_bfloat16_pairs(to, x.data, y.data);
     }
+    encode_and_store_pairs(to, x, y);
+  }
+  /// The same without the CPU's rounding.
+  [[gnu::always_inline]] static void encode_and_store_pairs(T* to, number const& x,
+                                                            number const& y) noexcept {
     auto const& low = first_is_low ? x : y;
     auto const& high = first_is_low ? y : x;
     auto const both = Format::template encode<register_bits>(low) |
                       (Format::template encode<register_bits>(high) << 16);
     both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
   }
-
- private:
-  static void encode_and_store(T* to, number const& x) noexcept {
-    std::array<std::uint32_t, size> wide;
-    Format::template encode<register_bits>(x).store_unaligned(wide.data());
-    std::array<std::uint16_t, size> narrow;
-    for (std::size_t i = 0; i < size; ++i) narrow[i] = static_cast<std::uint16_t>(wide[i]);
-    std::memcpy(static_cast<void*>(to), narrow.data(), sizeof narrow);
+  [[gnu::always_inline]] static void encode_and_store(T* to, number const& x) noexcept {
+    auto const encoded = Format::template encode<register_bits>(x);
+    if constexpr (requires { store_narrower(to, encoded.data); }) {
+      store_narrower(to, encoded.data);
+    } else {
+      std::array<std::uint32_t, size> wide;
+      encoded.store_unaligned(wide.data());
+      std::array<std::uint16_t, size> narrow;
+      for (std::size_t i = 0; i < size; ++i) narrow[i] = static_cast<std::uint16_t>(wide[i]);
+      std::memcpy(static_cast<void*>(to), narrow.data(), sizeof narrow);
+    }
   }
 };
 

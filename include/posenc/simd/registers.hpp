@@ -12,6 +12,8 @@
 #include <type_traits>
 
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_16_bits.hpp"
+#include "posenc/simd/for_neon.hpp"
 #include "posenc/simd/for_registers.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -21,6 +23,14 @@ namespace posenc::inline POSENC_TARGET::detail {
 inline constexpr bool has_32_registers = true;
 #else
 inline constexpr bool has_32_registers = false;
+#endif
+
+/// Whether the CPU takes 512 bits in two passes, so that registers of 256 bits are as fast: Zen 4
+/// by its instructions (Zen 5 has AVX-VNNI, too).
+#if defined(__AVX512BF16__) && defined(__AVX512VBMI__) && !defined(__AVXVNNI__)
+inline constexpr bool splits_512_bits = true;
+#else
+inline constexpr bool splits_512_bits = false;
 #endif
 
 /// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
@@ -48,8 +58,12 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format off
   if constexpr (requires { { xsimd::bitwise_cast<To>(x) } -> std::same_as<xsimd::batch<To>>; }) {
     return xsimd::bitwise_cast<To>(x);
-  } else {
-    return xsimd::bitwise_cast<xsimd::batch<To>>(x);  // 8.1
+  } else {  // 8.1
+#if defined(__ARM_NEON)  // where that calls a function
+    return reinterpret_cast<typename xsimd::batch<To>::register_type>(x.data);
+#else
+    return xsimd::bitwise_cast<xsimd::batch<To>>(x);
+#endif
   }
   // clang-format on
 }
@@ -143,7 +157,8 @@ struct register_arithmetic {
   }
 
   /// Keeps x in a register. g++ would fold its load into every use, as a memory operand.
-  static number kept(number x) noexcept {
+  template <class Register>
+  static Register kept(Register x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm("" : "+v"(x.data));
 #endif

@@ -1,0 +1,139 @@
+// A group of pairs of bfloat16, rotated in registers and rounded by the CPU, which flushes
+// subnormal results to zero. A test of the numbers read, not of all results, tells where there may
+// be any.
+//
+// x' = x c - y s: y s is rounded to float, then the difference. A number of 2^e and above is a
+// whole multiple of 2^(e - 7) in bfloat16, and of 2^(e - 23) in float. Let x and y be 0 or at least
+// 2^-63, and c and s 0 or at least 2^-33, in magnitude. Then x c and y s are whole multiples of
+// 2^(-63 - 7) 2^(-33 - 23) = 2^-126, the smallest normal number. Rounding y s leaves it one: below
+// 2^-102 it has 24 bits and is exact, and floats from there on are such multiples. So x' is 0 or at
+// least 2^-126: never subnormal. The same holds of y' = x s + y c.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "posenc/core/target.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/simd/lanes.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Two registers a and b of 16-bit words: in halves a holds x and b holds y, in interleaved each
+/// holds pairs. Each is widened to two registers of floats.
+template <class Layout, class In, class Out>
+struct rotate_bfloat16 {
+  static constexpr std::size_t pairs = 2 * In::size, registers = 4;
+  using number = typename In::number;
+  using bits = typename In::bits;
+  number c[2], s[2];
+  bits large;  ///< bits of a word that are 0 in numbers below 2^-63; none if c or s is too small
+
+  template <class Real>
+  void load(Real const* cos, Real const* sin) noexcept {
+    using order = std::conditional_t<is_split, order_of_words, halves>;
+    using arithmetic_lanes = typename In::arithmetic_lanes;
+    order::template load<arithmetic_lanes>(cos, 0, In::size, c[0], c[1]);
+    order::template load<arithmetic_lanes>(sin, 0, In::size, s[0], s[1]);
+    auto const is_small = [](number const& x) {  // below 2^-33 but not 0
+      auto const all = register_bits::as_bits(x);
+      return all + all - bits(1u) < bits(2 * 0x2f00'0000u - 1);
+    };
+    auto const any_small =
+        xsimd::any((is_small(c[0]) | is_small(c[1])) | (is_small(s[0]) | is_small(s[1])));
+    large = bits(any_small ? 0u : 0x6000'6000u);
+  }
+
+  /// From memory, for one head: see register_arithmetic::kept.
+  [[gnu::always_inline]] rotate_bfloat16 kept() const noexcept {
+    rotate_bfloat16 result;
+    for (std::size_t i = 0; i < 2; ++i) {
+      result.c[i] = In::kept(c[i]);
+      result.s[i] = In::kept(s[i]);
+    }
+    result.large = In::kept(large);
+    return result;
+  }
+
+  struct numbers {
+    bits a, b;
+    number a0, a1, b0, b1;
+  };
+
+  [[gnu::always_inline]] static void begin(auto const& at, std::size_t pair, std::size_t all,
+                                           numbers& n) noexcept {
+    n.a = load_words(at.from + Layout::x_index(pair, all));
+  }
+  [[gnu::always_inline]] void finish(auto at, std::size_t pair, std::size_t all,
+                                     numbers& n) const noexcept {
+    auto const to_a = static_cast<std::ptrdiff_t>(Layout::x_index(pair, all)),
+               to_b = static_cast<std::ptrdiff_t>(from_a_to_b(all));
+    n.b = load_words(at.from + to_a + to_b);
+    widen(n.a, n.a0, n.a1), widen(n.b, n.b0, n.b1);
+    at.move(to_a, to_a), apply_weights(at, n.a0, n.a1);
+    at.move(to_b, to_b), apply_weights(at, n.b0, n.b1);
+    if constexpr (is_split) {
+      multiply(n.a0, n.b0, c[0], s[0]), multiply(n.a1, n.b1, c[1], s[1]);
+    } else {
+      multiply(n.a0, n.a1, c[0], s[0]), multiply(n.b0, n.b1, c[1], s[1]);
+    }
+    at.apply_gain(n.a0, n.a1, n.b0, n.b1);
+  }
+  [[gnu::always_inline]] void write(auto const& at, std::size_t pair, std::size_t all,
+                                    numbers const& n) const noexcept {
+    auto* const a = at.to + Layout::x_index(pair, all);
+    auto* const b = a + from_a_to_b(all);
+    if constexpr (requires { at.weights; }) {  // the numbers rotated are not those read
+      order_of_words::template store<Out>(a, 0, In::size, n.a0, n.a1);
+      order_of_words::template store<Out>(b, 0, In::size, n.b0, n.b1);
+    } else if (any_tiny(n.a.data, n.b.data, large.data)) [[unlikely]] {
+      encode_and_store(a, n.a0, n.a1), encode_and_store(b, n.b0, n.b1);
+    } else if constexpr (in_order) {
+      store_bfloat16(a, n.a0.data, n.a1.data), store_bfloat16(b, n.b0.data, n.b1.data);
+    } else {
+      store_bfloat16_pairs(a, n.a0.data, n.a1.data), store_bfloat16_pairs(b, n.b0.data, n.b1.data);
+    }
+  }
+
+ private:
+  // The words in order, or those of even index in one register and those of odd index in another,
+  // which need a shuffle when they are stored.
+  static constexpr bool is_split = std::same_as<Layout, halves>,
+                        in_order = is_split && requires(bits a, number x) {
+    widen_bfloat16(a.data, x.data, x.data);
+  };
+  using order_of_words = std::conditional_t<in_order, halves, interleaved>;
+
+  static std::size_t from_a_to_b(std::size_t all) noexcept { return is_split ? all : pairs; }
+  [[gnu::always_inline]] static bits load_words(auto const* from) noexcept {
+    return In::kept(bits::load_unaligned(reinterpret_cast<std::uint32_t const*>(from)));
+  }
+  [[gnu::always_inline]] static void widen(bits const& words, number& x, number& y) noexcept {
+    if constexpr (in_order) {
+      widen_bfloat16(words.data, x.data, y.data);
+    } else {
+      In::split(words, x, y);
+    }
+  }
+  [[gnu::always_inline]] static void apply_weights(auto const& at, number& x, number& y) noexcept {
+    at.template apply_weights<order_of_words, typename In::arithmetic_lanes>(0, In::size, x, y);
+  }
+  [[gnu::always_inline]] static void multiply(number& x, number& y, number const& cos,
+                                              number const& sin) noexcept {
+    auto const rotated = In::multiply_subtract(x, cos, y * sin);
+    y = In::multiply_add(y, cos, x * sin);
+    x = rotated;
+  }
+  [[gnu::always_inline]] static void encode_and_store(auto* to, number const& x,
+                                                      number const& y) noexcept {
+    if constexpr (in_order) {
+      Out::encode_and_store(to, x), Out::encode_and_store(to + In::size, y);
+    } else {
+      Out::encode_and_store_pairs(to, x, y);
+    }
+  }
+};
+
+}  // namespace posenc::detail

@@ -1,0 +1,128 @@
+// What xsimd lacks for half and bfloat16 on x86: the CPU's own conversions, one overload for each
+// width of register.
+#pragma once
+
+#include "posenc/core/target.hpp"
+
+#if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#include <immintrin.h>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+// Loads and stores of contiguous halves, where the CPU converts them.
+#if defined(__AVX512F__)
+inline void load_halves(void const* from, __m512& x) noexcept {
+  x = _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
+}
+inline void store_halves(void* to, __m512 x) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtps_ph(x, 0));
+}
+#endif
+#if defined(__F16C__)
+inline void load_halves(void const* from, __m256& x) noexcept {
+  x = _mm256_cvtph_ps(_mm_loadu_si128(static_cast<__m128i const*>(from)));
+}
+inline void load_halves(void const* from, __m128& x) noexcept {
+  x = _mm_cvtph_ps(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
+}
+inline void store_halves(void* to, __m256 x) noexcept {
+  auto converted = _mm256_cvtps_ph(x, 0);
+#if defined(__clang__)
+  asm("" : "+v"(converted));  // Zen 4 takes thrice as long to convert to memory
+#endif
+  _mm_storeu_si128(static_cast<__m128i*>(to), converted);
+}
+inline void store_halves(void* to, __m128 x) noexcept {
+  _mm_storel_epi64(static_cast<__m128i*>(to), _mm_cvtps_ph(x, 0));
+}
+#endif
+
+// Loads of contiguous 16-bit integers as 32 bits. g++ would store the halves of a register and load
+// them as one, which is not forwarded.
+#if defined(__AVX512F__)
+inline void load_wider(void const* from, __m512i& x) noexcept {
+  x = _mm512_cvtepu16_epi32(_mm256_loadu_si256(static_cast<__m256i const*>(from)));
+}
+#endif
+#if defined(__AVX2__)
+inline void load_wider(void const* from, __m256i& x) noexcept {
+  x = _mm256_cvtepu16_epi32(_mm_loadu_si128(static_cast<__m128i const*>(from)));
+}
+inline void load_wider(void const* from, __m128i& x) noexcept {
+  x = _mm_cvtepu16_epi32(_mm_loadl_epi64(static_cast<__m128i const*>(from)));
+}
+#endif
+
+// Stores of 32-bit integers below 2^16 as 16 bits.
+#if defined(__AVX512F__)
+inline void store_narrower(void* to, __m512i x) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtepi32_epi16(x));
+}
+#endif
+
+// Stores of bfloat16, where the CPU rounds to it; it flushes subnormals to zero.
+#if defined(__AVX512BF16__)
+inline void store_bfloat16(void* to, __m512 x) noexcept {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
+}
+inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
+  auto const alternating =
+      _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                       21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(
+                              alternating, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
+}
+#if defined(__AVX512VBMI__)
+// The first and the last words as floats.
+inline void widen_bfloat16(__m512i words, __m512& first, __m512& last) noexcept {
+  constexpr __mmask64 upper = 0xcccc'cccc'cccc'cccc;
+  auto const place =
+      _mm512_set_epi32(0x1f1e'1f1e, 0x1d1c'1d1c, 0x1b1a'1b1a, 0x1918'1918, 0x1716'1716, 0x1514'1514,
+                       0x1312'1312, 0x1110'1110, 0x0f0e'0f0e, 0x0d0c'0d0c, 0x0b0a'0b0a, 0x0908'0908,
+                       0x0706'0706, 0x0504'0504, 0x0302'0302, 0x0100'0100);
+  auto const later = _mm512_add_epi8(place, _mm512_set1_epi8(32));
+  first = _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi8(upper, place, words));
+  last = _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi8(upper, later, words));
+}
+#endif
+inline void store_bfloat16(void* to, __m512 first, __m512 last) noexcept {
+  _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(last, first)));
+}
+// Whether any word of a or b has none of the bits `large` and is not a bfloat16 zero.
+inline bool any_tiny(__m512i a, __m512i b, __m512i large) noexcept {
+  auto of_a = _mm512_testn_epi16_mask(a, large), of_b = _mm512_testn_epi16_mask(b, large);
+#if defined(__clang__)
+  asm("" : "+k"(of_a), "+k"(of_b));  // clang would compute both again below, from a & large
+#endif
+  if (_kortestz_mask32_u8(of_a, of_b) != 0) [[likely]]
+    return false;
+  auto const magnitude = _mm512_set1_epi16(0x7fff);
+  return _kortestz_mask32_u8(_mm512_mask_test_epi16_mask(of_a, a, magnitude),
+                             _mm512_mask_test_epi16_mask(of_b, b, magnitude)) == 0;
+}
+// Whether any number is subnormal. By bits: the CPU may be told to take subnormals for zeros.
+inline bool any_subnormal(__m512 x, __m512 y) noexcept {
+  auto const exponent = _mm512_set1_epi32(0x7f80'0000), magnitude = _mm512_set1_epi32(0x7fff'ffff);
+  auto const tiny_x = _mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent),
+             tiny_y = _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent);
+  if ((tiny_x | tiny_y) == 0) [[likely]]
+    return false;
+  return (_mm512_mask_test_epi32_mask(tiny_x, _mm512_castps_si512(x), magnitude) |
+          _mm512_mask_test_epi32_mask(tiny_y, _mm512_castps_si512(y), magnitude)) != 0;
+}
+#endif
+
+}  // namespace posenc::detail
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif
