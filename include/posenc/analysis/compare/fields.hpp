@@ -106,7 +106,7 @@ class differing_fields {
   static std::string axes(rotary_description const& rotary) {
     std::string text;
     for (std::size_t i = 0; rotary.axes && i < rotary.axes->pairs(); ++i)
-      text += (i == 0 ? "" : " ") + shown(rotary.axes->axis(i));
+      text.append(i == 0 ? "" : " ").append(shown(rotary.axes->axis(i)));
     return text;
   }
 
