@@ -110,6 +110,10 @@ TEST(tell_rest, of_a_base_that_is_a_root_of_a_usual_one_knows_the_longer_head) {
   auto const& longer = *std::ranges::find(found.same_table, "truncated", &named_rule::rule);
   EXPECT_EQ(longer.parameters[0].value, 1e4);
   EXPECT_EQ(longer.parameters[1].value, 0.5);
+  auto wrong = found;  // it does not make the table
+  wrong.same_table.clear();
+  tell_rest({oracle::default_rule(64, 101), 0x1p-53, {}}, wrong);
+  EXPECT_TRUE(wrong.same_table.empty());
   auto const one = told("geometric", {exactly("base", 1)}, {1});
   EXPECT_FALSE(one["base"].value.has_value());
   EXPECT_TRUE(told("pixel", {exactly("max_freq", 10)}, {1, 0}).remarks.empty());
