@@ -106,7 +106,7 @@ class differing_fields {
   static std::string axes(rotary_description const& rotary) {
     std::string text;
     for (std::size_t i = 0; rotary.axes && i < rotary.axes->pairs(); ++i)
-      text += (i == 0 ? "" : " ") + shown(rotary.axes->axis(i));
+      text.append(i == 0 ? "" : " ").append(shown(rotary.axes->axis(i)));
     return text;
   }
 
@@ -149,7 +149,7 @@ class differing_fields {
       for (std::size_t k = 1; t && k < 10'000; ++k) {
         auto const at = std::ceil(static_cast<double>(k) * t->floor_scale - t->offset);
         if (at >= static_cast<double>(length_)) break;
-        steps.insert(static_cast<std::int64_t>(at));
+        steps.insert(static_cast<std::int64_t>(std::max(at, 0.0)));
       }
     }
     for (auto const at : steps) {
@@ -177,7 +177,8 @@ class differing_fields {
     for (std::size_t head = 0; head < heads; ++head)
       slope = std::max(slope, std::abs(of_a[head] - of_b[head]));
     std::optional<std::int64_t> from;
-    if (slope > 0) from = static_cast<std::int64_t>(std::floor(threshold_ / slope)) + 1;
+    if (slope > 0 && threshold_ / slope < static_cast<double>(length_ - 1))
+      from = static_cast<std::int64_t>(std::floor(threshold_ / slope)) + 1;
     fields.push_back({"alibi", text(a), text(b), from});
   }
 

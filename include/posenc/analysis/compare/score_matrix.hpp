@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "posenc/analysis/comparison.hpp"
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/model/layer_description.hpp"
@@ -215,7 +216,7 @@ class matrix_difference {
 
   double difference_of(std::size_t i) const {
     auto const &p = a_.pairs()[i], &q = b_.pairs()[i];
-    return (p.inv_freq - q.inv_freq) + (p.rest - q.rest);
+    return stored(p.inv_freq - q.inv_freq) + (p.rest - q.rest);
   }
 
   std::optional<std::int64_t> first_by_angle(double threshold, std::int64_t end) const {
