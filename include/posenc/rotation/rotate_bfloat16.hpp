@@ -19,6 +19,8 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/simd/lanes.hpp"
 
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// Two registers a and b of 16-bit words: in halves a holds x and b holds y, in interleaved each
@@ -137,3 +139,5 @@ struct rotate_bfloat16 {
 };
 
 }  // namespace posenc::detail
+
+#endif

@@ -235,6 +235,7 @@ template <class S, both_free_deinterleave<S> T>
 struct fastest_rotation<halves, halves, S, T> {
   using type = rotate_even_and_odd<lanes<S>, lanes<T>>;
 };
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 template <class S, both_halved<S> T>
 struct fastest_rotation<halves, halves, S, T> {
   using type = rotate_pairs<halves, halves, narrow_half_lanes<S, 8>, narrow_half_lanes<T, 8>>;
@@ -251,5 +252,6 @@ template <class S, both_rounded<S> T>
 struct fastest_rotation<halves, halves, S, T> {
   using type = rotate_bfloat16<halves, lanes<S>, lanes<T>>;
 };
+#endif
 
 }  // namespace posenc::detail
