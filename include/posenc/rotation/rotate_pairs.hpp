@@ -215,10 +215,14 @@ concept both_in_order = !lanes<S>::free_deinterleave && !lanes<T>::free_deinterl
 template <class T, class S>
 concept both_free_deinterleave = lanes<S>::free_deinterleave && lanes<T>::free_deinterleave;
 
-template <class T, class S>
-concept both_rounded = both_free_deinterleave<T, S> && lanes<S>::rounds && lanes<T>::rounds;
-
 // clang-format off
+
+/// The CPU rounds to bfloat16, and tests 32 words at once.
+template <class T, class S>
+concept both_rounded = both_free_deinterleave<T, S> && lanes<S>::rounds && lanes<T>::rounds &&
+                       requires(typename lanes<S>::bits words) {
+                         any_tiny(words.data, words.data, words.data);
+                       };
 
 /// Halves in registers of 256 bits: converting 512 bits takes longer than twice 256 on Zen 4.
 template <class T, class S>
