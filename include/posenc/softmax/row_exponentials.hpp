@@ -82,28 +82,35 @@ exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max
   row_sum<T> keys, sum, exponents;
   std::size_t calls = 0;
   auto const top = number(is_masked(max) ? T{0} : max);  // any number will do if all are masked
-  for_registers(row, count, [&](number const& x, std::size_t at, std::size_t size) {
-    auto const exponent = (x - top) * number(beta);
-    auto const e = exponential(lanes<T>(), exponent);
-    if (weights != nullptr) {
-      if (size == lanes<T>::size) {
-        lanes<T>::store(weights + at, e);
-      } else {
-        std::array<T, lanes<T>::size> numbers;
-        lanes<T>::store(numbers.data(), e);
-        std::copy_n(numbers.begin(), size, weights + at);
+  auto const of_registers = [&](auto const& exponent_of) {
+    for_registers(row, count, [&](number const& x, std::size_t at, std::size_t size) {
+      auto const exponent = exponent_of(x);
+      auto const e = exponential(lanes<T>(), exponent);
+      if (weights != nullptr) {
+        if (size == lanes<T>::size) {
+          lanes<T>::store(weights + at, e);
+        } else {
+          std::array<T, lanes<T>::size> numbers;
+          lanes<T>::store(numbers.data(), e);
+          std::copy_n(numbers.begin(), size, weights + at);
+        }
       }
-    }
-    sum.add(e);
-    if constexpr (Statistics) {
-      exponents.add(lanes<T>::larger(exponent, number(lowest_exponent<T>)) * e);
-      keys.add(one_unless_masked(lanes<T>(), x));
-    }
-    if (++calls % 16 == 0) {
-      sum.flush();
-      if constexpr (Statistics) exponents.flush(), keys.flush();
-    }
-  });
+      sum.add(e);
+      if constexpr (Statistics) {
+        exponents.add(lanes<T>::larger(exponent, number(lowest_exponent<T>)) * e);
+        keys.add(one_unless_masked(lanes<T>(), x));
+      }
+      if (++calls % 16 == 0) {
+        sum.flush();
+        if constexpr (Statistics) exponents.flush(), keys.flush();
+      }
+    });
+  };
+  if (beta == T{1}) {
+    of_registers([&](number const& x) { return x - top; });
+  } else {
+    of_registers([&](number const& x) { return (x - top) * number(beta); });
+  }
   return {keys.total(), sum.total(), exponents.total()};
 }
 
