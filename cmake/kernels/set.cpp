@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "posenc/core/cpu.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/rotation/checked_rotation.hpp"
@@ -121,7 +122,7 @@ void rotate_one_token(one_token_plan const& plan) noexcept {
   some.from_token = some.to_token = 0;
   some.from_head = some.to_head = static_cast<std::ptrdiff_t>(plan.head_dim);
   some.head_dim = plan.head_dim, some.first_dim = plan.first_dim, some.pairs = plan.pairs;
-  some.ahead = false;
+  some.pace = {.apart = posenc::detail::is_zen_3_or_4()};
   posenc::detail::rotate_tokens<Layout, Layout>(
       some, {reinterpret_cast<posenc::pair_range const*>(plan.rotated), plan.rotated_count}, false);
 }
