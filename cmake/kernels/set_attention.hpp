@@ -30,11 +30,13 @@ class cache_view {
   std::size_t head_dim() const noexcept { return dim_; }
   std::span<S const> operator()(std::size_t token, std::size_t head) const noexcept {
     auto const t = first_ + token;
-    auto const* at =
-        reinterpret_cast<S const*>(at_.data) + static_cast<std::ptrdiff_t>(t) * at_.token;
-    // Atomic, for clang makes masked loads of a whole block, and qemu 7.2 ones from null fail.
-    if (at_.tokens != nullptr)
+    S const* at = nullptr;
+    if (at_.tokens == nullptr) {
+      at = reinterpret_cast<S const*>(at_.data) + static_cast<std::ptrdiff_t>(t) * at_.token;
+    } else {
+      // Atomic, or clang loads a whole block with a mask, which qemu 7.2 refuses from null.
       at = reinterpret_cast<S const*>(__atomic_load_n(at_.tokens + t, __ATOMIC_RELAXED));
+    }
     return {at + static_cast<std::ptrdiff_t>(head) * at_.head, dim_};
   }
   cache_view slice_tokens(std::size_t first, std::size_t count) const noexcept {

@@ -82,31 +82,33 @@ struct group_of {
   static constexpr std::size_t pairs = 16, registers = Registers;
 };
 
-TEST(bytes_read_first, are_x_or_all_of_long_halves) {
-  using detail::bytes_read_first, detail::groups_of_block;
+TEST(what_to_read_first, is_x_or_all_of_long_halves) {
+  using detail::what_to_read_first, detail::groups_of_block, detail::read_first;
   using one_by_one = group_of<4>;
   static_assert(groups_of_block<halves, one_by_one> == 4);
   static_assert(groups_of_block<interleaved, group_of<2>> == 4);
-  EXPECT_EQ((bytes_read_first<interleaved, one_by_one>(1024, 8)), 0u);
-  EXPECT_EQ((bytes_read_first<halves, one_by_one>(64, 8)), 0u);      // one block
-  EXPECT_EQ((bytes_read_first<halves, one_by_one>(124, 8)), 0u);     // x: 496 bytes
-  EXPECT_EQ((bytes_read_first<halves, one_by_one>(128, 8)), 512u);   // x alone
-  EXPECT_EQ((bytes_read_first<halves, one_by_one>(252, 8)), 1008u);  // x alone
-  EXPECT_EQ((bytes_read_first<halves, one_by_one>(256, 8)), 2048u);  // all
+  EXPECT_EQ((what_to_read_first<interleaved, one_by_one>(1024, 4096)), read_first::nothing);
+  EXPECT_EQ((what_to_read_first<halves, one_by_one>(64, 512)), read_first::nothing);  // one block
+  EXPECT_EQ((what_to_read_first<halves, one_by_one>(128, 511)), read_first::nothing);
+  EXPECT_EQ((what_to_read_first<halves, one_by_one>(128, 512)), read_first::x);
+  EXPECT_EQ((what_to_read_first<halves, one_by_one>(128, 1023)), read_first::x);
+  EXPECT_EQ((what_to_read_first<halves, one_by_one>(128, 1024)), read_first::x_and_y);
   constexpr auto block = groups_of_block<halves, group_of<2>> * 16;
-  EXPECT_EQ((bytes_read_first<halves, group_of<2>>(block, 8)), 0u);
-  EXPECT_EQ((bytes_read_first<halves, group_of<2>>(block + 16, 16)), (block + 16) * 16);
+  EXPECT_EQ((what_to_read_first<halves, group_of<2>>(block, 4096)), read_first::nothing);
+  EXPECT_EQ((what_to_read_first<halves, group_of<2>>(block + 16, 4096)), read_first::x_and_y);
 }
 
-TEST(in_order_is_faster, beyond_a_cache) {
+TEST(in_order_is_faster, of_whole_blocks_beyond_a_cache) {
   using detail::in_order_is_faster;
   constexpr std::size_t mib = std::size_t{1} << 20;
   // Interleaved: beyond L2. Near halves: never, of 16 bits beyond L2.
   EXPECT_FALSE((in_order_is_faster<interleaved, interleaved, float, float>(256, mib - 1)));
   EXPECT_TRUE((in_order_is_faster<interleaved, interleaved, float, float>(256, mib)));
+  EXPECT_FALSE((in_order_is_faster<interleaved, interleaved, float, float>(250, 64 * mib)));
   EXPECT_FALSE((in_order_is_faster<halves, halves, float, float>(127, 64 * mib)));
-  EXPECT_TRUE((in_order_is_faster<halves, halves, float, float>(128, mib)));
-  EXPECT_TRUE((in_order_is_faster<halves, halves, bfloat16, bfloat16>(128, mib)));
+  EXPECT_TRUE((in_order_is_faster<halves, halves, float, float>(256, 16 * mib)));
+  EXPECT_FALSE((in_order_is_faster<halves, halves, float, float>(257, 64 * mib)));
+  EXPECT_TRUE((in_order_is_faster<halves, halves, bfloat16, bfloat16>(256, mib)));
   // All of a head is read twice: beyond L3.
   EXPECT_FALSE((in_order_is_faster<halves, halves, double, double>(512, 16 * mib - 1)));
   EXPECT_TRUE((in_order_is_faster<halves, halves, double, double>(512, 16 * mib)));

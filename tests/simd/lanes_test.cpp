@@ -114,7 +114,7 @@ TEST(lanes, store_every_rounding_case_where_the_cpu_flushes_subnormal_floats) {
   });
 }
 
-#if defined(__F16C__)
+#if defined(__F16C__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 TEST(lanes, of_few_halves_load_and_store_as_one_lane_does) {
   using few = posenc::detail::narrow_half_lanes<posenc::half, 8>;
   auto const codes = all_codes<posenc::half>();

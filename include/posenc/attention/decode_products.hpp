@@ -33,7 +33,7 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
                                                      std::size_t dims) noexcept {
   using number = typename lanes<T>::number;
   constexpr auto size = lanes<T>::size;
-  number products[Rows * Keys], x[Keys], other;
+  number products[Rows * Keys], x[Keys];
   std::array<T, Rows * Keys> sums;
   std::fill_n(products, Rows * Keys, number(T{0}));
   std::size_t i = 0;
@@ -44,13 +44,23 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
         products[r * Keys + s] = lanes<T>::multiply_add(query, of_keys[s], products[r * Keys + s]);
     }
   };
+  // The first or the second of two registers. Of one row g++ is faster if it loads both.
+  auto const load_one_of_two = [](S const* key, bool second) POSENC_INLINED {
+    if constexpr (!loads_pairs<S> && Rows > 1) {
+      return lanes<S>::load(key + (second ? size : 0));
+    } else {
+      number of_two[2];
+      load_two<S>(key, of_two[0], of_two[1]);
+      return of_two[second];
+    }
+  };
   for (; i + 2 * size <= dims; i += 2 * size) {
     // One register of each key after the other: both at once are more than there is room for.
-    for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, x[s], other);
+    for (std::size_t s = 0; s < Keys; ++s) x[s] = load_one_of_two(k.tokens[first + s] + i, false);
     for (std::size_t s = 0; s < Keys; ++s)
       prefetch<2 * size, Prefetches>(k.tokens[first + s] + i, k.ahead);
     add(q + i, x);
-    for (std::size_t s = 0; s < Keys; ++s) load_two<S>(k.tokens[first + s] + i, other, x[s]);
+    for (std::size_t s = 0; s < Keys; ++s) x[s] = load_one_of_two(k.tokens[first + s] + i, true);
     add(q + i + size, x);
   }
   for (; i + size <= dims; i += size) {

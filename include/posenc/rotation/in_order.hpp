@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "posenc/core/compiler.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/layout.hpp"
@@ -21,23 +22,30 @@ inline constexpr std::size_t groups_of_block =
     : has_32_registers                                  ? 16
                                                         : 8;
 
-/// Bytes of a head to read before it is rotated. The CPU's own prefetching does not follow two
+/// What of a head is read before it is rotated. The CPU's own prefetching does not follow two
 /// streams, x and y, that are far apart.
+enum class read_first { nothing, x, x_and_y };
 template <class From, class Group>
-constexpr std::size_t bytes_read_first(std::size_t pairs, std::size_t bytes_of_pair) noexcept {
-  auto const all_x = pairs * bytes_of_pair / 2;
-  if (!std::same_as<From, halves> || all_x < 512) return 0;
-  if (pairs <= groups_of_block<From, Group> * Group::pairs) return 0;
-  return all_x < 1024 ? all_x : 2 * all_x;
+constexpr read_first what_to_read_first(std::size_t pairs, std::size_t bytes_of_x) noexcept {
+  if (!std::same_as<From, halves> || bytes_of_x < 512) return read_first::nothing;
+  if (pairs <= groups_of_block<From, Group> * Group::pairs) return read_first::nothing;
+  return bytes_of_x < 1024 ? read_first::x : read_first::x_and_y;
 }
 
-/// Whether it is faster on Zen 3 and 4 than columns of few heads. bytes: of all heads together.
+/// Whether it is faster on Zen 3 and 4 than columns of few heads: of whole blocks, beyond a cache.
+/// bytes: of all heads together.
 template <class From, class To, class S, class T>
 constexpr bool in_order_is_faster(std::size_t pairs, std::size_t bytes) noexcept {
   using group = typename wide_rotation<From, To, S, T>::type;
-  constexpr auto L2 = std::size_t{1} << 20, most_L3 = std::size_t{1} << 24;
-  if (std::same_as<From, halves> && sizeof(S) > 2 && pairs * sizeof(S) < 512) return false;
-  bool const twice = bytes_read_first<From, group>(pairs, 2 * sizeof(S)) == 2 * pairs * sizeof(S);
+  constexpr auto block = groups_of_block<From, group> * group::pairs, L2 = std::size_t{1} << 20,
+                 most_L3 = std::size_t{1} << 24;
+  auto const bytes_of_x = pairs * sizeof(S);
+  if (pairs % block != 0) return false;  // the rest would take another pass over all heads
+  if (std::same_as<From, halves>) {
+    if (sizeof(S) > 2 && bytes_of_x < 512) return false;
+    if (std::same_as<storage_format_t<S>, half> && pairs == block) return false;
+  }
+  bool const twice = what_to_read_first<From, group>(pairs, bytes_of_x) == read_first::x_and_y;
   return bytes >= (twice ? most_L3 : L2);
 }
 
@@ -53,18 +61,19 @@ template <class From, class To, class Group, class Tokens>
 [[gnu::noinline]] std::size_t in_order(Tokens const& some, std::size_t pair,
                                        std::size_t last) noexcept {
   constexpr std::size_t in_block = groups_of_block<From, Group>, width = in_block * Group::pairs,
-                        most_blocks = 8192 / sizeof(Group) / in_block;
+                        most_blocks = std::max<std::size_t>(1, 8192 / sizeof(Group) / in_block);
   Group groups[most_blocks * in_block];
   auto const blocks = std::min((last - pair) / width, most_blocks), all = some.pairs,
-             first_bytes = bytes_read_first<From, Group>(blocks * width,
-                                                         2 * sizeof(typename Tokens::from_type));
+             bytes_of_x = blocks * width * sizeof(typename Tokens::from_type);
+  auto const before = what_to_read_first<From, Group>(blocks * width, bytes_of_x);
   auto const *cos = some.cos + pair, *sin = cos + all;
   for (auto first : tokens_of(some)) {
     move_pairs<From, To>(first, pair);
     for (std::size_t j = 0; j < blocks * in_block; ++j)
       groups[j].load(cos + j * Group::pairs, sin + j * Group::pairs);
     for (auto at : heads_of(some, first)) {
-      read_lines(at.from, first_bytes);
+      if (before != read_first::nothing) read_lines(at.from, bytes_of_x);
+      if (before == read_first::x_and_y) read_lines(at.from + all, bytes_of_x);
       auto const* group = groups;
       for (std::size_t i = 0; i < blocks; ++i, group += in_block, move_pairs<From, To>(at, width)) {
         typename Group::numbers numbers[in_block];

@@ -10,7 +10,9 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/columns.hpp"
+#include "posenc/rotation/fastest_rotation.hpp"
 #include "posenc/rotation/in_order.hpp"
+#include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotate_apart.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
 #include "posenc/rotation/token_heads.hpp"

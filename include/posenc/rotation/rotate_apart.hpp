@@ -6,6 +6,7 @@
 
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/rotation/fastest_rotation.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
 #include "posenc/simd/lanes.hpp"

@@ -90,7 +90,7 @@ inline void apart(__m512d p, __m512d q, __m512d& x, __m512d& y) noexcept {
 }
 inline void in_turns(__m512d x, __m512d y, __m512d& p, __m512d& q) noexcept { apart(x, y, p, q); }
 #endif
-#if defined(__AVX2__)
+#if defined(__AVX__)
 inline void apart(__m256 p, __m256 q, __m256& x, __m256& y) noexcept {
   x = _mm256_shuffle_ps(p, q, 0x88), y = _mm256_shuffle_ps(p, q, 0xdd);
 }
