@@ -1,11 +1,13 @@
 // Attention with linear biases: every key is penalised in proportion to its distance.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/fast_math.hpp"
@@ -51,7 +53,7 @@ class alibi {
     detail::require(is_finite(max_bias) && max_bias > 0,
                     "alibi: max_bias must be finite and positive, got ", max_bias);
     detail::require(heads <= 65'536, "alibi: heads must be at most 65536, got ", heads);
-    slopes_.resize(heads);
+    slopes_ = std::vector<double>(heads);
     auto const powers = std::bit_floor(heads);
     for (std::size_t h = 0; h < heads; ++h) {
       auto const steps =
@@ -81,7 +83,9 @@ class alibi {
     alibi result(biased, max_bias);
     detail::require(heads >= biased && heads <= 65'536, "alibi: heads must be from the ", biased,
                     " with bias to 65536, got ", heads);
-    result.slopes_.resize(heads);
+    std::vector<double> slopes(heads);
+    std::copy(result.slopes_.begin(), result.slopes_.end(), slopes.begin());
+    result.slopes_ = std::move(slopes);
     return result;
   }
 

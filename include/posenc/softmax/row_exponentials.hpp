@@ -192,7 +192,7 @@ row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory,
     return {x.data(),
             {1, top, exponentials<false>(x.data(), x.data(), x.size(), max).exponentials}};
   } else {
-    if (memory.size() < x.size()) memory.resize(x.size() + x.size() / 2);
+    if (memory.size() < x.size()) memory = std::vector<T>(x.size() + x.size() / 2);
     auto const plain = exponentials<true>(x.data(), memory.data(), x.size(), max);
     double const beta = temperature(plain, top);
     if (beta == 1) return {memory.data(), {1, top, plain.exponentials}};
