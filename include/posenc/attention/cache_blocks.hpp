@@ -79,9 +79,9 @@ template <std::size_t Count, prefetches Prefetches, class S>
                                             [[maybe_unused]] std::uintptr_t ahead) noexcept {
   if constexpr (Prefetches != prefetches::none) {
     for (std::size_t i = 0; i < Count; i += 64 / sizeof(S)) {
+      auto const address = reinterpret_cast<std::uintptr_t>(numbers + i) + ahead;
       // NOLINTNEXTLINE(performance-no-int-to-ptr): in another token, perhaps of another page
-      auto const* const later =
-          reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(numbers + i) + ahead);
+      auto const* const later = reinterpret_cast<void const*>(address);
       Prefetches == prefetches::into_l1 ? prefetch(later) : prefetch_into_l2(later);
     }
   }
