@@ -14,6 +14,7 @@
 #include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/rms_norm.hpp"
 #include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rotation/steps.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -85,10 +86,6 @@ class checked_rotation {
 
  private:
   using some_heads = token_heads<from_type, to_type, Fused>;
-  struct steps {
-    std::size_t tokens, heads;
-    detail::pace pace;
-  };
 
   [[gnu::noinline]] void rotate_in_steps(steps const& step) const noexcept {
     for (std::size_t token = 0, next; token < rows_.tokens(); token = next) {
@@ -107,30 +104,13 @@ class checked_rotation {
     }
   }
 
-  // If one column holds the row, memory is read once, in order. Else as many tokens as stay in L1
-  // from column to column; beyond L2 few heads at a time, so that memory is read almost in order.
-  // With 16 registers, and of 16 bits on Zen 4, reloading cosines and sines for every head costs
-  // more than jumps in memory.
   steps split() const noexcept {
-    constexpr auto some_of_L1 = std::size_t{1} << 14, beyond_L2 = std::size_t{1} << 20;
-    constexpr bool reloads_cost = !has_32_registers || (splits_512_bits && sizeof(from_type) == 2);
-    constexpr std::size_t few_heads = reloads_cost ? 4 : 1;
-    std::size_t rotated = 0;
-    for (auto const [first, last] : rows_.rotated_pairs()) rotated += last - first;
-    auto const of_token = from_.heads() * (2 * rotated * sizeof(from_type) + 1),
-               bytes = of_token * rows_.tokens();
-    bool const beyond = bytes >= beyond_L2, zen = is_zen_3_or_4();
-    detail::pace pace{.ahead = beyond && !zen, .apart = zen};
-    bool const copies = copies_ && 2 * rotated < from_.head_dim();
-    if (!copies && rows_.rotated_pairs().size() == 1) {
-      if (is_one_column<From, To, from_type, to_type>(rotated, pace))
-        return {rows_.tokens(), from_.heads(), pace};
-      pace.in_order =
-          beyond && zen && in_order_is_faster<From, To, from_type, to_type>(rotated, bytes);
-      if (pace.in_order) return {rows_.tokens(), from_.heads(), pace};
-    }
-    if (beyond) return {1, std::min(few_heads, from_.heads()), pace};
-    return {some_of_L1 / of_token + 1, from_.heads(), pace};
+    std::size_t pairs = 0;
+    for (auto const [first, last] : rows_.rotated_pairs()) pairs += last - first;
+    bool const copies = copies_ && 2 * pairs < from_.head_dim();
+    return steps_of<From, To, from_type, to_type>(
+        {rows_.tokens(), from_.heads(), pairs, !copies && rows_.rotated_pairs().size() == 1},
+        is_zen_3_or_4());
   }
 
   // Number of tokens from `token` on, of which each has the same distance to the next one.

@@ -1,0 +1,51 @@
+// Into which steps a rotation is split: how many tokens and heads go through the kernel at once.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "posenc/core/target.hpp"
+#include "posenc/rotation/in_order.hpp"
+#include "posenc/rotation/kernel.hpp"
+#include "posenc/rotation/token_heads.hpp"
+#include "posenc/simd/registers.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// What is rotated of some heads.
+struct rotated_part {
+  std::size_t tokens, heads;  ///< at least 1
+  std::size_t pairs;          ///< of each head
+  bool in_one_pass;           ///< the pairs are neighbours, and no other dim is copied
+};
+
+/// tokens: at most so many at once; more than there are is all.
+struct steps {
+  std::size_t tokens, heads;
+  detail::pace pace;
+};
+
+/// If one column holds the pairs, memory is read once, in order, and so it is where in_order is
+/// faster. Else as many tokens as stay in L1 from column to column; beyond L2 few heads at a time,
+/// so that memory is read almost in order. With 16 registers, and of 16 bits on Zen 4, reloading
+/// cosines and sines for every head costs more than jumps in memory. zen: is_zen_3_or_4().
+template <class From, class To, class S, class T>
+constexpr steps steps_of(rotated_part const& part, bool zen) noexcept {
+  constexpr auto some_of_L1 = std::size_t{1} << 14, beyond_L2 = std::size_t{1} << 20;
+  constexpr bool reloads_cost = !has_32_registers || (splits_512_bits && sizeof(S) == 2);
+  constexpr std::size_t few_heads = reloads_cost ? 4 : 1;
+  auto const of_token = part.heads * (2 * part.pairs * sizeof(S) + 1),
+             bytes = of_token * part.tokens;
+  bool const beyond = bytes >= beyond_L2;
+  detail::pace pace{.ahead = beyond && !zen, .apart = zen};
+  if (part.in_one_pass) {
+    if (is_one_column<From, To, S, T>(part.pairs, pace)) return {part.tokens, part.heads, pace};
+    if constexpr (lanes<S>::size > 1)
+      pace.in_order = beyond && zen && in_order_is_faster<From, To, S, T>(part.pairs, bytes);
+    if (pace.in_order) return {part.tokens, part.heads, pace};
+  }
+  if (beyond) return {1, std::min(few_heads, part.heads), pace};
+  return {some_of_L1 / of_token + 1, part.heads, pace};
+}
+
+}  // namespace posenc::detail

@@ -1,0 +1,66 @@
+#include "posenc/rotation/steps.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "posenc/rotation/layout.hpp"
+
+namespace {
+
+using namespace posenc;
+using detail::rotated_part, detail::steps, detail::steps_of;
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+
+// Interleaved floats: one column whatever the registers, or as many groups as no column has.
+constexpr std::size_t one_column = detail::lanes<float>::size,
+                      columns = 16 * detail::lanes<float>::size;
+steps of(rotated_part const& part, bool zen) {
+  return steps_of<interleaved, interleaved, float, float>(part, zen);
+}
+
+TEST(steps_of, one_column_are_all_tokens_and_heads) {
+  for (bool const zen : {false, true}) {
+    for (std::size_t const tokens : {std::size_t{1}, mib}) {
+      auto const s = of({tokens, 6, one_column, true}, zen);
+      EXPECT_EQ(s.tokens, tokens);
+      EXPECT_EQ(s.heads, 6u);
+      EXPECT_FALSE(s.pace.in_order);
+      EXPECT_EQ(s.pace.ahead, tokens == mib && !zen);
+      EXPECT_EQ(s.pace.apart, zen);
+    }
+  }
+}
+
+TEST(steps_of, more_columns_are_what_stays_in_L1_or_few_heads) {
+  if (detail::lanes<float>::size == 1) GTEST_SKIP() << "one number is one column";
+  auto const of_token = 6 * (2 * columns * sizeof(float) + 1);
+  auto const near = of({2, 6, columns, true}, false);
+  EXPECT_EQ(near.tokens, 16384 / of_token + 1);
+  EXPECT_EQ(near.heads, 6u);
+  EXPECT_FALSE(near.pace.ahead || near.pace.in_order || near.pace.apart);
+  auto const last_near = (mib - 1) / of_token;
+  EXPECT_EQ(of({last_near, 6, columns, true}, false).heads, 6u);
+  auto const beyond = of({last_near + 1, 6, columns, true}, false);
+  EXPECT_EQ(beyond.tokens, 1u);
+  EXPECT_EQ(beyond.heads, detail::has_32_registers ? 1u : 4u);
+  EXPECT_TRUE(beyond.pace.ahead);
+  EXPECT_FALSE(beyond.pace.in_order);
+  EXPECT_EQ(of({mib, 2, columns, true}, false).heads, detail::has_32_registers ? 1u : 2u);
+}
+
+TEST(steps_of, more_columns_go_in_order_on_zen_if_in_one_pass) {
+  if (detail::lanes<float>::size == 1) GTEST_SKIP() << "one number is one column";
+  auto const s = of({mib, 6, columns, true}, true);
+  EXPECT_EQ(s.tokens, mib);
+  EXPECT_EQ(s.heads, 6u);
+  EXPECT_TRUE(s.pace.in_order && s.pace.apart);
+  EXPECT_FALSE(s.pace.ahead);
+  EXPECT_FALSE(of({mib, 6, columns, false}, true).pace.in_order);
+  EXPECT_FALSE(of({mib, 6, columns + 1, true}, true).pace.in_order);  // a rest
+  EXPECT_EQ(of({mib, 6, one_column, false}, true).tokens, 1u);
+}
+
+}  // namespace
