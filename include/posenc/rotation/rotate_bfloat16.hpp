@@ -17,6 +17,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotate_pairs.hpp"
 #include "posenc/simd/lanes.hpp"
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
@@ -30,31 +31,30 @@ struct rotate_bfloat16 {
   static constexpr std::size_t pairs = 2 * In::size, registers = 4;
   using number = typename In::number;
   using bits = typename In::bits;
-  number c[2], s[2];
-  bits large;  ///< bits of a word that are 0 in numbers below 2^-63; none if c or s is too small
+  rotate_pairs<halves, halves, In, Out> parts[2];
+  /// The bits of a word of which a number of at least 2^-63 has one. If a cosine or sine is too
+  /// small, no bits: then every number but 0 counts as tiny.
+  bits large;
 
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
     using order = std::conditional_t<is_split, order_of_words, halves>;
     using arithmetic_lanes = typename In::arithmetic_lanes;
-    order::template load<arithmetic_lanes>(cos, 0, In::size, c[0], c[1]);
-    order::template load<arithmetic_lanes>(sin, 0, In::size, s[0], s[1]);
+    order::template load<arithmetic_lanes>(cos, 0, In::size, parts[0].c, parts[1].c);
+    order::template load<arithmetic_lanes>(sin, 0, In::size, parts[0].s, parts[1].s);
     auto const is_small = [](number const& x) {  // below 2^-33 but not 0
       auto const all = register_bits::as_bits(x);
       return all + all - bits(1u) < bits(2 * 0x2f00'0000u - 1);
     };
-    auto const any_small =
-        xsimd::any((is_small(c[0]) | is_small(c[1])) | (is_small(s[0]) | is_small(s[1])));
+    auto const any_small = xsimd::any((is_small(parts[0].c) | is_small(parts[1].c)) |
+                                      (is_small(parts[0].s) | is_small(parts[1].s)));
     large = bits(any_small ? 0u : 0x6000'6000u);
   }
 
   /// From memory, for one head: see register_arithmetic::kept.
   [[gnu::always_inline]] rotate_bfloat16 kept() const noexcept {
     rotate_bfloat16 result;
-    for (std::size_t i = 0; i < 2; ++i) {
-      result.c[i] = In::kept(c[i]);
-      result.s[i] = In::kept(s[i]);
-    }
+    for (std::size_t i = 0; i < 2; ++i) result.parts[i] = parts[i].kept();
     result.large = In::kept(large);
     return result;
   }
@@ -77,9 +77,9 @@ struct rotate_bfloat16 {
     at.move(to_a, to_a), apply_weights(at, n.a0, n.a1);
     at.move(to_b, to_b), apply_weights(at, n.b0, n.b1);
     if constexpr (is_split) {
-      multiply(n.a0, n.b0, c[0], s[0]), multiply(n.a1, n.b1, c[1], s[1]);
+      parts[0].multiply(n.a0, n.b0), parts[1].multiply(n.a1, n.b1);
     } else {
-      multiply(n.a0, n.a1, c[0], s[0]), multiply(n.b0, n.b1, c[1], s[1]);
+      parts[0].multiply(n.a0, n.a1), parts[1].multiply(n.b0, n.b1);
     }
     at.apply_gain(n.a0, n.a1, n.b0, n.b1);
   }
@@ -121,12 +121,6 @@ struct rotate_bfloat16 {
   }
   [[gnu::always_inline]] static void apply_weights(auto const& at, number& x, number& y) noexcept {
     at.template apply_weights<order_of_words, typename In::arithmetic_lanes>(0, In::size, x, y);
-  }
-  [[gnu::always_inline]] static void multiply(number& x, number& y, number const& cos,
-                                              number const& sin) noexcept {
-    auto const rotated = In::multiply_subtract(x, cos, y * sin);
-    y = In::multiply_add(y, cos, x * sin);
-    x = rotated;
   }
   [[gnu::always_inline]] static void encode_and_store(auto* to, number const& x,
                                                       number const& y) noexcept {
