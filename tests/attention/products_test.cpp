@@ -36,6 +36,12 @@ struct block {
     auto const [first, last] = ranges[row / group];
     return key >= first && key < last;
   }
+  std::vector<double> zero_where_hidden(std::vector<double> of_rows) const {
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t s = 0; s < shape.seen(); ++s)
+        if (!sees(row, s)) of_rows[row * shape.seen() + s] = 0;
+    return of_rows;
+  }
 };
 
 TEST(all_finite, is_false_for_one_that_is_not_anywhere) {
@@ -79,10 +85,7 @@ TEST(multiply_scores, are_products_where_a_query_sees_a_key) {
 TEST(multiply_outputs, sum_what_a_query_sees_whatever_is_hidden) {
   block const b;
   auto const keys = b.shape.seen();
-  auto weights = numbers::random<double>(rows * keys, 3);
-  for (std::size_t row = 0; row < rows; ++row)
-    for (std::size_t s = 0; s < keys; ++s)
-      if (!b.sees(row, s)) weights[row * keys + s] = 0;
+  auto const weights = b.zero_where_hidden(numbers::random<double>(rows * keys, 3));
   auto v = numbers::random<double>(keys * dims, 4);
   std::vector<double> shares(rows);
   for (std::size_t row = 0; row < rows; ++row) shares[row] = 1 + 0.25 * static_cast<double>(row);
@@ -118,10 +121,7 @@ TEST(multiply_outputs, sum_what_a_query_sees_whatever_is_hidden) {
 TEST(add_transposed_product, leaves_rows_out_whose_factor_is_0) {
   block const b;
   auto const keys = b.shape.seen();
-  auto factors = numbers::random<double>(rows * keys, 5);
-  for (std::size_t row = 0; row < rows; ++row)
-    for (std::size_t s = 0; s < keys; ++s)
-      if (!b.sees(row, s)) factors[row * keys + s] = 0;
+  auto const factors = b.zero_where_hidden(numbers::random<double>(rows * keys, 5));
   auto numbers_of_rows = numbers::random<double>(rows * dims, 6);
   auto constexpr spoilt = rows - 1;  // seen by no key but those of the last query
   numbers_of_rows[spoilt * dims] = not_a_number;

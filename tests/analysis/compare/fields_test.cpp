@@ -6,23 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/compare/differing_layers.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/pair_axes.hpp"
 
 namespace {
 
 using namespace posenc;
-
-layer_description layer(std::vector<double> const& inv_freq = {1, 0.5}, std::size_t blocks = 1) {
-  rotary_description const one{
-      .rule = "default", .frequencies = frequencies(inv_freq), .layout = halves()};
-  return {.name = "x", .head_dim = 8, .rotary = std::vector<rotary_description>(blocks, one)};
-}
-
-std::vector<field_difference> fields(layer_description const& a, layer_description const& b,
-                                     std::size_t length = 100'000, double threshold = 0x1p-8) {
-  return detail::differing_fields(a, b, length, threshold).fields;
-}
+using differing::fields, differing::layer;
 
 using list = std::vector<field_difference>;
 

@@ -11,19 +11,13 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/compare/matrices.hpp"
+
 namespace {
 
 using namespace posenc;
 using detail::matrix_difference, detail::score_matrix;
-
-layer_description layer(frequencies f, std::variant<halves, interleaved> layout = halves(),
-                        std::size_t head_dim = 4) {
-  return {.name = "x",
-          .head_dim = head_dim,
-          .rotary = {{.rule = "default", .frequencies = std::move(f), .layout = layout}}};
-}
-
-score_matrix matrix(layer_description const& one) { return {one, 4096}; }
+using matrices::layer, matrices::matrix;
 
 TEST(matrix_difference, is_zero_only_if_every_number_is_equal) {
   auto const is_zero = [](layer_description const& a, layer_description const& b) {

@@ -7,19 +7,13 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/compare/matrices.hpp"
+
 namespace {
 
 using namespace posenc;
 using detail::score_matrix;
-
-layer_description layer(frequencies f, std::variant<halves, interleaved> layout = halves(),
-                        std::size_t head_dim = 4) {
-  return {.name = "x",
-          .head_dim = head_dim,
-          .rotary = {{.rule = "default", .frequencies = std::move(f), .layout = layout}}};
-}
-
-score_matrix matrix(layer_description const& one) { return {one, 4096}; }
+using matrices::layer, matrices::matrix;
 
 TEST(score_matrix, has_a_rotation_for_each_pair_and_its_factor_elsewhere) {
   auto one = layer(frequencies({1, 0.25}, 2), halves(), 7);
