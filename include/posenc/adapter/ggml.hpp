@@ -127,8 +127,8 @@ struct ggml_blocks {
 /// place, and copied otherwise. Cosines and sines are those of exact angles (cos_sin_rows), where
 /// ggml multiplies positions in float; else the formulas are ggml's.
 /// Throws std::invalid_argument, before anything is changed, if the tensors differ in ne, if the
-/// range reaches beyond their rows, if there are no positions, and where ggml_frequencies,
-/// ggml_pair_axes or rotate would throw. That batches do not overlap each other is not checked.
+/// range reaches beyond their rows, or if there are no positions; and whatever ggml_frequencies,
+/// ggml_pair_axes and rotate throw. Batches must not overlap each other; this is not checked.
 template <storable S, writable T>
 void ggml_rope(row_cache& cache, ggml_rope_call const& call, ggml_heads<S> const& source,
                ggml_heads<T> const& target, ggml_row_range range) {

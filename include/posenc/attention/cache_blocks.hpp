@@ -59,10 +59,10 @@ class aligned_numbers {
 /// Where prefetches put what is read a little later.
 enum class prefetches { none, into_l1, into_l2 };
 
-/// Calls what(constant) with the prefetches that pay on this CPU. On a Xeon with AVX-512 FP16,
-/// those into L1: 16384 keys of bfloat16 then cost 0.7 of the time, and of float 0.9. On a Zen 4,
-/// those into L2, because its own prefetching cannot follow the tokens of a block: 0.55 and 0.7 of
-/// the time, where those into L1 cost time.
+/// Calls what(kind), where kind is a constant: the kind of prefetches that is fastest on this CPU.
+/// On a Xeon with AVX-512 FP16 those into L1 are: 16384 keys of bfloat16 take 0.7 of the time, of
+/// float 0.9. On a Zen 4 those into L2 are, with 0.55 and 0.7 of the time, and those into L1 lose:
+/// its own prefetching cannot follow the tokens of a block.
 void with_prefetches(auto const& what) {
   using enum prefetches;
 #if defined(__AVX512FP16__)

@@ -84,8 +84,8 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
 
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
 /// few rows of every head. As many keys are read at once as make a register of scores with four
-/// rows, or else with one. queries: memory for as many numbers as q has, and near: for near_tokens
-/// scores of each row; best from a cache line on.
+/// rows, or else with one. queries: scratch of as many numbers as q has; near: scratch of
+/// near_tokens scores for each row. Both are fastest at the start of a cache line.
 template <std::floating_point T, class S>
 void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k, T* queries,
                 T* near) {
@@ -209,8 +209,8 @@ void add_in_order(T* outputs, T const* sums, std::size_t columns, std::size_t di
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
 /// read 8 tokens at a time, or 16 of half the size, and summed in runs of 512, then the sums of the
 /// runs, so that rounding errors do not grow with the cache. sums: scratch of as many numbers as
-/// there are outputs; near: of near_tokens weights of each row. They are fastest if they begin a
-/// cache line.
+/// there are outputs; near: scratch of near_tokens weights for each row. Both are fastest at the
+/// start of a cache line.
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums, T* near) {
   constexpr std::size_t tokens_at_once = sizeof(S) == 2 ? 16 : 8, summed_at_once = 512;

@@ -1,4 +1,4 @@
-// Which CPU this is, where that says how to go through memory.
+// Whether this CPU is one that wants memory read in another way than most.
 #pragma once
 
 #include "posenc/core/target.hpp"

@@ -1,7 +1,7 @@
 // Columns of pairs: a token's cosines and sines stay in registers from head to head.
 //
-// Loop nest: tokens, columns, heads, groups of pairs. A column is as wide as the registers allow;
-// within it, memory is read in the order of its addresses.
+// The loops, from the outermost: over tokens, columns, heads, groups of pairs. A column is as wide
+// as the registers allow. Within it, memory is read in the order of its addresses.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ void move_pairs(auto& at, std::size_t pairs) noexcept {
           static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
 }
 
-/// Groups of pairs in a column: as many as fit into the registers with their cosines and sines.
+/// How many groups of pairs a column may have, the most first: with their cosines and sines, they
+/// fit into the registers.
 template <class Group>
 using column_widths = std::conditional_t<
     Group::registers <= (has_32_registers ? 1 : 0), std::index_sequence<16, 8, 4, 3, 2, 1>,

@@ -1,4 +1,4 @@
-// Which way to rotate a group of pairs is the fastest for a type and a layout.
+// For every type and layout, the fastest of the ways to rotate a group of pairs.
 #pragma once
 
 #include <concepts>
@@ -17,7 +17,7 @@ template <class From, class To, class S, class T>
 struct fastest_rotation {
   using type = rotate_pairs<From, To, lanes<S>, lanes<T>>;
 };
-/// The same in narrower registers, of float or double.
+/// The fastest one for fewer floats or doubles than a register holds, in narrower registers.
 template <class From, class To, class Lanes>
 using narrow_rotation =
     std::conditional_t<std::same_as<From, interleaved> && std::same_as<To, interleaved>,
@@ -37,7 +37,8 @@ concept both_rounded = both_free_deinterleave<T, S> && lanes<S>::rounds && lanes
                          any_tiny(words.data, words.data, words.data);
                        };
 
-/// Halves in registers of 256 bits: converting 512 bits takes longer than twice 256 on Zen 4.
+/// Numbers of type half, in registers of 256 bits: a Zen 4 converts two of those in less time than
+/// one of 512 bits.
 template <class T, class S>
 concept both_halved = both_in_order<T, S> && splits_512_bits && lanes<S>::size == 16 &&
                       converted_by_cpu<lanes<S>> && converted_by_cpu<lanes<T>>;

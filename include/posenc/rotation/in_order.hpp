@@ -15,7 +15,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Groups of pairs whose x is read before any y: of floats in halves, half of all registers.
+/// Groups of pairs in a block. In layout halves, x of a whole block of floats is read before any y:
+/// it takes half of the registers.
 template <class From, class Group>
 inline constexpr std::size_t groups_of_block =
     !std::same_as<From, halves> || Group::registers > 2 ? 4

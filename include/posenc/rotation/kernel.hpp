@@ -107,13 +107,13 @@ void rotate_range(Tokens const& some, pair_range range) noexcept {
 
 /// Whether one column holds `pairs` pairs.
 template <class From, class To, class S, class T>
-constexpr bool is_one_column(std::size_t pairs, pace of) noexcept {
+constexpr bool is_one_column(std::size_t pairs, pace const& pace) noexcept {
   if constexpr (lanes<S>::size == 1) {
     return true;
   } else {
     using group = typename fastest_rotation<From, To, S, T>::type;
     using wide_group = typename wide_rotation<From, To, S, T>::type;
-    return is_column<group>(pairs) || (of.apart && pairs == widest_column<wide_group>);
+    return is_column<group>(pairs) || (pace.apart && pairs == widest_column<wide_group>);
   }
 }
 

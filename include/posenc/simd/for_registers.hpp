@@ -76,8 +76,9 @@ inline void each_twice(__m128d x, __m128d& low, __m128d& high) noexcept {
   low = _mm_unpacklo_pd(x, x), high = _mm_unpackhi_pd(x, x);
 }
 
-// x0 y0 x1 y1 ... in two registers -> the x of both, the y of both, in an order of its own, which
-// `in_turns` undoes. Four instructions for both ways: they stay within quarters of registers.
+// apart: from two registers p and q of pairs x0 y0 x1 y1 ..., all x in one register and all y in
+// another. They are not in the order of the pairs, since no number leaves its 128 bits: that takes
+// two instructions. in_turns: back again, in two more.
 #if defined(__AVX512F__)
 inline void apart(__m512 p, __m512 q, __m512& x, __m512& y) noexcept {
   x = _mm512_shuffle_ps(p, q, 0x88), y = _mm512_shuffle_ps(p, q, 0xdd);

@@ -104,7 +104,7 @@ struct narrow_lanes<T, Size, true> {
   using type = std::conditional_t<std::is_void_v<batch>, void, batch_lanes<T, format, batch>>;
 };
 
-/// A narrower register of `Size` halves, where the CPU converts them: to rotate.
+/// A narrower register, of `Size` numbers of type half, where the CPU converts them.
 template <storable T, std::size_t Size>
 struct narrow_half_lanes
     : register_arithmetic<float, typename xsimd::make_sized_batch<float, Size>::type> {

@@ -156,7 +156,7 @@ struct register_arithmetic {
     }
   }
 
-  /// Keeps x in a register. g++ would fold its load into every use, as a memory operand.
+  /// Keeps x in a register. Without it, g++ loads x anew for every use.
   template <class Register>
   static Register kept(Register x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
@@ -164,8 +164,8 @@ struct register_arithmetic {
 #endif
     return x;
   }
-  /// The same, after all that were kept in order before it: g++ would load them in any order, and
-  /// the CPU fetches ahead of loads that are in the order of addresses.
+  /// The same, and registers that were loaded before are kept before: g++ would change the order of
+  /// loads, and the CPU fetches ahead of those that are in the order of addresses.
   static number kept_in_order(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm volatile("" : "+v"(x.data));
