@@ -79,6 +79,12 @@ void expect_exact(problem const& p) {
   }
 }
 
+#if defined(__ARM_NEON) && !defined(__aarch64__)
+constexpr bool flushes = true;  // NEON of 32-bit ARM takes subnormal numbers for 0
+#else
+constexpr bool flushes = false;
+#endif
+
 void expect_exact_in_both(problem const& p) {
   expect_exact<halves>(p);
   expect_exact<interleaved>(p);
@@ -90,6 +96,7 @@ TEST(rotate_bfloat16, is_exact_within_the_bounds) {
 }
 
 TEST(rotate_bfloat16, is_exact_where_one_number_is_beyond_them) {
+  if (flushes) GTEST_SKIP() << "the CPU flushes subnormal numbers";
   std::minstd_rand random;
   for (auto const word : small_words) {
     for (std::size_t i = 0; i < heads * pairs; ++i) {
@@ -129,6 +136,7 @@ TEST(rotate_bfloat16, keeps_the_smallest_differences) {
 #endif
 
 TEST(rotate_bfloat16, of_subnormal_numbers_alone_is_exact) {
+  if (flushes) GTEST_SKIP() << "the CPU flushes subnormal numbers";
   std::minstd_rand random;
   for (int i = 0; i < 100; ++i) {
     auto p = of_large(random);
