@@ -107,6 +107,7 @@ struct cache {
     for (std::ptrdiff_t i = 0; i + 2 * page <= std::ssize(slots); i += 2 * page)
       std::rotate(slots.begin() + i, slots.begin() + i + page, slots.begin() + i + 2 * page);
   }
+  std::array<std::span<T const>, 2> parts() const { return {k, v}; }
   heads_view<float const> query() const { return {q.data(), {1, heads, attended_dim}}; }
   heads_view<T const> view(std::vector<T> const& of) const {
     return {of.data(), {keys, kv_heads, attended_dim}};
@@ -131,7 +132,7 @@ float sum(std::array<floats::number, N> const& registers) {
 // Streams: parts that are read side by side, which some CPUs prefetch faster than one. In registers
 // by hand: compilers read words, or gather them.
 template <std::size_t Streams, class T>
-[[gnu::noinline]] float read(std::vector<T> const& numbers) {
+[[gnu::noinline]] float read(std::span<T const> numbers) {
   constexpr std::size_t each_time = 2;  // a register alone would wait for itself
   auto const* const first = reinterpret_cast<float const*>(numbers.data());
   auto const each = numbers.size() * sizeof(T) / sizeof(float) / Streams;
@@ -175,8 +176,7 @@ void add_decode(report& r, table const* t, std::string const& type, std::size_t 
   auto limit = decode_case(t, type, "reading the cache", keys);
   auto const by = [x](auto read_one) {
     return passes_of([x, read_one] {
-      benchmark::DoNotOptimize(read_one(x->k));
-      benchmark::DoNotOptimize(read_one(x->v));
+      for (auto const part : x->parts()) benchmark::DoNotOptimize(read_one(part));
     });
   };
   limit.ways = {by(read<1, T>), by(read<4, T>)};
@@ -198,9 +198,18 @@ void add_decode(report& r, table const* t, std::string const& type, std::size_t 
 // One thread and two, which have a CPU each.
 void add_threads(report& r, int second_cpu) {
   auto const* const t = r.add(table{
-      .path = "threads", .title = "Two threads", .note = "ns on two · time of one / time of two."});
+      .path = "threads",
+      .title = "Two threads",
+      .note =
+          "ns on two · of decoding: time of two that only read the cache / ours · time of one / "
+          "time of two."});
   auto const pool = std::make_shared<two_threads>(second_cpu);
-  auto const add = [&](char const* line, std::size_t items, auto const& attend_in) {
+  auto const on_two = [pool](auto const& act) {
+    return passes_of(
+        [pool, act] { act([&](std::size_t n, posenc::task const& task) { (*pool)(n, task); }); });
+  };
+  auto const add = [&](char const* line, std::size_t items, auto const& attend_in,
+                       std::vector<work> limits = {}) {
     report_case c{.in = t,
                   .line = line,
                   .column = "two threads",
@@ -209,10 +218,12 @@ void add_threads(report& r, int second_cpu) {
                   .ways = {passes_of([attend_in] { attend_in(posenc::detail::one_task()); })}};
     auto two = c;
     two.by = "posenc";
-    two.ways = {passes_of([attend_in, pool] {
-      auto const run = [&](std::size_t n, posenc::task const& task) { (*pool)(n, task); };
-      attend_in(posenc::tasks(2, run));
-    })};
+    two.ways = {on_two([attend_in](auto const& run) { attend_in(posenc::tasks(2, run)); })};
+    if (!limits.empty()) {
+      auto limit = c;
+      limit.by = "reading the cache on two", limit.ways = std::move(limits);
+      two.limit = r.add(std::move(limit));
+    }
     two.beside = r.add(std::move(c));
     r.add(std::move(two));
   };
@@ -221,10 +232,21 @@ void add_threads(report& r, int second_cpu) {
     posenc::attention(split, p->q(), p->k(), p->v(), posenc::nope(), {}, p->workspace);
   });
   auto const x = std::make_shared<cache<float>>(4096);
-  add("decoding, 4096 keys, 32 heads over 8", 4096 * x->heads, [x](auto const& split) {
-    posenc::attention(split, x->query(), x->view(x->k), x->view(x->v), posenc::nope(), {},
-                      x->workspace);
-  });
+  auto const by = [&](auto read_one) {
+    return on_two([x, read_one](auto const& run) {
+      auto const read_half = [&](std::size_t i) {
+        for (auto const part : x->parts())
+          benchmark::DoNotOptimize(read_one(part.subspan(i * (part.size() / 2), part.size() / 2)));
+      };
+      run(2, posenc::task(read_half));
+    });
+  };
+  add("decoding, 4096 keys, 32 heads over 8", 4096 * x->heads,
+      [x](auto const& split) {
+        posenc::attention(split, x->query(), x->view(x->k), x->view(x->v), posenc::nope(), {},
+                          x->workspace);
+      },
+      {by(read<1, float>), by(read<4, float>)});
 }
 
 void add_softmax(report& r) {
