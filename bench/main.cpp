@@ -1,9 +1,4 @@
 // Runs all cases in one process, in random order, and writes tables and report.csv.
-//
-//     posenc_bench                                           some minutes
-//     posenc_bench --quick                                   fewer samples, about a minute
-//     posenc_bench --page=FOLDER                             and writes them into FOLDER/README.md
-//     posenc_bench --benchmark_filter='/float/.*/20 KiB/'    and whatever Google Benchmark knows
 #include <benchmark/benchmark.h>
 
 #include <fstream>
@@ -19,6 +14,21 @@
 #include "suites.hpp"
 
 namespace {
+
+constexpr std::string_view help =
+    R"(Measures posenc, prints tables and writes every case into report.csv.
+
+Examples:
+  posenc_bench
+      all cases: some minutes
+  posenc_bench --quick
+      fewer samples: about a minute
+  posenc_bench --page=bench
+      writes the tables into bench/README.md, with the picture
+  posenc_bench --benchmark_filter='/float/.*/20 KiB/'
+      some cases; the options of Google Benchmark are:
+
+)";
 
 // Google Benchmark registers, filters, interleaves and repeats the cases, and JSON of it has their
 // counters (--benchmark_out). Its reporters see one case at a time; a ratio needs the medians of
@@ -40,6 +50,8 @@ int main(int argc, char** argv) {
     if (is_page) page = option.substr(7);
     return is_quick || is_page;
   });
+  for (std::string_view const option : given)
+    if (option == "--help") std::cout << help << std::flush;  // benchmark::Initialize adds its own
 
   std::string defaults[] = {"--benchmark_enable_random_interleaving=true",
                             "--benchmark_repetitions=" + samples};

@@ -32,7 +32,7 @@ function link(text, target,    anchor, file) {
   if (file !~ /\.[a-z]+$/ && exists(file "/README.md")) file = file "/README.md"
   if (file ~ /\.md$/) return "[" text "](@ref " id_of(file) (anchor == "" ? "" : "_" anchor) ")"
   if (file ~ /^include\/.*\.hpp$/) { sub(/^include\//, "", file); return "[" text "](@ref " file ")" }
-  if (file ~ /\.(cpp|svg)$/ || file == "LICENSE") { sub(/.*\//, "", file); return "[" text "](" file ")" }
+  if (file ~ /\.(cpp|svg|html)$/ || file == "LICENSE") { sub(/.*\//, "", file); return "[" text "](" file ")" }
   return text
 }
 
@@ -53,7 +53,9 @@ END {
     if (rest ~ /^#+ /) {
       heading = rest; sub(/^#+ /, "", heading)
       if (page == "README.md" && rest ~ /^# /) rest = "# The README"  # the project's name heads every page
-      print rest " {#" id_of(page) (rest ~ /^# / ? "" : "_" anchor_of(heading)) "}"
+      anchor = anchor_of(heading)
+      if (times[anchor]++) anchor = anchor "-" times[anchor] - 1  # of sections that repeat, as GitHub does
+      print rest " {#" id_of(page) (rest ~ /^# / ? "" : "_" anchor) "}"
       continue
     }
     out = ""

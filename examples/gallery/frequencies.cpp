@@ -9,6 +9,7 @@
 #include "posenc/analysis/suggest_fraction.hpp"
 #include "posenc/core/bfloat16.hpp"
 #include "posenc/frequency/axial.hpp"
+#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/fope_floor.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
@@ -97,6 +98,9 @@ figure frequency_rules() {
                               .original_length = trained,
                               .factor = factor},
                              16'384));
+  add_ratio(longer, "divided_by_factors, that list",
+            posenc::divided_by_factors(plain, factors_long));
+  longer.curves.back().dashed = true;
 
   auto parts = titled("Longer contexts: by turns");
   parts.y = longer.y;

@@ -28,7 +28,7 @@ namespace posenc::inline POSENC_TARGET {
 struct gguf_tensor {
   std::vector<std::uint64_t> dims;  ///< the contiguous one first
   std::uint32_t type;               ///< as ggml numbers them: 0 is F32
-  std::uint64_t offset;             ///< in bytes, from the beginning of the tensors' data
+  std::uint64_t offset;             ///< in bytes, from gguf_metadata::data_begin()
 };
 
 /// A little-endian GGUF file of version 2 or 3. [ggml, docs/gguf.md]
@@ -66,6 +66,9 @@ class gguf_metadata {
   bool has(std::string_view key) const { return keys_.contains(key); }  ///< not of tensors
   /// Of all tensors, not of rope_tensors alone.
   bool has_tensor(std::string_view name) const { return tensors_.contains(name); }
+
+  /// Where the tensors' data begins, in bytes from the beginning of the file.
+  std::uint64_t data_begin() const noexcept { return data_begin_; }
 
   /// The numbers of one of rope_tensors, if the file has it.
   std::optional<std::vector<double>> values(std::string_view tensor) const {
@@ -190,7 +193,7 @@ class gguf_metadata {
     constexpr std::string_view key = "general.alignment";
     auto const alignment = count(key, 1, std::uint64_t{1} << 30).value_or(32);
     require(std::has_single_bit(alignment), key, "be a power of 2");
-    auto const data = (bytes.at() + alignment - 1) / alignment * alignment;
+    data_begin_ = (bytes.at() + alignment - 1) / alignment * alignment;
     std::vector<std::string_view> present;
     std::ranges::copy_if(rope_tensors, std::back_inserter(present),
                          [&](auto name) { return has_tensor(name); });
@@ -205,7 +208,7 @@ class gguf_metadata {
                     dims.empty() ? 0 : dims[0], " numbers, and type ", type);
       bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62,
                     "have an offset below 2^62 that is a multiple of ", alignment, ", got ", at);
-      bytes.move_to(data + at);
+      bytes.move_to(data_begin_ + at);
       auto& numbers = values_[std::string(name)];
       for (std::uint64_t i = 0; i < dims[0]; ++i) numbers.push_back(bytes.number<float>());
     }
@@ -225,6 +228,7 @@ class gguf_metadata {
   }
 
   std::string file_;
+  std::uint64_t data_begin_ = 0;
   std::map<std::string, gguf_value, std::less<>> keys_;
   std::map<std::string, gguf_tensor, std::less<>> tensors_;
   std::map<std::string, std::vector<double>, std::less<>> values_;

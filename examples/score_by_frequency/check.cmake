@@ -1,0 +1,60 @@
+# Runs the program as people would, rightly and wrongly. Run with cmake -P, PROGRAM, DATA and MODELS.
+# DATA: queries.npy [3][2][4] has heads (2, 1, 0, 0) and (0, 0, 0, t + 1), keys.npy [3][4] of float16
+# (3, 4, 0, 0); weights.gguf has matrices whose columns are (2, 1, 0, 0), (0, 0, 0, 5) of queries and
+# (3, 4, 0, 0), (0, 0, 0, 7) of keys. Frequencies of 4 dims and base 10000: 1 and 0.01.
+include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
+set(own --q "${DATA}/queries.npy" --k "${DATA}/keys.npy")
+
+expect(0 out "A random query and key.* distance 1, head_dim 128, base 10k .*pairs that add most.*The score, without .* is [0-9.]+, and at most [0-9.]+")
+# 6 cos r + 4 cos 0.01 r.
+expect(0 out "pair 0 6.28 6 6 pair 1 628 4 4 .* is 10 on average .10 to 10., and at most 10 " ${own} --distance 0)
+expect(0 out "means over 2 queries .*pair 1 628 4 4 pair 0 6.28 3.24 6 .* is 7.24 on average .* at most 10 " ${own})
+expect(0 out "turns within 8192 tokens pairs score at most 1 or more 2 7.24 10 " ${own})
+expect(0 out "1 or more 1 3.24 6 a quarter or more 0 0 0 less 1 4 4 none" ${own} --context 100)
+# The other head of queries shares the keys: pair (0, t + 1) with (4, 0) scores -4 (t + 1) sin 0.01 r.
+expect(0 out "pair 1 628 -0.08 8 pair 0 6.28 0 0 .* is -0.08, and at most 8 " ${own} --head 1 --query 1)
+# Pair (2, 1) with (3, 4): 10 cos r + 5 sin r.
+expect(0 out "1 or more 1 9.61 11.2 .*dims in no pair 0 0 0 .*pair 0 6.28 9.61 11.2" ${own} --rotary-dim 2 --layout interleaved --query 1 --head 0 --base 500)
+# Rows of two heads.
+expect(0 out "head_dim 2, .*pair 0 6.28 25 25 .*is 25 on average" --q "${DATA}/keys.npy" --k "${DATA}/keys.npy" --head-dim 2 --distance 0)
+
+# Matrices of weights, an input at a time: (10 + 35) / 2.
+set(weights --q "${DATA}/weights.gguf:blk.0.attn_q.weight" --k "${DATA}/weights.gguf:blk.0.attn_k.weight")
+expect(0 out "means over 2 inputs, each alone and 1 .* pair 1 628 19.5 19.5 pair 0 6.28 3 3 .* is 22.5 on average .10 to 35." ${weights} --distance 0)
+expect(0 out "is 10, and at most 10 " ${weights} --distance 0 --query 0)
+
+# The settings of a model.
+if(MODELS)
+  expect(0 out "head_dim 128, layer 3 of .*qwen3-8b.json " --config "${MODELS}/qwen3-8b.json" --layer 3)
+  expect(1 err "layer must be below the number of layers, 36" --config "${MODELS}/qwen3-8b.json" --layer 36)
+  expect(1 err "rotary block must lie within the head" --config "${MODELS}/qwen3-8b.json" ${own})
+  expect(1 err "excludes" --config "${MODELS}/qwen3-8b.json" --base 500)
+endif()
+
+# Files.
+expect(0 out "score" ${own} --csv check.csv --svg check.svg)
+file(STRINGS check.csv csv)
+list(GET csv 2 second)
+file(READ check.svg svg)
+list(LENGTH csv lines)
+if(NOT lines EQUAL 3 OR NOT second MATCHES "^1,0.01,3.9998.*,4,4,4,1,1,1,4,4,4$" OR NOT svg MATCHES "^<svg.*What each pair adds.*Norms of pairs.*</svg>\n?$")
+  message(FATAL_ERROR "check.csv is ${csv}; check.svg is ${svg}")
+endif()
+file(REMOVE check.csv check.svg)
+expect(0 out "Examples: score_by_frequency a random query" --help)
+
+# Wrongly.
+expect(1 err "requires" --q "${DATA}/queries.npy")
+expect(1 err "no-such.npy: cannot be read: No such file" --q no-such.npy --k no-such.npy)
+expect(1 err "columns.npy: must be in C order: save numpy.ascontiguousarray" --q "${DATA}/columns.npy" --k "${DATA}/keys.npy")
+expect(1 err "check.cmake: must begin as .npy files do" --q "${CMAKE_CURRENT_LIST_FILE}" --k "${DATA}/keys.npy")
+expect(1 err "keys.npy: must have heads of 3 dims, got 4" --q "${DATA}/keys.npy" --k "${DATA}/keys.npy" --head-dim 3)
+expect(1 err "queries a multiple of the keys' heads, got .3..1..4. and .3..2..4." --q "${DATA}/keys.npy" --k "${DATA}/queries.npy")
+expect(1 err "--head must be below 2, got 2" ${own} --head 2)
+expect(1 err "no query has a key at distance 3" ${own} --distance 3)
+expect(1 err "no query has a key at distance 1" ${own} --query 3)
+expect(1 err "weights.gguf: needs the name of a tensor" --q "${DATA}/weights.gguf" --k "${DATA}/weights.gguf")
+expect(1 err "weights.gguf: has no tensor blk.1" --q "${DATA}/weights.gguf:blk.1" --k "${DATA}/weights.gguf:blk.1")
+expect(1 err "quantised.weight: must be F32, F16 or BF16, ggml's types 0, 1 and 30, got 2" --q "${DATA}/weights.gguf:quantised.weight" --k "${DATA}/keys.npy")
+expect(1 err "base must be finite and positive, got 0" --base 0)
+expect(1 err "stray" stray)

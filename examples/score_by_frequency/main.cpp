@@ -1,0 +1,198 @@
+// What each frequency contributes to the scores of a user's own queries and keys.
+#include <cmath>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <variant>
+
+#ifdef READS_MODELS
+#include "inspect_model/reading.hpp"
+#endif
+#include "heads_file.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "report.hpp"
+#include "reporting/program.hpp"
+#include "reporting/scale.hpp"
+
+namespace {
+
+struct options {
+  std::string q, k, config, layout = "halves";
+  std::size_t head_dim = 0, head = 0, layer = 0, distance = 1, context = 8192;
+  std::optional<std::size_t> query, rotary_dim;
+  std::optional<double> base;
+  reporting::outputs outputs;
+};
+
+void declare(CLI::App& app, options& o) {
+  auto const* const says =
+      ": FILE.npy, of NumPy, [tokens][heads][head_dim] or fewer dimensions; or FILE.gguf:TENSOR, "
+      "of 32 or 16 bits";
+  auto* const q = app.add_option("--q", o.q, std::string("queries before they are rotated") + says)
+                      ->option_text("FILE");
+  auto* const k = app.add_option("--k", o.k, "keys, likewise (without files: random ones)")
+                      ->option_text("FILE");
+  q->needs(k), k->needs(q);
+  app.add_option("--head-dim", o.head_dim, "where a row has several heads")
+      ->check(CLI::Range(1, 65536))
+      ->option_text("N");
+  app.add_option("--head", o.head, "of the queries (0)")->option_text("N");
+  app.add_option("--query", o.query, "this token's alone (the mean over all)")->option_text("N");
+  app.add_option("--distance", o.distance, "from a query to its key, in tokens (1)")
+      ->check(CLI::Range(0, 1 << 30))
+      ->option_text("R");
+  app.add_option("--context", o.context, "tokens within which turns are counted (8192)")
+      ->check(CLI::Range(1, 1 << 30))
+      ->option_text("N");
+  auto* const base =
+      app.add_option("--base", o.base, "of the frequencies (10000)")->option_text("B");
+  auto* const rotary =
+      app.add_option("--rotary-dim", o.rotary_dim, "the first so many dims rotate (all)")
+          ->check(CLI::Range(2, 65536))
+          ->option_text("N");
+  auto* const layout =
+      app.add_option("--layout", o.layout, "of pairs: halves or interleaved (halves)")
+          ->check(CLI::IsMember({"halves", "interleaved"}))
+          ->option_text("NAME");
+  app.add_option("--config", o.config,
+                 "frequencies and layout of the model of a config.json or GGUF file")
+      ->excludes(base)
+      ->excludes(rotary)
+      ->excludes(layout)
+      ->option_text("FILE");
+  app.add_option("--layer", o.layer, "of that model (0)")->option_text("N");
+  reporting::declare_csv(app, o.outputs);
+  reporting::declare_svg(app, o.outputs);
+  reporting::declare_columns(app, o.outputs);
+}
+
+struct rotation {
+  posenc::frequencies frequencies;
+  std::variant<posenc::halves, posenc::interleaved> layout;
+  posenc::rotary_block block = posenc::rotary_block::first();
+};
+
+rotation rotation_of(options const& o, std::size_t head_dim) {
+  if (!o.config.empty()) {
+#ifdef READS_MODELS
+    auto const model = read_model(o.config, false);
+    auto const& kind = model.kind_of(o.layer);
+    if (kind.rotary.empty())
+      throw std::runtime_error(o.config + ": layer " + std::to_string(o.layer) +
+                               " does not rotate");
+    auto const& rotary = kind.rotary.front();
+    return {rotary.frequencies.at(o.context), rotary.layout, rotary.block};
+#else
+    throw std::runtime_error("this program was built without nlohmann-json, which reads models");
+#endif
+  }
+  rotation result{posenc::geometric(o.rotary_dim.value_or(head_dim), o.base.value_or(10'000.0)),
+                  posenc::halves{}};
+  if (o.layout == "interleaved") result.layout = posenc::interleaved{};
+  return result;
+}
+
+// A query and a key that are Gaussian, correlated by a half.
+void draw_at_random(heads_of_file& q, heads_of_file& k, std::size_t head_dim) {
+  q = k = {1, 1, head_dim != 0 ? head_dim : 128};
+  std::mt19937_64 bits(1);
+  std::normal_distribution<double> normal;
+  for (std::size_t i = 0; i < q.head_dim; ++i) {
+    q.numbers.push_back(normal(bits));
+    k.numbers.push_back(0.5 * q.numbers.back() + std::sqrt(0.75) * normal(bits));
+  }
+}
+
+template <posenc::pair_layout Layout>
+void measure(result& r, rotation const& how, heads_of_file& q, heads_of_file& k, options const& o) {
+  auto const queries = q.view(), keys = k.view();
+  auto const key_head = o.head * k.heads / q.heads;
+  // Inputs of a matrix have no order, nor has one token: these are put at that distance.
+  auto const back = q.of_weights || q.tokens == 1 ? 0 : o.distance;
+  if (back >= q.tokens || (o.query && (*o.query < back || *o.query >= q.tokens)))
+    throw std::runtime_error("no query has a key at distance " + std::to_string(o.distance));
+  auto const first = o.query.value_or(back), last = o.query ? first + 1 : q.tokens;
+  r.pairs.resize(how.frequencies.pairs());
+  for (auto t = first; t < last; ++t) {
+    auto const score = posenc::score_by_frequency<Layout>(
+        queries(t, o.head), keys(t - back, key_head), how.frequencies,
+        static_cast<std::int64_t>(o.distance), how.block);
+    r.score.add(score.score);
+    for (std::size_t i = 0; i < score.pairs.size(); ++i) {
+      auto const& pair = score.pairs[i];
+      auto& sum = r.pairs[i];
+      sum.inv_freq = pair.inv_freq;
+      sum.score.add(pair.score), sum.budget.add(pair.budget);
+      sum.query_norm.add(pair.query_norm), sum.key_norm.add(pair.key_norm);
+    }
+    auto const bands = posenc::by_turns(score, o.context);
+    for (auto const band :
+         {&posenc::score_by_turns::whole_turns, &posenc::score_by_turns::part_of_a_turn,
+          &posenc::score_by_turns::less_than_a_quarter, &posenc::score_by_turns::unrotated}) {
+      auto const part = 1 / static_cast<double>(last - first);
+      (r.bands.*band).pairs = (bands.*band).pairs;
+      (r.bands.*band).score += part * (bands.*band).score;
+      (r.bands.*band).budget += part * (bands.*band).budget;
+    }
+  }
+}
+
+int run(options const& o) {
+  auto const style = reporting::checked(o.outputs);
+  heads_of_file q, k;
+  if (o.q.empty()) {
+    draw_at_random(q, k, o.head_dim);
+  } else {
+    q = read_heads(o.q, o.head_dim);
+    k = read_heads(o.k, o.head_dim != 0 ? o.head_dim : q.head_dim);
+  }
+  if (q.tokens != k.tokens || q.head_dim != k.head_dim || q.heads % k.heads != 0 ||
+      q.of_weights != k.of_weights) {
+    auto const shape = [](heads_of_file const& f) {
+      return '[' + std::to_string(f.tokens) + "][" + std::to_string(f.heads) + "][" +
+             std::to_string(f.head_dim) + ']';
+    };
+    throw std::runtime_error(
+        "queries and keys must have as many tokens and dims, and queries a multiple of the keys' "
+        "heads, got " +
+        shape(q) + " and " + shape(k));
+  }
+  if (o.head >= q.heads)
+    throw std::runtime_error("--head must be below " + std::to_string(q.heads) + ", got " +
+                             std::to_string(o.head));
+  auto const how = rotation_of(o, q.head_dim);
+  result r;
+  std::visit([&]<class Layout>(Layout) { measure<Layout>(r, how, q, k, o); }, how.layout);
+  auto const count = r.score.count();
+  r.title = (o.q.empty() ? std::string("A random query and key, correlation 0.5")
+                         : "Head " + std::to_string(o.head) + " of " + o.q + ", keys of " + o.k) +
+            "; distance " + std::to_string(o.distance) + ", head_dim " +
+            std::to_string(q.head_dim) + ", " +
+            (o.config.empty() ? "base " + charts::compact(o.base.value_or(10'000.0))
+                              : "layer " + std::to_string(o.layer) + " of " + o.config) +
+            (count > 1 ? "; means over " + std::to_string(count) +
+                             (q.of_weights ? " inputs, each alone and 1" : " queries")
+                       : std::string());
+  r.context = o.context;
+  print(std::cout, r, style);
+  std::cout.flush();
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, r); });
+  reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(r); });
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options o;
+  return reporting::run_program(
+      argc, argv,
+      "Shows what each pair of dims, and so each frequency, adds to the scores of queries and "
+      "keys.",
+      {{"", "a random query and key"},
+       {"--q q.npy --k k.npy --base 500000 --distance 100", "your own, saved by numpy.save"},
+       {"--q m.gguf:blk.0.attn_q.weight --k m.gguf:blk.0.attn_k.weight --head-dim 128 --config "
+        "m.gguf",
+        "what the weights of a layer make of inputs that are 1"}},
+      [&](CLI::App& app) { declare(app, o); }, [&] { return run(o); });
+}
