@@ -192,6 +192,8 @@ static void test_refusals(void) {
   MUST_REFUSE_WITH(a.outputs.data = queries, "must overlap nothing");
   MUST_REFUSE_WITH(a.outputs.data = memory, "must overlap nothing");
   MUST_REFUSE_WITH(a.memory = keys, "must overlap nothing");
+  MUST_REFUSE_WITH(a.sinks = (double*)(void*)memory, "must overlap nothing");
+  MUST_REFUSE_WITH(a.values.slots = memcpy(memory, slots, sizeof slots), "must overlap nothing");
   MUST_REFUSE_WITH(a.outputs.head_stride = 4, "must not overlap");
   posenc1_attention huge = good;
   huge.tokens = SIZE_MAX / 8;

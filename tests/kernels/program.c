@@ -261,6 +261,8 @@ static void test_rules(void) {
   posenc1_parameter const axial[] = {{.name = "dims", .list = long_factor, .count = around},
                                      {.name = "base", .number = 1e4}};
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "axial", axial, 2, &f), "the count of dims");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", wrong, SIZE_MAX, &f),
+              "count must be at most 64, got 18446744073709551615");
 }
 
 static void test_errors(struct context const* c) {
@@ -303,6 +305,18 @@ static void test_errors(struct context const* c) {
                    r.from.pages = 2; r.from.page_tokens = 2; r.to = r.from;
                    r.to.page_tokens = 5, "from and to must not overlap");
   MUST_REFUSE_WITH(r.from.data = NULL, "data must not be null");
+  MUST_REFUSE_WITH(r.cos_sin = (char*)c->cos_sin[0] + 2,
+                   "cos_sin must begin at a multiple of the 4");
+  MUST_REFUSE_WITH(r.eps = 1;
+                   r.weight = (char*)before + 2, "weight must begin at a multiple of the 4");
+  MUST_REFUSE_WITH(r.tokens = r.rows = r.batches = r.heads = 1;
+                   r.cos_sin = (char*)c->cos_sin[0] + 2, "cos_sin must begin");
+  /* Beyond the first address, the last one, and what a memory may have. */
+  ptrdiff_t const far = PTRDIFF_MAX / 256 / TOKENS / BATCHES / 4 * 4;
+  MUST_REFUSE_WITH(r.from.token_stride = -far, "from: heads must fit into memory");
+  MUST_REFUSE_WITH(r.from.token_stride = 16 * far, "from: heads must fit into memory");
+  MUST_REFUSE_WITH(r.heads = SIZE_MAX / 4, "must fit into memory");
+  MUST_REFUSE_WITH(r.tokens = (size_t)1 << 40; r.heads = (size_t)1 << 40, "must fit into memory");
   MUST_REFUSE(posenc1_rotate(&good, 31, SIZE_MAX), "first must be at most");
   MUST_REFUSE(posenc1_rotate(NULL, 0, 0), "must not be null");
   MUST(memcmp(memory, before, sizeof memory) == 0);
@@ -310,6 +324,8 @@ static void test_errors(struct context const* c) {
   MUST_REFUSE(posenc1_write_rows(c->maker, positions, positions, 1, POSENC1_F32, row),
               "from_positions must be null");
   MUST_REFUSE(posenc1_write_rows(c->maker, positions, NULL, 1, POSENC1_F16, row), "type must be");
+  MUST_REFUSE(posenc1_write_rows(c->maker, positions, NULL, 1, POSENC1_F32, (char*)row + 1),
+              "memory must begin at a multiple of the 4");
   MUST_WORK(posenc1_write_rows(c->maker, NULL, NULL, 0, POSENC1_F32, NULL));
   /* Queries and keys side by side in each token do not overlap. */
   static float q_k[TOKENS * 2 * HEADS * DIM];
@@ -361,6 +377,8 @@ static void test_model(void) {
   MUST_REFUSE(posenc1_frequencies_of_model(getenv("POSENC_TEST_CONFIG"), 99, 1, &layer, &f),
               "layer must be below");
   MUST_REFUSE(posenc1_frequencies_of_model("no_such_file", 0, 1, &layer, &f), "no_such_file");
+  MUST_REFUSE(posenc1_frequencies_of_model("", 0, 1, &layer, &f), "file must be a name, got none");
+  MUST_REFUSE(posenc1_frequencies_of_model("/", 0, 1, &layer, &f), "/: must be a file");
 }
 
 int main(void) {
