@@ -3,8 +3,8 @@
 # Adds the library NAME, which has the functions of posenc/posenc.h: posenc's kernels compiled once
 # for each instruction set, and the choice among them by what CPU and operating system offer.
 # Consumers need C11 or C++17, and no dependency of posenc.
-# INSTRUCTION_SETS: default all that there are: on x86-64 those above (levels of x86-64, and
-#   AVX-512's bfloat16), on AArch64 with Linux base and bf16, elsewhere base alone. base is always
+# INSTRUCTION_SETS: default all that there are: on x86-64 with g++ or clang those above (levels of
+#   x86-64, and AVX-512's bfloat16), on AArch64 with Linux base and bf16, elsewhere base alone. base is always
 #   among them, v4 where v4_bf16 is.
 # SHARED: a shared library, which exports those functions alone. Default: a static library.
 # MODEL: with posenc1_frequencies_of_model, which needs nlohmann-json.
@@ -37,7 +37,9 @@ function(posenc_add_kernels)
   # A set that has only the functions that write bfloat16, and the set that has the others.
   set(fewer_v4_bf16 v4)
   set(fewer_bf16 base)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  # Not clang-cl, whose linker finds nothing for __builtin_cpu_supports.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SIZEOF_VOID_P EQUAL 8
+      AND NOT MSVC)
     set(known base v3 v4 v4_bf16)
     set(flags_base -march=x86-64)
     set(flags_v3 -march=x86-64-v3)
@@ -75,7 +77,7 @@ function(posenc_add_kernels)
   # Always optimised: without, sets share functions of the standard library that contain instructions
   # of one of them. For the same reason no link-time optimisation, which optimises after it has kept
   # one of those functions; -fno-lto because a project may have -flto among its flags.
-  set(gnu "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
+  set(gnu "$<AND:$<CXX_COMPILER_ID:GNU,Clang,AppleClang>,$<NOT:$<BOOL:${MSVC}>>>")
   set(objects "")
   foreach(set IN LISTS arg_INSTRUCTION_SETS ITEMS api)
     set(object ${arg_NAME}_${set})
