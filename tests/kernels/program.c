@@ -4,6 +4,16 @@
 
 enum { BATCHES = 2, TOKENS = 5, HEADS = 3, DIM = 40, PAIRS = 15, ALL = BATCHES * TOKENS * HEADS };
 
+size_t allocations;
+#if defined(COUNTS_ALLOCATIONS) /* glibc's own, by their other names */
+void* __libc_malloc(size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+void* malloc(size_t size) { return ++allocations, __libc_malloc(size); }
+void* aligned_alloc(size_t alignment, size_t size) {
+  return ++allocations, __libc_memalign(alignment, size);
+}
+#endif
+
 /* ---- The rotation in plain loops */
 
 static double input(size_t head, size_t dim) {
@@ -116,7 +126,7 @@ static void test_rotation(struct context const* c, posenc1_type from, posenc1_ty
   if (!in_place) r.to = heads_at(memory[1], to_place, to, o.to_layout);
   /* As a pool of threads would, in parts that may end within tokens. */
   for (size_t first = 0; first < ALL; first += o.part)
-    MUST_WORK(posenc1_rotate(&r, first, first + o.part));
+    MUST_WORK_WITHOUT_MEMORY(posenc1_rotate(&r, first, first + o.part));
   for (size_t i = 0; i < ALL; ++i) {
     size_t const batch = i / HEADS / TOKENS, token = i / HEADS % TOKENS;
     int const place = in_place ? from_place : to_place;
@@ -192,7 +202,8 @@ static void test_rows(struct context const* c) {
   int64_t const old[2] = {5, 900}, young[2] = {-4000, 77};
   for (int m = 0; m < 4; ++m) {
     double row[2][2][PAIRS];
-    MUST_WORK(posenc1_write_rows(makers[m], young, m == 0 ? NULL : old, 2, POSENC1_F64, row));
+    MUST_WORK_WITHOUT_MEMORY(
+        posenc1_write_rows(makers[m], young, m == 0 ? NULL : old, 2, POSENC1_F64, row));
     for (int t = 0; t < 2; ++t) {
       for (int i = 0; i < PAIRS; ++i) {
         double const angle = c->inv_freq[i] * ((m == 3 ? 0 : (double)young[t] / (m == 2 ? 2 : 1)) -
@@ -404,6 +415,9 @@ int main(void) {
   MUST(posenc1_frequencies_read(f, c.inv_freq, NULL) == PAIRS);
   MUST_WORK(posenc1_row_maker_create(f, 0, &c.maker));
   posenc1_frequencies_destroy(f);
+#if defined(COUNTS_ALLOCATIONS)
+  MUST(allocations > 0);
+#endif
   MUST_WORK(posenc1_write_rows(c.maker, positions, NULL, BATCHES * TOKENS, POSENC1_F32, floats));
   MUST_WORK(posenc1_write_rows(c.maker, positions, NULL, BATCHES * TOKENS, POSENC1_F64, doubles));
   c.cos_sin[0] = (double*)(void*)floats, c.cos_sin[1] = doubles;
