@@ -1,14 +1,18 @@
 """Compares posenc.py with formulas in NumPy's double, and its errors with their sentences."""
 
+import contextlib
 import copy
+import io
 import pathlib
 import pickle
 import sys
+import tempfile
 import threading
 import unittest
 
 import numpy
 
+import curve
 import posenc
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "inspect_model" / "models"
@@ -142,6 +146,22 @@ class Profile(unittest.TestCase):
         found = posenc.profile(f, range(100), rho=0.5)
         expected = 0.5 * (2 * numpy.cos(angles(f.inv_freq, range(100))).sum(axis=1) + 192) / 16
         numpy.testing.assert_allclose(found, expected.astype(numpy.float64), rtol=1e-13)
+
+
+class Curve(unittest.TestCase):
+    def drawn(self, model):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            curve.main([str(MODELS / model), str(pathlib.Path(folder) / "curve.svg")])
+        return said.getvalue()
+
+    def test_is_drawn_or_printed(self):
+        self.assertRegex(self.drawn("gemma-3-27b.json"), r"curve\.svg|layer 0, window 1024\n +0 ")
+
+    def test_says_why_there_is_none(self):
+        for model, why in (("gpt2.json", "no layer rotates"), ("qwen3.5-27b.json", "by one axis"),
+                           ("no.such.json", "can be read")):
+            with self.subTest(model), self.assertRaisesRegex(SystemExit, why):
+                self.drawn(model)
 
 
 class Errors(unittest.TestCase):
