@@ -14,10 +14,12 @@ if(TARGET posenc)
   posenc_install_component(posenc posenc)
   posenc_install_component(model posenc_model)
 endif()
-configure_package_config_file(cmake/posencConfig.cmake.in posencConfig.cmake INSTALL_DESTINATION "${POSENC_CMAKE_DIR}"
+# Not at the top of the build, where find_package would find it without its parts.
+set(POSENC_PACKAGE "${PROJECT_BINARY_DIR}/package")
+configure_package_config_file(cmake/posencConfig.cmake.in "${POSENC_PACKAGE}/posencConfig.cmake" INSTALL_DESTINATION "${POSENC_CMAKE_DIR}"
   NO_SET_AND_CHECK_MACRO)
-write_basic_package_version_file(posencConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
-install(FILES "${PROJECT_BINARY_DIR}/posencConfig.cmake" "${PROJECT_BINARY_DIR}/posencConfigVersion.cmake"
+write_basic_package_version_file("${POSENC_PACKAGE}/posencConfigVersion.cmake" COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES "${POSENC_PACKAGE}/posencConfig.cmake" "${POSENC_PACKAGE}/posencConfigVersion.cmake"
   cmake/posencDependencies.cmake DESTINATION "${POSENC_CMAKE_DIR}")
 # The component kernels is a function, and what it compiles.
 install(FILES cmake/posenc_add_kernels.cmake DESTINATION "${POSENC_CMAKE_DIR}" RENAME posenc-kernels.cmake)

@@ -27,5 +27,7 @@ The CMake component posenc::rotation needs xsimd alone, posenc::posenc
 Eigen too, and posenc::model nlohmann-json.")
   set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/packaging/deb.cmake")
   set(CPACK_POSENC_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+  # Or package_source would pack its own archives.
+  set(CPACK_SOURCE_IGNORE_FILES "${PROJECT_SOURCE_DIR}/build/" "/[.]git/")
   include(CPack)
 endif()

@@ -3,8 +3,8 @@
 # Adds the library NAME, which has the functions of posenc/posenc.h: posenc's kernels compiled once
 # for each instruction set, and the choice among them by what CPU and operating system offer.
 # Consumers need C11 or C++17, and no dependency of posenc.
-# INSTRUCTION_SETS: default all that there are: on x86-64 those above (levels of x86-64, and
-#   AVX-512's bfloat16), on AArch64 with Linux base and bf16, elsewhere base alone. base is always
+# INSTRUCTION_SETS: default all that there are: on x86-64 with g++ or clang those above (levels of
+#   x86-64, and AVX-512's bfloat16), on AArch64 with Linux base and bf16, elsewhere base alone. base is always
 #   among them, v4 where v4_bf16 is.
 # SHARED: a shared library, which exports those functions alone. Default: a static library.
 # MODEL: with posenc1_frequencies_of_model, which needs nlohmann-json.
@@ -13,6 +13,16 @@ function(posenc_add_kernels)
   cmake_parse_arguments(PARSE_ARGV 0 arg "SHARED;MODEL" "NAME" "INSTRUCTION_SETS")
   if(NOT arg_NAME OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "posenc_add_kernels(NAME name [INSTRUCTION_SETS sets] [SHARED] [MODEL]), got: ${ARGV}")
+  endif()
+
+  if(NOT arg_NAME MATCHES "^[A-Za-z0-9_.+-]+$")
+    message(FATAL_ERROR "posenc_add_kernels: NAME must have letters, digits and _.+- alone, got ${arg_NAME}")
+  endif()
+  if(TARGET ${arg_NAME} OR TARGET ${arg_NAME}_base)
+    message(FATAL_ERROR "posenc_add_kernels: NAME must be new, got ${arg_NAME}, which is a target already")
+  endif()
+  if("INSTRUCTION_SETS" IN_LIST arg_KEYWORDS_MISSING_VALUES)
+    message(FATAL_ERROR "posenc_add_kernels: INSTRUCTION_SETS must be given sets, got none; for all leave it out")
   endif()
 
   if(NOT CMAKE_CXX_COMPILER_ID)
@@ -27,7 +37,9 @@ function(posenc_add_kernels)
   # A set that has only the functions that write bfloat16, and the set that has the others.
   set(fewer_v4_bf16 v4)
   set(fewer_bf16 base)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  # Not clang-cl, whose linker finds nothing for __builtin_cpu_supports.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND CMAKE_SIZEOF_VOID_P EQUAL 8
+      AND NOT MSVC)
     set(known base v3 v4 v4_bf16)
     set(flags_base -march=x86-64)
     set(flags_v3 -march=x86-64-v3)
@@ -52,7 +64,8 @@ function(posenc_add_kernels)
   endif()
   foreach(set IN LISTS arg_INSTRUCTION_SETS)
     if(NOT set IN_LIST known)
-      message(FATAL_ERROR "posenc_add_kernels: INSTRUCTION_SETS must be among ${known} here, got ${set}")
+      list(JOIN known ", " names)
+      message(FATAL_ERROR "posenc_add_kernels: INSTRUCTION_SETS must be among ${names} here, got ${set}")
     endif()
   endforeach()
   list(APPEND arg_INSTRUCTION_SETS base)
@@ -64,7 +77,7 @@ function(posenc_add_kernels)
   # Always optimised: without, sets share functions of the standard library that contain instructions
   # of one of them. For the same reason no link-time optimisation, which optimises after it has kept
   # one of those functions; -fno-lto because a project may have -flto among its flags.
-  set(gnu "$<CXX_COMPILER_ID:GNU,Clang,AppleClang>")
+  set(gnu "$<AND:$<CXX_COMPILER_ID:GNU,Clang,AppleClang>,$<NOT:$<BOOL:${MSVC}>>>")
   set(objects "")
   foreach(set IN LISTS arg_INSTRUCTION_SETS ITEMS api)
     set(object ${arg_NAME}_${set})

@@ -55,4 +55,9 @@ file(WRITE "${OUTPUT}" "// posenc ${version}: frequencies, rows and rotation (po
 //
 ${license}
 #pragma once
-${body}")
+#if defined(POSENC_TARGET)
+#error a file includes posenc_rotation.hpp or headers of posenc/, not both
+#endif
+${body}
+#define POSENC_SINGLE_HEADER
+")

@@ -42,8 +42,9 @@ class memory_in_parts {
   void* next(std::size_t rows, std::size_t of_row, std::size_t size) {
     auto const first = (end_ + line - 1) / line * line;
     std::uintptr_t bytes = 0;
-    bool const fits = !__builtin_mul_overflow(rows, of_row, &bytes) &&
-                      !__builtin_mul_overflow(bytes, size, &bytes) && bytes >> 56 == 0;
+    bool const fits = multiply<std::uintptr_t>(rows, of_row, bytes) &&
+                      multiply<std::uintptr_t>(bytes, size, bytes) &&
+                      static_cast<std::uint64_t>(bytes) >> 56 == 0;
     require(fits, function_, ": scores must fit into memory, got ", rows, " of ", of_row);
     end_ = first + bytes;
     return reinterpret_cast<void*>(first);
@@ -124,7 +125,8 @@ void attend(char const* function, posenc1_attention const& a, std::size_t first,
   auto const work = reinterpret_cast<std::uintptr_t>(a.memory);
   memory const used{work, work + needed};
   bool apart = !overlap(used, outputs.all);
-  for (auto const& read : {queries.all, keys.all, values.all})
+  for (auto const& read : {queries.all, keys.all, values.all, memory_of(a.sinks, a.heads),
+                           memory_of(keys.slots, a.tokens), memory_of(values.slots, a.tokens)})
     apart = apart && !overlap(used, read) && !overlap(outputs.all, read);
   require(apart, function, ": outputs and memory must overlap nothing");
   if (shape.first == shape.last) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,6 +15,21 @@ namespace posenc_kernels {
 constexpr int log2_of_size[types] = {2, 3, 1, 1};
 constexpr std::size_t size_of(posenc1_type type) noexcept {
   return std::size_t{1} << log2_of_size[type];
+}
+
+/// Whether the product fits; else it is what is left of it. (Without GNU's builtin, and mostly
+/// without a division.)
+template <std::unsigned_integral T>
+constexpr bool multiply(T a, T b, T& product) noexcept {
+  product = a * b;
+  return (a | b) >> (std::numeric_limits<T>::digits / 2) == 0 || a == 0 || product / a == b;
+}
+
+/// Throws unless an array begins at a multiple of its elements' size.
+inline void require_aligned(char const* function, char const* name, void const* array,
+                            std::size_t size) {
+  require((reinterpret_cast<std::uintptr_t>(array) & (size - 1)) == 0, function, ": ", name,
+          " must begin at a multiple of the ", size, " bytes of an element");
 }
 
 /// One dimension of heads: so many steps of a stride in bytes.
@@ -33,6 +49,12 @@ struct dimension {
 struct memory {
   std::uintptr_t first = 0, last = 0;
 };
+/// The memory of an array.
+template <class T>
+memory memory_of(T const* array, std::size_t count) noexcept {
+  auto const first = reinterpret_cast<std::uintptr_t>(array);
+  return {first, array == nullptr ? first : first + count * sizeof(T)};
+}
 inline bool overlap(memory a, memory b) noexcept { return a.first < b.last && b.first < a.last; }
 
 struct heads_shape {
@@ -84,12 +106,15 @@ struct checked_heads {
   require(!written || d.magnitude() >= length, what.function, ": ", what.heads,
           ": heads that are written must not overlap, got a stride of ", d.stride,
           " bytes for what is ", length, " bytes long");
-  std::uint64_t reach = 0, bytes = 0;
-  bool const fits = !__builtin_mul_overflow(d.steps - 1, d.magnitude(), &reach) &&
-                    !__builtin_add_overflow(reach, length, &bytes) && bytes >> 63 == 0;
+  std::uint64_t reach = 0;
+  // No memory has 2^56 bytes, and none goes on from address 0 after the last.
+  bool const fits = multiply<std::uint64_t>(d.steps - 1, d.magnitude(), reach) &&
+                    (reach | length) >> 56 == 0 &&
+                    reach <= (d.stride < 0 ? range.first : ~range.last);
   require(fits, what.function, ": ", what.heads, ": heads must fit into memory, got ", d.steps,
           " steps of ", d.stride, " bytes");
-  (d.stride < 0 ? range.first : range.last) += d.stride < 0 ? 0 - reach : reach;
+  auto const by = static_cast<std::uintptr_t>(reach);
+  (d.stride < 0 ? range.first : range.last) += d.stride < 0 ? 0 - by : by;
 }
 
 inline checked_heads checked(heads_name what, posenc1_heads const& given, heads_shape const& shape,

@@ -242,6 +242,7 @@ posenc1_status posenc1_frequencies_of_rule(posenc1_frequencies const* of, char c
   return guarded([&] {
     require_given("posenc1_frequencies_of_rule", rule, result);
     if (count != 0) require_given("posenc1_frequencies_of_rule", given);
+    require(count <= 64, "posenc1_frequencies_of_rule: count must be at most 64, got ", count);
     parameters read(rule, {given, count});
     auto value = made(of, rule, read);
     read.check_all_read();

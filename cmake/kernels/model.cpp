@@ -63,7 +63,9 @@ posenc1_status posenc1_frequencies_of_model([[maybe_unused]] char const* file,
                                             [[maybe_unused]] posenc1_frequencies** result) {
   return posenc_kernels::guarded([&] {
 #if defined(POSENC_KERNELS_MODEL)
-    posenc_kernels::require_given("posenc1_frequencies_of_model", file, result);
+    constexpr auto function = "posenc1_frequencies_of_model";
+    posenc_kernels::require_given(function, file, result);
+    posenc_kernels::require(*file != '\0', function, ": file must be a name, got none");
     posenc_kernels::describe(file, layer, length, description, result);
 #else
     throw posenc_kernels::not_built(

@@ -123,10 +123,12 @@ bool rotate_one_token(posenc1_rotation const& r, std::size_t first, std::size_t 
   auto const pairs = r.maker->pairs, rest = r.head_dim - 2 * pairs;
   auto const first_dim = r.first_dim == POSENC1_LAST_DIMS ? rest : r.first_dim;
   auto const strides = static_cast<std::uintptr_t>(r.from.batch_stride | r.from.token_stride);
+  auto const rows = reinterpret_cast<std::uintptr_t>(r.cos_sin);
   bool const right = data != 0 && r.cos_sin != nullptr && pairs > 0 && 2 * pairs <= r.head_dim &&
                      r.head_dim >> 32 == 0 && first_dim <= rest && r.heads - 1 < 1u << 24 &&
                      r.heads <= last && (r.pairs == 0 || r.pairs == pairs) &&
-                     ((data | strides) & (size_of(r.from.type) - 1)) == 0;
+                     ((data | strides) & (size_of(r.from.type) - 1)) == 0 &&
+                     (rows & (type == POSENC1_F64 ? 7u : 3u)) == 0;
   if (!right) return false;
   auto const& set = *r.maker->set;
   auto const i = std::size_t{type} * layouts + layout;
@@ -143,8 +145,7 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   require_dim(function, "head_dim", r.head_dim);
   if (r.tokens == 0 || r.heads == 0) return;
   std::size_t tokens = 0, all_heads = 0;
-  bool const fits = !__builtin_mul_overflow(batches, r.tokens, &tokens) &&
-                    !__builtin_mul_overflow(tokens, r.heads, &all_heads);
+  bool const fits = multiply(batches, r.tokens, tokens) && multiply(tokens, r.heads, all_heads);
   require(fits, function, ": heads must fit into memory, got ", batches, " batches of ", r.tokens,
           " tokens of ", r.heads, " heads");
   require(first <= std::min(last, all_heads), function,
@@ -175,8 +176,10 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
           function, ": the rotary block must lie within the head, got ", 2 * pairs,
           " dims from dim ", r.first_dim, " of head_dim ", r.head_dim);
 
-  bool const doubles = target.type == POSENC1_F64,
-             normalises = std::bit_cast<std::uint64_t>(r.eps) != 0;
+  bool const doubles = target.type == POSENC1_F64;
+  require_aligned(function, "cos_sin", r.cos_sin, doubles ? sizeof(double) : sizeof(float));
+  require_aligned(function, "weight", r.weight, doubles ? sizeof(double) : sizeof(float));
+  bool const normalises = std::bit_cast<std::uint64_t>(r.eps) != 0;
   bool const fused = normalises || std::bit_cast<std::uint64_t>(r.scale) != 0;
   auto const eps = rounded(r.eps, doubles);
   require(!normalises || (posenc::is_finite(eps) && eps > 0), function,

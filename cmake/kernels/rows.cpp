@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "checked_heads.hpp"
 #include "handles.hpp"
 #include "posenc/version.hpp"
 
@@ -89,6 +90,7 @@ posenc1_status posenc1_write_rows(posenc1_row_maker const* maker, int64_t const*
     auto const bits = bits_of(type);
     require(bits == 0u + POSENC1_F32 || bits == 0u + POSENC1_F64, function,
             ": type must be POSENC1_F32 or POSENC1_F64, got ", bits);
+    require_aligned(function, "memory", memory, bits == 0u + POSENC1_F64 ? 8 : 4);
     maker->set->write_rows(*maker->rows, positions, from_positions, tokens,
                            bits == 0u + POSENC1_F64, memory);
   });

@@ -34,8 +34,9 @@ class cache_view {
     if (at_.tokens == nullptr) {
       at = reinterpret_cast<S const*>(at_.data) + static_cast<std::ptrdiff_t>(t) * at_.token;
     } else {
-      // Atomic, or clang loads a whole block with a mask, which qemu 7.2 refuses from null.
-      at = reinterpret_cast<S const*>(__atomic_load_n(at_.tokens + t, __ATOMIC_RELAXED));
+      // Volatile, or clang loads a whole block with a mask, which qemu 7.2 refuses from null.
+      auto const* const place = static_cast<char const* const volatile*>(at_.tokens) + t;
+      at = reinterpret_cast<S const*>(*place);
     }
     return {at + static_cast<std::ptrdiff_t>(head) * at_.head, dim_};
   }

@@ -1,12 +1,18 @@
 """Compares posenc.py with formulas in NumPy's double, and its errors with their sentences."""
 
+import contextlib
+import copy
+import io
 import pathlib
+import pickle
 import sys
+import tempfile
 import threading
 import unittest
 
 import numpy
 
+import curve
 import posenc
 
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "inspect_model" / "models"
@@ -45,6 +51,13 @@ class Frequencies(unittest.TestCase):
         divided = posenc.frequencies(rule="divided_by_factors", of=posenc.frequencies(rotary_dim=4, base=100),
                                      factors=[2, 4])
         numpy.testing.assert_allclose(divided.inv_freq, [0.5, 0.025], rtol=1e-15)
+        dims = {"rotary_dim": 4, "base": 100}
+        given = posenc.frequencies(rule="yarn", **dims, factor=4, original_length=4096, attention_factor=5)
+        self.assertEqual(given.attention_factor, 5)
+        for length, expected in ((100, [1, 0.1]), (101, [0.5, 0.05])):
+            longrope = posenc.frequencies(rule="longrope", **dims, short_factor=[1, 1], long_factor=[2, 2],
+                                          original_length=100, length=length)
+            numpy.testing.assert_allclose(longrope.inv_freq, expected, rtol=1e-15)
 
     def test_of_a_model(self):
         f = posenc.frequencies(MODELS / "llama-3.1-8b.json", layer=5)
@@ -59,6 +72,15 @@ class Frequencies(unittest.TestCase):
         self.assertEqual((f.inv_freq.tolist(), f.attention_factor), ([1, 0.25], 2))
         with self.assertRaises(ValueError):
             f.inv_freq[0] = 2
+
+    def test_are_copied_as_one(self):
+        f = posenc.frequencies(rotary_dim=8, base=100)
+        expected = f.rows([3])
+        for copied in (copy.copy(f), copy.deepcopy([f])[0]):
+            del copied
+        self.assertTrue((f.rows([3]) == expected).all())
+        with self.assertRaisesRegex(TypeError, "cannot be pickled"):
+            pickle.dumps(f)
 
 
 class Rows(unittest.TestCase):
@@ -103,6 +125,12 @@ class Rotate(unittest.TestCase):
         found = (words.astype(numpy.uint32) << 16).view(numpy.float32)
         numpy.testing.assert_allclose(found, rotated(cut, f.inv_freq, POSITIONS, "halves", 0), 2**-8, 2**-9)
 
+    def test_nothing(self):
+        rows = posenc.frequencies(rotary_dim=8, base=100).rows([1, 2])
+        for shape in ((0, 1, 8), (2, 0, 8), (2, 1, 0), (0, 2, 1, 8)):
+            x = numpy.empty(shape, numpy.float32)
+            self.assertIs(posenc.rotate(x, rows), x)
+
     def test_norm_and_scale(self):
         f = posenc.frequencies(rotary_dim=8, base=100)
         x = numpy.random.default_rng(3).standard_normal((6, 2, 8)).astype(numpy.float32)
@@ -118,6 +146,22 @@ class Profile(unittest.TestCase):
         found = posenc.profile(f, range(100), rho=0.5)
         expected = 0.5 * (2 * numpy.cos(angles(f.inv_freq, range(100))).sum(axis=1) + 192) / 16
         numpy.testing.assert_allclose(found, expected.astype(numpy.float64), rtol=1e-13)
+
+
+class Curve(unittest.TestCase):
+    def drawn(self, model):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            curve.main([str(MODELS / model), str(pathlib.Path(folder) / "curve.svg")])
+        return said.getvalue()
+
+    def test_is_drawn_or_printed(self):
+        self.assertRegex(self.drawn("gemma-3-27b.json"), r"curve\.svg|layer 0, window 1024\n +0 ")
+
+    def test_says_why_there_is_none(self):
+        for model, why in (("gpt2.json", "no layer rotates"), ("qwen3.5-27b.json", "by one axis"),
+                           ("no.such.json", "can be read")):
+            with self.subTest(model), self.assertRaisesRegex(SystemExit, why):
+                self.drawn(model)
 
 
 class Errors(unittest.TestCase):
@@ -147,6 +191,18 @@ class Errors(unittest.TestCase):
             "writeable": lambda: posenc.rotate(fixed, rows),
             "have the shape": lambda: posenc.rotate(x, rows, out=numpy.zeros((1, 1, 8), numpy.float32)),
             "overlap": lambda: self.overlapping(rows),
+            r"first_dim must be in \[-8, 8\), got -9": lambda: posenc.rotate(x, rows, first_dim=-9),
+            "got 18446744073709551616": lambda: posenc.rotate(x, rows, first_dim=2**64),
+            "out must be an array": lambda: posenc.rotate(x, rows, out=[[[0.0]]]),
+            "table_range must be in .*, got 18446744073709551621": lambda: f.rows([1], table_range=2**64 + 5),
+            "layer must be in .*, got -1": lambda: posenc.frequencies(MODELS / "gpt2.json", -1),
+            "length must be in .*, got -5": lambda: posenc.frequencies(MODELS / "gpt2.json", 0, -5),
+            "null character": lambda: posenc.frequencies(f"{MODELS / 'gpt2.json'}\0"),
+            "layer must not be given": lambda: posenc.frequencies(rotary_dim=8, base=100, layer=1),
+            "attention_factor must not be given": lambda: posenc.frequencies(MODELS / "gpt2.json", attention_factor=2),
+            "no parameter attention_factor": lambda: posenc.frequencies(rotary_dim=8, base=100, attention_factor=2),
+            "factors must have one axis": lambda: posenc.frequencies(rule="divided_by_factors", of=f, factors=[[1, 2]]),
+            "of must be what frequencies": lambda: posenc.frequencies(rule="linear", of="f", factor=2),
         }.items():
             with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
                 wrong()

@@ -17,9 +17,9 @@ def main(arguments):
         try:
             f = posenc.frequencies(arguments[0], layer)
         except posenc.Error as error:
-            if layer == 0:
-                raise SystemExit(error)
-            break
+            if layer > 0 and "layer must be below" in str(error):
+                break
+            raise SystemExit(error)
         if f is not None:
             layers.setdefault((f.inv_freq.tobytes(), f.window), (layer, f))
     if not layers:

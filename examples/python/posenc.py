@@ -16,6 +16,7 @@ Errors of the library are posenc.Error, with its sentence.
 """
 
 import ctypes
+import operator
 import os
 import pathlib
 import threading
@@ -97,6 +98,14 @@ def _library():
     return _loaded
 
 
+def _count(where, name, value):
+    """Of other integers ctypes would pass the lowest 64 bits."""
+    value = operator.index(value)
+    if not 0 <= value < 2**63:
+        raise Error(f"posenc: {where}: {name} must be in [0, 2^63), got {value}")
+    return value
+
+
 def _call(name, *arguments):
     if getattr(_library(), name)(*arguments) != 0:
         raise Error(_library().posenc1_error().decode())
@@ -141,6 +150,15 @@ class Frequencies:
         if getattr(self, "_handle", None):
             _loaded.posenc1_frequencies_destroy(self._handle)
 
+    def __copy__(self):
+        return self  # nothing of it changes, and the handle is destroyed once
+
+    def __deepcopy__(self, _):
+        return self
+
+    def __reduce__(self):
+        raise TypeError("posenc: frequencies cannot be pickled; make them anew from their settings")
+
     def __repr__(self):
         return f"<posenc.Frequencies: {len(self.inv_freq)} pairs, {self.layout}>"
 
@@ -162,6 +180,7 @@ class Frequencies:
         return result
 
     def _maker(self, table_range):
+        table_range = _count("rows", "table_range", table_range)
         if table_range not in self._makers:
             maker = _pointer()
             _call("posenc1_row_maker_create", self._handle, table_range, ctypes.byref(maker))
@@ -169,34 +188,51 @@ class Frequencies:
         return self._makers[table_range]
 
 
-def frequencies(file=None, layer=0, length=1, *, rule=None, of=None, inv_freq=None,
-                attention_factor=1.0, **parameters):
-    """Frequencies of a layer of a model's config.json or GGUF file, for sequences of `length`
-    tokens (None if the layer does not rotate); or of a rule by its name and parameters (posenc.h
-    lists them; geometric, if none is named), which changes the frequencies `of`; or given ones."""
-    handle = _pointer()
+def frequencies(file=None, layer=None, length=None, *, rule=None, of=None, inv_freq=None,
+                attention_factor=None, **parameters):
+    """Frequencies of a layer (0, unless given) of a model's config.json or GGUF file, for sequences
+    of `length` tokens (1), None if the layer does not rotate; or of a rule by its name and
+    parameters (posenc.h lists them; geometric, if none is named), which changes the frequencies
+    `of`; or given ones, with an attention factor (1)."""
+    where, handle = "frequencies", _pointer()
+    if file is None and inv_freq is None:  # two names that rules have, too
+        for name, value in (("length", length), ("attention_factor", attention_factor)):
+            if value is not None:
+                parameters[name] = value
+        length = attention_factor = None
     if (file is not None) + (inv_freq is not None) + bool(rule or of or parameters) != 1:
-        raise Error("posenc: frequencies: give a file, inv_freq, or a rule and its parameters")
+        raise Error(f"posenc: {where}: give a file, inv_freq, or a rule and its parameters")
+    for name, value, needed in (("layer", layer, file), ("length", length, file),
+                                ("attention_factor", attention_factor, inv_freq)):
+        if value is not None and needed is None:
+            raise Error(f"posenc: {where}: {name} must not be given here, got {value!r}")
     if file is not None:
-        described = _Layer()
-        _call("posenc1_frequencies_of_model", os.fspath(file).encode(), layer, length,
-              ctypes.byref(described), ctypes.byref(handle))
+        described, path = _Layer(), os.fsencode(file)
+        if b"\0" in path:
+            raise Error(f"posenc: {where}: the file's name must have no null character, got {path!r}")
+        _call("posenc1_frequencies_of_model", path, _count(where, "layer", layer or 0),
+              _count(where, "length", 1 if length is None else length), ctypes.byref(described),
+              ctypes.byref(handle))
         return Frequencies(handle, described) if handle else None
     if inv_freq is not None:
         given = numpy.ascontiguousarray(inv_freq, dtype=numpy.float64)
         if given.ndim != 1:
-            raise Error(f"posenc: frequencies: inv_freq must have one axis, got {list(given.shape)}")
-        _call("posenc1_frequencies_of_numbers", given.ctypes.data, given.size, attention_factor,
-              ctypes.byref(handle))
+            raise Error(f"posenc: {where}: inv_freq must have one axis, got {list(given.shape)}")
+        _call("posenc1_frequencies_of_numbers", given.ctypes.data, given.size,
+              1 if attention_factor is None else attention_factor, ctypes.byref(handle))
         return Frequencies(handle)
+    if of is not None and not isinstance(of, Frequencies):
+        raise Error(f"posenc: {where}: of must be what frequencies returned, got {of!r}")
     listed = (_Parameter * len(parameters))()
     for parameter, (name, value) in zip(listed, parameters.items()):
         parameter.name = name.encode()
         numbers = numpy.asarray(value, dtype=numpy.float64)
+        if numbers.ndim > 1:
+            raise Error(f"posenc: {where}: {name} must have one axis, got {list(numbers.shape)}")
         if numbers.ndim == 0:
             parameter.number = float(numbers)
         else:
-            parameter.list, parameter.count = (_double * numbers.size)(*numbers.ravel()), numbers.size
+            parameter.list, parameter.count = (_double * numbers.size)(*numbers), numbers.size
     _call("posenc1_frequencies_of_rule", of._handle if of else None, (rule or "geometric").encode(),
           listed, len(parameters), ctypes.byref(handle))
     return Frequencies(handle)
@@ -219,7 +255,7 @@ def _heads(array, type, layout, name):
     if view.size and view.shape[3] > 1 and view.strides[3] != view.itemsize:
         raise Error(f"posenc: rotate: the dims of a head must be contiguous in {name}")
     for axis in range(3):
-        if view.shape[axis] > 1 and view.strides[axis] == 0:
+        if view.size and view.shape[axis] > 1 and view.strides[axis] == 0:
             raise Error(f"posenc: rotate: {name} must not repeat memory along axis {axis}")
     strides = [stride if count > 1 else 0 for stride, count in zip(view.strides, view.shape)]
     return view, _Heads(view.ctypes.data, _TYPES[kind], _LAYOUTS[layout], *strides[:3])
@@ -234,7 +270,8 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
     view, from_ = _heads(array, type, layout, "array")
     target, to = (array, _Heads())
     if out is not None:
-        written, to = _heads(out, type if out.dtype == numpy.uint16 else None, layout, "out")
+        is_bf16 = getattr(out, "dtype", None) == numpy.uint16
+        written, to = _heads(out, type if is_bf16 else None, layout, "out")
         if written.shape != view.shape:
             raise Error(f"posenc: rotate: out must have the shape {list(array.shape)}, got {list(out.shape)}")
         target = out
@@ -250,8 +287,10 @@ def rotate(array, rows, *, layout="halves", first_dim=0, out=None, type=None, ep
         weight = numpy.ascontiguousarray(weight, dtype=numbers)
         if weight.shape != (head_dim,):
             raise Error(f"posenc: rotate: weight must be [{head_dim}], got {list(weight.shape)}")
-    if first_dim < 0:
-        first_dim += head_dim
+    given = operator.index(first_dim)
+    first_dim = given + head_dim if given < 0 else given
+    if view.size and not 0 <= first_dim < head_dim:
+        raise Error(f"posenc: rotate: first_dim must be in [{-head_dim}, {head_dim}), got {given}")
     if view.size:
         _call("posenc1_rotate", ctypes.byref(_Rotation(
             from_=from_, to=to, batches=batches, tokens=tokens, heads=heads, head_dim=head_dim,

@@ -17,7 +17,8 @@
  *     if (posenc1_rotate(&q, 0, SIZE_MAX) != POSENC1_OK) puts(posenc1_error());   once a layer
  *
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
- * Arguments are checked before a byte is changed. No exception leaves a function.
+ * Arguments are checked before a byte is changed. No exception leaves a function. Arrays begin at
+ * a multiple of their elements' size.
  * Memory: write_rows, rotate and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
  * Names: the 1 is the version of this interface; a program may contain several, each in a shared
@@ -188,7 +189,8 @@ void posenc1_row_maker_destroy(posenc1_row_maker* maker); /**< null: nothing */
  * With slots, the heads lie in pages of page_tokens tokens: token t of batch b is in slot
  * slots[b tokens + t] = page x page_tokens + token within the page. Tokens of a negative slot are
  * not read or written. token_stride is then the one within a page, and batch_stride that of pages.
- * Slots may repeat in what is only read, or written elsewhere. */
+ * Slots may repeat in what is only read, or written elsewhere; in place, a slot that is given twice
+ * is rotated twice (not checked). */
 typedef struct posenc1_heads {
   void* data;             /**< what is rotated from is only read */
   posenc1_type type;      /**< of the numbers */
@@ -227,7 +229,8 @@ typedef struct posenc1_rotation {
  * 0 and SIZE_MAX; a pool of threads gives each its part. The split changes no bit. Dims that are
  * not rotated are left alone in place, and copied otherwise.
  * Written heads must not overlap each other, nor those that are read, unless they are the same.
- * Heads side by side in each token, as in one buffer of q, k and v, do not overlap. */
+ * Heads side by side in each token, as in one buffer of q, k and v, do not overlap. Not checked:
+ * rows, weights and slots must not overlap them either. */
 posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last);
 
 /* ---- Attention of one query per head, as in decoding ---- */

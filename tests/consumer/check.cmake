@@ -32,7 +32,7 @@ endif()
 set(programs engine reader)
 foreach(way IN LISTS ways)
   if(way STREQUAL ROTATION)
-    set(programs rotation from_c)
+    set(programs rotation from_c from_cxx17)
   elseif(way STREQUAL FETCHED)
     set(programs rotation)
     set(options -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON "-DREPOSITORY=file://${room}/repository")
@@ -67,6 +67,9 @@ ask(model "FALSE.*posenc::posenc needs Eigen 3.4 or newer, found none" ${no_eige
 ask(model "FALSE.*posenc::model needs nlohmann-json 3.10 or newer" ${no_json})
 ask("rotation wheels" "FALSE.*posenc has no component wheels. it has rotation, kernels, posenc, model")
 ask(rotation "FALSE.*posenc needs the headers of xsimd 8.1 or newer, found none" -DCMAKE_FIND_ROOT_PATH=${room} -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
+
+ask(kernels "^ ?-- has posenc::rotation -- has posenc_add_kernels${done}" ${no_eigen})
+ask(rotation "Could not find a package configuration file provided by \"posenc\"" "-DCMAKE_PREFIX_PATH=" "-Dposenc_DIR=${BUILD}")
 
 # The installed folder can be moved; pkg-config finds the package there.
 file(RENAME "${room}/prefix" "${room}/moved")

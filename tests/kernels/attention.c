@@ -150,7 +150,7 @@ static void test_one(struct attention_options const* o) {
     MUST(memory != NULL);
     memset(memory, 0xff, a.memory_bytes + 1);
     a.memory = memory + 1;
-    MUST_WORK(posenc1_attend(&a, first, first + o->part));
+    MUST_WORK_WITHOUT_MEMORY(posenc1_attend(&a, first, first + o->part));
     free(memory);
   }
   for (size_t head = 0; head < KV_HEADS * o->group; ++head) check_head(head, o);
@@ -192,6 +192,8 @@ static void test_refusals(void) {
   MUST_REFUSE_WITH(a.outputs.data = queries, "must overlap nothing");
   MUST_REFUSE_WITH(a.outputs.data = memory, "must overlap nothing");
   MUST_REFUSE_WITH(a.memory = keys, "must overlap nothing");
+  MUST_REFUSE_WITH(a.sinks = (double*)(void*)memory, "must overlap nothing");
+  MUST_REFUSE_WITH(a.values.slots = memcpy(memory, slots, sizeof slots), "must overlap nothing");
   MUST_REFUSE_WITH(a.outputs.head_stride = 4, "must not overlap");
   posenc1_attention huge = good;
   huge.tokens = SIZE_MAX / 8;

@@ -78,6 +78,15 @@ static inline void set_number(void* memory, posenc1_type type, size_t i, double 
   }
 }
 
+/* How often the program asked for memory, if COUNTS_ALLOCATIONS is defined. */
+extern size_t allocations;
+#define MUST_WORK_WITHOUT_MEMORY(call)    \
+  do {                                    \
+    size_t const allocated = allocations; \
+    MUST_WORK(call);                      \
+    MUST(allocations == allocated);       \
+  } while (0)
+
 /* Of attention.c. */
 void test_attention(void);
 

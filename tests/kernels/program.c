@@ -4,6 +4,16 @@
 
 enum { BATCHES = 2, TOKENS = 5, HEADS = 3, DIM = 40, PAIRS = 15, ALL = BATCHES * TOKENS * HEADS };
 
+size_t allocations;
+#if defined(COUNTS_ALLOCATIONS) /* glibc's own, by their other names */
+void* __libc_malloc(size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+void* malloc(size_t size) { return ++allocations, __libc_malloc(size); }
+void* aligned_alloc(size_t alignment, size_t size) {
+  return ++allocations, __libc_memalign(alignment, size);
+}
+#endif
+
 /* ---- The rotation in plain loops */
 
 static double input(size_t head, size_t dim) {
@@ -116,7 +126,7 @@ static void test_rotation(struct context const* c, posenc1_type from, posenc1_ty
   if (!in_place) r.to = heads_at(memory[1], to_place, to, o.to_layout);
   /* As a pool of threads would, in parts that may end within tokens. */
   for (size_t first = 0; first < ALL; first += o.part)
-    MUST_WORK(posenc1_rotate(&r, first, first + o.part));
+    MUST_WORK_WITHOUT_MEMORY(posenc1_rotate(&r, first, first + o.part));
   for (size_t i = 0; i < ALL; ++i) {
     size_t const batch = i / HEADS / TOKENS, token = i / HEADS % TOKENS;
     int const place = in_place ? from_place : to_place;
@@ -192,7 +202,8 @@ static void test_rows(struct context const* c) {
   int64_t const old[2] = {5, 900}, young[2] = {-4000, 77};
   for (int m = 0; m < 4; ++m) {
     double row[2][2][PAIRS];
-    MUST_WORK(posenc1_write_rows(makers[m], young, m == 0 ? NULL : old, 2, POSENC1_F64, row));
+    MUST_WORK_WITHOUT_MEMORY(
+        posenc1_write_rows(makers[m], young, m == 0 ? NULL : old, 2, POSENC1_F64, row));
     for (int t = 0; t < 2; ++t) {
       for (int i = 0; i < PAIRS; ++i) {
         double const angle = c->inv_freq[i] * ((m == 3 ? 0 : (double)young[t] / (m == 2 ? 2 : 1)) -
@@ -261,6 +272,8 @@ static void test_rules(void) {
   posenc1_parameter const axial[] = {{.name = "dims", .list = long_factor, .count = around},
                                      {.name = "base", .number = 1e4}};
   MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "axial", axial, 2, &f), "the count of dims");
+  MUST_REFUSE(posenc1_frequencies_of_rule(NULL, "linear", wrong, SIZE_MAX, &f),
+              "count must be at most 64, got 18446744073709551615");
 }
 
 static void test_errors(struct context const* c) {
@@ -303,6 +316,18 @@ static void test_errors(struct context const* c) {
                    r.from.pages = 2; r.from.page_tokens = 2; r.to = r.from;
                    r.to.page_tokens = 5, "from and to must not overlap");
   MUST_REFUSE_WITH(r.from.data = NULL, "data must not be null");
+  MUST_REFUSE_WITH(r.cos_sin = (char*)c->cos_sin[0] + 2,
+                   "cos_sin must begin at a multiple of the 4");
+  MUST_REFUSE_WITH(r.eps = 1;
+                   r.weight = (char*)before + 2, "weight must begin at a multiple of the 4");
+  MUST_REFUSE_WITH(r.tokens = r.rows = r.batches = r.heads = 1;
+                   r.cos_sin = (char*)c->cos_sin[0] + 2, "cos_sin must begin");
+  /* Beyond the first address, the last one, and what a memory may have. */
+  ptrdiff_t const far = PTRDIFF_MAX / 256 / TOKENS / BATCHES / 4 * 4;
+  MUST_REFUSE_WITH(r.from.token_stride = -far, "from: heads must fit into memory");
+  MUST_REFUSE_WITH(r.from.token_stride = 16 * far, "from: heads must fit into memory");
+  MUST_REFUSE_WITH(r.heads = SIZE_MAX / 4, "must fit into memory");
+  MUST_REFUSE_WITH(r.tokens = (size_t)1 << 40; r.heads = (size_t)1 << 40, "must fit into memory");
   MUST_REFUSE(posenc1_rotate(&good, 31, SIZE_MAX), "first must be at most");
   MUST_REFUSE(posenc1_rotate(NULL, 0, 0), "must not be null");
   MUST(memcmp(memory, before, sizeof memory) == 0);
@@ -310,6 +335,8 @@ static void test_errors(struct context const* c) {
   MUST_REFUSE(posenc1_write_rows(c->maker, positions, positions, 1, POSENC1_F32, row),
               "from_positions must be null");
   MUST_REFUSE(posenc1_write_rows(c->maker, positions, NULL, 1, POSENC1_F16, row), "type must be");
+  MUST_REFUSE(posenc1_write_rows(c->maker, positions, NULL, 1, POSENC1_F32, (char*)row + 1),
+              "memory must begin at a multiple of the 4");
   MUST_WORK(posenc1_write_rows(c->maker, NULL, NULL, 0, POSENC1_F32, NULL));
   /* Queries and keys side by side in each token do not overlap. */
   static float q_k[TOKENS * 2 * HEADS * DIM];
@@ -361,6 +388,8 @@ static void test_model(void) {
   MUST_REFUSE(posenc1_frequencies_of_model(getenv("POSENC_TEST_CONFIG"), 99, 1, &layer, &f),
               "layer must be below");
   MUST_REFUSE(posenc1_frequencies_of_model("no_such_file", 0, 1, &layer, &f), "no_such_file");
+  MUST_REFUSE(posenc1_frequencies_of_model("", 0, 1, &layer, &f), "file must be a name, got none");
+  MUST_REFUSE(posenc1_frequencies_of_model("/", 0, 1, &layer, &f), "/: must be a file");
 }
 
 int main(void) {
@@ -386,6 +415,9 @@ int main(void) {
   MUST(posenc1_frequencies_read(f, c.inv_freq, NULL) == PAIRS);
   MUST_WORK(posenc1_row_maker_create(f, 0, &c.maker));
   posenc1_frequencies_destroy(f);
+#if defined(COUNTS_ALLOCATIONS)
+  MUST(allocations > 0);
+#endif
   MUST_WORK(posenc1_write_rows(c.maker, positions, NULL, BATCHES * TOKENS, POSENC1_F32, floats));
   MUST_WORK(posenc1_write_rows(c.maker, positions, NULL, BATCHES * TOKENS, POSENC1_F64, doubles));
   c.cos_sin[0] = (double*)(void*)floats, c.cos_sin[1] = doubles;

@@ -1,5 +1,5 @@
-# A project whose flags would add instructions to those of the sets is told so, and one without C++
-# too. Run with cmake -P and: ROOM, a folder; COMPILER.
+# A project is told what is wrong: flags that would add instructions to those of the sets, no C++,
+# and every wrong argument of posenc_add_kernels. Run with cmake -P and: ROOM, a folder; COMPILER.
 cmake_policy(VERSION 3.25)
 file(REMOVE_RECURSE "${ROOM}")
 function(must_say words)
@@ -15,4 +15,17 @@ function(must_say words)
   endif()
 endfunction()
 must_say("posenc_add_kernels: the project must enable C[+][+]" -DLANGUAGES=C)
+foreach(wrong
+    "|posenc_add_kernels.NAME name .INSTRUCTION_SETS sets. .SHARED. .MODEL.., got: Call"
+    "NAME|got: NAME Call"
+    "NAME x SHARD|got: NAME.x.SHARD"
+    "NAME a::b|NAME must have letters, digits and _.[+]- alone, got a::b"
+    "NAME posenc|NAME must be new, got posenc"
+    "NAME engine_rope|NAME must be new, got engine_rope"
+    "NAME x INSTRUCTION_SETS|INSTRUCTION_SETS must be given sets, got none"
+    "NAME x INSTRUCTION_SETS V3|INSTRUCTION_SETS must be among base.*here, got V3")
+  string(REGEX REPLACE "[|].*" "" arguments "${wrong}")
+  string(REGEX REPLACE "^[^|]*[|]" "" words "${wrong}")
+  must_say("${words}" -DLANGUAGES=CXX "-DWRONG=${arguments}")
+endforeach()
 must_say("posenc_add_kernels: the project's flags must not add instructions" -DLANGUAGES=CXX -DCMAKE_CXX_FLAGS=-mavx2)

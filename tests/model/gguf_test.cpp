@@ -211,6 +211,9 @@ TEST(gguf, reads_a_file_and_a_stream_as_it_reads_memory) {
   EXPECT_TRUE(message_of([&] {
                 read_gguf(path);
               }).ends_with("posenc_gguf_test.gguf: must be a file that can be read"));
+  EXPECT_TRUE(message_of([&] {
+                read_gguf(path.parent_path());
+              }).ends_with(": must be a file that can be read"));
 }
 
 // Frequencies.

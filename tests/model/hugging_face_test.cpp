@@ -574,6 +574,9 @@ TEST(hugging_face, a_whole_number_may_have_a_point) {
 TEST(hugging_face, refuses_a_file_that_is_not_there_or_too_long) {
   EXPECT_EQ(message_of([] { read_hugging_face(std::filesystem::path("nowhere/config.json")); }),
             "posenc: nowhere/config.json: must be a file that can be read");
+  auto const folder = std::filesystem::temp_directory_path();  // as the folder of a model
+  EXPECT_EQ(message_of([&] { read_hugging_face(folder); }),
+            "posenc: " + folder.string() + ": must be a file that can be read");
   auto const file = std::filesystem::temp_directory_path() / "posenc_hugging_face_test.json";
   std::ofstream(file) << std::string((std::size_t{16} << 20) + 1, ' ');
   EXPECT_EQ(message_of([&] { read_hugging_face(file); }),

@@ -1,7 +1,7 @@
 # The single header of posenc::rotation: made twice it is the same; it begins with version and
-# licence; it includes no other header of posenc; and a program that has it alone computes what one
-# with posenc's own headers does. Run with cmake -P and: SOURCE, the checkout; BUILD, a configured
-# build of it; COMPILER; XSIMD, the directory of its headers.
+# licence; it includes no other header of posenc; a file with both is told so; and a program that has
+# it alone computes what one with posenc's own headers does. Run with cmake -P and: SOURCE, the
+# checkout; BUILD, a configured build of it; COMPILER; XSIMD, the directory of its headers.
 cmake_policy(VERSION 3.25)
 set(room "${BUILD}/single_header")
 file(REMOVE_RECURSE "${room}" "${BUILD}/single-header")
@@ -27,6 +27,18 @@ foreach(line IN LISTS license)
   string(FIND "${top}" "${line}" at)
   if(at EQUAL -1)
     message(FATAL_ERROR "${made} does not begin with the licence; it lacks: ${line}")
+  endif()
+endforeach()
+
+foreach(order "posenc_rotation.hpp;posenc/rotation/rotate.hpp" "posenc/rotation/rotate.hpp;posenc_rotation.hpp")
+  list(TRANSFORM order REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE lines)
+  string(REPLACE ";" "" lines "${lines}")
+  file(WRITE "${room}/both.cpp" "${lines}")
+  execute_process(COMMAND "${COMPILER}" -std=c++20 -fsyntax-only "-I${XSIMD}" "-I${BUILD}/single-header" "-I${SOURCE}/include" "${room}/both.cpp"
+    ERROR_VARIABLE errors)
+  string(REGEX MATCH "[^\n]*error[^\n]*" first "${errors}")
+  if(NOT first MATCHES "a file includes posenc_rotation.hpp or headers of posenc/, not both")
+    message(FATAL_ERROR "a file that includes ${order} must be told so first, is told\n${errors}")
   endif()
 endforeach()
 

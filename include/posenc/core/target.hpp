@@ -7,6 +7,9 @@
 #if defined(_MSC_VER) && !defined(__clang__) && _MSVC_TRADITIONAL
 #error posenc needs the standard preprocessor: /Zc:preprocessor
 #endif
+#if defined(POSENC_SINGLE_HEADER)
+#error a file includes posenc_rotation.hpp or headers of posenc/, not both
+#endif
 
 #include <xsimd/config/xsimd_config.hpp>  // macros only
 

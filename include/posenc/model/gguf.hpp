@@ -195,7 +195,8 @@ inline model_description read_gguf(std::istream& in, std::string name,
 inline model_description read_gguf(std::filesystem::path const& file,
                                    gguf_options const& options = {}) {
   std::ifstream in(file, std::ios::binary);
-  detail::require(in.is_open(), file.string(), ": must be a file that can be read");
+  detail::require(in.is_open() && !std::filesystem::is_directory(file), file.string(),
+                  ": must be a file that can be read");
   return read_gguf(in, file.filename().string(), options);
 }
 

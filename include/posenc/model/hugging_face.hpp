@@ -185,7 +185,8 @@ model_description read_hugging_face(Json const& parsed, std::string const& name,
 inline model_description read_hugging_face(std::filesystem::path const& file,
                                            hugging_face_options const& options = {}) {
   std::ifstream in(file, std::ios::binary);
-  detail::require(in.is_open(), file.string(), ": must be a file that can be read");
+  detail::require(in.is_open() && !std::filesystem::is_directory(file), file.string(),
+                  ": must be a file that can be read");
   constexpr std::size_t most = std::size_t{16} << 20;
   std::string text(most + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
