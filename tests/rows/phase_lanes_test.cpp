@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -144,11 +145,13 @@ TEST(phase_lanes, are_stored_in_part) {
 
 // Both compute the same products; under -ffast-math the compiler may contract them differently.
 template <class Real>
-void expect_stored_cosines_and_sines(phases const& x, phases const& y, double factor) {
+void expect_stored_cosines_and_sines(phases const& x, phases const& y, auto given) {
   std::array<Real, 2 * lanes::size + 1> cos, sin;
   cos.back() = sin.back() = 7;
   posenc::detail::store_cos_sin(cos.data(), sin.data(), lanes::load_bits(x.data()),
-                                lanes::load_bits(y.data()), factor);
+                                lanes::load_bits(y.data()), given);
+  double factor = 1;
+  if constexpr (std::same_as<decltype(given), double>) factor = given;
   for (std::size_t k = 0; k < 2 * lanes::size; ++k) {
     auto const angle = k < lanes::size ? x[k] : y[k - lanes::size];
     auto const [c, s] = cos_sin(angle);
@@ -172,10 +175,12 @@ TEST(phase_lanes, are_stored_as_the_cosines_and_sines_of_each_phase) {
   for (int i = 0; i < 20'000; ++i) {
     auto x = random_phases(random), y = random_phases(random);
     for (auto& angle : y) angle += random() << 61;  // near where quadrants and the reduction meet
-    for (auto const factor : {1.0, 1.25, 0.7}) {
+    auto const expect = [&](auto factor) {
       expect_stored_cosines_and_sines<float>(x, y, factor);
       expect_stored_cosines_and_sines<double>(x, y, factor);
-    }
+    };
+    expect(posenc::detail::unit_factor());
+    for (auto const factor : {1.0, 1.25, 0.7}) expect(factor);
   }
 }
 

@@ -42,6 +42,15 @@ TEST(doubles, beyond_a_row_are_0) {
   for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_EQ(seen[i], 0);
 }
 
+TEST(doubles, of_a_row_fill_whole_registers) {
+  for (std::size_t count = 0; count < 20; ++count) {
+    std::vector<float> const row(count, 0.5f);
+    auto const all = doubles_of(std::span<float const>(row));
+    ASSERT_TRUE(all.size() % registers::size == 0 && all.size() < count + registers::size);
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i < count ? 0.5 : 0);
+  }
+}
+
 TEST(doubles, are_chosen_where_another_is_finite) {
   for (double const of : {0.0, -1e308, not_a_number(), infinity(), minus_infinity()}) {
     std::array<double, registers::size> chosen;

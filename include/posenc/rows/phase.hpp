@@ -69,8 +69,6 @@ using cos_sin_values = cos_sin_numbers<double>;  ///< of one angle
 
 namespace detail {
 
-consteval double factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1); }
-
 /// The cosine and sine of the angle from the nearest axis.
 template <class Lanes>
 [[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_from_axis(
@@ -79,18 +77,17 @@ template <class Lanes>
   // Without its two highest bits, which count quadrants, a phase is the angle from the nearest
   // axis: at most 1/8 of a turn.
   auto const x = Lanes::signed_number(angle << 2) * number(6.283185307179586 * 0x1p-66), z = x * x;
-  // Taylor series in z = x^2: the truncation error at pi / 4 is below 5e-17.
+  // Polynomials in z = x^2, of the least error up to pi / 4 (Remez): below 5.2e-17 and 3.5e-18.
   auto const next = [&z](number& sum, double coefficient) {
     sum = Lanes::multiply_add(sum, z, number(coefficient));
   };
-  auto c = number(1 / factorial(16)), s = number(-1 / factorial(15));
-  next(c, -1 / factorial(14)), next(s, 1 / factorial(13));
-  next(c, 1 / factorial(12)), next(s, -1 / factorial(11));
-  next(c, -1 / factorial(10)), next(s, 1 / factorial(9));
-  next(c, 1 / factorial(8)), next(s, -1 / factorial(7));
-  next(c, -1 / factorial(6)), next(s, 1 / factorial(5));
-  next(c, 1 / factorial(4)), next(s, -1 / factorial(3));
-  next(c, -1 / factorial(2)), next(c, 1);
+  auto c = number(0x1.1b95fd66845b8p-29), s = number(0x1.5d932ed9fa5e7p-33);
+  next(c, -0x1.27df6c024d518p-22), next(s, -0x1.ae5e66d323e48p-26);
+  next(c, 0x1.a019f8840eacdp-16), next(s, 0x1.71de357871c0ap-19);
+  next(c, -0x1.6c16c1648a8b2p-10), next(s, -0x1.a01a019c12678p-13);
+  next(c, 0x1.555555554f951p-5), next(s, 0x1.111111110f880p-7);
+  next(c, -0x1.fffffffffffa3p-2), next(s, -0x1.5555555555549p-3);
+  next(c, 1);
   s = Lanes::multiply_add(s * z, x, x);
   return {c, s};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -58,14 +59,15 @@ struct phase_register : lanes<Real> {
       return (a & bits(phase{0xffff'ffff})) * (b & bits(phase{0xffff'ffff}));
     }
   }
-  static bits product(phase n, bits const& x) noexcept {
-    auto const crossed =
-        product_of_lower_halves(bits(n), x >> 32) + product_of_lower_halves(bits(n >> 32), x);
-    return product_of_lower_halves(bits(n), x) + (crossed << 32);
-  }
-  static bits product(std::uint32_t n, bits const& x) noexcept {
-    return product_of_lower_halves(bits(phase{n}), x) +
-           (product_of_lower_halves(bits(phase{n}), x >> 32) << 32);
+  static bits product(std::unsigned_integral auto n, bits const& x) noexcept {
+    bits const factor(phase{n});
+    if constexpr (requires { whole_product(x.data, x.data); }) {
+      return bits(whole_product(factor.data, x.data));
+    } else {
+      auto crossed = product_of_lower_halves(factor, x >> 32);
+      if constexpr (sizeof n > 4) crossed = crossed + product_of_lower_halves(factor >> 32, x);
+      return product_of_lower_halves(factor, x) + (crossed << 32);
+    }
   }
 
   /// x as a signed integer to double, rounded once.
@@ -158,14 +160,20 @@ template <has_upper_halves Bits>
   phase_lanes::store(cos, a.cos, b.cos), phase_lanes::store(sin, a.sin, b.sin);
 }
 
-/// Stores factor * cos and factor * sin of two registers of phases, x before y.
-template <class Real>
+/// A factor of 1, which costs no multiplication.
+struct unit_factor {};
+
+/// Stores factor * cos and factor * sin of two registers of phases, x before y. factor: a double or
+/// unit_factor, told apart by type: at if (factor != 1), g++ 12 -O3 would miss lanes.
+template <class Real, class Factor>
 [[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, phase_lanes::bits const& x,
                                                  phase_lanes::bits const& y,
-                                                 double factor) noexcept {
+                                                 Factor factor) noexcept {
   auto a = cos_sin_from_axis<phase_lanes>(x), b = cos_sin_from_axis<phase_lanes>(y);
-  phase_lanes::number const gain(factor);  // if (factor != 1): g++ 12 -O3 would miss lanes
-  a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
+  if constexpr (!std::same_as<Factor, unit_factor>) {
+    phase_lanes::number const gain(factor);
+    a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
+  }
   store_in_quadrant(cos, sin, x, y, a, b);
 }
 

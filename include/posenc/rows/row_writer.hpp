@@ -90,12 +90,12 @@ struct row_layout {
 // stack.
 template <class Real>
 [[gnu::noinline]] std::size_t write_pairs_in_twos(Real* cos, Real* sin, pair_range range,
-                                                  double gain, auto const& angles) noexcept {
+                                                  auto factor, auto const& angles) noexcept {
   auto const angles_from = angles;  // a local copy, which stays in registers
   constexpr auto size = phase_lanes::size;
   auto i = range.first;
   for (; range.last - i >= 2 * size; i += 2 * size) {  // two independent chains hide latency
-    store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), gain);
+    store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), factor);
   }
   return i;
 }
@@ -114,8 +114,10 @@ template <class Real>
 template <class Real>
 void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
   for (auto const range : layout.rotated_pairs) {
-    auto const done =
-        write_pairs_in_twos(row, row + layout.pairs, range, layout.factor, angles_from);
+    auto const in_twos = [&](auto factor) {
+      return write_pairs_in_twos(row, row + layout.pairs, range, factor, angles_from);
+    };
+    auto const done = layout.factor == 1 ? in_twos(unit_factor()) : in_twos(layout.factor);
     if (done != range.last)
       write_last_pairs(row, row + layout.pairs, {done, range.last}, layout.factor, angles_from);
   }

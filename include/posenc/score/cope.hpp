@@ -67,7 +67,7 @@ class cope {
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     require_row(row);
-    along<T> query{*this, row.query};
+    along query{*this, detail::doubles_of(row.query)};
     auto const add = [&](std::size_t s, double bias) {
       row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias);
     };
@@ -94,8 +94,8 @@ class cope {
                                   position - static_cast<double>(floor)));
     }
     if (s == 0) return;  // else all farther keys are at the last position
-    typename detail::lanes<double>::number const bias(
-        scale_ * query.template product<1>(positions() - 1)[0]);
+    typename detail::lanes<double>::number const bias(scale_ *
+                                                      query.product<1>(positions() - 1)[0]);
     detail::change_doubles(row.scores.first(s),
                            [&](auto const& x, std::size_t) { return x + bias; });
   }
@@ -113,7 +113,7 @@ class cope {
                     "cope: there must be one gradient for each of ", before.scores.size(),
                     " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(),
                     " and ", d_query.size());
-    along<T> query{*this, before.query};
+    along query{*this, detail::doubles_of(before.query)};
     std::vector<double> d_positions,
         d_products(
             positions());  // of the position of each group of keys, nearest first; of <q, e[p]>
@@ -194,7 +194,6 @@ class cope {
   }
 
   // <q, e[p]> of a p that only grows, so that each product is made once.
-  template <class T>
   struct along {
     double operator()(double position) {
       auto const last = static_cast<double>(of.positions() - 1);
@@ -215,13 +214,13 @@ class cope {
       using number = typename registers::number;
       number sums[Count];
       std::fill_n(sums, Count, number(0.0));
-      for (std::size_t i = 0; i < query.size(); i += registers::size) {
-        auto const q = detail::doubles_of(query, i);
-        for (std::size_t n = 0; n < Count; ++n) {
-          std::span<float const> const e(&of.embeddings_[(position + n) * of.head_dim_],
-                                         of.head_dim_);
-          sums[n] = registers::multiply_add(q, detail::doubles_of(e, i), sums[n]);
-        }
+      auto const* const q = query.data();
+      auto const* const e = &of.embeddings_[position * of.head_dim_];
+      for (std::size_t i = 0, dim = of.head_dim_; i < dim; i += registers::size) {
+        auto const x = registers::load(q + i);
+        for (std::size_t n = 0; n < Count; ++n)
+          sums[n] = registers::multiply_add(x, detail::doubles_of(std::span(e + n * dim, dim), i),
+                                            sums[n]);
       }
       std::array<double, Count> result;
       std::transform(sums, sums + Count, result.begin(), registers::sum);
@@ -235,7 +234,7 @@ class cope {
     }
 
     cope const& of;
-    std::span<T const> query;
+    std::vector<double> query;
     double floor = -2, above = 0, at_floor = 0,
            at_ceil = 0;  // no position yet; -2 is not adjacent to 0
   };

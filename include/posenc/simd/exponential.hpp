@@ -35,16 +35,25 @@ T one_unless_masked(one_lane<T>, T x) noexcept {
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
-/// 1 / k!, from the highest k down to 0.
+/// A polynomial that is e^r for |r| <= ln 2 / 2, the highest power first: 1 + r + r^2 (...), of the
+/// least relative error (Remez), 3.1e-9 in float and 3.7e-18 in double.
 template <std::floating_point T>
-[[gnu::visibility("hidden")]] inline constexpr auto taylor_of_exponential = [] {
-  constexpr std::size_t highest = std::same_as<T, float> ? 7 : 13;
-  std::array<T, highest + 1> coefficients{};
-  double factor = 1;
-  for (std::size_t k = 0; k <= highest; factor /= static_cast<double>(++k))
-    coefficients[highest - k] = static_cast<T>(factor);
-  return coefficients;
-}();
+[[gnu::visibility("hidden")]] inline constexpr std::array series_of_exponential{
+    0x1.ad7f745fdf22dp-26,
+    0x1.28ad68951d5bap-22,
+    0x1.71df253e0e215p-19,
+    0x1.a0199a16f2273p-16,
+    0x1.a01a012a68206p-13,
+    0x1.6c16c18426664p-10,
+    0x1.1111111127bap-7,
+    0x1.555555555088cp-5,
+    0x1.55555555554fap-3,
+    0x1.000000000000ap-1,
+    1.0,
+    1.0};
+template <>
+[[gnu::visibility("hidden")]] inline constexpr std::array series_of_exponential<float>{
+    0x1.6a2458p-10f, 0x1.1239d4p-7f, 0x1.5558f2p-5f, 0x1.555492p-3f, 0x1.fffffcp-2f, 1.0f, 1.0f};
 
 /// x = n ln 2 + r with n = round(x / ln 2), |r| <= ln 2 / 2.
 template <std::floating_point T>
@@ -54,10 +63,11 @@ struct split_exponent {
   [[gnu::always_inline]] explicit split_exponent(typename lanes<T>::number const& x) noexcept {
     using number = typename lanes<T>::number;
     using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
-    using bits = decltype(bits_as<whole>(x));
     constexpr int places = std::numeric_limits<T>::digits - 1;
-    // Adding it rounds to an integer, in the last bits.
-    constexpr auto to_integer = static_cast<T>(whole{3} << (places - 1));
+    // Adding it rounds to an integer, in the last bits; with the bias of exponents, these are
+    // 2^n's.
+    constexpr whole bias = std::numeric_limits<T>::max_exponent - 1;
+    constexpr auto to_integer = static_cast<T>((whole{3} << (places - 1)) + bias);
     // ln 2 in two parts; the first times any n is exact.
     constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
     // Written out: computing it would take a long double that is longer than double.
@@ -70,12 +80,12 @@ struct split_exponent {
     auto most = lanes<T>::multiply_add(n, number(-ln2_first), x);
     as_written(most);  // else the two parts of ln 2 would be combined
     rest = lanes<T>::multiply_add(n, number(-ln2_rest), most);
-    power = bits_as<T>((bits_as<whole>(shifted) << places) + bits(std::bit_cast<whole>(T{1})));
+    power = bits_as<T>(bits_as<whole>(shifted) << places);
   }
 };
 
-/// e^x = 2^n e^r; e^r by its Taylor series to r^7 in float, r^13 in double, where the truncation
-/// error is below an eighth of the last bit. Error at most (2 + |x|) roundings. NaN gives NaN.
+/// e^x = 2^n e^r; the error of the series is below an eighth of the last bit. Error at most (2 +
+/// |x|) roundings. NaN gives NaN.
 template <std::floating_point T>
 requires has_registers<T>
 [[gnu::always_inline]] inline typename lanes<T>::number exponential(
@@ -83,11 +93,11 @@ requires has_registers<T>
   using number = typename lanes<T>::number;
   using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
   using bits = decltype(bits_as<whole>(x));
-  constexpr auto const& taylor = taylor_of_exponential<T>;
+  constexpr auto const& coefficients = series_of_exponential<T>;
   split_exponent<T> const parts(x);
-  auto series = number(taylor[0]);
-  for (std::size_t k = 1; k < taylor.size(); ++k)
-    series = lanes<T>::multiply_add(series, parts.rest, number(taylor[k]));
+  auto series = number(coefficients[0]);
+  for (std::size_t k = 1; k < coefficients.size(); ++k)
+    series = lanes<T>::multiply_add(series, parts.rest, number(coefficients[k]));
   // Whether x is below the lowest exponent (or -infinity) but not NaN. The bits of negative numbers
   // grow with their magnitude.
   constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>),
@@ -105,11 +115,11 @@ requires has_registers<T>
 [[gnu::always_inline]] inline typename lanes<T>::number exponential_less_1(
     lanes<T>, typename lanes<T>::number const& x) noexcept {
   using number = typename lanes<T>::number;
-  constexpr auto const& taylor = taylor_of_exponential<T>;
+  constexpr auto const& coefficients = series_of_exponential<T>;
   split_exponent<T> const parts(x);
-  auto series = number(taylor[0]);
-  for (std::size_t k = 1; k + 2 < taylor.size(); ++k)
-    series = lanes<T>::multiply_add(series, parts.rest, number(taylor[k]));
+  auto series = number(coefficients[0]);
+  for (std::size_t k = 1; k + 2 < coefficients.size(); ++k)
+    series = lanes<T>::multiply_add(series, parts.rest, number(coefficients[k]));
   auto of_rest = lanes<T>::multiply_add(series * parts.rest, parts.rest, parts.rest);
   auto of_power = parts.power - number(T{1});
   as_written(of_rest), as_written(of_power);  // else 2^n would be taken out of the sum

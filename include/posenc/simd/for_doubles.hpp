@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/require.hpp"
@@ -54,6 +55,15 @@ template <std::floating_point T>
   std::array<T, size> rest{};
   std::copy(row.begin() + static_cast<std::ptrdiff_t>(first), row.end(), rest.begin());
   return load_doubles(rest.data());
+}
+
+/// All the doubles of a row, and zeros up to whole registers.
+template <std::floating_point T>
+std::vector<double> doubles_of(std::span<T const> row) {
+  constexpr auto size = lanes<double>::size;
+  std::vector<double> all((row.size() + size - 1) / size * size, 0);
+  std::copy(row.begin(), row.end(), all.begin());
+  return all;
 }
 
 /// row[i ...] = what(register of doubles, i), a register at a time.

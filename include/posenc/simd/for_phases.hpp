@@ -17,12 +17,13 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-// For each register width: the product of the lower halves of 64-bit integers; 64-bit integers to
-// doubles, rounded once; two registers of doubles to floats.
+// For each register width: the product of the lower halves of 64-bit integers; that of the whole,
+// modulo 2^64; 64-bit integers to doubles, rounded once; two registers of doubles to floats.
 #if defined(__AVX512F__)
 inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
 #endif
 #if defined(__AVX512DQ__)
+inline __m512i whole_product(__m512i a, __m512i b) noexcept { return _mm512_mullo_epi64(a, b); }
 inline __m512d to_doubles(__m512i x) noexcept { return _mm512_cvtepi64_pd(x); }
 inline __m512 to_floats(__m512d x, __m512d y) noexcept {
   return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x)), _mm512_cvtpd_ps(y), 1);
