@@ -1,5 +1,8 @@
-// What compilers say in words of their own: a lambda that is always inlined, and a prefetch.
+// What compilers say in words of their own: a lambda that is always inlined, a prefetch, and what
+// they must not see through.
 #pragma once
+
+#include <cstddef>
 
 #include "posenc/core/target.hpp"
 
@@ -9,6 +12,13 @@
 #define POSENC_INLINED __attribute__((always_inline))
 #else
 #define POSENC_INLINED
+#endif
+
+/// Before a loop, for clang, which unrolls loops over loops: several times the code, and no faster.
+#if defined(__clang__)
+#define POSENC_NOT_UNROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define POSENC_NOT_UNROLLED
 #endif
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -25,6 +35,22 @@ namespace posenc::inline POSENC_TARGET::detail {
 #if defined(__GNUC__)
   __builtin_prefetch(address, 0, 2);
 #endif
+}
+
+/// Whether the compiler unrolls loops over loops.
+#if defined(__clang__)
+inline constexpr bool unrolls_outer_loops = true;
+#else
+inline constexpr bool unrolls_outer_loops = false;
+#endif
+
+/// x, as if it were another in every turn of a loop. Else compilers keep sums with it from turn to
+/// turn, in more registers than there are. The loop is not vectorised either.
+[[gnu::always_inline]] inline std::size_t anew_in_each_turn(std::size_t x) noexcept {
+#if defined(__GNUC__)
+  asm volatile("" : "+r"(x));
+#endif
+  return x;
 }
 
 }  // namespace posenc::detail

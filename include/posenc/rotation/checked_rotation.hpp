@@ -105,8 +105,8 @@ class checked_rotation {
   }
 
   steps split() const noexcept {
-    std::size_t pairs = 0;
-    for (auto const [first, last] : rows_.rotated_pairs()) pairs += last - first;
+    auto const ranges = rows_.rotated_pairs();
+    auto const pairs = ranges.empty() ? 0 : ranges.back().last - ranges.front().first;
     bool const copies = copies_ && 2 * pairs < from_.head_dim();
     return steps_of<From, To, from_type, to_type>(
         {rows_.tokens(), from_.heads(), pairs, !copies && rows_.rotated_pairs().size() == 1},

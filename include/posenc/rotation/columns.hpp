@@ -24,6 +24,19 @@ template <std::size_t Count>
   (std::make_index_sequence<Count>{});
 }
 
+/// The same with first(0) ... first(3), then(0) ... then(3), first(4) ...
+template <std::size_t Count>
+[[gnu::always_inline]] inline void unrolled_in_fours(auto const& first, auto const& then) noexcept {
+  unrolled<Count>([&](std::size_t i) POSENC_INLINED {
+    first(i);
+    auto const four = i - i % 4;
+    if (i % 4 == 3 || i + 1 == Count)
+      unrolled<4>([&](std::size_t j) POSENC_INLINED {
+        if (four + j <= i) then(four + j);
+      });
+  });
+}
+
 /// Advances by `pairs` pairs.
 template <class From, class To>
 void move_pairs(auto& at, std::size_t pairs) noexcept {
@@ -64,6 +77,12 @@ constexpr bool is_column(std::size_t pairs) noexcept {
   (column_widths<Group>{});
 }
 
+/// A group that can write x and y of halves in two steps.
+template <class Group>
+concept writes_halves = requires {
+  requires Group::writes_halves;
+};
+
 // Rotates columns of `Groups` groups of pairs, as many as fit between `pair` and `last`; returns
 // where they end. Tail: one column, with fewer pairs than a group behind it, up to `last`. They are
 // the end of a group that overlaps the one before: it is read before that one is written, so that
@@ -72,9 +91,10 @@ template <class From, class To, class Group, std::size_t Groups, bool Tail = fal
 [[gnu::noinline]] std::size_t columns(Tokens const& some, std::size_t pair,
                                       std::size_t last) noexcept {
   constexpr auto width = Groups * Group::pairs;
-  auto const all = some.pairs, stop = pair + (last - pair) / width * width,
+  auto const pairs = some.pairs, stop = pair + (last - pair) / width * width,
              tail = last - pair - Group::pairs;
-  auto const *cos = some.cos, *sin = cos + all;
+  auto const *cos = some.cos, *sin = cos + pairs;
+  POSENC_NOT_UNROLLED
   for (auto column : tokens_of(some)) {
     move_pairs<From, To>(column, pair);
     for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
@@ -83,10 +103,11 @@ template <class From, class To, class Group, std::size_t Groups, bool Tail = fal
         groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
       });
       if constexpr (Tail) groups[Groups].load(cos + i + tail, sin + i + tail);
-#if defined(__clang__)
-#pragma clang loop unroll(disable)  // clang 14 would keep 50 addresses in memory
-#endif
+      // Else clang 14 keeps 50 addresses in memory.
+      POSENC_NOT_UNROLLED
       for (auto const& at : heads_of(some, column)) {
+        auto const all =
+            std::same_as<From, halves> && Groups + Tail > 4 ? anew_in_each_turn(pairs) : pairs;
         if (some.pace.ahead) fetch_ahead<From>(at.from, width, all);
         typename Group::numbers numbers[Groups + Tail];
         if constexpr (Tail) {
@@ -96,10 +117,19 @@ template <class From, class To, class Group, std::size_t Groups, bool Tail = fal
         unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
           Group::begin(at, j * Group::pairs, all, numbers[j]);
         });
-        unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
-          groups[j].finish(at, j * Group::pairs, all, numbers[j]);
-          groups[j].write(at, j * Group::pairs, all, numbers[j]);
-        });
+        unrolled_in_fours<Groups>(
+            [&](std::size_t j) POSENC_INLINED {
+              groups[j].finish(at, j * Group::pairs, all, numbers[j]);
+              if constexpr (writes_halves<Group>) {
+                Group::write_x(at, j * Group::pairs, numbers[j]);
+              } else {
+                groups[j].write(at, j * Group::pairs, all, numbers[j]);
+              }
+            },
+            [&](std::size_t j) POSENC_INLINED {
+              if constexpr (writes_halves<Group>)
+                Group::write_y(at, j * Group::pairs, all, numbers[j]);
+            });
         if constexpr (Tail) groups[Groups].write(at, tail, all, numbers[Groups]);
       }
     }

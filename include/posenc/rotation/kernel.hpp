@@ -23,11 +23,12 @@ namespace posenc::inline POSENC_TARGET::detail {
 // Without registers, or with too few pairs for one.
 template <class From, class To, class Single, class Tokens>
 [[gnu::noinline]] void one_by_one(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
-  auto const all = some.pairs;
-  auto const *cos = some.cos, *sin = cos + all;
+  auto const pairs = some.pairs;
+  auto const *cos = some.cos, *sin = cos + pairs;
   for (auto const& first : tokens_of(some)) {
     for (auto const& at : heads_of(some, first)) {
       for (auto i = pair; i < last; ++i) {
+        auto const all = Tokens::has_narrow_registers ? anew_in_each_turn(pairs) : pairs;
         Single one;
         typename Single::numbers x_y;
         one.load(cos + i, sin + i);
@@ -96,7 +97,7 @@ void rotate_range(Tokens const& some, pair_range range) noexcept {
       using smaller = rotate_pairs<From, To, lanes<S>, lanes<T>>;
       pair = by_registers<From, To, smaller>(std::index_sequence<1>{}, some, pair, last);
     }
-    if constexpr (std::same_as<S, T> && std::floating_point<storage_format_t<S>>) {
+    if constexpr (Tokens::has_narrow_registers) {
       if (pair < last)
         pair = by_narrower_registers<From, To, S, lanes<S>::size / 2>(some, pair, last);
     }
@@ -119,12 +120,15 @@ constexpr bool is_one_column(std::size_t pairs, pace const& pace) noexcept {
 
 // Copies neighbouring dims that are not rotated, `first` being relative to the rotary block.
 template <class Tokens>
-void copy_dims(Tokens const& some, std::ptrdiff_t first, std::size_t count) noexcept {
+[[gnu::noinline]] void copy_dims(Tokens const& some, std::ptrdiff_t first,
+                                 std::size_t count) noexcept {
   using S = typename Tokens::from_type;
   using T = typename Tokens::to_type;
   if (count == 0) return;
+  POSENC_NOT_UNROLLED
   for (auto head : tokens_of(some)) {
     head.move(first, first);
+    POSENC_NOT_UNROLLED
     for (auto at : heads_of(some, head)) {
       if constexpr (std::same_as<S, T> && !Tokens::fused) {
         std::copy_n(at.from, count, at.to);

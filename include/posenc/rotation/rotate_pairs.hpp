@@ -66,6 +66,16 @@ struct rotate_pairs {
                                     numbers const& n) const noexcept {
     To::template store<Out>(at.to, pair, all, n.x, n.y);
   }
+  /// The same in two steps, in halves.
+  static constexpr bool writes_halves = std::same_as<From, halves> && std::same_as<To, halves>;
+  [[gnu::always_inline]] static void write_x(auto const& at, std::size_t pair,
+                                             numbers const& n) noexcept {
+    Out::store(at.to + pair, n.x);
+  }
+  [[gnu::always_inline]] static void write_y(auto const& at, std::size_t pair, std::size_t all,
+                                             numbers const& n) noexcept {
+    Out::store(at.to + all + pair, n.y);
+  }
 
   [[gnu::always_inline]] void multiply(typename In::number& x,
                                        typename In::number& y) const noexcept {

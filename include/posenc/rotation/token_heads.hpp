@@ -1,6 +1,7 @@
 // Heads of tokens in memory, and the way through them.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 
@@ -81,6 +82,9 @@ struct token_heads {
   using to_type = T;
   using cursor_type = cursor<S, T, Fused>;
   static constexpr bool fused = Fused, has_registers = lanes<S>::size > 1;
+  /// Also for fewer numbers than a register holds.
+  static constexpr bool has_narrow_registers =
+      has_registers && std::same_as<S, T> && std::floating_point<storage_format_t<S>>;
 
   cursor_type first;
   arithmetic_t<T> const* cos;
