@@ -37,13 +37,6 @@ namespace posenc::inline POSENC_TARGET::detail {
 #endif
 }
 
-/// Whether the compiler unrolls loops over loops.
-#if defined(__clang__)
-inline constexpr bool unrolls_outer_loops = true;
-#else
-inline constexpr bool unrolls_outer_loops = false;
-#endif
-
 /// x, as if it were another in every turn of a loop. Else compilers keep sums with it from turn to
 /// turn, in more registers than there are. The loop is not vectorised either.
 [[gnu::always_inline]] inline std::size_t anew_in_each_turn(std::size_t x) noexcept {

@@ -64,10 +64,10 @@ template <class From, class To, class Group, class Tokens>
   constexpr std::size_t in_block = groups_of_block<From, Group>, width = in_block * Group::pairs,
                         most_blocks = std::max<std::size_t>(1, 8192 / sizeof(Group) / in_block);
   Group groups[most_blocks * in_block];
-  auto const blocks = std::min((last - pair) / width, most_blocks), pairs = some.pairs,
+  auto const blocks = std::min((last - pair) / width, most_blocks), all = some.pairs,
              bytes_of_x = blocks * width * sizeof(typename Tokens::from_type);
   auto const before = what_to_read_first<From, Group>(blocks * width, bytes_of_x);
-  auto const *cos = some.cos + pair, *sin = cos + pairs;
+  auto const *cos = some.cos + pair, *sin = cos + all;
   POSENC_NOT_UNROLLED
   for (auto first : tokens_of(some)) {
     move_pairs<From, To>(first, pair);
@@ -76,13 +76,10 @@ template <class From, class To, class Group, class Tokens>
       groups[j].load(cos + j * Group::pairs, sin + j * Group::pairs);
     for (auto at : heads_of(some, first)) {
       if (before != read_first::nothing) read_lines(at.from, bytes_of_x);
-      if (before == read_first::x_and_y) read_lines(at.from + pairs, bytes_of_x);
+      if (before == read_first::x_and_y) read_lines(at.from + all, bytes_of_x);
       auto const* group = groups;
       POSENC_NOT_UNROLLED
       for (std::size_t i = 0; i < blocks; ++i, group += in_block, move_pairs<From, To>(at, width)) {
-        // Clang takes two heads a turn: beyond the caches, faster than one without these sums.
-        auto const all =
-            std::same_as<From, halves> && !unrolls_outer_loops ? anew_in_each_turn(pairs) : pairs;
         typename Group::numbers numbers[in_block];
         unrolled<in_block>([&](std::size_t j) POSENC_INLINED {
           Group::begin(at, j * Group::pairs, all, numbers[j]);
