@@ -50,15 +50,19 @@ inline std::string compiler_and_flags() {
 #endif
 }
 
-/// As git describes it, with -dirty where files differ from it.
-inline std::string commit() {
-  std::string text;
-  if (auto* const git = popen("git -C " POSENC_BENCH_SOURCE " describe --always --dirty", "r")) {
-    std::array<char, 64> line{};
-    if (std::fgets(line.data(), line.size(), git) != nullptr) text = line.data();
-    pclose(git);
-  }
-  return text.empty() ? "unknown" : text.substr(0, text.find('\n'));
+/// As git describes it, with -dirty where files differ from it: before the page and the picture are
+/// written, which are such files.
+inline std::string const& commit() {
+  static auto const once = [] {
+    std::string text;
+    if (auto* const git = popen("git -C " POSENC_BENCH_SOURCE " describe --always --dirty", "r")) {
+      std::array<char, 64> line{};
+      if (std::fgets(line.data(), line.size(), git) != nullptr) text = line.data();
+      pclose(git);
+    }
+    return text.empty() ? "unknown" : text.substr(0, text.find('\n'));
+  }();
+  return once;
 }
 
 }  // namespace bench
