@@ -125,8 +125,9 @@ bool rotate_one_token(posenc1_rotation const& r, std::size_t first, std::size_t 
   auto const strides = static_cast<std::uintptr_t>(r.from.batch_stride | r.from.token_stride);
   auto const rows = reinterpret_cast<std::uintptr_t>(r.cos_sin);
   bool const right = data != 0 && r.cos_sin != nullptr && pairs > 0 && 2 * pairs <= r.head_dim &&
-                     r.head_dim >> 32 == 0 && first_dim <= rest && r.heads - 1 < 1u << 24 &&
-                     r.heads <= last && (r.pairs == 0 || r.pairs == pairs) &&
+                     static_cast<std::uint64_t>(r.head_dim) >> 32 == 0 && first_dim <= rest &&
+                     r.heads - 1 < 1u << 24 && r.heads <= last &&
+                     (r.pairs == 0 || r.pairs == pairs) &&
                      ((data | strides) & (size_of(r.from.type) - 1)) == 0 &&
                      (rows & (type == POSENC1_F64 ? 7u : 3u)) == 0;
   if (!right) return false;

@@ -1,7 +1,8 @@
 # Runs the program as people would, rightly and wrongly. Run with cmake -P, PROGRAM, DATA and MODELS.
 # DATA: queries.npy [3][2][4] has heads (2, 1, 0, 0) and (0, 0, 0, t + 1), keys.npy [3][4] of float16
 # (3, 4, 0, 0); weights.gguf has matrices whose columns are (2, 1, 0, 0), (0, 0, 0, 5) of queries and
-# (3, 4, 0, 0), (0, 0, 0, 7) of keys. Frequencies of 4 dims and base 10000: 1 and 0.01.
+# (3, 4, 0, 0), (0, 0, 0, 7) of keys; far.gguf a tensor q at offset 2^64 - 32, which is the header
+# unless the sum is checked. Frequencies of 4 dims and base 10000: 1 and 0.01.
 include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
 set(own --q "${DATA}/queries.npy" --k "${DATA}/keys.npy")
 
@@ -56,5 +57,6 @@ expect(1 err "no query has a key at distance 1" ${own} --query 3)
 expect(1 err "weights.gguf: needs the name of a tensor" --q "${DATA}/weights.gguf" --k "${DATA}/weights.gguf")
 expect(1 err "weights.gguf: has no tensor blk.1" --q "${DATA}/weights.gguf:blk.1" --k "${DATA}/weights.gguf:blk.1")
 expect(1 err "quantised.weight: must be F32, F16 or BF16, ggml's types 0, 1 and 30, got 2" --q "${DATA}/weights.gguf:quantised.weight" --k "${DATA}/keys.npy")
+expect(1 err "far.gguf:q: must have an offset below 2.62" --q "${DATA}/far.gguf:q" --k "${DATA}/keys.npy")
 expect(1 err "base must be finite and positive, got 0" --base 0)
 expect(1 err "stray" stray)

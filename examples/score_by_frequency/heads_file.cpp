@@ -149,6 +149,7 @@ heads_of_file read_gguf_tensor(std::string const& file, std::string const& name,
   if (dims.empty() || dims.size() > 3)
     refuse(what, "must have 1 to 3 dimensions, got " + std::to_string(dims.size()));
   auto const count = count_of(what, dims);
+  if (tensor.offset >> 62 != 0) refuse(what, "must have an offset below 2^62");  // else it wraps
   in.clear();
   in.seekg(static_cast<std::streamoff>(header.data_begin() + tensor.offset));
   auto numbers = [&] {
