@@ -33,7 +33,8 @@ void declare(CLI::App& app, options& o) {
   auto* const k = app.add_option("--k", o.k, "keys, likewise (without files: random ones)")
                       ->option_text("FILE");
   q->needs(k), k->needs(q);
-  app.add_option("--head-dim", o.head_dim, "where a row has several heads")
+  app.add_option("--head-dim", o.head_dim,
+                 "where a row has several heads (that of the model, else all of a row)")
       ->check(CLI::Range(1, 65536))
       ->option_text("N");
   app.add_option("--head", o.head, "of the queries (0)")->option_text("N");
@@ -41,7 +42,8 @@ void declare(CLI::App& app, options& o) {
   app.add_option("--distance", o.distance, "from a query to its key, in tokens (1)")
       ->check(CLI::Range(0, 1 << 30))
       ->option_text("R");
-  app.add_option("--context", o.context, "tokens within which turns are counted (8192)")
+  app.add_option("--context", o.context,
+                 "tokens within which turns are counted, and for rules that go by it (8192)")
       ->check(CLI::Range(1, 1 << 30))
       ->option_text("N");
   auto* const base =
@@ -72,20 +74,23 @@ struct rotation {
   posenc::rotary_block block = posenc::rotary_block::first();
 };
 
-rotation rotation_of(options const& o, std::size_t head_dim) {
-  if (!o.config.empty()) {
+// The rotation of a model's layer; head_dim: of that layer.
+rotation rotation_of_model([[maybe_unused]] options const& o,
+                           [[maybe_unused]] std::size_t& head_dim) {
 #ifdef READS_MODELS
-    auto const model = read_model(o.config, false);
-    auto const& kind = model.kind_of(o.layer);
-    if (kind.rotary.empty())
-      throw std::runtime_error(o.config + ": layer " + std::to_string(o.layer) +
-                               " does not rotate");
-    auto const& rotary = kind.rotary.front();
-    return {rotary.frequencies.at(o.context), rotary.layout, rotary.block};
+  auto const model = read_model(o.config, false);
+  auto const& kind = model.kind_of(o.layer);
+  if (kind.rotary.empty())
+    throw std::runtime_error(o.config + ": layer " + std::to_string(o.layer) + " does not rotate");
+  auto const& rotary = kind.rotary.front();
+  head_dim = kind.head_dim;
+  return {rotary.frequencies.at(o.context), rotary.layout, rotary.block};
 #else
-    throw std::runtime_error("this program was built without nlohmann-json, which reads models");
+  throw std::runtime_error("this program was built without nlohmann-json, which reads models");
 #endif
-  }
+}
+
+rotation rotation_of(options const& o, std::size_t head_dim) {
   rotation result{posenc::geometric(o.rotary_dim.value_or(head_dim), o.base.value_or(10'000.0)),
                   posenc::halves{}};
   if (o.layout == "interleaved") result.layout = posenc::interleaved{};
@@ -139,12 +144,20 @@ void measure(result& r, rotation const& how, heads_of_file& q, heads_of_file& k,
 
 int run(options const& o) {
   auto const style = reporting::checked(o.outputs);
+  auto head_dim = o.head_dim;
+  std::optional<rotation> of_model;
+  if (!o.config.empty()) {
+    of_model = rotation_of_model(o, head_dim);
+    if (o.head_dim != 0 && o.head_dim != head_dim)
+      throw std::runtime_error("--head-dim must be that of the layer, " + std::to_string(head_dim) +
+                               ", got " + std::to_string(o.head_dim));
+  }
   heads_of_file q, k;
   if (o.q.empty()) {
-    draw_at_random(q, k, o.head_dim);
+    draw_at_random(q, k, head_dim);
   } else {
-    q = read_heads(o.q, o.head_dim);
-    k = read_heads(o.k, o.head_dim != 0 ? o.head_dim : q.head_dim);
+    q = read_heads(o.q, head_dim);
+    k = read_heads(o.k, head_dim != 0 ? head_dim : q.head_dim);
   }
   if (q.tokens != k.tokens || q.head_dim != k.head_dim || q.heads % k.heads != 0 ||
       q.of_weights != k.of_weights) {
@@ -160,7 +173,7 @@ int run(options const& o) {
   if (o.head >= q.heads)
     throw std::runtime_error("--head must be below " + std::to_string(q.heads) + ", got " +
                              std::to_string(o.head));
-  auto const how = rotation_of(o, q.head_dim);
+  auto const how = of_model ? *of_model : rotation_of(o, q.head_dim);
   result r;
   std::visit([&]<class Layout>(Layout) { measure<Layout>(r, how, q, k, o); }, how.layout);
   auto const count = r.score.count();
