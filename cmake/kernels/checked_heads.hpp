@@ -17,7 +17,7 @@ constexpr std::size_t size_of(posenc1_type type) noexcept {
   return std::size_t{1} << log2_of_size[type];
 }
 
-/// Whether the product fits; else it is what is left of it. (Without GNU's builtin, and mostly
+/// Whether the product fits; else product is its lowest bits. (Without GNU's builtin, and mostly
 /// without a division.)
 template <std::unsigned_integral T>
 constexpr bool multiply(T a, T b, T& product) noexcept {

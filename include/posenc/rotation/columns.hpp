@@ -4,6 +4,7 @@
 // as the registers allow. Within it, memory is read in the order of its addresses.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/fetch_ahead.hpp"
+#include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/token_heads.hpp"
 #include "posenc/simd/registers.hpp"
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/fastest_rotation.hpp"

@@ -19,14 +19,14 @@ struct rotated_part {
   bool in_one_pass;           ///< the pairs are neighbours, and no other dim is copied
 };
 
-/// tokens: at most so many at once; more than there are is all.
+/// How many tokens and heads at once, at most.
 struct steps {
   std::size_t tokens, heads;
   detail::pace pace;
 };
 
-/// If one column holds the pairs, memory is read once, in order, and so it is where in_order is
-/// faster. Else as many tokens as stay in L1 from column to column; beyond L2 few heads at a time,
+/// If one column holds the pairs, or if in_order is faster, all at once: memory is read once, in
+/// order. Else as many tokens as stay in L1 from column to column; beyond L2 few heads at a time,
 /// so that memory is read almost in order. With 16 registers, and of 16 bits on Zen 4, reloading
 /// cosines and sines for every head costs more than jumps in memory. zen: is_zen_3_or_4().
 template <class From, class To, class S, class T>

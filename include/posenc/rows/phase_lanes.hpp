@@ -164,7 +164,7 @@ template <has_upper_halves Bits>
 struct unit_factor {};
 
 /// Stores factor * cos and factor * sin of two registers of phases, x before y. factor: a double or
-/// unit_factor, told apart by type: at if (factor != 1), g++ 12 -O3 would miss lanes.
+/// unit_factor. They differ by type because g++ 12 -O3 vectorises worse with `if (factor != 1)`.
 template <class Real, class Factor>
 [[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, phase_lanes::bits const& x,
                                                  phase_lanes::bits const& y,

@@ -164,8 +164,8 @@ struct register_arithmetic {
 #endif
     return x;
   }
-  /// The same, and registers that were loaded before are kept before: g++ would change the order of
-  /// loads, and the CPU fetches ahead of those that are in the order of addresses.
+  /// The same, and g++ keeps the order of such loads. It would change it, and the CPU fetches ahead
+  /// of loads in the order of addresses.
   static number kept_in_order(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm volatile("" : "+v"(x.data));
