@@ -1,0 +1,28 @@
+#include "posenc/model/gguf/keys.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace {
+
+using namespace posenc::detail;
+
+TEST(gguf_keys, are_of_one_group_or_of_all) {
+  EXPECT_EQ(gguf_group_of("rope.freq_base_swa"), gguf_group::local_base);
+  EXPECT_EQ(gguf_group_of("rope.scaling.yarn_beta_slow"), gguf_group::yarn_betas);
+  for (auto const name : gguf_keys_of_all) EXPECT_EQ(gguf_group_of(name), 0u) << name;
+  for (auto const& key : gguf_keys_of_some) {
+    EXPECT_EQ(std::ranges::count(gguf_keys_of_some, key.name, &gguf_key::name), 1) << key.name;
+    EXPECT_EQ(key.group & (key.group - 1), 0u) << key.name;
+  }
+}
+
+TEST(gguf_keys, speak_of_positions_by_name) {
+  EXPECT_TRUE(gguf_key_speaks("rope.new"));
+  EXPECT_TRUE(gguf_key_speaks("attention.scaling"));
+  EXPECT_FALSE(gguf_key_speaks("embedding_scale"));
+  EXPECT_FALSE(gguf_key_speaks("attention.head_count"));
+}
+
+}  // namespace
