@@ -44,7 +44,8 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
         products[r * Keys + s] = lanes<T>::multiply_add(query, of_keys[s], products[r * Keys + s]);
     }
   };
-  // The first or the second of two registers. Of one row g++ is faster if it loads both.
+  // Loads the first or the second of two registers of a key. For one row, g++ makes faster code if
+  // both are loaded.
   auto const load_one_of_two = [](S const* key, bool second) POSENC_INLINED {
     if constexpr (!loads_pairs<S> && Rows > 1) {
       return lanes<S>::load(key + (second ? size : 0));
@@ -85,7 +86,7 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
 /// few rows of every head. As many keys are read at once as make a register of scores with four
 /// rows, or else with one. queries: scratch of as many numbers as q has; near: scratch of
-/// near_tokens scores for each row. Both are fastest at the start of a cache line.
+/// near_tokens scores for each row. Begin both at a cache line: that is fastest.
 template <std::floating_point T, class S>
 void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k, T* queries,
                 T* near) {
@@ -209,8 +210,8 @@ void add_in_order(T* outputs, T const* sums, std::size_t columns, std::size_t di
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
 /// read 8 tokens at a time, or 16 of half the size, and summed in runs of 512, then the sums of the
 /// runs, so that rounding errors do not grow with the cache. sums: scratch of as many numbers as
-/// there are outputs; near: scratch of near_tokens weights for each row. Both are fastest at the
-/// start of a cache line.
+/// there are outputs; near: scratch of near_tokens weights for each row. Begin both at a cache
+/// line: that is fastest.
 template <std::floating_point T, class S>
 void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums, T* near) {
   constexpr std::size_t tokens_at_once = sizeof(S) == 2 ? 16 : 8, summed_at_once = 512;

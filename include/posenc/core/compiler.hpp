@@ -1,5 +1,5 @@
-// What compilers say in words of their own: a lambda that is always inlined, a prefetch, and what
-// they must not see through.
+// What C++ cannot tell a compiler: inline this lambda, unroll no more, prefetch this line, forget
+// what is known of this number.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,9 @@ namespace posenc::inline POSENC_TARGET::detail {
 #endif
 }
 
-/// x, as if it were another in every turn of a loop. Else compilers keep sums with it from turn to
-/// turn, in more registers than there are. The loop is not vectorised either.
+/// Returns x, and the compiler must take it for a new number. In a loop, it then keeps no sums with
+/// x from one iteration to the next, for which there are too few registers, and it does not
+/// vectorise the loop.
 [[gnu::always_inline]] inline std::size_t anew_in_each_turn(std::size_t x) noexcept {
 #if defined(__GNUC__)
   asm volatile("" : "+r"(x));

@@ -1,7 +1,8 @@
 // Columns of pairs: a token's cosines and sines stay in registers from head to head.
 //
-// The loops, from the outermost: over tokens, columns, heads, groups of pairs. A column is as wide
-// as the registers allow. Within it, memory is read in the order of its addresses.
+// The loops, from the outermost: over tokens, columns, heads, groups of pairs. A column has as many
+// pairs as fit into the registers with their cosines and sines. Within it, memory is read in the
+// order of its addresses.
 #pragma once
 
 #include <concepts>

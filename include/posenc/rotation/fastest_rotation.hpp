@@ -37,8 +37,7 @@ concept both_rounded = both_free_deinterleave<T, S> && lanes<S>::rounds && lanes
                          any_tiny(words.data, words.data, words.data);
                        };
 
-/// Numbers of type half, in registers of 256 bits: a Zen 4 converts two of those in less time than
-/// one of 512 bits.
+/// Type half, in registers of 256 bits: a Zen 4 converts two of them faster than one of 512 bits.
 template <class T, class S>
 concept both_halved = both_in_order<T, S> && splits_512_bits && lanes<S>::size == 16 &&
                       converted_by_cpu<lanes<S>> && converted_by_cpu<lanes<T>>;

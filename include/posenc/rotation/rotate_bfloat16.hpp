@@ -32,8 +32,8 @@ struct rotate_bfloat16 {
   using number = typename In::number;
   using bits = typename In::bits;
   rotate_pairs<halves, halves, In, Out> parts[2];
-  /// The bits of a word of which a number of at least 2^-63 has one. If a cosine or sine is too
-  /// small, no bits: then every number but 0 counts as tiny.
+  /// A number that has none of these bits is below 2^-63: tiny. If a cosine or sine is too small,
+  /// there are no bits, and every number but 0 is tiny.
   bits large;
 
   template <class Real>

@@ -77,8 +77,8 @@ template <class Lanes>
   // Without its two highest bits, which count quadrants, a phase is the angle from the nearest
   // axis: at most 1/8 of a turn.
   auto const x = Lanes::signed_number(angle << 2) * number(6.283185307179586 * 0x1p-66), z = x * x;
-  // Polynomials in z = x^2, of nearly the least error up to pi / 4 (Remez, rounded): below 6.6e-17
-  // and 4.6e-18.
+  // Polynomials in z = x^2 from the Remez algorithm, for |x| <= pi / 4. With these coefficients,
+  // the cosine is within 6.6e-17, and the sine within 4.6e-18.
   auto const next = [&z](number& sum, double coefficient) {
     sum = Lanes::multiply_add(sum, z, number(coefficient));
   };

@@ -95,7 +95,7 @@ inline void widen_bfloat16(__m512i words, __m512& first, __m512& last) noexcept 
 inline void store_bfloat16(void* to, __m512 first, __m512 last) noexcept {
   _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(last, first)));
 }
-// Whether a or b has a word that is neither 0 nor -0 and has none of the bits `large`.
+// Whether a 16-bit word of a or b is tiny: it has none of the bits `large`, and is not 0 or -0.
 inline bool any_tiny(__m512i a, __m512i b, __m512i large) noexcept {
   auto of_a = _mm512_testn_epi16_mask(a, large), of_b = _mm512_testn_epi16_mask(b, large);
 #if defined(__clang__)

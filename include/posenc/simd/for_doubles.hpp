@@ -57,7 +57,7 @@ template <std::floating_point T>
   return load_doubles(rest.data());
 }
 
-/// All the doubles of a row, and zeros up to whole registers.
+/// A row of numbers in double, with zeros behind it up to whole registers.
 template <std::floating_point T>
 std::vector<double> doubles_of(std::span<T const> row) {
   constexpr auto size = lanes<double>::size;

@@ -156,7 +156,7 @@ struct register_arithmetic {
     }
   }
 
-  /// Keeps x in a register. Without it, g++ loads x anew for every use.
+  /// Makes g++ keep x in a register. It would load x again for every use.
   template <class Register>
   static Register kept(Register x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
