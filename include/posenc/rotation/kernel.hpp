@@ -81,7 +81,7 @@ std::size_t by_narrower_registers(Tokens const& some, std::size_t pair, std::siz
 }
 
 template <class From, class To, class Tokens>
-void rotate_range(Tokens const& some, pair_range range) noexcept {
+[[gnu::noinline]] void in_some_columns(Tokens const& some, pair_range range) noexcept {
   using S = typename Tokens::from_type;
   using T = typename Tokens::to_type;
   auto [pair, last] = range;
@@ -105,6 +105,27 @@ void rotate_range(Tokens const& some, pair_range range) noexcept {
   }
   if (pair < last)
     one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
+}
+
+// Rotates the pairs if one column of so many groups holds them; false: none does.
+template <class From, class To, class Group, std::size_t... Groups, class Tokens>
+[[gnu::always_inline]] inline bool in_one_column(std::index_sequence<Groups...>, Tokens const& some,
+                                                 pair_range range) noexcept {
+  auto const [pair, last] = range;
+  return ((last - pair == Groups * Group::pairs &&
+           (columns<From, To, Group, Groups>(some, pair, last), true)) ||
+          ...);
+}
+
+// One column, the most frequent case, before what saves registers.
+template <class From, class To, class Tokens>
+[[gnu::noinline]] void rotate_range(Tokens const& some, pair_range range) noexcept {
+  if constexpr (Tokens::has_registers) {
+    using S = typename Tokens::from_type;
+    using group = typename fastest_rotation<From, To, S, typename Tokens::to_type>::type;
+    if (in_one_column<From, To, group>(column_widths<group>{}, some, range)) return;
+  }
+  in_some_columns<From, To>(some, range);
 }
 
 /// Whether one column holds `pairs` pairs.
@@ -170,8 +191,8 @@ void copy_range(Tokens const& some, pair_range range) noexcept {
 
 // copies: dims that are not rotated are copied or scaled too (out of place, or fused).
 template <class From, class To, class Tokens>
-void rotate_tokens(Tokens const& some, std::span<pair_range const> rotated_pairs,
-                   bool copies) noexcept {
+[[gnu::noinline]] void rotate_tokens(Tokens const& some, std::span<pair_range const> rotated_pairs,
+                                     bool copies) noexcept {
   std::size_t done = 0;
   for (auto const range : rotated_pairs) {
     if (copies) copy_range<From, To>(some, {done, range.first});
