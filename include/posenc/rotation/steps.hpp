@@ -43,7 +43,10 @@ constexpr steps steps_of(rotated_part const& part, bool zen) noexcept {
     if (is_one_column<From, To, S, T>(part.pairs, pace)) return {part.tokens, part.heads, pace};
     if constexpr (lanes<S>::size > 1)
       pace.in_order = beyond && zen && in_order_is_faster<From, To, S, T>(part.pairs, bytes);
-    if (pace.in_order) return {part.tokens, part.heads, pace};
+    if (pace.in_order) {
+      pace.ahead = bytes >= most_of_L3;
+      return {part.tokens, part.heads, pace};
+    }
   }
   if (beyond) return {1, std::min(few_heads, part.heads), pace};
   return {some_of_L1 / of_token + 1, part.heads, pace};

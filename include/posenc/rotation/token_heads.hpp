@@ -68,7 +68,7 @@ struct cursor<S, T, true> {
 
 /// What the CPU and the size of the work ask for. The results are the same bits.
 struct pace {
-  bool ahead : 1 = false;     ///< fetch what is read next, for data beyond the cache
+  bool ahead : 1 = false;     ///< fetch what is read next, beyond a cache: heads; in order, rows
   bool in_order : 1 = false;  ///< heads wider than a column in the order of their addresses
   bool apart : 1 = false;     ///< of heads wider than a column, x and y in registers of their own
 };
