@@ -80,33 +80,26 @@ std::size_t by_narrower_registers(Tokens const& some, std::size_t pair, std::siz
   return pair;
 }
 
-// Of tokens with one head, which is all that their cosines and sines serve: two groups at a time.
-// Returns where they end.
+// Of tokens with one head; returns where they end. Nothing is gained there by columns, which keep
+// cosines and sines for the next head and count in three loops.
 template <class From, class To, class Tokens>
-[[gnu::noinline]] std::size_t one_head_a_token(Tokens const& some, std::size_t pair,
-                                               std::size_t last) noexcept {
+[[gnu::noinline]] std::size_t head_by_head(Tokens const& some, std::size_t pair,
+                                           std::size_t last) noexcept {
   using S = typename Tokens::from_type;
   using group = rotate_pairs<From, To, lanes<S>, lanes<typename Tokens::to_type>>;
-  constexpr auto width = 2 * group::pairs;
-  auto const all = some.pairs, stop = pair + (last - pair) / width * width;
-  auto const* cos = some.cos;
+  auto const all = some.pairs, stop = pair + (last - pair) / group::pairs * group::pairs;
+  auto const *cos = some.cos, *sin = cos + all;
   POSENC_NOT_UNROLLED
   for (auto at : tokens_of(some)) {
     move_pairs<From, To>(at, pair);
     POSENC_NOT_UNROLLED
-    for (auto i = pair; i < stop; i += width, move_pairs<From, To>(at, width)) {
-      group groups[2];
-      typename group::numbers numbers[2];
-      unrolled<2>([&](std::size_t j) POSENC_INLINED {
-        groups[j].load(cos + i + j * group::pairs, cos + all + i + j * group::pairs);
-        group::begin(at, j * group::pairs, all, numbers[j]);
-      });
-      unrolled<2>([&](std::size_t j) POSENC_INLINED {
-        groups[j].finish(at, j * group::pairs, all, numbers[j]);
-        groups[j].write(at, j * group::pairs, all, numbers[j]);
-      });
+    for (auto i = pair; i < stop; i += group::pairs, move_pairs<From, To>(at, group::pairs)) {
+      group one;
+      typename group::numbers x_y;
+      one.load(cos + i, sin + i);
+      group::begin(at, 0, all, x_y), one.finish(at, 0, all, x_y), one.write(at, 0, all, x_y);
     }
-    cos += some.cos_token;
+    cos += some.cos_token, sin += some.cos_token;
   }
   return stop;
 }
@@ -119,10 +112,10 @@ template <class From, class To, class Tokens>
   if constexpr (Tokens::has_registers) {
     using group = typename fastest_rotation<From, To, S, T>::type;
     using wide_group = typename wide_rotation<From, To, S, T>::type;
-    if constexpr (Tokens::has_narrow_registers) {
-      if (some.heads == 1) pair = one_head_a_token<From, To>(some, pair, last);
-    }
     if (some.pace.in_order) pair = in_order<From, To, wide_group>(some, pair, last);
+    if constexpr (Tokens::has_narrow_registers) {
+      if (some.pace.head_by_head) pair = head_by_head<From, To>(some, pair, last);
+    }
     if constexpr (!std::same_as<wide_group, group>) {
       if (some.pace.apart && last - pair > widest_column<group>)
         pair = widest_columns<From, To, wide_group>(some, pair, last);
@@ -157,8 +150,9 @@ template <class From, class To, class Tokens>
   if constexpr (Tokens::has_registers) {
     using S = typename Tokens::from_type;
     using group = typename fastest_rotation<From, To, S, typename Tokens::to_type>::type;
-    bool const one_head = Tokens::has_narrow_registers && some.heads == 1;
-    if (!one_head && in_one_column<From, To, group>(column_widths<group>{}, some, range)) return;
+    if (!some.pace.head_by_head &&
+        in_one_column<From, To, group>(column_widths<group>{}, some, range))
+      return;
   }
   in_some_columns<From, To>(some, range);
 }
