@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 
@@ -88,6 +89,7 @@ template <class From, class To, class Group, class Tokens>
     for (std::size_t j = 0; j < blocks * in_block; ++j)
       groups[j].load(cos + j * Group::pairs, sin + j * Group::pairs);
     std::size_t fetched = 0;
+    POSENC_NOT_UNROLLED
     for (auto at : heads_of(some, first)) {
       if (some.pace.ahead)
         fetched = fetch_rows(cos + some.cos_token, sin + some.cos_token, fetched,
@@ -105,6 +107,9 @@ template <class From, class To, class Group, class Tokens>
           auto const one = group[j].kept();
           one.finish(at, j * Group::pairs, all, numbers[j]);
           one.write(at, j * Group::pairs, all, numbers[j]);
+          // One group after the other: g++ would mix the reading and writing of several.
+          if constexpr (writes_halves<Group> && Tokens::has_narrow_registers)
+            std::atomic_signal_fence(std::memory_order_seq_cst);
         });
       }
     }
