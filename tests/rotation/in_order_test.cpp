@@ -31,7 +31,8 @@ struct given_heads {
 
   // In place, after the heads were copied; weights and gains if Fused.
   template <bool Fused>
-  std::vector<T> rotated(detail::pace pace, std::size_t first_pair = 0) const {
+  std::vector<T> rotated(detail::pace pace, std::size_t first_pair = 0,
+                         std::size_t of_heads = heads) const {
     auto result = source;
     auto const weights = numbers::random<arithmetic_t<T>>(head_dim, 5);
     arithmetic_t<T> const gain(0.75);
@@ -43,7 +44,7 @@ struct given_heads {
       some.first.gain = &gain, some.first.gain_per_head = false;
     }
     some.cos = view.cos(0).data();
-    some.tokens = tokens, some.heads = heads, some.cos_token = view.rotary_dim();
+    some.tokens = tokens, some.heads = of_heads, some.cos_token = view.rotary_dim();
     some.from_head = some.to_head = static_cast<std::ptrdiff_t>(head_dim);
     some.from_token = some.to_token = static_cast<std::ptrdiff_t>(heads * head_dim);
     some.head_dim = head_dim, some.first_dim = before, some.pairs = view.pairs();
@@ -57,6 +58,22 @@ struct given_heads {
   cos_sin_rows<arithmetic_t<T>> rows;
   std::vector<T> source;
 };
+
+// The first head of each token alone.
+TEST(pace, of_one_head_changes_no_bit) {
+  in_every_format_and_layout([]<class T, class Layout>() {
+    for (auto const rotary_dim : rotary_dims) {
+      given_heads<T, Layout> const given(rotary_dim);
+      SCOPED_TRACE(rotary_dim);
+      auto const plain = given.template rotated<false>({}, 5, 1);
+      EXPECT_FALSE(numbers::same_bits(plain, given.source));
+      EXPECT_TRUE(
+          numbers::same_bits(given.template rotated<false>({.head_by_head = true}, 5, 1), plain));
+      EXPECT_TRUE(numbers::same_bits(given.template rotated<true>({.head_by_head = true}, 0, 1),
+                                     given.template rotated<true>({}, 0, 1)));
+    }
+  });
+}
 
 TEST(pace, changes_no_bit) {
   in_every_format_and_layout([]<class T, class Layout>() {

@@ -51,13 +51,31 @@ TEST(steps_of, more_columns_are_what_stays_in_L1_or_few_heads) {
   EXPECT_EQ(of({mib, 2, columns, true}, false).heads, detail::has_32_registers ? 1u : 2u);
 }
 
+TEST(steps_of, one_head_is_alone_unless_fetching_ahead_pays) {
+  for (bool const zen : {false, true}) {
+    EXPECT_TRUE(of({8, 1, one_column, true}, zen).pace.head_by_head);
+    EXPECT_FALSE(of({mib, 1, one_column, true}, zen).pace.head_by_head);
+    EXPECT_FALSE(of({8, 2, one_column, true}, zen).pace.head_by_head);
+    if (detail::lanes<float>::size == 1) continue;
+    EXPECT_TRUE(of({8, 1, columns + 1, true}, zen).pace.head_by_head);
+    EXPECT_FALSE(of({8, 2, columns + 1, true}, zen).pace.head_by_head);
+    EXPECT_EQ(of({mib, 1, columns + 1, true}, zen).pace.head_by_head, zen);
+    EXPECT_EQ(of({mib, 6, columns + 1, true}, zen).pace.head_by_head,
+              zen && detail::has_32_registers);
+    EXPECT_FALSE(of({mib, 1, columns, true}, true).pace.head_by_head);  // in order
+  }
+}
+
 TEST(steps_of, more_columns_go_in_order_on_zen_if_in_one_pass) {
   if (detail::lanes<float>::size == 1) GTEST_SKIP() << "one number is one column";
   auto const s = of({mib, 6, columns, true}, true);
   EXPECT_EQ(s.tokens, mib);
   EXPECT_EQ(s.heads, 6u);
   EXPECT_TRUE(s.pace.in_order && s.pace.apart);
-  EXPECT_FALSE(s.pace.ahead);
+  EXPECT_TRUE(s.pace.ahead);
+  auto const in_L3 = of({4 * mib / (6 * 2 * columns * sizeof(float)), 6, columns, true}, true);
+  EXPECT_TRUE(in_L3.pace.in_order);
+  EXPECT_FALSE(in_L3.pace.ahead);
   EXPECT_FALSE(of({mib, 6, columns, false}, true).pace.in_order);
   EXPECT_FALSE(of({mib, 6, columns + 1, true}, true).pace.in_order);  // a rest
   EXPECT_EQ(of({mib, 6, one_column, false}, true).tokens, 1u);

@@ -2,6 +2,7 @@
 // what is known of this number.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 
 #include "posenc/core/target.hpp"
@@ -40,7 +41,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// Returns x, and the compiler must take it for a new number. In a loop, it then keeps no sums with
 /// x from one iteration to the next, for which there are too few registers, and it does not
 /// vectorise the loop.
-[[gnu::always_inline]] inline std::size_t anew_in_each_turn(std::size_t x) noexcept {
+template <std::integral T>
+[[gnu::always_inline]] inline T anew_in_each_turn(T x) noexcept {
 #if defined(__GNUC__)
   asm volatile("" : "+r"(x));
 #endif

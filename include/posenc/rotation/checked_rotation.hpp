@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/cpu.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
@@ -52,8 +53,10 @@ class checked_rotation {
   using real = arithmetic_t<to_type>;
 
   /// Throws std::invalid_argument as rotate says.
-  checked_rotation(Source const& from, Target const& to, rotary_block const& block,
-                   head_factors<real> const& factors, cos_sin_view<real> const& rows)
+  [[gnu::always_inline]] checked_rotation(Source const& from, Target const& to,
+                                          rotary_block const& block,
+                                          head_factors<real> const& factors,
+                                          cos_sin_view<real> const& rows)
       : from_(from), to_(to), factors_(factors), rows_(rows) {
     require(rows.tokens() == from.tokens(), "rotate: there must be one row per token, got ",
             rows.tokens(), " rows for ", from.tokens(), " tokens");
@@ -70,24 +73,27 @@ class checked_rotation {
     copies_ = Fused || !in_place;
   }
 
-  void rotate() const noexcept {
+  [[gnu::always_inline]] void rotate() const noexcept {
     if constexpr (Fused) {
       if (factors_.normalises) return rotate_normalised();
     }
-    if (from_.heads() == 0 || rows_.tokens() == 0) return;
+    auto const tokens = rows_.tokens(), heads = from_.heads();
+    if (heads == 0 || tokens == 0) return;
     auto const step = split();
-    if (std::min(step.tokens, equidistant(0)) == rows_.tokens() && step.heads == from_.heads()) {
-      if (!is_left_out(0))
-        rotate(heads_at(0, rows_.tokens(), 0, from_.heads(), &factors_.scale, false, step.pace));
-    } else {
-      rotate_in_steps(step);
+    if constexpr (strided) {
+      if (step.tokens >= tokens && step.heads == heads)
+        return rotate(heads_at(0, tokens, 0, heads, &factors_.scale, false, step.pace));
     }
+    rotate_in_steps(step);
   }
 
  private:
+  static constexpr bool strided = requires(Source const& source, Target const& target) {
+    source.strides(), target.strides();
+  };
   using some_heads = token_heads<from_type, to_type, Fused>;
 
-  [[gnu::noinline]] void rotate_in_steps(steps const& step) const noexcept {
+  [[gnu::always_inline]] void rotate_in_steps(steps const& step) const noexcept {
     for (std::size_t token = 0, next; token < rows_.tokens(); token = next) {
       next = token + std::min(equidistant(token), step.tokens);
       if (is_left_out(token)) continue;
@@ -104,18 +110,16 @@ class checked_rotation {
     }
   }
 
-  steps split() const noexcept {
+  [[gnu::always_inline]] steps split() const noexcept {
     auto const ranges = rows_.rotated_pairs();
     auto const pairs = ranges.empty() ? 0 : ranges.back().last - ranges.front().first;
     bool const copies = copies_ && 2 * pairs < from_.head_dim();
     return steps_of<From, To, from_type, to_type>(
-        {rows_.tokens(), from_.heads(), pairs, !copies && rows_.rotated_pairs().size() == 1},
-        is_zen_3_or_4());
+        {rows_.tokens(), from_.heads(), pairs, !copies && ranges.size() == 1}, is_zen_3_or_4());
   }
 
   // Number of tokens from `token` on, of which each has the same distance to the next one.
   std::size_t equidistant(std::size_t token) const noexcept {
-    constexpr bool strided = requires { from_.strides(), to_.strides(); };
     return strided ? rows_.tokens() - token : 1;
   }
   // A slot of -1.
@@ -133,9 +137,10 @@ class checked_rotation {
     auto const token_stride = [&](auto const& view) {
       return tokens > 1 ? view.token(token + 1) - view.token(token) : 0;
     };
-    // With one head, the stride may be anything.
+    // With one head, the stride may be anything. Not read together with that of tokens, as clang
+    // would: such a load waits until both of the caller's stores have left the core.
     auto const head_stride = [&](auto const& view) {
-      return from_.heads() > 1 ? view.head_stride() : 0;
+      return anew_in_each_turn(from_.heads() > 1 ? view.head_stride() : 0);
     };
     some_heads some;
     some.first.from = at(from_), some.first.to = at(to_);
@@ -155,7 +160,9 @@ class checked_rotation {
   }
 
   void rotate(some_heads const& some) const noexcept {
-    rotate_tokens<From, To>(some, rows_.rotated_pairs(), copies_);
+    auto const ranges = rows_.rotated_pairs();
+    if (ranges.size() == 1 && !copies_) return rotate_range<From, To>(some, ranges[0]);
+    rotate_tokens<From, To>(some, ranges, copies_);
   }
 
   // Token by token, some heads at a time: they stay in L1 from their norm to their rotation.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 
@@ -33,13 +34,15 @@ constexpr read_first what_to_read_first(std::size_t pairs, std::size_t bytes_of_
   return bytes_of_x < 1024 ? read_first::x : read_first::x_and_y;
 }
 
+/// Of L3, which other cores use too.
+inline constexpr auto most_of_L3 = std::size_t{1} << 24;
+
 /// Whether it is faster on Zen 3 and 4 than columns of few heads: of whole blocks, beyond a cache.
 /// bytes: of all heads together.
 template <class From, class To, class S, class T>
 constexpr bool in_order_is_faster(std::size_t pairs, std::size_t bytes) noexcept {
   using group = typename wide_rotation<From, To, S, T>::type;
-  constexpr auto block = groups_of_block<From, group> * group::pairs, L2 = std::size_t{1} << 20,
-                 most_L3 = std::size_t{1} << 24;
+  constexpr auto block = groups_of_block<From, group> * group::pairs, L2 = std::size_t{1} << 20;
   auto const bytes_of_x = pairs * sizeof(S);
   if (pairs % block != 0) return false;  // the rest would take another pass over all heads
   if (std::same_as<From, halves>) {
@@ -47,13 +50,23 @@ constexpr bool in_order_is_faster(std::size_t pairs, std::size_t bytes) noexcept
     if (std::same_as<storage_format_t<S>, half> && pairs == block) return false;
   }
   bool const twice = what_to_read_first<From, group>(pairs, bytes_of_x) == read_first::x_and_y;
-  return bytes >= (twice ? most_L3 : L2);
+  return bytes >= (twice ? most_of_L3 : L2);
 }
 
 // Reads `bytes` bytes, a line of the cache at a time.
 inline void read_lines(void const* from, std::size_t bytes) noexcept {
   auto const* const lines = static_cast<char const volatile*>(from);
   for (std::size_t i = 0; i < bytes; i += 64) static_cast<void>(lines[i]);
+}
+
+// Fetches cosines and sines of the next token, with each head a few: else the first head of every
+// token waits for them. Returns where the next ones begin.
+template <class Real>
+std::size_t fetch_rows(Real const* cos, Real const* sin, std::size_t from,
+                       std::size_t to) noexcept {
+  for (; from < to; from += 64 / sizeof(Real))
+    prefetch_into_l2(cos + from), prefetch_into_l2(sin + from);
+  return from;
 }
 
 // Rotates what pairs of whole blocks there are from `pair` on, with cosines and sines from L1;
@@ -68,13 +81,19 @@ template <class From, class To, class Group, class Tokens>
              bytes_of_x = blocks * width * sizeof(typename Tokens::from_type);
   auto const before = what_to_read_first<From, Group>(blocks * width, bytes_of_x);
   auto const *cos = some.cos + pair, *sin = cos + all;
+  auto const of_head = (blocks * width + some.heads - 1) / some.heads;
   POSENC_NOT_UNROLLED
   for (auto first : tokens_of(some)) {
     move_pairs<From, To>(first, pair);
     POSENC_NOT_UNROLLED
     for (std::size_t j = 0; j < blocks * in_block; ++j)
       groups[j].load(cos + j * Group::pairs, sin + j * Group::pairs);
+    std::size_t fetched = 0;
+    POSENC_NOT_UNROLLED
     for (auto at : heads_of(some, first)) {
+      if (some.pace.ahead)
+        fetched = fetch_rows(cos + some.cos_token, sin + some.cos_token, fetched,
+                             std::min(fetched + of_head, blocks * width));
       if (before != read_first::nothing) read_lines(at.from, bytes_of_x);
       if (before == read_first::x_and_y) read_lines(at.from + all, bytes_of_x);
       auto const* group = groups;
@@ -88,6 +107,9 @@ template <class From, class To, class Group, class Tokens>
           auto const one = group[j].kept();
           one.finish(at, j * Group::pairs, all, numbers[j]);
           one.write(at, j * Group::pairs, all, numbers[j]);
+          // One group after the other: g++ would mix the reading and writing of several.
+          if constexpr (writes_halves<Group> && Tokens::has_narrow_registers)
+            std::atomic_signal_fence(std::memory_order_seq_cst);
         });
       }
     }

@@ -80,8 +80,32 @@ std::size_t by_narrower_registers(Tokens const& some, std::size_t pair, std::siz
   return pair;
 }
 
+// Of tokens with one head; returns where they end. Nothing is gained there by columns, which keep
+// cosines and sines for the next head and count in three loops.
 template <class From, class To, class Tokens>
-void rotate_range(Tokens const& some, pair_range range) noexcept {
+[[gnu::noinline]] std::size_t head_by_head(Tokens const& some, std::size_t pair,
+                                           std::size_t last) noexcept {
+  using S = typename Tokens::from_type;
+  using group = rotate_pairs<From, To, lanes<S>, lanes<typename Tokens::to_type>>;
+  auto const all = some.pairs, stop = pair + (last - pair) / group::pairs * group::pairs;
+  auto const *cos = some.cos, *sin = cos + all;
+  POSENC_NOT_UNROLLED
+  for (auto at : tokens_of(some)) {
+    move_pairs<From, To>(at, pair);
+    POSENC_NOT_UNROLLED
+    for (auto i = pair; i < stop; i += group::pairs, move_pairs<From, To>(at, group::pairs)) {
+      group one;
+      typename group::numbers x_y;
+      one.load(cos + i, sin + i);
+      group::begin(at, 0, all, x_y), one.finish(at, 0, all, x_y), one.write(at, 0, all, x_y);
+    }
+    cos += some.cos_token, sin += some.cos_token;
+  }
+  return stop;
+}
+
+template <class From, class To, class Tokens>
+[[gnu::noinline]] void in_some_columns(Tokens const& some, pair_range range) noexcept {
   using S = typename Tokens::from_type;
   using T = typename Tokens::to_type;
   auto [pair, last] = range;
@@ -89,6 +113,9 @@ void rotate_range(Tokens const& some, pair_range range) noexcept {
     using group = typename fastest_rotation<From, To, S, T>::type;
     using wide_group = typename wide_rotation<From, To, S, T>::type;
     if (some.pace.in_order) pair = in_order<From, To, wide_group>(some, pair, last);
+    if constexpr (Tokens::has_narrow_registers) {
+      if (some.pace.head_by_head) pair = head_by_head<From, To>(some, pair, last);
+    }
     if constexpr (!std::same_as<wide_group, group>) {
       if (some.pace.apart && last - pair > widest_column<group>)
         pair = widest_columns<From, To, wide_group>(some, pair, last);
@@ -105,6 +132,29 @@ void rotate_range(Tokens const& some, pair_range range) noexcept {
   }
   if (pair < last)
     one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
+}
+
+// Rotates the pairs if one column of so many groups holds them; false: none does.
+template <class From, class To, class Group, std::size_t... Groups, class Tokens>
+[[gnu::always_inline]] inline bool in_one_column(std::index_sequence<Groups...>, Tokens const& some,
+                                                 pair_range range) noexcept {
+  auto const [pair, last] = range;
+  return ((last - pair == Groups * Group::pairs &&
+           (columns<From, To, Group, Groups>(some, pair, last), true)) ||
+          ...);
+}
+
+// One column, the most frequent case, before what saves registers.
+template <class From, class To, class Tokens>
+[[gnu::noinline]] void rotate_range(Tokens const& some, pair_range range) noexcept {
+  if constexpr (Tokens::has_registers) {
+    using S = typename Tokens::from_type;
+    using group = typename fastest_rotation<From, To, S, typename Tokens::to_type>::type;
+    if (!some.pace.head_by_head &&
+        in_one_column<From, To, group>(column_widths<group>{}, some, range))
+      return;
+  }
+  in_some_columns<From, To>(some, range);
 }
 
 /// Whether one column holds `pairs` pairs.
@@ -170,8 +220,8 @@ void copy_range(Tokens const& some, pair_range range) noexcept {
 
 // copies: dims that are not rotated are copied or scaled too (out of place, or fused).
 template <class From, class To, class Tokens>
-void rotate_tokens(Tokens const& some, std::span<pair_range const> rotated_pairs,
-                   bool copies) noexcept {
+[[gnu::noinline]] void rotate_tokens(Tokens const& some, std::span<pair_range const> rotated_pairs,
+                                     bool copies) noexcept {
   std::size_t done = 0;
   for (auto const range : rotated_pairs) {
     if (copies) copy_range<From, To>(some, {done, range.first});

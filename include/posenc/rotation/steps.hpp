@@ -40,13 +40,20 @@ constexpr steps steps_of(rotated_part const& part, bool zen) noexcept {
   bool const beyond = bytes >= beyond_L2;
   detail::pace pace{.ahead = beyond && !zen, .apart = zen};
   if (part.in_one_pass) {
-    if (is_one_column<From, To, S, T>(part.pairs, pace)) return {part.tokens, part.heads, pace};
+    if (is_one_column<From, To, S, T>(part.pairs, pace)) {
+      pace.head_by_head = part.heads == 1 && !beyond;
+      return {part.tokens, part.heads, pace};
+    }
     if constexpr (lanes<S>::size > 1)
       pace.in_order = beyond && zen && in_order_is_faster<From, To, S, T>(part.pairs, bytes);
-    if (pace.in_order) return {part.tokens, part.heads, pace};
+    if (pace.in_order) {
+      pace.ahead = bytes >= most_of_L3;
+      return {part.tokens, part.heads, pace};
+    }
   }
-  if (beyond) return {1, std::min(few_heads, part.heads), pace};
-  return {some_of_L1 / of_token + 1, part.heads, pace};
+  auto const heads = beyond ? std::min(few_heads, part.heads) : part.heads;
+  pace.head_by_head = heads == 1 && (!beyond || zen);
+  return {beyond ? 1 : some_of_L1 / of_token + 1, heads, pace};
 }
 
 }  // namespace posenc::detail
