@@ -22,7 +22,7 @@ namespace {
 
 using namespace posenc;
 
-constexpr auto u = tolerance::unit_roundoff<double>();
+constexpr auto roundoff = tolerance::unit_roundoff<double>();
 
 TEST(key_for_distance, has_the_published_peak_and_runner_up) {
   auto const f = geometric(128, 1e4);
@@ -88,8 +88,8 @@ TEST(key_for_distance, other_dims_are_the_query_s) {
       key_for_distance<interleaved>(q, frequencies({1}), 2, 4, rotary_block::from(1));
   EXPECT_EQ(found.peak, 9 + 1 + 4 + 25 + 16);
   for (std::size_t const dim : {0u, 3u, 4u, 5u}) EXPECT_EQ(found.key[dim], q[dim]);
-  EXPECT_NEAR(found.key[1], std::cos(2.0), 4 * u);
-  EXPECT_NEAR(found.key[2], std::sin(2.0), 4 * u);
+  EXPECT_NEAR(found.key[1], std::cos(2.0), 4 * roundoff);
+  EXPECT_NEAR(found.key[2], std::sin(2.0), 4 * roundoff);
 }
 
 TEST(key_for_distance, beats_all_keys_of_its_norms) {
@@ -103,7 +103,7 @@ TEST(key_for_distance, beats_all_keys_of_its_norms) {
     EXPECT_LT(score_by_frequency<halves>(q, k, f, 57).score, found.peak);
   }
   EXPECT_NEAR(score_by_frequency<halves>(q, found.key, f, 57).score, found.peak,
-              found.peak * (64 * u + 2 * tolerance::of_angle(57, 1)));
+              found.peak * (64 * roundoff + 2 * tolerance::of_angle(57, 1)));
 }
 
 TEST(key_for_distance, the_gain_gives_the_weight) {
@@ -114,7 +114,7 @@ TEST(key_for_distance, the_gain_gives_the_weight) {
   for (double const weight : {0.3, 0.9, 0.99}) {
     auto const gain = found.gain_for(weight).value();
     // An error e of a score changes it by gain e.
-    auto const error = gain * found.peak * (128 * u + 8 * tolerance::of_angle(400, 1));
+    auto const error = gain * found.peak * (128 * roundoff + 8 * tolerance::of_angle(400, 1));
     EXPECT_NEAR(oracle::softmax(scores, gain)[20], weight,
                 tolerance::of_weight_by_scores(weight, error));
   }
@@ -125,7 +125,7 @@ TEST(key_for_distance, tells_slow_angles_apart) {
   // phase alone.
   auto const found = key_for_distance<halves>(std::vector{1.0, 0.0}, frequencies({1e-7}), 3, 5);
   EXPECT_TRUE(found.runner_up == 2 || found.runner_up == 4);
-  auto const relative = 2 * tolerance::of_phase(1) / 5e-8 + 8 * u;
+  auto const relative = 2 * tolerance::of_phase(1) / 5e-8 + 8 * roundoff;
   EXPECT_NEAR(found.margin, 4.999999999999996e-15, 5e-15 * relative);
   EXPECT_NEAR(found.bits().value(), std::log2(1 / 5e-15), 1e-9);
   // 2 e^-x + e^-4x + e^-9x = 1

@@ -20,7 +20,7 @@ namespace {
 
 using namespace posenc;
 
-constexpr auto u = tolerance::unit_roundoff<double>();
+constexpr auto unit = tolerance::unit_roundoff<double>();
 
 /// <R_t q, R_s k>, both rotated in wide arithmetic; and the part of one pair.
 struct rotated_score {
@@ -56,11 +56,11 @@ void expect_the_parts_of_the_score(std::size_t head_dim, frequencies const& f, r
     double budgets = found.unpaired_budget;
     for (std::size_t i = 0; i < f.pairs(); ++i) {
       auto const& pair = found.pairs[i];
-      auto const rounding =
-          16 * u * pair.budget + pair.budget * tolerance::of_angle(static_cast<double>(distance),
-                                                                   std::max(pair.inv_freq, 1e-9));
+      auto const rounding = 16 * unit * pair.budget +
+                            pair.budget * tolerance::of_angle(static_cast<double>(distance),
+                                                              std::max(pair.inv_freq, 1e-9));
       EXPECT_NEAR(pair.score, expected.pairs[i], rounding) << i << " at " << distance;
-      EXPECT_LE(std::abs(pair.score), pair.budget * (1 + 8 * u));
+      EXPECT_LE(std::abs(pair.score), pair.budget * (1 + 8 * unit));
       EXPECT_EQ(pair.inv_freq, f.inv_freq()[i]);
       sum += pair.score;
       budgets += pair.budget;
@@ -89,11 +89,11 @@ TEST(score_by_frequency, of_two_pairs_is_that_of_the_formula) {
   frequencies const f({1, 0}, {0, 0}, 2);
   std::array const q{1.0, 2.0, 4.0, 0.5}, k{3.0, 5.0, 1.0, 2.0};
   auto const found = score_by_frequency<interleaved>(q, k, f, 1);
-  EXPECT_NEAR(found.pairs[0].score, 4 * (13 * std::cos(1.0) - 1 * std::sin(1.0)), 64 * u);
+  EXPECT_NEAR(found.pairs[0].score, 4 * (13 * std::cos(1.0) - 1 * std::sin(1.0)), 64 * unit);
   EXPECT_EQ(found.pairs[1].score, 4 * 5.0);
-  EXPECT_NEAR(found.pairs[0].query_norm, std::sqrt(5.0), 4 * u);
-  EXPECT_NEAR(found.pairs[0].key_norm, std::sqrt(34.0), 8 * u);
-  EXPECT_NEAR(found.pairs[0].budget, 4 * std::sqrt(5 * 34.0), 64 * u);
+  EXPECT_NEAR(found.pairs[0].query_norm, std::sqrt(5.0), 4 * unit);
+  EXPECT_NEAR(found.pairs[0].key_norm, std::sqrt(34.0), 8 * unit);
+  EXPECT_NEAR(found.pairs[0].budget, 4 * std::sqrt(5 * 34.0), 64 * unit);
   EXPECT_EQ(found.unpaired, 0);
 }
 
@@ -101,7 +101,7 @@ TEST(score_by_frequency, dims_outside_the_block_have_their_own_part) {
   std::array const q{3.0, 1.0, 1.0, 4.0}, k{2.0, 1.0, 1.0, 0.0};
   auto const found = score_by_frequency<halves>(q, k, frequencies({1}), 0, rotary_block::from(1));
   EXPECT_EQ(found.unpaired, 6);
-  EXPECT_NEAR(found.unpaired_budget, 10, 16 * u);
+  EXPECT_NEAR(found.unpaired_budget, 10, 16 * unit);
   EXPECT_EQ(found.pairs[0].score, 2);
   EXPECT_EQ(found.score, 8);
 }
@@ -112,7 +112,7 @@ TEST(score_by_frequency, spends_the_whole_budget_on_a_key_that_is_rotated_to_the
   auto k = q;
   oracle::rotate(k, f.inv_freq(), 100, oracle::pairing::halves);
   for (auto const& pair : score_by_frequency<halves>(q, k, f, 100).pairs)
-    EXPECT_NEAR(pair.score, pair.budget, pair.budget * (32 * u + tolerance::of_angle(100, 1)));
+    EXPECT_NEAR(pair.score, pair.budget, pair.budget * (32 * unit + tolerance::of_angle(100, 1)));
 }
 
 TEST(score_by_frequency, takes_any_storage) {
@@ -125,7 +125,8 @@ TEST(score_by_frequency, takes_any_storage) {
     for (auto const& pair : expected.pairs) budgets += pair.budget;
     // -ffast-math may sum in another order for each type
     EXPECT_NEAR(found.score, expected.score, tolerance::of_dot_product<double>(16, budgets));
-    EXPECT_NEAR(found.pairs[3].budget, expected.pairs[3].budget, 8 * u * expected.pairs[3].budget);
+    EXPECT_NEAR(found.pairs[3].budget, expected.pairs[3].budget,
+                8 * unit * expected.pairs[3].budget);
   });
 }
 
@@ -143,7 +144,7 @@ TEST(score_by_frequency, bands_have_all_of_the_score) {
   double sum = 0, budget = 0, budgets = score.unpaired_budget;
   for (auto const& band :
        {bands.whole_turns, bands.part_of_a_turn, bands.less_than_a_quarter, bands.unrotated}) {
-    EXPECT_LE(std::abs(band.score), band.budget * (1 + 64 * u));
+    EXPECT_LE(std::abs(band.score), band.budget * (1 + 64 * unit));
     sum += band.score, budget += band.budget;
   }
   for (auto const& pair : score.pairs) budgets += pair.budget;

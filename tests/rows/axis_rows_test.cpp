@@ -6,11 +6,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "farthest.hpp"
 #include "frequency/of_doubles.hpp"
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
@@ -26,9 +26,6 @@ namespace {
 
 using namespace posenc;
 using sections = std::vector<std::size_t>;
-
-constexpr auto farthest = std::numeric_limits<std::int64_t>::max(),
-               farthest_back = std::numeric_limits<std::int64_t>::min();
 
 template <class Real>
 std::vector<Real> all(cos_sin_view<Real> rows) {
@@ -49,7 +46,8 @@ pair_axes scattered(std::size_t pairs, std::size_t axes) {
 }
 
 // Positions of both signs, near 0 and up to `bits` bits; near ones on the first axis.
-std::vector<std::vector<std::int64_t>> integers(std::size_t axes, std::size_t tokens, int bits) {
+std::vector<std::vector<std::int64_t>> integers_by_axis(std::size_t axes, std::size_t tokens,
+                                                        int bits) {
   std::mt19937_64 random(static_cast<std::uint64_t>(bits));
   std::vector<std::vector<std::int64_t>> result(axes);
   for (auto& axis : result)
@@ -88,7 +86,7 @@ void expect_exact(frequencies const& f, pair_axes const& axes,
 TEST(axis_rows, turn_each_pair_by_the_position_of_its_axis) {
   numbers::in_float_and_double([]<class Real>() {
     for (int const bits : {8, 20, 31, 40, 62}) {
-      auto const positions = integers(4, 12, bits);
+      auto const positions = integers_by_axis(4, 12, bits);
       expect_exact<Real>(geometric(128, 1e6), contiguous_axes(sections{16, 24, 24}), positions);
       expect_exact<Real>(geometric(128, 5e6), interleaved_axes(sections{24, 20, 20}), positions);
       expect_exact<Real>(geometric(128, 5e6), ggml_interleaved_axes({24, 20, 20, 0}, 64),
@@ -234,7 +232,7 @@ template <class T, class Layout>
 void expect_rotated(oracle::pairing pairing) {
   auto const f = of_doubles(geometric(70, 1e4));
   auto const axes = scattered(35, 3);
-  auto const positions = integers(3, 5, 20);
+  auto const positions = integers_by_axis(3, 5, 20);
   auto const x = numbers::random<T>(5 * 70);
   auto y = x;
   rotate<Layout>(numbers::view(y, 5, 70),

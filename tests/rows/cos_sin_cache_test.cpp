@@ -24,13 +24,13 @@ using namespace posenc;
 constexpr std::size_t cached = 40, pairs = 33, rotary_dim = 2 * pairs;
 cos_sin_cache_shape const contiguous{.positions = cached, .rotary_dim = rotary_dim};
 
-frequencies some_frequencies() { return geometric(rotary_dim, 1e4); }
+frequencies cached_frequencies() { return geometric(rotary_dim, 1e4); }
 
 // The rows of positions 0 to 39, which every cache here is filled from.
 cos_sin_rows<double> all_rows() {
   std::vector<int> positions(cached);
   std::iota(positions.begin(), positions.end(), 0);
-  return {some_frequencies(), positions};
+  return {cached_frequencies(), positions};
 }
 
 template <class T>
@@ -144,7 +144,7 @@ TEST(cos_sin_cache, may_have_any_strides) {
 template <class Layout>
 void rotates_as_the_rows_it_was_filled_from() {
   std::vector<int> const positions{4, 9};
-  auto const plain = some_frequencies();
+  auto const plain = cached_frequencies();
   frequencies const f({plain.inv_freq().begin(), plain.inv_freq().end()}, 1.25);
   std::vector<int> first_ten(10);
   std::iota(first_ten.begin(), first_ten.end(), 0);

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
-#include <limits>
 #include <list>
 #include <numbers>
 #include <random>
@@ -17,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "farthest.hpp"
 #include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -34,11 +34,8 @@ using posenc::cos_sin_view;
 using posenc::frequencies;
 using posenc::geometric;
 
-constexpr auto farthest = std::numeric_limits<std::int64_t>::max(),
-               farthest_back = std::numeric_limits<std::int64_t>::min();
-
 // Positions up to `bits` bits, of either sign.
-std::vector<std::int64_t> integers(std::size_t count, int bits) {
+std::vector<std::int64_t> some_integers(std::size_t count, int bits) {
   std::mt19937_64 random(static_cast<std::uint64_t>(bits));
   std::vector<std::int64_t> result;
   for (std::size_t i = 0; i < count; ++i)
@@ -78,7 +75,7 @@ TEST(cos_sin_rows, are_as_exact_as_documented_at_every_common_position) {
   for (auto const base : {1e4, 5e5, 1e6}) {
     auto const f = geometric(128, base);
     for (int const bits : {8, 20, 31, 39}) {
-      auto const positions = integers(40, bits);
+      auto const positions = some_integers(40, bits);
       expect_exact<float>(f, positions, nothing_more);
       expect_exact<double>(f, positions, nothing_more);
     }
@@ -87,7 +84,7 @@ TEST(cos_sin_rows, are_as_exact_as_documented_at_every_common_position) {
 
 TEST(cos_sin_rows, are_exact_but_for_the_phase_at_the_farthest_positions) {
   auto const f = geometric(128, 1e4);
-  auto positions = integers(100, 63);
+  auto positions = some_integers(100, 63);
   positions.insert(positions.end(),
                    {farthest, farthest_back, farthest_back + 1, 1ll << 40, 1ll << 50});
   expect_exact<float>(f, positions, tolerance::of_phase);
@@ -96,7 +93,7 @@ TEST(cos_sin_rows, are_exact_but_for_the_phase_at_the_farthest_positions) {
 
 TEST(cos_sin_rows, in_float_round_correctly_but_for_near_ties) {
   auto const f = geometric(128, 1e4);
-  auto const positions = integers(200, 31);
+  auto const positions = some_integers(200, 31);
   cos_sin_rows<float> const rows(f, positions);
   cos_sin_rows<double> const exact(f, positions);
   for (std::size_t token = 0; token < positions.size(); ++token) {
@@ -110,7 +107,7 @@ TEST(cos_sin_rows, in_float_round_correctly_but_for_near_ties) {
 TEST(cos_sin_rows, take_fractional_positions) {
   auto const f = geometric(64, 1e4);
   std::vector<double> positions{0.5, -0.5, -1e-20, 1e-300, 0.1, -1234567.75, 0x1p52 + 0.5};
-  for (auto const n : integers(100, 40)) positions.push_back(static_cast<double>(n) * 0x1p-12);
+  for (auto const n : some_integers(100, 40)) positions.push_back(static_cast<double>(n) * 0x1p-12);
   // The angle of the fraction takes four roundings.
   auto const more = [](double position) {
     return 4 * tolerance::unit_roundoff<double>() + tolerance::of_phase(position);
@@ -125,7 +122,7 @@ TEST(cos_sin_rows, take_fractional_positions) {
 // 1e-13, far beyond what holds for whole positions.
 TEST(cos_sin_rows, at_fractional_positions_add_the_error_of_the_fraction_s_angle) {
   std::vector<double> positions;
-  for (auto const n : integers(100, 40)) positions.push_back(static_cast<double>(n) * 0x1p-41);
+  for (auto const n : some_integers(100, 40)) positions.push_back(static_cast<double>(n) * 0x1p-41);
   for (double const inv_freq : {3.0, 50.3, 402.1, 1016.54, 0x1p20 / 3}) {
     auto const more = [inv_freq](double position) {
       return 0x1p-51 * (position - std::floor(position)) * inv_freq + tolerance::of_phase(position);
@@ -180,7 +177,7 @@ TEST(cos_sin_rows, of_no_tokens_are_empty) {
 }
 
 TEST(cos_sin_rows, carry_the_attention_factor) {
-  auto const positions = integers(50, 20);
+  auto const positions = some_integers(50, 20);
   for (double const factor : {1.19023807, 0.1, 1e3}) {
     frequencies const f({1, 0.01, 0}, factor);
     expect_exact<float>(f, positions, [](double) {
@@ -193,7 +190,7 @@ TEST(cos_sin_rows, carry_the_attention_factor) {
 TEST(cos_sin_rows, times_their_inverse_are_one) {
   for (double const factor : {1.0, 1.25, 0.1, 1e3}) {
     frequencies const f({1, 0.3, 0.001, 0}, factor);
-    auto const positions = integers(50, 30);
+    auto const positions = some_integers(50, 30);
     auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
       auto const undo = rows.inverse(), twice = undo.inverse();
       // (c + is)(c' + is'): the error of_cosine of both, and three roundings.
@@ -239,7 +236,7 @@ TEST(cos_sin_rows, of_any_factor_have_an_inverse) {
 TEST(cos_sin_rows, transposed_turn_back_and_keep_the_factor) {
   for (double const factor : {1.0, 1.25}) {
     frequencies const f({1, 0.3, 0, 0.001}, factor);
-    auto const positions = integers(50, 30);
+    auto const positions = some_integers(50, 30);
     auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
       auto const back = rows.transpose(), undo = rows.inverse();
       for (std::size_t token = 0; token < rows.tokens(); ++token) {
@@ -266,7 +263,7 @@ TEST(cos_sin_rows, have_the_same_bits_in_any_company) {
   auto const f = of_doubles(geometric(78, 1e4));
   std::vector<std::int64_t> positions{
       0, 1, -1, 1 << 20, (1ll << 32) - 1, 1ll << 32, -(1ll << 32), farthest, farthest_back};
-  for (auto const n : integers(20, 40)) positions.push_back(n);
+  for (auto const n : some_integers(20, 40)) positions.push_back(n);
   auto const check = [&]<class Real>(cos_sin_rows<Real> const& rows) {
     for (std::size_t token = 0; token < positions.size(); ++token) {
       cos_sin_rows<Real> const alone(f, std::vector{positions[token]});

@@ -6,11 +6,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "farthest.hpp"
 #include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -29,9 +29,6 @@ using posenc::frequencies;
 using posenc::geometric;
 
 constexpr std::int64_t million = 1 << 20;
-constexpr auto farthest = std::numeric_limits<std::int64_t>::max(),
-               farthest_back = std::numeric_limits<std::int64_t>::min();
-
 // The errors of_cosine of two factors (sqrt(2) times that as complex numbers), the two roundings of
 // the product, and one of the result.
 template <class Real>

@@ -26,7 +26,7 @@ using posenc::phase_steps;
 using posenc::detail::phases_at;
 using lanes = posenc::detail::phase_lanes;
 using phases = std::array<phase, lanes::size>;
-using numbers = std::array<double, lanes::size>;
+using doubles = std::array<double, lanes::size>;
 
 phases stored(lanes::bits const& x) {
   phases result;
@@ -34,8 +34,8 @@ phases stored(lanes::bits const& x) {
   return result;
 }
 
-numbers stored(lanes::number const& x) {
-  numbers result;
+doubles stored(lanes::number const& x) {
+  doubles result;
   lanes::store(result.data(), x);
   return result;
 }
@@ -118,7 +118,7 @@ TEST(phase_lanes, have_the_cosines_and_sines_of_each_phase) {
 TEST(phase_lanes, are_stored_as_floats_rounded) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 1000; ++i) {
-    numbers x;
+    doubles x;
     for (auto& number : x)
       number = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
     std::array<float, lanes::size + 1> all;
@@ -131,7 +131,7 @@ TEST(phase_lanes, are_stored_as_floats_rounded) {
 
 TEST(phase_lanes, are_stored_in_part) {
   auto const check = []<class Real>(Real) {
-    numbers x;
+    doubles x;
     for (std::size_t k = 0; k < lanes::size; ++k) x[k] = static_cast<double>(k) + 1;
     for (std::size_t count = 0; count <= lanes::size + 2; ++count) {
       std::array<Real, lanes::size + 3> to{};

@@ -7,11 +7,11 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "farthest.hpp"
 #include "frequency/of_doubles.hpp"
 #include "non_numbers.hpp"
 #include "oracle/angle.hpp"
@@ -29,9 +29,6 @@ using posenc::repeated_shift;
 using posenc::rerotation_rows;
 using posenc::shift_rows;
 using complex = std::complex<oracle::wide>;
-
-constexpr auto farthest = std::numeric_limits<std::int64_t>::max(),
-               farthest_back = std::numeric_limits<std::int64_t>::min();
 
 complex rotation_by(oracle::wide position, double inv_freq) {
   auto const [cos, sin] = oracle::direction_at(position, static_cast<oracle::wide>(inv_freq));
@@ -69,7 +66,7 @@ void expect_rerotated(cos_sin_rows<Real> const& rows, frequencies const& from,
   }
 }
 
-std::vector<std::int64_t> positions() {
+std::vector<std::int64_t> some_positions() {
   std::vector<std::int64_t> result{0, 1, -1, 131072, farthest, farthest_back};
   std::mt19937_64 random(1);
   for (int i = 0; i < 30; ++i)
@@ -80,9 +77,9 @@ std::vector<std::int64_t> positions() {
 
 TEST(shift_rows, is_a_pure_rotation) {
   auto const f = of_doubles(geometric(78, 1e4));
-  auto const rows = shift_rows(scaled(f, 1.25), positions());
-  cos_sin_rows const pure(f, positions());
-  for (std::size_t token = 0; token < positions().size(); ++token) {
+  auto const rows = shift_rows(scaled(f, 1.25), some_positions());
+  cos_sin_rows const pure(f, some_positions());
+  for (std::size_t token = 0; token < some_positions().size(); ++token) {
     EXPECT_TRUE(std::ranges::equal(rows.cos(token), pure.cos(token)));
     EXPECT_TRUE(std::ranges::equal(rows.sin(token), pure.sin(token)));
   }
@@ -94,19 +91,20 @@ TEST(shift_rows, is_a_pure_rotation) {
 
 TEST(rerotation_rows, turns_by_the_difference_of_the_angles) {
   auto const from = of_doubles(geometric(78, 1e4)), to = of_doubles(geometric(78, 5e5));
-  expect_rerotated(rerotation_rows(from, to, positions()), from, to, positions(), positions());
-  expect_rerotated(rerotation_rows<double>(from, to, positions()), from, to, positions(),
-                   positions());
+  expect_rerotated(rerotation_rows(from, to, some_positions()), from, to, some_positions(),
+                   some_positions());
+  expect_rerotated(rerotation_rows<double>(from, to, some_positions()), from, to, some_positions(),
+                   some_positions());
   auto const longer = scaled(to, 1.19023807), smaller = scaled(from, 1.1);
-  expect_rerotated(rerotation_rows(smaller, longer, positions()), smaller, longer, positions(),
-                   positions());
-  expect_rerotated(rerotation_rows<double>(smaller, longer, positions()), smaller, longer,
-                   positions(), positions());
+  expect_rerotated(rerotation_rows(smaller, longer, some_positions()), smaller, longer,
+                   some_positions(), some_positions());
+  expect_rerotated(rerotation_rows<double>(smaller, longer, some_positions()), smaller, longer,
+                   some_positions(), some_positions());
 }
 
 TEST(rerotation_rows, moves_to_other_positions) {
   auto const from = of_doubles(geometric(78, 1e4)), to = of_doubles(geometric(78, 5e5));
-  auto const p = positions();
+  auto const p = some_positions();
   auto q = p;
   std::ranges::reverse(q);
   expect_rerotated(rerotation_rows(from, to, p, q), from, to, p, q);
@@ -131,9 +129,9 @@ TEST(rerotation_rows, to_the_same_frequencies_is_a_shift) {
 
 TEST(rerotation_rows, there_and_back_is_the_identity) {
   auto const from = scaled(geometric(64, 1e4), 1.1), to = geometric(64, 5e5);
-  auto const there = rerotation_rows(from, to, positions()),
-             back = rerotation_rows(to, from, positions()), undo = there.inverse();
-  for (std::size_t token = 0; token < positions().size(); ++token) {
+  auto const there = rerotation_rows(from, to, some_positions()),
+             back = rerotation_rows(to, from, some_positions()), undo = there.inverse();
+  for (std::size_t token = 0; token < some_positions().size(); ++token) {
     for (std::size_t i = 0; i < from.pairs(); ++i) {
       EXPECT_NEAR(back.cos(token)[i], undo.cos(token)[i], 4 * tolerance::unit_roundoff<float>());
       EXPECT_NEAR(back.sin(token)[i], undo.sin(token)[i], 4 * tolerance::unit_roundoff<float>());

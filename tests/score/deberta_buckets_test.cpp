@@ -49,11 +49,10 @@ std::int64_t oracle_bucket(std::size_t buckets, std::size_t max_position, std::s
   auto const of_half = [&](std::size_t x) {
     return oracle::log(static_cast<oracle::wide>(x) / static_cast<oracle::wide>(m));
   };
+  auto const of_d = static_cast<oracle::wide>(m - 1) * of_half(d),
+             of_step = of_half(max_position - 1);
   std::size_t k = 0;
-  while (static_cast<oracle::wide>(m - 1) * of_half(d) >
-         static_cast<oracle::wide>(k) * of_half(max_position - 1) + 1e-12L) {
-    ++k;
-  }
+  while (of_d > static_cast<oracle::wide>(k) * of_step + 1e-12L) ++k;
   return static_cast<std::int64_t>(m + k);
 }
 

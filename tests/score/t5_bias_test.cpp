@@ -47,12 +47,10 @@ std::size_t t5_bucket(std::size_t n, std::size_t max_distance, std::size_t r) {
   auto const e = n / 2;
   if (r < e) return r;
   auto const log = [](std::size_t x) { return oracle::log(static_cast<oracle::wide>(x)); };
+  auto const of_r = static_cast<oracle::wide>(n - e) * (log(r) - log(e)),
+             of_step = log(max_distance) - log(e);
   std::size_t k = 0;
-  while (k + 1 < n - e &&
-         static_cast<oracle::wide>(n - e) * (log(r) - log(e)) >=
-             static_cast<oracle::wide>(k + 1) * (log(max_distance) - log(e)) - 1e-12L) {
-    ++k;
-  }
+  while (k + 1 < n - e && of_r >= static_cast<oracle::wide>(k + 1) * of_step - 1e-12L) ++k;
   return e + k;
 }
 
