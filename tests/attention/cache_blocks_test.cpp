@@ -43,17 +43,21 @@ TEST(cache_blocks, have_every_token_of_every_head_once_in_reading_order) {
 }
 
 TEST(cache_blocks, are_ahead_of_others_of_the_cache) {
-  constexpr std::size_t tokens = 50, heads = 2, dims = 64;
+  constexpr std::size_t tokens = 100, heads = 2, dims = 64;
   std::vector<float> const numbers(tokens * heads * dims);
   heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
   constexpr std::size_t later = detail::prefetched_ahead / (heads * dims * sizeof(float));
   detail::for_blocks(cache, 0, tokens, 8, [&](std::size_t head, std::size_t first, auto const& b) {
-    bool const has_later = first + later + b.count <= tokens;
-    for (std::size_t t = 0; t < b.count; ++t) {
-      auto const* const expected = cache(first + t + (has_later ? later : 0), head).data();
-      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.tokens[t]) + b.ahead,
-                reinterpret_cast<std::uintptr_t>(expected));
-    }
+    auto const expect_ahead = [&](std::uintptr_t bytes, std::size_t by) {
+      bool const has_later = first + by + b.count <= tokens;
+      for (std::size_t t = 0; t < b.count; ++t) {
+        auto const* const expected = cache(first + t + (has_later ? by : 0), head).data();
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.tokens[t]) + bytes,
+                  reinterpret_cast<std::uintptr_t>(expected));
+      }
+    };
+    expect_ahead(b.ahead, later);
+    expect_ahead(b.far_ahead, 2 * later);
   });
 }
 
@@ -68,6 +72,8 @@ TEST(cache_blocks, prefetch_in_one_way) {
     float const number = 0;
     detail::prefetch<1, constant>(&number, 0);
     detail::prefetch<1, constant>(&number, std::uintptr_t{1} << 20);  // any address
+    detail::prefetch_rows<constant>(&number, 1, 1, 0);
+    detail::prefetch_rows<constant>(&number, 1, 1, 16);  // beyond the columns: none
   });
   EXPECT_EQ(calls, 1);
 }

@@ -22,6 +22,13 @@ inline constexpr bool loads_pairs = requires {
   requires lanes<S>::free_deinterleave;
 };
 
+/// Calls few(constant, row) for four rows at a time, then for one.
+void in_fours(std::size_t rows, auto const& few) {
+  std::size_t row = 0;
+  for (; row + 4 <= rows; row += 4) few(std::integral_constant<std::size_t, 4>(), row);
+  for (; row < rows; ++row) few(std::integral_constant<std::size_t, 1>(), row);
+}
+
 /// Two registers of numbers of T in the order of S. T: S, or what it is computed with.
 template <class S, class T, class Number>
 [[gnu::always_inline]] inline void load_two(T const* from, Number& x, Number& y) noexcept {
@@ -87,15 +94,44 @@ template <std::size_t Count, prefetches Prefetches, class S>
   }
 }
 
-/// Where some tokens of a head are, and how many bytes after the first is a token that is read a
-/// little later; 0 if there is none.
+/// Where some tokens of a head are, and how many bytes after the first are a token that is read a
+/// little later, and one that is read as much later again; 0 if there is none.
 template <class S>
 struct token_block {
   static constexpr std::size_t most = std::max<std::size_t>(lanes<S>::size, 16);
   std::array<S const*, most> tokens{};
   std::size_t count = 0;
-  std::uintptr_t ahead = 0;
+  std::uintptr_t ahead = 0, far_ahead = 0;
 };
+
+/// On Zen 4, prefetches into L2 do little for a page that its TLB does not have; those into L1 look
+/// the page up. So one line of each page is prefetched into L1, before the others, once for each
+/// token of a block: head after head has one of them. The two products of 16384 keys of float take
+/// 0.96 of the time, the scores of bfloat16 0.8.
+template <prefetches Prefetches, class S>
+[[gnu::always_inline]] inline void prefetch_pages([[maybe_unused]] token_block<S> const& block,
+                                                  [[maybe_unused]] std::size_t head,
+                                                  [[maybe_unused]] std::size_t heads) noexcept {
+  if constexpr (Prefetches == prefetches::into_l2) {
+    if (block.count > 8) return;  // more at once lose: 1.1 of the time
+    for (auto t = head; t < block.count; t += heads)
+      prefetch<1, prefetches::into_l1>(block.tokens[t], block.far_ahead);
+  }
+}
+
+/// Prefetches the line of a column of a matrix in each of its rows, into L2, if the column is a
+/// multiple of a line: such a matrix is read or written in as many places at once as it has rows,
+/// too many for the CPU's own prefetching. The two products of 16384 keys take 0.93 of the time.
+template <prefetches Prefetches, class T>
+[[gnu::always_inline]] inline void prefetch_rows([[maybe_unused]] T const* matrix,
+                                                 [[maybe_unused]] std::size_t rows,
+                                                 [[maybe_unused]] std::size_t columns,
+                                                 [[maybe_unused]] std::size_t column) noexcept {
+  if constexpr (Prefetches == prefetches::into_l2) {
+    if (column % (64 / sizeof(T)) != 0 || column >= columns) return;
+    for (std::size_t r = 0; r < rows; ++r) prefetch_into_l2(matrix + r * columns + column);
+  }
+}
 
 /// Prefetches are in step with the arithmetic, this many bytes ahead of it.
 inline constexpr std::size_t prefetched_ahead = 16'384;
@@ -114,8 +150,11 @@ template <class Heads>
   };
   for (auto first = from; first < to; first += tokens_at_once) {
     block.count = std::min(tokens_at_once, to - first);
-    auto const later = first + ahead + block.count <= tokens ? first + ahead : first;
-    if (cache.heads() > 0) block.ahead = address(later) - address(first);
+    auto const bytes_to = [&](std::size_t later) {
+      return later + block.count <= tokens ? address(later) - address(first) : 0;
+    };
+    if (cache.heads() == 0) continue;
+    block.ahead = bytes_to(first + ahead), block.far_ahead = bytes_to(first + 2 * ahead);
     for (std::size_t head = 0; head < cache.heads(); ++head) {
       for (std::size_t t = 0; t < block.count; ++t) block.tokens[t] = cache(first + t, head).data();
       some(head, first, block);

@@ -14,13 +14,6 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Calls few(constant, row) for four rows at a time, then for one.
-void in_fours(std::size_t rows, auto const& few) {
-  std::size_t row = 0;
-  for (; row + 4 <= rows; row += 4) few(std::integral_constant<std::size_t, 4>(), row);
-  for (; row < rows; ++row) few(std::integral_constant<std::size_t, 1>(), row);
-}
-
 /// Scores and weights of this many tokens are dense while blocks of them are computed. Whole rows,
 /// one a head, would be read in as many places at once, too many for the CPU to prefetch.
 inline constexpr std::size_t near_tokens = 64;
@@ -108,6 +101,8 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
       auto const to = std::min(from + near_tokens, keys);
       for_blocks(k, from, to, at_once,
                  [&](std::size_t head, std::size_t first, token_block<S> const& block) {
+                   prefetch_pages<prefetched>(block, head, k.heads());
+                   prefetch_rows<prefetched>(scores + head * rows * keys, rows, keys, first);
                    in_fours(rows, [&](auto few, std::size_t row) {
                      constexpr std::size_t together = size % few == 0 ? size / few : 1;
                      auto const column = head * rows + row;
@@ -225,6 +220,9 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
         std::copy_n(weights + c * keys + from, to - from, near + c * near_tokens);
       for_blocks(v, from, to, tokens_at_once,
                  [&](std::size_t head, std::size_t first, token_block<S> const& block) {
+                   prefetch_pages<prefetched>(block, head, v.heads());
+                   prefetch_rows<prefetched>(weights + head * rows * keys, rows, keys,
+                                             first + near_tokens);
                    in_fours(rows, [&](auto few, std::size_t row) {
                      auto const column = head * rows + row;
                      add_values<few, prefetched, T, S>(sums + column * dims, dims,
