@@ -43,8 +43,9 @@ bool same_heads(Source const& source, Target const& target) noexcept {
   return false;
 }
 
-/// Refers to its arguments: copies of them cost as much as the rotation of some heads. Fused: there
-/// are factors.
+/// Refers to its arguments: copies of them cost as much as the rotation of some heads. For the same
+/// reason its functions are inlined: it stays in registers, and nothing is stored but what the
+/// kernel reads. Fused: there are factors.
 template <class From, class To, class Source, class Target, bool Fused>
 class checked_rotation {
  public:

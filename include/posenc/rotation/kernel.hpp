@@ -144,7 +144,7 @@ template <class From, class To, class Group, std::size_t... Groups, class Tokens
           ...);
 }
 
-// One column, the most frequent case, before what saves registers.
+// One column is the most frequent case: it is called from here, where no register must be saved.
 template <class From, class To, class Tokens>
 [[gnu::noinline]] void rotate_range(Tokens const& some, pair_range range) noexcept {
   if constexpr (Tokens::has_registers) {
