@@ -72,8 +72,19 @@ TEST(cache_blocks, prefetch_in_one_way) {
     float const number = 0;
     detail::prefetch<1, constant>(&number, 0);
     detail::prefetch<1, constant>(&number, std::uintptr_t{1} << 20);  // any address
-    detail::prefetch_rows<constant>(&number, 1, 1, 0);
-    detail::prefetch_rows<constant>(&number, 1, 1, 16);  // beyond the columns: none
+    std::size_t const on_zen_4 = constant == detail::prefetches::into_l2;
+    EXPECT_EQ((detail::prefetch_column<constant>(&number, 3, 20, 0)), 3 * on_zen_4);
+    EXPECT_EQ((detail::prefetch_column<constant>(&number, 3, 20, 16)), 3 * on_zen_4);
+    EXPECT_EQ((detail::prefetch_column<constant>(&number, 3, 20, 8)), 0u);   // within a line
+    EXPECT_EQ((detail::prefetch_column<constant>(&number, 3, 20, 32)), 0u);  // beyond the columns
+    detail::token_block<float> block;
+    block.tokens.fill(&number), block.count = 8, block.far_ahead = 1 << 20;
+    EXPECT_EQ((detail::prefetch_pages<constant>(block, 0, 3)), 3 * on_zen_4);  // 0, 3, 6
+    EXPECT_EQ((detail::prefetch_pages<constant>(block, 2, 3)), 2 * on_zen_4);  // 2, 5
+    block.count = 9;
+    EXPECT_EQ((detail::prefetch_pages<constant>(block, 0, 3)), 0u);
+    block.count = 8, block.far_ahead = 0;
+    EXPECT_EQ((detail::prefetch_pages<constant>(block, 0, 3)), 0u);
   });
   EXPECT_EQ(calls, 1);
 }

@@ -83,9 +83,12 @@ TEST(pace, changes_no_bit) {
                  fused = given.template rotated<true>({}),
                  later = given.template rotated<false>({}, 5);
       EXPECT_FALSE(numbers::same_bits(plain, given.source));
-      for (unsigned bits = 1; bits < 8; ++bits) {
+      for (unsigned bits = 1; bits < 16; ++bits) {
         SCOPED_TRACE(testing::Message() << "pace " << bits << " of " << rotary_dim << " dims");
-        detail::pace const pace{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0};
+        detail::pace const pace{.ahead = (bits & 1) != 0,
+                                .in_order = (bits & 2) != 0,
+                                .apart = (bits & 4) != 0,
+                                .row_ahead = (bits & 8) != 0};
         EXPECT_TRUE(numbers::same_bits(given.template rotated<false>(pace), plain));
         EXPECT_TRUE(numbers::same_bits(given.template rotated<true>(pace), fused));
         EXPECT_TRUE(numbers::same_bits(given.template rotated<false>(pace, 5), later));

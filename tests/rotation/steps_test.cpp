@@ -72,10 +72,11 @@ TEST(steps_of, more_columns_go_in_order_on_zen_if_in_one_pass) {
   EXPECT_EQ(s.tokens, mib);
   EXPECT_EQ(s.heads, 6u);
   EXPECT_TRUE(s.pace.in_order && s.pace.apart);
-  EXPECT_TRUE(s.pace.ahead);
+  EXPECT_TRUE(s.pace.row_ahead);
+  EXPECT_FALSE(s.pace.ahead);
   auto const in_L3 = of({4 * mib / (6 * 2 * columns * sizeof(float)), 6, columns, true}, true);
   EXPECT_TRUE(in_L3.pace.in_order);
-  EXPECT_FALSE(in_L3.pace.ahead);
+  EXPECT_FALSE(in_L3.pace.row_ahead);
   EXPECT_FALSE(of({mib, 6, columns, false}, true).pace.in_order);
   EXPECT_FALSE(of({mib, 6, columns + 1, true}, true).pace.in_order);  // a rest
   EXPECT_EQ(of({mib, 6, one_column, false}, true).tokens, 1u);

@@ -102,7 +102,7 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k,
       for_blocks(k, from, to, at_once,
                  [&](std::size_t head, std::size_t first, token_block<S> const& block) {
                    prefetch_pages<prefetched>(block, head, k.heads());
-                   prefetch_rows<prefetched>(scores + head * rows * keys, rows, keys, first);
+                   prefetch_column<prefetched>(scores + head * rows * keys, rows, keys, first);
                    in_fours(rows, [&](auto few, std::size_t row) {
                      constexpr std::size_t together = size % few == 0 ? size / few : 1;
                      auto const column = head * rows + row;
@@ -221,8 +221,8 @@ void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, 
       for_blocks(v, from, to, tokens_at_once,
                  [&](std::size_t head, std::size_t first, token_block<S> const& block) {
                    prefetch_pages<prefetched>(block, head, v.heads());
-                   prefetch_rows<prefetched>(weights + head * rows * keys, rows, keys,
-                                             first + near_tokens);
+                   prefetch_column<prefetched>(weights + head * rows * keys, rows, keys,
+                                               first + near_tokens);
                    in_fours(rows, [&](auto few, std::size_t row) {
                      auto const column = head * rows + row;
                      add_values<few, prefetched, T, S>(sums + column * dims, dims,

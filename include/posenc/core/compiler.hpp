@@ -40,7 +40,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 /// Returns x, and the compiler must take it for a new number. In a loop, it then keeps no sums with
 /// x from one iteration to the next, for which there are too few registers, and it does not
-/// vectorise the loop.
+/// vectorise the loop. Elsewhere, it does not load x together with its neighbours.
 template <std::integral T>
 [[gnu::always_inline]] inline T anew_in_each_turn(T x) noexcept {
 #if defined(__GNUC__)

@@ -5,8 +5,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Zen 3 or 4 (AMD's family 19h). They store 32 bytes a cycle, shuffle twice a cycle, and are
-/// slower for software prefetches.
+/// Zen 3 or 4 (AMD's family 19h). They store 32 bytes a cycle, shuffle twice a cycle, and rotate
+/// slower if heads are prefetched.
 inline bool is_zen_3_or_4() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
   return __builtin_cpu_is("amdfam19h") != 0;

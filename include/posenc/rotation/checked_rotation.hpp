@@ -44,8 +44,8 @@ bool same_heads(Source const& source, Target const& target) noexcept {
 }
 
 /// Refers to its arguments: copies of them cost as much as the rotation of some heads. For the same
-/// reason its functions are inlined: it stays in registers, and nothing is stored but what the
-/// kernel reads. Fused: there are factors.
+/// reason what a call runs first is inlined: the object stays in registers, and nothing is stored
+/// but what the kernel reads. Fused: there are factors.
 template <class From, class To, class Source, class Target, bool Fused>
 class checked_rotation {
  public:
@@ -138,8 +138,8 @@ class checked_rotation {
     auto const token_stride = [&](auto const& view) {
       return tokens > 1 ? view.token(token + 1) - view.token(token) : 0;
     };
-    // With one head, the stride may be anything. Not read together with that of tokens, as clang
-    // would: such a load waits until both of the caller's stores have left the core.
+    // With one head, the stride may be anything. Clang would load it with that of tokens, 16 bytes,
+    // to which two stores of 8, the caller's, cannot be forwarded.
     auto const head_stride = [&](auto const& view) {
       return anew_in_each_turn(from_.heads() > 1 ? view.head_stride() : 0);
     };

@@ -80,8 +80,8 @@ std::size_t by_narrower_registers(Tokens const& some, std::size_t pair, std::siz
   return pair;
 }
 
-// Of tokens with one head; returns where they end. Nothing is gained there by columns, which keep
-// cosines and sines for the next head and count in three loops.
+// Rotates whole registers of pairs of tokens with one head; returns the first pair that is left.
+// Columns gain nothing there: they keep cosines and sines for a next head.
 template <class From, class To, class Tokens>
 [[gnu::noinline]] std::size_t head_by_head(Tokens const& some, std::size_t pair,
                                            std::size_t last) noexcept {
@@ -144,15 +144,14 @@ template <class From, class To, class Group, std::size_t... Groups, class Tokens
           ...);
 }
 
-// One column is the most frequent case: it is called from here, where no register must be saved.
+// One column holds the pairs most often. It is called here, before anything needs a saved register.
 template <class From, class To, class Tokens>
 [[gnu::noinline]] void rotate_range(Tokens const& some, pair_range range) noexcept {
   if constexpr (Tokens::has_registers) {
     using S = typename Tokens::from_type;
     using group = typename fastest_rotation<From, To, S, typename Tokens::to_type>::type;
-    if (!some.pace.head_by_head &&
-        in_one_column<From, To, group>(column_widths<group>{}, some, range))
-      return;
+    bool const columns = !Tokens::has_narrow_registers || !some.pace.head_by_head;
+    if (columns && in_one_column<From, To, group>(column_widths<group>{}, some, range)) return;
   }
   in_some_columns<From, To>(some, range);
 }

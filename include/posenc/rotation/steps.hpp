@@ -28,9 +28,9 @@ struct steps {
 /// If one column holds the pairs, or if in_order is faster, all at once: memory is read once, in
 /// order. Else as many tokens as stay in L1 from column to column; beyond L2 few heads at a time,
 /// so that memory is read almost in order. With 16 registers, and of 16 bits on Zen 4, reloading
-/// cosines and sines for every head costs more than jumps in memory. A head alone needs no columns,
-/// which were faster only for one column beyond L2, and where heads are fetched ahead. zen: what
-/// is_zen_3_or_4() says.
+/// cosines and sines for every head costs more than jumps in memory. One head goes register by
+/// register; columns are faster beyond L2 alone, if one holds the pairs or heads are prefetched.
+/// zen: what is_zen_3_or_4() says.
 template <class From, class To, class S, class T>
 constexpr steps steps_of(rotated_part const& part, bool zen) noexcept {
   constexpr auto some_of_L1 = std::size_t{1} << 14, beyond_L2 = std::size_t{1} << 20;
@@ -48,7 +48,7 @@ constexpr steps steps_of(rotated_part const& part, bool zen) noexcept {
     if constexpr (lanes<S>::size > 1)
       pace.in_order = beyond && zen && in_order_is_faster<From, To, S, T>(part.pairs, bytes);
     if (pace.in_order) {
-      pace.ahead = bytes >= most_of_L3;
+      pace.row_ahead = bytes >= most_of_L3;
       return {part.tokens, part.heads, pace};
     }
   }

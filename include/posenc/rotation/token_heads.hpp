@@ -68,10 +68,11 @@ struct cursor<S, T, true> {
 
 /// What the CPU and the size of the work ask for. The results are the same bits.
 struct pace {
-  bool ahead = false;         ///< fetch what is read next, beyond a cache: heads; in order, rows
+  bool ahead = false;         ///< prefetch heads, beyond the cache
   bool in_order = false;      ///< heads wider than a column in the order of their addresses
   bool apart = false;         ///< of heads wider than a column, x and y in registers of their own
-  bool head_by_head = false;  ///< cosines and sines for one head alone: it is the only one
+  bool head_by_head = false;  ///< load cosines and sines anew for each head; `heads` is 1
+  bool row_ahead = false;     ///< in order: prefetch the next token's cosines and sines
 };
 
 /// Some heads of some tokens: the rotary block of the first head, the cosines of its token (its
