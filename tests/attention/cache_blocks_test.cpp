@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -69,16 +70,17 @@ TEST(cache_blocks, prefetch_in_one_way) {
     if (detail::is_zen_4()) {
       EXPECT_EQ(constant, detail::prefetches::into_l2);
     }
-    float const number = 0;
-    detail::prefetch<1, constant>(&number, 0);
-    detail::prefetch<1, constant>(&number, std::uintptr_t{1} << 20);  // any address
+    std::array<float, 3 * 20> const matrix{};
+    auto const* const first = matrix.data();
+    detail::prefetch<1, constant>(first, 0);
+    detail::prefetch<1, constant>(first, std::uintptr_t{1} << 20);  // any address
     std::size_t const on_zen_4 = constant == detail::prefetches::into_l2;
-    EXPECT_EQ((detail::prefetch_column<constant>(&number, 3, 20, 0)), 3 * on_zen_4);
-    EXPECT_EQ((detail::prefetch_column<constant>(&number, 3, 20, 16)), 3 * on_zen_4);
-    EXPECT_EQ((detail::prefetch_column<constant>(&number, 3, 20, 8)), 0u);   // within a line
-    EXPECT_EQ((detail::prefetch_column<constant>(&number, 3, 20, 32)), 0u);  // beyond the columns
+    EXPECT_EQ((detail::prefetch_column<constant>(first, 3, 20, 0)), 3 * on_zen_4);
+    EXPECT_EQ((detail::prefetch_column<constant>(first, 3, 20, 16)), 3 * on_zen_4);
+    EXPECT_EQ((detail::prefetch_column<constant>(first, 3, 20, 8)), 0u);   // within a line
+    EXPECT_EQ((detail::prefetch_column<constant>(first, 3, 20, 32)), 0u);  // beyond the columns
     detail::token_block<float> block;
-    block.tokens.fill(&number), block.count = 8, block.far_ahead = 1 << 20;
+    block.tokens.fill(first), block.count = 8, block.far_ahead = 1 << 20;
     EXPECT_EQ((detail::prefetch_pages<constant>(block, 0, 3)), 3 * on_zen_4);  // 0, 3, 6
     EXPECT_EQ((detail::prefetch_pages<constant>(block, 2, 3)), 2 * on_zen_4);  // 2, 5
     block.count = 9;
