@@ -1,12 +1,17 @@
 # Wrong encodings do not compile, and the compiler's first error is the first line of the case; a
 # case that begins with "compiles" compiles. As C++20, or as C++NN if the name of the case begins
 # with cxxNN_. Run with cmake -P and: CASES, a directory of sources; COMPILER; its FLAGS; INCLUDES,
-# its include directories, except IMPLICIT, which it knows.
+# its include directories, except IMPLICIT, which it knows; ROOM, a directory to write to.
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 list(REMOVE_ITEM INCLUDES ${IMPLICIT})
 foreach(directory IN LISTS INCLUDES)
   list(APPEND flags -isystem "${directory}")
 endforeach()
+
+# What most cases include is compiled once.
+file(WRITE "${ROOM}/scheme.hpp" "#include \"posenc/core/scheme.hpp\"\n")
+execute_process(COMMAND "${COMPILER}" -std=c++20 ${flags} -x c++-header "${ROOM}/scheme.hpp" -o "${ROOM}/scheme.hpp.gch"
+  COMMAND_ERROR_IS_FATAL ANY)
 
 file(GLOB cases RELATIVE "${CASES}" "${CASES}/*.cpp")
 if(NOT cases)
@@ -19,11 +24,11 @@ foreach(case IN LISTS cases)
   string(REGEX REPLACE "\n?// " " " sentence "${sentence}")
   string(STRIP "${sentence}" sentence)
   if(case MATCHES "^cxx([0-9]+)_")
-    set(standard ${CMAKE_MATCH_1})
+    set(language -std=c++${CMAKE_MATCH_1})
   else()
-    set(standard 20)
+    set(language -std=c++20 -include "${ROOM}/scheme.hpp")
   endif()
-  execute_process(COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" -std=c++${standard} ${flags} -fsyntax-only "${CASES}/${case}"
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env LC_ALL=C "${COMPILER}" ${language} ${flags} -fsyntax-only "${CASES}/${case}"
     RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX MATCH "[^\n]*error: [^\n]*" first "${output}")
   string(FIND "${first}" "${sentence}" found)

@@ -26,7 +26,7 @@ T tanh_of(T x) {
 
 TEST(hyperbolic_tangent, is_within_8_roundings) {
   numbers::in_float_and_double([]<class T>() {
-    for (int i = -100'000; i <= 100'000; i += 1 + oracle::wide_cost / 10) {
+    for (int i = -100'000; i <= 100'000; i += oracle::wide_cost) {
       // Evenly to where it is 1; and by magnitudes, down to where it is x itself.
       for (auto const x : {static_cast<T>(i * 2.3e-4), static_cast<T>(std::exp2(i * 3e-4) * 0.7)}) {
         auto const expected = oracle::tanh(static_cast<oracle::wide>(x));

@@ -17,7 +17,7 @@ using namespace posenc::detail;
 TEST(sigmoids, are_within_6_roundings_and_one_more_for_each_of_the_exponent) {
   numbers::in_float_and_double([]<class T>() {
     std::vector<T> row;
-    for (int i = -50'000; i <= 50'000; i += 1 + oracle::wide_cost / 10)
+    for (int i = -50'000; i <= 50'000; i += oracle::wide_cost)
       row.push_back(static_cast<T>(i * 1.3e-2));
     sigmoids<T> sigmoid(row);
     for (std::size_t i = 0; i < row.size(); ++i) {
