@@ -1,4 +1,12 @@
 // Attention of a prompt under a causal mask, of a step of decoding, on two threads; softmax alone.
+//
+// Tried on a Zen 4, decoding 4096 keys, ns a head and a key of float and of bfloat16:
+//     no prefetch                          20.6, 18.0
+//     16 KiB ahead to L2, dense weights    12.4 to 13.2, 8.2 to 9.3
+// Scores alone, of float:
+//     two registers of a key at once       5.5 for 5.2 (g++), 6.0 for 5.3 (clang)
+// Products alone, of 16384 keys of bfloat16:
+//     prefetch into L1, for into L2        11 for 6
 #include "posenc/attention/attention.hpp"
 
 #include <benchmark/benchmark.h>

@@ -20,7 +20,8 @@ inline void write_csv(std::ostream& out, report const& r) {
   out << "table,line,column,by,ns,of_limit,of_fastest_baseline,of_beside,max_abs_error,quiet\n";
   for (auto const& c : r.cases()) {
     if (!report::has_run(c)) continue;
-    out << c.in->path << ",\"" << c.line << "\"," << c.column << ',' << c.by;
+    out << c.in->path;
+    for (auto const& text : {c.line, c.column, c.by}) out << ",\"" << text << '"';
     for (auto const x : {r.ns(&c), r.ratio(c.limit, c), r.ratio(r.fastest_baseline(c), c),
                          r.ratio(c.beside, c), c.error})
       out << ',' << csv_field(x);

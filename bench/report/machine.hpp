@@ -42,6 +42,22 @@ inline std::string caches() {
   return text;
 }
 
+/// What a section is about: the CPU; the compiler unless it is g++, and what it was asked to
+/// compile for unless that is this CPU.
+inline std::string section_title() {
+  auto title = cpu_model();
+#if defined(__clang__)
+  title += ", clang++";
+#endif
+  std::string const flags = POSENC_BENCH_FLAGS, march = "-march=";
+  auto const from = flags.rfind(march);
+  auto const target =
+      from == flags.npos
+          ? "no -march"
+          : flags.substr(from + march.size(), flags.find(' ', from) - from - march.size());
+  return target == "native" ? title : title + ", " + target;
+}
+
 inline std::string compiler_and_flags() {
 #if defined(__clang__)
   return "clang++ " __clang_version__ " " POSENC_BENCH_FLAGS;

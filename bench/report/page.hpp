@@ -1,4 +1,5 @@
-// The page of results: one section per kind of CPU, each with a picture.
+// The page of results: one section per kind of CPU, compiler and instruction set, each with a
+// picture.
 #pragma once
 
 #include <cctype>
@@ -15,9 +16,9 @@
 namespace bench {
 
 /// "AMD EPYC 9R45 (family 26, model 2)" -> "amd-epyc-9r45-family-26-model-2"
-inline std::string file_name_of(std::string const& cpu) {
+inline std::string file_name_of(std::string const& title) {
   std::string name;
-  for (auto const c : cpu) {
+  for (auto const c : title) {
     if (std::isalnum(static_cast<unsigned char>(c))) {
       name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     } else if (!name.empty() && name.back() != '-') {
@@ -28,10 +29,10 @@ inline std::string file_name_of(std::string const& cpu) {
   return name;
 }
 
-/// Replaces the section of this CPU in folder/README.md, or appends it, and writes its picture
+/// Replaces the section of this title in folder/README.md, or appends it, and writes its picture
 /// beside. Returns whether both could be written.
 inline bool write_page(std::string const& folder, report const& r) {
-  auto const image = file_name_of(cpu_model()) + ".svg";
+  auto const image = file_name_of(section_title()) + ".svg";
   std::ofstream svg(folder + '/' + image);
   picture(r).write(svg);
 
@@ -39,7 +40,7 @@ inline bool write_page(std::string const& folder, report const& r) {
   write_section(section, r, image);
   std::ifstream before(folder + "/README.md");
   std::string page{std::istreambuf_iterator<char>(before), {}};
-  auto const first = page.find("## " + cpu_model() + '\n');
+  auto const first = page.find("## " + section_title() + '\n');
   if (first == page.npos) {
     page += '\n' + section.str();
   } else {

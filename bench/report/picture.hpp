@@ -27,7 +27,8 @@ class picture {
         << "' width='" << width << "' height='" << height
         << "' font-family='system-ui, sans-serif' font-size='12'>\n"
         << style << "<rect width='100%' height='100%' class='paper'/>\n";
-    text(out, 16, 28, cpu_model() + ": rotation in place, as a part of the limit's speed", "title");
+    text(out, 16, 28, section_title() + ": rotation in place, as a part of the limit's speed",
+         "title");
     write_legend(out);
     for (std::size_t i = 0; i < columns_.size(); ++i) write_axis(out, i, height - 34);
     for (std::size_t i = 0; i < lines_.size(); ++i) write_line(out, i);

@@ -130,7 +130,7 @@ inline void write_slower(std::ostream& out, report const& r) {
 /// picture: the name of its file, or empty.
 inline void write_section(std::ostream& out, report const& r, std::string const& picture) {
   auto const n = r.count();
-  out << "## " << cpu_model() << "\n\n";
+  out << "## " << section_title() << "\n\n";
   write_wrapped(out, compiler_and_flags() + ". " + caches() + ". Commit " + commit() + ". " +
                          std::to_string(n.all) + " samples, of which " +
                          std::to_string(n.left_out) + " do not count; " +

@@ -5,7 +5,11 @@
 #include "posenc/core/target.hpp"
 
 #if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(__AVX__)
 #include <immintrin.h>
+#else
+#include <emmintrin.h>  // immintrin.h takes g++ a third of a second
+#endif
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
