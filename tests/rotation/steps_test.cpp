@@ -29,8 +29,31 @@ TEST(steps_of, one_column_are_all_tokens_and_heads) {
       EXPECT_EQ(s.heads, 6u);
       EXPECT_FALSE(s.pace.in_order);
       EXPECT_EQ(s.pace.ahead, tokens == mib && !zen);
-      EXPECT_EQ(s.pace.apart, zen);
+      EXPECT_EQ(s.pace.apart, tokens == mib && zen);
     }
+  }
+}
+
+TEST(steps_of, x_and_y_are_apart_on_zen_beyond_a_cache) {
+  std::size_t const limit = detail::has_32_registers ? 32768 : mib;
+  auto const of_token = 2 * (columns + 1) * sizeof(float) + 1, near = (limit - 1) / of_token;
+  EXPECT_FALSE(of({near, 1, columns + 1, true}, true).pace.apart);
+  EXPECT_TRUE(of({near + 1, 1, columns + 1, true}, true).pace.apart);
+  EXPECT_FALSE(of({near + 1, 1, columns + 1, true}, false).pace.apart);
+}
+
+TEST(steps_of, a_token_larger_than_L1_goes_in_parts_on_zen_with_16_registers) {
+  if (detail::lanes<float>::size == 1) GTEST_SKIP() << "one number is one column";
+  auto const of_head = 2 * (columns + 1) * sizeof(float) + 1,
+             most = 3 * std::size_t{16384} / of_head;
+  for (bool const zen : {false, true}) {
+    bool const in_parts = zen && !detail::has_32_registers;
+    EXPECT_EQ(of({1, most, columns + 1, true}, zen).heads, most);
+    EXPECT_EQ(of({2, most + 1, columns + 1, true}, zen).heads,
+              in_parts ? 16384 / of_head : most + 1);
+    EXPECT_EQ(of({2, most + 1, columns + 1, true}, zen).tokens, 1u);
+    auto const heads_of_32_kib = 32768 / 2 / sizeof(float);
+    EXPECT_EQ(of({1, 2, heads_of_32_kib, true}, zen).heads, in_parts ? 1u : 2u);
   }
 }
 

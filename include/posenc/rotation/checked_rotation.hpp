@@ -173,8 +173,7 @@ class checked_rotation {
     for (std::size_t token = 0; token < rows_.tokens(); ++token) {
       if (is_left_out(token)) continue;
       for (std::size_t head = 0; head < from_.heads(); head += most_heads) {
-        auto const some =
-            heads_at(token, 1, head, most_heads, gains.values, true, {.apart = is_zen_3_or_4()});
+        auto const some = heads_at(token, 1, head, most_heads, gains.values, true, {});
         gains.compute(some.first.from - first_dim_, some.from_head, some.heads, from_.head_dim(),
                       factors_.eps, factors_.scale);
         rotate(some);

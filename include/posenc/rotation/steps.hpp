@@ -28,18 +28,22 @@ struct steps {
 /// If one column holds the pairs, or if in_order is faster, all at once: memory is read once, in
 /// order. Else as many tokens as stay in L1 from column to column; beyond L2 few heads at a time,
 /// so that memory is read almost in order. With 16 registers, and of 16 bits on Zen 4, reloading
-/// cosines and sines for every head costs more than jumps in memory. One head goes register by
+/// cosines and sines for every head costs more than jumps in memory. There are many columns then:
+/// of a token larger than L1, as many heads at a time as stay in it. One head goes register by
 /// register; columns are faster beyond L2 alone, if one holds the pairs or heads are prefetched.
+/// x and y apart, fewer columns for more shuffles: beyond L1, or with 16 registers beyond L2.
 /// zen: what is_zen_3_or_4() says.
 template <class From, class To, class S, class T>
 constexpr steps steps_of(rotated_part const& part, bool zen) noexcept {
-  constexpr auto some_of_L1 = std::size_t{1} << 14, beyond_L2 = std::size_t{1} << 20;
+  constexpr auto some_of_L1 = std::size_t{1} << 14, beyond_L1 = 2 * some_of_L1,
+                 beyond_L2 = std::size_t{1} << 20;
   constexpr bool reloads_cost = !has_32_registers || (splits_512_bits && sizeof(S) == 2);
   constexpr std::size_t few_heads = reloads_cost ? 4 : 1;
   auto const of_token = part.heads * (2 * part.pairs * sizeof(S) + 1),
              bytes = of_token * part.tokens;
   bool const beyond = bytes >= beyond_L2;
-  detail::pace pace{.ahead = beyond && !zen, .apart = zen};
+  detail::pace pace{.ahead = beyond && !zen,
+                    .apart = zen && bytes >= (has_32_registers ? beyond_L1 : beyond_L2)};
   if (part.in_one_pass) {
     if (is_one_column<From, To, S, T>(part.pairs, pace)) {
       pace.head_by_head = part.heads == 1 && !beyond;
@@ -52,9 +56,12 @@ constexpr steps steps_of(rotated_part const& part, bool zen) noexcept {
       return {part.tokens, part.heads, pace};
     }
   }
-  auto const heads = beyond ? std::min(few_heads, part.heads) : part.heads;
+  bool const wide = zen && !has_32_registers && of_token > beyond_L1 + some_of_L1;
+  auto const in_L1 =
+      wide ? std::max<std::size_t>(1, some_of_L1 * part.heads / of_token) : part.heads;
+  auto const heads = beyond ? std::min(few_heads, part.heads) : in_L1;
   pace.head_by_head = heads == 1 && (!beyond || zen);
-  return {beyond ? 1 : some_of_L1 / of_token + 1, heads, pace};
+  return {beyond || wide ? 1 : some_of_L1 / of_token + 1, heads, pace};
 }
 
 }  // namespace posenc::detail

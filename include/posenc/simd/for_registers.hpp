@@ -80,6 +80,19 @@ inline void each_twice(__m128d x, __m128d& low, __m128d& high) noexcept {
   low = _mm_unpacklo_pd(x, x), high = _mm_unpackhi_pd(x, x);
 }
 
+// x0 x1 x2 x3 ... -> x1 x0 x3 x2 ... No number leaves its 128 bits. xsimd uses an instruction for
+// any order, which takes a register for it and longer.
+#if defined(__AVX512F__)
+inline __m512 swapped(__m512 x) noexcept { return _mm512_permute_ps(x, 0xb1); }
+inline __m512d swapped(__m512d x) noexcept { return _mm512_permute_pd(x, 0x55); }
+#endif
+#if defined(__AVX__)
+inline __m256 swapped(__m256 x) noexcept { return _mm256_permute_ps(x, 0xb1); }
+inline __m256d swapped(__m256d x) noexcept { return _mm256_permute_pd(x, 0x5); }
+#endif
+inline __m128 swapped(__m128 x) noexcept { return _mm_shuffle_ps(x, x, 0xb1); }
+inline __m128d swapped(__m128d x) noexcept { return _mm_shuffle_pd(x, x, 0x1); }
+
 // apart: from two registers p and q of pairs x0 y0 x1 y1 ..., all x in one register and all y in
 // another. They are not in the order of the pairs, since no number leaves its 128 bits: that takes
 // two instructions. in_turns: back again, in two more.

@@ -137,7 +137,9 @@ struct register_arithmetic {
     };
     using index = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
     using arch = typename Batch::arch_type;
-    if constexpr (requires { xsimd::make_batch_constant<index, neighbour, arch>(); }) {
+    if constexpr (requires { swapped(x.data); }) {
+      return swapped(x.data);
+    } else if constexpr (requires { xsimd::make_batch_constant<index, neighbour, arch>(); }) {
       return xsimd::swizzle(x, xsimd::make_batch_constant<index, neighbour, arch>());
     } else {  // 8.1
       return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index, arch>, neighbour>());

@@ -111,12 +111,9 @@ inline std::string with_quoted_infinities(std::string_view text) {
 /// and at most 64 levels.
 inline json parsed_json(std::string_view text, std::string const& file) {
   json_builder builder(file);
-  bool const may_hold_infinity = text.find("Infinity") != std::string_view::npos;
-  if (may_hold_infinity) {
-    json::sax_parse(with_quoted_infinities(text), &builder);
-  } else {
-    json::sax_parse(text, &builder);
-  }
+  std::string quoted;
+  if (text.find("Infinity") != std::string_view::npos) text = quoted = with_quoted_infinities(text);
+  json::sax_parse(text, &builder);
   require(builder.built.is_object(), file, ": must be a JSON object, got ",
           shown_json(builder.built));
   return std::move(builder.built);
