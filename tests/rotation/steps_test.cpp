@@ -16,7 +16,7 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 
 // Interleaved floats: one column whatever the registers, or as many groups as no column has.
 constexpr std::size_t one_column = detail::lanes<float>::size,
-                      columns = 16 * detail::lanes<float>::size;
+                      columns = 32 * detail::lanes<float>::size;
 steps of(rotated_part const& part, bool zen) {
   return steps_of<interleaved, interleaved, float, float>(part, zen);
 }
@@ -31,6 +31,20 @@ TEST(steps_of, one_column_are_all_tokens_and_heads) {
       EXPECT_EQ(s.pace.ahead, tokens == mib && !zen);
       EXPECT_EQ(s.pace.apart, tokens == mib && zen);
     }
+  }
+}
+
+TEST(steps_of, short_heads_are_alone_beyond_L3_on_zen_with_16_registers) {
+  if (detail::lanes<float>::size == 1) GTEST_SKIP() << "one number is one column";
+  auto const of_floats = [](std::size_t tokens, std::size_t dim, bool zen) {
+    return steps_of<halves, halves, float, float>({tokens, 32, dim / 2, true}, zen);
+  };
+  for (bool const zen : {false, true}) {
+    std::size_t const few = detail::has_32_registers ? 1 : 4;
+    EXPECT_EQ(of_floats(mib, 200, zen).heads, zen ? 1u : few);
+    EXPECT_EQ(of_floats(mib, 200, zen).pace.head_by_head, zen);
+    EXPECT_EQ(of_floats(16 * mib / (32 * 801) - 1, 200, zen).heads, few);
+    EXPECT_EQ(of_floats(mib, 264, zen).heads, few);
   }
 }
 
