@@ -261,15 +261,12 @@ TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
     auto const plainly = [](auto const& r) { return r; };
     auto const times_1 = [](auto const& r) { return r.scale(1); };
     auto const unrotated = frequencies(std::vector<double>(head_dim / 2));
-    for (auto const& act : {0, 1}) {
-      auto const in_layouts = [&](auto&& treated) {
-        expect(halves(), halves(), unrotated, treated),
-            expect(halves(), interleaved(), unrotated, treated);
-        expect(interleaved(), halves(), unrotated, treated),
-            expect(interleaved(), interleaved(), unrotated, treated);
-      };
-      act == 0 ? in_layouts(plainly) : in_layouts(times_1);
-    }
+    expect(halves(), halves(), unrotated, plainly);
+    expect(halves(), interleaved(), unrotated, plainly);
+    expect(interleaved(), halves(), unrotated, plainly);
+    expect(interleaved(), interleaved(), unrotated, plainly);
+    expect(halves(), halves(), unrotated, times_1);
+    expect(interleaved(), interleaved(), unrotated, times_1);
   };
 #if defined(__FAST_MATH__)
   GTEST_SKIP() << "-ffast-math links code that has the CPU flush subnormals";
