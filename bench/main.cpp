@@ -75,7 +75,8 @@ int main(int argc, char** argv) {
   bench::add_shapes(report);
   bench::add_around(report);
   bench::add_rows(report);
-  bench::add_attention(report, cpus);
+  bench::add_attention(report);
+  bench::add_threads(report, cpus);
   bench::add_rules(report);
   silent display;
   benchmark::RunSpecifiedBenchmarks(&display);
