@@ -197,7 +197,7 @@ void add_threads(report& r, std::vector<int> const& cpus) {
   if (cpus.size() < 2) return;
   threads_table t(r, cpus[cpus.size() - 2]);
   for (auto const tokens : {std::size_t{512}, std::size_t{4096}}) add_rotation_of(t, tokens);
-  add_prompt(t, "prompt by tokens: 1024, 1 head", 1024, 1024, 1, 1);
+  add_prompt(t, "prompt by tokens: 4096, 1 head", 4096, 4096, 1, 1);
   add_prompt(t, "prompt by heads: the last 64 of 1024, 32 heads over 8", 64, 1024, 32, 8);
   add_prompt(t, "prompt by both: 1024, 8 heads over 2", 1024, 1024, 8, 2);
   add_steps(t);
