@@ -35,14 +35,16 @@ class threads_table {
  public:
   threads_table(report& r, int second_cpu)
       : report_(r),
-        table_(r.add({.path = "threads",
-                      .title = "Two threads",
-                      .note = "ns a head vector, a query and a visible key, or a head and a key · "
-                              "time of two threads that only scale or read the same bytes / ours · "
-                              "time of one / time of two. RoPE and ALiBi, 128 dims; rotation and "
-                              "attention get an executor, but for a step split by keys, whose two "
-                              "results are merged. Else two threads must give the bits of one.",
-                      .error = "Largest difference from one thread"})),
+        table_(r.add(
+            {.path = "threads",
+             .title = "Two threads",
+             .note = "ns a head vector, a query and a visible key, or a head and a key · "
+                     "time of two threads that only scale or read the same bytes / ours · "
+                     "time of one / time of two. RoPE and ALiBi, 128 dims; rotation and "
+                     "attention get an executor, but for a step split by keys, whose two "
+                     "results are merged. Else two threads must give the bits of one. Noise on "
+                     "the second core is not seen.",
+             .error = "Largest difference from one thread"})),
         pool_(std::make_shared<two_threads>(second_cpu)) {}
 
   /// act(split) does the work in the tasks of `split`; results() are its numbers.
