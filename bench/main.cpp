@@ -25,6 +25,8 @@ Examples:
       fewer samples: about a minute
   posenc_bench --page=bench
       writes the tables into bench/README.md, with the picture
+  posenc_bench --page=bench --picture='AMD EPYC (Zen 5, AVX-512)'
+      draws that section's picture from its tables
   posenc_bench --benchmark_filter='/float/.*/20 KiB/'
       some cases; the options of Google Benchmark are:
 
@@ -41,15 +43,18 @@ struct silent : benchmark::BenchmarkReporter {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string samples = "25", page;
+  std::string samples = "25", page, section;
   double patience = 180;
   std::vector<char*> given(argv + 1, argv + argc);
   std::erase_if(given, [&](std::string_view option) {
-    auto const is_quick = option == "--quick", is_page = option.starts_with("--page=");
+    auto const is_quick = option == "--quick", is_page = option.starts_with("--page="),
+               is_picture = option.starts_with("--picture=");
     if (is_quick) samples = "5", patience = 35;
     if (is_page) page = option.substr(7);
-    return is_quick || is_page;
+    if (is_picture) section = option.substr(10);
+    return is_quick || is_page || is_picture;
   });
+  if (!section.empty()) return bench::draw_section(page, section) ? 0 : 1;
   for (std::string_view const option : given)
     if (option == "--help") std::cout << help << std::flush;  // benchmark::Initialize adds its own
 
@@ -70,7 +75,8 @@ int main(int argc, char** argv) {
   bench::add_shapes(report);
   bench::add_around(report);
   bench::add_rows(report);
-  bench::add_attention(report, cpus);
+  bench::add_attention(report);
+  bench::add_threads(report, cpus);
   bench::add_rules(report);
   silent display;
   benchmark::RunSpecifiedBenchmarks(&display);

@@ -1,4 +1,4 @@
-// Attention of a prompt under a causal mask, of a step of decoding, on two threads; softmax alone.
+// Attention of a prompt under a causal mask, and of a step of decoding; softmax alone.
 //
 // Tried on a Zen 4, decoding 4096 keys, ns a head and a key of float and of bfloat16:
 //     no prefetch                          20.6, 18.0
@@ -24,13 +24,12 @@
 #include <vector>
 
 #include "baselines.hpp"
+#include "cache.hpp"
 #include "posenc/core/bfloat16.hpp"
-#include "posenc/core/paged_heads.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "prompt.hpp"
 #include "suites.hpp"
-#include "two_threads.hpp"
 #if defined(POSENC_BENCH_BLAS)
 #include "blas.hpp"
 #endif
@@ -38,28 +37,27 @@
 namespace bench {
 namespace {
 
-using posenc::heads_view;
-
 void attend(prompt& p) { posenc::attention(p.q(), p.k(), p.v(), posenc::nope(), {}, p.workspace); }
 
 // Products are of all queries and keys, twice the work of a causal mask: their rate counts.
 void add_prefill(report& r, table const* t, std::size_t n) {
   auto const p = std::make_shared<prompt>(n);
-  auto const add = [&](std::string line, char const* by, std::size_t items, auto const& pass,
-                       measured_case const* limit = nullptr,
-                       std::vector<measured_case const*> baselines = {},
-                       std::function<double()> max_error = {}) {
-    return r.add({.in = t,
-                  .line = std::move(line),
-                  .column = "n = " + std::to_string(n),
-                  .by = by,
-                  .items = items,
-                  .ways = {passes_of(pass)},
-                  .prepare = [] {},
-                  .max_error = std::move(max_error),
-                  .limit = limit,
-                  .baselines = std::move(baselines)});
-  };
+  auto const add =
+      [&](std::string line, char const* by, std::size_t items, auto const& pass,
+          measured_case const* limit = nullptr, std::vector<measured_case const*> baselines = {},
+          std::function<double()> max_error = {}, measured_case const* beside = nullptr) {
+        return r.add({.in = t,
+                      .line = std::move(line),
+                      .column = "n = " + std::to_string(n),
+                      .by = by,
+                      .items = items,
+                      .ways = {passes_of(pass)},
+                      .prepare = [] {},
+                      .max_error = std::move(max_error),
+                      .limit = limit,
+                      .baselines = std::move(baselines),
+                      .beside = beside});
+      };
   std::string const line = "posenc";
   auto const* const products =
       add(line, "Eigen's products", n * n, [p] { multiply(p->x, p->all_scores(), p->outputs); });
@@ -70,12 +68,19 @@ void add_prefill(report& r, table const* t, std::size_t n) {
     baselines.push_back(
         add(line, "three loops", p->visible(), [p] { attend_by_loops(p->x, p->outputs); }));
   }
-  add(
+  auto const* const contiguous = add(
       line, "posenc", p->visible(), [p] { attend(*p); }, products, baselines,
       [p] {
         attend(*p);
         return p->max_error(p->workspace.result.outputs);
       });
+  add(
+      "posenc, paged", "posenc", p->visible(),
+      [p] {
+        posenc::attention(p->q(), p->paged(p->x.k), p->paged(p->x.v), posenc::nope(), {},
+                          p->workspace);
+      },
+      products, baselines, {}, contiguous);
 #if defined(POSENC_BENCH_BLAS)
   auto const at = [](matrix const& m) { return m.data(); };
   std::string const blas_line = "posenc, EIGEN_USE_BLAS";
@@ -96,65 +101,6 @@ void add_prefill(report& r, table const* t, std::size_t n) {
   add(
       "posenc, by Eigen", "posenc", p->visible(), [p] { attend(*p); }, blas_products);
 #endif
-}
-
-// One query of 32 heads, keys and values of 8.
-template <class T>
-struct cache {
-  static constexpr std::size_t heads = 32, kv_heads = 8;
-  std::size_t keys;
-  matrix q = some_numbers(1, heads* attended_dim, 1);
-  std::vector<T> k, v;
-  std::vector<std::int64_t> slots;
-  posenc::attention_workspace<float> workspace;
-
-  explicit cache(std::size_t n) : keys(n), k(n * kv_heads * attended_dim), v(k), slots(n) {
-    fill(k.data(), k.size()), fill(v.data(), v.size());
-    std::iota(slots.begin(), slots.end(), 0);
-    constexpr std::ptrdiff_t page = 16;  // pages in another order, the tokens of each in order
-    for (std::ptrdiff_t i = 0; i + 2 * page <= std::ssize(slots); i += 2 * page)
-      std::rotate(slots.begin() + i, slots.begin() + i + page, slots.begin() + i + 2 * page);
-  }
-  std::array<std::span<T const>, 2> parts() const { return {k, v}; }
-  heads_view<float const> query() const { return {q.data(), {1, heads, attended_dim}}; }
-  heads_view<T const> view(std::vector<T> const& of) const {
-    return {of.data(), {keys, kv_heads, attended_dim}};
-  }
-  posenc::paged_heads<T const> paged(std::vector<T> const& of) const {
-    return {of.data(), {keys / 16, 16, kv_heads, attended_dim}, slots};
-  }
-  void decode() { posenc::attention(query(), view(k), view(v), posenc::nope(), {}, workspace); }
-  void decode_paged() {
-    posenc::attention(query(), paged(k), paged(v), posenc::nope(), {}, workspace);
-  }
-};
-
-using floats = posenc::detail::lanes<float>;
-
-template <std::size_t N>
-float sum(std::array<floats::number, N> const& registers) {
-  return std::accumulate(registers.begin(), registers.end(), 0.0f,
-                         [](float all, auto const& x) { return all + floats::sum(x); });
-}
-
-// Streams: parts that are read side by side, which some CPUs prefetch faster than one. In registers
-// by hand: compilers read words, or gather them.
-template <std::size_t Streams, class T>
-[[gnu::noinline]] float read(std::span<T const> numbers) {
-  constexpr std::size_t each_time = 2;  // a register alone would wait for itself
-  auto const* const first = reinterpret_cast<float const*>(numbers.data());
-  auto const each = numbers.size() * sizeof(T) / sizeof(float) / Streams;
-  std::array<floats::number, Streams * each_time> most;
-  most.fill(floats::number(0.0f));
-  for (std::size_t i = 0; i < each; i += each_time * floats::size) {
-    for (std::size_t s = 0; s < Streams; ++s) {
-      for (std::size_t j = 0; j < each_time; ++j) {
-        auto& x = most[s * each_time + j];
-        x = floats::larger(x, floats::load(first + s * each + i + j * floats::size));
-      }
-    }
-  }
-  return sum(most);
 }
 
 // Multiply-adds of as many numbers as the two products have, in registers alone.
@@ -201,60 +147,6 @@ void add_decode(report& r, table const* t, std::string const& type, std::size_t 
   paged.ways = {passes_of([x] { x->decode_paged(); })};
   paged.limit = c.limit, paged.beside = c.beside;
   r.add(std::move(c)), r.add(std::move(paged));
-}
-
-// One thread and two, which have a CPU each.
-void add_threads(report& r, int second_cpu) {
-  auto const* const t = r.add(table{
-      .path = "threads",
-      .title = "Two threads",
-      .note =
-          "ns on two · of decoding: time of two that only read the cache / ours · time of one / "
-          "time of two."});
-  auto const pool = std::make_shared<two_threads>(second_cpu);
-  auto const on_two = [pool](auto const& act) {
-    return passes_of(
-        [pool, act] { act([&](std::size_t n, posenc::task const& task) { (*pool)(n, task); }); });
-  };
-  auto const add = [&](char const* line, std::size_t items, auto const& attend_in,
-                       std::vector<work> limits = {}) {
-    report_case c{.in = t,
-                  .line = line,
-                  .column = "two threads",
-                  .by = "one thread",
-                  .items = items,
-                  .ways = {passes_of([attend_in] { attend_in(posenc::detail::one_task()); })}};
-    auto two = c;
-    two.by = "posenc";
-    two.ways = {on_two([attend_in](auto const& run) { attend_in(posenc::tasks(2, run)); })};
-    if (!limits.empty()) {
-      auto limit = c;
-      limit.by = "reading the cache on two", limit.ways = std::move(limits);
-      two.limit = r.add(std::move(limit));
-    }
-    two.beside = r.add(std::move(c));
-    r.add(std::move(two));
-  };
-  auto const p = std::make_shared<prompt>(1024, 8, 2);
-  add("1024 queries, 8 heads over 2", p->visible(), [p](auto const& split) {
-    posenc::attention(split, p->q(), p->k(), p->v(), posenc::nope(), {}, p->workspace);
-  });
-  auto const x = std::make_shared<cache<float>>(4096);
-  auto const by = [&](auto read_one) {
-    return on_two([x, read_one](auto const& run) {
-      auto const read_half = [&](std::size_t i) {
-        for (auto const part : x->parts())
-          benchmark::DoNotOptimize(read_one(part.subspan(i * (part.size() / 2), part.size() / 2)));
-      };
-      run(2, posenc::task(read_half));
-    });
-  };
-  add("decoding, 4096 keys, 32 heads over 8", 4096 * x->heads,
-      [x](auto const& split) {
-        posenc::attention(split, x->query(), x->view(x->k), x->view(x->v), posenc::nope(), {},
-                          x->workspace);
-      },
-      {by(read<1, float>), by(read<4, float>)});
 }
 
 void add_softmax(report& r) {
@@ -309,13 +201,15 @@ void add_softmax(report& r) {
 
 }  // namespace
 
-void add_attention(report& r, std::vector<int> const& cpus) {
+void add_attention(report& r) {
   auto const* const prefill =
       r.add(table{.path = "attention/prefill",
                   .title = "Attention of a prompt",
                   .note = "ns a query and a visible key; one head of 128 floats, causal. The limit "
                           "is the rate of the unmasked products QK^T and PV alone: Eigen's in the "
-                          "first line, OpenBLAS's in the others."});
+                          "first two lines, OpenBLAS's in the others. Paged: keys and values in "
+                          "pages of 16 tokens; last, our time / that of contiguous ones.",
+                  .shows = cells::cost});
   for (auto const n : {std::size_t{1024}, std::size_t{4096}}) add_prefill(r, prefill, n);
   auto const* const decode =
       r.add(table{.path = "attention/decode",
@@ -326,7 +220,6 @@ void add_attention(report& r, std::vector<int> const& cpus) {
     add_decode<float>(r, decode, "float", keys);
     add_decode<posenc::bfloat16>(r, decode, "bfloat16", keys);
   }
-  if (cpus.size() > 1) add_threads(r, cpus[cpus.size() - 2]);
   add_softmax(r);
 }
 

@@ -1,13 +1,17 @@
 // What attention is measured on: heads of 128 floats.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "baselines.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/core/paged_heads.hpp"
 #include "report/buffer.hpp"
 
 namespace bench {
@@ -22,6 +26,18 @@ inline matrix some_numbers(std::size_t tokens, std::size_t dims, std::size_t see
   return x;
 }
 
+inline constexpr std::size_t page_tokens = 16;
+
+/// Where tokens are in a paged cache: pages in another order, the tokens of each in order.
+inline std::vector<std::int64_t> slots_of_pages(std::size_t tokens) {
+  std::vector<std::int64_t> slots(tokens);
+  std::iota(slots.begin(), slots.end(), 0);
+  constexpr std::ptrdiff_t page = page_tokens;
+  for (auto i = slots.begin(); slots.end() - i >= 2 * page; i += 2 * page)
+    std::rotate(i, i + page, i + 2 * page);
+  return slots;
+}
+
 /// n queries, keys and values.
 struct prompt {
   explicit prompt(std::size_t n, std::size_t query_heads = 1, std::size_t key_heads = 1)
@@ -30,7 +46,8 @@ struct prompt {
         kv_heads(key_heads),
         x{some_numbers(n, heads * attended_dim, 1), some_numbers(n, kv_heads * attended_dim, 2),
           some_numbers(n, kv_heads * attended_dim, 3)},
-        outputs(x.q) {}
+        outputs(x.q),
+        slots(slots_of_pages(n)) {}
 
   posenc::heads_view<float const> q() const { return {x.q.data(), {tokens, heads, attended_dim}}; }
   posenc::heads_view<float const> k() const {
@@ -38,6 +55,10 @@ struct prompt {
   }
   posenc::heads_view<float const> v() const {
     return {x.v.data(), {tokens, kv_heads, attended_dim}};
+  }
+  /// The numbers of k or v, of n in whole pages, as if their tokens were in other places.
+  posenc::paged_heads<float const> paged(matrix const& of) const {
+    return {of.data(), {tokens / page_tokens, page_tokens, kv_heads, attended_dim}, slots};
   }
   std::size_t visible() const { return heads * tokens * (tokens + 1) / 2; }
   matrix& all_scores() {
@@ -72,6 +93,7 @@ struct prompt {
   std::size_t tokens, heads, kv_heads;
   qkv x;
   matrix scores, outputs;
+  std::vector<std::int64_t> slots;
   posenc::attention_workspace<float> workspace;
 };
 

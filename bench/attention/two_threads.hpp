@@ -17,7 +17,7 @@ class two_threads {
       : worker_([this, cpu] {
           stay_on(cpu);
           for (std::size_t seen = 0;; ++seen) {
-            calls_.wait(seen);
+            wait_while(calls_, seen);
             if (run_ == nullptr) return;
             take();
             finished_ = seen + 1;
@@ -29,7 +29,8 @@ class two_threads {
   void operator()(std::size_t n, posenc::task const& run) {
     auto const call_number = call(n, &run);
     take();
-    for (auto f = finished_.load(); f != call_number; f = finished_.load()) finished_.wait(f);
+    for (auto f = finished_.load(); f != call_number; f = finished_.load())
+      wait_while(finished_, f);
   }
 
  private:
@@ -38,6 +39,14 @@ class two_threads {
     auto const call_number = ++calls_;
     calls_.notify_one();
     return call_number;
+  }
+  // Asks for a while, as the pools of engines do: to wake a thread takes 50 us in a virtual
+  // machine.
+  static void wait_while(std::atomic<std::size_t> const& number, std::size_t old) {
+    for (int i = 0; i < 100'000; ++i) {
+      if (number != old) return;
+    }
+    number.wait(old);
   }
   void take() {
     for (std::size_t i; (i = next_++) < count_;) (*run_)(i);

@@ -12,9 +12,8 @@
 
 namespace bench {
 
-/// Of the first CPU in /proc/cpuinfo: "AMD EPYC 9R45 (family 26, model 2)". Virtual machines hide
-/// names behind ones like "Intel Xeon Processor"; the numbers tell kinds apart.
-inline std::string cpu_model() {
+/// What /proc/cpuinfo says of the first CPU.
+inline std::map<std::string, std::string> cpu_info() {
   std::map<std::string, std::string> cpu;
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line) && !line.empty();) {
@@ -23,12 +22,28 @@ inline std::string cpu_model() {
     cpu.emplace(line.substr(0, line.find_last_not_of("\t ", colon - 1) + 1),
                 line.substr(colon + 2));
   }
+  return cpu;
+}
+
+/// "AMD EPYC 9R45 (family 26, model 2)". Virtual machines hide names behind ones like "Intel Xeon
+/// Processor"; the numbers tell kinds apart.
+inline std::string cpu_model() {
+  auto cpu = cpu_info();
   if (!cpu.contains("model name")) return "an unknown CPU";
   auto name = cpu["model name"];
   for (auto const* const mark : {"(R)", "(TM)"}) {
     while (name.find(mark) != name.npos) name.erase(name.find(mark), std::string(mark).size());
   }
   return name + " (family " + cpu["cpu family"] + ", model " + cpu["model"] + ")";
+}
+
+/// Of AMD's: ", a Zen 4".
+inline std::string architecture() {
+  auto cpu = cpu_info();
+  if (cpu["vendor_id"] != "AuthenticAMD") return "";
+  bool const has_avx512 = cpu["flags"].find("avx512f") != std::string::npos;
+  if (cpu["cpu family"] == "26") return ", a Zen 5";
+  return cpu["cpu family"] == "25" && has_avx512 ? ", a Zen 4" : "";
 }
 
 inline std::string caches() {
@@ -79,6 +94,10 @@ inline std::string const& commit() {
     return text.empty() ? "unknown" : text.substr(0, text.find('\n'));
   }();
   return once;
+}
+
+inline std::string made_by() {
+  return compiler_and_flags() + ". " + caches() + ". Commit " + commit() + '.';
 }
 
 }  // namespace bench

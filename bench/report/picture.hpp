@@ -6,31 +6,41 @@
 #include <iterator>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "machine.hpp"
 #include "report.hpp"
 
 namespace bench {
 
 class picture {
  public:
-  explicit picture(report const& r) : report_(r) {
+  /// machine: the CPU; made_by: compiler and commit.
+  picture(report const& r, std::string machine, std::string made_by)
+      : report_(r), machine_(std::move(machine)), made_by_(std::move(made_by)) {
     for (auto const& t : r.tables()) {
       if (t.in_picture) add(t);
     }
   }
 
   void write(std::ostream& out) const {
-    auto const width = left + columns_.size() * panel, height = top + lines_.size() * pitch + 40;
+    auto const width = left + columns_.size() * panel, height = top + lines_.size() * pitch + 80;
     out << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 " << width << ' ' << height
         << "' width='" << width << "' height='" << height
         << "' font-family='system-ui, sans-serif' font-size='12'>\n"
         << style << "<rect width='100%' height='100%' class='paper'/>\n";
-    text(out, 16, 28, section_title() + ": rotation in place, as a part of the limit's speed",
-         "title");
+    text(out, 16, 28, "Speed of rotation in place, on " + machine_, "title");
+    text(out, 16, 48, made_by_);
     write_legend(out);
-    for (std::size_t i = 0; i < columns_.size(); ++i) write_axis(out, i, height - 34);
+    text(out, left - 10, top - 18, "head_dim", "", "end");
+    auto const bottom = height - 74;
+    for (std::size_t i = 0; i < columns_.size(); ++i) write_axis(out, i, bottom);
+    text(out, left, bottom + 40,
+         "Speed, as a part of that of scaling the same numbers in place: 1 is the limit, further "
+         "right is faster, beyond 1.2 stands at 1.2.");
+    text(out, left, bottom + 57,
+         "A panel: how much is rotated, over and over, by one core. A line: the head_dim of a type "
+         "and a layout.");
     for (std::size_t i = 0; i < lines_.size(); ++i) write_line(out, i);
     for (auto const& c : report_.cases()) {
       auto const at = std::ranges::find_if(lines_, [&](auto const& l) { return l.is_of(c); });
@@ -43,7 +53,7 @@ class picture {
   }
 
  private:
-  static constexpr std::size_t left = 118, top = 92, pitch = 17, panel = 200, inside = 180;
+  static constexpr std::size_t left = 118, top = 124, pitch = 17, panel = 200, inside = 180;
   static constexpr auto style =
       "<style>.paper{fill:#fff}text{fill:#444}.title{fill:#111;font-size:16px;font-weight:600}"
       ".group{fill:#111;font-weight:600}.grid{stroke:#ddd}.limit{stroke:#888}"
@@ -97,13 +107,13 @@ class picture {
   void write_legend(std::ostream& out) const {
     double x = left + 5;
     for (std::size_t i = 0; i < ways_.size(); ++i) {
-      circle(out, x, 46, i);
-      text(out, x + 9, 50, ways_[i]);
+      circle(out, x, 72, i);
+      text(out, x + 9, 76, ways_[i]);
       x += 36 + 7.0 * static_cast<double>(ways_[i].size());
     }
   }
   void write_axis(std::ostream& out, std::size_t column, std::size_t bottom) const {
-    text(out, x_of(column, 0.6), 74, columns_[column], "group", "middle");
+    text(out, x_of(column, 0.6), top - 18, columns_[column], "group", "middle");
     for (auto const& [speed, label] :
          {std::pair{0.0, "0"}, {0.25, ".25"}, {0.5, ".5"}, {0.75, ".75"}, {1.0, "1"}}) {
       auto const x = x_of(column, speed);
@@ -127,6 +137,7 @@ class picture {
   }
 
   report const& report_;
+  std::string machine_, made_by_;
   std::vector<std::string> columns_, ways_;  // posenc is the first way
   std::vector<line> lines_;
 };

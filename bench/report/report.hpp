@@ -27,6 +27,7 @@ struct table {
   std::string path, title;  ///< path: in names of cases
   std::string note = "";
   cells shows = cells::speedup;
+  std::string error = "Largest error";  ///< what max_error of its cases is
   bool in_picture = false;
 };
 
@@ -75,6 +76,12 @@ class report {
           ->UseManualTime()
           ->Iterations(1);
     }
+    return &added;
+  }
+
+  /// A case that another run measured.
+  measured_case const* add_measured(report_case c, double ns) {
+    auto& added = cases_.emplace_back(measured_case{std::move(c), {{1, {{ns / 1e9, 0}}}}, {}});
     return &added;
   }
 

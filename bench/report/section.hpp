@@ -48,13 +48,23 @@ struct cell_parts {
   bool limit = false, baseline = false, beside = false;
 };
 
+/// "!" where c, whose time comes into the number before, never saw a quiet moment.
+inline std::string noise_mark(report const& r, measured_case const* c) {
+  return c != nullptr && r.is_noisy(*c) ? "!" : "";
+}
+
 inline std::string cell(report const& r, measured_case const& c, cell_parts const& parts) {
-  auto text = shown(*r.ns(&c)) + (r.is_noisy(c) ? "!" : "");
-  auto const add = [&](number ratio) { text += " · " + shown_ratio(ratio); };
-  if (parts.limit) add(r.ratio(c.limit, c));
-  if (parts.baseline) add(r.ratio(r.fastest_baseline(c), c));
-  if (parts.beside)
-    add(c.in->shows == cells::cost && c.beside ? r.ratio(&c, *c.beside) : r.ratio(c.beside, c));
+  auto text = shown(*r.ns(&c)) + noise_mark(r, &c);
+  auto const add = [&](measured_case const* with, number ratio) {
+    text += " · " + shown_ratio(ratio) + noise_mark(r, with);
+  };
+  auto const* const fastest = r.fastest_baseline(c);
+  if (parts.limit) add(c.limit, r.ratio(c.limit, c));
+  if (parts.baseline) add(fastest, r.ratio(fastest, c));
+  if (parts.beside) {
+    bool const is_cost = c.in->shows == cells::cost && c.beside != nullptr;
+    add(c.beside, is_cost ? r.ratio(&c, *c.beside) : r.ratio(c.beside, c));
+  }
   return text;
 }
 
@@ -79,9 +89,9 @@ inline void write_table(std::ostream& out, report const& r, table const& t) {
   out << "\n### " << t.title << "\n\n";
   auto text = t.note;
   if (error) {
-    char largest[48];
-    std::snprintf(largest, sizeof largest, " Largest error: %.1e.", *error);
-    text += largest;
+    char largest[32] = "0";
+    if (*error != 0) std::snprintf(largest, sizeof largest, "%.1e", *error);
+    text += ' ' + t.error + ": " + largest + '.';
   }
   if (!text.empty()) write_wrapped(out, text), out << '\n';
   out << '|';
@@ -113,7 +123,8 @@ inline void write_slower(std::ostream& out, report const& r) {
       for (auto const* baseline : c.baselines) {
         auto const ratio = r.ratio(baseline, c);
         if (!ratio || *ratio >= 1) continue;
-        faster += (faster.empty() ? "" : ", ") + baseline->by + ' ' + shown_ratio(ratio);
+        faster += (faster.empty() ? "" : ", ") + baseline->by + ' ' + shown_ratio(ratio) +
+                  noise_mark(r, baseline);
       }
       if (faster.empty()) continue;
       found += (found.empty() ? "- **" + t.title + "** " : "; ") + c.line + " at " + c.column +
@@ -131,8 +142,7 @@ inline void write_slower(std::ostream& out, report const& r) {
 inline void write_section(std::ostream& out, report const& r, std::string const& picture) {
   auto const n = r.count();
   out << "## " << section_title() << "\n\n";
-  write_wrapped(out, compiler_and_flags() + ". " + caches() + ". Commit " + commit() + ". " +
-                         std::to_string(n.all) + " samples, of which " +
+  write_wrapped(out, made_by() + ' ' + std::to_string(n.all) + " samples, of which " +
                          std::to_string(n.left_out) + " do not count; " +
                          std::to_string(n.repeated) + " more were repeated at once; " +
                          std::to_string(n.noisy_cases) + " cases never saw a quiet moment (!).");

@@ -1,0 +1,75 @@
+// What a step of decoding attends to, and its limit: to read that once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "posenc/attention/attention.hpp"
+#include "posenc/core/paged_heads.hpp"
+#include "posenc/simd/lanes.hpp"
+#include "prompt.hpp"
+#include "report/buffer.hpp"
+
+namespace bench {
+
+/// One query of 32 heads, keys and values of 8.
+template <class T>
+struct cache {
+  static constexpr std::size_t heads = 32, kv_heads = 8;
+  std::size_t keys;
+  matrix q = some_numbers(1, heads* attended_dim, 1);
+  std::vector<T> k, v;
+  std::vector<std::int64_t> slots;
+  posenc::attention_workspace<float> workspace;
+
+  explicit cache(std::size_t n)
+      : keys(n), k(n * kv_heads * attended_dim), v(k), slots(slots_of_pages(n)) {
+    fill(k.data(), k.size()), fill(v.data(), v.size());
+  }
+  std::array<std::span<T const>, 2> parts() const { return {k, v}; }
+  posenc::heads_view<float const> query() const { return {q.data(), {1, heads, attended_dim}}; }
+  posenc::heads_view<T const> view(std::vector<T> const& of) const {
+    return {of.data(), {keys, kv_heads, attended_dim}};
+  }
+  posenc::paged_heads<T const> paged(std::vector<T> const& of) const {
+    return {of.data(), {keys / page_tokens, page_tokens, kv_heads, attended_dim}, slots};
+  }
+  void decode() { posenc::attention(query(), view(k), view(v), posenc::nope(), {}, workspace); }
+  void decode_paged() {
+    posenc::attention(query(), paged(k), paged(v), posenc::nope(), {}, workspace);
+  }
+};
+
+using floats = posenc::detail::lanes<float>;
+
+template <std::size_t N>
+float sum(std::array<floats::number, N> const& registers) {
+  return std::accumulate(registers.begin(), registers.end(), 0.0f,
+                         [](float all, auto const& x) { return all + floats::sum(x); });
+}
+
+/// Streams: parts that are read side by side, which some CPUs prefetch faster than one. In
+/// registers by hand: compilers read words, or gather them.
+template <std::size_t Streams, class T>
+[[gnu::noinline]] float read(std::span<T const> numbers) {
+  constexpr std::size_t each_time = 2;  // a register alone would wait for itself
+  auto const* const first = reinterpret_cast<float const*>(numbers.data());
+  auto const each = numbers.size() * sizeof(T) / sizeof(float) / Streams;
+  std::array<floats::number, Streams * each_time> most;
+  most.fill(floats::number(0.0f));
+  for (std::size_t i = 0; i < each; i += each_time * floats::size) {
+    for (std::size_t s = 0; s < Streams; ++s) {
+      for (std::size_t j = 0; j < each_time; ++j) {
+        auto& x = most[s * each_time + j];
+        x = floats::larger(x, floats::load(first + s * each + i + j * floats::size));
+      }
+    }
+  }
+  return sum(most);
+}
+
+}  // namespace bench
