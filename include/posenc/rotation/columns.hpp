@@ -55,7 +55,9 @@ using column_widths = std::conditional_t<
     std::conditional_t<
         Group::registers <= (has_32_registers ? 2 : 0), std::index_sequence<8, 4, 3, 2, 1>,
         std::conditional_t<Group::registers <= (has_32_registers ? 4 : 2),
-                           std::index_sequence<4, 3, 2, 1>, std::index_sequence<2, 1>>>>;
+                           std::index_sequence<4, 3, 2, 1>,
+                           std::conditional_t<Group::registers <= 8, std::index_sequence<2, 1>,
+                                              std::index_sequence<1>>>>>;
 
 /// Pairs in the widest column.
 template <class Group>

@@ -12,6 +12,7 @@
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotate_apart.hpp"
+#include "posenc/rotation/rounded_columns.hpp"
 #include "posenc/rotation/token_heads.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -37,11 +38,16 @@ constexpr read_first what_to_read_first(std::size_t pairs, std::size_t bytes_of_
 /// Half of the 32 MiB of a Zen's L3: other cores use it too.
 inline constexpr auto most_of_L3 = std::size_t{1} << 24;
 
+/// Whether it may be faster: conversions that take all registers take longer than memory does.
+template <class Group>
+inline constexpr bool may_go_in_order = Group::registers <= 8;
+
 /// Whether it is faster on Zen 3 and 4 than columns of few heads: of whole blocks, beyond a cache.
 /// bytes: of all heads together.
 template <class From, class To, class S, class T>
 constexpr bool in_order_is_faster(std::size_t pairs, std::size_t bytes) noexcept {
   using group = typename wide_rotation<From, To, S, T>::type;
+  if (!may_go_in_order<group>) return false;
   constexpr auto block = groups_of_block<From, group> * group::pairs, L2 = std::size_t{1} << 20;
   auto const bytes_of_x = pairs * sizeof(S);
   if (pairs % block != 0) return false;  // the rest would take another pass over all heads
@@ -69,6 +75,25 @@ std::size_t prefetch_cos_sin(Real const* cos, Real const* sin, std::size_t from,
   return from;
 }
 
+// Loads groups, for a token's heads; returns what tells their tiny numbers, if anything does.
+template <class Tokens, class Group, class Real>
+[[gnu::always_inline]] inline auto load_groups(Group* groups, std::size_t count, Real const* cos,
+                                               Real const* sin) noexcept {
+  auto const load = [&](std::size_t j) POSENC_INLINED {
+    groups[j].load(cos + j * Group::pairs, sin + j * Group::pairs);
+  };
+  if constexpr (rounded_unless_tiny<Group, Tokens>) {
+    typename Group::bound bound;
+    POSENC_NOT_UNROLLED
+    for (std::size_t j = 0; j < count; ++j) load(j), bound.add(groups[j]);
+    return bound.large();
+  } else {
+    POSENC_NOT_UNROLLED
+    for (std::size_t j = 0; j < count; ++j) load(j);
+    return 0;
+  }
+}
+
 // Rotates what pairs of whole blocks there are from `pair` on, with cosines and sines from L1;
 // returns where they end.
 template <class From, class To, class Group, class Tokens>
@@ -85,9 +110,7 @@ template <class From, class To, class Group, class Tokens>
   POSENC_NOT_UNROLLED
   for (auto first : tokens_of(some)) {
     move_pairs<From, To>(first, pair);
-    POSENC_NOT_UNROLLED
-    for (std::size_t j = 0; j < blocks * in_block; ++j)
-      groups[j].load(cos + j * Group::pairs, sin + j * Group::pairs);
+    [[maybe_unused]] auto const large = load_groups<Tokens>(groups, blocks * in_block, cos, sin);
     std::size_t fetched = 0;
     POSENC_NOT_UNROLLED
     for (auto at : heads_of(some, first)) {
@@ -103,14 +126,27 @@ template <class From, class To, class Group, class Tokens>
         unrolled<in_block>([&](std::size_t j) POSENC_INLINED {
           Group::begin(at, j * Group::pairs, all, numbers[j]);
         });
-        unrolled<in_block>([&](std::size_t j) POSENC_INLINED {
+        auto const rotated = [&](std::size_t j) POSENC_INLINED {
           auto const one = group[j].kept();
           one.finish(at, j * Group::pairs, all, numbers[j]);
+          if constexpr (rounded_unless_tiny<Group, Tokens>) {
+            if (Group::has_tiny(numbers[j], large)) [[unlikely]]
+              return false;
+          }
           one.write(at, j * Group::pairs, all, numbers[j]);
           // One group after the other: g++ mixes them, which takes 1.2 of the time in DRAM.
           if constexpr (writes_halves<Group> && Tokens::has_narrow_registers)
             std::atomic_signal_fence(std::memory_order_seq_cst);
-        });
+          return true;
+        };
+        if constexpr (rounded_unless_tiny<Group, Tokens>) {
+          auto const written = unrolled_while<in_block>(rotated);
+          if (written < in_block) [[unlikely]]
+            rest_of_head<From, To>(some, at.from, at.to, cos + i * width, written * Group::pairs,
+                                   width);
+        } else {
+          unrolled<in_block>(rotated);
+        }
       }
     }
     cos += some.cos_token, sin += some.cos_token;

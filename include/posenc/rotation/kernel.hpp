@@ -10,6 +10,7 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/rotation/by_registers.hpp"
 #include "posenc/rotation/columns.hpp"
 #include "posenc/rotation/fastest_rotation.hpp"
 #include "posenc/rotation/in_order.hpp"
@@ -21,53 +22,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-// Without registers, or with too few pairs for one.
-template <class From, class To, class Single, class Tokens>
-[[gnu::noinline]] void one_by_one(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
-  auto const pairs = some.pairs;
-  auto const *cos = some.cos, *sin = cos + pairs;
-  for (auto const& first : tokens_of(some)) {
-    for (auto const& at : heads_of(some, first)) {
-      for (auto i = pair; i < last; ++i) {
-        auto const all = Tokens::has_narrow_registers ? anew_in_each_turn(pairs) : pairs;
-        Single one;
-        typename Single::numbers x_y;
-        one.load(cos + i, sin + i);
-        Single::begin(at, i, all, x_y), one.finish(at, i, all, x_y), one.write(at, i, all, x_y);
-      }
-    }
-    cos += some.cos_token, sin += some.cos_token;
-  }
-}
-
-// The last column: `Groups` groups of pairs, or up to `Most`, and a part of one.
-template <class From, class To, class Group, std::size_t Most, std::size_t Groups = 1, class Tokens>
-void last_column(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
-  if constexpr (Groups < Most) {
-    if (last - pair > (Groups + 1) * Group::pairs)
-      return last_column<From, To, Group, Most, Groups + 1>(some, pair, last);
-  }
-  columns<From, To, Group, Groups, true>(some, pair, last);
-}
-
-// All pairs from `pair` on in columns of so many groups; returns where they end.
-template <class From, class To, class Group, std::size_t... Groups, class Tokens>
-std::size_t by_registers(std::index_sequence<Groups...>, Tokens const& some, std::size_t pair,
-                         std::size_t last) noexcept {
-  constexpr auto most = sizeof...(Groups) == 1 ? 1 : most_before_tail<Group>;
-  auto const groups = (last - pair) / Group::pairs, rest = (last - pair) % Group::pairs,
-             last_groups = groups > most ? 1 : groups;
-  if (groups == 0) return pair;
-  auto const stop = rest == 0 ? last : last - rest - last_groups * Group::pairs;
-  ((stop - pair >= Groups * Group::pairs
-        ? void(pair = columns<From, To, Group, Groups>(some, pair, stop))
-        : void()),
-   ...);
-  if (rest != 0) last_column<From, To, Group, most>(some, pair, last);
-  return last;
-}
-
-// The same in narrower and narrower registers, for fewer pairs than a register holds.
+// All pairs from `pair` on in narrower and narrower registers, for fewer pairs than a register
+// holds.
 template <class From, class To, class T, std::size_t Size, class Tokens>
 std::size_t by_narrower_registers(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
   if constexpr (Size > 1) {
@@ -112,7 +68,9 @@ template <class From, class To, class Tokens>
   if constexpr (Tokens::has_registers) {
     using group = typename fastest_rotation<From, To, S, T>::type;
     using wide_group = typename wide_rotation<From, To, S, T>::type;
-    if (some.pace.in_order) pair = in_order<From, To, wide_group>(some, pair, last);
+    if constexpr (may_go_in_order<wide_group>) {
+      if (some.pace.in_order) pair = in_order<From, To, wide_group>(some, pair, last);
+    }
     if constexpr (Tokens::has_narrow_registers) {
       if (some.pace.head_by_head) pair = head_by_head<From, To>(some, pair, last);
     }
@@ -140,7 +98,7 @@ template <class From, class To, class Group, std::size_t... Groups, class Tokens
                                                  pair_range range) noexcept {
   auto const [pair, last] = range;
   return ((last - pair == Groups * Group::pairs &&
-           (columns<From, To, Group, Groups>(some, pair, last), true)) ||
+           (whole_columns<From, To, Group, Groups>(some, pair, last), true)) ||
           ...);
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
@@ -32,32 +33,40 @@ struct rotate_bfloat16 {
   using number = typename In::number;
   using bits = typename In::bits;
   rotate_pairs<halves, halves, In, Out> parts[2];
-  /// A number that has none of these bits is below 2^-63: tiny. If a cosine or sine is too small,
-  /// there are no bits, and every number but 0 is tiny.
-  bits large;
-
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
     using order = std::conditional_t<is_split, order_of_words, halves>;
     using arithmetic_lanes = typename In::arithmetic_lanes;
     order::template load<arithmetic_lanes>(cos, 0, In::size, parts[0].c, parts[1].c);
     order::template load<arithmetic_lanes>(sin, 0, In::size, parts[0].s, parts[1].s);
-    auto const is_small = [](number const& x) {  // below 2^-33 but not 0
-      auto const all = register_bits::as_bits(x);
-      return all + all - bits(1u) < bits(2 * 0x2f00'0000u - 1);
-    };
-    auto const any_small = xsimd::any((is_small(parts[0].c) | is_small(parts[1].c)) |
-                                      (is_small(parts[0].s) | is_small(parts[1].s)));
-    large = bits(any_small ? 0u : 0x6000'6000u);
   }
 
   /// From memory, for one head: see register_arithmetic::kept.
   [[gnu::always_inline]] rotate_bfloat16 kept() const noexcept {
-    rotate_bfloat16 result;
-    for (std::size_t i = 0; i < 2; ++i) result.parts[i] = parts[i].kept();
-    result.large = In::kept(large);
-    return result;
+    return {{parts[0].kept(), parts[1].kept()}};
   }
+
+  /// What tells tiny numbers.
+  class bound {
+   public:
+    [[gnu::always_inline]] void add(rotate_bfloat16 const& group) noexcept {
+      for (auto const& part : group.parts) add(part.c), add(part.s);
+    }
+    /// A number that has none of these bits is below 2^-63: tiny, but for 0. If a cosine or sine of
+    /// any group is too small, there are no bits.
+    [[gnu::always_inline]] bits large() const noexcept {
+      if (xsimd::any(smallest_ < bits(2 * 0x2f00'0000u - 1))) [[unlikely]]  // below 2^-33
+        return bits(0u);
+      return In::kept(bits(0x6000'6000u));
+    }
+
+   private:
+    [[gnu::always_inline]] void add(number const& x) noexcept {
+      auto const all = register_bits::as_bits(x);
+      smallest_ = xsimd::min(smallest_, all + all - bits(1u));  // 0 gives the largest
+    }
+    bits smallest_ = bits(0xffff'ffffu);
+  };
 
   struct numbers {
     bits a, b;
@@ -82,16 +91,19 @@ struct rotate_bfloat16 {
       parts[0].multiply(n.a0, n.a1), parts[1].multiply(n.b0, n.b1);
     }
     at.apply_gain(n.a0, n.a1, n.b0, n.b1);
+    In::computed(n.a0), In::computed(n.a1), In::computed(n.b0), In::computed(n.b1);
   }
-  [[gnu::always_inline]] void write(auto const& at, std::size_t pair, std::size_t all,
-                                    numbers const& n) const noexcept {
+  [[gnu::always_inline]] static bool has_tiny(numbers const& n, bits const& large) noexcept {
+    return any_tiny(n.a.data, n.b.data, large.data);
+  }
+  /// Unless any is tiny.
+  [[gnu::always_inline]] static void write(auto const& at, std::size_t pair, std::size_t all,
+                                           numbers const& n) noexcept {
     auto* const a = at.to + Layout::x_index(pair, all);
     auto* const b = a + from_a_to_b(all);
     if constexpr (requires { at.weights; }) {  // the numbers rotated are not those read
       order_of_words::template store<Out>(a, 0, In::size, n.a0, n.a1);
       order_of_words::template store<Out>(b, 0, In::size, n.b0, n.b1);
-    } else if (any_tiny(n.a.data, n.b.data, large.data)) [[unlikely]] {
-      encode_and_store(a, n.a0, n.a1), encode_and_store(b, n.b0, n.b1);
     } else if constexpr (in_order) {
       store_bfloat16(a, n.a0.data, n.a1.data), store_bfloat16(b, n.b0.data, n.b1.data);
     } else {
@@ -121,14 +133,6 @@ struct rotate_bfloat16 {
   }
   [[gnu::always_inline]] static void apply_weights(auto const& at, number& x, number& y) noexcept {
     at.template apply_weights<order_of_words, typename In::arithmetic_lanes>(0, In::size, x, y);
-  }
-  [[gnu::always_inline]] static void encode_and_store(auto* to, number const& x,
-                                                      number const& y) noexcept {
-    if constexpr (in_order) {
-      Out::encode_and_store(to, x), Out::encode_and_store(to + In::size, y);
-    } else {
-      Out::encode_and_store_pairs(to, x, y);
-    }
   }
 };
 

@@ -170,7 +170,9 @@ struct rotate_side_by_side {
 /// shift, at no cost.
 template <class In, class Out>
 struct rotate_even_and_odd {
-  static constexpr std::size_t pairs = 2 * In::size, registers = 8;
+  static constexpr std::size_t pairs = 2 * In::size;
+  /// Conversions of type half that are computed take all of 16.
+  static constexpr std::size_t registers = In::computes_halves && !has_32_registers ? 16 : 8;
   rotate_pairs<halves, halves, In, Out> even, odd;
 
   template <class Real>

@@ -146,6 +146,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   static constexpr bool converts = std::same_as<Format, half> && requires(number x) {
     load_halves(nullptr, x.data);
   };
+  static constexpr bool computes_halves = std::same_as<Format, half> && !converts;
   static constexpr bool rounds = std::same_as<Format, bfloat16> && requires(number x) {
     store_bfloat16(nullptr, x.data);
   };

@@ -166,7 +166,13 @@ struct register_arithmetic {
 #endif
     return x;
   }
-  /// The same, and g++ keeps the order of such loads. It would change it, and the CPU fetches ahead
+  /// Makes clang compute x here. It would do so after a branch that needs no x, later for the CPU.
+  static void computed([[maybe_unused]] number& x) noexcept {
+#if defined(__clang__) && defined(__x86_64__)
+    asm volatile("" : "+v"(x.data));
+#endif
+  }
+  /// As kept, and g++ keeps the order of such loads. It would change it, and the CPU fetches ahead
   /// of loads in the order of addresses.
   static number kept_in_order(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
