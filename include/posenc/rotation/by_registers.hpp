@@ -69,7 +69,7 @@ std::size_t whole_columns(Tokens const& some, std::size_t pair, std::size_t stop
   if constexpr (!rounded_unless_tiny<Group, Tokens>) {
     return columns<From, To, Group, Groups>(some, pair, stop);
   } else {
-    auto const last = overlaps<Group, Groups> ? pair + Groups * Group::pairs : stop;
+    auto const last = is_one_column_of<Group, Groups> ? pair + Groups * Group::pairs : stop;
     return rounded_columns<From, To, Group, Groups>(some, pair, last);
   }
 }
