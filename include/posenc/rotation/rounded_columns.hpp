@@ -90,9 +90,9 @@ inline constexpr bool is_one_column_of = widest_column<Group> / Group::pairs > G
 template <class Group, std::size_t Groups>
 inline constexpr bool overlaps = Groups > 1 && Groups <= most_before_tail<Group> + 1;
 
-// As `columns`, but narrower ones than the widest are one column up to `last`. If its last group may
-// overlap the one before, it serves tails and whole groups: it is read before that one is written,
-// so that shared pairs are written twice with the same bits.
+// As `columns`, but narrower ones than the widest are one column up to `last`. If its last group
+// may overlap the one before, it serves tails and whole groups: it is read before that one is
+// written, so that shared pairs are written twice with the same bits.
 template <class From, class To, class Group, std::size_t Groups, class Tokens>
 [[gnu::noinline]] std::size_t rounded_columns(Tokens const& some, std::size_t pair,
                                               std::size_t last) noexcept {
