@@ -12,9 +12,9 @@
 
 #include "posenc/core/bfloat16.hpp"
 #include "posenc/frequency/pair_range.hpp"
+#include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/rotate.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rotation/token_heads.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace {
@@ -24,8 +24,11 @@ using posenc::halves;
 using posenc::interleaved;
 using alone = posenc::detail::one_lane<float>;
 
-// Two groups of 32 pairs, one of 16, and a tail.
-constexpr std::size_t pairs = 83, head_dim = 2 * pairs, heads = 3;
+// Three groups of 32 pairs, the last of which overlaps the one before.
+constexpr std::size_t most_pairs = 83, heads = 3;
+
+constexpr std::size_t numbers_of_pairs[] = {1,  7,  15, 16, 17,  31,  32,  33,  63, 64,
+                                            65, 95, 96, 97, 128, 160, 177, 256, 300};
 
 // 0, or in magnitude at least 2^-63; below that; and cosines and sines, 0 or at least 2^-33; below.
 constexpr std::array<std::uint16_t, 11> large_words{0x0000, 0x8000, 0x2000, 0x2001, 0xa000, 0xa001,
@@ -38,12 +41,13 @@ constexpr std::array large_turns{0.0f,     -0.0f,           0x1p-33f,        -0x
 constexpr std::array small_turns{0x1.fffffep-34f, -0x1p-60f, 0x1p-126f, -0x1p-149f};
 
 struct problem {
+  std::size_t pairs;
   std::vector<float> cos_sin = std::vector<float>(2 * pairs);
   std::vector<bfloat16> x = std::vector<bfloat16>(heads * pairs), y = x;
 };
 
-problem of_large(std::minstd_rand& random) {
-  problem p;
+problem of_large(std::minstd_rand& random, std::size_t pairs = most_pairs) {
+  problem p{pairs};
   for (auto& turn : p.cos_sin) turn = large_turns[random() % large_turns.size()];
   for (auto* numbers : {&p.x, &p.y})
     for (auto& number : *numbers)
@@ -52,28 +56,43 @@ problem of_large(std::minstd_rand& random) {
 }
 
 template <class Layout>
-std::vector<bfloat16> rotated(problem const& p) {
+std::vector<bfloat16> rotated(problem const& p, posenc::detail::pace pace = {}) {
+  auto const pairs = p.pairs, head_dim = 2 * pairs;
   std::vector<bfloat16> all(heads * head_dim);
   for (std::size_t i = 0; i < heads * pairs; ++i) {
     auto* const head = all.data() + i / pairs * head_dim;
     head[Layout::x_index(i % pairs, pairs)] = p.x[i];
     head[Layout::y_index(i % pairs, pairs)] = p.y[i];
   }
-  std::array const everything{posenc::pair_range{0, pairs}};
-  posenc::rotate<Layout>(posenc::heads_view<bfloat16>(all.data(), {1, heads, head_dim}),
-                         posenc::cos_sin_view<float>(p.cos_sin.data(), 1, pairs, everything));
+  auto const to_next = static_cast<std::ptrdiff_t>(head_dim);
+  posenc::detail::token_heads<bfloat16, bfloat16, false> const some{{all.data(), all.data()},
+                                                                    p.cos_sin.data(),
+                                                                    1,
+                                                                    heads,
+                                                                    head_dim,
+                                                                    0,
+                                                                    to_next,
+                                                                    0,
+                                                                    to_next,
+                                                                    head_dim,
+                                                                    0,
+                                                                    pairs,
+                                                                    pace};
+  posenc::pair_range const everything{0, pairs};
+  posenc::detail::rotate_tokens<Layout, Layout>(some, {&everything, 1}, false);
   return all;
 }
 
 template <class Layout>
-void expect_exact(problem const& p) {
-  auto const all = rotated<Layout>(p);
+void expect_exact(problem const& p, posenc::detail::pace pace) {
+  auto const all = rotated<Layout>(p, pace);
+  auto const pairs = p.pairs;
   for (std::size_t i = 0; i < heads * pairs; ++i) {
     auto const x = static_cast<float>(p.x[i]), y = static_cast<float>(p.y[i]);
     auto const c = p.cos_sin[i % pairs], s = p.cos_sin[pairs + i % pairs];
     bfloat16 const of_x(alone::multiply_subtract(x, c, y * s)),
         of_y(alone::multiply_add(y, c, x * s));
-    auto const* const head = all.data() + i / pairs * head_dim;
+    auto const* const head = all.data() + i / pairs * 2 * pairs;
     ASSERT_EQ(head[Layout::x_index(i % pairs, pairs)].bits, of_x.bits) << x << ' ' << y << ' ' << i;
     ASSERT_EQ(head[Layout::y_index(i % pairs, pairs)].bits, of_y.bits) << x << ' ' << y << ' ' << i;
   }
@@ -85,9 +104,9 @@ constexpr bool flushes = true;  // NEON of 32-bit ARM takes subnormal numbers fo
 constexpr bool flushes = false;
 #endif
 
-void expect_exact_in_both(problem const& p) {
-  expect_exact<halves>(p);
-  expect_exact<interleaved>(p);
+void expect_exact_in_both(problem const& p, posenc::detail::pace pace = {}) {
+  expect_exact<halves>(p, pace);
+  expect_exact<interleaved>(p, pace);
 }
 
 TEST(rotate_bfloat16, is_exact_within_the_bounds) {
@@ -99,14 +118,14 @@ TEST(rotate_bfloat16, is_exact_where_one_number_is_beyond_them) {
   if (flushes) GTEST_SKIP() << "the CPU flushes subnormal numbers";
   std::minstd_rand random;
   for (auto const word : small_words) {
-    for (std::size_t i = 0; i < heads * pairs; ++i) {
+    for (std::size_t i = 0; i < heads * most_pairs; ++i) {
       auto p = of_large(random);
       (random() % 2 == 0 ? p.x : p.y)[i] = bfloat16::from_bits(word);
       expect_exact_in_both(p);
     }
   }
   for (auto const turn : small_turns) {
-    for (std::size_t i = 0; i < 2 * pairs; ++i) {
+    for (std::size_t i = 0; i < 2 * most_pairs; ++i) {
       auto p = of_large(random);
       p.cos_sin[i] = turn;
       expect_exact_in_both(p);
@@ -114,12 +133,33 @@ TEST(rotate_bfloat16, is_exact_where_one_number_is_beyond_them) {
   }
 }
 
+// Fewer pairs than a register holds; one column of 1 to 4 groups, and several; with and without an
+// overlap; blocks. All or some heads hold a tiny number, wherever it is.
+TEST(rotate_bfloat16, is_exact_in_every_column) {
+  if (flushes) GTEST_SKIP() << "the CPU flushes subnormal numbers";
+  std::minstd_rand random;
+  for (auto const pairs : numbers_of_pairs) {
+    for (bool const in_order : {false, true}) {
+      for (std::size_t i = 0; i < 30; ++i) {
+        auto p = of_large(random, pairs);
+        for (std::size_t head = 0; head < heads; ++head) {
+          auto const at =
+              head * pairs + (i < pairs && i % 2 == 0 ? pairs - 1 - i : random() % pairs);
+          auto const word = small_words[random() % small_words.size()];
+          if (random() % 3 != 0) (random() % 2 == 0 ? p.x : p.y)[at] = bfloat16::from_bits(word);
+        }
+        expect_exact_in_both(p, {.in_order = in_order});
+      }
+    }
+  }
+}
+
 #if defined(__FMA__) && !defined(__FAST_MATH__)  // else products are rounded, or subnormals flushed
 // Differences of neighbours: x = 129 u, y = 128 u, c = (2^23 + 1) v, s = (129 2^16 + 1) v.
 std::uint16_t smallest_difference(std::uint16_t y, float v) {
-  problem p;
-  for (std::size_t i = 0; i < pairs; ++i)
-    p.cos_sin[i] = 0x800001 * v, p.cos_sin[pairs + i] = 0x810001 * v;
+  problem p{most_pairs};
+  for (std::size_t i = 0; i < most_pairs; ++i)
+    p.cos_sin[i] = 0x800001 * v, p.cos_sin[most_pairs + i] = 0x810001 * v;
   for (auto& number : p.y) number = bfloat16::from_bits(y);
   for (auto& number : p.x) number = bfloat16::from_bits(static_cast<std::uint16_t>(y + 1));
   expect_exact_in_both(p);

@@ -7,6 +7,7 @@
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/columns.hpp"
+#include "posenc/rotation/few_pairs.hpp"
 #include "posenc/rotation/rotate_pairs.hpp"
 #include "posenc/rotation/rounded_columns.hpp"
 #include "posenc/rotation/token_heads.hpp"
@@ -17,12 +18,14 @@ namespace posenc::inline POSENC_TARGET::detail {
 // Without registers, or with too few pairs for one.
 template <class From, class To, class Single, class Tokens>
 [[gnu::noinline]] void one_by_one(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
+  constexpr bool is_short =
+      Tokens::has_narrow_registers || (Tokens::has_registers && !Tokens::fused);
   auto const pairs = some.pairs;
   auto const *cos = some.cos, *sin = cos + pairs;
   for (auto const& first : tokens_of(some)) {
     for (auto const& at : heads_of(some, first)) {
       for (auto i = pair; i < last; ++i) {
-        auto const all = Tokens::has_registers ? anew_in_each_turn(pairs) : pairs;
+        auto const all = is_short ? anew_in_each_turn(pairs) : pairs;
         Single one;
         typename Single::numbers x_y;
         one.load(cos + i, sin + i);
@@ -30,6 +33,19 @@ template <class From, class To, class Single, class Tokens>
       }
     }
     cos += some.cos_token, sin += some.cos_token;
+  }
+}
+
+// Fewer pairs than a register holds.
+template <class From, class To, class Tokens>
+void without_registers(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
+  using S = typename Tokens::from_type;
+  using T = typename Tokens::to_type;
+  if (pair == last) return;
+  if constexpr (has_few_pairs<Tokens>) {
+    few_pairs<From, To>(some, pair, last);
+  } else {
+    one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
   }
 }
 
@@ -53,7 +69,7 @@ std::size_t whole_columns(Tokens const& some, std::size_t pair, std::size_t stop
   if constexpr (!rounded_unless_tiny<Group, Tokens>) {
     return columns<From, To, Group, Groups>(some, pair, stop);
   } else {
-    auto const last = overlaps<Group, Groups> ? pair + Groups * Group::pairs : stop;
+    auto const last = is_one_column_of<Group, Groups> ? pair + Groups * Group::pairs : stop;
     return rounded_columns<From, To, Group, Groups>(some, pair, last);
   }
 }
@@ -87,7 +103,7 @@ template <class From, class To, class Tokens>
   one.first = {from, to}, one.cos = cos, one.tokens = one.heads = 1;
   pair = by_registers<From, To, rotate_pairs<From, To, lanes<S>, lanes<T>>>(
       std::index_sequence<1>{}, one, pair, last);
-  one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(one, pair, last);
+  without_registers<From, To>(one, pair, last);
 }
 
 }  // namespace posenc::detail

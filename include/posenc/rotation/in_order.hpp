@@ -141,9 +141,11 @@ template <class From, class To, class Group, class Tokens>
         };
         if constexpr (rounded_unless_tiny<Group, Tokens>) {
           auto const written = unrolled_while<in_block>(rotated);
-          if (written < in_block) [[unlikely]]
-            rest_of_head<From, To>(some, at.from, at.to, cos + i * width, written * Group::pairs,
+          if (written < in_block) [[unlikely]] {
+            auto const pairs = anew_in_each_turn(i) * width;  // else a register is kept for it
+            rest_of_head<From, To>(some, at.from, at.to, cos + pairs, written * Group::pairs,
                                    width);
+          }
         } else {
           unrolled<in_block>(rotated);
         }

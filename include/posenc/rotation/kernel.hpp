@@ -88,8 +88,11 @@ template <class From, class To, class Tokens>
         pair = by_narrower_registers<From, To, S, lanes<S>::size / 2>(some, pair, last);
     }
   }
-  if (pair < last)
+  if constexpr (Tokens::has_registers) {
+    without_registers<From, To>(some, pair, last);
+  } else {
     one_by_one<From, To, rotate_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
+  }
 }
 
 // Rotates the pairs if one column of so many groups holds them; false: none does.

@@ -83,17 +83,20 @@ template <class From, class To, class Group, std::size_t Groups, bool Overlaps, 
   return Groups;
 }
 
-/// Whether a column's last group may overlap the one before.
+/// Whether there is one column at most: only of the widest ones there may be more.
+template <class Group, std::size_t Groups>
+inline constexpr bool is_one_column_of = widest_column<Group> / Group::pairs > Groups;
+/// Whether its last group may overlap the one before.
 template <class Group, std::size_t Groups>
 inline constexpr bool overlaps = Groups > 1 && Groups <= most_before_tail<Group> + 1;
 
-// As `columns`. If the last group may overlap the one before, it is one column up to `last`, for
-// whole groups too: the group is read before the one before is written, so that shared pairs are
-// written twice with the same bits.
+// As `columns`, but narrower ones than the widest are one column up to `last`. If its last group
+// may overlap the one before, it serves tails and whole groups: it is read before that one is
+// written, so that shared pairs are written twice with the same bits.
 template <class From, class To, class Group, std::size_t Groups, class Tokens>
 [[gnu::noinline]] std::size_t rounded_columns(Tokens const& some, std::size_t pair,
                                               std::size_t last) noexcept {
-  constexpr bool is_one = overlaps<Group, Groups>;
+  constexpr bool is_one = is_one_column_of<Group, Groups>;
   constexpr auto width = Groups * Group::pairs;
   auto const of_column = is_one ? last - pair : width,
              stop = is_one ? last : pair + (last - pair) / width * width,
@@ -104,8 +107,8 @@ template <class From, class To, class Group, std::size_t Groups, class Tokens>
     move_pairs<From, To>(column, pair);
     for (auto i = pair; i < stop; i += of_column, move_pairs<From, To>(column, width)) {
       for (auto heads = heads_of(some, column);; ++heads) {
-        auto const written =
-            rotate_until_tiny<From, To, Group, Groups, is_one>(some, heads, cos + i, last_group);
+        auto const written = rotate_until_tiny<From, To, Group, Groups, overlaps<Group, Groups>>(
+            some, heads, cos + i, last_group);
         if (heads.left == 0) break;
         rest_of_head<From, To>(some, heads.at.from, heads.at.to, cos + i, written * Group::pairs,
                                of_column);

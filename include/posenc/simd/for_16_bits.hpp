@@ -2,6 +2,8 @@
 // width of register.
 #pragma once
 
+#include <cstddef>
+
 #include "posenc/core/target.hpp"
 
 #if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
@@ -68,6 +70,17 @@ inline void load_wider(void const* from, __m128i& x) noexcept {
 #if defined(__AVX512F__)
 inline void store_narrower(void* to, __m512i x) noexcept {
   _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtepi32_epi16(x));
+}
+#endif
+
+// From the first `count` words of 16 or 32 to all of them: the others are 0.
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+inline void read_some_of_16(void* all, void const* from, std::size_t count) noexcept {
+  auto const mask = static_cast<__mmask16>((1u << count) - 1);
+  _mm256_storeu_si256(static_cast<__m256i*>(all), _mm256_maskz_loadu_epi16(mask, from));
+}
+inline void read_some_of_32(void* all, void const* from, std::size_t count) noexcept {
+  _mm512_storeu_si512(all, _mm512_maskz_loadu_epi16((1u << count) - 1, from));
 }
 #endif
 
