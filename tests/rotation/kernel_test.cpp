@@ -19,9 +19,11 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/pair_range.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 #include "rotation/every_type.hpp"
 #include "rotation/placed_heads.hpp"
 
@@ -278,6 +280,25 @@ TEST(rotate, rounds_subnormals_and_zeros_as_it_does_other_numbers) {
   from_to(std::type_identity<half>(), std::type_identity<engine::brain_float>());
 }
 
+// Each pair rotated by itself.
+template <class Layout, class T>
+std::vector<T> pair_by_pair(std::vector<T> const& from, posenc::heads_shape const& shape,
+                            posenc::cos_sin_view<float> const& rows) {
+  std::vector<T> result(from.size());
+  auto const pairs = shape.head_dim / 2;
+  for (std::size_t head = 0; head < shape.tokens * shape.heads; ++head) {
+    auto const cos = rows.cos(head / shape.heads), sin = rows.sin(head / shape.heads);
+    for (std::size_t i = 0; i < pairs; ++i) {
+      auto const at_x = head * shape.head_dim + Layout::x_index(i, pairs),
+                 at_y = head * shape.head_dim + Layout::y_index(i, pairs);
+      auto const x = posenc::load(from[at_x]), y = posenc::load(from[at_y]);
+      posenc::store(result[at_x], posenc::detail::multiply_add(x, cos[i], -(y * sin[i])));
+      posenc::store(result[at_y], posenc::detail::multiply_add(y, cos[i], x * sin[i]));
+    }
+  }
+  return result;
+}
+
 // The bits of a rotated pair do not depend on its neighbours, though the register of a tail, or a
 // whole column, is rounded at once.
 TEST(rotate, gives_a_pair_the_same_bits_beside_subnormals_as_beside_others) {
@@ -285,23 +306,63 @@ TEST(rotate, gives_a_pair_the_same_bits_beside_subnormals_as_beside_others) {
   GTEST_SKIP() << "-ffast-math links code that has the CPU flush subnormals";
 #endif
   in_every_16_bit_type([]<class T>() {
-    for (std::size_t const head_dim : {18u, 66u, 130u, 520u}) {
-      auto mixed = of_every_kind<T>(head_dim * 5);
-      cos_sin_rows const rows(geometric(head_dim, 1e4), std::vector{3});
-      auto const before = mixed;
-      rotate<halves>(posenc::heads_view(mixed.data(), {1, 5, head_dim}), rows);
-      std::vector<T> alone(mixed.size());
-      for (std::size_t head = 0; head < 5; ++head)
-        for (std::size_t i = 0; i < head_dim / 2; ++i) {
-          auto const at = head * head_dim + i;
-          auto const x = posenc::load(before[at]), y = posenc::load(before[at + head_dim / 2]);
-          auto const c = rows.cos(0)[i], s = rows.sin(0)[i];
-          posenc::store(alone[at], posenc::detail::multiply_add(x, c, -(y * s)));
-          posenc::store(alone[at + head_dim / 2], posenc::detail::multiply_add(y, c, x * s));
-        }
-      EXPECT_TRUE(numbers::same_bits(mixed, alone));
-    }
+    auto const in = []<class Layout>(Layout) {
+      for (std::size_t const head_dim : {18u, 66u, 130u, 520u}) {
+        posenc::heads_shape const shape{1, 5, head_dim};
+        auto mixed = of_every_kind<T>(head_dim * 5);
+        cos_sin_rows const rows(geometric(head_dim, 1e4), std::vector{3});
+        auto const alone = pair_by_pair<Layout>(mixed, shape, rows);
+        rotate<Layout>(posenc::heads_view(mixed.data(), shape), rows);
+        EXPECT_TRUE(numbers::same_bits(mixed, alone));
+      }
+    };
+    in(halves()), in(interleaved());
   });
+}
+
+// In one pair of a head, all results are subnormal: x and y are tiny, or small beside a small
+// cosine and sine. It is in any place of any column, in L1 and beyond the cache.
+TEST(rotate, gives_a_head_the_same_bits_before_and_behind_a_tiny_pair) {
+#if defined(__FAST_MATH__)
+  GTEST_SKIP() << "-ffast-math links code that has the CPU flush subnormals";
+#endif
+  auto const in = []<class Layout>(Layout, posenc::heads_shape const& shape) {
+    auto const tokens = shape.tokens, heads = shape.heads, head_dim = shape.head_dim,
+               pairs = head_dim / 2;
+    std::vector<posenc::pair_range> const all{{0, pairs}};
+    auto cos_sin = numbers::random<float>(tokens * head_dim, 2);
+    auto x_y = numbers::random<bfloat16>(tokens * heads * head_dim);
+    auto const set = [&](std::size_t head, std::size_t pair, float x, float y) {
+      auto* const block = &x_y[head * head_dim];
+      block[Layout::x_index(pair, pairs)] = bfloat16(x);
+      block[Layout::y_index(pair, pairs)] = bfloat16(y);
+    };
+    for (std::size_t token = 0; token < tokens; ++token) {
+      auto const small = 7 * token % pairs;
+      bool const has_small = token % 2 == 1;
+      if (has_small) {
+        cos_sin[token * head_dim + small] = 0x1p-70f;
+        cos_sin[token * head_dim + pairs + small] = 0x1p-71f;
+      }
+      for (auto head = token * heads; head < (token + 1) * heads; ++head) {
+        if (has_small) set(head, small, 0x1p-60f, -0x1.8p-60f);
+        if (head % 3 != 0) set(head, 5 * head % pairs, 0x1.8p-128f, -0x1.1p-127f);
+      }
+    }
+    posenc::cos_sin_view<float> const rows(cos_sin.data(), tokens, pairs, all);
+    auto const alone = pair_by_pair<Layout>(x_y, shape, rows);
+    rotate<Layout>(posenc::heads_view(x_y.data(), shape), rows);
+    EXPECT_TRUE(numbers::same_bits(x_y, alone)) << tokens << " tokens, head_dim " << head_dim;
+  };
+  for (posenc::heads_shape const& shape : {posenc::heads_shape{41, 7, 66},
+                                           {41, 7, 128},
+                                           {41, 7, 144},
+                                           {41, 7, 192},
+                                           {41, 7, 210},
+                                           {41, 7, 256},
+                                           {41, 7, 602},
+                                           {151, 7, 512}})
+    in(halves(), shape), in(interleaved(), shape);
 }
 
 // Two registers stored at once: each kind of numbers beside each other kind.
