@@ -27,9 +27,13 @@ struct bfloat16 {
       typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
     auto const all = Bits::as_bits(number);
-    auto const odd = (all >> 16) & u32(1u);
     auto const is_nan = detail::below(u32(0x7f80'0000u), all & u32(0x7fff'ffffu));
-    return detail::choose(is_nan, (all >> 16) | u32(0x40u), (all + u32(0x7fffu) + odd) >> 16);
+    return detail::choose(is_nan, (all >> 16) | u32(0x40u), rounded<u32>(all) >> 16);
+  }
+  /// The bits of a number that is not NaN, above others.
+  template <class U32>
+  [[gnu::always_inline]] static constexpr U32 rounded(U32 const& all) noexcept {
+    return all + U32(0x7fffu) + ((all >> 16) & U32(1u));
   }
 
   bfloat16() = default;

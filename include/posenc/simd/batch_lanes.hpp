@@ -1,0 +1,108 @@
+// One number, and a register of floats or doubles: how they are loaded and stored.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <type_traits>
+
+#include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/simd/multiply_add.hpp"
+#include "posenc/simd/registers.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// One number at a time: tails, and types that xsimd has no registers for.
+template <storable T>
+struct one_lane {
+  using number = arithmetic_t<T>;
+  static constexpr std::size_t size = 1;
+
+  static number load(T const* from) noexcept { return posenc::load(*from); }
+  static void store(T* to, number x) noexcept { posenc::store(*to, x); }
+  static void store(T* to_x, number x, T* to_y, number y) noexcept {
+    store(to_x, x), store(to_y, y);
+  }
+  static void load_pairs(T const* from, number& x, number& y) noexcept {
+    x = load(from), y = load(from + 1);
+  }
+  static void store_pairs(T* to, number x, number y) noexcept { store(to, x), store(to + 1, y); }
+  using arithmetic_lanes = one_lane<number>;  ///< for cosines, sines and weights
+  static number square_root(number x) noexcept { return std::sqrt(x); }
+  static number sum(number x) noexcept { return x; }
+  static number sums(number const* x) noexcept { return *x; }
+  static number larger(number x, number y) noexcept { return x < y ? y : x; }
+  static number multiply_add(number a, number b, number c) noexcept {
+    return detail::multiply_add(a, b, c);
+  }
+  static number multiply_subtract(number a, number b, number c) noexcept {
+    return detail::multiply_add(a, b, -c);
+  }
+};
+
+/// A register of numbers.
+template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format),
+          bool InRegisters = has_registers<arithmetic_t<T>>>
+struct lanes : one_lane<T> {};
+
+/// A narrower register of float or double, of `Size` numbers: void if the CPU has none.
+template <storable T, std::size_t Size, bool InRegisters = has_registers<arithmetic_t<T>>>
+struct narrow_lanes {
+  using type = void;
+};
+
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+
+/// A register of floats or doubles. They are computed in the type that they are stored in.
+template <storable T, class Format, class Batch>
+struct batch_lanes : register_arithmetic<Format, Batch> {
+  using arithmetic_lanes = batch_lanes<Format, Format, Batch>;
+  using number = Batch;
+  using pairs = xsimd::batch<std::complex<Format>, typename Batch::arch_type>;
+  static constexpr bool free_deinterleave = false;  ///< load_pairs costs no more than two loads
+
+  static number load(T const* from) noexcept {
+    return register_arithmetic<Format, Batch>::kept_in_order(
+        number::load_unaligned(reinterpret_cast<Format const*>(from)));
+  }
+  static void store(T* to, number const& x) noexcept {
+    x.store_unaligned(reinterpret_cast<Format*>(to));
+  }
+  static void store(T* to_x, number const& x, T* to_y, number const& y) noexcept {
+    store(to_y, y), store(to_x, x);  // y was read last
+  }
+  static void load_pairs(T const* from, number& x, number& y) noexcept {
+    auto const both = pairs::load_unaligned(reinterpret_cast<std::complex<Format> const*>(from));
+    x = both.real(), y = both.imag();
+  }
+  static void store_pairs(T* to, number const& x, number const& y) noexcept {
+    pairs(x, y).store_unaligned(reinterpret_cast<std::complex<Format>*>(to));
+  }
+};
+template <storable T, class Format, std::size_t Bytes>
+struct lanes<T, Format, Bytes, true> : batch_lanes<T, Format, xsimd::batch<Format>> {
+  using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
+};
+
+template <storable T, std::size_t Size>
+struct narrow_lanes<T, Size, true> {
+  using format = storage_format_t<T>;
+  using batch = typename xsimd::make_sized_batch<format, Size>::type;
+  using type = std::conditional_t<std::is_void_v<batch>, void, batch_lanes<T, format, batch>>;
+};
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif
+
+}  // namespace posenc::detail
