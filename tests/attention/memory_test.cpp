@@ -10,6 +10,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "sanitized.hpp"
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -18,20 +19,6 @@
 namespace {
 
 using namespace posenc;
-
-constexpr bool is_sanitized =
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-    true;
-#else
-    false;
-#endif
-#else
-    false;
-#endif
 
 constexpr double mib = 1024.0 * 1024.0;
 

@@ -13,6 +13,7 @@
 
 #include "numbers.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "sanitized.hpp"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -38,17 +39,6 @@ enum class location {
   a_byte_below_guard,
   a_byte_above_guard
 };
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(SANITIZED)
-constexpr bool is_sanitized = true;  // a kernel takes four times as long to compile
-#else
-constexpr bool is_sanitized = false;
-#endif
 
 // The last two start at an odd byte: an error for UndefinedBehaviorSanitizer, which runs with
 // AddressSanitizer here, and other CPUs may refuse it.

@@ -1,4 +1,4 @@
-// Pairs of some heads of some tokens: in columns of whole registers, and what is left one by one.
+// Rotates pairs of some heads of some tokens: in columns of registers, and the few that are left.
 #pragma once
 
 #include <cstddef>
@@ -15,28 +15,31 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-// Without registers, or with too few pairs for one.
+// Rotates one pair at a time: where there are no registers, or fewer pairs than one holds.
 template <class From, class To, class Single, class Tokens>
 [[gnu::noinline]] void one_by_one(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
-  constexpr bool is_short =
+  // Where registers took the others, vectors of up to 15 pairs would be several KB of code.
+  constexpr bool is_not_vectorised =
       Tokens::has_narrow_registers || (Tokens::has_registers && !Tokens::fused);
   auto const pairs = some.pairs;
   auto const *cos = some.cos, *sin = cos + pairs;
   for (auto const& first : tokens_of(some)) {
     for (auto const& at : heads_of(some, first)) {
       for (auto i = pair; i < last; ++i) {
-        auto const all = is_short ? anew_in_each_turn(pairs) : pairs;
+        auto const all = is_not_vectorised ? anew_in_each_turn(pairs) : pairs;
         Single one;
         typename Single::numbers x_y;
         one.load(cos + i, sin + i);
-        Single::begin(at, i, all, x_y), one.finish(at, i, all, x_y), one.write(at, i, all, x_y);
+        Single::begin(at, i, all, x_y);
+        one.finish(at, i, all, x_y);
+        one.write(at, i, all, x_y);
       }
     }
     cos += some.cos_token, sin += some.cos_token;
   }
 }
 
-// Fewer pairs than a register holds.
+// Rotates fewer pairs than a register holds.
 template <class From, class To, class Tokens>
 void without_registers(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
   using S = typename Tokens::from_type;
@@ -49,7 +52,7 @@ void without_registers(Tokens const& some, std::size_t pair, std::size_t last) n
   }
 }
 
-// The last column: `Groups` groups of pairs, or up to `Most`, and a part of one.
+// Rotates the last column: `Groups` to `Most` whole groups, and then fewer pairs than a group has.
 template <class From, class To, class Group, std::size_t Most, std::size_t Groups = 1, class Tokens>
 void last_column(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
   if constexpr (Groups < Most) {
@@ -63,7 +66,7 @@ void last_column(Tokens const& some, std::size_t pair, std::size_t last) noexcep
   }
 }
 
-// Columns of whole groups, up to `stop`; returns where they end.
+// Rotates columns of `Groups` whole groups, up to pair `stop`. Returns the first pair that is left.
 template <class From, class To, class Group, std::size_t Groups, class Tokens>
 std::size_t whole_columns(Tokens const& some, std::size_t pair, std::size_t stop) noexcept {
   if constexpr (!rounded_unless_tiny<Group, Tokens>) {
@@ -74,7 +77,8 @@ std::size_t whole_columns(Tokens const& some, std::size_t pair, std::size_t stop
   }
 }
 
-// All pairs from `pair` on in columns of so many groups; returns where they end.
+// Rotates the pairs from `pair` on in columns of as many groups as `Groups` lists, the widest
+// first, unless they are fewer than one group has. Returns the first pair that is left.
 template <class From, class To, class Group, std::size_t... Groups, class Tokens>
 std::size_t by_registers(std::index_sequence<Groups...>, Tokens const& some, std::size_t pair,
                          std::size_t last) noexcept {

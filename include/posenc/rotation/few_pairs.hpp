@@ -1,5 +1,4 @@
-// Fewer pairs of 16-bit numbers than a register holds, where the CPU reads and writes a part of
-// one.
+// Rotates fewer pairs of 16-bit numbers than a register holds, where the CPU reads a part of one.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ concept in_16_bits = storable<T> && sizeof(T) == 2;
 
 // clang-format off
 
-/// Whether the CPU reads a part of a register of 16 numbers.
+/// Whether few_pairs can rotate them: the CPU reads a part of a register of 16 numbers.
 template <class Tokens>
 concept has_few_pairs =
     !Tokens::fused && in_16_bits<typename Tokens::from_type> &&
@@ -54,7 +53,7 @@ template <class T>
   (std::index_sequence<16, 8, 4, 2, 1>{});
 }
 
-// Each head's pairs go through a block of 16 pairs, of which the others are zeros.
+// Copies the pairs of a head into a block of 16, whose others are zeros, and rotates that.
 template <class From, class To, has_few_pairs Tokens>
 [[gnu::noinline]] void few_pairs(Tokens const& some, std::size_t pair, std::size_t last) noexcept {
   using S = typename Tokens::from_type;

@@ -75,7 +75,8 @@ std::size_t prefetch_cos_sin(Real const* cos, Real const* sin, std::size_t from,
   return from;
 }
 
-// Loads groups, for a token's heads; returns what tells their tiny numbers, if anything does.
+// Loads cosines and sines of `count` groups. Returns the bits of which a tiny number has none, if
+// the groups need to tell it.
 template <class Tokens, class Group, class Real>
 [[gnu::always_inline]] inline auto load_groups(Group* groups, std::size_t count, Real const* cos,
                                                Real const* sin) noexcept {
@@ -142,7 +143,7 @@ template <class From, class To, class Group, class Tokens>
         if constexpr (rounded_unless_tiny<Group, Tokens>) {
           auto const written = unrolled_while<in_block>(rotated);
           if (written < in_block) [[unlikely]] {
-            auto const pairs = anew_in_each_turn(i) * width;  // else a register is kept for it
+            auto const pairs = anew_in_each_turn(i) * width;  // else it stays in a register
             rest_of_head<From, To>(some, at.from, at.to, cos + pairs, written * Group::pairs,
                                    width);
           }

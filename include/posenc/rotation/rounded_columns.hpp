@@ -1,5 +1,6 @@
-// Columns of pairs that the CPU rounds, but for tiny numbers: what is left of a head that holds one
-// is rotated elsewhere. Groups that did so themselves would be twice the code.
+// Rotates columns of pairs that the CPU rounds. It rounds tiny numbers wrongly: a column stops at a
+// head that holds one, and one function for all columns rotates the rest of that head. If each
+// group did so itself, the code would be half as large again.
 #pragma once
 
 #include <concepts>
@@ -21,7 +22,7 @@ concept rounded_unless_tiny = !Tokens::fused && requires {
   typename Group::bound;
 };
 
-/// Calls each(0), each(1) ... until one says false; returns how many did not.
+/// Calls each(0), each(1), ... until one returns false. Returns how many returned true.
 template <std::size_t Count>
 [[gnu::always_inline]] inline std::size_t unrolled_while(auto const& each) noexcept {
   std::size_t done = 0;
@@ -32,16 +33,16 @@ template <std::size_t Count>
   return done;
 }
 
-// Rotates pairs [pair, last) of one head, relative to where it is read and written and to `cos`,
-// and rounds them without the CPU's rounding: see kernel.hpp.
+// Rotates pairs [pair, last) of a column of one head, and does not let the CPU round them. from, to
+// and cos: of the first pair of the column. Defined in by_registers.hpp, whose columns it takes.
 template <class From, class To, class Tokens>
 void rest_of_head(Tokens const& some, typename Tokens::from_type const* from,
                   typename Tokens::to_type* to, decltype(Tokens::cos) cos, std::size_t pair,
                   std::size_t last) noexcept;
 
-// Rotates one column of the heads that are left, and advances them. last_group: where the last
-// group begins in it. Stops at a head that holds a tiny number: returns how many of its groups are
-// rotated.
+// Rotates one column of `heads`, and advances them. If a head holds a tiny number, it stops at that
+// head, and returns how many of the head's groups it has rotated; else it returns Groups.
+// last_group: the first pair of the last group, counted from the first pair of the column.
 template <class From, class To, class Group, std::size_t Groups, bool Overlaps, class Tokens>
 [[gnu::always_inline]] inline std::size_t rotate_until_tiny(Tokens const& some, auto& heads,
                                                             decltype(Tokens::cos) cos,
@@ -90,9 +91,10 @@ inline constexpr bool is_one_column_of = widest_column<Group> / Group::pairs > G
 template <class Group, std::size_t Groups>
 inline constexpr bool overlaps = Groups > 1 && Groups <= most_before_tail<Group> + 1;
 
-// As `columns`, but narrower ones than the widest are one column up to `last`. If its last group
-// may overlap the one before, it serves tails and whole groups: it is read before that one is
-// written, so that shared pairs are written twice with the same bits.
+// As `columns`. Of the widest columns there may be several; a narrower one is the only one, and
+// ends at `last`. Its last group may overlap the group before, so that it needs no tail: the CPU
+// reads both groups before it writes either, and writes the same bits twice to the pairs that they
+// share.
 template <class From, class To, class Group, std::size_t Groups, class Tokens>
 [[gnu::noinline]] std::size_t rounded_columns(Tokens const& some, std::size_t pair,
                                               std::size_t last) noexcept {

@@ -1,4 +1,4 @@
-// One number, and a register of floats or doubles: how they are loaded and stored.
+// Loads and stores one number, or a register of floats or doubles.
 #pragma once
 
 #include <cmath>
@@ -61,7 +61,7 @@ struct narrow_lanes {
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
-/// A register of floats or doubles. They are computed in the type that they are stored in.
+/// A register of floats or doubles, computed in the type that is stored.
 template <storable T, class Format, class Batch>
 struct batch_lanes : register_arithmetic<Format, Batch> {
   using arithmetic_lanes = batch_lanes<Format, Format, Batch>;

@@ -72,20 +72,18 @@ inline void store_narrower(void* to, __m512i x) noexcept {
   _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtepi32_epi16(x));
 }
 #endif
-
 #if defined(__AVX2__)
 inline void store_narrower(void* to, __m256i x) noexcept {
   _mm_storeu_si128(static_cast<__m128i*>(to),
                    _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1)));
 }
 #endif
-
 inline void store_narrower(void* to, __m128i x) noexcept {
   auto const words = _mm_srai_epi32(_mm_slli_epi32(x, 16), 16);  // as signed words
   _mm_storel_epi64(static_cast<__m128i*>(to), _mm_packs_epi32(words, words));
 }
 
-// Whether any number is NaN, also under -ffast-math, by which compilers take none for it.
+// Whether any number is NaN. An instruction by name: under -ffast-math compilers assume none is.
 #if defined(__GNUC__) && !defined(__AVX__)
 inline bool any_nan(__m128 x, __m128 y) noexcept {
   asm("{cmpunordps %1, %0|cmpunordps %0, %1}" : "+x"(x) : "x"(y));
@@ -107,7 +105,7 @@ inline bool any_nan(__m512 x, __m512 y) noexcept {
 }
 #endif
 
-// From the first `count` words of 16 or 32 to all of them: the others are 0.
+// Copies the first `count` of 16 or 32 words, and makes the others 0.
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 inline void read_some_of_16(void* all, void const* from, std::size_t count) noexcept {
   auto const mask = static_cast<__mmask16>((1u << count) - 1);

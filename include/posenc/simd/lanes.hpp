@@ -1,5 +1,4 @@
-// A register of numbers of any storage type: how it is loaded and stored. Here those that are
-// stored in 16 bits.
+// Loads and stores a register of numbers of any storage type. Here are the types of 16 bits.
 #pragma once
 
 #include <array>
@@ -9,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/batch_lanes.hpp"
@@ -114,7 +114,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       if (!any_nan(x.data, x.data)) [[likely]]
         return store_words(to, rounded(x) >> 16);
     }
-    encode_and_store(to, x);
+    store_words(to, Format::template encode<register_bits>(x));
   }
   [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y,
                                            number const& y) noexcept {
@@ -149,27 +149,20 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       if (!any_subnormal(x.data, y.data)) [[likely]]
         return store_bfloat16_pairs(to, x.data, y.data);
     }
-    if constexpr (tells_nan) {
-      if (!any_nan(x.data, y.data)) [[likely]] {
-        auto const both = (rounded(first_is_low ? x : y) >> 16) |
-                          (rounded(first_is_low ? y : x) & bits(0xffff'0000u));
-        return both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
-      }
-    }
-    encode_and_store_pairs(to, x, y);
-  }
-  /// The same without the CPU's rounding.
-  [[gnu::always_inline]] static void encode_and_store_pairs(T* to, number const& x,
-                                                            number const& y) noexcept {
     auto const& low = first_is_low ? x : y;
     auto const& high = first_is_low ? y : x;
-    auto const both = Format::template encode<register_bits>(low) |
-                      (Format::template encode<register_bits>(high) << 16);
-    both.store_unaligned(reinterpret_cast<std::uint32_t*>(to));
+    auto const join = [to](bits const& first, bits const& second) POSENC_INLINED {
+      (first | second).store_unaligned(reinterpret_cast<std::uint32_t*>(to));
+    };
+    if constexpr (tells_nan) {
+      if (!any_nan(x.data, y.data)) [[likely]]
+        return join(rounded(low) >> 16, rounded(high) & bits(0xffff'0000u));
+    }
+    join(Format::template encode<register_bits>(low), Format::template encode<register_bits>(high)
+                                                          << 16);
   }
-  [[gnu::always_inline]] static void encode_and_store(T* to, number const& x) noexcept {
-    store_words(to, Format::template encode<register_bits>(x));
-  }
+
+ private:
   static bits rounded(number const& x) noexcept {
     return Format::template rounded<bits>(register_bits::as_bits(x));
   }

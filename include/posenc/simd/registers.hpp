@@ -158,7 +158,7 @@ struct register_arithmetic {
     }
   }
 
-  /// Makes g++ keep x in a register. It would load x again for every use.
+  /// Makes g++ keep x in a register. Else it may load x again for every use.
   template <class Register>
   static Register kept(Register x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
@@ -166,14 +166,15 @@ struct register_arithmetic {
 #endif
     return x;
   }
-  /// Makes clang compute x here. It would do so after a branch that needs no x, later for the CPU.
+  /// Makes clang compute x here. Else it may do so behind the next branch, and the CPU starts
+  /// later.
   static void computed([[maybe_unused]] number& x) noexcept {
 #if defined(__clang__) && defined(__x86_64__)
     asm volatile("" : "+v"(x.data));
 #endif
   }
-  /// As kept, and g++ keeps the order of such loads. It would change it, and the CPU fetches ahead
-  /// of loads in the order of addresses.
+  /// As kept, and g++ keeps such loads in their order. The CPU fetches memory ahead of loads
+  /// whose addresses ascend.
   static number kept_in_order(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm volatile("" : "+v"(x.data));
