@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "attention/random_heads.hpp"
 #include "attention/same_results.hpp"
 #include "executors.hpp"
 #include "numbers.hpp"
@@ -24,48 +25,30 @@ namespace {
 
 using namespace posenc;
 
-struct problem {
-  std::size_t queries, keys, heads, kv_heads, head_dim, value_dim;
-};
-
 /// Decoding, up to few_rows and beyond, blocks and more, products that Eigen takes for small ones.
-constexpr problem problems[] = {
+constexpr attention_sizes split_problems[] = {
     {1, 77, 8, 2, 32, 32}, {2, 40, 4, 1, 19, 33},  {1, 30, 9, 9, 16, 3},  {9, 9, 1, 1, 4, 4},
     {9, 9, 3, 3, 4, 4},    {140, 150, 2, 1, 8, 8}, {70, 80, 16, 2, 8, 8}, {3, 0, 2, 1, 8, 8}};
 
-template <class S>
-struct inputs {
-  explicit inputs(problem const& shape)
-      : p(shape),
-        of_q(numbers::random<S>(p.queries * p.heads * p.head_dim, 1)),
-        of_k(numbers::random<S>(p.keys * p.kv_heads * p.head_dim, 2)),
-        of_v(numbers::random<S>(p.keys * p.kv_heads * p.value_dim, 3)) {}
-  heads_view<S const> q() const { return {of_q.data(), {p.queries, p.heads, p.head_dim}}; }
-  heads_view<S const> k() const { return {of_k.data(), {p.keys, p.kv_heads, p.head_dim}}; }
-  heads_view<S const> v() const { return {of_v.data(), {p.keys, p.kv_heads, p.value_dim}}; }
-
-  problem p;
-  std::vector<S> of_q, of_k, of_v;
-};
-
 template <class S, class Encoding>
-void expect_same_in_tasks(problem const& p, Encoding const& encoding,
+void expect_same_in_tasks(attention_sizes const& p, Encoding const& encoding,
                           attention_options options = {}) {
   SCOPED_TRACE(testing::Message() << p.queries << " queries, " << p.keys << " keys, " << p.heads
                                   << " heads over " << p.kv_heads);
-  inputs<S> const x(p);
+  random_heads<S> const x(p);
   options.keep_scores = options.keep_weights = true;
   if (p.queries > p.keys) options.query_positions = std::vector<std::int64_t>(p.queries, 3);
-  auto const expected = attention(x.q(), x.k(), x.v(), encoding, options);
+  auto const expected = attention(x.q_view(), x.k_view(), x.v_view(), encoding, options);
   attention_workspace<arithmetic_t<S>> workspace;
   executors::in_every_split([&](auto const& split) {
-    expect_same_results(attention(split, x.q(), x.k(), x.v(), encoding, options, workspace),
-                        expected);
+    expect_same_results(
+        attention(split, x.q_view(), x.k_view(), x.v_view(), encoding, options, workspace),
+        expected);
   });
 }
 
 TEST(attention_in_tasks, gives_the_bits_of_one_under_encodings_of_every_site) {
-  for (auto const& p : problems) {
+  for (auto const& p : split_problems) {
     expect_same_in_tasks<float>(p, nope());
     expect_same_in_tasks<float>(p, scheme(soft_cap(2)), {.mask = mask::sliding_window(5)});
     if (p.head_dim % 2 != 0) continue;
@@ -76,25 +59,25 @@ TEST(attention_in_tasks, gives_the_bits_of_one_under_encodings_of_every_site) {
 }
 
 TEST(attention_in_tasks, gives_the_bits_of_one_in_other_formats) {
-  for (auto const& p : problems) {
+  for (auto const& p : split_problems) {
     expect_same_in_tasks<double>(p, alibi(p.heads));
     expect_same_in_tasks<bfloat16>(p, alibi(p.heads));
   }
 }
 
 TEST(attention_in_tasks, takes_a_prepared_encoding_and_pages) {
-  constexpr problem p{40, 40, 4, 2, 8, 8};
-  inputs<float> const x(p);
+  constexpr attention_sizes p{40, 40, 4, 2, 8, 8};
+  random_heads<float> const x(p);
   std::vector<std::int64_t> at(p.keys);
   for (std::size_t t = 0; t < at.size(); ++t) at[t] = static_cast<std::int64_t>(t);
-  paged_heads const k(x.of_k.data(), {10, 4, p.kv_heads, p.head_dim}, at),
-      v(x.of_v.data(), {10, 4, p.kv_heads, p.value_dim}, at);
+  paged_heads const k(x.k.data(), {10, 4, p.kv_heads, p.head_dim}, at),
+      v(x.v.data(), {10, 4, p.kv_heads, p.value_dim}, at);
   rope<halves> const encoding(geometric(p.head_dim, 1e4));
   prepared_encoding<float, rope<halves>> const step(encoding, at, at);
-  auto const expected = attention(x.q(), x.k(), x.v(), encoding);
+  auto const expected = attention(x.q_view(), x.k_view(), x.v_view(), encoding);
   executors::in_every_split([&](auto const& split) {
     attention_workspace<float> workspace;
-    expect_same_results(attention(split, x.q(), k, v, step, {}, workspace), expected);
+    expect_same_results(attention(split, x.q_view(), k, v, step, {}, workspace), expected);
   });
 }
 
@@ -107,17 +90,19 @@ struct fails {
 };
 
 TEST(attention_in_tasks, throws_what_an_encoding_throws_when_all_have_ended) {
-  inputs<float> const x({9, 9, 3, 3, 4, 4});
+  random_heads<float> const x({9, 9, 3, 3, 4, 4});
   executors::in_every_split([&](auto const& split) {
-    EXPECT_EQ(message_of([&] { attention(split, x.q(), x.k(), x.v(), fails()); }), "head 1 fails");
+    EXPECT_EQ(message_of([&] { attention(split, x.q_view(), x.k_view(), x.v_view(), fails()); }),
+              "head 1 fails");
   });
 }
 
 TEST(attention_in_tasks, refuses_what_attention_does_before_any_task) {
-  inputs<float> const x({9, 9, 3, 3, 4, 4});
+  random_heads<float> const x({9, 9, 3, 3, 4, 4});
   auto const never = [](std::size_t, task const&) { ADD_FAILURE() << "a task was begun"; };
-  EXPECT_EQ(message_of([&] { attention(tasks(2, never), x.q(), x.k(), x.v(), alibi(2)); }),
-            message_of([&] { attention(x.q(), x.k(), x.v(), alibi(2)); }));
+  EXPECT_EQ(
+      message_of([&] { attention(tasks(2, never), x.q_view(), x.k_view(), x.v_view(), alibi(2)); }),
+      message_of([&] { attention(x.q_view(), x.k_view(), x.v_view(), alibi(2)); }));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "attention/chain_rule.hpp"
+#include "attention/random_heads.hpp"
 #include "attention/uncopied.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -142,22 +143,14 @@ any_encoding together(any_encoding first, auto... then) {
   }
 }
 
-struct sizes {
-  std::size_t queries = 5, keys = 7, heads = 4, kv_heads = 2, head_dim = 8, value_dim = 6;
-};
+using sizes = attention_sizes;
 
 /// Inputs of attention, and the gradient of a loss that is linear in its outputs.
-struct inputs {
+struct inputs : random_heads<double> {
   explicit inputs(sizes const& given)
-      : n(given),
-        q(numbers::random<double>(n.queries * n.heads * n.head_dim, 1)),
-        k(numbers::random<double>(n.keys * n.kv_heads * n.head_dim, 2)),
-        v(numbers::random<double>(n.keys * n.kv_heads * n.value_dim, 3)),
+      : random_heads<double>(given),
         d(numbers::random<double>(n.queries * n.heads * n.value_dim, 4)) {}
 
-  heads_view<double const> q_view() const { return {q.data(), {n.queries, n.heads, n.head_dim}}; }
-  heads_view<double const> k_view() const { return {k.data(), {n.keys, n.kv_heads, n.head_dim}}; }
-  heads_view<double const> v_view() const { return {v.data(), {n.keys, n.kv_heads, n.value_dim}}; }
   heads_view<double const> d_view() const { return {d.data(), {n.queries, n.heads, n.value_dim}}; }
 
   auto attended(auto const& encoding, attention_options const& options = {}) const {
@@ -175,8 +168,7 @@ struct inputs {
                               });
   }
 
-  sizes n;
-  std::vector<double> q, k, v, d;
+  std::vector<double> d;
 };
 
 /// Gradients against D(h) = (loss(x + h) - loss(x - h)) / 2h for each number x. D(h) is off by h^2

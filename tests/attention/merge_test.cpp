@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "attention/random_heads.hpp"
 #include "numbers.hpp"
 #include "oracle/softmax.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -22,28 +23,17 @@ namespace {
 
 using namespace posenc;
 
-constexpr std::size_t queries = 7, keys = 40, heads = 4, kv_heads = 2, dim = 8;
-
-template <class T>
-struct tensors {
-  std::vector<T> q = numbers::random<T>(queries * heads * dim, 1),
-                 k = numbers::random<T>(keys * kv_heads * dim, 2),
-                 v = numbers::random<T>(keys * kv_heads * dim, 3);
-  heads_view<T const> queries_view() const { return {q.data(), {queries, heads, dim}}; }
-  heads_view<T const> keys_view() const { return {k.data(), {keys, kv_heads, dim}}; }
-  heads_view<T const> values_view() const { return {v.data(), {keys, kv_heads, dim}}; }
-};
+constexpr attention_sizes merged{7, 40, 4, 2, 8, 8};
 
 /// Attention to the keys [first, first + count) alone, at their positions among all.
 template <class T>
-attention_result<T> part(tensors<T> const& x, std::size_t first, std::size_t count) {
-  std::vector<std::int64_t> at(keys), last(queries);
+attention_result<T> part(random_heads<T> const& x, std::size_t first, std::size_t count) {
+  std::vector<std::int64_t> at(merged.keys), last(merged.queries);
   std::iota(at.begin(), at.end(), 0),
-      std::iota(last.begin(), last.end(), static_cast<std::int64_t>(keys - queries));
+      std::iota(last.begin(), last.end(), static_cast<std::int64_t>(merged.keys - merged.queries));
   return attention(
-      x.queries_view(), x.keys_view().slice_tokens(first, count),
-      x.values_view().slice_tokens(first, count),
-      scheme(rope<halves>(geometric(dim, 1e4)), alibi(heads)),
+      x.q_view(), x.k_view().slice_tokens(first, count), x.v_view().slice_tokens(first, count),
+      scheme(rope<halves>(geometric(merged.head_dim, 1e4)), alibi(merged.heads)),
       {.query_positions = last, .key_positions = positions_view(at).subspan(first, count)});
 }
 
@@ -53,8 +43,8 @@ void expect_alike(attention_result<T> const& actual, attention_result<T> const& 
   ASSERT_EQ(actual.log_sum_exp.size(), expected.log_sum_exp.size());
   // Values within [-1, 1]: weights by their exponentials, of scores up to 8 below the largest;
   // products summed; some merging.
-  auto const tolerance =
-      4 * (tolerance::of_weight<T>(1, 16, keys) + tolerance::of_dot_product<T>(keys, 1));
+  auto const tolerance = 4 * (tolerance::of_weight<T>(1, 16, merged.keys) +
+                              tolerance::of_dot_product<T>(merged.keys, 1));
   for (std::size_t i = 0; i < actual.outputs.size(); ++i) {
     EXPECT_NEAR(static_cast<double>(actual.outputs[i]), static_cast<double>(expected.outputs[i]),
                 tolerance)
@@ -66,10 +56,10 @@ void expect_alike(attention_result<T> const& actual, attention_result<T> const& 
 
 TEST(merge, gives_what_all_keys_together_do) {
   numbers::in_float_and_double([]<class T>() {
-    tensors<T> const x;
-    auto const whole = part(x, 0, keys);
+    random_heads<T> const x(merged);
+    auto const whole = part(x, 0, merged.keys);
     for (std::size_t const split : {0u, 1u, 13u, 36u, 39u, 40u}) {
-      auto const a = part(x, 0, split), b = part(x, split, keys - split);
+      auto const a = part(x, 0, split), b = part(x, split, merged.keys - split);
       expect_alike(merge(a, b), whole);
       expect_alike(merge(b, a), whole);
     }
@@ -78,8 +68,8 @@ TEST(merge, gives_what_all_keys_together_do) {
 
 TEST(merge, of_many_parts_does_not_depend_on_their_order) {
   numbers::in_float_and_double([]<class T>() {
-    tensors<T> const x;
-    auto const whole = part(x, 0, keys);
+    random_heads<T> const x(merged);
+    auto const whole = part(x, 0, merged.keys);
     auto forward = part(x, 0, 8), backward = part(x, 32, 8);
     for (std::size_t i = 1; i < 5; ++i)
       forward = merge(forward, part(x, 8 * i, 8)),
@@ -92,15 +82,16 @@ TEST(merge, of_many_parts_does_not_depend_on_their_order) {
 }
 
 TEST(merge, of_rows_that_see_nothing_is_0_and_minus_infinity) {
-  tensors<float> const x;
-  std::vector<std::int64_t> const early(queries, 0), late(keys, 100);
-  auto const none = attention(x.queries_view(), x.keys_view(), x.values_view(), nope(),
+  random_heads<float> const x(merged);
+  std::vector<std::int64_t> const early(merged.queries, 0), late(merged.keys, 100);
+  auto const none = attention(x.q_view(), x.k_view(), x.v_view(), nope(),
                               {.query_positions = early, .key_positions = late});
   for (auto const lse : none.log_sum_exp) EXPECT_TRUE(is_masked(lse));
   auto const both = merge(none, none);
-  EXPECT_TRUE(numbers::same_bits(both.outputs, std::vector<float>(queries * heads * dim)));
+  EXPECT_TRUE(numbers::same_bits(
+      both.outputs, std::vector<float>(merged.queries * merged.heads * merged.head_dim)));
   for (auto const lse : both.log_sum_exp) EXPECT_TRUE(is_masked(lse));
-  auto const some = part(x, 0, keys);
+  auto const some = part(x, 0, merged.keys);
   EXPECT_TRUE(numbers::same_bits(merge(some, none).outputs, some.outputs));
   EXPECT_EQ(merge(none, some).log_sum_exp, some.log_sum_exp);
 }
@@ -136,17 +127,17 @@ TEST(merge, refuses_other_shapes) {
 }
 
 TEST(attention, log_sum_exp_is_that_of_the_scores_times_beta) {
-  tensors<double> const x;
-  auto const result =
-      attention(x.queries_view(), x.keys_view(), x.values_view(), nope(), {.keep_scores = true});
-  for (std::size_t head = 0; head < heads; ++head) {
-    for (std::size_t t = 0; t < queries; ++t) {
+  random_heads<double> const x(merged);
+  auto const result = attention(x.q_view(), x.k_view(), x.v_view(), nope(), {.keep_scores = true});
+  for (std::size_t head = 0; head < merged.heads; ++head) {
+    for (std::size_t t = 0; t < merged.queries; ++t) {
       long double sum = 0;
-      for (std::size_t s = 0; s + queries <= keys + t; ++s) {
-        sum += std::exp(static_cast<long double>(result.scores[(head * queries + t) * keys + s]));
+      for (std::size_t s = 0; s + merged.queries <= merged.keys + t; ++s) {
+        sum += std::exp(
+            static_cast<long double>(result.scores[(head * merged.queries + t) * merged.keys + s]));
       }
-      EXPECT_NEAR(result.log_sum_exp[t * heads + head], static_cast<double>(std::log(sum)),
-                  tolerance::of_entropy<double>(0, keys));
+      EXPECT_NEAR(result.log_sum_exp[t * merged.heads + head], static_cast<double>(std::log(sum)),
+                  tolerance::of_entropy<double>(0, merged.keys));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "attention/random_heads.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/gradients.hpp"
@@ -22,7 +23,7 @@ using namespace posenc;
 using positions = std::vector<std::int64_t>;
 
 /// Changes nothing, and counts the positions that are prepared.
-struct counting {
+struct counting_positions {
   std::size_t* prepared_positions;
   struct prepared {
     void encode_queries(auto const&, std::size_t) const {}
@@ -37,41 +38,34 @@ struct counting {
   }
 };
 
-struct tensors {
-  heads_shape of_q, of_k;
-  std::vector<double> q = numbers::random<double>(of_q.tokens * of_q.heads * of_q.head_dim, 1),
-                      k = numbers::random<double>(of_k.tokens * of_k.heads * of_k.head_dim, 2),
-                      v = numbers::random<double>(of_k.tokens * of_k.heads * of_k.head_dim, 3);
-  heads_view<double const> queries() const { return {q.data(), of_q}; }
-  heads_view<double const> keys() const { return {k.data(), of_k}; }
-  heads_view<double const> values() const { return {v.data(), of_k}; }
-};
+using tensors = random_heads<double>;
 
 std::size_t prepared_by_attention(tensors const& x, attention_options const& options = {}) {
   std::size_t count = 0;
-  attention(x.queries(), x.keys(), x.values(), scheme{counting{&count}, nope()}, options);
+  attention(x.q_view(), x.k_view(), x.v_view(), scheme{counting_positions{&count}, nope()},
+            options);
   return count;
 }
 
 TEST(prepared_encoding, attention_prepares_a_position_once_whatever_heads_and_blocks) {
-  tensors const square{{600, 8, 4}, {600, 2, 4}}, decode{{1, 8, 4}, {600, 2, 4}};
+  tensors const square({600, 600, 8, 2, 4, 4}), decode({1, 600, 8, 2, 4, 4});
   EXPECT_EQ(prepared_by_attention(square), 600u);
   EXPECT_EQ(prepared_by_attention(decode), 600u);
   EXPECT_EQ(prepared_by_attention(decode, {.keys_are_encoded = true}), 1u);
   EXPECT_EQ(prepared_by_attention(decode, {.query_positions = positions{77}}), 601u)
       << "no position of the last key";
   std::size_t count = 0;
-  counting const encoding{&count};
-  attention_backward(square.queries(), square.keys(), square.values(), encoding,
-                     attention(square.queries(), square.keys(), square.values(), encoding),
-                     square.queries());
+  counting_positions const encoding{&count};
+  attention_backward(square.q_view(), square.k_view(), square.v_view(), encoding,
+                     attention(square.q_view(), square.k_view(), square.v_view(), encoding),
+                     square.q_view());
   EXPECT_EQ(count, 1200u) << "forward and backward";
 }
 
 /// Keys as a cache holds them, of a layer that another step has encoded.
 template <class Encoding>
 tensors with_encoded_keys(tensors x, Encoding const& encoding, positions const& at) {
-  encoding.template prepare<double>(at).encode_keys(heads_view(x.k.data(), x.of_k));
+  encoding.template prepare<double>(at).encode_keys(heads_view(x.k.data(), x.k_view().shape()));
   return x;
 }
 
@@ -80,14 +74,13 @@ TEST(prepared_encoding, keys_that_are_encoded_already_are_attended_to_as_they_ar
   std::iota(at.begin(), at.end(), 5);
   scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4)};
   for (std::size_t const queries : {1u, 40u}) {  // read as they lie, and copied
-    tensors const plain{{queries, 4, 8}, {40, 2, 8}},
-        cached = with_encoded_keys(plain, encoding, at);
+    tensors const plain({queries, 40, 4, 2, 8, 8}), cached = with_encoded_keys(plain, encoding, at);
     attention_options options{.key_positions = at, .keep_scores = true};
     auto const expected =
-        attention(plain.queries(), plain.keys(), plain.values(), encoding, options);
+        attention(plain.q_view(), plain.k_view(), plain.v_view(), encoding, options);
     options.keys_are_encoded = true;
     auto const actual =
-        attention(cached.queries(), cached.keys(), cached.values(), encoding, options);
+        attention(cached.q_view(), cached.k_view(), cached.v_view(), encoding, options);
     ASSERT_EQ(actual.scores.size(), expected.scores.size());
     for (std::size_t i = 0; i < expected.scores.size(); ++i) {
       if (is_masked(expected.scores[i])) {
@@ -97,7 +90,7 @@ TEST(prepared_encoding, keys_that_are_encoded_already_are_attended_to_as_they_ar
             << "a dot product of 8, in any order";
       }
     }
-    auto const wrong = attention(cached.queries(), cached.keys(), cached.values(), encoding,
+    auto const wrong = attention(cached.q_view(), cached.k_view(), cached.v_view(), encoding,
                                  {.key_positions = at, .keep_scores = true});
     EXPECT_GT(std::abs(wrong.scores.back() - expected.scores.back()), 1e-3) << "encoded twice";
   }
@@ -105,17 +98,17 @@ TEST(prepared_encoding, keys_that_are_encoded_already_are_attended_to_as_they_ar
 
 TEST(prepared_encoding, gradients_of_encoded_keys_are_of_the_encoded_keys) {
   rope<halves> const encoding(geometric(8, 1e4));
-  tensors const plain{{9, 2, 8}, {9, 2, 8}};
+  tensors const plain({9, 9, 2, 2, 8, 8});
   positions at(9);
   std::iota(at.begin(), at.end(), 0);
   auto const cached = with_encoded_keys(plain, encoding, at);
-  auto const d = plain.queries();
-  auto const forward = attention(plain.queries(), plain.keys(), plain.values(), encoding);
+  auto const d = plain.q_view();
+  auto const forward = attention(plain.q_view(), plain.k_view(), plain.v_view(), encoding);
   auto const expected =
-      attention_backward(plain.queries(), plain.keys(), plain.values(), encoding, forward, d);
-  auto actual = attention_backward(cached.queries(), cached.keys(), cached.values(), encoding,
+      attention_backward(plain.q_view(), plain.k_view(), plain.v_view(), encoding, forward, d);
+  auto actual = attention_backward(cached.q_view(), cached.k_view(), cached.v_view(), encoding,
                                    forward, d, {.keys_are_encoded = true});
-  encoding.prepare<double>(at).backward_keys(heads_view(actual.k.data(), cached.of_k));
+  encoding.prepare<double>(at).backward_keys(heads_view(actual.k.data(), cached.k_view().shape()));
   for (std::size_t i = 0; i < expected.k.size(); ++i)
     EXPECT_NEAR(actual.k[i], expected.k[i], 1e-14);
   for (std::size_t i = 0; i < expected.q.size(); ++i)
@@ -124,7 +117,7 @@ TEST(prepared_encoding, gradients_of_encoded_keys_are_of_the_encoded_keys) {
 
 TEST(prepared_encoding, serves_every_call_of_a_step) {
   scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4)};
-  tensors const x{{3, 4, 8}, {40, 2, 8}};
+  tensors const x({3, 40, 4, 2, 8, 8});
   positions const at_queries{50, 3, 7};
   positions at_keys(40);
   std::iota(at_keys.begin(), at_keys.end(), -2);
@@ -132,10 +125,10 @@ TEST(prepared_encoding, serves_every_call_of_a_step) {
   attention_workspace<double> workspace;
   for (auto const& visible : {mask::causal, mask::full}) {
     auto const expected =
-        attention(x.queries(), x.keys(), x.values(), encoding,
+        attention(x.q_view(), x.k_view(), x.v_view(), encoding,
                   {.mask = visible, .query_positions = at_queries, .key_positions = at_keys});
     attention_options const options{.mask = visible};
-    auto const& actual = attention(x.queries(), x.keys(), x.values(), step, options, workspace);
+    auto const& actual = attention(x.q_view(), x.k_view(), x.v_view(), step, options, workspace);
     EXPECT_TRUE(numbers::same_bits(actual.outputs, expected.outputs));
     EXPECT_TRUE(numbers::same_bits(actual.log_sum_exp, expected.log_sum_exp));
   }
@@ -143,11 +136,11 @@ TEST(prepared_encoding, serves_every_call_of_a_step) {
 
 TEST(prepared_encoding, takes_positions_of_any_integer_type) {
   scheme const encoding{rope<halves>(geometric(8, 1e4)), alibi(4)};
-  tensors const x{{3, 4, 8}, {4, 2, 8}};
+  tensors const x({3, 4, 4, 2, 8, 8});
   positions const at_queries{50, 3, 7}, at_keys{0, 1, 2, 9};
   auto const attended = [&](auto const& step) {
     attention_workspace<double> workspace;
-    return attention(x.queries(), x.keys(), x.values(), step, {}, workspace).outputs;
+    return attention(x.q_view(), x.k_view(), x.v_view(), step, {}, workspace).outputs;
   };
   using prepared = prepared_encoding<double, decltype(encoding)>;
   auto const expected = attended(prepared(encoding, at_queries, at_keys));
@@ -162,19 +155,19 @@ TEST(prepared_encoding, takes_positions_of_any_integer_type) {
 
 TEST(prepared_encoding, refuses_other_tokens_and_positions_in_two_places) {
   rope<halves> const encoding(geometric(8, 1e4));
-  tensors const x{{3, 4, 8}, {40, 2, 8}};
+  tensors const x({3, 40, 4, 2, 8, 8});
   positions const three{1, 2, 3}, forty(40, 7);
   attention_workspace<double> workspace;
   auto const message = [&](positions const& at_queries, positions const& at_keys,
                            attention_options const& options) {
     return message_of([&] {
-      attention(x.queries(), x.keys(), x.values(),
+      attention(x.q_view(), x.k_view(), x.v_view(),
                 prepared_encoding<double, rope<halves>>(encoding, at_queries, at_keys), options,
                 workspace);
     });
   };
   prepared_encoding<double, rope<halves>> const step(encoding, three, forty);
-  EXPECT_NO_THROW(attention(x.queries(), x.keys(), x.values(), step, {}, workspace));
+  EXPECT_NO_THROW(attention(x.q_view(), x.k_view(), x.v_view(), step, {}, workspace));
   EXPECT_EQ(message({}, forty, {}),
             "posenc: attention: the encoding must be prepared for the 3 queries and 40 keys, got 0 "
             "and 40 positions");

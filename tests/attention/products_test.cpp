@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "tolerance.hpp"
 
@@ -16,9 +17,6 @@ namespace {
 
 using namespace posenc;
 using detail::block_shape;
-
-constexpr double infinity = std::numeric_limits<double>::infinity(),
-                 not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 // Causal queries 20 to 29 in groups of 2 rows, one kv head: more rows than are read in place.
 constexpr std::size_t first_query = 20, queries = 10, group = 2, rows = queries * group, dims = 5;
@@ -48,7 +46,7 @@ TEST(all_finite, is_false_for_one_that_is_not_anywhere) {
   for (std::size_t const size : {1u, 2u, 17u, 64u}) {
     std::vector<double> numbers(size, -std::numeric_limits<double>::max());
     EXPECT_TRUE(detail::all_finite(std::span<double const>(numbers)));
-    for (auto const wrong : {infinity, -infinity, not_a_number}) {
+    for (auto const wrong : {infinity(), minus_infinity(), not_a_number()}) {
       for (auto& x : numbers) {
         auto const before = x;
         x = wrong;
@@ -89,7 +87,7 @@ TEST(multiply_outputs, sum_what_a_query_sees_whatever_is_hidden) {
   auto v = numbers::random<double>(keys * dims, 4);
   std::vector<double> shares(rows);
   for (std::size_t row = 0; row < rows; ++row) shares[row] = 1 + 0.25 * static_cast<double>(row);
-  std::array const hidden{0.0, infinity, not_a_number};
+  std::array const hidden{0.0, infinity(), not_a_number()};
   for (std::size_t n = 0; n < hidden.size(); ++n) {
     v[(keys - 1) * dims + 1] = hidden[n];  // the last query alone sees the last key
     std::vector<double> outputs(rows * dims, 9);
@@ -124,7 +122,7 @@ TEST(add_transposed_product, leaves_rows_out_whose_factor_is_0) {
   auto const factors = b.zero_where_hidden(numbers::random<double>(rows * keys, 5));
   auto numbers_of_rows = numbers::random<double>(rows * dims, 6);
   auto constexpr spoilt = rows - 1;  // seen by no key but those of the last query
-  numbers_of_rows[spoilt * dims] = not_a_number;
+  numbers_of_rows[spoilt * dims] = not_a_number();
   std::vector<double> sums(keys * dims, 1);
   detail::add_transposed_product(heads_view<double>(sums.data(), {keys, 1, dims}), factors.data(),
                                  numbers_of_rows.data(), b.shape);

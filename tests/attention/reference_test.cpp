@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "attention/random_heads.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
@@ -28,20 +29,12 @@ namespace {
 
 using namespace posenc;
 
-struct tensors {
-  heads_shape of_q, of_k, of_v;
-  std::vector<double> q = numbers::random<double>(of_q.tokens * of_q.heads * of_q.head_dim, 1),
-                      k = numbers::random<double>(of_k.tokens * of_k.heads * of_k.head_dim, 2),
-                      v = numbers::random<double>(of_v.tokens * of_v.heads * of_v.head_dim, 3);
-  heads_view<double const> queries() const { return {q.data(), of_q}; }
-  heads_view<double const> keys() const { return {k.data(), of_k}; }
-  heads_view<double const> values() const { return {v.data(), of_v}; }
-};
+using tensors = random_heads<double>;
 
 template <class E>
 std::vector<double> reference(tensors const& x, E const& encoding,
                               attention_options const& options = {}) {
-  return reference_attention(x.queries(), x.keys(), x.values(), encoding, options);
+  return reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options);
 }
 
 /// Scores are off by a few roundings of |q| |k| <= 8, times a temperature of at most 2.43; so are
@@ -49,10 +42,9 @@ std::vector<double> reference(tensors const& x, E const& encoding,
 template <class E>
 void agrees_with_attention(E const& encoding, attention_options const& options = {}) {
   for (tensors const& x :
-       {tensors{{5, 4, 8}, {9, 2, 8}, {9, 2, 3}}, tensors{{1, 4, 8}, {40, 2, 8}, {40, 2, 8}},
-        tensors{{70, 4, 8}, {70, 4, 8}, {70, 4, 5}}}) {
+       {tensors({5, 9, 4, 2, 8, 3}), tensors({1, 40, 4, 2, 8, 8}), tensors({70, 70, 4, 4, 8, 5})}) {
     auto const expected = reference(x, encoding, options);
-    auto const actual = attention(x.queries(), x.keys(), x.values(), encoding, options).outputs;
+    auto const actual = attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
     ASSERT_EQ(actual.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i)
       EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
@@ -78,20 +70,20 @@ TEST(reference_attention, agrees_with_attention_under_masks_and_options) {
   agrees_with_attention(encoding, {.mask = mask::causal & mask::sliding_window(3)});
   agrees_with_attention(encoding, {.mask = mask::chunked(4), .scale = 0.1});
   agrees_with_attention(encoding, {.keys_are_encoded = true});
-  tensors const x{{7, 2, 4}, {7, 2, 4}, {7, 2, 4}};
+  tensors const x({7, 7, 2, 2, 4, 4});
   std::vector<std::size_t> const lengths{3, 4};
   std::vector<std::int64_t> const at{5, -2, 9, 9, 0, 1, 100};
   for (attention_options const& options : {attention_options{.mask = mask::packed(lengths)},
                                            {.query_positions = at, .key_positions = at}}) {
     auto const expected = reference(x, alibi(2), options),
-               actual = attention(x.queries(), x.keys(), x.values(), alibi(2), options).outputs;
+               actual = attention(x.q_view(), x.k_view(), x.v_view(), alibi(2), options).outputs;
     for (std::size_t i = 0; i < expected.size(); ++i)
       EXPECT_NEAR(actual[i], expected[i], 0x1p-40) << i;
   }
 }
 
 TEST(reference_attention, a_query_that_sees_no_key_has_outputs_of_0) {
-  tensors const x{{2, 1, 4}, {3, 1, 4}, {3, 1, 4}};
+  tensors const x({2, 3, 1, 1, 4, 4});
   std::vector<std::int64_t> const at_queries{-1, 5}, at_keys{0, 1, 2};
   auto const outputs =
       reference(x, nope(), {.query_positions = at_queries, .key_positions = at_keys});
@@ -100,7 +92,7 @@ TEST(reference_attention, a_query_that_sees_no_key_has_outputs_of_0) {
 }
 
 TEST(reference_attention, a_key_that_is_not_a_number_stays_out_of_rows_that_do_not_see_it) {
-  tensors x{{4, 1, 4}, {4, 1, 4}, {4, 1, 4}};
+  tensors x({4, 4, 1, 1, 4, 4});
   auto const expected = reference(x, adaptive_temperature{});
   std::fill(x.k.end() - 4, x.k.end(), not_a_number());
   auto const outputs = reference(x, adaptive_temperature{});
@@ -110,7 +102,7 @@ TEST(reference_attention, a_key_that_is_not_a_number_stays_out_of_rows_that_do_n
 /// Tokens of a full attention in another order: outputs are in that order.
 template <class E>
 double equivariance(E const& encoding, bool positions_too) {
-  tensors const x{{6, 2, 8}, {6, 2, 8}, {6, 2, 8}};
+  tensors const x({6, 6, 2, 2, 8, 8});
   std::vector<std::size_t> const order{3, 0, 5, 1, 4, 2};
   std::vector<std::int64_t> at{0, 1, 2, 3, 4, 5}, permuted_at;
   auto permuted = x;
@@ -147,12 +139,13 @@ TEST(reference_attention, cannot_tell_the_order_of_tokens_but_by_their_positions
 }
 
 TEST(reference_attention, refuses_what_attention_refuses) {
-  tensors const x{{2, 3, 4}, {3, 1, 4}, {3, 1, 4}};
+  tensors const x({2, 3, 3, 1, 4, 4});
   EXPECT_EQ(message_of([&] { reference(x, alibi(2)); }),
             "posenc: reference_attention: the encoding must have 3 heads, got 2");
-  tensors const other{{2, 3, 4}, {3, 1, 5}, {3, 1, 5}};
-  EXPECT_EQ(message_of([&] { reference(other, nope()); }),
-            "posenc: reference_attention: keys must have the queries' head_dim 4, got 5");
+  tensors const other({2, 3, 3, 1, 5, 5});
+  EXPECT_EQ(
+      message_of([&] { reference_attention(x.q_view(), other.k_view(), other.v_view(), nope()); }),
+      "posenc: reference_attention: keys must have the queries' head_dim 4, got 5");
 }
 
 }  // namespace

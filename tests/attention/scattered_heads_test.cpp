@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/random_heads.hpp"
 #include "attention/same_results.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -81,35 +82,28 @@ class pages {
   std::vector<S> memory_;
 };
 
-struct problem {
-  std::size_t queries, keys, heads, kv_heads, head_dim, value_dim;
-};
-
 /// Decoding, up to few_rows and beyond, more than a block, products that Eigen takes for small
 /// ones.
-constexpr problem problems[] = {
+constexpr attention_sizes paged_problems[] = {
     {1, 77, 8, 2, 32, 32},  {2, 40, 4, 1, 19, 33}, {1, 9, 2, 2, 16, 3},
     {5, 7, 4, 2, 6, 4},     {9, 9, 1, 1, 4, 4},    {33, 70, 2, 1, 16, 24},
     {140, 150, 2, 1, 8, 8}, {3, 0, 2, 1, 8, 8},    {0, 5, 2, 1, 8, 8}};
 
 template <class S, class Encoding>
-void expect_as_contiguous(problem const& p, Encoding const& encoding, attention_options options) {
+void expect_as_contiguous(attention_sizes const& p, Encoding const& encoding,
+                          attention_options options) {
   SCOPED_TRACE(testing::Message() << p.queries << " queries, " << p.keys << " keys, " << p.heads
                                   << " heads over " << p.kv_heads);
-  auto const q = numbers::random<S>(p.queries * p.heads * p.head_dim, 1),
-             k = numbers::random<S>(p.keys * p.kv_heads * p.head_dim, 2),
-             v = numbers::random<S>(p.keys * p.kv_heads * p.value_dim, 3);
-  heads_view<S const> const of_q(q.data(), {p.queries, p.heads, p.head_dim}),
-      of_k(k.data(), {p.keys, p.kv_heads, p.head_dim}),
-      of_v(v.data(), {p.keys, p.kv_heads, p.value_dim});
+  random_heads<S> const x(p);
+  auto const of_q = x.q_view(), of_k = x.k_view(), of_v = x.v_view();
   options.keep_scores = options.keep_weights = true;
   if (p.queries > p.keys) options.query_positions = token_positions(slots(p.queries, 3));
   auto const expected = attention(of_q, of_k, of_v, encoding, options);
   for (std::size_t const page_tokens : {1u, 3u, 16u}) {
     for (auto const how : {order::tokens_first, order::heads_first}) {
       auto const at = random_slots(p.keys, page_tokens, page_tokens);
-      pages<S> const of_keys(k, {1, page_tokens, p.kv_heads, p.head_dim}, how, at),
-          of_values(v, {1, page_tokens, p.kv_heads, p.value_dim}, how, at);
+      pages<S> const of_keys(x.k, {1, page_tokens, p.kv_heads, p.head_dim}, how, at),
+          of_values(x.v, {1, page_tokens, p.kv_heads, p.value_dim}, how, at);
       expect_same_results(attention(of_q, of_keys.view(), of_values.view(), encoding, options),
                           expected);
       if constexpr (acts_nowhere<Encoding>) {
@@ -121,7 +115,7 @@ void expect_as_contiguous(problem const& p, Encoding const& encoding, attention_
 }
 
 TEST(scattered_heads, give_what_contiguous_ones_give_under_encodings_of_every_site) {
-  for (auto const& p : problems) {
+  for (auto const& p : paged_problems) {
     expect_as_contiguous<float>(p, nope(), {});
     expect_as_contiguous<float>(p, nope(), {.mask = mask::full});
     expect_as_contiguous<float>(p, alibi(p.heads), {.mask = mask::sliding_window(5)});
@@ -135,7 +129,7 @@ TEST(scattered_heads, give_what_contiguous_ones_give_under_encodings_of_every_si
 }
 
 TEST(scattered_heads, give_what_contiguous_ones_give_in_every_format) {
-  for (auto const& p : problems) {
+  for (auto const& p : paged_problems) {
     numbers::in_every_format(
         [&]<class S>() { expect_as_contiguous<S>(p, scheme(alibi(p.heads)), {}); });
   }
@@ -168,18 +162,14 @@ TEST(scattered_heads, may_be_shared_by_sequences) {
 }
 
 TEST(scattered_heads, pass_gradients_to_the_keys_of_the_call) {
-  constexpr problem p{12, 20, 4, 2, 8, 6};
-  auto const q = numbers::random<float>(p.queries * p.heads * p.head_dim, 1),
-             k = numbers::random<float>(p.keys * p.kv_heads * p.head_dim, 2),
-             v = numbers::random<float>(p.keys * p.kv_heads * p.value_dim, 3),
-             d = numbers::random<float>(p.queries * p.heads * p.value_dim, 4);
-  heads_view<float const> const of_q(q.data(), {p.queries, p.heads, p.head_dim}),
-      of_k(k.data(), {p.keys, p.kv_heads, p.head_dim}),
-      of_v(v.data(), {p.keys, p.kv_heads, p.value_dim}),
-      of_d(d.data(), {p.queries, p.heads, p.value_dim});
+  constexpr attention_sizes p{12, 20, 4, 2, 8, 6};
+  random_heads<float> const x(p);
+  auto const d = numbers::random<float>(p.queries * p.heads * p.value_dim, 4);
+  auto const of_q = x.q_view(), of_k = x.k_view(), of_v = x.v_view();
+  heads_view<float const> const of_d(d.data(), {p.queries, p.heads, p.value_dim});
   auto const at = random_slots(p.keys, 3, 5);
-  pages<float> const keys(k, {1, 3, p.kv_heads, p.head_dim}, order::heads_first, at),
-      values(v, {1, 3, p.kv_heads, p.value_dim}, order::tokens_first, at);
+  pages<float> const keys(x.k, {1, 3, p.kv_heads, p.head_dim}, order::heads_first, at),
+      values(x.v, {1, 3, p.kv_heads, p.value_dim}, order::tokens_first, at);
   scheme const encoding(rope<halves>(geometric(p.head_dim, 1e4)), soft_cap(2));
   auto const forward = attention(of_q, of_k, of_v, encoding);
   auto const expected = attention_backward(of_q, of_k, of_v, encoding, forward, of_d),

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "attention/random_heads.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/gradients.hpp"
@@ -27,26 +28,21 @@ using namespace posenc;
 
 constexpr std::size_t heads = 4, kv_heads = 2, head_dim = 8;
 
-struct tensors {
-  std::size_t queries, keys;
-  std::vector<double> q = numbers::random<double>(queries * heads * head_dim, 1),
-                      k = numbers::random<double>(keys * kv_heads * head_dim, 2),
-                      v = numbers::random<double>(keys * kv_heads * 3, 3);
-  heads_view<double const> of_q() const { return {q.data(), {queries, heads, head_dim}}; }
-  heads_view<double const> of_k() const { return {k.data(), {keys, kv_heads, head_dim}}; }
-  heads_view<double const> of_v() const { return {v.data(), {keys, kv_heads, 3}}; }
-};
+random_heads<double> random_tokens(std::size_t queries, std::size_t keys) {
+  return random_heads<double>({queries, keys, heads, kv_heads, head_dim, 3});
+}
 
 /// Blocks of queries and heads, few rows, and one query. Scores are off by roundings of |q| |k|
 /// below 16.
 template <class E>
 void is_the_same_in_blocks(E const& encoding, attention_options options = {}) {
   for (auto const& [queries, keys] : {std::pair<std::size_t, std::size_t>{200, 200}, {1, 200}}) {
-    tensors const x{queries, keys};
+    auto const x = random_tokens(queries, keys);
     if (options.query_side.tokens() != 0)
       options.query_side = options.query_side.slice_tokens(0, queries);
-    auto const expected = reference_attention(x.of_q(), x.of_k(), x.of_v(), encoding, options);
-    auto const actual = attention(x.of_q(), x.of_k(), x.of_v(), encoding, options).outputs;
+    auto const expected =
+        reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options);
+    auto const actual = attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
     for (std::size_t i = 0; i < expected.size(); ++i)
       ASSERT_NEAR(actual[i], expected[i], 0x1p-40) << queries << " queries, at " << i;
   }
@@ -192,21 +188,23 @@ TEST(site_2, encodes_to_twice_the_width) {
   is_the_same_in_blocks(scheme{alibi(heads), e, soft_cap(3)});
 
   // A cache of encoded keys has the encoded width.
-  tensors const x{5, 30};
+  auto const x = random_tokens(5, 30);
   std::vector<std::int64_t> at(30);
   for (std::size_t i = 0; i < 30; ++i) at[i] = static_cast<std::int64_t>(i);
   std::vector<double> wide(30 * kv_heads * 2 * head_dim);
   heads_view const cache(wide.data(), {30, kv_heads, 2 * head_dim});
-  e.prepare<double>(at).encode_keys(x.of_k(), cache, 0, 0);
+  e.prepare<double>(at).encode_keys(x.k_view(), cache, 0, 0);
   heads_view<double const> const encoded = cache;
-  auto const plain = attention(x.of_q(), x.of_k(), x.of_v(), e).outputs;
-  auto const cached = attention(x.of_q(), encoded, x.of_v(), e, {.keys_are_encoded = true}).outputs;
+  auto const plain = attention(x.q_view(), x.k_view(), x.v_view(), e).outputs;
+  auto const cached =
+      attention(x.q_view(), encoded, x.v_view(), e, {.keys_are_encoded = true}).outputs;
   for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(cached[i], plain[i], 0x1p-40);
-  EXPECT_EQ(message_of([&] { attention(x.of_q(), encoded, x.of_v(), e); }),
+  EXPECT_EQ(message_of([&] { attention(x.q_view(), encoded, x.v_view(), e); }),
             "posenc: attention: keys must have the queries' head_dim 8, got 16");
-  EXPECT_EQ(
-      message_of([&] { attention(x.of_q(), x.of_k(), x.of_v(), e, {.keys_are_encoded = true}); }),
-      "posenc: attention: keys must have the queries' head_dim 16, got 8");
+  EXPECT_EQ(message_of([&] {
+              attention(x.q_view(), x.k_view(), x.v_view(), e, {.keys_are_encoded = true});
+            }),
+            "posenc: attention: keys must have the queries' head_dim 16, got 8");
 }
 
 /// Inkling's relative bias: (r_t B)[t - s] for 0 <= t - s < E, r_t beside the query, B learned.
@@ -263,12 +261,12 @@ struct row_facts {
 };
 
 TEST(site_3, rows_know_their_tokens_and_what_stands_beside_their_keys) {
-  tensors const x{40, 50};
+  auto const x = random_tokens(40, 50);
   std::vector<float> sides(50 * kv_heads);
   for (std::size_t i = 0; i < sides.size(); ++i) sides[i] = static_cast<float>(i) / 128;
   for (bool const windowed : {false, true}) {
     auto const scores =
-        attention(x.of_q(), x.of_k(), x.of_v(), row_facts(),
+        attention(x.q_view(), x.k_view(), x.v_view(), row_facts(),
                   {.mask = windowed ? mask::causal & mask::sliding_window(3) : mask::full,
                    .keep_scores = true,
                    .key_side = heads_view(sides.data(), {50, kv_heads, 1})})
@@ -287,11 +285,11 @@ TEST(site_3, rows_know_their_tokens_and_what_stands_beside_their_keys) {
 }
 
 TEST(site_3, side_values_must_be_of_each_token_and_of_heads_that_divide) {
-  tensors const x{3, 5};
+  auto const x = random_tokens(3, 5);
   std::vector<float> const sides(100);
   auto const with = [&](heads_shape of_q, heads_shape of_k) {
     return message_of([&] {
-      attention(x.of_q(), x.of_k(), x.of_v(), nope(),
+      attention(x.q_view(), x.k_view(), x.v_view(), nope(),
                 {.query_side = heads_view(sides.data(), of_q),
                  .key_side = heads_view(sides.data(), of_k)});
     });

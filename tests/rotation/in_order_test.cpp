@@ -20,10 +20,10 @@ using namespace posenc;
 
 // Blocks and columns of every type, with and without tails.
 constexpr std::size_t rotary_dims[] = {32, 64, 130, 256, 512, 600, 1024, 1100};
-constexpr std::size_t tokens = 3, heads = 5, before = 3, after = 2;
-
 template <class T, class Layout>
 struct given_heads {
+  static constexpr std::size_t tokens = 3, heads = 5, before = 3, after = 2;
+
   explicit given_heads(std::size_t rotary_dim)
       : head_dim(before + rotary_dim + after),
         rows(geometric(rotary_dim, 1e4), std::vector<std::int64_t>{1, 100'003, -7}),

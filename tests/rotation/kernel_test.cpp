@@ -59,8 +59,6 @@ void in_every_two_types(Test&& test) {
   test.template operator()<double, double>();
 }
 
-std::vector<std::int64_t> const two_positions{131'071, -7};
-
 frequencies with_every_third_pair_standing(std::size_t pairs) {
   auto const all = geometric(2 * pairs, 1e4);
   std::vector<double> inv_freq(all.inv_freq().begin(), all.inv_freq().end());

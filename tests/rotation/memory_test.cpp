@@ -107,10 +107,11 @@ std::vector<T> taken(T const* from, std::size_t count) {
   return result;
 }
 
-constexpr std::size_t heads = 2, least_beyond_cache = std::size_t{1} << 20;  // bytes
+constexpr auto least_beyond_cache = std::size_t{1} << 20;  // bytes
 
 // Number of tokens, and which dims of a head are rotated.
 struct rotary_case {
+  static constexpr std::size_t heads = 2;
   std::size_t tokens, head_dim, pairs;
   rotary_block block;
   std::vector<posenc::pair_range> rotated_pairs;
@@ -120,11 +121,12 @@ struct rotary_case {
 // some are not rotated. And more data than a cache holds, in columns and a tail, where memory is
 // prefetched.
 std::vector<rotary_case> rotary_cases(std::size_t size_of_number) {
-  std::vector<rotary_case> result{{least_beyond_cache / (heads * 614 * size_of_number) + 1,
-                                   615,
-                                   307,
-                                   rotary_block::last(),
-                                   {{0, 307}}}};
+  std::vector<rotary_case> result{
+      {least_beyond_cache / (rotary_case::heads * 614 * size_of_number) + 1,
+       615,
+       307,
+       rotary_block::last(),
+       {{0, 307}}}};
   for (std::size_t head_dim = 2; head_dim <= 140; ++head_dim) {
     auto const all = head_dim / 2, some = (head_dim + 2) / 4;
     result.push_back({2,
@@ -146,8 +148,8 @@ template <class From, class To, class S, class T>
 void rotate(rotary_case const& c, S* source, T* target, arithmetic_t<T> const* cos_sin,
             arithmetic_t<T> const* weight) {
   posenc::cos_sin_view<arithmetic_t<T>> const rows(cos_sin, c.tokens, c.pairs, c.rotated_pairs);
-  heads_view<S> const from(source, {c.tokens, heads, c.head_dim});
-  heads_view<T> const to(target, {c.tokens, heads, c.head_dim});
+  heads_view<S> const from(source, {c.tokens, c.heads, c.head_dim});
+  heads_view<T> const to(target, {c.tokens, c.heads, c.head_dim});
   auto const plain = rotation_of<From, To>(from, to).block(c.block);
   if (weight == nullptr) return posenc::rotate(rows, plain);
   posenc::rotate(rows, plain.norm({{weight, c.head_dim}, arithmetic_t<T>(0x1p-20)}));
@@ -160,7 +162,7 @@ void expect_keeps_to_its_bytes(bool in_place, bool normed) {
   static guarded_buffer sources, targets, rows, weights;
   ASSERT_TRUE(sources.is_open() && targets.is_open() && rows.is_open() && weights.is_open());
   for (auto const& c : rotary_cases(sizeof(S))) {
-    auto const count = c.tokens * heads * c.head_dim;
+    auto const count = c.tokens * c.heads * c.head_dim;
     auto const source = numbers::random<S>(count, 1);
     auto const cos_sin = numbers::random<real>(c.tokens * 2 * c.pairs, 2),
                weight = numbers::random<real>(c.head_dim, 3);

@@ -27,6 +27,9 @@ enum class arrangement { dense, padded, heads_outermost, backwards };
 inline constexpr std::array arrangements{arrangement::dense, arrangement::padded,
                                          arrangement::heads_outermost, arrangement::backwards};
 
+/// For two tokens: a far one, and one before 0.
+inline std::vector<std::int64_t> const two_positions{131'071, -7};
+
 /// Random numbers in [-1, 1]; some of them are the heads.
 template <class T>
 class placed_heads {

@@ -15,14 +15,14 @@ using posenc::rotary_block;
 
 std::vector<float> memory(3 * 2 * 16);
 
-heads_view<float> heads(std::size_t head_dim) {
+heads_view<float> heads_of(std::size_t head_dim) {
   return {memory.data(), {3, 2, head_dim}, {32, 16}};
 }
 
 // The block of every head begins at that dim and has rotary_dim dims.
 void expect_block(rotary_block block, std::size_t head_dim, std::size_t first,
                   std::size_t rotary_dim) {
-  auto const x = heads(head_dim), part = block.of(x, rotary_dim);
+  auto const x = heads_of(head_dim), part = block.of(x, rotary_dim);
   EXPECT_EQ(part.shape(), (heads_shape{3, 2, rotary_dim}));
   for (std::size_t token = 0; token < 3; ++token)
     for (std::size_t head = 0; head < 2; ++head)
@@ -40,7 +40,7 @@ TEST(rotary_block, is_the_first_the_last_or_any_dims_of_every_head) {
 }
 
 TEST(rotary_block, of_heads_that_are_read_only_is_too) {
-  heads_view<float const> const x = heads(8);
+  heads_view<float const> const x = heads_of(8);
   EXPECT_EQ(rotary_block::last().of(x, 6)(0, 0).data(), memory.data() + 2);
 }
 
@@ -51,7 +51,7 @@ TEST(rotary_block, of_no_heads_is_empty) {
 
 TEST(rotary_block, must_lie_within_the_head) {
   auto const message = [](rotary_block block, std::size_t rotary_dim) {
-    return message_of([&] { block.of(heads(16), rotary_dim); });
+    return message_of([&] { block.of(heads_of(16), rotary_dim); });
   };
   std::string const must =
       "posenc: rotary_block: the rotary block must lie within the head, got dims ";
@@ -67,8 +67,8 @@ TEST(rotary_block, must_lie_within_the_head) {
 }
 
 TEST(rotary_block, must_not_be_empty) {
-  EXPECT_NE(message_of([] { rotary_block::first().of(heads(16), 0); }), "");
-  EXPECT_NE(message_of([] { rotary_block::last().of(heads(16), 0); }), "");
+  EXPECT_NE(message_of([] { rotary_block::first().of(heads_of(16), 0); }), "");
+  EXPECT_NE(message_of([] { rotary_block::last().of(heads_of(16), 0); }), "");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ using posenc::interleaved;
 using alone = posenc::detail::one_lane<float>;
 
 // Three groups of 32 pairs, the last of which overlaps the one before.
-constexpr std::size_t most_pairs = 83, heads = 3;
+constexpr std::size_t most_pairs = 83;
 
 constexpr std::size_t numbers_of_pairs[] = {1,  7,  15, 16, 17,  31,  32,  33,  63, 64,
                                             65, 95, 96, 97, 128, 160, 177, 256, 300};
@@ -41,6 +41,7 @@ constexpr std::array large_turns{0.0f,     -0.0f,           0x1p-33f,        -0x
 constexpr std::array small_turns{0x1.fffffep-34f, -0x1p-60f, 0x1p-126f, -0x1p-149f};
 
 struct problem {
+  static constexpr std::size_t heads = 3;
   std::size_t pairs;
   std::vector<float> cos_sin = std::vector<float>(2 * pairs);
   std::vector<bfloat16> x = std::vector<bfloat16>(heads * pairs), y = x;
@@ -58,8 +59,8 @@ problem of_large(std::minstd_rand& random, std::size_t pairs = most_pairs) {
 template <class Layout>
 std::vector<bfloat16> rotated(problem const& p, posenc::detail::pace pace = {}) {
   auto const pairs = p.pairs, head_dim = 2 * pairs;
-  std::vector<bfloat16> all(heads * head_dim);
-  for (std::size_t i = 0; i < heads * pairs; ++i) {
+  std::vector<bfloat16> all(p.heads * head_dim);
+  for (std::size_t i = 0; i < p.heads * pairs; ++i) {
     auto* const head = all.data() + i / pairs * head_dim;
     head[Layout::x_index(i % pairs, pairs)] = p.x[i];
     head[Layout::y_index(i % pairs, pairs)] = p.y[i];
@@ -68,7 +69,7 @@ std::vector<bfloat16> rotated(problem const& p, posenc::detail::pace pace = {}) 
   posenc::detail::token_heads<bfloat16, bfloat16, false> const some{{all.data(), all.data()},
                                                                     p.cos_sin.data(),
                                                                     1,
-                                                                    heads,
+                                                                    p.heads,
                                                                     head_dim,
                                                                     0,
                                                                     to_next,
@@ -87,7 +88,7 @@ template <class Layout>
 void expect_exact(problem const& p, posenc::detail::pace pace) {
   auto const all = rotated<Layout>(p, pace);
   auto const pairs = p.pairs;
-  for (std::size_t i = 0; i < heads * pairs; ++i) {
+  for (std::size_t i = 0; i < p.heads * pairs; ++i) {
     auto const x = static_cast<float>(p.x[i]), y = static_cast<float>(p.y[i]);
     auto const c = p.cos_sin[i % pairs], s = p.cos_sin[pairs + i % pairs];
     bfloat16 const of_x(alone::multiply_subtract(x, c, y * s)),
@@ -118,7 +119,7 @@ TEST(rotate_bfloat16, is_exact_where_one_number_is_beyond_them) {
   if (flushes) GTEST_SKIP() << "the CPU flushes subnormal numbers";
   std::minstd_rand random;
   for (auto const word : small_words) {
-    for (std::size_t i = 0; i < heads * most_pairs; ++i) {
+    for (std::size_t i = 0; i < problem::heads * most_pairs; ++i) {
       auto p = of_large(random);
       (random() % 2 == 0 ? p.x : p.y)[i] = bfloat16::from_bits(word);
       expect_exact_in_both(p);
@@ -142,7 +143,7 @@ TEST(rotate_bfloat16, is_exact_in_every_column) {
     for (bool const in_order : {false, true}) {
       for (std::size_t i = 0; i < 30; ++i) {
         auto p = of_large(random, pairs);
-        for (std::size_t head = 0; head < heads; ++head) {
+        for (std::size_t head = 0; head < problem::heads; ++head) {
           auto const at =
               head * pairs + (i < pairs && i % 2 == 0 ? pairs - 1 - i : random() % pairs);
           auto const word = small_words[random() % small_words.size()];

@@ -28,11 +28,12 @@ cos_sin_rows<Real> rows_of(std::size_t tokens, std::size_t rotary_dim) {
 }
 
 /// One token (so that heads are split), fewer tokens than tasks, more, and none.
-constexpr heads_shape shapes[] = {{1, 9, 16}, {2, 1, 40}, {5, 3, 16}, {64, 4, 32}, {0, 3, 16}};
+constexpr heads_shape split_shapes[] = {
+    {1, 9, 16}, {2, 1, 40}, {5, 3, 16}, {64, 4, 32}, {0, 3, 16}};
 
 TEST(rotate_in_tasks, gives_the_bits_of_one_call_in_place) {
   numbers::in_every_format([]<class S>() {
-    for (auto const& shape : shapes) {
+    for (auto const& shape : split_shapes) {
       auto const rows = rows_of<arithmetic_t<S>>(shape.tokens, 16);
       auto const before = numbers::random<S>(shape.tokens * shape.heads * shape.head_dim);
       auto expected = before;
@@ -47,7 +48,7 @@ TEST(rotate_in_tasks, gives_the_bits_of_one_call_in_place) {
 }
 
 TEST(rotate_in_tasks, gives_the_bits_of_one_call_elsewhere) {
-  for (auto const& shape : shapes) {
+  for (auto const& shape : split_shapes) {
     auto const rows = rows_of<float>(shape.tokens, 8);
     auto const before = numbers::random<float>(shape.tokens * shape.heads * shape.head_dim);
     heads_view const from(before.data(), shape);
@@ -62,7 +63,7 @@ TEST(rotate_in_tasks, gives_the_bits_of_one_call_elsewhere) {
 }
 
 TEST(rotate_in_tasks, rotates_several_sets_with_norm_and_scale) {
-  for (auto const& shape : shapes) {
+  for (auto const& shape : split_shapes) {
     auto const rows = rows_of<float>(shape.tokens, 16);
     auto const weights = numbers::random<float>(shape.head_dim, 9);
     auto const q = numbers::random<float>(shape.tokens * 2 * shape.heads * shape.head_dim, 1),

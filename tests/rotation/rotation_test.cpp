@@ -38,8 +38,6 @@ using posenc::rotary_block;
 using posenc::rotate;
 using posenc::rotation_of;
 
-std::vector<std::int64_t> const two_positions{131'071, -7};
-
 // The weights of `t`, as the norm takes them.
 template <class Real>
 std::vector<Real> weights_of(treatment const& t) {
