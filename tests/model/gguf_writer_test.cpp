@@ -500,6 +500,8 @@ TEST(gguf_writer, refuses_numbers_of_heads_that_cannot_be) {
             "posenc: write_gguf: kv_heads must divide the 4 heads, got 0");
   EXPECT_EQ(refusal(model, "llama", {.heads = 4, .kv_heads = 3}),
             "posenc: write_gguf: kv_heads must divide the 4 heads, got 3");
+  EXPECT_EQ(refusal(model, "llama", {.heads = 8, .kv_heads = 3}),
+            "posenc: write_gguf: kv_heads must divide the 8 heads, got 3");
   model.kinds[0].rotary.clear();
   model.kinds[0].alibi = alibi_bias{112, 8};
   EXPECT_EQ(refusal(model, "bloom", {.heads = 3}),

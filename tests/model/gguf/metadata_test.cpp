@@ -150,10 +150,10 @@ TEST(gguf_metadata, says_what_a_key_must_be) {
 
 TEST(gguf_metadata, shows_unprintable_bytes_as_question_marks) {
   auto const file =
-      read(gguf_writer().set("k", std::string("a\0\n\x80z", 5) + std::string(80, 'b')));
+      read(gguf_writer().set("k", std::string(" ~\0\n\x80\x7f", 6) + std::string(80, 'b')));
   EXPECT_EQ(message_of([&] { file.number("k"); }),
-            "posenc: m.gguf: k must be a finite number, got the string \"a???z" +
-                std::string(59, 'b') + "...\"");
+            "posenc: m.gguf: k must be a finite number, got the string \" ~????" +
+                std::string(58, 'b') + "...\"");
 }
 
 TEST(gguf_metadata, skips_long_values) {
