@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/random_heads.hpp"
 #include "laws/query_key_laws.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -185,22 +186,17 @@ TEST(distance_remapped, has_the_effective_distances_in_profiles) {
 }
 
 /// Of two kv heads and 150 tokens, which are more than a block has.
-struct tensors {
-  std::size_t queries;
-  std::vector<double> q = numbers::random<double>(queries * 4 * 8, 1),
-                      k = numbers::random<double>(150 * 2 * 8, 2),
-                      v = numbers::random<double>(150 * 2 * 3, 3);
-  heads_view<double const> of_q() const { return {q.data(), {queries, 4, 8}}; }
-  heads_view<double const> of_k() const { return {k.data(), {150, 2, 8}}; }
-  heads_view<double const> of_v() const { return {v.data(), {150, 2, 3}}; }
-};
+random_heads<double> random_tokens(std::size_t queries) {
+  return random_heads<double>({queries, 150, 4, 2, 8, 3});
+}
 
 TEST(distance_remapped, is_the_same_in_blocks_as_in_the_reference) {
   auto const expect = [](auto const& encoding, attention_options const& options = {}) {
     for (std::size_t const queries : {150u, 3u, 1u}) {
-      tensors const x{queries};
-      auto const actual = attention(x.of_q(), x.of_k(), x.of_v(), encoding, options).outputs;
-      auto const expected = reference_attention(x.of_q(), x.of_k(), x.of_v(), encoding, options);
+      auto const x = random_tokens(queries);
+      auto const actual = attention(x.q_view(), x.k_view(), x.v_view(), encoding, options).outputs;
+      auto const expected =
+          reference_attention(x.q_view(), x.k_view(), x.v_view(), encoding, options);
       for (std::size_t i = 0; i < expected.size(); ++i)
         ASSERT_NEAR(actual[i], expected[i], 0x1p-40) << queries << " queries, " << i;
     }
@@ -214,14 +210,14 @@ TEST(distance_remapped, is_the_same_in_blocks_as_in_the_reference) {
 
 TEST(distance_remapped, has_the_gradients_of_finite_differences) {
   scheme const encoding{self_extend(rope<halves>(geometric(8, 1e4)), 10, 3), soft_cap(2)};
-  tensors x{20};
+  auto x = random_tokens(20);
   auto const d_outputs = numbers::random<double>(20 * 4 * 3, 4);
   auto const loss = [&] {
-    auto const y = attention(x.of_q(), x.of_k(), x.of_v(), encoding).outputs;
+    auto const y = attention(x.q_view(), x.k_view(), x.v_view(), encoding).outputs;
     return std::inner_product(y.begin(), y.end(), d_outputs.begin(), 0.0);
   };
-  auto const d = attention_backward(x.of_q(), x.of_k(), x.of_v(), encoding,
-                                    attention(x.of_q(), x.of_k(), x.of_v(), encoding),
+  auto const d = attention_backward(x.q_view(), x.k_view(), x.v_view(), encoding,
+                                    attention(x.q_view(), x.k_view(), x.v_view(), encoding),
                                     heads_view<double const>(d_outputs.data(), {20, 4, 3}));
   auto const expect = [&](std::vector<double>& input, std::vector<double> const& gradient) {
     for (std::size_t i = 0; i < input.size(); i += 7) {
@@ -245,9 +241,9 @@ TEST(distance_remapped, obeys_the_laws_of_its_site_where_it_is_near) {
 }
 
 TEST(distance_remapped, needs_keys_as_they_are) {
-  tensors const x{3};
+  auto const x = random_tokens(3);
   EXPECT_EQ(message_of([&] {
-              attention(x.of_q(), x.of_k(), x.of_v(),
+              attention(x.q_view(), x.k_view(), x.v_view(),
                         scheme{rerope(rope<halves>(geometric(8, 1e4)), 5)},
                         {.keys_are_encoded = true});
             }),
