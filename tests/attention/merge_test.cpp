@@ -111,9 +111,9 @@ TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
   };
   std::vector<double> const low{lowest, lowest, lowest}, high{-lowest, -lowest, lowest};
   for (std::size_t const split : {0u, 2u, 3u}) {
-    auto const merged = merge(attended(low, 0, split), attended(low, split, 3 - split));
-    EXPECT_EQ(merged.outputs[0], split == 2 ? 3.5 : 3) << "of log_sum_exp alike each counts as one";
-    EXPECT_EQ(merged.log_sum_exp[0], lowest);
+    auto const one = merge(attended(low, 0, split), attended(low, split, 3 - split));
+    EXPECT_EQ(one.outputs[0], split == 2 ? 3.5 : 3) << "of log_sum_exp alike each counts as one";
+    EXPECT_EQ(one.log_sum_exp[0], lowest);
     EXPECT_EQ(merge(attended(high, 0, split), attended(high, split, 3 - split)).outputs[0], 2);
     EXPECT_EQ(merge(attended(high, split, 3 - split), attended(high, 0, split)).log_sum_exp[0],
               -lowest);
