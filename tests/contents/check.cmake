@@ -6,7 +6,8 @@
 # - a header with such an encoding, or with a frequency rule, has a test of its name;
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
 # - README.md names every such encoding in a row of its site and links the name to the header;
-# - the table of include/posenc/frequency/README.md names every frequency rule.
+# - the table of include/posenc/frequency/README.md names every frequency rule;
+# - the headers of a room have at most the lines that tests/contents/rooms.txt allows.
 # Run with cmake -P and SOURCE, the directory that holds include/, tests/ and README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
@@ -152,6 +153,31 @@ foreach(header IN LISTS headers)
       endif()
     endforeach()
   endforeach()
+endforeach()
+file(STRINGS "${SOURCE}/tests/contents/rooms.txt" rooms)
+foreach(room IN LISTS rooms)
+  string(REGEX MATCH "^([a-z_]+) ([0-9]+)$" matched "${room}")
+  set(room ${CMAKE_MATCH_1})
+  set(most ${CMAKE_MATCH_2})
+  set(lines "")
+  file(GLOB_RECURSE of_room "${SOURCE}/include/posenc/${room}/*.hpp")
+  foreach(header IN LISTS of_room)
+    file(READ "${header}" text)
+    string(REGEX REPLACE "[^\n]" "" text "${text}")
+    string(APPEND lines "${text}")
+  endforeach()
+  string(LENGTH "${lines}" lines)
+  if(lines GREATER most)
+    string(APPEND wrong "\n  the headers of ${room}/ must have at most ${most} lines, have ${lines}")
+  endif()
+  list(APPEND with_lines ${room})
+endforeach()
+foreach(header IN LISTS headers)
+  string(REGEX REPLACE "^posenc/([a-z_]+)/.*$" "\\1" room "${header}")
+  if(NOT room IN_LIST with_lines)
+    string(APPEND wrong "\n  tests/contents/rooms.txt says no number of lines for ${room}/")
+    list(APPEND with_lines ${room})
+  endif()
 endforeach()
 if(encodings EQUAL 0)
   string(APPEND wrong "\n  no header says what an encoding acts on")

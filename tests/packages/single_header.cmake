@@ -42,9 +42,9 @@ foreach(order "posenc_rotation.hpp;posenc/rotation/rotate.hpp" "posenc/rotation/
   endif()
 endforeach()
 
-execute_process(COMMAND "${COMPILER}" -std=c++20 "-I${XSIMD}" "-I${BUILD}/single-header" "${SOURCE}/tests/single_header/program.cpp"
+execute_process(COMMAND "${COMPILER}" -std=c++20 "-I${XSIMD}" "-I${BUILD}/single-header" "${SOURCE}/tests/packages/single_header.cpp"
   -o "${room}/single" COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND "${COMPILER}" -std=c++20 -DSEVERAL "-I${XSIMD}" "-I${SOURCE}/include" "${SOURCE}/tests/single_header/program.cpp"
+execute_process(COMMAND "${COMPILER}" -std=c++20 -DSEVERAL "-I${XSIMD}" "-I${SOURCE}/include" "${SOURCE}/tests/packages/single_header.cpp"
   -o "${room}/several" COMMAND_ERROR_IS_FATAL ANY)
 foreach(program single several)
   execute_process(COMMAND "${room}/${program}" OUTPUT_VARIABLE ${program} COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,64 @@
+# A program of tests for each room, and the targets of labels.
+
+# posenc_label(LABEL FOLDER...): tests and targets of these folders of tests/ have the label.
+function(posenc_label label)
+  foreach(folder IN LISTS ARGN)
+    add_subdirectory("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${folder}" "${folder}")
+    set_property(DIRECTORY "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${folder}" PROPERTY LABELS ${label})
+    get_property(targets DIRECTORY "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+    if(targets)
+      add_dependencies(${label} ${targets})
+    endif()
+  endforeach()
+endfunction()
+
+# One file's function may have the name of another's argument. g++ 12 warns of its own AVX-512 headers within Eigen.
+set(of_tests -Wno-shadow "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
+# What most tests include is compiled once.
+file(CONFIGURE OUTPUT precompiled.cpp CONTENT "" @ONLY)
+add_library(posenc_tests_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
+target_link_libraries(posenc_tests_precompiled PRIVATE posenc::posenc ${gtest})
+target_compile_options(posenc_tests_precompiled PRIVATE ${of_tests})
+target_precompile_headers(posenc_tests_precompiled PRIVATE <gtest/gtest.h> <Eigen/Core> <xsimd/xsimd.hpp>)
+
+# posenc_test_room(ROOM LABELS LABEL... [FOLDERS FOLDER...]): the program posenc_ROOM_tests, of the tests of these folders.
+# Its tests are labelled with the room too: ctest ends with the time that each label took.
+function(posenc_test_room room)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;FOLDERS")
+  if(NOT arg_FOLDERS)
+    set(arg_FOLDERS ${room})
+  endif()
+  set(program posenc_${room}_tests)
+  add_executable(${program})
+  foreach(folder IN LISTS arg_FOLDERS)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${folder}/*_test.cpp")
+    target_sources(${program} PRIVATE ${sources})
+  endforeach()
+  target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  target_link_libraries(${program} PRIVATE $<IF:$<STREQUAL:${room},model>,posenc::model,posenc::posenc> ${gtest})
+  # Tests of a folder instantiate the same templates: four files are compiled as one.
+  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  target_compile_options(${program} PRIVATE ${of_tests})
+  if(room STREQUAL "model")
+    target_precompile_headers(${program} PRIVATE <gtest/gtest.h> <nlohmann/json.hpp>)
+  elseif(room STREQUAL "scalar")
+    target_precompile_headers(${program} PRIVATE <gtest/gtest.h> <Eigen/Core>)
+  else()
+    target_precompile_headers(${program} REUSE_FROM posenc_tests_precompiled)
+  endif()
+  foreach(label IN LISTS arg_LABELS)
+    add_dependencies(${label} ${program})
+  endforeach()
+
+  # A process for each test, or POSENC_TEST_PROCESSES in all, where a process takes long to start.
+  if(NOT POSENC_TEST_PROCESSES)
+    gtest_discover_tests(${program} PROPERTIES LABELS "${arg_LABELS};${room}")
+    return()
+  endif()
+  math(EXPR last "${POSENC_TEST_PROCESSES} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${room}.${shard} COMMAND ${program} --gtest_brief=1)
+    set_tests_properties(${room}.${shard} PROPERTIES LABELS "${arg_LABELS};${room}"
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${POSENC_TEST_PROCESSES};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()
