@@ -2,19 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "numbers.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/attention/reference.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/ntk.hpp"
+#include "posenc/model/hugging_face.hpp"
+#include "posenc/softmax/attention_sinks.hpp"
 #include "rejects.hpp"
 #include "site_2.hpp"
-#include "tolerance.hpp"
 
 namespace {
 
@@ -109,20 +114,8 @@ TEST(layer_scheme, caps_scores) {
   EXPECT_LT(scores[0], 50);
 }
 
-// [ggml, flash_attn_ext: tanh of the scaled product, then slope times the mask]
-TEST(layer_scheme, caps_scores_before_it_biases_them) {
-  layer_description const layer{
-      .name = "x", .head_dim = 64, .alibi = alibi_bias{8}, .score_cap = 2};
-  std::vector<float> scores{3, 3};
-  std::vector<std::int64_t> const positions{0, 10};
-  posenc::adjust_scores(layer_scheme(layer, 1), score_row<float>{scores, 0, 10, positions, {}});
-  auto const capped = 2 * std::tanh(1.5);
-  EXPECT_NEAR(scores[0], capped - 5, 1e-6) << "the slope of head 0 of 8 is 1/2";
-  EXPECT_NEAR(scores[1], capped, 1e-6);
-}
-
 // [llama-models, model.py], then [transformers, modeling_ministral3.py].
-TEST(layer_scheme, has_the_known_temperatures) {
+TEST(layer_scheme, multiplies_scores_by_the_known_temperatures) {
   struct value {
     double floor_scale, offset;
     std::int64_t position;
@@ -136,15 +129,149 @@ TEST(layer_scheme, has_the_known_temperatures) {
         value{16384, 0, 262143, 1.27725887}, value{16384, 0, -5, 1}}) {
     layer_description const layer{
         .name = "x", .head_dim = 64, .temperature = position_temperature{0.1, floor_scale, offset}};
-    EXPECT_NEAR(layer_scheme(layer, 1).inverse_temperature({.keys = 1, .query_position = position}),
-                factor, 0.5e-8)
-        << position;
+    std::vector<double> scores{1};
+    std::vector<std::int64_t> const positions{position};
+    layer_scheme(layer, 1).adjust_scores(score_row<double>{scores, 0, position, positions, {}});
+    EXPECT_NEAR(scores[0], factor, 0.5e-8) << position;
   }
 }
 
-TEST(layer_scheme, multiplies_scores_by_the_softmax_factor) {
-  layer_description const layer{.name = "x", .head_dim = 64, .softmax_factor = 1.875};
-  EXPECT_EQ(layer_scheme(layer, 1).inverse_temperature({.keys = 1}), 1.875);
+// The scores and the softmax of a model's class, in f64, by the numbers of its configuration:
+// nothing here is posenc's. The softmax is that of causal attention.
+struct class_of_model {
+  double scaling = 1;      // on <q, k>
+  double base = 0;         // of RoPE in halves; 0: no RoPE
+  double cap = 0;          // 0: none
+  double slopes = 0;       // that of head h is 2^(-slopes (h + 1) / heads); 0: no ALiBi
+  double floor_scale = 0;  // queries times 1 + 0.1 ln(1 + floor((p + 1) / floor_scale)); 0: as is
+  std::vector<double> sinks = {};  // [heads]
+
+  std::vector<double> rotated(double const* x, std::size_t dim, std::size_t position) const {
+    std::vector<double> result(x, x + dim);
+    for (std::size_t i = 0; base != 0 && i < dim / 2; ++i) {
+      auto const at = static_cast<double>(position) *
+                      std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(dim));
+      result[i] = x[i] * std::cos(at) - x[i + dim / 2] * std::sin(at);
+      result[i + dim / 2] = x[i + dim / 2] * std::cos(at) + x[i] * std::sin(at);
+    }
+    return result;
+  }
+
+  // q, k and v: [tokens][heads][dim].
+  std::vector<double> outputs(std::vector<double> const& q, std::vector<double> const& k,
+                              std::vector<double> const& v, std::size_t tokens, std::size_t heads,
+                              std::size_t dim) const {
+    std::vector<double> result(q.size());
+    for (std::size_t t = 0; t < tokens; ++t) {
+      for (std::size_t h = 0; h < heads; ++h) {
+        auto query = rotated(&q[(t * heads + h) * dim], dim, t);
+        auto const p = static_cast<double>(t);
+        for (auto& x : query) {
+          if (floor_scale != 0) x *= 1 + 0.1 * std::log(1 + std::floor((p + 1) / floor_scale));
+        }
+        std::vector<double> e(t + 1);
+        auto sum = sinks.empty() ? 0 : std::exp(sinks[h]);
+        for (std::size_t s = 0; s <= t; ++s) {
+          auto const key = rotated(&k[(s * heads + h) * dim], dim, s);
+          double score = 0;
+          for (std::size_t i = 0; i < dim; ++i) score += query[i] * key[i];
+          score *= scaling;
+          if (cap != 0) score = std::tanh(score / cap) * cap;
+          auto const at = static_cast<double>(h + 1) / static_cast<double>(heads);
+          if (slopes != 0) score -= std::exp2(-slopes * at) * static_cast<double>(t - s);
+          sum += e[s] = std::exp(score);
+        }
+        for (std::size_t s = 0; s <= t; ++s) {
+          for (std::size_t i = 0; i < dim; ++i)
+            result[(t * heads + h) * dim + i] += e[s] / sum * v[(s * heads + h) * dim + i];
+        }
+      }
+    }
+    return result;
+  }
+};
+
+// Queries are so large that scores reach about +-`largest`.
+void expect_attention_of(class_of_model const& model, layer_scheme const& layer, std::size_t heads,
+                         std::size_t dim, double largest) {
+  constexpr std::size_t tokens = 24;
+  auto const count = tokens * heads * dim;
+  auto q = numbers::random<double>(count, 1), k = numbers::random<double>(count, 2),
+       v = numbers::random<double>(count, 3);
+  double most = 0;
+  for (std::size_t i = 0; i < count; i += dim)
+    most = std::max(most, std::abs(std::inner_product(&q[i], &q[i] + dim, &k[i], 0.0)));
+  for (auto& x : q) x *= largest / most / model.scaling;
+  auto const expected = model.outputs(q, k, v, tokens, heads, dim);
+  auto const of = [&](std::vector<double> const& x) {
+    return heads_view<double const>(x.data(), {tokens, heads, dim});
+  };
+  auto const sinks = model.sinks.empty() ? std::vector<double>(heads, -1e4) : model.sinks;
+  scheme const all(layer, attention_sinks(sinks));
+  auto const plain = reference_attention(of(q), of(k), of(v), all);
+  auto const in_blocks = attention(of(q), of(k), of(v), all).outputs;
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_NEAR(plain[i], expected[i], 1e-11) << i;
+    ASSERT_NEAR(in_blocks[i], expected[i], 1e-11) << i;
+  }
+}
+
+layer_scheme scheme_of(std::string const& config, std::size_t layer = 0) {
+  return layer_scheme(read_hugging_face(config, "config.json").kind_of(layer), 24);
+}
+
+TEST(layer_scheme, is_gemma_2_27b_which_scales_before_it_caps) {
+  auto const scheme = scheme_of(R"({"model_type": "gemma2", "num_hidden_layers": 2, "head_dim": 128,
+      "hidden_size": 4608, "num_attention_heads": 32, "query_pre_attn_scalar": 144,
+      "attn_logit_softcapping": 50.0, "rope_theta": 10000.0, "sliding_window": 4096,
+      "max_position_embeddings": 8192})");
+  expect_attention_of({.scaling = 1 / 12.0, .base = 1e4, .cap = 50}, scheme, 2, 128, 100);
+}
+
+TEST(layer_scheme, is_grok_1_which_scales_before_it_caps) {
+  layer_description const layer{.name = "x",
+                                .head_dim = 64,
+                                .rotary = {rotation(geometric(64, 1e4), halves())},
+                                .softmax_factor = 0.5,
+                                .score_cap = 30};
+  expect_attention_of({.scaling = 0.0625, .base = 1e4, .cap = 30}, layer_scheme(layer, 24), 2, 64,
+                      60);
+}
+
+TEST(layer_scheme, is_mpt_which_scales_before_it_biases) {
+  auto const scheme = scheme_of(R"({"model_type": "mpt", "n_layers": 1, "d_model": 128,
+      "n_heads": 4, "max_seq_len": 2048,
+      "attn_config": {"alibi": true, "alibi_bias_max": 6, "softmax_scale": 0.03125}})");
+  expect_attention_of({.scaling = 0.03125, .slopes = 6}, scheme, 4, 32, 4);
+}
+
+TEST(layer_scheme, is_granite_which_has_a_scale_of_its_own) {
+  auto const scheme = scheme_of(R"({"model_type": "granite", "num_hidden_layers": 1,
+      "hidden_size": 4096, "num_attention_heads": 32, "attention_multiplier": 0.0078125,
+      "rope_theta": 10000000, "max_position_embeddings": 131072})");
+  expect_attention_of({.scaling = 0.0078125, .base = 1e7}, scheme, 2, 128, 4);
+}
+
+TEST(layer_scheme, has_temperatures_of_queries_before_the_cap_and_the_biases) {
+  layer_description const layer{.name = "x",
+                                .head_dim = 64,
+                                .alibi = alibi_bias{4},
+                                .temperature = position_temperature{0.1, 5, 1},
+                                .softmax_factor = 1.875,
+                                .score_cap = 3};
+  expect_attention_of({.scaling = 1.875 / 8, .cap = 3, .slopes = 8, .floor_scale = 5},
+                      layer_scheme(layer, 24), 4, 64, 6);
+}
+
+TEST(layer_scheme, leaves_sinks_as_they_are) {
+  layer_description const layer{.name = "x",
+                                .head_dim = 64,
+                                .temperature = position_temperature{0.1, 5, 1},
+                                .softmax_factor = 1.875,
+                                .sinks = true};
+  std::vector<double> const sinks{2, -1};
+  expect_attention_of({.scaling = 1.875 / 8, .floor_scale = 5, .sinks = sinks},
+                      layer_scheme(layer, 24), 2, 64, 4);
 }
 
 TEST(layer_scheme, refuses_what_a_configuration_cannot_tell) {

@@ -97,14 +97,16 @@ struct layer_description {
   /// Mostly one; none is NoPE. A vision model rotates one block of each head for each axis of the
   /// image.
   std::vector<rotary_description> rotary = {};
+  // Scores <q, k> / sqrt(head_dim) are multiplied by softmax_factor and temperature, then capped,
+  // then biased, then masked.
   std::optional<alibi_bias> alibi = {};                  ///< site 3
   std::optional<bucket_bias> buckets = {};               ///< site 3
-  std::optional<position_temperature> temperature = {};  ///< site 4
-  /// Multiplies scores beside 1 / sqrt(head_dim): DeepSeek's mscale squared, the scales of Gemma
-  /// and Granite.
+  std::optional<position_temperature> temperature = {};  ///< of queries
+  /// DeepSeek's mscale squared, the scales of Gemma and Granite; sqrt(head_dim) where a model does
+  /// not divide.
   double softmax_factor = 1;
-  std::optional<double> score_cap = {};    ///< c tanh(score / c), before the mask
-  bool sinks = false;                      ///< each head has a learned sink logit
+  std::optional<double> score_cap = {};    ///< c tanh(score / c)
+  bool sinks = false;                      ///< each head has a learned sink logit, as it is
   std::optional<std::size_t> window = {};  ///< a query sees keys at distances below this
   std::optional<std::size_t> chunk = {};   ///< a query sees the keys of its own chunk of this size
   std::optional<index_heads> index = {};   ///< a query sees the keys that these choose

@@ -37,9 +37,10 @@ struct prepared_layer {
 
 }  // namespace detail
 
-/// Rotation, ALiBi, score cap, temperature and softmax factor of a layer for a length of the
-/// sequence. Scores are capped, then biased, as in ggml. Positions are those of text: all axes have
-/// the same.
+/// A layer of a model for a length of the sequence, in the order of the models' classes: it rotates
+/// queries and keys; scores of attention's own scale, 1 / sqrt(head_dim), are multiplied by the
+/// softmax factor and by the temperature of the query, then capped, then biased by ALiBi.
+/// Positions are those of text: all axes have the same.
 ///
 /// This leaves out window, chunk and the choice of index heads: they belong to the mask. It leaves
 /// out pooled keys. It leaves out sinks, because they are learned: put attention_sinks beside this
@@ -77,12 +78,12 @@ class layer_scheme {
   /// Site 3, see acts_on_scores.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
+    auto factor = factor_;
+    if (temperature_)
+      factor *= temperature_->inverse_temperature({.query_position = row.query_position});
+    for (auto& score : row.scores) score = static_cast<T>(factor * static_cast<double>(score));
     if (cap_) cap_->adjust_scores(row);
     if (alibi_) posenc::adjust_scores(*alibi_, row);
-  }
-  /// Site 4, see acts_on_softmax.
-  double inverse_temperature(row_statistics const& row) const {
-    return temperature_ ? factor_ * temperature_->inverse_temperature(row) : factor_;
   }
 
   /// Throws std::invalid_argument, in the name of `function`, if the layer has ALiBi for another
@@ -99,7 +100,6 @@ class layer_scheme {
   double factor_;
 };
 
-static_assert(acts_on_queries_and_keys<layer_scheme> && acts_on_scores<layer_scheme> &&
-              acts_on_softmax<layer_scheme>);
+static_assert(acts_on_queries_and_keys<layer_scheme> && acts_on_scores<layer_scheme>);
 
 }  // namespace posenc
