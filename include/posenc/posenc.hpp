@@ -90,8 +90,7 @@
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
 #include "posenc/score/alibi.hpp"                   // (3)
-#include "posenc/score/t5_bias.hpp"                 //     T5's buckets
-#include "posenc/score/deberta_buckets.hpp"         //     DeBERTa's, of tables by distance
+#include "posenc/score/t5_bias.hpp"                 //     T5's buckets; DeBERTa's
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
 #include "posenc/score/fire.hpp"                    //     a small network of the distance
 #include "posenc/score/dynamic_position_bias.hpp"   //     a network of the distance or its log
@@ -100,25 +99,21 @@
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
 #include "posenc/score/forget_gates.hpp"            //     learned gates between key and query
 #include "posenc/score/bias_table.hpp"              //     any bias by distance, tabulated
-#include "posenc/score/attention_bias.hpp"          //     biases that exist already
-#include "posenc/score/bias_matrix.hpp"             //     any bias, as a matrix for a kernel
+#include "posenc/score/bias_matrix.hpp"             //     any bias as a matrix; a matrix as a bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
 #include "posenc/softmax/ssmax.hpp"                 //     by the number of keys, learned
 #include "posenc/softmax/log_n.hpp"                 //     by the number of keys, or by position
 #include "posenc/softmax/position_temperature.hpp"  //     Llama 4, Mistral
-#include "posenc/softmax/yarn_temperature.hpp"      //     YaRN's, on scores
-#include "posenc/softmax/constant_temperature.hpp"  //     one for all rows
+#include "posenc/softmax/constant_temperature.hpp"  //     one for all rows; YaRN's, on scores
 #include "posenc/softmax/attention_sinks.hpp"       //     a logit without a key; softmax-off-by-one
 #include "posenc/softmax/masked_score.hpp"          // masked scores; no sink
-#include "posenc/softmax/softmax.hpp"               // from a row of scores to weights
-#include "posenc/softmax/softmax_gradient.hpp"      // and its gradient
+#include "posenc/softmax/softmax.hpp"               // from a row of scores to weights; gradients
 
 // adapter: what engines would write to call the above
 #include "posenc/adapter/row_cache.hpp"             // rows for ops that have nowhere to keep a step
-#include "posenc/adapter/ggml.hpp"                  // ggml's rope op: all modes, 4-D tensors
+#include "posenc/adapter/ggml.hpp"                  // ggml's rope op: all modes; its tensors
 #include "posenc/adapter/ggml_rope_parameters.hpp"  // its parameters, as frequencies and axes
-#include "posenc/adapter/ggml_heads.hpp"            // its tensors of heads
 
 // attention: the four sites together (Eigen)
 #include "posenc/attention/mask.hpp"               // which keys a query sees

@@ -28,7 +28,7 @@
 #include "posenc/query_key/unprojected.hpp"
 #include "posenc/query_key/xpos.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/score/attention_bias.hpp"
+#include "posenc/score/bias_matrix.hpp"
 #include "posenc/score/cope.hpp"
 #include "posenc/score/forget_gates.hpp"
 #include "posenc/score/soft_cap.hpp"

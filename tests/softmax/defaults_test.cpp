@@ -12,7 +12,6 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/position_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
-#include "posenc/softmax/softmax_gradient.hpp"
 #include "posenc/softmax/ssmax.hpp"
 
 namespace {

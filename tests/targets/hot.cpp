@@ -27,7 +27,6 @@
 #include "posenc/score/t5_bias.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
-#include "posenc/softmax/softmax_gradient.hpp"
 #include "result.hpp"
 #include "tolerance.hpp"
 

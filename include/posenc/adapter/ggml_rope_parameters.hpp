@@ -52,16 +52,15 @@ struct ggml_rope_parameters {
   std::size_t pairs() const noexcept {
     return static_cast<std::size_t>(is_vision() ? n_dims : n_dims / 2);
   }
+  /// The pairs of t, h, w, e; none must be negative, as above.
+  std::array<std::size_t, 4> section_pairs() const noexcept {
+    std::array<std::size_t, 4> pairs;
+    std::copy(sections.begin(), sections.end(), pairs.begin());
+    return pairs;
+  }
 };
 
 namespace detail {
-
-inline std::array<std::size_t, 4> sections_of(ggml_rope_parameters const& p) noexcept {
-  std::array<std::size_t, 4> sections;
-  std::ranges::transform(p.sections, sections.begin(),
-                         [](std::int32_t pairs) { return static_cast<std::size_t>(pairs); });
-  return sections;
-}
 
 /// Throws unless the op takes the parameters with a head of that size.
 inline void require_ggml_rope(ggml_rope_parameters const& p, std::size_t head_dim) {
@@ -75,13 +74,11 @@ inline void require_ggml_rope(ggml_rope_parameters const& p, std::size_t head_di
   require(p.n_offs >= 0 && p.n_offs % 2 == 0,
           "ggml_rope: n_offs must be even and not negative, got ", p.n_offs);
   auto const dims = static_cast<std::size_t>(p.n_dims), offset = static_cast<std::size_t>(p.n_offs);
-  require(dims <= head_dim && offset <= head_dim - dims,
-          "ggml_rope: n_dims must fit into the head, got ", dims, " from dim ", offset,
-          " on, of head_dim ", head_dim);
-  if (p.is_vision())
-    require(2 * dims == head_dim && offset == 0,
-            "ggml_rope: n_dims of VISION must be half of the head and n_offs 0, got ", dims,
-            " from dim ", offset, " on, of head_dim ", head_dim);
+  bool const fits = dims <= head_dim && offset <= head_dim - dims,
+             is_half = 2 * dims == head_dim && offset == 0;
+  require(fits && (is_half || !p.is_vision()), "ggml_rope: n_dims ",
+          fits ? "of VISION must be half of the head and n_offs 0" : "must fit into the head",
+          ", got ", dims, " from dim ", offset, " on, of head_dim ", head_dim);
   if (!p.has_axes()) return;
   std::size_t sum = 0;
   for (auto const pairs : p.sections) {
@@ -90,7 +87,7 @@ inline void require_ggml_rope(ggml_rope_parameters const& p, std::size_t head_di
   }
   require(sum <= head_dim, "ggml_rope: the sum of the sections must be at most head_dim ", head_dim,
           ", got ", sum);
-  require(p.sections[0] > 0 || p.sections[1] > 0 || p.sections[2] > 0,
+  require(sum > p.section_pairs()[3],
           "ggml_rope: one of the first three sections must be positive, got 0, 0, 0");
 }
 
@@ -104,15 +101,14 @@ inline void require_positive(char const* name, float x) {
 inline yarn_ramp ggml_ramp(ggml_rope_parameters const& p) {
   require(p.n_ctx_orig >= 0, "ggml_rope: n_ctx_orig must not be negative, got ", p.n_ctx_orig);
   require_positive("beta_fast", p.beta_fast), require_positive("beta_slow", p.beta_slow);
-  require(p.freq_base > 1, "ggml_rope: freq_base must be above 1 if ext_factor is not 0, got ",
-          static_cast<double>(p.freq_base));
+  auto const base = static_cast<double>(p.freq_base);
+  require(base > 1, "ggml_rope: freq_base must be above 1 if ext_factor is not 0, got ", base);
   if (p.n_ctx_orig == 0) return {0, 0.001};
-  auto const ramp =
-      ramp_of_yarn(static_cast<std::size_t>(p.n_dims), static_cast<double>(p.freq_base),
-                   {.factor = 1,
-                    .original_length = static_cast<double>(p.n_ctx_orig),
-                    .beta_fast = static_cast<double>(p.beta_fast),
-                    .beta_slow = static_cast<double>(p.beta_slow)});
+  auto const ramp = ramp_of_yarn(static_cast<std::size_t>(p.n_dims), base,
+                                 {.factor = 1,
+                                  .original_length = static_cast<double>(p.n_ctx_orig),
+                                  .beta_fast = static_cast<double>(p.beta_fast),
+                                  .beta_slow = static_cast<double>(p.beta_slow)});
   return {ramp.first, std::max(ramp.last, ramp.first + 0.001)};
 }
 
@@ -121,7 +117,7 @@ inline yarn_ramp ggml_ramp(ggml_rope_parameters const& p) {
 /// first one only.
 inline std::vector<std::size_t> ggml_powers(ggml_rope_parameters const& p, pair_axes const& axes) {
   std::vector<std::size_t> powers(axes.pairs());
-  auto const [t, h, w, e] = sections_of(p);
+  auto const [t, h, w, e] = p.section_pairs();
   std::array<std::size_t, 4> const starts{0, t, t + h, t + h + w};
   std::array<std::size_t, 4> next{};
   for (std::size_t pair = 0; pair < powers.size(); ++pair) {
@@ -144,8 +140,8 @@ inline std::vector<std::size_t> ggml_powers(ggml_rope_parameters const& p, pair_
 inline pair_axes ggml_pair_axes(ggml_rope_parameters const& p, std::size_t head_dim) {
   detail::require_ggml_rope(p, head_dim);
   if (!p.has_axes()) return pair_axes(std::vector<std::size_t>(p.pairs()));
-  return p.alternates_axes() ? ggml_interleaved_axes(detail::sections_of(p), p.pairs())
-                             : ggml_axes(detail::sections_of(p), p.pairs());
+  return p.alternates_axes() ? ggml_interleaved_axes(p.section_pairs(), p.pairs())
+                             : ggml_axes(p.section_pairs(), p.pairs());
 }
 
 /// With e_i = freq_base^(-2i / n_dims) / freq_factors_i, of VISION with i from the start of the

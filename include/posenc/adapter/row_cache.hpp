@@ -23,46 +23,41 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Everything that a value depends on, as parts in memory. Two contents are equal if their bytes
-/// are, one part after another: so begin with a word of your own and with the sizes of parts that
-/// vary.
+/// The key of a value: the bytes that determine it. Two are equal if their bytes are, one part
+/// after another: so begin with a word of your own and with the sizes of parts that vary.
 using content_parts = std::span<std::span<std::byte const> const>;
 
 namespace detail {
 
-/// The last values, each with the content that it was made from: at most 16, and at most `bytes`
-/// unless the last one alone has more.
+/// The last values, each with its key: at most 16, and at most `bytes` unless the last one alone
+/// has more.
 template <class Value>
 class content_cache {
  public:
   explicit content_cache(std::size_t bytes) noexcept : most_bytes_(bytes) {}
 
   Value const* find(content_parts content) noexcept {
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      auto const at = found_ + i < entries_.size() ? found_ + i : found_ + i - entries_.size();
-      if (!is(entries_[at].content, content)) continue;
-      found_ = at, entries_[at].last_use = ++uses_;
-      return &entries_[at].value;
-    }
-    return nullptr;
+    auto const found = std::find_if(entries_.rbegin(), entries_.rend(),
+                                    [&](entry const& e) { return is(e.content, content); });
+    if (found == entries_.rend()) return nullptr;
+    if (found != entries_.rbegin()) std::rotate(found.base() - 1, found.base(), entries_.end());
+    return &entries_.back().value;
   }
 
   /// Of a content that is not kept. Lets the least recently used values go.
   Value const& keep(content_parts content, Value value, std::size_t bytes) {
-    entry made{{}, std::move(value), bytes, 0};
+    entry made{{}, std::move(value), bytes};
     for (auto const part : content)
       made.content.insert(made.content.end(), part.begin(), part.end());
     made.bytes += made.content.size();
     entries_.reserve(most_entries + 1);
-    entries_.push_back(std::move(made));  // from here on nothing throws
-    entries_.back().last_use = ++uses_, bytes_ += entries_.back().bytes;
+    bytes_ += made.bytes;  // from here on nothing throws
+    entries_.push_back(std::move(made));
     while (entries_.size() > 1 && (entries_.size() > most_entries || bytes_ > most_bytes_)) {
-      auto const oldest = std::ranges::min_element(entries_, {}, &entry::last_use);
-      bytes_ -= oldest->bytes;
-      entries_.erase(oldest);
+      bytes_ -= entries_.front().bytes;
+      entries_.erase(entries_.begin());
     }
-    found_ = entries_.size() - 1;
-    return entries_[found_].value;
+    return entries_.back().value;
   }
 
   std::size_t size() const noexcept { return entries_.size(); }
@@ -74,7 +69,6 @@ class content_cache {
     std::vector<std::byte> content;
     Value value;
     std::size_t bytes;
-    std::uint64_t last_use;
   };
 
   static bool is(std::vector<std::byte> const& kept, content_parts content) noexcept {
@@ -88,29 +82,27 @@ class content_cache {
     return left == 0;
   }
 
-  std::vector<entry> entries_;
+  std::vector<entry> entries_;  // the last used is the last
   std::size_t most_bytes_, bytes_ = 0;
-  std::size_t found_ = 0;  // where the last search ended: the next one begins there
-  std::uint64_t uses_ = 0;
 };
 
 }  // namespace detail
 
-/// Rows of the last calls, and makers of rows, each with the content that it was made from.
+/// Rows of the last calls, and makers of rows, each found by the bytes that determine it.
 ///
 ///     thread_local posenc::row_cache cache;                  one a thread, nothing is locked
 ///     auto const rows = cache.rows(frequencies, positions);  in each call, of queries or of keys
 ///     rotate<halves>(q, rows);
 ///
-/// Use it only where a step has no place of its own. Rows that are made once a step and handed to
-/// every layer need no search: posenc's own encodings do that (prepare).
+/// Use it only where a step has no place of its own; rows that are made once a step and handed to
+/// every layer need no search (prepare).
 ///
 /// A search compares what frequencies and positions say, never where they lie: an engine that
 /// writes the next step's positions into the same memory gets new rows. For one token at head_dim
 /// 128 it takes as long as rotating one float head, 22 and 19 ns on an Intel Xeon (model 167);
 /// rows that are missing take 0.5 us.
 /// The least recently used rows leave when there are more than 16, or more than `bytes` of them and
-/// their contents. The last ones always stay, however many. Makers are 16 at most.
+/// their keys; the last ones always stay. Makers are 16 at most.
 class row_cache {
  public:
   /// bytes: as above, for makers and again for rows.
@@ -161,12 +153,10 @@ class row_cache {
   std::size_t bytes() const noexcept { return rows_.bytes(); }  ///< of these and their contents
 
  private:
-  // Equal bytes are equal numbers only if the types are alike. (Their size follows from the number
-  // of positions and bytes.)
+  // Equal bytes are equal numbers only if the types are alike; their size follows from the sizes.
   template <class Number>
-  static constexpr std::uint64_t kind_of = std::floating_point<Number> ? 2
-                                           : std::is_signed_v<Number>  ? 1
-                                                                       : 0;
+  static constexpr std::uint64_t kind_of =
+      std::floating_point<Number> ? 2 : std::is_signed_v<Number>;
 
   detail::content_cache<axis_row_maker> makers_;
   detail::content_cache<cos_sin_rows<float>> rows_;

@@ -122,5 +122,16 @@ template <class... Parts>
     refuse<std::conditional_t<std::is_arithmetic_v<Parts>, Parts, Parts const&>...>(parts...);
 }
 
+/// Unless all numbers are finite, throws "`what` must be finite, got " and the first that is not;
+/// with `where`, that and its index, or the index of its group of `group`.
+void require_finite(char const* what, auto const& numbers, char const* where = nullptr,
+                    std::size_t group = 1) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (is_finite(static_cast<double>(numbers[i]))) continue;
+    if (where == nullptr) refuse(what, " must be finite, got ", static_cast<double>(numbers[i]));
+    refuse(what, " must be finite, got ", static_cast<double>(numbers[i]), where, i / group);
+  }
+}
+
 }  // namespace detail
 }  // namespace posenc

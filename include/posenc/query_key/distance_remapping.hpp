@@ -72,57 +72,27 @@ class distance_remapping {
   /// maps give.
   template <std::floating_point Real = float>
   cos_sin_rows<Real> far_query_rows(frequencies const& f, positions_view positions) const {
-    return rows<Real>(f, positions, far_query_);
+    return cos_sin_rows<Real>(f, detail::mapped<double>(positions, far_query_));
   }
   /// Likewise, of keys.
   template <std::floating_point Real = float>
   cos_sin_rows<Real> far_key_rows(frequencies const& f, positions_view positions) const {
-    return rows<Real>(f, positions, far_key_);
+    return cos_sin_rows<Real>(f, detail::mapped<double>(positions, far_key_));
   }
 
  private:
-  template <class Real>
-  static cos_sin_rows<Real> rows(frequencies const& f, positions_view positions,
-                                 position_map const& map) {
-    std::vector<double> mapped;
-    mapped.reserve(positions.size());
-    for (auto const p : positions) mapped.push_back(map(p));
-    return cos_sin_rows<Real>(f, mapped);
-  }
-
   std::int64_t window_;
   position_map far_query_, far_key_;
 };
 
 namespace detail {
 
-/// What is prepared at the tokens' own positions, and at those of the far scores.
+/// Encodes at the tokens' own positions; far() at those of the far scores.
 template <class Prepared>
-struct prepared_near_and_far {
-  static constexpr bool wraps_encodings = true;  ///< it has functions where Prepared has
-  Prepared near;
+struct prepared_near_and_far : Prepared {
   prepared_remap<Prepared> of_far;
 
   prepared_remap<Prepared> const& far() const noexcept { return of_far; }
-
-  template <class T>
-  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
-    near.encode_queries(q, first_token);
-  }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
-    near.encode_keys(k, first_token);
-  }
-  template <class T>
-  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const
-      requires(pulls_back<Prepared, T>) {
-    near.backward_queries(d, first_token);
-  }
-  template <class T>
-  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const
-      requires(pulls_back<Prepared, T>) {
-    near.backward_keys(d, first_token);
-  }
 };
 
 /// Prepares at fractional positions too, as rope does.
@@ -161,12 +131,12 @@ class distance_remapped {
   template <class T = float>
   detail::prepared_near_and_far<detail::prepared_t<Inner, T>> prepare(
       positions_view positions) const {
-    std::vector<double> of_queries, of_keys;
-    for (auto const p : positions) {
-      of_queries.push_back(distances_.far_query(p)), of_keys.push_back(distances_.far_key(p));
-    }
+    auto const at = [&](auto const& map) {
+      return inner_.template prepare<T>(detail::mapped<double>(positions, map));
+    };
     return {inner_.template prepare<T>(positions),
-            {inner_.template prepare<T>(of_queries), inner_.template prepare<T>(of_keys)}};
+            {at([&](auto t) { return distances_.far_query(t); }),
+             at([&](auto s) { return distances_.far_key(s); })}};
   }
 
  private:

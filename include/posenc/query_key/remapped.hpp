@@ -14,6 +14,7 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/query_key/rope.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -24,6 +25,15 @@ concept position_map = requires(M const& map, std::int64_t position) {
 };
 
 namespace detail {
+
+/// Where a map puts positions.
+template <class P>
+std::vector<P> mapped(positions_view positions, auto const& map) {
+  std::vector<P> result;
+  result.reserve(positions.size());
+  for (auto const p : positions) result.push_back(map(p));
+  return result;
+}
 
 /// What is prepared for queries where one map puts them, and for keys where another does.
 template <class Prepared>
@@ -93,41 +103,20 @@ class remapped {
   template <class T = float>
   detail::prepared_remap<detail::prepared_t<Inner, T>> prepare(
       token_positions const& positions) const {
-    return {inner_.template prepare<T>(positions_view(mapped(query_map_, positions))),
-            inner_.template prepare<T>(positions_view(mapped(key_map_, positions)))};
+    auto const at = [&](auto const& map) {
+      auto const mapped = detail::mapped<std::int64_t>(positions, map);
+      return inner_.template prepare<T>(positions_view(mapped));
+    };
+    return {at(query_map_), at(key_map_)};
   }
 
  private:
-  static std::vector<std::int64_t> mapped(auto const& map, token_positions const& positions) {
-    std::vector<std::int64_t> result;
-    result.reserve(positions.size());
-    for (auto const p : positions) result.push_back(map(p));
-    return result;
-  }
-
   Inner inner_;
   QueryMap query_map_;
   KeyMap key_map_;
 };
 
-namespace detail {
-
-struct acting_on_queries_and_keys {
-  struct prepared {
-    void encode_queries(auto const&, std::size_t) const {}
-    void encode_keys(auto const&, std::size_t) const {}
-  };
-  template <class>
-  prepared prepare(positions_view) const {
-    return {};
-  }
-};
-using position_function = std::int64_t (*)(std::int64_t);
-
-}  // namespace detail
-
-static_assert(
-    acts_on_queries_and_keys<remapped<detail::acting_on_queries_and_keys, detail::position_function,
-                                      detail::position_function>>);
+static_assert(acts_on_queries_and_keys<remapped<rope<halves>, std::int64_t (*)(std::int64_t),
+                                                std::int64_t (*)(std::int64_t)>>);
 
 }  // namespace posenc

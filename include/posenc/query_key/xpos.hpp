@@ -16,14 +16,14 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What xpos prepares: rows for queries and rows for keys, as prepared_rotation has them.
+/// What xpos prepares: other rows for queries than for keys, used as those of prepared_rotation.
 /// In half, gains have less room than in float: encoding throws std::invalid_argument, before
 /// anything is changed, at a position where one is beyond 2^-14 to 2^14, which is from the center
 /// 3'900 positions. Within it, vectors times a gain may still be too large for half.
 template <pair_layout Layout, std::floating_point Real>
 class prepared_xpos {
  public:
-  /// [tokens] rows each for queries and keys, as xpos.prepare makes them.
+  /// One row each for queries and keys at every position.
   prepared_xpos(frequencies const& f, token_positions positions, xpos_decay const& decay,
                 rotary_block block)
       : queries_(xpos_query_rows<Real>(f, positions, decay), block),
@@ -32,52 +32,44 @@ class prepared_xpos {
         frequencies_(f),
         decay_(decay) {}
 
-  /// [tokens], times the gain.
-  cos_sin_rows<Real> const& query_rows() const noexcept { return queries_.rows(); }
-  /// [tokens], divided by the gain.
-  cos_sin_rows<Real> const& key_rows() const noexcept { return keys_.rows(); }
-  std::size_t tokens() const noexcept { return positions_.size(); }  ///< of the step
-
-  /// Site 2, see acts_on_queries_and_keys.
+  /// Site 2, see acts_on_queries_and_keys: times the gain.
   template <class T>
   void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
-    require_stored_gains<T>(first_token, q.tokens(), 1);
-    queries_.encode_queries(q, first_token);
+    checked(queries_, q, first_token).encode_queries(q, first_token);
   }
-  /// Likewise, of keys.
+  /// Divided by the gain.
   template <class T>
   void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
-    require_stored_gains<T>(first_token, k.tokens(), -1);
-    keys_.encode_keys(k, first_token);
+    checked(keys_, k, first_token).encode_keys(k, first_token);
   }
-
-  /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the
-  /// inputs: rotated back, by the same gain.
+  /// Backward, see pulls_back_queries_and_keys: rotated back, times the same gain.
   template <class T>
   void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
-    require_stored_gains<T>(first_token, d.tokens(), 1);
-    queries_.backward_queries(d, first_token);
+    checked(queries_, d, first_token).backward_queries(d, first_token);
   }
   /// Likewise, of keys.
   template <class T>
   void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
-    require_stored_gains<T>(first_token, d.tokens(), -1);
-    keys_.backward_keys(d, first_token);
+    checked(keys_, d, first_token).backward_keys(d, first_token);
   }
 
  private:
+  using rotation = prepared_rotation<Layout, Real>;
+
   template <class T>
-  void require_stored_gains(std::size_t first, std::size_t tokens,
-                            [[maybe_unused]] double sign) const {
+  rotation const& checked(rotation const& r, heads_view<T> const& x, std::size_t first) const {
+    bool const is_covered = first <= r.tokens() && x.tokens() <= r.tokens() - first;  // r refuses
     if constexpr (std::same_as<storage_format_t<T>, half>) {
-      if (first > positions_.size() || tokens > positions_.size() - first)
-        return;  // refused by the rotation
-      detail::require_gains("xpos", "half", 14, positions_view(positions_).subspan(first, tokens),
-                            decay_, sign, frequencies_);
+      if (is_covered) {
+        auto const at = positions_view(positions_).subspan(first, x.tokens());
+        detail::require_gains("xpos", "half", 14, at, decay_, &r == &queries_ ? 1 : -1,
+                              frequencies_);
+      }
     }
+    return r;
   }
 
-  prepared_rotation<Layout, Real> queries_, keys_;
+  rotation queries_, keys_;
   token_positions positions_;
   frequencies frequencies_;
   xpos_decay decay_;

@@ -1,7 +1,6 @@
 // Attention with linear biases: every key is penalised in proportion to its distance.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -40,11 +39,10 @@ inline double power_of_half(double x, double share) noexcept {
 ///     heads a power of two    slope_h = 2^(-max_bias (h + 1) / heads), h = 0 .. heads - 1
 ///     otherwise               those of the next lower power of two c, then every other one of 2c's
 ///
-/// The distance itself makes it right under a causal and under a full mask, and with gaps between
-/// positions. (BLOOM adds slope * s instead, which only a causal softmax over gapless positions
-/// cannot tell apart.) max_bias: the exponent of the flattest head, 8 unless said otherwise (MPT's
-/// alibi_bias_max). Slopes are within 1 ULP whatever max_bias is; one below the range of normal
-/// doubles, 2^-1022, is off by half of 2^-1074 more.
+/// Right under any mask and with gaps between positions. (BLOOM adds slope * s, which only a causal
+/// softmax over gapless positions cannot tell apart.) max_bias: the exponent of the flattest head,
+/// MPT's alibi_bias_max. Slopes are within 1 ULP whatever max_bias is; one below 2^-1022 is off by
+/// half of 2^-1074 more.
 class alibi {
  public:
   /// Throws std::invalid_argument unless heads is positive and max_bias finite and positive.
@@ -56,21 +54,17 @@ class alibi {
     slopes_ = std::vector<double>(heads);
     auto const powers = std::bit_floor(heads);
     for (std::size_t h = 0; h < heads; ++h) {
-      auto const steps =
-          h < powers ? static_cast<double>(h + 1) : static_cast<double>(h - powers) + 0.5;
-      slopes_[h] = detail::power_of_half(max_bias, steps / static_cast<double>(powers));
+      auto const half_steps = static_cast<double>(h < powers ? 2 * h + 2 : 2 * (h - powers) + 1);
+      slopes_[h] = detail::power_of_half(max_bias, half_steps / static_cast<double>(2 * powers));
     }
   }
 
-  /// Slopes of one's own, one a head; a head of slope 0 has no bias. Throws std::invalid_argument
-  /// unless there is one or more, and all are finite.
+  /// Slopes of one's own, one a head; 0: no bias. Throws std::invalid_argument unless there is one
+  /// or more, and all are finite.
   static alibi with_slopes(list_view<double> slopes) {
     detail::require(!slopes.empty() && slopes.size() <= 65'536,
                     "alibi: there must be 1 to 65536 slopes, got ", slopes.size());
-    for (std::size_t h = 0; h < slopes.size(); ++h) {
-      detail::require(is_finite(slopes[h]), "alibi: slopes must be finite, got ", slopes[h],
-                      " for head ", h);
-    }
+    detail::require_finite("alibi: slopes", slopes, " for head ");
     alibi result(1);
     result.slopes_.assign(slopes.begin(), slopes.end());
     return result;
@@ -83,9 +77,7 @@ class alibi {
     alibi result(biased, max_bias);
     detail::require(heads >= biased && heads <= 65'536, "alibi: heads must be from the ", biased,
                     " with bias to 65536, got ", heads);
-    std::vector<double> slopes(heads);
-    std::copy(result.slopes_.begin(), result.slopes_.end(), slopes.begin());
-    result.slopes_ = std::move(slopes);
+    result.slopes_.resize(heads);
     return result;
   }
 

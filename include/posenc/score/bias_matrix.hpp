@@ -1,4 +1,5 @@
-// The biases of an encoding as a matrix, for kernels of attention that add one.
+// Biases as a matrix: of an encoding, for kernels of attention that add one; of an engine, as an
+// encoding.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/scheme.hpp"
+#include "posenc/core/score_row.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
@@ -24,12 +27,11 @@ namespace posenc::inline POSENC_TARGET {
 ///     write_bias_matrix(alibi(8), 8, query_positions, key_positions, memory);
 ///     auto const b = bias_matrix(alibi(8), 8, query_positions, key_positions);    vector<float>
 ///
-/// Of any encoding that adds biases, a scheme of several too: their sum. Every element is worked
-/// out anew, in double, and rounded to float, then to the type of the memory; kernels add it after
-/// scaling the scores. The mask is not in it: keys after the query have their biases too. Throws
-/// std::invalid_argument, before anything is written, unless there is a head, memory has one number
-/// for each element, and an encoding that knows its heads has as many, or more where it may serve
-/// fewer; and, amid the work, where the encoding refuses a row.
+/// Of any encoding that adds biases; of a scheme, the sum. Computed in double, rounded to float and
+/// then to the type of the memory; kernels add it after scaling the scores. The mask is not in it.
+/// Throws std::invalid_argument, before anything is written, unless there is a head, memory has one
+/// number for each element, and the encoding serves so many heads; and, amid the work, where the
+/// encoding refuses a row.
 template <class E, class Memory>
 void write_bias_matrix(E const& encoding, std::size_t heads, token_positions const& query_positions,
                        token_positions const& key_positions, Memory&& memory) {
@@ -66,5 +68,73 @@ std::vector<T> bias_matrix(E const& encoding, std::size_t heads,
   write_bias_matrix(encoding, heads, query_positions, key_positions, matrix);
   return matrix;
 }
+
+/// score(t, s) += biases[head][t][s], where t and s count the queries and keys of the call, not
+/// their positions: what engines call attn_bias or an additive mask.
+///
+///     attention_bias(numbers, heads, queries, keys)       [heads][queries][keys]
+///     attention_bias(numbers, 1, queries, keys)           the same for every head
+///
+/// Of float, double, half or bfloat16, added in double. It views the numbers, which must outlive
+/// it. Hide keys by a mask, not by infinities.
+template <storable T>
+class attention_bias {
+ public:
+  static constexpr bool is_bias = true;  ///< as a scheme says it: site 3 only adds
+
+  /// biases: [heads][queries][keys], viewed. Throws std::invalid_argument unless there is a number
+  /// for each head, query and key, and all are finite.
+  attention_bias(std::span<T const> biases, std::size_t heads, std::size_t queries,
+                 std::size_t keys)
+      : biases_(biases), heads_(heads), queries_(queries), keys_(keys) {
+    detail::require(heads > 0, "attention_bias: there must be a head, got 0");
+    detail::require(biases.size() % heads == 0 &&
+                        (biases.empty() ? queries == 0 || keys == 0
+                                        : keys > 0 && biases.size() / heads % keys == 0 &&
+                                              biases.size() / heads / keys == queries),
+                    "attention_bias: there must be one number for each of ", heads, " heads, ",
+                    queries, " queries and ", keys, " keys, got ", biases.size());
+    for (auto const& stored : biases) {
+      auto const bias = static_cast<double>(load(stored));
+      detail::require(is_finite(bias), "attention_bias: biases must be finite, got ", bias,
+                      "; hide keys by a mask");
+    }
+  }
+
+  /// Any number where one matrix serves all.
+  void require_heads(char const* function, std::size_t count) const {
+    detail::require(heads_ == 1 || heads_ == count, function, ": the encoding must have ", count,
+                    " heads, got ", heads_);
+  }
+
+  /// Site 3. Throws std::invalid_argument, before anything is changed, unless the matrix has the
+  /// row's head, query and keys.
+  template <class S>
+  void adjust_scores(score_row<S> const& row) const {
+    auto const head = heads_ == 1 ? 0 : row.head;
+    detail::require_keys("attention_bias", row);
+    detail::require(head < heads_ && row.query_index < queries_ && row.first_key_index <= keys_ &&
+                        row.scores.size() <= keys_ - row.first_key_index,
+                    "attention_bias: there must be biases [", heads_, "][", queries_, "][", keys_,
+                    "] of head ", head, ", query ", row.query_index, " and ", row.scores.size(),
+                    " keys from ", row.first_key_index, " on");
+    auto const* const biases =
+        biases_.data() + (head * queries_ + row.query_index) * keys_ + row.first_key_index;
+    for (std::size_t i = 0; i < row.scores.size(); ++i) {
+      row.scores[i] =
+          static_cast<S>(static_cast<double>(row.scores[i]) + static_cast<double>(load(biases[i])));
+    }
+  }
+
+ private:
+  std::span<T const> biases_;
+  std::size_t heads_, queries_, keys_;
+};
+
+template <class Numbers>
+attention_bias(Numbers const&, std::size_t, std::size_t, std::size_t)
+    -> attention_bias<typename Numbers::value_type>;
+
+static_assert(acts_on_scores<attention_bias<float>> && adds_bias<attention_bias<float>>);
 
 }  // namespace posenc

@@ -29,8 +29,7 @@ class bias_table {
   static_assert((adds_bias_by_distance<Rule> && detail::sites_of<Rule> == 1) ||
                     (!acts_on_scores<Rule> && detail::has_bias<Rule>),
                 "posenc: the rule of a bias_table must have double bias(std::size_t head, "
-                "std::int64_t distance) const (site 3) and act "
-                "nowhere else");
+                "std::int64_t distance) const (site 3) and act nowhere else");
 
  public:
   /// Throws std::invalid_argument unless there is a head, longest is in [0, 2^31], and the rule is
@@ -55,7 +54,7 @@ class bias_table {
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t distance) const {
     if (distance < -longest_ || distance > longest_) return rule_.bias(head, distance);
-    return (biases_.data() + head * (biases_.size() / heads_) + longest_)[-distance];
+    return at_query(head)[-distance];
   }
   /// The same for a row. Throws std::invalid_argument unless the row's head is below heads() and
   /// each key has a position.
@@ -63,19 +62,17 @@ class bias_table {
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("bias_table", row, heads_);
     if (row.scores.empty()) return;
-    auto const* const of_head = biases_.data() + row.head * (biases_.size() / heads_) + longest_;
-    auto const first = row.key_positions.front();
-    auto const within = [&](std::int64_t key) {
-      auto const distance = distance_between(row.query_position, key);
-      return -longest_ <= distance && distance <= longest_;
+    auto const distance_of = [&](std::int64_t key) {
+      return distance_between(row.query_position, key);
     };
-    if (!within(first) || !within(row.key_positions.back()) ||
+    auto const first = distance_of(row.key_positions.front()),
+               last = distance_of(row.key_positions.back());
+    if (first > longest_ || last > first || last < -longest_ ||
         !follow_one_another(row.key_positions)) {
-      return detail::add_bias(row, [&](std::int64_t key) {
-        return bias(row.head, distance_between(row.query_position, key));
-      });
+      return detail::add_bias(row,
+                              [&](std::int64_t key) { return bias(row.head, distance_of(key)); });
     }
-    auto const* const biases = of_head + (first - row.query_position);
+    auto const* const biases = at_query(row.head) - first;
     for (std::size_t s = 0; s < row.scores.size(); ++s)
       row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
   }
@@ -88,6 +85,10 @@ class bias_table {
                 static_cast<std::uint64_t>(positions[s]) - 1;
     }
     return breaks == 0;
+  }
+
+  double const* at_query(std::size_t head) const noexcept {
+    return biases_.data() + head * (biases_.size() / heads_) + longest_;
   }
 
   Rule rule_;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -30,15 +29,13 @@ namespace posenc::inline POSENC_TARGET {
 ///     p_ts = min(g_ts + ... + g_tt, positions - 1)    over the keys from s to t
 ///     score(t, s) += scale <q_t, e[p_ts]>             e is interpolated between whole positions
 ///
-/// The gate is made of the scaled score, <q, k> / sqrt(head_dim), in the paper's listing and in its
-/// code alike. They differ in what is added: the listing adds <q, e> as it is (--cope-nodiv of the
-/// code), so scale = 1; the code divides it too unless told not to, so scale = 1 / sqrt(head_dim).
-/// q is unscaled in both. Positions count along the row: keys in whatever order, keys of one
-/// position counting for each other. Gaps between positions count 0. Causal: scores of keys after
-/// the query, which the mask takes, are left alone. Scores that are not finite, as of a mask that
-/// is there already, count 0 and stay what they are. Throws std::invalid_argument unless head_dim
-/// is positive, the embeddings are a whole number of vectors, one or more, and finite, and scale is
-/// finite.
+/// The gate is made of the scaled score, <q, k> / sqrt(head_dim). The paper's listing adds <q, e>
+/// as it is (--cope-nodiv of the code): scale = 1; its code divides it too: scale = 1 /
+/// sqrt(head_dim). q is unscaled in both. Keys stand in any order, keys of one position count for
+/// each other, gaps between positions count 0. Causal: scores of keys after the query are left
+/// alone. Scores that are not finite, as of a mask that is there already, count 0 and stay what
+/// they are. Throws std::invalid_argument unless head_dim is positive, the embeddings are a whole
+/// number of vectors, one or more, and finite, and scale is finite.
 class cope {
  public:
   /// embeddings: e, [positions][head_dim], shared by the heads of a layer; the code stores the
@@ -49,11 +46,7 @@ class cope {
     detail::require(!embeddings.empty() && embeddings.size() % head_dim == 0,
                     "cope: the embeddings must be vectors of ", head_dim, " numbers, got ",
                     embeddings.size(), " numbers");
-    for (std::size_t i = 0; i < embeddings.size(); ++i) {
-      detail::require(is_finite(static_cast<double>(embeddings[i])),
-                      "cope: embeddings must be finite, got ", embeddings[i], " at position ",
-                      i / head_dim);
-    }
+    detail::require_finite("cope: embeddings", embeddings, " at position ", head_dim);
     detail::require(is_finite(scale), "cope: scale must be finite, got ", scale);
   }
 
@@ -67,37 +60,18 @@ class cope {
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     require_row(row);
-    along query{*this, detail::doubles_of(row.query)};
-    auto const add = [&](std::size_t s, double bias) {
-      row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + bias);
-    };
-    if (std::ranges::adjacent_find(row.key_positions, std::greater_equal()) !=
-        row.key_positions.end()) {  // they do not rise
-      for_positions(row, [&](double position, auto const& each_key) {
-        auto const bias = scale_ * query(position);
-        each_key([&](std::size_t s) { add(s, bias); });
-      });
-      return;
+    query_products query{*this, detail::doubles_of(row.query)};
+    auto const last = positions() - 1;
+    keys_by_position<T> keys(row);
+    for (bool is_near = true; is_near && keys.next();) {
+      is_near = keys.position < static_cast<double>(last);  // else it is that of all farther keys
+      auto const bias =
+          scale_ * (is_near ? query.between(place_of(keys.position)) : query.product<1>(last)[0]);
+      for (auto i = is_near ? keys.first : 0; i < keys.end; ++i) {
+        auto& score = row.scores[keys[i]];
+        score = static_cast<T>(static_cast<double>(score) + bias);
+      }
     }
-    detail::sigmoids<T> gate(row.scores);
-    auto const last = static_cast<double>(positions() - 1);
-    auto s =
-        static_cast<std::size_t>(std::ranges::upper_bound(row.key_positions, row.query_position) -
-                                 row.key_positions.begin());
-    std::vector<double> products;  // <q, e[p]>, as far as positions have come
-    for (double position = 0; s > 0; --s) {
-      position += gate(s - 1);
-      if (position >= last) break;
-      auto const floor = static_cast<std::size_t>(position);
-      while (products.size() < floor + 2) query.append_to(products);
-      add(s - 1, scale_ * between(products[floor], products[floor + 1],
-                                  position - static_cast<double>(floor)));
-    }
-    if (s == 0) return;  // else all farther keys are at the last position
-    typename detail::lanes<double>::number const bias(scale_ *
-                                                      query.product<1>(positions() - 1)[0]);
-    detail::change_doubles(row.scores.first(s),
-                           [&](auto const& x, std::size_t) { return x + bias; });
   }
 
   /// Gradients of scores to those of the scores before, which made the gates too, and of the query;
@@ -113,33 +87,30 @@ class cope {
                     "cope: there must be one gradient for each of ", before.scores.size(),
                     " scores and ", head_dim_, " numbers of the query, got ", d_scores.size(),
                     " and ", d_query.size());
-    along query{*this, detail::doubles_of(before.query)};
-    std::vector<double> d_positions,
-        d_products(
-            positions());  // of the position of each group of keys, nearest first; of <q, e[p]>
-    for_positions(before, [&](double position, auto const& each_key) {
+    query_products query{*this, detail::doubles_of(before.query)};
+    // Of the position of each group of keys, nearest first; of <q, e[p]>.
+    std::vector<double> d_positions, d_products(positions());
+    for (keys_by_position<T const> keys(before); keys.next();) {
       double d_bias = 0;
-      each_key([&](std::size_t s) { d_bias += static_cast<double>(d_scores[s]); });
+      for (auto i = keys.first; i < keys.end; ++i) d_bias += static_cast<double>(d_scores[keys[i]]);
       d_positions.push_back(0);
-      if (d_bias == 0) return;
-      query(position);
-      d_positions.back() = scale_ * d_bias * (query.at_ceil - query.at_floor);
-      auto const floor = static_cast<std::size_t>(query.floor);
-      d_products[floor] += scale_ * d_bias * (1 - query.above);
-      if (query.above > 0) d_products[floor + 1] += scale_ * d_bias * query.above;
-    });
+      if (d_bias == 0) continue;
+      auto const at = place_of(keys.position);
+      d_positions.back() = scale_ * d_bias * (query(at.ceil) - query(at.floor));
+      d_products[at.floor] += scale_ * d_bias * (1 - at.above);
+      d_products[at.ceil] += scale_ * d_bias * at.above;
+    }
     // A gate counts for the keys of its own position and for all farther ones.
     std::partial_sum(d_positions.rbegin(), d_positions.rend(), d_positions.rbegin());
     auto d_gate = d_positions.begin();
-    for_positions(before, [&](double, auto const& each_key) {
-      each_key([&](std::size_t s) {
-        auto const score = static_cast<double>(before.scores[s]);
+    for (keys_by_position<T const> keys(before); keys.next(); ++d_gate) {
+      for (auto i = keys.first; i < keys.end; ++i) {
+        auto const score = static_cast<double>(before.scores[keys[i]]);
+        auto& d = d_scores[keys[i]];
         if (is_finite(score))
-          d_scores[s] =
-              static_cast<T>(static_cast<double>(d_scores[s]) + *d_gate * gate_slope(score));
-      });
-      ++d_gate;
-    });
+          d = static_cast<T>(static_cast<double>(d) + *d_gate * gate_slope(score));
+      }
+    }
     for (std::size_t i = 0; i < head_dim_; ++i) {
       double sum = 0;
       for (std::size_t p = 0; p < positions(); ++p)
@@ -156,55 +127,72 @@ class cope {
     detail::require_keys("cope", row);
   }
 
-  // Calls group(p, each_key) for keys that are not after the query, the nearest first, those of one
-  // position together; p counts them.
+  /// The keys that are not after the query, the nearest first, those of one position together:
+  /// [first, end) in the order of positions.
   template <class T>
-  static void for_positions(score_row<T> const& row, auto const& group) {
-    auto const at = row.key_positions;
-    std::vector<std::size_t> order;
-    if (!std::is_sorted(at.begin(), at.end())) {
-      order.resize(at.size());
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::size_t a, std::size_t b) { return at[a] < at[b]; });
+  class keys_by_position {
+   public:
+    explicit keys_by_position(score_row<T> const& row) : at_(row.key_positions), gate_(row.scores) {
+      if (!std::is_sorted(at_.begin(), at_.end())) {
+        order_.resize(at_.size());
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::stable_sort(order_.begin(), order_.end(),
+                         [&](std::size_t a, std::size_t b) { return at_[a] < at_[b]; });
+      }
+      first = at_.size();
+      while (first > 0 && at_[(*this)[first - 1]] > row.query_position) --first;
     }
-    auto const key = [&](std::size_t i) { return order.empty() ? i : order[i]; };
-    auto end = at.size();
-    while (end > 0 && at[key(end - 1)] > row.query_position) --end;
-    detail::sigmoids<T> gate(row.scores);
-    double position = 0;
-    while (end > 0) {
-      auto const here = at[key(end - 1)];
-      auto first = end;
-      while (first > 0 && at[key(first - 1)] == here) position += gate(key(--first));
-      group(position, [&](auto const& what) {
-        for (auto i = first; i < end; ++i) what(key(i));
-      });
+
+    bool next() {
       end = first;
+      while (first > 0 && at_[(*this)[first - 1]] == at_[(*this)[end - 1]])
+        position += gate_((*this)[--first]);
+      return first < end;
     }
-  }
+    std::size_t operator[](std::size_t i) const { return order_.empty() ? i : order_[i]; }
+
+    std::size_t first = 0, end = 0;
+    double position = 0;  // as counted by the gates of these keys and of all nearer ones
+
+   private:
+    positions_view at_;
+    detail::sigmoids<T> gate_;
+    std::vector<std::size_t> order_;  // empty: as they are
+  };
 
   static double gate_slope(double score) noexcept {
     auto const e = std::exp(-std::abs(score));
     return e / ((1 + e) * (1 + e));
   }
 
-  static double between(double at_floor, double at_ceil, double above) noexcept {
-    return detail::multiply_add(above, at_ceil - at_floor, at_floor);
+  /// A position by the whole ones around it, of which the last is around all that is beyond it.
+  struct place {
+    std::size_t floor, ceil;
+    double above;  // floor
+  };
+  place place_of(double position) const noexcept {
+    auto const last = positions() - 1;
+    auto const p = std::min(position, static_cast<double>(last));
+    auto const floor = static_cast<std::size_t>(p);
+    return {floor, std::min(floor + 1, last), p - static_cast<double>(floor)};
   }
 
-  // <q, e[p]> of a p that only grows, so that each product is made once.
-  struct along {
-    double operator()(double position) {
-      auto const last = static_cast<double>(of.positions() - 1);
-      auto const p = std::min(position, last), whole = std::floor(p);
-      if (whole != floor) {
-        at_floor = whole == floor + 1 ? at_ceil : product<1>(static_cast<std::size_t>(whole))[0];
-        at_ceil = whole < last ? product<1>(static_cast<std::size_t>(whole) + 1)[0] : at_floor;
-        floor = whole;
+  /// <q, e[p]>, each made once, in the order of p.
+  struct query_products {
+    double operator()(std::size_t position) {
+      while (products.size() <= position) {
+        auto const next = products.size();
+        if (of.positions() - next < 4) {
+          products.push_back(product<1>(next)[0]);
+        } else {
+          for (auto const each : product<4>(next)) products.push_back(each);
+        }
       }
-      above = p - floor;
-      return between(at_floor, at_ceil, above);
+      return products[position];
+    }
+    double between(place const& at) {
+      auto const at_ceil = (*this)(at.ceil), at_floor = products[at.floor];
+      return detail::multiply_add(at.above, at_ceil - at_floor, at_floor);
     }
 
     // Of neighbouring positions, each summed alike however many there are.
@@ -227,16 +215,8 @@ class cope {
       return result;
     }
 
-    void append_to(std::vector<double>& products) const {
-      auto const next = products.size();
-      if (of.positions() - next < 4) return products.push_back(product<1>(next)[0]);
-      for (auto const each : product<4>(next)) products.push_back(each);
-    }
-
     cope const& of;
-    std::vector<double> query;
-    double floor = -2, above = 0, at_floor = 0,
-           at_ceil = 0;  // no position yet; -2 is not adjacent to 0
+    std::vector<double> query, products = {};
   };
 
   std::vector<float> embeddings_;

@@ -32,11 +32,9 @@ struct position_network {
 };
 
 /// score(t, s) += network(t - s)_head, on scores that are scaled already. [x-transformers,
-/// DynamicPositionBias; CrossFormer, Wang 2021, 3.2] The distance t - s is positive for keys before
-/// the query. LayerNorm's epsilon is 1e-5.
-///
-/// A table holds the biases of all distances from -longest to longest, in 8 bytes a head and
-/// distance. For a distance beyond that, each call runs the network.
+/// DynamicPositionBias; CrossFormer, Wang 2021, 3.2] LayerNorm's epsilon is 1e-5. A table holds the
+/// biases from -longest to longest, 8 bytes a head and distance; beyond it, each call runs the
+/// network.
 class dynamic_position_bias {
  public:
   /// Throws std::invalid_argument unless there are two layers or more, each takes as many numbers
@@ -59,8 +57,7 @@ class dynamic_position_bias {
       auto const answers = answers_to(distance);
       table_.insert(table_.end(), answers.begin(), answers.end());
     }
-    for (auto const bias : table_)
-      detail::require(is_finite(bias), "dynamic_position_bias: answers must be finite, got ", bias);
+    detail::require_finite("dynamic_position_bias: answers", table_);
   }
 
   /// Of queries: as many as the last layer gives numbers.
@@ -89,13 +86,10 @@ class dynamic_position_bias {
                     is_last ? " must be empty, for it is the last, got "
                             : " must be empty or of its size, got ",
                     normed, " weights and ", shifted, " biases");
+    auto const what = "dynamic_position_bias: layer " + detail::shown(index);
     for (auto const* numbers :
-         {&layer.weights, &layer.biases, &layer.norm_weights, &layer.norm_biases}) {
-      for (auto const x : *numbers) {
-        detail::require(is_finite(static_cast<double>(x)), "dynamic_position_bias: layer ", index,
-                        " must be finite, got ", x);
-      }
-    }
+         {&layer.weights, &layer.biases, &layer.norm_weights, &layer.norm_biases})
+      detail::require_finite(what.c_str(), *numbers);
   }
 
   std::vector<double> answers_to(std::int64_t distance) const {

@@ -42,11 +42,10 @@ struct fire_interpolation {
 };
 
 /// score(t, s) += network(psi(t - s) / (psi(max(L, t)) + epsilon))_head, psi(x) = ln(c x + 1), on
-/// scores that are scaled already. [Li 2023, 3 and the code of its appendix] t counts from 0: it is
-/// the query's position itself that enters, so that prepended padding must not count. Causal:
-/// scores of keys after the query, which the mask takes, are left alone. max, not min, as some
-/// ports have it. The network is one of one number, so it is a line between any two knots; the
-/// lines are found once, and keys computed a register at a time.
+/// scores that are scaled already. [Li 2023, 3 and the code of its appendix] t counts from 0:
+/// prepended padding must not count. Causal: scores of keys after the query are left alone. max,
+/// not min, as some ports have it. The network is one of one number, so it is a line between any
+/// two knots: these are found once, and keys computed a register at a time.
 class fire {
  public:
   /// Throws std::invalid_argument unless the network's arrays fit together and are finite, c is
@@ -62,10 +61,10 @@ class fire {
                         network_.output_weights.size() / hidden == heads,
                     "fire: there must be one output weight for each of ", heads, " heads and ",
                     hidden, " hidden, got ", network_.output_weights.size());
-    require_finite("hidden weights", network_.hidden_weights);
-    require_finite("hidden biases", network_.hidden_biases);
-    require_finite("output weights", network_.output_weights);
-    require_finite("output biases", network_.output_biases);
+    detail::require_finite("fire: hidden weights", network_.hidden_weights);
+    detail::require_finite("fire: hidden biases", network_.hidden_biases);
+    detail::require_finite("fire: output weights", network_.output_weights);
+    detail::require_finite("fire: output biases", network_.output_biases);
     detail::require(is_finite(with_.c) && with_.c > 0, "fire: c must be finite and positive, got ",
                     with_.c);
     detail::require(is_finite(with_.threshold) && with_.threshold >= 0,
@@ -74,7 +73,7 @@ class fire {
                     "fire: epsilon must be finite and not negative, got ", with_.epsilon);
     detail::require(with_.threshold > 0 || with_.epsilon > 0,
                     "fire: threshold or epsilon must be positive, got 0 for both");
-    find_lines();
+    find_segments();
   }
 
   /// Of queries: as many as the network gives numbers.
@@ -95,12 +94,6 @@ class fire {
   }
 
  private:
-  static void require_finite(char const* what, std::vector<float> const& numbers) {
-    for (auto const x : numbers)
-      detail::require(is_finite(static_cast<double>(x)), "fire: ", what, " must be finite, got ",
-                      x);
-  }
-
   double denominator(std::int64_t query_position) const noexcept {
     return std::log1p(with_.c * std::max(with_.threshold, static_cast<double>(query_position))) +
            with_.epsilon;
@@ -108,40 +101,38 @@ class fire {
 
   /// The network, of one head: slope x + intercept, between two knots, where a hidden unit turns on
   /// or off.
-  struct line {
+  struct segment {
     double slope, intercept;
   };
 
-  // Every line is a sum of its own over the units that are on.
-  void find_lines() {
-    auto const hidden = network_.hidden_weights.size();
-    auto const weight = [&](std::size_t i) {
-      return static_cast<double>(network_.hidden_weights[i]);
+  void find_segments() {
+    struct unit {
+      double weight, bias;
+      bool is_on;
     };
-    auto const offset = [&](std::size_t i) {
-      return static_cast<double>(network_.hidden_biases[i]);
-    };
+    std::vector<unit> units;
     std::vector<std::pair<double, std::size_t>> knots;
-    for (std::size_t i = 0; i < hidden; ++i)
-      if (weight(i) != 0) knots.push_back({-offset(i) / weight(i), i});
+    for (std::size_t i = 0; i < network_.hidden_weights.size(); ++i) {
+      auto const weight = static_cast<double>(network_.hidden_weights[i]),
+                 bias = static_cast<double>(network_.hidden_biases[i]);
+      units.push_back({weight, bias, weight < 0 || (weight == 0 && bias > 0)});
+      if (weight != 0) knots.push_back({-bias / weight, i});
+    }
     std::ranges::sort(knots);
-    std::vector<char> on(hidden);
-    for (std::size_t i = 0; i < hidden; ++i)
-      on[i] = weight(i) < 0 || (weight(i) == 0 && offset(i) > 0);
-    lines_.resize(heads() * (knots.size() + 1));
+    segments_.resize(heads() * (knots.size() + 1));
     for (std::size_t piece = 0; piece <= knots.size(); ++piece) {
       if (piece > 0) {
-        auto const [knot, unit] = knots[piece - 1];
-        knots_.push_back(knot), on[unit] = !on[unit];
+        auto const [knot, i] = knots[piece - 1];
+        knots_.push_back(knot), units[i].is_on = !units[i].is_on;
       }
+      auto const* output = network_.output_weights.data();
       for (std::size_t head = 0; head < heads(); ++head) {
-        line sum{0, static_cast<double>(network_.output_biases[head])};
-        for (std::size_t i = 0; i < hidden; ++i) {
-          if (!on[i]) continue;
-          auto const output = static_cast<double>(network_.output_weights[head * hidden + i]);
-          sum.slope += output * weight(i), sum.intercept += output * offset(i);
+        segment sum{0, static_cast<double>(network_.output_biases[head])};
+        for (auto const& u : units) {
+          auto const weight = static_cast<double>(*output++);
+          if (u.is_on) sum.slope += weight * u.weight, sum.intercept += weight * u.bias;
         }
-        lines_[head * (knots.size() + 1) + piece] = sum;
+        segments_[head * (knots.size() + 1) + piece] = sum;
       }
     }
   }
@@ -153,7 +144,7 @@ class fire {
     using number = typename registers::number;
     constexpr auto size = registers::size;
     auto const factor = 1 / denominator(query_position);
-    auto const* const lines = lines_.data() + head * (knots_.size() + 1);
+    auto const* const segments = segments_.data() + head * (knots_.size() + 1);
     constexpr auto most = std::numeric_limits<double>::max();
     std::size_t piece = 0;
     std::array<double, size> x{}, biases{};
@@ -175,14 +166,14 @@ class fire {
       auto const from = piece == 0 ? -most : knots_[piece - 1],
                  to = piece == knots_.size() ? most : knots_[piece];
       if (simple && detail::all_within(registers(), psi, from, to)) {
-        return number(score + registers::multiply_add(psi, number(lines[piece].slope),
-                                                      number(lines[piece].intercept)));
+        return number(score + registers::multiply_add(psi, number(segments[piece].slope),
+                                                      number(segments[piece].intercept)));
       }
       registers::store(x.data(), psi);
       for (std::size_t i = 0; i < count; ++i) {
         while (piece > 0 && x[i] < knots_[piece - 1]) --piece;  // a neighbour is rarely far
         while (piece < knots_.size() && !(x[i] < knots_[piece])) ++piece;
-        auto const& at = lines[piece];
+        auto const& at = segments[piece];
         biases[i] = keys[first + i] > query_position
                         ? 0
                         : detail::multiply_add(x[i], at.slope, at.intercept);
@@ -193,8 +184,8 @@ class fire {
 
   fire_network network_;
   fire_interpolation with_;
-  std::vector<double> knots_;  // ascending
-  std::vector<line> lines_;    // [heads][knots + 1]
+  std::vector<double> knots_;      // ascending
+  std::vector<segment> segments_;  // [heads][knots + 1]
 };
 
 static_assert(acts_on_scores<fire> && adds_bias<fire>);

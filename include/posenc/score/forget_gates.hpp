@@ -2,6 +2,7 @@
 // key.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,9 +19,8 @@ namespace posenc::inline POSENC_TARGET {
 /// score(t, s) += ln f_(s+1) + ... + ln f_t, on scores that are scaled already; f_l in (0, 1] is
 /// the forget gate of the token at l, sigmoid(<w_h, x_l> + b_h) in the model. [Lin 2025, 3: D_ts]
 /// Kept as prefix sums c of each head, so that a bias is c_t - c_s: right within (l + 1) 2^-52
-/// |c_l|, l the query's token. Where all gates of a head are the same, it is ALiBi with the slope
-/// -ln f. The first gate has no effect: no key is before it. Causal: scores of keys after the
-/// query, which the mask takes, are left alone. Unless there are gates for these too, g:
+/// |c_l|, l the query's token. The first gate has no effect: no key is before it. Causal: scores of
+/// keys after the query are left alone, unless there are gates for these too, g:
 /// score(t, s) += ln g_(t+1) + ... + ln g_s for s > t. [x-transformers, DataDependentAlibi]
 ///
 ///     forget_gates(log_gates, heads)      of one sequence
@@ -64,20 +64,17 @@ class forget_gates {
   bool is_bidirectional() const noexcept { return !later_sums_.empty(); }
 
   /// Site 3: what is added to a score. Throws std::invalid_argument unless there is a gate at both
-  /// positions (there is none where the call gives them), of which that of a key after the query is
-  /// asked only in both directions. Precondition, not checked: head < heads().
+  /// positions, for a key after the query only in both directions; there is none where the call
+  /// gives them. Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t query_position, std::int64_t key_position) const {
     require_gate("query", query_position);
-    if (key_position == query_position || (key_position > query_position && !is_bidirectional()))
-      return 0;
-    require_gate("key", key_position);
+    if (has_gates_for(query_position, key_position)) require_gate("key", key_position);
     return between(head, query_position, key_position);
   }
-  /// The same for a row. Throws std::invalid_argument, before anything is changed, unless the row's
-  /// head has gates, each key a position, and there is a gate at the position of the query and of
-  /// every key, or of every key that is not after it if gates are in one direction; where the call
-  /// gives the gates, unless the keys up to the query ascend by position and the last of them is at
-  /// its position. A row without keys needs no gate.
+  /// The same for a row; one without keys needs no gate. Throws std::invalid_argument, before
+  /// anything is changed, as bias does and unless the row's head has gates and each key a position;
+  /// where the call gives the gates, unless the keys up to the query ascend by position and the
+  /// last of them is at its position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("forget_gates", row, heads_);
@@ -85,19 +82,10 @@ class forget_gates {
     if (are_beside_keys_) return add_sums_of(row.key_side, row);
     require_gate("query", row.query_position);
     for (auto const key_position : row.key_positions) {
-      if (key_position <= row.query_position || is_bidirectional())
-        require_gate("key", key_position);
+      if (has_gates_for(row.query_position, key_position)) require_gate("key", key_position);
     }
-    if (is_bidirectional()) {
-      return detail::add_bias(row, [&](std::int64_t key_position) {
-        return between(row.head, row.query_position, key_position);
-      });
-    }
-    auto const* sums = sums_.data() + row.head * tokens_;
-    auto const of_query = sums[index(row.query_position)];
     detail::add_bias(row, [&](std::int64_t key_position) {
-      return key_position < row.query_position ? difference(of_query, sums[index(key_position)])
-                                               : 0;
+      return between(row.head, row.query_position, key_position);
     });
   }
 
@@ -157,14 +145,16 @@ class forget_gates {
     return static_cast<std::uint64_t>(position) - static_cast<std::uint64_t>(first_position_);
   }
 
-  // Before it meets a score, which could not be added to one of the large sums without a loss.
-  static double difference(double a, double b) noexcept { return detail::stored(a - b); }
+  bool has_gates_for(std::int64_t query, std::int64_t key) const noexcept {
+    return key <= query || is_bidirectional();
+  }
 
-  // Of the gates after the one position and up to the other, of which both have one.
+  // Of the gates after the one position and up to the other; 0 where no gate is asked.
   double between(std::size_t head, std::int64_t query, std::int64_t key) const noexcept {
+    if (key == query || !has_gates_for(query, key)) return 0;
     auto const* const sums = (key < query ? sums_ : later_sums_).data() + head * tokens_;
-    auto const a = sums[index(query)], b = sums[index(key)];
-    return key < query ? difference(a, b) : key > query ? difference(b, a) : 0;
+    auto const a = sums[index(std::max(query, key))], b = sums[index(std::min(query, key))];
+    return detail::stored(a - b);  // a score could not be added to one of the large sums lossless
   }
 
   void require_gate(char const* whose, std::int64_t position) const {

@@ -22,8 +22,8 @@ namespace posenc::inline POSENC_TARGET {
 ///     row   0 ... k - 1             k              k + 1 ... 2k
 ///           keys after the query    its own place  earlier keys, the last row from k before it on
 ///
-/// Rows count query - key, as Swin's do along one axis; a table that counts key - query, as Shaw's,
-/// has its rows the other way round. weights: [2 k + 1][heads].
+/// Rows count query - key, as Swin's; a table that counts key - query, as Shaw's, has its rows the
+/// other way round. weights: [2 k + 1][heads].
 class learned_relative {
  public:
   /// max_distance: k, in tokens. Throws std::invalid_argument unless there are (2 k + 1) heads
@@ -36,11 +36,7 @@ class learned_relative {
     detail::require(heads > 0 && weights.size() / heads == rows && weights.size() % heads == 0,
                     "learned_relative: there must be one weight for each of ", rows,
                     " distances and ", heads, " heads, got ", weights.size());
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      detail::require(is_finite(static_cast<double>(weights[i])),
-                      "learned_relative: weights must be finite, got ", weights[i], " in row ",
-                      i / heads);
-    }
+    detail::require_finite("learned_relative: weights", weights, " in row ", heads);
   }
 
   std::size_t heads() const noexcept { return heads_; }                ///< of queries

@@ -1,4 +1,4 @@
-// T5's relative position bias: a learned number for each bucket of distances.
+// Distances in buckets, T5's and DeBERTa's; T5's bias, a learned number for each bucket.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,19 @@
 
 namespace posenc::inline POSENC_TARGET {
 
+namespace detail {
+
+/// steps ln(r / first) / ln(last / first); a whole number where only rounding keeps it from one.
+inline double log_step(std::size_t steps, std::size_t r, std::size_t first, std::size_t last) {
+  auto const ln = [&](std::size_t x) {
+    return std::log(static_cast<double>(x) / static_cast<double>(first));
+  };
+  auto const step = static_cast<double>(steps) * ln(r) / ln(last), nearest = std::round(step);
+  return std::abs(step - nearest) < 1e-9 ? nearest : step;
+}
+
+}  // namespace detail
+
 /// Distances in buckets: the first half of them one distance each, the others growing in
 /// logarithmic steps up to max_distance; what is farther shares the last one. [Raffel 2020, 2.1;
 /// modeling_t5.py, _relative_position_bucket]
@@ -24,9 +37,8 @@ namespace posenc::inline POSENC_TARGET {
 ///     r < e: r;   r >= e: min(n - 1, e + floor((n - e) ln(r / e) / ln(max_distance / e)))
 ///
 /// bidirectional (T5's encoder): keys behind the query, r = query - key, take the first half of the
-/// buckets, those before it the second. Otherwise (its decoder) keys before the query count as
-/// distance 0. Exact where r / e is a power that ends on a bucket's edge, as code in float is only
-/// by luck; kept as an integer table.
+/// buckets, those before it the second. Otherwise (its decoder) the latter count as distance 0.
+/// Exact on a bucket's edge, as code in float is only by luck; kept as an integer table.
 class relative_buckets {
  public:
   /// max_distance: in tokens. Throws std::invalid_argument unless each side has two buckets or more
@@ -40,16 +52,11 @@ class relative_buckets {
     detail::require(max_distance > exact && max_distance <= 1 << 24,
                     "relative_buckets: max_distance must be above ", exact,
                     " and at most 2^24, got ", max_distance);
-    auto const steps = static_cast<double>(last_ - exact),
-               range = std::log(static_cast<double>(max_distance) / static_cast<double>(exact));
     for (std::size_t r = 0; r < max_distance; ++r) {
-      auto const step =
-          r < exact ? 0
-                    : steps * std::log(static_cast<double>(r) / static_cast<double>(exact)) / range;
-      auto const nearest = std::round(step);  // an edge, but for the rounding of logarithms
-      auto const whole = std::abs(step - nearest) < 1e-9 ? nearest : std::floor(step);
       bucket_of_.push_back(
-          r < exact ? r : std::min(last_ - 1, exact + static_cast<std::size_t>(whole)));
+          r < exact ? r
+                    : std::min(last_ - 1, exact + static_cast<std::size_t>(detail::log_step(
+                                                      last_ - exact, r, exact, max_distance))));
     }
   }
 
@@ -70,6 +77,53 @@ class relative_buckets {
   std::vector<std::size_t> bucket_of_;
 };
 
+/// The row of a table of 2 `buckets` relative positions for a distance: buckets + b, clipped to the
+/// table. [DeBERTa V3, make_log_bucket_position of modeling_deberta_v2.py; He 2021]
+///
+///     m = buckets / 2;   |b| = |distance|                                        up to m
+///                        |b| = m + ceil((m - 1) ln(|distance| / m) / ln((max_position - 1) / m))
+///
+/// with the sign of the distance. Keys before the query have distances above 0 and the later rows:
+///
+///     deberta_buckets const rows(256, 512);
+///     score += <q_t, P_k[rows(t - s)]> + <k_s, P_q[rows(t - s)]>;   P_k, P_q: [512][head_dim]
+///
+/// where the code clips -(s - t) for the second term. Exact, kept as an integer table.
+class deberta_buckets {
+ public:
+  /// max_position: in tokens. Throws std::invalid_argument unless buckets is even, from 4 to 65536,
+  /// and max_position above buckets / 2 + 1 and at most 2^24.
+  deberta_buckets(std::size_t buckets, std::size_t max_position) : buckets_(buckets) {
+    detail::require(buckets >= 4 && buckets % 2 == 0 && buckets <= 65'536,
+                    "deberta_buckets: buckets must be even and from 4 to 65536, got ", buckets);
+    auto const half = buckets / 2;
+    detail::require(max_position > half + 1 && max_position <= std::size_t{1} << 24,
+                    "deberta_buckets: max_position must be above ", half + 1,
+                    " and at most 2^24, got ", max_position);
+    for (std::size_t r = 0; r < max_position; ++r) {
+      auto const steps =
+          r <= half ? 0 : std::ceil(detail::log_step(half - 1, r, half, max_position - 1));
+      bucket_of_.push_back(std::min(r, half) + static_cast<std::size_t>(steps));
+    }
+  }
+
+  /// Rows of the table.
+  std::size_t count() const noexcept { return 2 * buckets_; }
+
+  /// distance: query - key.
+  std::size_t operator()(std::int64_t distance) const noexcept {
+    auto const wrapped = static_cast<std::uint64_t>(distance),
+               magnitude = std::min(wrapped, 0 - wrapped);
+    auto const bucket =
+        magnitude < bucket_of_.size() ? bucket_of_[static_cast<std::size_t>(magnitude)] : buckets_;
+    return distance < 0 ? buckets_ - bucket : std::min(buckets_ + bucket, count() - 1);
+  }
+
+ private:
+  std::size_t buckets_;
+  std::vector<std::size_t> bucket_of_;
+};
+
 /// score += weights[bucket(query, key)][head]. T5 does not divide scores by sqrt(head_dim).
 /// weights: [buckets][heads], as the models store them.
 class t5_bias {
@@ -82,9 +136,7 @@ class t5_bias {
         heads > 0 && weights.size() / heads == buckets_.count() && weights.size() % heads == 0,
         "t5_bias: there must be one weight for each of ", buckets_.count(), " buckets and ", heads,
         " heads, got ", weights.size());
-    for (auto const w : weights)
-      detail::require(is_finite(static_cast<double>(w)), "t5_bias: weights must be finite, got ",
-                      w);
+    detail::require_finite("t5_bias: weights", weights);
   }
 
   std::size_t heads() const noexcept { return heads_; }  ///< of queries

@@ -21,10 +21,7 @@ class attention_sinks {
   explicit attention_sinks(std::vector<double> logits) : logits_(std::move(logits)) {
     detail::require(!logits_.empty(),
                     "attention_sinks: there must be a logit for at least one head, got none");
-    for (std::size_t head = 0; head < logits_.size(); ++head) {
-      detail::require(is_finite(logits_[head]), "attention_sinks: logits must be finite, got ",
-                      logits_[head], " for head ", head);
-    }
+    detail::require_finite("attention_sinks: logits", logits_, " for head ");
   }
 
   std::size_t heads() const noexcept { return logits_.size(); }  ///< of queries

@@ -1,9 +1,10 @@
-// The same inverse temperature for every row.
+// The same inverse temperature for every row; YaRN's.
 #pragma once
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/yarn.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -25,6 +26,34 @@ class constant_temperature {
   double beta_;
 };
 
-static_assert(acts_on_softmax<constant_temperature>);
+/// YaRN's attention factor as a temperature: beta = attention_factor(scaling)^2, that is (0.1 ln s
+/// + 1)^2 unless mscale or an attention factor is given: YaRN's factor on queries and on keys, so
+/// twice on scores. [Peng 2023, 3.4, where it is 1/t; modeling_rope_utils.py]
+///
+///     rope<halves>(yarn(dim, base, scaling))           on queries and keys, as in models' code
+///
+///     auto plain = scaling;                            on scores: the same for whole heads
+///     plain.attention_factor = 1;
+///     scheme(rope<halves>(yarn(dim, base, plain)), yarn_temperature(scaling))
+///
+/// Use one or the other: both together sharpen twice. They differ if only a part of each head is
+/// rotated (the paper rotates all of it): on queries and keys the factor reaches only the rotated
+/// dims; here, every score.
+/// Throws std::invalid_argument as attention_factor does.
+inline constant_temperature yarn_temperature(yarn_scaling const& scaling) {
+  auto const magnitude = attention_factor(scaling);
+  return constant_temperature(magnitude * magnitude);
+}
+
+/// beta = (0.1 ln s + 1)^2, s being the factor by which the context is extended; 1 for s below 1.
+/// Throws std::invalid_argument unless factor is finite and positive.
+inline constant_temperature yarn_temperature(double factor) {
+  detail::require_factor("yarn_temperature", factor);
+  auto const magnitude = detail::yarn_magnitude(factor);
+  return constant_temperature(magnitude * magnitude);
+}
+
+static_assert(acts_on_softmax<constant_temperature> &&
+              acts_on_softmax<decltype(yarn_temperature(1.0))>);
 
 }  // namespace posenc

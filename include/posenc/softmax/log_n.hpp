@@ -8,6 +8,7 @@
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
 namespace detail {
 
 /// max(1, ln n / ln L); 1 for n below 1.
@@ -18,7 +19,9 @@ class log_of_length {
     require(is_finite(trained_length) && trained_length > 1, rule,
             ": trained_length must be finite and above 1, got ", trained_length);
   }
-  double at(double n) const noexcept {
+
+ protected:
+  double beta(double n) const noexcept {
     return n > trained_length_ ? std::log(n) / std::log(trained_length_) : 1;
   }
 
@@ -33,36 +36,28 @@ class log_of_length {
 /// the entropy of a row near its value at L.
 /// Equals log_n_by_position if every query sees all keys up to itself; with a window or a mask it
 /// sees fewer.
-class log_n {
- public:
+struct log_n : detail::log_of_length {
   /// Throws std::invalid_argument unless trained_length is finite and above 1.
-  explicit constexpr log_n(double trained_length) : rule_("log_n", trained_length) {}
+  explicit constexpr log_n(double trained_length) : log_of_length("log_n", trained_length) {}
 
   /// Site 4.
   double inverse_temperature(row_statistics const& row) const noexcept {
-    return rule_.at(static_cast<double>(row.keys));
+    return beta(static_cast<double>(row.keys));
   }
-
- private:
-  detail::log_of_length rule_;
 };
 
 /// beta = max(1, ln(p + 1) / ln L), p being the query's position, counted from 0: Qwen-1's
 /// use_logn_attn (L = seq_length) and ReRoPE's code. [modeling_qwen.py, logn_tensor] Above 1 from p
 /// = L on; 1 at earlier and at negative positions.
-class log_n_by_position {
+struct log_n_by_position : detail::log_of_length {
   /// Throws std::invalid_argument unless trained_length is finite and above 1.
- public:
   explicit constexpr log_n_by_position(double trained_length)
-      : rule_("log_n_by_position", trained_length) {}
+      : log_of_length("log_n_by_position", trained_length) {}
 
   /// Site 4.
   double inverse_temperature(row_statistics const& row) const noexcept {
-    return rule_.at(static_cast<double>(row.query_position) + 1);
+    return beta(static_cast<double>(row.query_position) + 1);
   }
-
- private:
-  detail::log_of_length rule_;
 };
 
 static_assert(acts_on_softmax<log_n> && acts_on_softmax<log_n_by_position>);

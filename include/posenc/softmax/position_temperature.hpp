@@ -13,9 +13,8 @@ namespace posenc::inline POSENC_TARGET {
 /// beta = 1 + scale * ln(1 + floor((position + offset) / floor_scale)), by the query's position; a
 /// factor on scores or, equivalently, on queries. 1 within the first floor_scale positions and at
 /// negative ones.
-/// Plain data, as in a model's configuration. Not checked: scale finite and not negative,
-/// floor_scale finite and positive, offset finite. llama4_temperature and mistral_temperature check
-/// them.
+/// Plain data, as in a model's configuration, which llama4_temperature and mistral_temperature
+/// check: scale finite and not negative, floor_scale finite and positive, offset finite.
 struct position_temperature {
   double scale;        ///< of the logarithm; 0: beta is 1
   double floor_scale;  ///< in tokens
@@ -46,9 +45,7 @@ inline position_temperature checked_temperature(char const* model, char const* s
 
 /// Llama 4, on its layers without rotation: 1 + scale ln(1 + floor((p + 1) / floor_scale)), above 1
 /// from p = floor_scale - 1 on. [llama-models, llama4/model.py; modeling_llama4.py, attn_scale and
-/// floor_scale]
-/// Throws std::invalid_argument unless scale is finite and not negative and floor_scale is finite
-/// and positive.
+/// floor_scale] Throws std::invalid_argument as said above.
 inline position_temperature llama4_temperature(double scale = 0.1, double floor_scale = 8192) {
   return detail::checked_temperature("llama4_temperature", "scale", scale, "floor_scale",
                                      floor_scale, 1);
@@ -56,9 +53,7 @@ inline position_temperature llama4_temperature(double scale = 0.1, double floor_
 
 /// Ministral 3 and Mistral 4, on all layers: 1 + beta ln(1 + floor(p / original_length)), with p,
 /// not p + 1: above 1 from p = original_length on. [modeling_ministral3.py, llama_4_scaling_beta
-/// and original_max_position_embeddings]
-/// Throws std::invalid_argument unless beta is finite and not negative and original_length is
-/// finite and positive.
+/// and original_max_position_embeddings] Throws std::invalid_argument likewise.
 inline position_temperature mistral_temperature(double beta, double original_length) {
   return detail::checked_temperature("mistral_temperature", "beta", beta, "original_length",
                                      original_length, 0);

@@ -35,25 +35,6 @@ template <std::floating_point T>
   what(lanes<T>::load(rest.data()), s, count - s);
 }
 
-/// A sum over a row: a few registers are added in T, then flushed to double.
-template <std::floating_point T>
-class row_sum {
- public:
-  void add(typename lanes<T>::number const& x) noexcept { few_ = few_ + x; }
-  void flush() noexcept {
-    all_ += static_cast<double>(lanes<T>::sum(few_));
-    few_ = typename lanes<T>::number(T{0});
-  }
-  double total() noexcept {
-    flush();
-    return all_;
-  }
-
- private:
-  typename lanes<T>::number few_ = typename lanes<T>::number(T{0});
-  double all_ = 0;
-};
-
 /// The largest score of a row; masked_score if all are masked.
 template <std::floating_point T>
 T largest(T const* row, std::size_t count) noexcept {
@@ -78,40 +59,36 @@ struct exponential_sums {
 template <bool Statistics, std::floating_point T>
 exponential_sums exponentials(T const* row, T* weights, std::size_t count, T max,
                               T beta = 1) noexcept {
-  using number = typename lanes<T>::number;
-  row_sum<T> keys, sum, exponents;
-  std::size_t calls = 0;
+  using registers = lanes<T>;
+  using number = typename registers::number;
+  constexpr auto few = 16 * registers::size;  // are summed in T, and these sums in double
   auto const top = number(is_masked(max) ? T{0} : max);  // any number will do if all are masked
-  auto const of_registers = [&](auto const& exponent_of) {
-    for_registers(row, count, [&](number const& x, std::size_t at, std::size_t size) {
-      auto const exponent = exponent_of(x);
-      auto const e = exponential(lanes<T>(), exponent);
-      if (weights != nullptr) {
-        if (size == lanes<T>::size) {
-          lanes<T>::store(weights + at, e);
-        } else {
-          std::array<T, lanes<T>::size> numbers;
-          lanes<T>::store(numbers.data(), e);
-          std::copy_n(numbers.begin(), size, weights + at);
-        }
+  exponential_sums sums;
+  for (std::size_t from = 0; from < count; from += few) {
+    number keys(T{0}), all(T{0}), exponents(T{0});
+    auto const add = [&](number const& x, std::size_t at, std::size_t size) {
+      auto const exponent = (x - top) * number(beta), e = exponential(registers(), exponent);
+      if (weights != nullptr && size == registers::size) {
+        registers::store(weights + from + at, e);
+      } else if (weights != nullptr) {
+        std::array<T, registers::size> numbers;
+        registers::store(numbers.data(), e);
+        std::copy_n(numbers.begin(), size, weights + from + at);
       }
-      sum.add(e);
+      all = all + e;
       if constexpr (Statistics) {
-        exponents.add(lanes<T>::larger(exponent, number(lowest_exponent<T>)) * e);
-        keys.add(one_unless_masked(lanes<T>(), x));
+        exponents = exponents + registers::larger(exponent, number(lowest_exponent<T>)) * e;
+        keys = keys + one_unless_masked(registers(), x);
       }
-      if (++calls % 16 == 0) {
-        sum.flush();
-        if constexpr (Statistics) exponents.flush(), keys.flush();
-      }
-    });
-  };
-  if (beta == T{1}) {
-    of_registers([&](number const& x) { return x - top; });
-  } else {
-    of_registers([&](number const& x) { return (x - top) * number(beta); });
+    };
+    for_registers(row + from, std::min(few, count - from), add);
+    sums.exponentials += static_cast<double>(registers::sum(all));
+    if constexpr (Statistics) {
+      sums.keys += static_cast<double>(registers::sum(keys));
+      sums.exponents += static_cast<double>(registers::sum(exponents));
+    }
   }
-  return {keys.total(), sum.total(), exponents.total()};
+  return sums;
 }
 
 /// The same for any beta; in double if beta is below the normal range of T. beta = 0 (for which

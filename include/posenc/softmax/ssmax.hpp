@@ -13,9 +13,9 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// Scalable softmax without learned parameters: beta = ln n, n being the number of keys that the
-/// row sees, so that e^x becomes n^x. [Nakanishi 2025, "without scaling parameter"]
-/// For n = 2 beta is below 1, which flattens. For n below 2, where no temperature changes the
-/// weights, it is 1, not ln 1 = 0: 0 times a masked score would be NaN.
+/// row sees, so that e^x becomes n^x. [Nakanishi 2025, "without scaling parameter"] For n = 2 beta
+/// is below 1, which flattens; for n below 2, where no temperature changes the weights, it is 1,
+/// not ln 1 = 0: 0 times a masked score would be NaN.
 struct ssmax_without_scale {
   /// Site 4.
   double inverse_temperature(row_statistics const& row) const noexcept {
