@@ -25,7 +25,7 @@
 
 #include "baselines.hpp"
 #include "cache.hpp"
-#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "prompt.hpp"

@@ -4,8 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "posenc/core/bfloat16.hpp"
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 
 namespace bench {
 

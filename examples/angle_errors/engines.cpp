@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 

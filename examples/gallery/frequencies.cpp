@@ -7,7 +7,7 @@
 #include "posenc/analysis/context_bound.hpp"
 #include "posenc/analysis/precision_budget.hpp"
 #include "posenc/analysis/suggest_fraction.hpp"
-#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/fope_floor.hpp"

@@ -8,9 +8,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "posenc/core/bfloat16.hpp"
 #include "posenc/core/fast_math.hpp"
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/model/gguf/metadata.hpp"
 
 namespace {

@@ -13,11 +13,8 @@
 #include "posenc/core/paged_heads.hpp"     // the same in a paged cache
 #include "posenc/core/positions.hpp"       // the positions of tokens
 #include "posenc/core/list_view.hpp"       // arguments: what std::span takes, and braces
-#include "posenc/core/score_row.hpp"       // the input of site 3: a row of scores
-#include "posenc/core/row_statistics.hpp"  // the input of site 4: the statistics of a row
-#include "posenc/core/half.hpp"            // IEEE binary16 in two bytes
-#include "posenc/core/bfloat16.hpp"        // bfloat16 in two bytes
-#include "posenc/core/storage.hpp"         // storage types; an engine's own 16-bit types
+#include "posenc/core/score_row.hpp"       // the inputs of sites 3 and 4: a row; its statistics
+#include "posenc/core/storage.hpp"         // float, double, half, bfloat16; an engine's own types
 #include "posenc/core/executor.hpp"        // work in tasks, for an engine's own threads
 #include "posenc/core/require.hpp"         // errors; is_finite
 #include "posenc/core/fast_math.hpp"       // what -ffast-math leaves

@@ -13,7 +13,7 @@
 #include "executors.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/query_key/distance_remapping.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"

@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/bfloat16.hpp"
-#include "posenc/core/half.hpp"
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/storage.hpp"
 
 namespace {
 

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/bfloat16.hpp"
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "tolerance.hpp"
 
 namespace {

@@ -4,8 +4,7 @@
 
 #include "attention/chain_rule.hpp"
 #include "oracle/rotary.hpp"
-#include "posenc/core/bfloat16.hpp"
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"

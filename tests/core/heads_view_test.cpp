@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "rejects.hpp"
 
 namespace {

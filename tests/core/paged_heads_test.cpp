@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "posenc/core/gradient_sites.hpp"
 #include "rejects.hpp"
 #include "site_2.hpp"
 
@@ -337,10 +339,10 @@ TEST(scheme,
   of_heads const four{{1}, 4};
   of_heads_or_fewer const four_or_fewer{{{1}, 4}};
   of_these_heads_alone const four_alone{{{1}, 4}};
-  static_assert(posenc::may_serve_fewer_heads<of_heads_or_fewer> &&
-                posenc::may_serve_fewer_heads<of_heads_or_fewer const&>);
-  static_assert(!posenc::may_serve_fewer_heads<of_heads> &&
-                !posenc::may_serve_fewer_heads<of_these_heads_alone>);
+  static_assert(posenc::serves_fewer_heads<of_heads_or_fewer> &&
+                posenc::serves_fewer_heads<of_heads_or_fewer const&>);
+  static_assert(!posenc::serves_fewer_heads<of_heads> &&
+                !posenc::serves_fewer_heads<of_these_heads_alone>);
   for (std::size_t const heads : {0u, 1u, 3u, 5u}) {
     auto const must =
         "posenc: attention: the encoding must have " + std::to_string(heads) + " heads, got 4";
@@ -381,4 +383,106 @@ TEST(scheme, asks_for_the_heads_of_what_a_wrapper_wraps) {
   EXPECT_NO_THROW(require(around<of_heads>{four}, 4));
 }
 
+namespace encoding_heads {
+
+using namespace posenc;
+
+/// Writes down what it was asked for.
+struct by_token {
+  std::vector<std::size_t>& asked;
+  void encode_queries(heads_view<float> const&, std::size_t token) const { note(1, token); }
+  void encode_keys(heads_view<float> const&, std::size_t token) const { note(2, token); }
+  void backward_queries(heads_view<float> const&, std::size_t token) const { note(3, token); }
+  void backward_keys(heads_view<float> const&, std::size_t token) const { note(4, token); }
+  void note(std::size_t what, std::size_t token) const { asked.insert(asked.end(), {what, token}); }
+};
+
+struct by_head {
+  std::vector<std::size_t>& asked;
+  using x = heads_view<float>;
+  void encode_queries(x const&, std::size_t token, std::size_t head) const { note(1, token, head); }
+  void encode_keys(x const&, std::size_t token, std::size_t head) const { note(2, token, head); }
+  void backward_queries(x const&, std::size_t token, std::size_t head) const {
+    note(3, token, head);
+  }
+  void backward_keys(x const&, std::size_t token, std::size_t head) const { note(4, token, head); }
+  void note(std::size_t what, std::size_t token, std::size_t head) const {
+    asked.insert(asked.end(), {what, token, head});
+  }
+};
+
+template <class Prepared>
+std::vector<std::size_t> asked() {
+  std::vector<std::size_t> result;
+  Prepared const prepared{result};
+  heads_view<float> const none(nullptr, {0, 1, 2});
+  detail::encode_queries(prepared, none, 5, 7);
+  detail::encode_keys(prepared, none, 6, 8);
+  detail::backward_queries(prepared, none, 9, 11);
+  detail::backward_keys(prepared, none, 10, 12);
+  return result;
+}
+
+TEST(encode_heads, asks_for_tokens_and_for_heads_where_these_differ) {
+  EXPECT_EQ(asked<by_token>(), (std::vector<std::size_t>{1, 5, 2, 6, 3, 9, 4, 10}));
+  EXPECT_EQ(asked<by_head>(), (std::vector<std::size_t>{1, 5, 7, 2, 6, 8, 3, 9, 11, 4, 10, 12}));
+}
+
+}  // namespace encoding_heads
+
+namespace backward {
+
+using namespace posenc;
+
+/// Adds to a score all that a row says of itself and its key.
+struct adds_facts {
+  static constexpr bool is_bias = true;
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    for (std::size_t s = 0; s < row.scores.size(); ++s) {
+      row.scores[s] +=
+          static_cast<T>(row.head) + 10 * static_cast<T>(row.query_position) +
+          100 * static_cast<T>(row.key_positions[s]) + 1000 * static_cast<T>(row.query[0]) +
+          10'000 * static_cast<T>(row.query_index) +
+          100'000 * static_cast<T>(row.first_key_index + s) +
+          static_cast<T>(row.query_side[0] / 2) + static_cast<T>(row.key_side(s, 0)[0] / 4);
+    }
+  }
+};
+
+/// Squares scores, so that the derivative 2 x shows which scores it was given.
+struct squares {
+  template <class T>
+  void adjust_scores(score_row<T> const& row) const {
+    for (auto& x : row.scores) x *= x;
+  }
+  template <class T>
+  void backward_scores(score_row<T const> const& before, std::span<T> d, std::span<T>) const {
+    for (std::size_t s = 0; s < d.size(); ++s) d[s] *= 2 * before.scores[s];
+  }
+};
+static_assert(adds_bias<adds_facts> && !pulls_back_scores<adds_facts>);
+static_assert(pulls_back_scores<squares> && !adds_bias<squares>);
+
+TEST(gradient_sites, a_rule_goes_backward_from_the_scores_that_the_rules_before_it_made) {
+  std::vector<double> const scores{0.125, -0.125}, query{3};
+  std::vector<std::int64_t> const keys{4, 5};
+  std::vector<float> const query_side{1}, key_side{1, 2};
+  score_row<double const> const row{.scores = scores,
+                                    .head = 1,
+                                    .query_position = 2,
+                                    .key_positions = keys,
+                                    .query = query,
+                                    .query_index = 6,
+                                    .first_key_index = 7,
+                                    .query_side = query_side,
+                                    .key_side = {key_side.data(), {2, 1, 1}}};
+  std::vector<double> d{1, 10}, d_query{0};
+  scheme{adds_facts(), squares()}.backward_scores<double>(row, d, d_query);
+  EXPECT_EQ(d[0], 2 * (763'421 + 0.5 + 0.25 + 0.125));
+  EXPECT_EQ(d[1], 20 * (863'521 + 0.5 + 0.5 - 0.125));
+  EXPECT_EQ(d_query[0], 0);
+}
+
+}  // namespace backward
 }  // namespace

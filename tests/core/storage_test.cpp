@@ -6,7 +6,9 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
+#include "core/float16_laws.hpp"
 #include "core/own_storage.hpp"
 
 namespace {
@@ -116,6 +118,119 @@ TEST(storage, float_and_double_load_and_store_unchanged) {
   engine_float wrapped{0};
   posenc::store(wrapped, 0.1f);
   EXPECT_EQ(wrapped.number, 0.1f);
+}
+
+using posenc::half;
+
+TEST(half, is_two_plain_bytes) {
+  static_assert(sizeof(half) == 2 && alignof(half) == 2 && std::is_trivial_v<half> &&
+                std::is_standard_layout_v<half>);
+}
+
+TEST(half, to_float_is_exact_for_every_code) {
+  float16::expect_exact_decoding<half>(oracle::half_format);
+}
+
+TEST(half, from_float_rounds_once_to_nearest_even) {
+  float16::expect_nearest_encoding<half>(oracle::half_format);
+}
+
+TEST(half, to_float_and_back_is_the_identity) {
+  float16::expect_round_trip<half>(oracle::half_format);
+}
+
+TEST(half, conversions_hold_where_the_cpu_flushes_subnormal_floats) {
+  flushed_subnormals const flushed;
+  float16::expect_exact_decoding<half>(oracle::half_format);
+  float16::expect_nearest_encoding<half>(oracle::half_format);
+}
+
+TEST(half, overflows_to_infinity_from_65520_on) {
+  EXPECT_EQ(half(65519.996f).bits, 0x7bff);
+  EXPECT_EQ(half(65520.0f).bits, 0x7c00);
+  EXPECT_EQ(half(-65520.0f).bits, 0xfc00);
+}
+
+TEST(half, converts_at_compile_time) {
+  static_assert(half(1.0f).bits == 0x3c00 && half(-2.0f).bits == 0xc000 &&
+                half(0x1p-24f).bits == 1 && half(1e30f).bits == 0x7c00);
+  static_assert(float(half::from_bits(0x3555)) == 0x1.554p-2f &&
+                float(half::from_bits(0x03ff)) == 0x1.ff8p-15f);
+}
+
+TEST(half, compares_as_numbers) {
+  EXPECT_EQ(half(0.0f), half(-0.0f));
+  EXPECT_EQ(half(1.0f), half::from_bits(0x3c00));
+  EXPECT_NE(half(1.0f), half::from_bits(0x3c01));
+  EXPECT_NE(half::from_bits(0x3c01), half(1.0f));
+}
+
+using posenc::bfloat16;
+
+/// Positions stored in bfloat16: 4095 becomes 4096, a different angle.
+TEST(bfloat16, does_not_tell_positions_apart_beyond_256) {
+  EXPECT_EQ(static_cast<float>(posenc::bfloat16(257.0f)), 256.0f);
+  EXPECT_EQ(static_cast<float>(posenc::bfloat16(255.0f)), 255.0f);
+  EXPECT_EQ(static_cast<float>(posenc::bfloat16(4095.0f)), 4096.0f);
+}
+
+TEST(bfloat16, is_two_plain_bytes) {
+  static_assert(sizeof(bfloat16) == 2 && alignof(bfloat16) == 2 && std::is_trivial_v<bfloat16> &&
+                std::is_standard_layout_v<bfloat16>);
+}
+
+TEST(bfloat16, to_float_is_exact_for_every_code) {
+  float16::expect_exact_decoding<bfloat16>(oracle::bfloat16_format);
+}
+
+TEST(bfloat16, from_float_rounds_once_to_nearest_even) {
+  float16::expect_nearest_encoding<bfloat16>(oracle::bfloat16_format);
+}
+
+TEST(bfloat16, to_float_and_back_is_the_identity) {
+  float16::expect_round_trip<bfloat16>(oracle::bfloat16_format);
+}
+
+TEST(bfloat16, conversions_hold_where_the_cpu_flushes_subnormal_floats) {
+  flushed_subnormals const flushed;
+  float16::expect_exact_decoding<bfloat16>(oracle::bfloat16_format);
+  float16::expect_nearest_encoding<bfloat16>(oracle::bfloat16_format);
+}
+
+TEST(bfloat16, converts_at_compile_time) {
+  static_assert(bfloat16(1.0f).bits == 0x3f80 && bfloat16(-2.0f).bits == 0xc000 &&
+                bfloat16(3.3961776e38f).bits == 0x7f80);
+  static_assert(float(bfloat16::from_bits(0x3eab)) == 0x1.56p-2f &&
+                float(bfloat16::from_bits(0x0001)) == 0x1p-133f);
+}
+
+TEST(bfloat16, compares_as_numbers) {
+  EXPECT_EQ(bfloat16(0.0f), bfloat16(-0.0f));
+  EXPECT_EQ(bfloat16(1.0f), bfloat16::from_bits(0x3f80));
+  EXPECT_NE(bfloat16(1.0f), bfloat16::from_bits(0x3f81));
+  EXPECT_NE(bfloat16::from_bits(0x3f81), bfloat16(1.0f));
+}
+
+using namespace posenc::detail;
+
+TEST(scalar_bits, are_those_of_a_float) {
+  EXPECT_EQ(scalar_bits::as_bits(-1.5f), 0xbfc00000u);
+  EXPECT_EQ(scalar_bits::as_number(0xbfc00000u), -1.5f);
+}
+
+TEST(scalar_bits, below_is_all_ones_or_none_up_to_the_largest_numbers) {
+  constexpr std::uint32_t largest = 0x7fffffff;
+  EXPECT_EQ(below(0u, 1u), 0xffffffffu);
+  EXPECT_EQ(below(1u, 1u), 0u);
+  EXPECT_EQ(below(2u, 1u), 0u);
+  EXPECT_EQ(below(0u, largest), 0xffffffffu);
+  EXPECT_EQ(below(largest, 0u), 0u);
+  EXPECT_EQ(below(largest, largest), 0u);
+}
+
+TEST(scalar_bits, choose_takes_one_of_two) {
+  EXPECT_EQ(choose(0xffffffffu, 0x12345678u, 0x9abcdef0u), 0x12345678u);
+  EXPECT_EQ(choose(0u, 0x12345678u, 0x9abcdef0u), 0x9abcdef0u);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "rejects.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "posenc/core/bfloat16.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/pair_range.hpp"
 #include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"

@@ -10,7 +10,7 @@
 
 #include "executors.hpp"
 #include "numbers.hpp"
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"

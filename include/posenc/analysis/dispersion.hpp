@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "posenc/core/require.hpp"
-#include "posenc/core/row_statistics.hpp"
 #include "posenc/core/scheme.hpp"
+#include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/masked_score.hpp"

@@ -11,9 +11,9 @@
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/distance_biases.hpp"
-#include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/positions.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 

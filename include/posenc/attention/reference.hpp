@@ -12,11 +12,10 @@
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/copied_heads.hpp"
 #include "posenc/core/adjust_scores.hpp"
-#include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/row_statistics.hpp"
 #include "posenc/core/scheme.hpp"
+#include "posenc/core/score_row.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 

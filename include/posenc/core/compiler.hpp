@@ -1,5 +1,4 @@
-// What C++ cannot tell a compiler: inline this lambda, unroll no more, prefetch this line, forget
-// what is known of this number.
+// What C++ cannot tell a compiler.
 #pragma once
 
 #include <concepts>
@@ -7,8 +6,7 @@
 
 #include "posenc/core/target.hpp"
 
-/// After the parameters of a lambda, to inline it always. C++20 has no place for an attribute
-/// there.
+/// After the parameters of a lambda, to inline it always: C++20 has no attribute there.
 #if defined(__GNUC__)
 #define POSENC_INLINED __attribute__((always_inline))
 #else
@@ -38,9 +36,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 #endif
 }
 
-/// Returns x, and the compiler must take it for a new number. In a loop, it then keeps no sums with
-/// x from one iteration to the next, for which there are too few registers, and it does not
-/// vectorise the loop. Elsewhere, it does not load x together with its neighbours.
+/// Returns x, which the compiler must take for a new number: in a loop, it then keeps no sums with
+/// x in registers, and does not vectorise; elsewhere, it does not load x with its neighbours.
 template <std::integral T>
 [[gnu::always_inline]] inline T anew_in_each_turn(T x) noexcept {
 #if defined(__GNUC__)

@@ -25,15 +25,13 @@ struct site_names {
   char encode_queries, encode_keys, backward_queries, backward_keys;  // of what is prepared
 };
 
-/// A name that E has too is ambiguous in this class, whether it is a template, an overload set, a
-/// variable or private.
-template <class E>
-struct with_site_names : E, site_names {};
-
 // clang-format off
 
-/// No class can derive from a final one. In a class that wraps encodings, an ambiguous name may
-/// belong to a function whose constraint does not hold.
+/// A name that E has too is ambiguous in this class, whether it is a template, an overload set, a
+/// variable or private. Not of a final class, nor of one that wraps encodings, where an ambiguous
+/// name may belong to a function whose constraint does not hold.
+template <class E>
+struct with_site_names : E, site_names {};
 template <class E>
   requires(!std::is_class_v<E> || std::is_final_v<E> || wraps_encodings<E>)
 struct with_site_names<E> : site_names {};
@@ -48,78 +46,30 @@ struct child_of<E> {};
 template <class Named, class E>
 concept a_base = std::is_base_of_v<Named, E>;
 
-// Whether E has a member of that name, other than the name of E or of a base. First: whether the
-// site can call it; to look for a name may compile the body of a function.
-template <class E>
-concept has_embed = acts_on_embeddings<E> ||
-    (!requires { &with_site_names<E>::embed; } &&
-     !requires { requires a_base<typename child_of<E>::embed, E>; }) ||
-    requires { &E::embed; } || requires { &E::template embed<float>; };
-template <class E>
-concept has_prepare = (prepares<E, float> && prepares<E, double>) ||
-    (!requires { &with_site_names<E>::prepare; } &&
-     !requires { requires a_base<typename child_of<E>::prepare, E>; }) ||
-    requires { &E::prepare; } || requires { &E::template prepare<float>; };
-template <class E>
-concept has_encode_queries = encodes_queries<E, float> ||
-    (!requires { &with_site_names<E>::encode_queries; } &&
-     !requires { requires a_base<typename child_of<E>::encode_queries, E>; }) ||
-    requires { &E::encode_queries; } || requires { &E::template encode_queries<float>; };
-template <class E>
-concept has_encode_keys = encodes_keys<E, float> ||
-    (!requires { &with_site_names<E>::encode_keys; } &&
-     !requires { requires a_base<typename child_of<E>::encode_keys, E>; }) ||
-    requires { &E::encode_keys; } || requires { &E::template encode_keys<float>; };
-template <class E>
-concept has_adjust_scores = adjusts_scores<E> ||
-    (!requires { &with_site_names<E>::adjust_scores; } &&
-     !requires { requires a_base<typename child_of<E>::adjust_scores, E>; }) ||
-    requires { &E::adjust_scores; } || requires { &E::template adjust_scores<float>; };
-template <class E>
-concept has_bias = adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
-    (!requires { &with_site_names<E>::bias; } &&
-     !requires { requires a_base<typename child_of<E>::bias, E>; }) ||
-    requires { &E::bias; };
-template <class E>
-concept has_inverse_temperature = acts_on_softmax<E> ||
-    (!requires { &with_site_names<E>::inverse_temperature; } &&
-     !requires { requires a_base<typename child_of<E>::inverse_temperature, E>; }) ||
-    requires { &E::inverse_temperature; } || requires { &E::template inverse_temperature<float>; };
-template <class E>
-concept has_sink = adds_sink<E> ||
-    (!requires { &with_site_names<E>::sink; } &&
-     !requires { requires a_base<typename child_of<E>::sink, E>; }) ||
-    requires { &E::sink; };
-template <class E>
-concept has_heads = knows_heads<E> ||
-    (!requires { &with_site_names<E>::heads; } &&
-     !requires { requires a_base<typename child_of<E>::heads, E>; }) ||
-    requires { &E::heads; };
-template <class E>
-concept has_serves_fewer_heads = may_serve_fewer_heads<E> ||
-    (!requires { &with_site_names<E>::serves_fewer_heads; } &&
-     !requires { requires a_base<typename child_of<E>::serves_fewer_heads, E>; }) ||
-    requires { &E::serves_fewer_heads; };
-template <class E>
-concept has_backward_queries = pulls_back_queries<E, float> ||
-    (!requires { &with_site_names<E>::backward_queries; } &&
-     !requires { requires a_base<typename child_of<E>::backward_queries, E>; }) ||
-    requires { &E::backward_queries; } || requires { &E::template backward_queries<float>; };
-template <class E>
-concept has_backward_keys = pulls_back_keys<E, float> ||
-    (!requires { &with_site_names<E>::backward_keys; } &&
-     !requires { requires a_base<typename child_of<E>::backward_keys, E>; }) ||
-    requires { &E::backward_keys; } || requires { &E::template backward_keys<float>; };
-template <class E>
-concept has_backward_scores = pulls_back_scores<E> ||
-    (!requires { &with_site_names<E>::backward_scores; } &&
-     !requires { requires a_base<typename child_of<E>::backward_scores, E>; }) ||
-    requires { &E::backward_scores; } || requires { &E::template backward_scores<float>; };
-template <class E>
-concept has_is_bias = says_is_bias<E> ||
-    (!requires { &with_site_names<E>::is_bias; } &&
-     !requires { requires a_base<typename child_of<E>::is_bias, E>; }) ||
-    requires { &E::is_bias; };
+// has_NAME<E>: E has a member of that name, other than the name of E or of a base. First: whether
+// the site can call it; to look for a name may compile the body of a function.
+#define POSENC_HAS(NAME, ...)                                               \
+  template <class E>                                                        \
+  concept has_##NAME = __VA_ARGS__ ||                                       \
+      (!requires { &with_site_names<E>::NAME; } &&                          \
+       !requires { requires a_base<typename child_of<E>::NAME, E>; }) ||    \
+      requires { &E::NAME; } || requires { &E::template NAME<float>; };
+
+POSENC_HAS(embed, acts_on_embeddings<E>)
+POSENC_HAS(prepare, (prepares<E, float> && prepares<E, double>))
+POSENC_HAS(encode_queries, encodes_queries<E, float>)
+POSENC_HAS(encode_keys, encodes_keys<E, float>)
+POSENC_HAS(adjust_scores, adjusts_scores<E>)
+POSENC_HAS(bias, adds_bias_by_distance<E> || adds_bias_by_positions<E>)
+POSENC_HAS(inverse_temperature, acts_on_softmax<E>)
+POSENC_HAS(sink, adds_sink<E>)
+POSENC_HAS(heads, knows_heads<E>)
+POSENC_HAS(serves_fewer_heads, posenc::serves_fewer_heads<E>)
+POSENC_HAS(backward_queries, pulls_back_queries<E, float>)
+POSENC_HAS(backward_keys, pulls_back_keys<E, float>)
+POSENC_HAS(backward_scores, pulls_back_scores<E>)
+POSENC_HAS(is_bias, says_is_bias<E>)
+#undef POSENC_HAS
 
 // clang-format on
 
@@ -148,18 +98,15 @@ struct prepared_check {
 
 template <class E>
 consteval bool check_prepared() {
-  if constexpr (prepares<E, float> && prepares<E, double>) {
+  if constexpr (prepares<E, float> && prepares<E, double>)
     return prepared_check<prepared_t<E, float>, float>::passed &&
            prepared_check<prepared_t<E, double>, double>::passed;
-  }
   return true;
 }
 
 /// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the
-/// sites can call. It stands first wherever an encoding is asked for: a constraint of a template
-/// would be reported in many lines, and none would name the function.
-///
-///     static_assert(detail::encoding_check<E>::passed);
+/// sites can call. `static_assert(detail::encoding_check<E>::passed)` stands first wherever an
+/// encoding is asked for: an unmet constraint of a template would not name the function.
 template <class E>
 struct encoding_check {
   static constexpr bool encodes = has_prepare<E> || has_encode_queries<E> || has_encode_keys<E> ||

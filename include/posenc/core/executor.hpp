@@ -41,18 +41,15 @@ class task {
 ///       #pragma omp parallel for
 ///       for (std::size_t i = 0; i < n; ++i) run(i);
 ///     }
-///     [&](std::size_t n, posenc::task run) {      a pool in C
-///       pthreadpool_parallelize_1d(
-///           pool, [](void* t, std::size_t i) { (*static_cast<posenc::task*>(t))(i); }, &run, n,
-///           0);
-///     }
+///
+/// A pool in C calls `[](void* t, std::size_t i) { (*static_cast<posenc::task*>(t))(i); }`.
 template <class E>
 concept executor = std::invocable<E const&, std::size_t, task const&>;
 
 /// How a call splits its work: into `count` tasks, which the executor runs; 1 is run by the caller
-/// itself. The first argument of rotate and attention. Their results have the same bits for any
-/// count, order and threads. What they refuse they refuse before the first task. The executor must
-/// outlive it. Throws std::invalid_argument unless there is a task.
+/// itself. The first argument of rotate and attention, whose results have the same bits for any
+/// count, order and threads, and which refuse before the first task. The executor must outlive it.
+/// Throws std::invalid_argument unless there is a task.
 ///
 ///     rotate<halves>(tasks(4, pool), q, rows);
 ///     attention(tasks(4, pool), q, k, v, encoding);
@@ -83,8 +80,7 @@ constexpr part part_of(std::size_t count, std::size_t i, std::size_t n) noexcept
   return {each * i + std::min(i, more), each + (i < more ? 1 : 0)};
 }
 
-/// Runs work(i) in every task. Rethrows the first exception that one of them ends with, here:
-/// threads of an executor need not know of exceptions.
+/// Runs work(i) in every task, and rethrows here the first exception that one of them ends with.
 template <class Executor>
 void run_tasks(tasks<Executor> const& split, auto const& work) {
   if (split.count() == 1) return work(std::size_t{0});
@@ -105,15 +101,10 @@ void run_tasks(tasks<Executor> const& split, auto const& work) {
 #endif
 }
 
-/// No executor: the caller runs the one task.
-struct no_executor {
-  void operator()(std::size_t n, task const& run) const noexcept {
-    for (std::size_t i = 0; i < n; ++i) run(i);
-  }
-};
-inline tasks<no_executor> one_task() {
-  static constexpr no_executor none;
-  return {1, none};
+/// The caller runs the one task.
+inline auto one_task() {
+  static constexpr auto run_here = [](std::size_t, task const& run) { run(0); };
+  return tasks(1, run_here);
 }
 
 }  // namespace detail

@@ -1,7 +1,11 @@
-// What holds under -ffast-math, and the two barriers that make it hold.
+// What holds under -ffast-math, and what makes it hold: two barriers, and -infinity by its bits.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <concepts>
+#include <cstdint>
 
 #include "posenc/core/target.hpp"
 
@@ -39,6 +43,25 @@ T stored(T x) noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   asm("" : "+x"(number.data));
 #endif
+}
+
+/// -infinity, ln 0.
+template <std::floating_point T>
+inline constexpr T negative_infinity = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
+
+constexpr bool is_negative_infinity(float x) noexcept {
+  return std::bit_cast<std::uint32_t>(x) == 0xff80'0000;
+}
+constexpr bool is_negative_infinity(double x) noexcept {
+  return std::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000;
+}
+
+/// ln(e^a + e^b). Either may be -infinity. No overflow, whatever their difference.
+inline double log_add_exp(double a, double b) noexcept {
+  if (is_negative_infinity(a)) return b;
+  if (is_negative_infinity(b)) return a;
+  auto const [less, more] = std::minmax(a, b);
+  return more + std::log1p(std::exp(less - more));
 }
 
 }  // namespace posenc::detail

@@ -1,5 +1,4 @@
-// The sites of attention in reverse: what an encoding does to gradients. Training needs it,
-// attention itself does not.
+// The sites of attention in reverse: what an encoding does to gradients, for training.
 //
 //   d x_t <--(1) as it is-- d W x_t <--(2) R_t^T-- d q_t, d k_t <-- d score
 //                                      <--(3) by the rule-- d score' <--(4) * beta-- d weights
@@ -25,21 +24,17 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 template <class P, class T>
-concept pulls_back_queries =
-    requires(P const& p, heads_view<T> const d, std::size_t first) {
-      p.backward_queries(d, first);
-    } ||
-    requires(P const& p, heads_view<T> const d, std::size_t first) {
-      p.backward_queries(d, first, first);
-    };
+concept pulls_back_queries = requires(P const& p, heads_view<T> const d, std::size_t first) {
+  requires requires { p.backward_queries(d, first); } ||
+           requires { p.backward_queries(d, first, first); };
+};
 template <class P, class T>
-concept pulls_back_keys =
-    requires(P const& p, heads_view<T> const d, std::size_t first) {
-      p.backward_keys(d, first);
-    } ||
-    requires(P const& p, heads_view<T> const d, std::size_t first) {
-      p.backward_keys(d, first, first);
-    };
+concept pulls_back_keys = requires(P const& p, heads_view<T> const d, std::size_t first) {
+  requires requires { p.backward_keys(d, first); } ||
+           requires { p.backward_keys(d, first, first); };
+};
+template <class E>
+concept says_is_bias = std::bool_constant<std::remove_cvref_t<E>::is_bias>::value;
 template <class P, class T>
 concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
 
@@ -47,7 +42,7 @@ concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
 
 /// (2) What is prepared also goes backward: from gradients with respect to the encoded vectors to
 /// gradients with respect to the inputs, in place, [tokens][heads][head_dim]: d -> J^T d, J being
-/// the Jacobian of encode_queries or encode_keys. Encodings here are linear: J is the matrix.
+/// the matrix of encode_queries or encode_keys, which are linear.
 ///
 ///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
 ///     prepared.backward_keys(d, first_token);
@@ -55,13 +50,6 @@ template <class E>
 concept pulls_back_queries_and_keys =
     acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
     detail::pulls_back<detail::prepared_t<E, double>, double>;
-
-namespace detail {
-
-template <class E>
-concept says_is_bias = std::bool_constant<std::remove_cvref_t<E>::is_bias>::value;
-
-}  // namespace detail
 
 /// (3) Adds a term that depends on neither queries nor scores, so gradients pass unchanged: a bias,
 /// or adjust_scores beside `static constexpr bool is_bias = true`.
@@ -95,8 +83,8 @@ struct lets_through {
                         scores = as_biases || pulls_back_scores<E>;
 };
 
-/// Backward through several encodings, from the last to the first. Each needs the scores that the
-/// encodings before it made; they are computed again only if an encoding that follows is no bias.
+/// Backward through several encodings, from the last to the first. The scores that one makes are
+/// computed again only if an encoding that follows is no bias.
 template <class T>
 void backward_through(score_row<T const> const&, std::span<T>, std::span<T>) {}
 template <class T, class E, class... Es>

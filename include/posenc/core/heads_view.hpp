@@ -2,6 +2,7 @@
 // (one head per token).
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -59,11 +60,10 @@ class heads_view {
     check(data, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
   }
 
-  /// Of the words that an engine holds; T is as<half> or as<bfloat16>.
+  /// Of the words that an engine holds, where T is as<half> or as<bfloat16>; strides in words.
   heads_view(detail::words_of<T>* words,
              heads_shape shape) requires detail::is_as<std::remove_const_t<T>>
       : heads_view(detail::elements_of<T>(words), shape) {}
-  /// The same with strides, in words.
   heads_view(detail::words_of<T>* words, heads_shape shape,
              heads_strides strides) requires detail::is_as<std::remove_const_t<T>>
       : heads_view(detail::elements_of<T>(words), shape, strides) {}
@@ -93,49 +93,45 @@ class heads_view {
   /// From the lowest byte to one beyond the highest, gaps included.
   memory_range memory() const noexcept {
     if (tokens() == 0 || heads() == 0) return {};
-    auto const corner = [&](std::ptrdiff_t sign) {
-      auto const towards = [&](std::size_t steps, std::ptrdiff_t stride) {
-        return (stride < 0) == (sign < 0) ? static_cast<std::ptrdiff_t>(steps - 1) * stride : 0;
-      };
-      auto const steps = towards(tokens(), strides_.token) + towards(heads(), strides_.head);
-      // In integers: the address may be outside the array.
+    std::ptrdiff_t const none = 0,
+                         token = static_cast<std::ptrdiff_t>(tokens() - 1) * strides_.token,
+                         head = static_cast<std::ptrdiff_t>(heads() - 1) * strides_.head;
+    // In integers: the address may be outside the array.
+    auto const address = [&](std::ptrdiff_t element) {
       return reinterpret_cast<std::uintptr_t>(data_) +
-             static_cast<std::uintptr_t>(steps) * sizeof(T);
+             static_cast<std::uintptr_t>(element) * sizeof(T);
     };
-    return {corner(-1), corner(1) + head_dim() * sizeof(T)};
+    return {address(std::min(token, none) + std::min(head, none)),
+            address(std::max(token, none) + std::max(head, none)) + head_dim() * sizeof(T)};
   }
 
   /// `count` tokens, from `first` on. Throws if they reach beyond the view.
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
     check_slice("tokens", first, count, shape_.tokens);
-    return {unchecked{},
-            count == 0 || heads() == 0 ? data_ : at(first, 0),
-            {count, shape_.heads, shape_.head_dim},
-            strides_};
+    auto slice = *this;
+    if (count > 0 && heads() > 0) slice.data_ = at(first, 0);
+    slice.shape_.tokens = count;
+    return slice;
   }
   /// `count` heads of every token, from `first` on. Throws if they reach beyond the view.
   heads_view slice_heads(std::size_t first, std::size_t count) const {
     check_slice("heads", first, count, shape_.heads);
-    return {unchecked{},
-            count == 0 || tokens() == 0 ? data_ : at(0, first),
-            {shape_.tokens, count, shape_.head_dim},
-            strides_};
+    auto slice = *this;
+    if (count > 0 && tokens() > 0) slice.data_ = at(0, first);
+    slice.shape_.heads = count;
+    return slice;
   }
   /// `count` dims of every head, from `first` on. Throws if they reach beyond the head or are none.
   heads_view slice_dims(std::size_t first, std::size_t count) const {
     check_slice("dims", first, count, shape_.head_dim);
     detail::require(count > 0, "heads_view: a slice of dims must not be empty");
-    return {unchecked{},
-            data_ == nullptr ? data_ : data_ + first,
-            {shape_.tokens, shape_.heads, count},
-            strides_};
+    auto slice = *this;
+    if (data_ != nullptr) slice.data_ = data_ + first;
+    slice.shape_.head_dim = count;
+    return slice;
   }
 
  private:
-  struct unchecked {};
-  heads_view(unchecked, T* data, heads_shape shape, heads_strides strides) noexcept
-      : data_(data), shape_(shape), strides_(strides) {}
-
   T* at(std::size_t token, std::size_t head) const noexcept {
     return data_ + static_cast<std::ptrdiff_t>(token) * strides_.token +
            static_cast<std::ptrdiff_t>(head) * strides_.head;
@@ -240,10 +236,5 @@ bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
 bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
 
 }  // namespace detail
-
-template <class T>
-heads_view(T*, heads_shape) -> heads_view<T>;
-template <class T>
-heads_view(T*, heads_shape, heads_strides) -> heads_view<T>;
 
 }  // namespace posenc

@@ -9,8 +9,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Allocates at the start of a cache line, so that rows begin there if their length allows it.
-/// Numbers that a vector is given no value for are not initialised: whoever resizes it writes them.
+/// Allocates at the start of a cache line. Numbers that a vector is given no value for are not
+/// initialised: whoever resizes it writes them.
 template <class Real>
 struct line_allocator {
   using value_type = Real;
@@ -20,8 +20,8 @@ struct line_allocator {
   template <class Other>
   line_allocator(line_allocator<Other> const&) noexcept {}
 
-  // glibc's aligned operator new takes four times as long as the plain one, 30 to 70 ns: as long as
-  // a row. The byte before the numbers says how far they are from the start.
+  // glibc's aligned operator new takes four times as long as the plain one: as long as a row. The
+  // byte before the numbers says how far they are from the start.
   Real* allocate(std::size_t n) {
     auto* const memory = static_cast<unsigned char*>(::operator new(n * sizeof(Real) + line));
     auto const offset = line - reinterpret_cast<std::uintptr_t>(memory) % line;

@@ -76,11 +76,10 @@ class paged_heads {
     }
   }
 
-  /// Of the words that an engine holds; T is as<half> or as<bfloat16>.
+  /// Of the words that an engine holds, where T is as<half> or as<bfloat16>; strides in words.
   paged_heads(detail::words_of<T>* words, pages_shape shape,
               std::span<std::int64_t const> slots) requires detail::is_as<std::remove_const_t<T>>
       : paged_heads(detail::elements_of<T>(words), shape, slots) {}
-  /// The same with strides, in words.
   paged_heads(detail::words_of<T>* words, pages_shape shape, pages_strides strides,
               std::span<std::int64_t const> slots) requires detail::is_as<std::remove_const_t<T>>
       : paged_heads(detail::elements_of<T>(words), shape, strides, slots) {}
@@ -130,10 +129,5 @@ class paged_heads {
   std::span<std::int64_t const> slots_;
   memory_range memory_;
 };
-
-template <class T>
-paged_heads(T*, pages_shape, std::span<std::int64_t const>) -> paged_heads<T>;
-template <class T>
-paged_heads(T*, pages_shape, pages_strides, std::span<std::int64_t const>) -> paged_heads<T>;
 
 }  // namespace posenc

@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "posenc/core/adjust_scores.hpp"
-#include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
@@ -21,13 +20,11 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// Throws std::invalid_argument, in the name of a function, unless an encoding with heads() has
-/// parameters for `count` heads, or for more if it may serve fewer. An encoding made of others asks
-/// each of them, by its own require_heads.
+/// As scheme::require_heads, which an encoding made of others has too.
 template <class E>
 void require_heads(char const* function, [[maybe_unused]] E const& e,
                    [[maybe_unused]] std::size_t count) {
-  if constexpr (may_serve_fewer_heads<E>) {
+  if constexpr (serves_fewer_heads<E>) {
     require(count <= e.heads(), function, ": the encoding must have at least ", count,
             " heads, got ", e.heads());
   } else if constexpr (knows_heads<E>) {
@@ -46,11 +43,39 @@ double inverse_temperature_of([[maybe_unused]] E const& e,
   return 1;
 }
 
-}  // namespace detail
+/// Site 2 of what is prepared, which takes no head if all heads are alike. `token` and `head` (of
+/// keys: a kv head) are the indices of the view's first.
+template <class P, class T>
+void encode_queries(P const& p, heads_view<T> const& q, std::size_t token, std::size_t head) {
+  if constexpr (requires { p.encode_queries(q, token, head); })
+    p.encode_queries(q, token, head);
+  else
+    p.encode_queries(q, token);
+}
+template <class P, class T>
+void encode_keys(P const& p, heads_view<T> const& k, std::size_t token, std::size_t head) {
+  if constexpr (requires { p.encode_keys(k, token, head); })
+    p.encode_keys(k, token, head);
+  else
+    p.encode_keys(k, token);
+}
+template <class P, class T>
+void backward_queries(P const& p, heads_view<T> const& d, std::size_t token, std::size_t head) {
+  if constexpr (requires { p.backward_queries(d, token, head); })
+    p.backward_queries(d, token, head);
+  else
+    p.backward_queries(d, token);
+}
+template <class P, class T>
+void backward_keys(P const& p, heads_view<T> const& d, std::size_t token, std::size_t head) {
+  if constexpr (requires { p.backward_keys(d, token, head); })
+    p.backward_keys(d, token, head);
+  else
+    p.backward_keys(d, token);
+}
 
-namespace detail {
-
-/// What each encoding of a scheme that acts on queries and keys has prepared, in their order.
+/// What each encoding of a scheme that acts on queries and keys has prepared, in their order;
+/// backward from the last to the first.
 template <class... Prepared>
 class prepared_scheme {
  public:
@@ -59,39 +84,28 @@ class prepared_scheme {
   explicit prepared_scheme(std::tuple<Prepared...>&& prepared) : prepared_(std::move(prepared)) {}
 
   template <class T>
-  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0,
-                      std::size_t first_head = 0) const {
-    std::apply(
-        [&](auto const&... each) {
-          (detail::encode_queries(each, q, first_token, first_head), ...);
-        },
-        prepared_);
+  void encode_queries(heads_view<T> const& q, std::size_t token = 0, std::size_t head = 0) const {
+    for_each([&](auto const& each) { detail::encode_queries(each, q, token, head); });
   }
   template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0,
-                   std::size_t first_head = 0) const {
-    std::apply(
-        [&](auto const&... each) { (detail::encode_keys(each, k, first_token, first_head), ...); },
-        prepared_);
-  }
-
-  /// Backward: from the last encoding to the first.
-  template <class T>
-  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0,
-                        std::size_t first_head = 0) const
-      requires(detail::pulls_back<Prepared, T>&&...) {
-    for_each_reversed(
-        [&](auto const& each) { detail::backward_queries(each, d, first_token, first_head); });
+  void encode_keys(heads_view<T> const& k, std::size_t token = 0, std::size_t head = 0) const {
+    for_each([&](auto const& each) { detail::encode_keys(each, k, token, head); });
   }
   template <class T>
-  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0,
-                     std::size_t first_head = 0) const
-      requires(detail::pulls_back<Prepared, T>&&...) {
-    for_each_reversed(
-        [&](auto const& each) { detail::backward_keys(each, d, first_token, first_head); });
+  void backward_queries(heads_view<T> const& d, std::size_t token = 0, std::size_t head = 0) const
+      requires(pulls_back<Prepared, T>&&...) {
+    for_each_reversed([&](auto const& each) { detail::backward_queries(each, d, token, head); });
+  }
+  template <class T>
+  void backward_keys(heads_view<T> const& d, std::size_t token = 0, std::size_t head = 0) const
+      requires(pulls_back<Prepared, T>&&...) {
+    for_each_reversed([&](auto const& each) { detail::backward_keys(each, d, token, head); });
   }
 
  private:
+  void for_each(auto&& act) const {
+    std::apply([&](auto const&... each) { (act(each), ...); }, prepared_);
+  }
   void for_each_reversed(auto&& act) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (act(std::get<sizeof...(I) - 1 - I>(prepared_)), ...);
@@ -205,7 +219,7 @@ class scheme {
   }
 
   /// Throws std::invalid_argument, in the name of a function, unless every encoding with heads()
-  /// has parameters for `count` heads, or for more if it may serve fewer.
+  /// has parameters for `count` heads, or for more if it serves fewer.
   void require_heads(char const* function, std::size_t count) const {
     for_each([&](auto const& e) { detail::require_heads(function, e, count); });
   }

@@ -18,7 +18,6 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
-#include "posenc/core/row_statistics.hpp"
 #include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 
@@ -46,21 +45,14 @@ template <class E, class T>
 using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positions_view()));
 
 template <class P, class T>
-concept encodes_queries =
-    requires(P const& p, heads_view<T> const q, std::size_t first) {
-      p.encode_queries(q, first);
-    } ||
-    requires(P const& p, heads_view<T> const q, std::size_t first) {
-      p.encode_queries(q, first, first);
-    };
+concept encodes_queries = requires(P const& p, heads_view<T> const q, std::size_t first) {
+  requires requires { p.encode_queries(q, first); } ||
+           requires { p.encode_queries(q, first, first); };
+};
 template <class P, class T>
-concept encodes_keys =
-    requires(P const& p, heads_view<T> const k, std::size_t first) {
-      p.encode_keys(k, first);
-    } ||
-    requires(P const& p, heads_view<T> const k, std::size_t first) {
-      p.encode_keys(k, first, first);
-    };
+concept encodes_keys = requires(P const& p, heads_view<T> const k, std::size_t first) {
+  requires requires { p.encode_keys(k, first); } || requires { p.encode_keys(k, first, first); };
+};
 template <class P, class T>
 concept encodes_to_another_width =
     requires(P const& p, heads_view<T const> const from, heads_view<T> const to,
@@ -176,7 +168,7 @@ concept knows_heads = requires(E const& e) {
 /// May serve attention of fewer heads, by the parameters of the first:
 /// `static constexpr bool serves_fewer_heads = true`.
 template <class E>
-concept may_serve_fewer_heads =
+concept serves_fewer_heads =
     knows_heads<E> && std::bool_constant<std::remove_cvref_t<E>::serves_fewer_heads>::value;
 
 namespace detail {

@@ -1,4 +1,5 @@
-// Storage types: float, double, half, bfloat16, and an engine's own 16-bit types.
+// Storage types: float, double, half, bfloat16, and an engine's own 16-bit types. Arithmetic on
+// 16-bit types is in float.
 #pragma once
 
 #include <bit>
@@ -7,11 +8,132 @@
 #include <limits>
 #include <type_traits>
 
-#include "posenc/core/bfloat16.hpp"
-#include "posenc/core/half.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+/// One float and its bits; simd/lanes.hpp has a register of them.
+struct scalar_bits {
+  using bits = std::uint32_t;
+  using number = float;
+  static constexpr bits as_bits(number x) noexcept { return std::bit_cast<bits>(x); }
+  static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
+};
+
+/// All ones if a < b, else 0; a and b are below 2^31.
+template <class Bits>
+constexpr Bits below(Bits const& a, Bits const& b) noexcept {
+  return Bits(0u) - ((a - b) >> 31);
+}
+
+/// `yes` if the condition is all ones, `no` if it is 0.
+template <class Bits>
+constexpr Bits choose(Bits const& condition, Bits const& yes, Bits const& no) noexcept {
+  return no ^ ((yes ^ no) & condition);
+}
+
+/// A 16-bit Format as its bits. Format has decode and encode, between 16 bits, in the low half of
+/// 32, and floats: of one number, or of a register of them.
+template <class Format>
+struct float_of_16_bits {
+  std::uint16_t bits;  ///< sign, exponent, fraction
+
+  float_of_16_bits() = default;
+  /// Rounded to nearest even.
+  constexpr explicit float_of_16_bits(float number) noexcept
+      : bits(static_cast<std::uint16_t>(Format::template encode<scalar_bits>(number))) {}
+  /// Exact.
+  constexpr explicit operator float() const noexcept {
+    return Format::template decode<scalar_bits>(bits);
+  }
+
+  /// Of the same bits.
+  static constexpr Format from_bits(std::uint16_t bits) noexcept {
+    Format result{};
+    result.bits = bits;
+    return result;
+  }
+  /// As floats compare: +0 equals -0, and NaN nothing.
+  friend constexpr bool operator==(Format a, Format b) noexcept { return float(a) == float(b); }
+};
+
+}  // namespace detail
+
+/// IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits; bit-compatible with _Float16,
+/// CUDA's __half and ggml_fp16_t. From float: rounded once, to nearest even; infinity from 65520
+/// on; subnormals are kept; NaN gives a quiet NaN. To float: exact. Both hold on CPUs that flush
+/// subnormal floats to zero, too.
+struct half : detail::float_of_16_bits<half> {
+  using float_of_16_bits::float_of_16_bits;
+
+  template <class Bits>
+  [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
+    using u32 = typename Bits::bits;
+    auto const sign = (bits & u32(0x8000u)) << 16;
+    auto const shifted = (bits & u32(0x7fffu)) << 13;
+    auto const rebias = u32(112u << 23);
+    auto const normal = shifted + rebias;
+    // Subnormal: put the fraction behind a leading 1 of weight 2^-14, then subtract 2^-14. This
+    // leaves fraction * 2^-24.
+    auto const leading = Bits::as_number(shifted | u32(smallest_normal));
+    auto const subnormal = Bits::as_bits(leading - Bits::as_number(u32(smallest_normal)));
+    auto const not_finite = normal + rebias;
+    auto const finite = detail::choose(detail::below(shifted, u32(1u << 23)), subnormal, normal);
+    return Bits::as_number(
+        sign | detail::choose(detail::below(shifted, u32(31u << 23)), finite, not_finite));
+  }
+
+  template <class Bits>
+  [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
+    using u32 = typename Bits::bits;
+    auto const all = Bits::as_bits(number);
+    auto const sign = (all >> 16) & u32(0x8000u);
+    auto const magnitude = all & u32(0x7fff'ffffu);
+    auto const odd = (magnitude >> 13) & u32(1u);
+    // Rounding may carry into the exponent.
+    auto const normal = (magnitude - u32(112u << 23) + u32(0xfffu) + odd) >> 13;
+    // Subnormal: adding 1/2 rounds to a multiple of 2^-24, the smallest half.
+    auto const one_half = u32(0x3f00'0000u);
+    auto const subnormal =
+        Bits::as_bits(Bits::as_number(magnitude) + Bits::as_number(one_half)) - one_half;
+    auto const quiet_nan = u32(0x7e00u) | ((magnitude >> 13) & u32(0x3ffu));
+    auto const finite =
+        detail::choose(detail::below(magnitude, u32(smallest_normal)), subnormal, normal);
+    // Infinity from 2^16 on.
+    auto const ordered =
+        detail::choose(detail::below(magnitude, u32(0x4780'0000u)), finite, u32(0x7c00u));
+    return sign | detail::choose(detail::below(u32(0x7f80'0000u), magnitude), quiet_nan, ordered);
+  }
+
+ private:
+  static constexpr std::uint32_t smallest_normal = 0x3880'0000u;  // 2^-14, as the bits of a float
+};
+
+/// The upper half of a float: 1 sign bit, 8 exponent bits, 7 fraction bits; bit-compatible with
+/// __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t. From float: rounded once, to nearest even;
+/// subnormals are kept; NaN gives a quiet NaN. To float: exact.
+struct bfloat16 : detail::float_of_16_bits<bfloat16> {
+  using float_of_16_bits::float_of_16_bits;
+
+  template <class Bits>
+  [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
+    return Bits::as_number(bits << 16);
+  }
+
+  template <class Bits>
+  [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
+    using u32 = typename Bits::bits;
+    auto const all = Bits::as_bits(number);
+    auto const is_nan = detail::below(u32(0x7f80'0000u), all & u32(0x7fff'ffffu));
+    return detail::choose(is_nan, (all >> 16) | u32(0x40u), rounded<u32>(all) >> 16);
+  }
+  /// The bits of a number that is not NaN, above others.
+  template <class U32>
+  [[gnu::always_inline]] static constexpr U32 rounded(U32 const& all) noexcept {
+    return all + U32(0x7fffu) + ((all >> 16) & U32(1u));
+  }
+};
 
 /// Base of a storage_format: the type has the bits of Format.
 template <class Format>
@@ -27,24 +149,6 @@ struct stored_as {
 template <class T>
 struct storage_format {};
 
-template <>
-struct storage_format<float> : stored_as<float> {};
-template <>
-struct storage_format<double> : stored_as<double> {};
-template <>
-struct storage_format<half> : stored_as<half> {};
-template <>
-struct storage_format<bfloat16> : stored_as<bfloat16> {};
-
-/// A type of two bytes that std::numeric_limits describes so.
-template <class T, int digits, int max_exponent>
-concept two_bytes_with = sizeof(T) == 2 && (std::numeric_limits<T>::digits == digits) &&
-                         (std::numeric_limits<T>::max_exponent == max_exponent);
-template <two_bytes_with<11, 16> T>
-struct storage_format<T> : stored_as<half> {};
-template <two_bytes_with<8, 128> T>
-struct storage_format<T> : stored_as<bfloat16> {};
-
 /// An element whose 16 bits have the format that is named with the view: for engines that hold
 /// every 16-bit format as std::uint16_t, where a storage_format could name only one.
 ///
@@ -54,16 +158,26 @@ template <class Format>
 struct [[gnu::may_alias]] as {
   std::uint16_t bits;  ///< as the engine has them
 };
-template <>
-struct storage_format<as<half>> : stored_as<half> {};
-template <>
-struct storage_format<as<bfloat16>> : stored_as<bfloat16> {};
+
+// clang-format off
+
+/// A type of two bytes that std::numeric_limits describes so.
+template <class T, int digits, int max_exponent>
+concept two_bytes_with = sizeof(T) == 2 && (std::numeric_limits<T>::digits == digits) &&
+                         (std::numeric_limits<T>::max_exponent == max_exponent);
+
+template <> struct storage_format<float> : stored_as<float> {};
+template <> struct storage_format<double> : stored_as<double> {};
+template <> struct storage_format<half> : stored_as<half> {};
+template <> struct storage_format<bfloat16> : stored_as<bfloat16> {};
+template <> struct storage_format<as<half>> : stored_as<half> {};
+template <> struct storage_format<as<bfloat16>> : stored_as<bfloat16> {};
+template <two_bytes_with<11, 16> T> struct storage_format<T> : stored_as<half> {};
+template <two_bytes_with<8, 128> T> struct storage_format<T> : stored_as<bfloat16> {};
 
 /// float, double, half or bfloat16, of const types too.
 template <class T>
 using storage_format_t = typename storage_format<std::remove_cv_t<T>>::type;
-
-// clang-format off
 
 /// T (const or not) can be an element of a heads_view.
 template <class T>

@@ -37,12 +37,13 @@
 /// xsimd::sse2.
 /// - Include headers instead of declaring posenc's classes; or declare them in `namespace
 /// posenc::inline POSENC_TARGET`.
-#define POSENC_TARGET                                                                             \
-  POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS, , \
-              , , )
+#define POSENC_TARGET \
+  POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS)
 
-#define POSENC_JOIN(...) POSENC_JOIN_EXPANDED(__VA_ARGS__)
-#define POSENC_JOIN_EXPANDED(a, b, c, d, e, f, g, h) a##b##c##d##e##f##g##h
+// One word of up to 16 parts, which may be nothing.
+#define POSENC_JOIN(...) POSENC_JOIN_EXPANDED(__VA_ARGS__, , , , , , , , , , , , , , , , )
+#define POSENC_JOIN_EXPANDED(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ...) \
+  a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p
 
 // `name` if the predefined `macro` is 1, else nothing.
 #define POSENC_IF(macro, name) POSENC_IF_VALUE(macro, name)
@@ -57,14 +58,14 @@
 #elif defined(__i386__) || defined(_M_IX86)
 #define POSENC_TARGET_BASE                                                  \
   POSENC_JOIN(x86_32, POSENC_IF(__SSE__, _sse), POSENC_IF(__SSE2__, _sse2), \
-              POSENC_IF(__SSE2_MATH__, _math), , , , )
+              POSENC_IF(__SSE2_MATH__, _math))
 #endif
 
 #if defined(POSENC_TARGET_BASE)  // a level of x86-64, and extensions beyond it
 #define POSENC_TARGET_V2                                                    \
   POSENC_JOIN(POSENC_IF(__SSE3__, _sse3), POSENC_IF(__SSSE3__, _ssse3),     \
               POSENC_IF(__SSE4_1__, _sse41), POSENC_IF(__SSE4_2__, _sse42), \
-              POSENC_IF(__POPCNT__, _popcnt), , , )
+              POSENC_IF(__POPCNT__, _popcnt))
 #define POSENC_TARGET_V3                                                                        \
   POSENC_JOIN(POSENC_IF(__AVX__, _avx), POSENC_IF(__AVX2__, _avx2), POSENC_IF(__FMA__, _fma),   \
               POSENC_IF(__F16C__, _f16c), POSENC_IF(__BMI__, _bmi), POSENC_IF(__BMI2__, _bmi2), \
@@ -72,16 +73,15 @@
 #define POSENC_TARGET_V4                                                      \
   POSENC_JOIN(POSENC_IF(__AVX512F__, _avx512f), POSENC_IF(__AVX512BW__, _bw), \
               POSENC_IF(__AVX512CD__, _cd), POSENC_IF(__AVX512DQ__, _dq),     \
-              POSENC_IF(__AVX512VL__, _vl), , , )
-#define POSENC_TARGET_MORE                                                          \
-  POSENC_JOIN(POSENC_IF(__AVX512BF16__, _bf16), POSENC_IF(__AVX512FP16__, _fp16),   \
-              POSENC_IF(__AVX512IFMA__, _ifma), POSENC_IF(__AVX512VBMI__, _vbmi),   \
-              POSENC_IF(__AVX512VBMI2__, _vbmi2), POSENC_IF(__AVX512VNNI__, _vnni), \
-              POSENC_IF(__AVX512BITALG__, _bitalg), POSENC_IF(__AVX512VPOPCNTDQ__, _vpopcntdq))
-#define POSENC_TARGET_RARE                                                                    \
-  POSENC_JOIN(POSENC_IF(__AVX512ER__, _er), POSENC_IF(__AVX512PF__, _pf),                     \
-              POSENC_IF(__AVXVNNI__, _avxvnni), POSENC_IF(__GFNI__, _gfni),                   \
-              POSENC_IF(__FMA4__, _fma4), POSENC_IF(__XOP__, _xop), POSENC_IF(__TBM__, _tbm), \
+              POSENC_IF(__AVX512VL__, _vl))
+#define POSENC_TARGET_MORE                                                                      \
+  POSENC_JOIN(POSENC_IF(__AVX512BF16__, _bf16), POSENC_IF(__AVX512FP16__, _fp16),               \
+              POSENC_IF(__AVX512IFMA__, _ifma), POSENC_IF(__AVX512VBMI__, _vbmi),               \
+              POSENC_IF(__AVX512VBMI2__, _vbmi2), POSENC_IF(__AVX512VNNI__, _vnni),             \
+              POSENC_IF(__AVX512BITALG__, _bitalg), POSENC_IF(__AVX512VPOPCNTDQ__, _vpopcntdq), \
+              POSENC_IF(__AVX512ER__, _er), POSENC_IF(__AVX512PF__, _pf),                       \
+              POSENC_IF(__AVXVNNI__, _avxvnni), POSENC_IF(__GFNI__, _gfni),                     \
+              POSENC_IF(__FMA4__, _fma4), POSENC_IF(__XOP__, _xop), POSENC_IF(__TBM__, _tbm),   \
               POSENC_IF(__APX_F__, _apx))
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__BMI__) && \
     defined(__BMI2__) && defined(__LZCNT__) && defined(__MOVBE__)
@@ -92,21 +92,17 @@
 #endif
 #endif
 #if defined(POSENC_TARGET_IS_V4)
-#define POSENC_TARGET_CPU \
-  POSENC_JOIN(POSENC_TARGET_BASE, _v4, POSENC_TARGET_MORE, POSENC_TARGET_RARE, , , , )
+#define POSENC_TARGET_CPU POSENC_JOIN(POSENC_TARGET_BASE, _v4, POSENC_TARGET_MORE)
 #elif defined(POSENC_TARGET_IS_V3)
-#define POSENC_TARGET_CPU                                                                          \
-  POSENC_JOIN(POSENC_TARGET_BASE, _v3, POSENC_TARGET_V4, POSENC_TARGET_MORE, POSENC_TARGET_RARE, , \
-              , )
+#define POSENC_TARGET_CPU POSENC_JOIN(POSENC_TARGET_BASE, _v3, POSENC_TARGET_V4, POSENC_TARGET_MORE)
 #elif defined(__SSE3__) && defined(__SSSE3__) && defined(__SSE4_1__) && defined(__SSE4_2__) && \
     defined(__POPCNT__)
-#define POSENC_TARGET_CPU                                                                      \
-  POSENC_JOIN(POSENC_TARGET_BASE, _v2, POSENC_TARGET_V3, POSENC_TARGET_V4, POSENC_TARGET_MORE, \
-              POSENC_TARGET_RARE, , )
+#define POSENC_TARGET_CPU \
+  POSENC_JOIN(POSENC_TARGET_BASE, _v2, POSENC_TARGET_V3, POSENC_TARGET_V4, POSENC_TARGET_MORE)
 #else
 #define POSENC_TARGET_CPU                                                               \
   POSENC_JOIN(POSENC_TARGET_BASE, POSENC_TARGET_V2, POSENC_TARGET_V3, POSENC_TARGET_V4, \
-              POSENC_TARGET_MORE, POSENC_TARGET_RARE, , )
+              POSENC_TARGET_MORE)
 #endif
 #elif defined(__aarch64__) || defined(__arm__) || defined(_M_ARM64)
 #define POSENC_TARGET_CPU                                                                        \
@@ -120,17 +116,17 @@
               POSENC_IF(__ARM_FEATURE_DOTPROD, _dotprod),                                         \
               POSENC_IF(__ARM_FEATURE_MATMUL_INT8, _i8mm),                                        \
               POSENC_IF(__ARM_FEATURE_COMPLEX, _complex), POSENC_IF(__ARM_FEATURE_FRINT, _frint), \
-              POSENC_IF(__ARM_FEATURE_SHA3, _sha3), )
+              POSENC_IF(__ARM_FEATURE_SHA3, _sha3))
 #define POSENC_TARGET_ARM_MORE                                                              \
   POSENC_JOIN(POSENC_IF(__ARM_FEATURE_ATOMICS, _lse), POSENC_IF(__ARM_FEATURE_QRDMX, _rdm), \
               POSENC_IF(__ARM_FEATURE_CSSC, _cssc), POSENC_IF(__ARM_FEATURE_MOPS, _mops),   \
-              POSENC_IF(__ARM_FEATURE_IDIV, _idiv), POSENC_IF(__ARM_FEATURE_JCVT, _jcvt), , )
+              POSENC_IF(__ARM_FEATURE_IDIV, _idiv), POSENC_IF(__ARM_FEATURE_JCVT, _jcvt))
 #if defined(__ARM_FEATURE_SVE_BITS)
 #define POSENC_TARGET_SVE \
-  POSENC_JOIN(_sve, __ARM_FEATURE_SVE_BITS, POSENC_IF(__ARM_FEATURE_SVE2, _2), , , , , )
+  POSENC_JOIN(_sve, __ARM_FEATURE_SVE_BITS, POSENC_IF(__ARM_FEATURE_SVE2, _2))
 #else
 #define POSENC_TARGET_SVE \
-  POSENC_JOIN(POSENC_IF(__ARM_FEATURE_SVE, _sve), POSENC_IF(__ARM_FEATURE_SVE2, _2), , , , , , )
+  POSENC_JOIN(POSENC_IF(__ARM_FEATURE_SVE, _sve), POSENC_IF(__ARM_FEATURE_SVE2, _2))
 #endif
 #elif defined(__powerpc__)
 #define POSENC_TARGET_CPU                                                          \
@@ -138,17 +134,17 @@
               POSENC_IF(__ALTIVEC__, _altivec), POSENC_IF(__VSX__, _vsx),          \
               POSENC_IF(_ARCH_PWR8, _8), POSENC_IF(_ARCH_PWR9, _9), POSENC_IF(_ARCH_PWR10, _10))
 #elif defined(__s390x__)
-#define POSENC_TARGET_CPU POSENC_JOIN(s390x_, __ARCH__, POSENC_IF(__VX__, _vx), , , , , )
+#define POSENC_TARGET_CPU POSENC_JOIN(s390x_, __ARCH__, POSENC_IF(__VX__, _vx))
 #elif defined(__riscv)
 #define POSENC_TARGET_CPU \
-  POSENC_JOIN(riscv, __riscv_xlen, POSENC_TARGET_RISCV, POSENC_TARGET_RISCV_V, , , , )
+  POSENC_JOIN(riscv, __riscv_xlen, POSENC_TARGET_RISCV, POSENC_TARGET_RISCV_V)
 #define POSENC_TARGET_RISCV                                                     \
   POSENC_JOIN(POSENC_IF(__riscv_zba, _zba), POSENC_IF(__riscv_zbb, _zbb),       \
               POSENC_IF(__riscv_zbs, _zbs), POSENC_IF(__riscv_zfh, _zfh),       \
               POSENC_IF(__riscv_zfa, _zfa), POSENC_IF(__riscv_zicond, _zicond), \
-              POSENC_IF(__riscv_zvfh, _zvfh), )
+              POSENC_IF(__riscv_zvfh, _zvfh))
 #if defined(__riscv_v_fixed_vlen)
-#define POSENC_TARGET_RISCV_V POSENC_JOIN(_v, __riscv_v_fixed_vlen, , , , , , )
+#define POSENC_TARGET_RISCV_V POSENC_JOIN(_v, __riscv_v_fixed_vlen)
 #elif defined(__riscv_vector)
 #define POSENC_TARGET_RISCV_V _v
 #else
@@ -157,7 +153,7 @@
 #elif defined(__wasm__)
 #define POSENC_TARGET_CPU                                  \
   POSENC_JOIN(wasm, POSENC_IF(__wasm_simd128__, _simd128), \
-              POSENC_IF(__wasm_relaxed_simd__, _relaxed), , , , , )
+              POSENC_IF(__wasm_relaxed_simd__, _relaxed))
 #else
 #define POSENC_TARGET_CPU cpu
 #endif
@@ -166,11 +162,11 @@
 #define POSENC_TARGET_XSIMD _scalar
 #elif defined(XSIMD_DEFAULT_ARCH)
 #define POSENC_TARGET_XSIMD \
-  POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, _chosen, , , )
+  POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, _chosen)
 #else
 #define POSENC_TARGET_XSIMD                                        \
   POSENC_JOIN(_xsimd, XSIMD_VERSION_MAJOR, _, XSIMD_VERSION_MINOR, \
-              POSENC_IF(XSIMD_WITH_EMULATED, _emulated), , , )
+              POSENC_IF(XSIMD_WITH_EMULATED, _emulated))
 #endif
 
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST)
@@ -178,7 +174,7 @@
 #else
 #define POSENC_TARGET_MATH                              \
   POSENC_JOIN(POSENC_IF(__FINITE_MATH_ONLY__, _finite), \
-              POSENC_IF(__ASSOCIATIVE_MATH__, _associative), , , , , , )
+              POSENC_IF(__ASSOCIATIVE_MATH__, _associative))
 #endif
 
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)

@@ -9,8 +9,7 @@
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// high + low, where high is the double nearest to the sum: 106 binary places. The relative error
-/// of operations is a few 2^-104. For values made once per model: an
-/// operation costs some tens of nanoseconds.
+/// of operations is a few 2^-104. An operation costs some tens of nanoseconds.
 struct two_doubles {
   double high, low;
   two_doubles(double x, double rest = 0) noexcept : high(x), low(rest) {}
@@ -47,7 +46,6 @@ inline two_doubles operator/(two_doubles const& a, two_doubles const& b) noexcep
 }
 
 inline two_doubles two_pi() noexcept { return {6.283185307179586, 2.4492935982947064e-16}; }
-
 inline two_doubles ln2() noexcept { return {0.6931471805599453, 2.3190468138462996e-17}; }
 
 /// e^x: x = n ln 2 + r; e^(r / 2^8) - 1 by its Taylor series, so that no precision is lost near 1;

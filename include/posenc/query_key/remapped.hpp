@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/encode_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/positions.hpp"

@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "posenc/core/fast_math.hpp"
-#include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 

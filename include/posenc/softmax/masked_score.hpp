@@ -3,7 +3,7 @@
 
 #include <concepts>
 
-#include "posenc/core/log_add_exp.hpp"
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

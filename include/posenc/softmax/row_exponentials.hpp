@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "posenc/core/fast_math.hpp"
-#include "posenc/core/log_add_exp.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/row_statistics.hpp"
+#include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/exponential.hpp"
 #include "posenc/softmax/masked_score.hpp"
