@@ -52,7 +52,10 @@ function(posenc_test_room room)
 
   # A process for each test, or POSENC_TEST_PROCESSES in all, where a process takes long to start.
   if(NOT POSENC_TEST_PROCESSES)
-    gtest_discover_tests(${program} PROPERTIES LABELS "${arg_LABELS};${room}")
+    gtest_discover_tests(${program} TEST_LIST ${program})
+    file(CONFIGURE OUTPUT ${program}_labels.cmake @ONLY
+      CONTENT "if(@program@)\n  set_tests_properties(\${@program@} PROPERTIES LABELS \"@arg_LABELS@;@room@\")\nendif()\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${CMAKE_CURRENT_BINARY_DIR}/${program}_labels.cmake")
     return()
   endif()
   math(EXPR last "${POSENC_TEST_PROCESSES} - 1")
