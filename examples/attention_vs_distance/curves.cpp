@@ -127,9 +127,10 @@ std::vector<curve> compute_layers(model_description const& m, bool heads_apart,
   for (auto const& kind : m.kinds) {
     all.set_range(std::min({settings.range, kind.window.value_or(settings.range),
                             kind.chunk.value_or(settings.range)}));
-    if (kind.rotary.empty() && kind.alibi) {
-      all.add_bias(kind.name, true, alibi(kind.alibi->heads, kind.alibi->max_bias),
-                   kind.alibi->heads);
+    bool const only_biases = kind.rotary.empty() && kind.alibi && kind.softmax_factor == 1 &&
+                             !kind.temperature && !kind.score_cap;
+    if (only_biases) {
+      all.add_bias(kind.name, true, kind.alibi->encoding(), kind.alibi->heads);
     } else {
       all.add(kind.name, true, layer_scheme(kind, settings.range),
               kind.alibi ? kind.alibi->heads : 1);

@@ -74,7 +74,9 @@ ordered_json json_of(posenc::layer_description const& kind, std::size_t length) 
   for (auto const& rotary : kind.rotary)
     object["rotary"].push_back(json_of(rotary, kind.head_dim, length));
   if (kind.alibi)
-    object["alibi"] = {{"heads", kind.alibi->heads}, {"max_bias", kind.alibi->max_bias}};
+    object["alibi"] = {{"heads", kind.alibi->heads},
+                       {"max_bias", kind.alibi->max_bias},
+                       {"factor", kind.alibi->factor}};
   if (kind.buckets) {
     object["buckets"] = {{"buckets", kind.buckets->buckets},
                          {"max_distance", kind.buckets->max_distance}};

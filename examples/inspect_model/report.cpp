@@ -167,7 +167,8 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
   if (kind.chunk) line("Sees its own chunk of " + grouped(*kind.chunk) + " tokens.");
   if (kind.alibi) {
     line("ALiBi: score - slope * distance, " + grouped(kind.alibi->heads) + " heads, max bias " +
-         rounded(kind.alibi->max_bias) + ".");
+         rounded(kind.alibi->max_bias) +
+         (kind.alibi->factor == 1 ? "." : ", slopes times " + rounded(kind.alibi->factor) + "."));
   }
   if (kind.buckets) {
     line("T5: a learned bias for each of " + grouped(kind.buckets->buckets) +

@@ -151,6 +151,7 @@ TEST(hugging_face, falcon_has_alibi_if_its_flag_is_set) {
   auto const alibi = read(with(llama(), R"({"model_type": "falcon", "alibi": true})"));
   EXPECT_EQ(alibi.kinds[0].alibi->heads, 4u);
   EXPECT_EQ(alibi.kinds[0].alibi->max_bias, 8);
+  EXPECT_EQ(alibi.kinds[0].alibi->factor, 0.125);
   EXPECT_TRUE(mentions(alibi.notes, "Falcon rounds the bias to bfloat16"));
   auto const rotates = read(with(llama(), R"({"model_type": "falcon", "alibi": false})"));
   EXPECT_FALSE(rotates.kinds[0].alibi);

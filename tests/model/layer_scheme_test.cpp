@@ -139,10 +139,11 @@ TEST(layer_scheme, multiplies_scores_by_the_known_temperatures) {
 // The scores and the softmax of a model's class, in f64, by the numbers of its configuration:
 // nothing here is posenc's. The softmax is that of causal attention.
 struct class_of_model {
-  double scaling = 1;      // on <q, k>
-  double base = 0;         // of RoPE in halves; 0: no RoPE
-  double cap = 0;          // 0: none
-  double slopes = 0;       // that of head h is 2^(-slopes (h + 1) / heads); 0: no ALiBi
+  double scaling = 1;  // on <q, k>
+  double base = 0;     // of RoPE in halves; 0: no RoPE
+  double cap = 0;      // 0: none
+  double slopes = 0;   // that of head h is 2^(-slopes (h + 1) / heads); 0: no ALiBi
+  bool scales_biases = false;
   double floor_scale = 0;  // queries times 1 + 0.1 ln(1 + floor((p + 1) / floor_scale)); 0: as is
   std::vector<double> sinks = {};  // [heads]
 
@@ -178,7 +179,8 @@ struct class_of_model {
           score *= scaling;
           if (cap != 0) score = std::tanh(score / cap) * cap;
           auto const at = static_cast<double>(h + 1) / static_cast<double>(heads);
-          if (slopes != 0) score -= std::exp2(-slopes * at) * static_cast<double>(t - s);
+          auto const slope = slopes == 0 ? 0 : std::exp2(-slopes * at);
+          score -= (scales_biases ? scaling : 1) * slope * static_cast<double>(t - s);
           sum += e[s] = std::exp(score);
         }
         for (std::size_t s = 0; s <= t; ++s) {
@@ -243,6 +245,13 @@ TEST(layer_scheme, is_mpt_which_scales_before_it_biases) {
       "n_heads": 4, "max_seq_len": 2048,
       "attn_config": {"alibi": true, "alibi_bias_max": 6, "softmax_scale": 0.03125}})");
   expect_attention_of({.scaling = 0.03125, .slopes = 6}, scheme, 4, 32, 4);
+}
+
+// [modeling_falcon.py: (q k + alibi) * inv_norm_factor]
+TEST(layer_scheme, is_falcon_rw_which_scales_its_biases_too) {
+  auto const scheme = scheme_of(R"({"model_type": "falcon", "num_hidden_layers": 1, "alibi": true,
+      "hidden_size": 256, "num_attention_heads": 4, "max_position_embeddings": 2048})");
+  expect_attention_of({.scaling = 0.125, .slopes = 8, .scales_biases = true}, scheme, 4, 64, 4);
 }
 
 TEST(layer_scheme, is_granite_which_has_a_scale_of_its_own) {

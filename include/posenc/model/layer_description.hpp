@@ -14,6 +14,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/pair_axes.hpp"
+#include "posenc/score/alibi.hpp"
 #include "posenc/softmax/position_temperature.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -65,6 +66,15 @@ struct rotary_description {
 struct alibi_bias {
   std::size_t heads;    ///< of queries
   double max_bias = 8;  ///< minus log2 of the last slope
+  double factor = 1;    ///< on the slopes: Falcon divides them by sqrt(head_dim), as it does scores
+
+  /// Throws std::invalid_argument as alibi does.
+  posenc::alibi encoding() const {
+    posenc::alibi const plain(heads, max_bias);
+    std::vector<double> slopes(plain.slopes().begin(), plain.slopes().end());
+    for (auto& slope : slopes) slope *= factor;
+    return posenc::alibi::with_slopes(slopes);
+  }
 };
 
 /// Site 3: T5's buckets of distances, with a learned bias each.

@@ -62,7 +62,7 @@ class layer_scheme {
                  rotary.layout);
     }
     if (layer.score_cap) cap_.emplace(*layer.score_cap);
-    if (layer.alibi) alibi_.emplace(layer.alibi->heads, layer.alibi->max_bias);
+    if (layer.alibi) alibi_ = layer.alibi->encoding();
   }
 
   /// Site 2, see acts_on_queries_and_keys.

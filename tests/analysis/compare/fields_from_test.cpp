@@ -30,6 +30,10 @@ TEST(fields, of_alibi_matter_from_where_slopes_part) {
   // 2^-2 and 2^-1, 2^-4 and 2^-2 ...: the first heads differ most, by 2^-2.
   EXPECT_EQ(fields(with(4, 8), with(4, 4), 100, 0.49)[0].from, 2);
   EXPECT_EQ(fields(with(4, 8), with(8, 16), 100, 0.0625)[0].from, 65);  // heads 5 to 8: 2^-10 ...
+  auto scaled = with(4, 8);
+  scaled.alibi->factor = 0.125;
+  field_difference const eighth{"alibi", "", "4 heads, max bias 8, times 0.125", 17};
+  EXPECT_EQ(fields(layer(), scaled, 100, 0.5)[0], eighth);
   EXPECT_TRUE(fields(with(4, 8), with(4, 8)).empty());
   EXPECT_EQ(fields(layer(), with(4, 8), 4, 0.5)[0].from, 3);  // distances end at 3
   EXPECT_EQ(fields(layer(), with(4, 8), 3, 0.5)[0].from, std::nullopt);

@@ -17,7 +17,6 @@
 #include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/layer_description.hpp"
-#include "posenc/score/alibi.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -161,7 +160,9 @@ class differing_fields {
 
   void compare_alibi(std::optional<alibi_bias> const& a, std::optional<alibi_bias> const& b) {
     auto const text = [](std::optional<alibi_bias> const& x) {
-      return x ? shown(x->heads) + " heads, max bias " + shown(x->max_bias) : std::string();
+      if (!x) return std::string();
+      auto const factor = x->factor == 1 ? std::string() : ", times " + shown(x->factor);
+      return shown(x->heads) + " heads, max bias " + shown(x->max_bias) + factor;
     };
     if (text(a) == text(b)) return;
     double slope = 0;  // the largest difference
@@ -169,7 +170,7 @@ class differing_fields {
     auto const slopes_of = [heads](std::optional<alibi_bias> const& x) {
       std::vector<double> slopes(heads);
       if (!x) return slopes;
-      alibi const bias(x->heads, x->max_bias);
+      auto const bias = x->encoding();
       for (std::size_t head = 0; head < x->heads; ++head) slopes[head] = bias.bias(head, 1);
       return slopes;
     };

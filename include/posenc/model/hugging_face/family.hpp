@@ -16,7 +16,7 @@ namespace detail {
 enum class position_rule {
   rope,
   alibi,
-  alibi_if_flagged,       ///< where the key alibi is true, else RoPE
+  alibi_if_flagged,       ///< ALiBi / sqrt(head_dim) where the key alibi is true, else RoPE
   alibi_without_context,  ///< where max_position_embeddings is absent, else RoPE
   alibi_or_learned,       ///< ALiBi where attn_config has alibi, else learned embeddings
   buckets,                ///< T5

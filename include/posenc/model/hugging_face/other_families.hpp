@@ -16,7 +16,7 @@ inline constexpr model_family other_families[]{
     {.types = {"inkling_text"}, .positions = position_rule::refused,
      .refusal = "be another: Inkling's bias is made of each query, which is not read"},
     {.types = {"falcon"}, .positions = position_rule::alibi_if_flagged,
-     .alibi_note = "Falcon rounds the bias to bfloat16 and divides it, too, by sqrt(head_dim)."},
+     .alibi_note = "Falcon rounds the bias to bfloat16."},
     {.types = {"baichuan"}, .positions = position_rule::alibi_without_context},
     {.types = {"bloom"}, .positions = position_rule::alibi,
      .without_effect = {"offset_alibi"}},

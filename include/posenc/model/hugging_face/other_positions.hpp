@@ -109,7 +109,10 @@ inline bool read_other_than_rope(hugging_face_config& config) {
       return read_alibi(config), true;
     case position_rule::alibi_if_flagged:
       if (!keys.flag("alibi").value_or(false)) return false;
-      return read_alibi(config), true;
+      read_alibi(config);
+      config.found.kinds[0].alibi->factor =
+          1 / std::sqrt(static_cast<double>(config.found.kinds[0].head_dim));
+      return true;
     case position_rule::alibi_without_context:
       if (keys.has("max_position_embeddings")) return false;
       config.found.context = keys.count("model_max_length", most_tokens);
