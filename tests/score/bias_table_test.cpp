@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -79,6 +80,18 @@ TEST(bias_table, sees_each_gap_between_keys) {
        {std::vector<std::int64_t>{0, 5, 6}, {0, 1, 7}, {0, 2}, {1, 0}, {3, 3}, {0, 1, 2, 2}}) {
     EXPECT_TRUE(numbers::same_bits(adjusted<double>(table, 1, 4, keys),
                                    adjusted<double>(rule, 1, 4, keys)));
+  }
+}
+
+/// The last integer and the first follow one another only where integers wrap around.
+TEST(bias_table, sees_the_ends_of_the_integers) {
+  alibi const rule(heads);
+  bias_table const table(rule, heads, 50);
+  constexpr auto first = std::numeric_limits<std::int64_t>::min(),
+                 last = std::numeric_limits<std::int64_t>::max();
+  for (auto const query : {first, last}) {
+    EXPECT_TRUE(numbers::same_bits(adjusted<double>(table, 1, query, {last, first}),
+                                   adjusted<double>(rule, 1, query, {last, first})));
   }
 }
 

@@ -74,6 +74,17 @@ TEST(relative_buckets, follows_its_formula) {
   }
 }
 
+// 375 = 3 * 5^3 and 84035 = 5 * 7^5: each power begins a bucket, where double logarithms fall
+// short.
+TEST(relative_buckets, begin_at_whole_powers) {
+  relative_buckets const fives(6, 375, false), sevens(10, 84'035, false);
+  std::size_t bucket = 3;
+  for (std::int64_t r : {3, 15, 75}) EXPECT_EQ(fives(r), bucket++) << r;
+  for (std::int64_t r : {14, 74}) EXPECT_EQ(fives(r), r == 14 ? 3u : 4u) << r;
+  bucket = 5;
+  for (std::int64_t r : {5, 35, 245, 1715, 12'005}) EXPECT_EQ(sevens(r), bucket++) << r;
+}
+
 TEST(relative_buckets, takes_the_farthest_positions) {
   using limits = std::numeric_limits<std::int64_t>;
   EXPECT_EQ(relative_buckets(32, 128, false)(limits::max()), 31u);
@@ -152,6 +163,16 @@ TEST(deberta_buckets, has_the_known_buckets) {
     EXPECT_EQ(rows(distance), static_cast<std::size_t>(256 + bucket)) << distance;
     EXPECT_EQ(rows(-distance), static_cast<std::size_t>(256 - bucket)) << -distance;
   }
+}
+
+// 4 * 10^3 + 1 and 6 * 3^5 + 1: each power ends a bucket, where double logarithms are beyond it.
+TEST(deberta_buckets, end_at_whole_powers) {
+  deberta_buckets const tens(8, 4001), threes(12, 1459);
+  EXPECT_EQ(tens(40), 8u + 4 + 1);
+  EXPECT_EQ(tens(400), 8u + 4 + 2);
+  EXPECT_EQ(threes(18), 12u + 6 + 1);
+  EXPECT_EQ(threes(54), 12u + 6 + 2);
+  EXPECT_EQ(threes(486), 12u + 6 + 4);
 }
 
 TEST(deberta_buckets, clips_to_its_table) {

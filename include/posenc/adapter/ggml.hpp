@@ -21,7 +21,6 @@
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_positions.hpp"
 #include "posenc/rows/axis_rows.hpp"
-#include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -81,8 +80,7 @@ class ggml_heads {
   std::size_t rows() const noexcept { return heads() * tokens() * batches(); }
   std::array<std::size_t, 4> const& shape() const noexcept { return size_; }  ///< ne
 
-  /// For one thread that does all.
-  ggml_row_range all_rows() const noexcept { return {0, rows()}; }
+  ggml_row_range all_rows() const noexcept { return {0, rows()}; }  ///< for one thread
   /// The rows of thread `thread` of `threads`, as ggml's ops split them: equal parts, rounded up.
   /// Precondition, not checked: threads > 0.
   ggml_row_range rows_of_thread(std::integral auto thread, std::integral auto threads) const {
@@ -185,12 +183,11 @@ inline cos_sin_view<float> ggml_rows(row_cache& cache, ggml_rope_call const& cal
 ///                               : rotate.operator()<posenc::half>();
 ///     }
 ///
-/// All modes, in place or from one tensor to another. Dims that are not rotated are left alone in
-/// place, and copied otherwise. Cosines and sines are those of exact angles (cos_sin_rows), where
-/// ggml multiplies positions in float; else the formulas are ggml's.
+/// All modes, in place or to another tensor, to which other dims are copied. Angles are exact
+/// (cos_sin_rows), where ggml multiplies positions in float; else the formulas are ggml's.
 /// Throws std::invalid_argument, before anything is changed, if the tensors differ in ne, if the
-/// range reaches beyond their rows, or if there are no positions; and whatever ggml_frequencies,
-/// ggml_pair_axes and rotate throw. Batches must not overlap each other; this is not checked.
+/// range reaches beyond their rows, or if there are no positions; and as ggml_frequencies,
+/// ggml_pair_axes and rotate do. Batches must not overlap each other; this is not checked.
 template <storable S, writable T>
 void ggml_rope(row_cache& cache, ggml_rope_call const& call, ggml_heads<S> const& source,
                ggml_heads<T> const& target, ggml_row_range range) {

@@ -112,9 +112,8 @@ inline yarn_ramp ggml_ramp(ggml_rope_parameters const& p) {
   return {ramp.first, std::max(ramp.last, ramp.first + 0.001)};
 }
 
-/// The power of base^(-2 / n_dims) that is each pair's frequency: its index; for VISION counted
-/// anew from the start of a section. Of sections that start at the same pair, ggml restarts the
-/// first one only.
+/// The power of base^(-2 / n_dims) that is each pair's frequency: its index, for VISION from the
+/// start of its section. Of sections that start at the same pair, ggml restarts the first one only.
 inline std::vector<std::size_t> ggml_powers(ggml_rope_parameters const& p, pair_axes const& axes) {
   std::vector<std::size_t> powers(axes.pairs());
   auto const [t, h, w, e] = p.section_pairs();
@@ -151,20 +150,19 @@ inline pair_axes ggml_pair_axes(ggml_rope_parameters const& p, std::size_t head_
 ///     kept_i = ext_factor (1 - clamp((i - first) / (last - first), 0, 1))        as in yarn
 ///     attention_factor = attn_factor (1 + 0.1 ln(1 / freq_scale))    attn_factor if ext_factor = 0
 ///
-/// freq_scale is 1 / factor. Above 1 it lowers the attention factor, which yarn's does not. The
-/// ramp's ends are rounded outwards from doubles, where ggml has floats. [ggml, ops.cpp]
-/// A factor of 1e30 or more stops its pair, as in divided_by_factors.
+/// A freq_scale above 1 lowers the attention factor, which yarn's does not. The ramp's ends are
+/// rounded outwards from doubles, where ggml has floats. [ggml, ops.cpp] A factor of 1e30 or more
+/// stops its pair, as in divided_by_factors.
 /// Throws std::invalid_argument as ggml_pair_axes does, and unless freq_base, freq_scale,
 /// attn_factor, and the attention factor are finite and positive, ext_factor is in [0, 1], and
-/// there is no factor or at least one per pair, those finite and positive (ggml itself asks for
-/// n_dims / 2 and reads more for VISION). If ext_factor is not 0: also unless n_ctx_orig is not
-/// negative, the betas are finite and positive, and freq_base is above 1.
+/// there is no factor or at least one per pair, finite and positive. If ext_factor is not 0: also
+/// unless n_ctx_orig is not negative, the betas are finite and positive, and freq_base is above 1.
 inline frequencies ggml_frequencies(ggml_rope_parameters const& p, std::size_t head_dim,
                                     std::span<float const> freq_factors = {}) {
   auto const axes = ggml_pair_axes(p, head_dim);
-  detail::require_positive("freq_base", p.freq_base);
-  detail::require_positive("freq_scale", p.freq_scale);
-  detail::require_positive("attn_factor", p.attn_factor);
+  using detail::require_positive;
+  require_positive("freq_base", p.freq_base), require_positive("freq_scale", p.freq_scale);
+  require_positive("attn_factor", p.attn_factor);
   auto const kept = static_cast<double>(p.ext_factor), scale = static_cast<double>(p.freq_scale);
   detail::require_share("ggml_rope", "ext_factor", kept);
   auto const pairs = p.pairs();

@@ -137,9 +137,8 @@ class row_cache {
   /// The rows of `content` if they are kept, else null.
   cos_sin_rows<float> const* find(content_parts content) noexcept { return rows_.find(content); }
 
-  /// A maker, which takes some ten microseconds to make: for ops that have nowhere to keep a
-  /// model's frequencies either. make() returns axis_row_maker. Valid until the next call of this
-  /// function.
+  /// A maker, for ops that have nowhere to keep a model's frequencies either: to make it takes some
+  /// ten microseconds. make() returns axis_row_maker. Valid until the next call of this function.
   template <std::invocable Make>
   axis_row_maker const& maker(content_parts content, Make const& make) {
     if (auto const* kept = makers_.find(content)) return *kept;

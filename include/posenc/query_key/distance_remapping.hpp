@@ -3,7 +3,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -11,7 +10,6 @@
 
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
@@ -23,17 +21,16 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Scores by two matrices: the near one of q and k rotated at their own positions, as ever, and a
-/// far one of the same q and k rotated at far_query(t) and far_key(s). A score is taken from the
-/// near one where t - s < window, from the far one elsewhere:
+/// Scores of two kinds: near ones of q and k rotated at their own positions, and far ones of the
+/// same q and k rotated at far_query(t) and far_key(s). Those with t - s < window are near:
 ///
 ///     t - s                 0  1  2 .. w-1 |  w    w+1   w+2  ...    w: window
 ///     rerope(w)             0  1  2 .. w-1 |  w     w     w   ...    min(t - s, w)
 ///     leaky_rerope(w, k)    0  1  2 .. w-1 |  w   w+1/k w+2/k ...    w + (t - s - w) / k
 ///     self_extend(w, g)     0  1  2 .. w-1 |  integers               [t/g] - [s/g] + w - [w/g]
 ///
-/// One matrix cannot have that, where each key has one position whatever the query (see remapped).
-/// For causal attention: a key after its query is near.
+/// (remapped gives each key one position, whatever the query.) For causal attention: a key after
+/// its query is near.
 ///
 ///     scheme{self_extend(rope<halves>(f), 1024, 8)}                     an encoding of attention's
 ///
@@ -68,8 +65,7 @@ class distance_remapping {
     return is_near(query, key) ? static_cast<double>(query - key) : far_query(query) - far_key(key);
   }
 
-  /// Rows for the far matrix. Errors and accuracy are those of cos_sin_rows, at the positions the
-  /// maps give.
+  /// Rows for far scores. Errors and accuracy are those of cos_sin_rows, at the mapped positions.
   template <std::floating_point Real = float>
   cos_sin_rows<Real> far_query_rows(frequencies const& f, positions_view positions) const {
     return cos_sin_rows<Real>(f, detail::mapped<double>(positions, far_query_));
@@ -90,9 +86,9 @@ namespace detail {
 /// Encodes at the tokens' own positions; far() at those of the far scores.
 template <class Prepared>
 struct prepared_near_and_far : Prepared {
-  prepared_remap<Prepared> of_far;
+  prepared_apart<Prepared> of_far;
 
-  prepared_remap<Prepared> const& far() const noexcept { return of_far; }
+  prepared_apart<Prepared> const& far() const noexcept { return of_far; }
 };
 
 /// Prepares at fractional positions too, as rope does.
@@ -106,7 +102,7 @@ concept prepares_fractions = acts_on_queries_and_keys<E> &&
 }  // namespace detail
 
 /// Site 2: an encoding, rope for one, at remapped distances. Attention takes both products and
-/// chooses; keys cannot be those of a cache that is encoded already.
+/// chooses; keys must not be encoded already.
 template <class Inner>
 class distance_remapped {
   static_assert(detail::prepares_fractions<Inner>,
@@ -150,9 +146,9 @@ static_assert(acts_on_queries_and_keys<distance_remapped<rope<halves>>> &&
 
 namespace detail {
 
-/// floor(a / b), b positive.
-constexpr std::int64_t floored_quotient(std::int64_t a, std::int64_t b) noexcept {
-  return a / b - (a % b < 0 ? 1 : 0);
+/// floor(position / group) + first.
+constexpr double in_groups(std::int64_t position, std::int64_t group, std::int64_t first) noexcept {
+  return static_cast<double>(position / group - (position % group < 0 ? 1 : 0) + first);
 }
 
 }  // namespace detail
@@ -161,7 +157,7 @@ constexpr std::int64_t floored_quotient(std::int64_t a, std::int64_t b) noexcept
 /// keys are at 0, so they are not rotated. Throws std::invalid_argument unless window is positive.
 inline distance_remapping rerope(std::int64_t window) {
   detail::require(window > 0, "rerope: window must be positive, got ", window);
-  return {window, [w = static_cast<double>(window)](std::int64_t) { return w; },
+  return {window, [=](std::int64_t) { return static_cast<double>(window); },
           [](std::int64_t) { return 0.0; }};
 }
 
@@ -171,10 +167,9 @@ inline distance_remapping rerope(std::int64_t window) {
 inline distance_remapping leaky_rerope(std::int64_t window, double k) {
   detail::require(window > 0, "leaky_rerope: window must be positive, got ", window);
   detail::require(is_finite(k) && k >= 1, "leaky_rerope: k must be finite and at least 1, got ", k);
-  auto const w = static_cast<double>(window);
-  return {window,
-          [k, start = w - w / k](std::int64_t t) { return start + static_cast<double>(t) / k; },
-          [k](std::int64_t s) { return static_cast<double>(s) / k; }};
+  auto const w = static_cast<double>(window), start = w - w / k;
+  return {window, [=](std::int64_t t) { return start + static_cast<double>(t) / k; },
+          [=](std::int64_t s) { return static_cast<double>(s) / k; }};
 }
 
 /// From window on, positions count in groups: floor(t / g) - floor(s / g) + w - floor(w / g). [Jin
@@ -183,12 +178,9 @@ inline distance_remapping leaky_rerope(std::int64_t window, double k) {
 inline distance_remapping self_extend(std::int64_t window, std::int64_t group) {
   detail::require(window > 0, "self_extend: window must be positive, got ", window);
   detail::require(group > 0, "self_extend: group must be positive, got ", group);
-  return {
-      window,
-      [group, start = window - window / group](std::int64_t t) {
-        return static_cast<double>(detail::floored_quotient(t, group) + start);
-      },
-      [group](std::int64_t s) { return static_cast<double>(detail::floored_quotient(s, group)); }};
+  auto const first = window - window / group;
+  return {window, [=](std::int64_t t) { return detail::in_groups(t, group, first); },
+          [=](std::int64_t s) { return detail::in_groups(s, group, 0); }};
 }
 
 /// The same as encodings: of rope, or of what else prepares fractional positions.

@@ -47,7 +47,10 @@ class m_rope {
         positions_(std::move(positions)),
         delta_(delta),
         block_(block),
-        maker_(made(frequencies_, axes_)) {
+        maker_((detail::require(axes_.pairs() == frequencies_.pairs(),
+                                "m_rope: axes must be given for each of the ", frequencies_.pairs(),
+                                " pairs, got ", axes_.pairs()),
+                axis_row_maker(frequencies_, axes_))) {
     detail::require(axes_.axes() <= positions_.axes(), "m_rope: positions must have each of the ",
                     axes_.axes(), " axes of the pairs, got ", positions_.axes());
     detail::require(is_finite(static_cast<double>(delta)), "m_rope: delta must be finite, got ",
@@ -67,23 +70,17 @@ class m_rope {
   }
 
  private:
-  static axis_row_maker made(posenc::frequencies const& f, pair_axes const& axes) {
-    detail::require(axes.pairs() == f.pairs(), "m_rope: axes must be given for each of the ",
-                    f.pairs(), " pairs, got ", axes.pairs());
-    return axis_row_maker(f, axes);
-  }
-
   axis_positions<P> at(token_positions const& indices) const {
     std::vector<std::vector<P>> of_axis(axes_.axes(), std::vector<P>(indices.size()));
     for (std::size_t token = 0; token < indices.size(); ++token) {
       auto const index = indices[token];
       detail::require(index >= 0, "m_rope: an index must not be negative, got ", index,
                       " at token ", token);
-      bool const known = static_cast<std::uint64_t>(index) < positions_.tokens();
-      auto const text = known ? P{} : beyond(index, token);
-      for (std::size_t axis = 0; axis < of_axis.size(); ++axis) {
-        of_axis[axis][token] = known ? positions_.of(axis)[static_cast<std::size_t>(index)] : text;
-      }
+      auto const i = static_cast<std::size_t>(index);
+      bool const is_known = i < positions_.tokens();
+      auto const text = is_known ? P{} : beyond(index, token);
+      for (std::size_t axis = 0; axis < of_axis.size(); ++axis)
+        of_axis[axis][token] = is_known ? positions_.of(axis)[i] : text;
     }
     return axis_positions<P>(of_axis);
   }
@@ -106,7 +103,7 @@ class m_rope {
 };
 
 static_assert(acts_on_queries_and_keys<m_rope<halves>> &&
-              acts_on_queries_and_keys<m_rope<interleaved, double>>);
-static_assert(pulls_back_queries_and_keys<m_rope<halves>>);
+              acts_on_queries_and_keys<m_rope<interleaved, double>> &&
+              pulls_back_queries_and_keys<m_rope<halves>>);
 
 }  // namespace posenc

@@ -3,8 +3,12 @@
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <utility>
 
+#include "posenc/core/encode_heads.hpp"
+#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/half.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -14,8 +18,15 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What rope, m_rope and their kin prepare: one row a token, by which queries and keys are rotated,
-/// whole or by ranges of tokens.
+/// What an encoding prepares that rotates by rows, one a token: rope, m_rope, and one of your own,
+/// which needs nothing but
+///
+///     template <class T>
+///     auto prepare(positions_view positions) const {
+///       return prepared_rotation<halves, T>(cos_sin_rows<T>(f, positions));    or other rows
+///     }
+///
+/// Queries and keys are rotated whole, or by ranges of tokens:
 ///
 ///     auto const prepared = rope<halves>(f).prepare(positions);    once a step
 ///     prepared.encode_queries(q);                                  every layer; any storage type
@@ -28,9 +39,13 @@ namespace posenc::inline POSENC_TARGET {
 template <pair_layout Layout, std::floating_point Real>
 class prepared_rotation {
  public:
+  /// Throws for tokens, the first and how many, that cannot be rotated in half.
+  using half_check = std::function<void(std::size_t, std::size_t)>;
+
   /// One row a token; `block` says which dims rotate.
-  explicit prepared_rotation(cos_sin_rows<Real> rows, rotary_block block = rotary_block::first())
-      : rows_(std::move(rows)), block_(block) {}
+  explicit prepared_rotation(cos_sin_rows<Real> rows, rotary_block block = rotary_block::first(),
+                             half_check in_half = {})
+      : rows_(std::move(rows)), block_(block), in_half_(std::move(in_half)) {}
 
   cos_sin_rows<Real> const& rows() const noexcept { return rows_; }  ///< [tokens]
   std::size_t tokens() const noexcept { return rows_.tokens(); }     ///< of the step
@@ -38,37 +53,71 @@ class prepared_rotation {
   /// Site 2, see acts_on_queries_and_keys.
   template <class T>
   void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
-    rotate<Layout>(q, of(rows_, first_token, q.tokens()), block_);
+    by(rows_, q, first_token);
   }
   /// The same: keys rotate as queries do.
   template <class T>
   void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
-    encode_queries(k, first_token);
+    by(rows_, k, first_token);
   }
-
-  /// Backward: gradients with respect to the encoded vectors -> gradients with respect to the
-  /// inputs, by the transpose of the rotation, which has the attention factor once more.
+  /// Backward, see pulls_back_queries_and_keys: by the transpose of the rotation, which has the
+  /// attention factor once more.
   template <class T>
   void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
-    rotate<Layout>(d, of(rows_.transpose(), first_token, d.tokens()), block_);
+    by(rows_.transpose(), d, first_token);
   }
   /// The same of keys.
   template <class T>
   void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
-    backward_queries(d, first_token);
+    by(rows_.transpose(), d, first_token);
   }
 
  private:
-  static cos_sin_view<Real> of(cos_sin_rows<Real> const& rows, std::size_t first,
-                               std::size_t tokens) {
-    detail::require(first <= rows.tokens() && tokens <= rows.tokens() - first,
+  template <class T>
+  void by(cos_sin_rows<Real> const& rows, heads_view<T> const& x, std::size_t first) const {
+    detail::require(first <= rows.tokens() && x.tokens() <= rows.tokens() - first,
                     "prepare: every token must have a prepared position, got ", rows.tokens(),
-                    " positions for ", tokens, " tokens from ", first, " on");
-    return rows.slice_tokens(first, tokens);
+                    " positions for ", x.tokens(), " tokens from ", first, " on");
+    if constexpr (std::same_as<storage_format_t<T>, half>) {
+      if (in_half_) in_half_(first, x.tokens());
+    }
+    rotate<Layout>(x, rows.slice_tokens(first, x.tokens()), block_);
   }
 
   cos_sin_rows<Real> rows_;
   rotary_block block_;
+  half_check in_half_;
 };
 
+namespace detail {
+
+/// Encodes queries by one prepared encoding and keys by another.
+template <class Prepared>
+struct prepared_apart {
+  static constexpr bool wraps_encodings = true;  ///< it has functions where Prepared has
+  Prepared of_queries, of_keys;
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0,
+                      std::size_t first_head = 0) const {
+    detail::encode_queries(of_queries, q, first_token, first_head);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0,
+                   std::size_t first_head = 0) const {
+    detail::encode_keys(of_keys, k, first_token, first_head);
+  }
+  template <class T>
+  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0,
+                        std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
+    detail::backward_queries(of_queries, d, first_token, first_head);
+  }
+  template <class T>
+  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0,
+                     std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
+    detail::backward_keys(of_keys, d, first_token, first_head);
+  }
+};
+
+}  // namespace detail
 }  // namespace posenc

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "posenc/core/encoding_check.hpp"
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/query_key/rope.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -34,46 +34,18 @@ std::vector<P> mapped(positions_view positions, auto const& map) {
   return result;
 }
 
-/// What is prepared for queries where one map puts them, and for keys where another does.
-template <class Prepared>
-struct prepared_remap {
-  static constexpr bool wraps_encodings = true;  ///< it has functions where Prepared has
-  Prepared of_queries, of_keys;
-
-  template <class T>
-  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0,
-                      std::size_t first_head = 0) const {
-    detail::encode_queries(of_queries, q, first_token, first_head);
-  }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0,
-                   std::size_t first_head = 0) const {
-    detail::encode_keys(of_keys, k, first_token, first_head);
-  }
-  template <class T>
-  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0,
-                        std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
-    detail::backward_queries(of_queries, d, first_token, first_head);
-  }
-  template <class T>
-  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0,
-                     std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
-    detail::backward_keys(of_keys, d, first_token, first_head);
-  }
-};
-
 }  // namespace detail
 
-/// Site 2: `inner` at query_map(t) and key_map(s). A prompt that is squashed into the context a
-/// model was trained for, or moved:
+/// Site 2: `inner` at query_map(t) and key_map(s), as of a prompt that is squashed into the context
+/// a model was trained for, or moved:
 ///
 ///     auto const quarter = [](std::int64_t t) { return t / 4; };
 ///     remapped(rope<halves>(f), quarter, quarter)
 ///     auto const moved = [](std::int64_t s) { return s < 100 ? s + 1000 : s; };
 ///     remapped(rope<halves>(f), [](std::int64_t t) { return t; }, moved)
 ///
-/// Each key has one position, whatever the query: distances as ReRoPE and Self-Extend clip them are
-/// distance_remapping's. A map must be a pure function. Attention must have as many heads as inner.
+/// Each key has one position, whatever the query; distance_remapping clips distances. A map must be
+/// a pure function. Attention must have as many heads as inner.
 template <class Inner, position_map QueryMap, position_map KeyMap>
 class remapped {
   static_assert(detail::encoding_check<Inner>::passed);
@@ -100,7 +72,7 @@ class remapped {
 
   /// Throws as inner does, or a map.
   template <class T = float>
-  detail::prepared_remap<detail::prepared_t<Inner, T>> prepare(
+  detail::prepared_apart<detail::prepared_t<Inner, T>> prepare(
       token_positions const& positions) const {
     auto const at = [&](auto const& map) {
       auto const mapped = detail::mapped<std::int64_t>(positions, map);

@@ -22,42 +22,34 @@ namespace detail {
 
 /// Adds p_t to queries and keys.
 template <class Inner>
-class prepared_unprojected {
- public:
-  prepared_unprojected(std::shared_ptr<Inner const> inner, positions_view positions)
-      : inner_(std::move(inner)), positions_(positions.begin(), positions.end()) {}
+struct prepared_unprojected {
+  std::shared_ptr<Inner const> inner;
+  std::vector<std::int64_t> positions;
 
   template <class T>
   void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
-    require(first_token <= positions_.size() && q.tokens() <= positions_.size() - first_token,
-            "prepare: every token must have a prepared position, got ", positions_.size(),
+    require(first_token <= positions.size() && q.tokens() <= positions.size() - first_token,
+            "prepare: every token must have a prepared position, got ", positions.size(),
             " positions for ", q.tokens(), " tokens from ", first_token, " on");
-    inner_->embed(q, positions_view(positions_).subspan(first_token, q.tokens()));
+    inner->embed(q, positions_view(positions).subspan(first_token, q.tokens()));
   }
   template <class T>
   void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
     encode_queries(k, first_token);
   }
-
   /// What is added is a constant.
   template <class T>
   void backward_queries(heads_view<T> const&, std::size_t = 0) const {}
   template <class T>
   void backward_keys(heads_view<T> const&, std::size_t = 0) const {}
-
- private:
-  std::shared_ptr<Inner const> inner_;
-  std::vector<std::int64_t> positions_;
 };
 
 }  // namespace detail
 
 /// Site 2: q_t -> q_t + p_t, k_s -> k_s + p_s, which is what an encoding of embeddings (site 1)
-/// does where W_q = W_k = I. To study it in attention; a model embeds first and projects then.
+/// does where W_q = W_k = I. To study it in attention; in a scheme, before what rotates.
 ///
 ///     attention(x, x, x, scheme{unprojected(sinusoidal<interleaved>(geometric(64, 1e4))), ...})
-///
-/// In a scheme it stands before what rotates.
 template <class Inner>
 class unprojected {
   static_assert(detail::encoding_check<Inner>::passed);
@@ -65,7 +57,7 @@ class unprojected {
                 "posenc: what is unprojected must act on embeddings (site 1), and nowhere else");
 
  public:
-  /// inner: of site 1; kept in shared memory, so copies are cheap.
+  /// inner: of site 1; copies share it.
   explicit unprojected(Inner inner) : inner_(std::make_shared<Inner const>(std::move(inner))) {}
 
   /// The encoding of embeddings.
@@ -74,7 +66,7 @@ class unprojected {
   /// Encoding throws as the inner one does.
   template <std::floating_point T = float>
   detail::prepared_unprojected<Inner> prepare(positions_view positions) const {
-    return {inner_, positions};
+    return {inner_, {positions.begin(), positions.end()}};
   }
 
  private:
