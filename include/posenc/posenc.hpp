@@ -154,5 +154,4 @@
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
 //   posenc/model/gguf.hpp           the header of a GGUF file
 //   posenc/model/gguf/metadata.hpp  all its keys and values
-//   posenc/model/gguf_writer.hpp    a model of either, as the keys of a GGUF file
 //   posenc/model/layer_scheme.hpp   a layer of either, as an encoding
