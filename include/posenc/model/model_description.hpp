@@ -42,6 +42,14 @@ struct model_description {
   }
 };
 
+/// What readers do with a model_type or general.architecture that is not known.
+///
+///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
+enum class unknown_model {
+  refused,  ///< it is an error
+  as_llama  ///< it is read with Llama's layout of pairs, and Llama's defaults for absent keys
+};
+
 namespace detail {
 
 /// The kind of each layer. Throws std::invalid_argument if a layer has none.

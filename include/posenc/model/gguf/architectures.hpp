@@ -9,8 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architecture.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// From llama.cpp @ 1425386f, 2026-07-23: llama_model_rope_type, and each architecture's
 /// load_arch_hparams and graph. Of later versions: nanbeige (#25994), minimax-m3 (#24523), dflash's
@@ -174,5 +173,4 @@ struct gguf_architectures {
   }
 };
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

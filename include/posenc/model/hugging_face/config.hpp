@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -13,22 +11,11 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/findings.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
-#include "posenc/model/unknown_model.hpp"
+#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-namespace detail {
-
-/// The most dims, heads or layers that a key may give.
-inline constexpr std::size_t most_dims = 65'536;
-/// The most tokens: what a double counts exactly, and a size.
-inline constexpr auto most_tokens = static_cast<std::size_t>(
-    std::min<std::uint64_t>(std::uint64_t{1} << 53, std::numeric_limits<std::size_t>::max()));
-
-}  // namespace detail
-
 /// How to read a config.json.
 struct hugging_face_options {
   unknown_model unknown = unknown_model::refused;  ///< families that are not known
@@ -136,11 +123,6 @@ class hugging_face_config : public findings {
     for (std::string const name : names) {
       if (keys.has(name)) ignore(keys.setting(name));
     }
-  }
-
-  bool rotates() const {
-    return std::ranges::any_of(found.kinds,
-                               [](layer_description const& kind) { return !kind.rotary.empty(); });
   }
 
   /// The one kind of a model whose layers are all alike.

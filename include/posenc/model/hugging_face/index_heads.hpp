@@ -4,15 +4,41 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
+#include "posenc/model/hugging_face/layer_lists.hpp"
 #include "posenc/model/layer_description.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Whether each layer sees the keys that an earlier one chose (GLM-5).
+inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
+  std::vector<bool> shares(config.found.layers, false);
+  if (config.family.index.heads.value == 0) return shares;
+  auto const& keys = config.keys;
+  auto given = keys.texts("indexer_types");
+  if (!given && keys.is_text("index_topk_pattern")) {
+    given = layer_types_by_letter(config, "index_topk_pattern", {{'F', "full"}, {'S', "shared"}},
+                                  "hold letters F and S");
+  } else if (!given) {
+    given = keys.texts("index_topk_pattern");
+  }
+  auto const types = std::move(given).value_or(std::vector<std::string>());
+  auto const every = keys.count_or_zero("index_topk_freq", most_dims).value_or(1);
+  auto const first = keys.count("index_skip_topk_offset", most_dims).value_or(2);
+  auto const key = keys.has("indexer_types") ? "indexer_types" : "index_topk_pattern";
+  if (!types.empty()) require_entries(config, key, types.size());
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    bool const by_number = i + 1 > first && (i + 1 - first) % every != 0;
+    shares[i] = types.empty() ? by_number : types[i] == "shared";
+  }
+  keys.require(!shares.front(), key, "begin with a layer of its own choice");
+  return shares;
+}
 
 /// A number under a key of the file, or under another in the object of sparse attention
 /// (MiniMax-M3), or the family's.
@@ -64,5 +90,4 @@ inline void read_pooled_keys(hugging_face_config& config, scheduled_layer const&
   kind.pooled = given.value_or(is_sparse ? 4 : 128);
 }
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

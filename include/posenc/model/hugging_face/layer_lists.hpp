@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,21 +14,14 @@
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
+// clang-format off
 inline constexpr std::array<std::string_view, 11> types_with_attention{
-    full_attention,
-    "attention",
-    sliding_attention,
-    chunked_attention,
-    "compressed_sparse_attention",
-    "heavily_compressed_attention",
-    "hybrid",
-    "deepseek_sparse_attention",
-    "hybrid_indexed",
-    "minimax_m3_sparse",
-    "qwen_sparse_attention"};
+    full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
+    heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
+    "minimax_m3_sparse", "qwen_sparse_attention"};
+// clang-format on
 inline constexpr std::array<std::string_view, 6> types_without_attention{
     linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"};
 
@@ -36,18 +30,12 @@ inline bool has_attention(std::string_view type) {
 }
 
 /// Throws std::invalid_argument unless the list under a key has an entry for each layer; entries
-/// beyond those are for layers that are not read.
+/// beyond those are for layers that are not read. If `further` is given, so many or none.
 inline void require_entries(hugging_face_config const& config, std::string const& key,
-                            std::size_t entries) {
-  config.keys.require(entries >= config.found.layers, key,
-                      "have one entry for each of the " + shown(config.found.layers) + " layers");
-}
-/// The same for a list without further entries than for `further` layers.
-inline void require_entries(hugging_face_config const& config, std::string const& key,
-                            std::size_t entries, std::size_t further) {
+                            std::size_t entries, std::optional<std::size_t> further = {}) {
   auto const layers = config.found.layers;
-  bool const fits = entries == layers || entries == layers + further;
-  require_entries(config, key, fits ? layers : 0);
+  bool const fits = further ? entries == layers || entries == layers + *further : entries >= layers;
+  config.keys.require(fits, key, "have one entry for each of the " + shown(layers) + " layers");
 }
 
 /// The list of texts under a key. Throws std::invalid_argument if a type is unknown, or there is
@@ -188,30 +176,13 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
   return {};
 }
 
-/// Whether each layer sees the keys that an earlier one chose (GLM-5).
-inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
-  std::vector<bool> shares(config.found.layers, false);
-  if (config.family.index.heads.value == 0) return shares;
-  auto const& keys = config.keys;
-  auto given = keys.texts("indexer_types");
-  if (!given && keys.is_text("index_topk_pattern")) {
-    given = layer_types_by_letter(config, "index_topk_pattern", {{'F', "full"}, {'S', "shared"}},
-                                  "hold letters F and S");
-  } else if (!given) {
-    given = keys.texts("index_topk_pattern");
-  }
-  auto const types = std::move(given).value_or(std::vector<std::string>());
-  auto const every = keys.count_or_zero("index_topk_freq", most_dims).value_or(1);
-  auto const first = keys.count("index_skip_topk_offset", most_dims).value_or(2);
-  auto const key = keys.has("indexer_types") ? "indexer_types" : "index_topk_pattern";
-  if (!types.empty()) require_entries(config, key, types.size());
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    bool const by_number = i + 1 > first && (i + 1 - first) % every != 0;
-    shares[i] = types.empty() ? by_number : types[i] == "shared";
-  }
-  keys.require(!shares.front(), key, "begin with a layer of its own choice");
-  return shares;
+/// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
+inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
+  if (!config.keys.is_list(key)) return {};
+  auto given = *config.keys.numbers(key);
+  require_entries(config, key, given.size());
+  given.resize(config.found.layers);
+  return given;
 }
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

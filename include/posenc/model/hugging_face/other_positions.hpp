@@ -9,8 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// What multiplies scores beside 1 / sqrt(head_dim).
 inline double softmax_factor(hugging_face_config& config, std::size_t head_dim) {
@@ -136,5 +135,4 @@ inline bool read_other_than_rope(hugging_face_config& config) {
   return false;
 }
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

@@ -4,8 +4,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/family.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 // clang-format off
 /// From the classes of the models in Hugging Face transformers 4.57 and 5.16, and from the authors'
@@ -169,5 +168,4 @@ inline constexpr model_family rope_families[]{
 };
 // clang-format on
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

@@ -10,13 +10,11 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
-#include "posenc/model/hugging_face/rope_axes.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
 #include "posenc/model/hugging_face/rope_source.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 class hugging_face_rotation {
  public:
@@ -32,7 +30,7 @@ class hugging_face_rotation {
 
   void read() {
     auto const base = this->base();
-    auto const name = rope_rule::name_in(rope_);
+    auto const name = rope_type_in(rope_);
     bool const is_plain = name == "default" || (name == "axial" && family_.axial_axes != 0);
     bool const may_be_scaled = !family_.unscaled && family_.axial_axes == 0;
     rope_.require(is_plain || may_be_scaled, rope_.has("rope_type") ? "rope_type" : "type",
@@ -52,13 +50,10 @@ class hugging_face_rotation {
                              .context = config_.found.context,
                              .original_context = config_.keys.count(original_length, most_tokens),
                              .yarn_slope = family_.yarn_slope};
-    auto result = rope_rule(rope_, inputs, config_).read();
-    read_mscale(result.mscale_factor);
-    rotary_description rotary{.rule = std::move(result.rule),
-                              .frequencies = std::move(result.frequencies),
-                              .layout = halves(),
-                              .axes = rope_axes(config_, rope_, dim / 2),
-                              .parameters = std::move(result.parameters)};
+    rope_rule rule(rope_, inputs, config_);
+    auto rotary = rule.read();
+    read_mscale(rule.mscale_factor);
+    rotary.axes = rope_axes(config_, rope_, dim / 2);
     if (is_interleaved()) rotary.layout = interleaved();
     bool const has_dims_without_rope = config_.keys.has("qk_nope_head_dim");
     if (family_.last_dims || has_dims_without_rope) rotary.block = rotary_block::last();
@@ -117,7 +112,7 @@ class hugging_face_rotation {
   }
 
   std::optional<double> partial_rotary_factor() {
-    bool const may_be_zero = rope_rule::name_in(rope_) == "proportional";
+    bool const may_be_zero = rope_type_in(rope_) == "proportional";
     auto const in_range = [&](json_object const& keys, std::string const& key) {
       auto const given = keys.number(key);
       bool const fits = !given || ((may_be_zero ? *given >= 0 : *given > 0) && *given <= 1);
@@ -164,7 +159,7 @@ class hugging_face_rotation {
     if (family_.rotary_dim != 0 && !partial) {
       return within_head(config_.assumed("rotary_dim", family_.rotary_dim), "head_dim");
     }
-    bool const is_whole = rope_rule::name_in(rope_) == "proportional";  // p chooses among all pairs
+    bool const is_whole = rope_type_in(rope_) == "proportional";  // p chooses among all pairs
     if (is_whole) return within_head(kind_.head_dim, "head_dim");
     auto const dims = static_cast<double>(kind_.head_dim) * partial.value_or(1);
     return within_head(static_cast<std::size_t>(dims),
@@ -214,5 +209,4 @@ class hugging_face_rotation {
   json_object rope_;
 };
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

@@ -11,8 +11,7 @@
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/hugging_face/layer_lists.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 // clang-format off
 /// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
@@ -107,5 +106,4 @@ inline void settle_keys(hugging_face_config& config) {
   });
 }
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail
