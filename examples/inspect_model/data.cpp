@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "posenc/frequency/describe.hpp"
+#include "posenc/model/rotate.hpp"
 #include "remarks.hpp"
 
 using nlohmann::ordered_json;
@@ -148,14 +149,8 @@ std::string shown(double x) {
 }
 std::string shown(std::size_t x) { return std::to_string(x); }
 
-std::size_t dim_of(line const& l, bool is_x) {
-  auto const first = l.rotary.block.first_dim(l.kind.head_dim, l.f.rotary_dim());
-  return std::visit(
-      [&]<class Layout>(Layout) {
-        return first + (is_x ? Layout::x_index(l.pair.pair, l.f.pairs())
-                             : Layout::y_index(l.pair.pair, l.f.pairs()));
-      },
-      l.rotary.layout);
+posenc::pair_dims dims_of(line const& l) {
+  return posenc::dims_of_pair(l.rotary, l.kind.head_dim, l.pair.pair);
 }
 
 using column = std::pair<std::string, std::function<std::string(line const&)>>;
@@ -168,8 +163,8 @@ std::vector<column> const& all_columns() {
       {"rule", [](line const& l) { return l.rotary.rule; }},
       {"layout", [](line const& l) { return name_of(l.rotary.layout); }},
       {"pair", [](line const& l) { return shown(l.pair.pair); }},
-      {"x_dim", [](line const& l) { return shown(dim_of(l, true)); }},
-      {"y_dim", [](line const& l) { return shown(dim_of(l, false)); }},
+      {"x_dim", [](line const& l) { return shown(dims_of(l).x); }},
+      {"y_dim", [](line const& l) { return shown(dims_of(l).y); }},
       {"axis",
        [](line const& l) { return shown(l.rotary.axes ? l.rotary.axes->axis(l.pair.pair) : 0); }},
       {"inv_freq", [](line const& l) { return shown(l.pair.inv_freq); }},

@@ -146,4 +146,5 @@
 //   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
 //   posenc/model/gguf.hpp           the header of a GGUF file
 //   posenc/model/gguf/metadata.hpp  all its keys and values
+//   posenc/model/rotate.hpp         heads, rotated as either says
 //   posenc/model/layer_scheme.hpp   a layer of either, as an encoding

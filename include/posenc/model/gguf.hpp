@@ -50,12 +50,13 @@ inline void read_gguf_temperature(gguf_config& config, layer_description& kind,
   }
   auto const scale = config.number("attention.temperature_scale");
   if (!scale || *scale == 0) return;
-  auto const length = config.count("attention.temperature_length", 1, gguf_most_tokens);
-  auto const original = config.count("rope.scaling.original_context_length", 1, gguf_most_tokens);
+  auto const length = config.count("attention.temperature_length", most_tokens);
+  auto const original = config.count("rope.scaling.original_context_length", most_tokens);
   auto const floor = length ? length : original ? original : config.found.context;
-  auto const key = config.key("attention.temperature_length");
-  if (!floor) config.file.refuse(key, "be given where attention.temperature_scale is");
-  if (!length) config.assume(key + " is not given: the original context, " + shown(*floor) + ".");
+  constexpr auto name = "attention.temperature_length";
+  if (!floor) config.refuse(name, "be given where attention.temperature_scale is");
+  if (!length)
+    config.assume(config.key(name) + " is not given: the original context, " + shown(*floor) + ".");
   kind.temperature = position_temperature{*scale, static_cast<double>(*floor), 0};
 }
 
@@ -63,19 +64,17 @@ inline void read_gguf_temperature(gguf_config& config, layer_description& kind,
 inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   auto const& known = config.architecture;
   if (known.buckets) {
-    auto const buckets = config.count("attention.relative_buckets_count", 1, gguf_most_dims);
-    if (!buckets) config.file.refuse(config.key("attention.relative_buckets_count"), "be given");
-    kind.buckets = bucket_bias{*buckets, 128};
+    kind.buckets =
+        bucket_bias{config.needed("attention.relative_buckets_count", 1, most_dims), 128};
     config.assume("GGUF has no key for the buckets' max_distance: 128, as llama.cpp has it.");
   }
   if (known.rope != gguf_rope_type::none && known.alibi_layers == 0) return;
-  auto const given = config.positive_or_none("attention.max_alibi_bias");
+  constexpr auto max_bias = "attention.max_alibi_bias";
+  auto given = config.positive_or_none(max_bias);
   bool const has_alibi = known.alibi || known.alibi_layers == config.found.layers;
+  if (!given && has_alibi) given = config.assumed(max_bias, 8.0);
   if (given) {
     kind.alibi = alibi_bias{config.heads_of_all_layers(), *given};
-  } else if (has_alibi) {
-    auto const max_bias = config.assumed("attention.max_alibi_bias", 8.0);
-    kind.alibi = alibi_bias{config.heads_of_all_layers(), max_bias};
   } else if (known.learned) {
     config.found.embedding = "learned";
   }
@@ -89,25 +88,23 @@ inline void read_gguf_sparse_attention(gguf_config& config, layer_description& k
   if (layer.type == heavily_compressed_attention) kind.pooled = 128;
   auto const& known = config.architecture.index;
   if (!layer.has_index || kind.rotary.empty() || kind.pooled != known.pooled) return;
-  auto const needed = [&](char const* name, std::uint64_t least) {
-    auto const given = config.count(name, least, gguf_most_tokens);
-    if (!given) config.file.refuse(config.key(name), "be given");
-    return *given;
+  constexpr auto key_length = "attention.indexer.key_length";
+  auto const needed = [&](char const* name, std::uint64_t least = 1) {
+    return config.needed(name, least, most_tokens);
   };
   auto const dim = kind.rotary[0].frequencies.at(1).rotary_dim();
-  auto const head_dim = needed("attention.indexer.key_length", 1);
-  config.file.require(head_dim >= dim && head_dim <= gguf_most_dims,
-                      config.key("attention.indexer.key_length"),
-                      "hold the " + shown(dim) + " rotary dims and be at most 65536");
-  index_heads index{.heads = needed("attention.indexer.head_count", 1),
+  auto const head_dim = needed(key_length);
+  config.require(head_dim >= dim && head_dim <= most_dims, key_length,
+                 "hold the " + shown(dim) + " rotary dims and be at most 65536");
+  index_heads index{.heads = needed("attention.indexer.head_count"),
                     .head_dim = head_dim,
                     .rotary = kind.rotary[0],
-                    .chosen = needed("attention.indexer.top_k", 1),
+                    .chosen = needed("attention.indexer.top_k"),
                     .key_stride = std::max<std::size_t>(kind.pooled, 1)};
   if (known.rope == gguf_rope_type::neox) index.rotary.layout = halves();
   index.rotary.block = known.last_dims ? rotary_block::last() : rotary_block::first();
   if (config.reads("attention.indexer.block_size")) {
-    index.block = needed("attention.indexer.block_size", 1);
+    index.block = needed("attention.indexer.block_size");
     index.local_blocks = needed("attention.indexer.local_blocks", 0);
   }
   kind.index = std::move(index);
@@ -134,11 +131,11 @@ inline void read_gguf_kind(gguf_config& config, layer_description& kind,
     kind.score_cap = config.assumed("attn_logit_softcapping", config.architecture.score_cap);
   }
   read_gguf_bias(config, kind);
-  if (layer.rotates && !kind.alibi) gguf_rotation(config, slides, kind).read();
+  if (layer.rotates && !kind.alibi) read_gguf_rotation(config, slides, kind);
   read_gguf_temperature(config, kind, layer);
   read_gguf_sparse_attention(config, kind, layer);
-  config.file.require(is_finite(kind.softmax_factor),
-                      config.key("rope.scaling.yarn_log_multiplier"), "leave scores finite");
+  config.require(is_finite(kind.softmax_factor), "rope.scaling.yarn_log_multiplier",
+                 "leave scores finite");
 }
 
 inline model_description read_gguf_kinds(gguf_config config) {
@@ -169,16 +166,9 @@ inline model_description read_gguf_kinds(gguf_config config) {
 ///
 /// Throws std::invalid_argument for what gguf_metadata refuses, an unknown rope.scaling.type, and
 /// keys that are absent, of another type or out of range. The error names file, key and value.
-///
-/// An architecture that is not known is an error. This reads such a file as if it were Llama's, and
-/// `assumptions` say so:
-///
-///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
-///
-/// Some keys have names that speak of positions, of the scale of scores or of the mask. It is an
-/// error if llama.cpp does not read such a key for the architecture, unless the key is known to
-/// have no effect. `notes` and `ignored` list the keys without effect; of a file that is read as
-/// Llama's, they list every such key.
+/// An error, too, unless unknown_model::as_llama is asked for: an architecture that is not known,
+/// and a key whose name speaks of positions, of the scale of scores or of the mask and that
+/// llama.cpp does not read for the architecture, unless it is known to have no effect.
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,17 +16,20 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// A name for each layer, counted from 0: `nth` where (layer + 1) % n is 0, `others` elsewhere.
+/// A name for each layer, counted from 0: `nth` for one of each n, the last or that with index
+/// `first`, and `others` elsewhere.
 ///
-///     every_nth(62, 6, "full", "sliding")     Gemma 3: five local layers, then a global one
-///     every_nth(48, 4, "nope", "rope")        Llama 4, SmolLM3: RoPE in three layers of four
+///     every_nth(62, 6, "full", "sliding")      Gemma 3: five local layers, then a global one
+///     every_nth(48, 4, "nope", "rope")         Llama 4, SmolLM3: RoPE in three layers of four
+///     every_nth(22, 3, "full", "sliding", 0)   ModernBERT: a global layer, then two local ones
 ///
 /// Throws std::invalid_argument unless n is positive.
 inline std::vector<std::string> every_nth(std::size_t layers, std::size_t n, std::string_view nth,
-                                          std::string_view others) {
+                                          std::string_view others,
+                                          std::optional<std::size_t> first = {}) {
   detail::require(n > 0, "every_nth: n must be positive, got ", n);
-  std::vector<std::string> names(layers);
-  for (std::size_t i = 0; i < layers; ++i) names[i] = (i + 1) % n == 0 ? nth : others;
+  std::vector<std::string> names(layers, std::string(others));
+  for (auto i = first.value_or(n - 1); i < layers; i += n) names[i] = nth;
   return names;
 }
 

@@ -1,15 +1,131 @@
-// What a record about an architecture of llama.cpp can say: what its code does and a GGUF file may
-// leave out.
+// What a record about an architecture of llama.cpp can say: which keys llama.cpp reads for it, and
+// what its code does and a GGUF file may leave out.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/keys.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Groups of the keys and tensors that llama.cpp reads for some architectures only, as bits.
+struct gguf_group {
+  enum bits : unsigned {
+    yarn_betas = 1u << 0,
+    yarn_ext_factor = 1u << 1,
+    yarn_log_multiplier = 1u << 2,
+    finetuned = 1u << 3,
+    base_alpha = 1u << 4,
+    sections = 1u << 5,
+    local_base = 1u << 6,
+    window = 1u << 7,
+    pattern = 1u << 8,
+    interval = 1u << 9,
+    scale = 1u << 10,
+    output_scale = 1u << 11,
+    cap = 1u << 12,
+    temperature = 1u << 13,
+    temperature_length = 1u << 14,
+    max_bias = 1u << 15,
+    bucket_count = 1u << 16,
+    loops = 1u << 17,
+    compression = 1u << 18,
+    index = 1u << 19,
+    index_blocks = 1u << 20,
+    latent_length = 1u << 21,
+    pattern_list = 1u << 22,    ///< that key may be a list; others ignore one
+    pair_factors = 1u << 23,    ///< the tensor rope_freqs
+    length_factors = 1u << 24,  ///< the tensors rope_factors_short and rope_factors_long
+    sink_tensors = 1u << 25,    ///< attn_sinks of each layer
+  };
+  /// Converters write these for every model that has them. They have no effect for an architecture
+  /// that does not read them.
+  static constexpr unsigned written_for_all =
+      yarn_betas | yarn_ext_factor | yarn_log_multiplier | finetuned;
+  /// What is read of an unknown architecture: keys whose meaning is plain.
+  static constexpr unsigned plain = sections | local_base | window | pattern | interval | scale |
+                                    cap | temperature | temperature_length | max_bias |
+                                    latent_length;
+};
+
+struct gguf_key {
+  std::string_view name;
+  unsigned group;
+};
+
+/// From the calls of get_key in each load_arch_hparams of llama.cpp @ 1425386f; num_loops from
+/// #25994, blocks of keys from #24523.
+inline constexpr std::array gguf_keys_of_some{
+    gguf_key{"rope.scaling.yarn_beta_fast", gguf_group::yarn_betas},
+    gguf_key{"rope.scaling.yarn_beta_slow", gguf_group::yarn_betas},
+    gguf_key{"rope.scaling.yarn_ext_factor", gguf_group::yarn_ext_factor},
+    gguf_key{"rope.scaling.yarn_attn_factor", gguf_group::yarn_ext_factor},
+    gguf_key{"rope.scaling.yarn_log_multiplier", gguf_group::yarn_log_multiplier},
+    gguf_key{"rope.scaling.finetuned", gguf_group::finetuned},
+    gguf_key{"rope.scaling.alpha", gguf_group::base_alpha},
+    gguf_key{"attention.key_length_mla", gguf_group::latent_length},
+    gguf_key{"rope.dimension_sections", gguf_group::sections},
+    gguf_key{"rope.freq_base_swa", gguf_group::local_base},
+    gguf_key{"attention.sliding_window", gguf_group::window},
+    gguf_key{"attention.sliding_window_pattern", gguf_group::pattern},
+    gguf_key{"full_attention_interval", gguf_group::interval},
+    gguf_key{"attention.recurrent_layers", gguf_group::interval},
+    gguf_key{"attention.scale", gguf_group::scale},
+    gguf_key{"attention.output_scale", gguf_group::output_scale},
+    gguf_key{"attn_logit_softcapping", gguf_group::cap},
+    gguf_key{"attention.temperature_scale", gguf_group::temperature},
+    gguf_key{"attention.temperature_length", gguf_group::temperature_length},
+    gguf_key{"attention.max_alibi_bias", gguf_group::max_bias},
+    gguf_key{"attention.relative_buckets_count", gguf_group::bucket_count},
+    gguf_key{"num_loops", gguf_group::loops},
+    gguf_key{"attention.compress_ratios", gguf_group::compression},
+    gguf_key{"attention.compress_rope_freq_base", gguf_group::compression},
+    gguf_key{"attention.indexer.head_count", gguf_group::index},
+    gguf_key{"attention.indexer.key_length", gguf_group::index},
+    gguf_key{"attention.indexer.top_k", gguf_group::index},
+    gguf_key{"attention.indexer.block_size", gguf_group::index_blocks},
+    gguf_key{"attention.indexer.local_blocks", gguf_group::index_blocks},
+};
+
+/// Keys that llama.cpp reads for all architectures.
+inline constexpr std::array<std::string_view, 11> gguf_keys_of_all{
+    "rope.dimension_count",
+    "rope.dimension_count_swa",
+    "rope.freq_base",
+    "rope.scale_linear",
+    "rope.scaling.type",
+    "rope.scaling.factor",
+    "rope.scaling.attn_factor",
+    "rope.scaling.original_context_length",
+    "attention.key_length_swa",
+    "attention.causal",
+    "attention.shared_kv_layers",
+};
+
+/// Keys that sound like position but act on values, logits, experts or residuals.
+inline constexpr std::array<std::string_view, 6> gguf_keys_that_act_elsewhere{
+    "attention.value_length_swa",       "attention.value_scale",
+    "final_logit_softcapping",          "router_logit_softcapping",
+    "expert_chunk_feed_forward_length", "hyper_connection.sinkhorn_iterations"};
+
+/// The group of a key; 0: all architectures read it, or none does.
+constexpr unsigned gguf_group_of(std::string_view name) {
+  auto const* const found = std::ranges::find(gguf_keys_of_some, name, &gguf_key::name);
+  return found == gguf_keys_of_some.end() ? 0 : found->group;
+}
+
+/// Whether the name of a key says that it acts on positions, on the scale of scores or on the mask.
+constexpr bool gguf_key_speaks(std::string_view name) {
+  constexpr std::array<std::string_view, 21> words{
+      "rope",     "rotary",    "position", "alibi",    "yarn",    "ntk",         "nope",
+      "bucket",   "window",    "swa",      "sliding",  "chunk",   "causal",      "bidirectional",
+      "interval", "recurrent", "indexer",  "compress", "softcap", "temperature", "sink"};
+  auto const holds = [&](std::string_view word) { return name.find(word) != name.npos; };
+  return std::ranges::any_of(words, holds) || (name.starts_with("attention.") && holds("scal"));
+}
 
 /// llama.cpp's LLAMA_ROPE_TYPE_NONE, _NORM, _NEOX, _MROPE and _IMROPE.
 enum class gguf_rope_type {
@@ -91,5 +207,4 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   std::string_view note = {};     ///< a sentence for users
 };
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

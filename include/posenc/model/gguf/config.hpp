@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/findings.hpp"
 #include "posenc/model/gguf/architectures.hpp"
 #include "posenc/model/gguf/metadata.hpp"
-#include "posenc/model/unknown_model.hpp"
+#include "posenc/model/settings.hpp"
 #include "posenc/rotation/layout.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -29,13 +28,8 @@ struct gguf_options {
 
 namespace detail {
 
-/// The most dims, heads or layers that a key may give.
-inline constexpr std::uint64_t gguf_most_dims = 65'536;
-/// The most tokens: what a double counts exactly.
-inline constexpr std::uint64_t gguf_most_tokens = std::uint64_t{1} << 53;
-
 /// The keys of the architecture, what is known of it, and what was found.
-class gguf_config : public findings {
+class gguf_config : public findings, public settings<gguf_config, gguf_metadata> {
  public:
   gguf_config(gguf_metadata const& metadata, gguf_options const& options) : file(metadata) {
     auto const name = file.text("general.architecture");
@@ -59,19 +53,17 @@ class gguf_config : public findings {
                  (is_halves ? "halves" : "interleaved") + ", and defaults are Llama's.");
     }
     if (auto const refused = architecture.refused; !refused.empty()) {
-      file.require(!has(refused), key(refused), "be absent: it makes another model of this");
+      require(!has(refused), refused, "be absent: it makes another model of this");
     }
     if (!architecture.note.empty()) note(std::string(architecture.note));
-    auto const blocks = count("block_count", 1, gguf_most_dims);
-    if (!blocks) file.refuse(key("block_count"), "be given");
-    found.layers = *blocks - predicting_layers(*blocks);
-    if (auto const loops = count("num_loops", 1, gguf_most_dims / found.layers).value_or(1);
-        loops > 1) {
+    auto const blocks = needed("block_count", 1, most_dims);
+    found.layers = blocks - predicting_layers(blocks);
+    if (auto const loops = count("num_loops", 1, most_dims / found.layers).value_or(1); loops > 1) {
       note("The " + shown(found.layers) + " layers of the file are passed " + shown(loops) +
            " times: each pass counts as layers of its own.");
       found.layers *= loops;
     }
-    found.context = count("context_length", 1, gguf_most_tokens);
+    found.context = count("context_length", 1, most_tokens);
   }
 
   /// Layers that predict further tokens, after the others.
@@ -96,26 +88,27 @@ class gguf_config : public findings {
     auto const group = gguf_group_of(name);
     return group == 0 || (architecture.reads & group) != 0;
   }
-  bool has(std::string_view name) { return reads(name) && file.has(key(name)); }
-  std::optional<double> number(std::string_view name) {
-    return reads(name) ? file.number(key(name)) : std::nullopt;
+  gguf_value const* value_of(std::string_view name) const {
+    return reads(name) ? file.value_of(key(name)) : nullptr;
   }
-  std::optional<bool> flag(std::string_view name) {
-    return reads(name) ? file.flag(key(name)) : std::nullopt;
+  [[noreturn]] void refuse(std::string_view name, std::string_view must) const {
+    file.refuse(key(name), must);
   }
-  std::optional<std::string> text(std::string_view name) { return file.text(key(name)); }
-  std::optional<std::size_t> count(std::string_view name, std::uint64_t least, std::uint64_t most) {
-    return reads(name) ? file.count(key(name), least, most) : std::nullopt;
+  /// A count that must be given.
+  std::size_t needed(std::string_view name, std::uint64_t least, std::uint64_t most) const {
+    auto const given = count(name, least, most);
+    if (!given) refuse(name, "be given");
+    return *given;
   }
   std::optional<double> positive(std::string_view name) {
     auto const given = number(name);
-    if (given) file.require(*given > 0, key(name), "be above 0");
+    if (given) require(*given > 0, name, "be above 0");
     return given;
   }
   /// As positive, but 0 counts as absent: llama.cpp writes it for none.
   std::optional<double> positive_or_none(std::string_view name) {
     auto const given = number(name);
-    if (given) file.require(*given >= 0, key(name), "be 0 or above");
+    if (given) require(*given >= 0, name, "be 0 or above");
     return given == 0.0 ? std::nullopt : given;
   }
 
@@ -126,14 +119,14 @@ class gguf_config : public findings {
       return one ? std::optional(std::vector<std::size_t>(found.layers, *one)) : std::nullopt;
     }
     auto const list = *file.numbers(key(name));
-    file.require(list.size() >= found.layers, key(name),
-                 "have one entry for each of the " + shown(found.layers) + " layers");
+    require(list.size() >= found.layers, name,
+            "have one entry for each of the " + shown(found.layers) + " layers");
     std::vector<std::size_t> result;
     for (std::size_t i = 0; i < found.layers; ++i) {
       bool const fits = list[i] >= 0 && list[i] <= static_cast<double>(most) &&
                         list[i] == static_cast<double>(static_cast<std::size_t>(list[i]));
-      require(fits, file.file(), ": ", key(name), " must hold whole numbers from 0 to ", most,
-              ", got ", list[i], " for layer ", i);
+      detail::require(fits, file.file(), ": ", key(name), " must hold whole numbers from 0 to ",
+                      most, ", got ", list[i], " for layer ", i);
       result.push_back(static_cast<std::size_t>(list[i]));
     }
     return result;
@@ -146,43 +139,36 @@ class gguf_config : public findings {
 
   /// Query heads of each layer; 0 where it has no attention.
   std::vector<std::size_t> heads() {
-    auto given = counts("attention.head_count", gguf_most_dims);
-    if (!given) file.refuse(key("attention.head_count"), "be given");
+    auto given = counts("attention.head_count", most_dims);
+    if (!given) refuse("attention.head_count", "be given");
     return *std::move(given);
   }
   std::size_t heads_of_all_layers() {
     auto const all = heads();
     bool const are_equal = std::ranges::all_of(all, [&](auto n) { return n == all.front(); });
-    file.require(are_equal && all.front() != 0, key("attention.head_count"),
-                 "be above 0 and the same for all layers with ALiBi");
+    require(are_equal && all.front() != 0, "attention.head_count",
+            "be above 0 and the same for all layers with ALiBi");
     return all.front();
   }
   /// embedding_length / head_count, the default of head_dim.
   std::size_t embedding_per_head() {
     auto const embedding = count("embedding_length", 1, std::uint64_t{1} << 24);
-    if (!embedding) {
-      file.refuse(key("embedding_length"), "be given where attention.key_length is not");
-    }
+    if (!embedding) refuse("embedding_length", "be given where attention.key_length is not");
     auto const heads = this->heads().front();
-    file.require(heads != 0 && *embedding % heads == 0, key("embedding_length"),
-                 "be a multiple of the " + shown(heads) + " heads of layer 0");
+    require(heads != 0 && *embedding % heads == 0, "embedding_length",
+            "be a multiple of the " + shown(heads) + " heads of layer 0");
     return *embedding / heads;
   }
   std::size_t head_dim(bool slides) {
-    auto const dims = [&](char const* name) { return count(name, 1, gguf_most_dims); };
-    auto const latent = dims("attention.key_length_mla");
-    auto const all = latent ? latent : dims("attention.key_length");
-    auto const local = slides ? dims("attention.key_length_swa") : std::nullopt;
-    if (local) return *local;
-    if (all) return *all;
-    return embedding_per_head();
+    auto const latent = count("attention.key_length_mla", most_dims);
+    auto const all = latent ? latent : count("attention.key_length", most_dims);
+    auto const local = slides ? count("attention.key_length_swa", most_dims) : std::nullopt;
+    return local ? *local : all ? *all : embedding_per_head();
   }
 
   /// Lists which keys act and which do not, by their names. A key that is not read is an error; if
   /// it is known to have no effect, or if the architecture is not known, it becomes a note instead.
   void settle_keys() {
-    bool const rotates = std::ranges::any_of(
-        found.kinds, [](layer_description const& kind) { return !kind.rotary.empty(); });
     auto const prefix = found.type + ".";
     auto const holds = [](auto const& list, std::string_view name) {
       return std::ranges::find(list, name) != list.end();
@@ -194,7 +180,7 @@ class gguf_config : public findings {
       auto const group = gguf_group_of(name);
       bool const is_read = group == 0 ? holds(gguf_keys_of_all, name) : reads(name);
       model_setting setting{printable(full), json_of(value)};
-      bool const has_effect = is_read && (rotates || !name.starts_with("rope."));
+      bool const has_effect = is_read && (rotates() || !name.starts_with("rope."));
       (has_effect ? found.read : found.ignored).push_back(std::move(setting));
       if (is_read || holds(gguf_keys_that_act_elsewhere, name)) continue;
       bool const is_without_effect =

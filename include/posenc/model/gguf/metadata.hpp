@@ -19,10 +19,35 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/bytes.hpp"
 #include "posenc/model/gguf/values.hpp"
+#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+/// A string in an error: unprintable bytes as ?, at most 64 bytes.
+inline std::string printable(std::string_view text) {
+  std::string result(text.substr(0, 64));
+  std::ranges::replace_if(
+      result, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text.size() > result.size() ? result + "..." : result;
+}
+
+inline std::string shown_gguf(gguf_value const& value) {
+  if (auto const* const text = std::get_if<std::string>(&value))
+    return "the string \"" + printable(*text) + "\"";
+  if (auto const* const text = std::get_if<gguf_long_text>(&value))
+    return "a string of " + std::to_string(text->size) + " bytes";
+  if (auto const* const list = std::get_if<gguf_list>(&value))
+    return "a list of " + std::to_string(list->size);
+  if (auto const* const flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (auto const* const n = std::get_if<std::uint64_t>(&value)) return shown(*n);
+  if (auto const* const n = std::get_if<std::int64_t>(&value)) return shown(*n);
+  return shown(std::get<double>(value));
+}
+
+}  // namespace detail
 
 /// The description of a tensor.
 struct gguf_tensor {
@@ -43,7 +68,7 @@ struct gguf_tensor {
 /// Throws std::invalid_argument for another magic number or version, a big-endian file, a file that
 /// ends early, a key or tensor that appears twice, an unknown type of value, a list of lists, and a
 /// bool that is neither 0 nor 1. The error names file, key and value.
-class gguf_metadata {
+class gguf_metadata : public detail::settings<gguf_metadata> {
  public:
   /// The factors that divide frequencies in Llama 3, p-RoPE and LongRoPE.
   static constexpr std::array<std::string_view, 3> rope_tensors{
@@ -63,7 +88,6 @@ class gguf_metadata {
   std::map<std::string, gguf_tensor, std::less<>> const& tensors() const noexcept {
     return tensors_;
   }
-  bool has(std::string_view key) const { return keys_.contains(key); }  ///< not of tensors
   /// Of all tensors, not of rope_tensors alone.
   bool has_tensor(std::string_view name) const { return tensors_.contains(name); }
 
@@ -78,53 +102,19 @@ class gguf_metadata {
 
   /// Throws std::invalid_argument: what the value must be, and what it is.
   [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
-    auto const found = keys_.find(key);
-    auto const got = found == keys_.end() ? std::string(", and is absent")
-                                          : ", got " + detail::shown_gguf(found->second);
-    detail::refuse(file_, ": ", key, " must ", must, got);
-  }
-  /// Refuses the key's value unless the condition holds.
-  void require(bool holds, std::string_view key, std::string_view must) const {
-    if (!holds) refuse(key, must);
+    auto const* const value = value_of(key);
+    detail::refuse(file_, ": ", key, " must ", must,
+                   value == nullptr ? ", and is absent" : ", got " + detail::shown_gguf(*value));
   }
 
-  /// The value of a key, or nothing where it is absent. Throws std::invalid_argument, as the next
-  /// functions do, for a value of another type.
-  std::optional<double> number(std::string_view key) const {
-    auto const* const value = find(key);
-    if (value == nullptr) return {};
-    if (auto const* const n = std::get_if<std::uint64_t>(value)) return static_cast<double>(*n);
-    if (auto const* const n = std::get_if<std::int64_t>(value)) return static_cast<double>(*n);
-    auto const* const n = std::get_if<double>(value);
-    if (n == nullptr || !is_finite(*n)) refuse(key, "be a finite number");
-    return *n;
+  /// Null where the key is absent.
+  gguf_value const* value_of(std::string_view key) const {
+    auto const found = keys_.find(key);
+    return found == keys_.end() ? nullptr : &found->second;
   }
-  /// A whole number from least to most.
-  std::optional<std::size_t> count(std::string_view key, std::uint64_t least,
-                                   std::uint64_t most) const {
-    auto const* const value = find(key);
-    if (value == nullptr) return {};
-    auto const* const n = std::get_if<std::uint64_t>(value);
-    auto const* const m = std::get_if<std::int64_t>(value);
-    bool const is_whole = n != nullptr || (m != nullptr && *m >= 0);
-    auto const whole = n != nullptr ? *n : is_whole ? static_cast<std::uint64_t>(*m) : 0;
-    if (!is_whole || whole < least || whole > most) {
-      refuse(key,
-             "be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    }
-    return static_cast<std::size_t>(whole);
-  }
-  /// A bool; nothing where the key is absent.
-  std::optional<bool> flag(std::string_view key) const {
-    return read<bool>(key, "be true or false");
-  }
-  /// A string, likewise.
-  std::optional<std::string> text(std::string_view key) const {
-    return read<std::string>(key, "be a string");
-  }
-  /// A list of finite numbers, likewise.
+  /// A list of finite numbers; nothing where the key is absent.
   std::optional<std::vector<double>> numbers(std::string_view key) const {
-    auto const* const value = find(key);
+    auto const* const value = value_of(key);
     if (value == nullptr) return {};
     auto const* const list = std::get_if<gguf_list>(value);
     bool const is_kept = list != nullptr && list->numbers.size() == list->size;
@@ -135,11 +125,31 @@ class gguf_metadata {
   }
   /// True of strings as well as of numbers; false where the key is absent.
   bool is_list(std::string_view key) const {
-    return find(key) != nullptr && std::holds_alternative<gguf_list>(*find(key));
+    auto const* const value = value_of(key);
+    return value != nullptr && std::holds_alternative<gguf_list>(*value);
+  }
+
+  // For settings.
+  static std::optional<double> number_in(gguf_value const& value) {
+    return detail::number_in(value);
+  }
+  static std::optional<std::uint64_t> whole_in(gguf_value const& value) {
+    auto const* const n = std::get_if<std::int64_t>(&value);
+    return n != nullptr && *n >= 0 ? static_cast<std::uint64_t>(*n) : in<std::uint64_t>(value);
+  }
+  static std::optional<bool> flag_in(gguf_value const& value) { return in<bool>(value); }
+  static std::optional<std::string> text_in(gguf_value const& value) {
+    return in<std::string>(value);
   }
 
  private:
   static constexpr std::uint64_t most_name = 65'535;
+
+  template <class T>
+  static std::optional<T> in(gguf_value const& value) {
+    auto const* const found = std::get_if<T>(&value);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  }
 
   explicit gguf_metadata(detail::gguf_bytes bytes) : file_(bytes.file()) {
     bytes.subject("the file");
@@ -212,19 +222,6 @@ class gguf_metadata {
       auto& numbers = values_[std::string(name)];
       for (std::uint64_t i = 0; i < dims[0]; ++i) numbers.push_back(bytes.number<float>());
     }
-  }
-
-  gguf_value const* find(std::string_view key) const {
-    auto const found = keys_.find(key);
-    return found == keys_.end() ? nullptr : &found->second;
-  }
-  template <class T>
-  std::optional<T> read(std::string_view key, std::string_view must) const {
-    auto const* const value = find(key);
-    if (value == nullptr) return {};
-    auto const* const found = std::get_if<T>(value);
-    if (found == nullptr) refuse(key, must);
-    return *found;
   }
 
   std::string file_;

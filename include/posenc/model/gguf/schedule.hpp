@@ -1,23 +1,15 @@
 // Which layers slide and which rotate, by the keys of a GGUF file or its architecture.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// The sliding window, if some layers slide. llama.cpp writes 0 for none.
 inline std::optional<std::size_t> gguf_window(gguf_config& config) {
-  auto const given = config.count("attention.sliding_window", 0, gguf_most_tokens);
+  auto const given = config.count("attention.sliding_window", 0, most_tokens);
   auto const& known = config.architecture;
   if (known.sliding_layers != 0 && known.sliding_layers != config.found.layers) return {};
   if (given) return *given == 0 ? std::nullopt : given;
@@ -29,34 +21,31 @@ inline std::optional<std::size_t> gguf_window(gguf_config& config) {
 inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
   auto const layers = config.found.layers;
   auto const& known = config.architecture;
-  constexpr std::string_view window = "attention.sliding_window";
   constexpr std::string_view pattern = "attention.sliding_window_pattern";
   auto const all = [&](std::string_view type) {
     return std::vector<std::string>(layers, std::string(type));
   };
   auto const with_full_every = [&](std::size_t n, std::string_view others) {
     if (n == 0) return all(others);
-    auto types = every_nth(layers, n, full_attention, others);
-    for (std::size_t i = 0; known.full_first && i < layers; ++i) {
-      types[i] = i % n == 0 ? full_attention : others;
-    }
-    return types;
+    return every_nth(layers, n, full_attention, others, known.full_first ? 0 : n - 1);
   };
   if (known.chunk != 0) {
-    bool const is_off = config.count(window, 0, gguf_most_tokens) == std::size_t{0};
-    if (is_off) return all(full_attention);
+    if (config.count("attention.sliding_window", 0, most_tokens) == std::size_t{0}) {
+      return all(full_attention);
+    }
     config.assume(config.found.type + "'s files do not give its chunks: " + shown(known.chunk) +
                   " positions, in all layers but every " + shown(known.full_every) +
                   "th, and RoPE in these layers alone, as llama.cpp has it.");
     return with_full_every(known.full_every, chunked_attention);
   }
   if (known.compressed) {
-    auto const ratios = config.counts("attention.compress_ratios", gguf_most_dims);
-    if (!ratios) config.file.refuse(config.key("attention.compress_ratios"), "be given");
+    constexpr auto name = "attention.compress_ratios";
+    auto const ratios = config.counts(name, most_dims);
+    if (!ratios) config.refuse(name, "be given");
     std::vector<std::string> types;
     for (auto const ratio : *ratios) {
-      config.file.require(ratio == 0 || ratio == 4 || ratio == 128,
-                          config.key("attention.compress_ratios"), "be 0, 4 or 128 for each layer");
+      config.require(ratio == 0 || ratio == 4 || ratio == 128, name,
+                     "be 0, 4 or 128 for each layer");
       types.emplace_back(ratio == 0   ? sliding_attention
                          : ratio == 4 ? compressed_sparse_attention
                                       : heavily_compressed_attention);
@@ -70,10 +59,10 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
     return all(full_attention);
   }
   if (config.reads(pattern) && config.file.is_list(config.key(pattern))) {
-    auto const slides = *config.counts(pattern, 1);
-    auto types = all(full_attention);
-    for (std::size_t i = 0; i < layers; ++i) {
-      if (slides[i] == 1) types[i] = sliding_attention;
+    auto const list = *config.counts(pattern, 1);
+    std::vector<std::string> types;
+    for (auto const slides : list) {
+      types.emplace_back(slides == 1 ? sliding_attention : full_attention);
     }
     bool const is_ignored = (known.reads & gguf_group::pattern_list) == 0;
     if (is_ignored && types != with_full_every(known.full_every, sliding_attention)) {
@@ -83,7 +72,7 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
     }
     return types;
   }
-  if (auto const n = config.count(pattern, 0, gguf_most_dims)) {
+  if (auto const n = config.count(pattern, 0, most_dims)) {
     // For these llama.cpp takes one number as the entry of each layer, and not as a period.
     if (known.needs_pattern) return all(*n == 0 ? full_attention : sliding_attention);
     return with_full_every(*n, sliding_attention);
@@ -91,8 +80,8 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
   if (known.full_every != 0) {
     return with_full_every(config.assumed(pattern, known.full_every), sliding_attention);
   }
-  if (known.needs_pattern) config.file.refuse(config.key(pattern), "be given");
-  auto const window_is_given = config.key(window) + " is given";
+  if (known.needs_pattern) config.refuse(pattern, "be given");
+  auto const window_is_given = config.key("attention.sliding_window") + " is given";
   if (known.window_is_off) {
     config.assume(window_is_given +
                   ": taken for every layer, as the model's own code has it. llama.cpp ignores it.");
@@ -105,22 +94,19 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
 
 /// Whether each layer has attention. Others are recurrent or feed-forward only.
 inline std::vector<bool> gguf_layers_with_attention(gguf_config& config) {
-  std::vector<bool> result(config.found.layers, true);
+  constexpr auto interval = "full_attention_interval";
   auto const heads = config.heads();
-  auto const kv_heads = config.counts("attention.head_count_kv", gguf_most_dims).value_or(heads);
-  if (auto const recurrent = config.counts("attention.recurrent_layers", 1)) {
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      result[i] = heads[i] != 0 && kv_heads[i] != 0 && (*recurrent)[i] == 0;
-    }
-    return result;
-  }
+  auto const kv_heads = config.counts("attention.head_count_kv", most_dims).value_or(heads);
+  auto const recurrent = config.counts("attention.recurrent_layers", 1);
   auto every = std::size_t{1};
-  if (auto const known = config.architecture.attention_every; known != 0) {
-    auto const given = config.count("full_attention_interval", 1, gguf_most_dims);
-    every = given ? *given : config.assumed("full_attention_interval", known);
+  if (auto const known = config.architecture.attention_every; known != 0 && !recurrent) {
+    auto const given = config.count(interval, most_dims);
+    every = given ? *given : config.assumed(interval, known);
   }
+  std::vector<bool> result(config.found.layers);
   for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = heads[i] != 0 && kv_heads[i] != 0 && (i + 1) % every == 0;
+    bool const attends = recurrent ? (*recurrent)[i] == 0 : (i + 1) % every == 0;
+    result[i] = attends && heads[i] != 0 && kv_heads[i] != 0;
   }
   return result;
 }
@@ -130,16 +116,17 @@ inline std::vector<scheduled_layer> gguf_layers(gguf_config& config) {
   auto const types = gguf_layer_types(config);
   auto const attends = gguf_layers_with_attention(config);
   auto const& known = config.architecture;
-  auto const slides = [](std::string const& type) { return type == sliding_attention; };
-  bool const some_slide = std::ranges::any_of(types, slides);
+  bool const some_slide = std::ranges::find(types, sliding_attention) != types.end();
+  bool const some_chunked = types.front() == chunked_attention;
   auto const nope_first_of = some_slide ? known.nope_first_of : 0;
   auto const assume_rope_in = [&](std::string const& layers) {
     config.assume(config.found.type + ": RoPE in " + layers + ".");
   };
-  if (known.nope_every != 0)
+  if (known.nope_every != 0) {
     assume_rope_in("all but every " + shown(known.nope_every) + "th layer");
+  }
   auto const dense = known.rope_on_dense || known.index.after_dense
-                         ? config.count("leading_dense_block_count", 0, gguf_most_dims).value_or(0)
+                         ? config.count("leading_dense_block_count", 0, most_dims).value_or(0)
                          : 0;
   if (known.rope_on_sliding_only && some_slide) {
     assume_rope_in(known.rope_on_dense ? "sliding layers and the first " + shown(dense)
@@ -148,29 +135,31 @@ inline std::vector<scheduled_layer> gguf_layers(gguf_config& config) {
   if (nope_first_of != 0) {
     assume_rope_in("all layers but the first of each " + shown(nope_first_of));
   }
-  bool const some_chunked = types.front() == chunked_attention;
-  bool const none_rotates = !config.flag("rope.scaling.finetuned").value_or(true);
+  bool const some_rotate =
+      known.rope != gguf_rope_type::none && config.flag("rope.scaling.finetuned").value_or(true);
 
-  bool const has_other_positions = known.alibi || known.learned || known.buckets;
   std::vector<scheduled_layer> result;
   for (std::size_t i = 0; i < types.size(); ++i) {
-    bool rotates = known.rope != gguf_rope_type::none && !none_rotates;
-    if (known.nope_every != 0 && (i + 1) % known.nope_every == 0) rotates = false;
-    bool const is_dense = known.rope_on_dense && i < dense;
-    if (known.rope_on_sliding_only && some_slide && !slides(types[i]) && !is_dense) rotates = false;
-    if (some_chunked && types[i] == full_attention) rotates = false;
-    if (nope_first_of != 0 && i % nope_first_of == 0) rotates = false;
-    auto const sinks = "blk." + std::to_string(i) + ".attn_sinks.weight";
-    bool const has_sinks =
-        config.file.tensors().empty() ? known.sinks : config.file.has_tensor(sinks);
-    scheduled_layer layer{.type = types[i], .rotates = rotates, .sinks = has_sinks};
+    if (!attends[i]) {
+      result.push_back({.type = "no_attention", .attends = false, .rotates = false});
+      continue;
+    }
+    bool const slides = types[i] == sliding_attention;
+    bool const is_nope = (known.nope_every != 0 && (i + 1) % known.nope_every == 0) ||
+                         (nope_first_of != 0 && i % nope_first_of == 0) ||
+                         (known.rope_on_sliding_only && some_slide && !slides &&
+                          !(known.rope_on_dense && i < dense)) ||
+                         (some_chunked && types[i] == full_attention);
+    auto const& file = config.file;
+    bool const has_sinks = file.tensors().empty()
+                               ? known.sinks
+                               : file.has_tensor("blk." + std::to_string(i) + ".attn_sinks.weight");
+    scheduled_layer layer{.type = types[i], .rotates = some_rotate && !is_nope, .sinks = has_sinks};
     layer.has_index = known.index.used && !(known.index.after_dense && i < dense);
-    if (has_other_positions) layer.name = layer.type;
-    if (!attends[i]) layer = {.type = "no_attention", .attends = false, .rotates = false};
+    if (known.alibi || known.learned || known.buckets) layer.name = layer.type;
     result.push_back(std::move(layer));
   }
   return result;
 }
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

@@ -1,11 +1,14 @@
-// The values of a GGUF file's keys.
+// The bytes of a GGUF file, and the values of its keys. No length in the file is trusted; each
+// error names the file and what was read.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <istream>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +19,6 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/bytes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -43,6 +45,122 @@ using gguf_value =
 
 namespace detail {
 
+class gguf_bytes {
+ public:
+  gguf_bytes(std::istream& in, std::string file)
+      : in_(&in), origin_(in.tellg()), file_(std::move(file)) {}
+  gguf_bytes(std::span<std::byte const> memory, std::string file)
+      : memory_(memory), file_(std::move(file)) {}
+
+  /// The longest header, in bytes. Large models have about 10 MB, mostly their vocabulary.
+  static constexpr std::uint64_t most_header = std::uint64_t{1} << 30;
+
+  std::string const& file() const noexcept { return file_; }
+  std::uint64_t at() const noexcept { return at_; }
+
+  /// Sets the subject of errors: what is read from here on.
+  void subject(std::string what) { subject_ = std::move(what); }
+
+  template <class... Parts>
+  [[noreturn]] void refuse(Parts const&... parts) const {
+    detail::refuse(file_, ": ", subject_, " must ", parts...);
+  }
+  template <class... Parts>
+  void require(bool holds, Parts const&... parts) const {
+    if (!holds) refuse(parts...);
+  }
+
+  /// A little-endian number.
+  template <class T>
+  T number() {
+    std::array<std::byte, sizeof(T)> raw{};
+    take(raw);
+    if constexpr (std::is_same_v<T, float>) {
+      return std::bit_cast<float>(static_cast<std::uint32_t>(whole(raw)));
+    } else {
+      return static_cast<T>(whole(raw));
+    }
+  }
+  static std::uint64_t whole(std::span<std::byte const> raw) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      bits |= std::to_integer<std::uint64_t>(raw[i]) << (8 * i);
+    }
+    return bits;
+  }
+
+  /// Calls use(piece) for the next `size` bytes, piece by piece, so that a caller who keeps them
+  /// allocates what the file holds and not what a length claims.
+  void pieces(std::uint64_t size, auto const& use) {
+    require(at_ <= most_header && size <= most_header - at_, "lie within the first ", most_header,
+            " bytes of the file, got ", size, " bytes at byte ", at_);
+    std::array<std::byte, 4096> piece;
+    while (size > 0) {
+      auto const part = std::span(piece).first(
+          static_cast<std::size_t>(std::min<std::uint64_t>(size, piece.size())));
+      take(part);
+      use(std::span<std::byte const>(part));
+      size -= part.size();
+    }
+  }
+
+  void skip(std::uint64_t size) {
+    pieces(size, [](std::span<std::byte const>) {});
+  }
+
+  /// A string, which begins with its length: at most `most` bytes of it, and the length.
+  std::pair<std::string, std::uint64_t> text(std::uint64_t most) {
+    auto const size = number<std::uint64_t>();
+    std::string result;
+    pieces(size, [&](std::span<std::byte const> piece) {
+      auto const kept = std::min<std::uint64_t>(piece.size(), most - result.size());
+      result.append(reinterpret_cast<char const*>(piece.data()), static_cast<std::size_t>(kept));
+    });
+    return {std::move(result), size};
+  }
+
+  /// Moves forward to a byte, counted from the beginning of the file.
+  void move_to(std::uint64_t offset) {
+    if (in_ == nullptr) return void(at_ = offset);
+    if (origin_ != std::istream::pos_type(-1) && in_->seekg(0, std::ios::end)) {
+      auto const size = static_cast<std::uint64_t>(in_->tellg() - origin_);
+      if (offset > size) end(size);
+      in_->seekg(origin_ + static_cast<std::streamoff>(offset));
+      at_ = offset;
+    } else {
+      in_->clear();
+      while (at_ < offset) {
+        in_->ignore(static_cast<std::streamsize>(std::min(offset - at_, most_header)));
+        at_ += static_cast<std::uint64_t>(in_->gcount());
+        if (!in_->good() && at_ < offset) end(at_);
+      }
+    }
+  }
+
+  void take(std::span<std::byte> to) {
+    if (in_ != nullptr) {
+      in_->read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
+      auto const got = static_cast<std::uint64_t>(in_->gcount());
+      if (got != to.size()) end(at_ + got);
+    } else {
+      if (at_ > memory_.size() || to.size() > memory_.size() - at_) end(memory_.size());
+      std::copy_n(memory_.begin() + static_cast<std::ptrdiff_t>(at_), to.size(), to.begin());
+    }
+    at_ += to.size();
+  }
+
+ private:
+  [[noreturn]] void end(std::uint64_t where) const {
+    refuse("be complete, got a file that ends within it, at byte ", where);
+  }
+
+  std::istream* in_ = nullptr;
+  std::istream::pos_type origin_ = {};
+  std::span<std::byte const> memory_ = {};
+  std::uint64_t at_ = 0;
+  std::string file_, subject_ = {};
+};
+
 /// The types of values, as they are numbered in a file. [ggml, docs/gguf.md]
 // clang-format off
 enum class gguf_type : std::uint32_t {
@@ -50,29 +168,8 @@ enum class gguf_type : std::uint32_t {
 };
 // clang-format on
 
-/// A string in an error: unprintable bytes as ?, at most 64 bytes.
-inline std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 64));
-  std::ranges::replace_if(
-      result, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text.size() > result.size() ? result + "..." : result;
-}
-
-inline std::string shown_gguf(gguf_value const& value) {
-  if (auto const* const text = std::get_if<std::string>(&value))
-    return "the string \"" + printable(*text) + "\"";
-  if (auto const* const text = std::get_if<gguf_long_text>(&value))
-    return "a string of " + std::to_string(text->size) + " bytes";
-  if (auto const* const list = std::get_if<gguf_list>(&value))
-    return "a list of " + std::to_string(list->size);
-  if (auto const* const flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  if (auto const* const n = std::get_if<std::uint64_t>(&value)) return shown(*n);
-  if (auto const* const n = std::get_if<std::int64_t>(&value)) return shown(*n);
-  return shown(std::get<double>(value));
-}
-
 /// Bytes of a scalar; 0 for strings and lists.
-inline std::uint64_t size_of(gguf_bytes const& bytes, gguf_type type) {
+inline std::size_t size_of(gguf_bytes const& bytes, gguf_type type) {
   constexpr std::array<std::uint8_t, 13> sizes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
   auto const index = static_cast<std::uint32_t>(type);
   bytes.require(index < sizes.size(), "have one of GGUF's value types, 0 to 12, got type ", index);
@@ -80,41 +177,27 @@ inline std::uint64_t size_of(gguf_bytes const& bytes, gguf_type type) {
 }
 
 /// The scalar in size_of(type) bytes.
-inline gguf_value gguf_scalar(gguf_bytes const& bytes, gguf_type type, std::byte const* raw) {
-  switch (type) {
-    case gguf_type::u8:
-      return std::uint64_t{gguf_bytes::decoded<std::uint8_t>(raw)};
-    case gguf_type::u16:
-      return std::uint64_t{gguf_bytes::decoded<std::uint16_t>(raw)};
-    case gguf_type::u32:
-      return std::uint64_t{gguf_bytes::decoded<std::uint32_t>(raw)};
-    case gguf_type::i8:
-      return std::int64_t{gguf_bytes::decoded<std::int8_t>(raw)};
-    case gguf_type::i16:
-      return std::int64_t{gguf_bytes::decoded<std::int16_t>(raw)};
-    case gguf_type::i32:
-      return std::int64_t{gguf_bytes::decoded<std::int32_t>(raw)};
-    case gguf_type::i64:
-      return gguf_bytes::decoded<std::int64_t>(raw);
-    case gguf_type::f32:
-      return double{gguf_bytes::decoded<float>(raw)};
-    case gguf_type::f64:
-      return gguf_bytes::decoded<double>(raw);
-    case gguf_type::boolean:
-      bytes.require(std::to_integer<int>(*raw) <= 1, "be 0 or 1, for it is a bool, got ",
-                    std::to_integer<int>(*raw));
-      return *raw != std::byte{0};
-    default:
-      return gguf_bytes::decoded<std::uint64_t>(raw);
+inline gguf_value gguf_scalar(gguf_bytes const& bytes, gguf_type type,
+                              std::span<std::byte const> raw) {
+  using enum gguf_type;
+  auto const bits = gguf_bytes::whole(raw);
+  if (type == f32) return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
+  if (type == f64) return std::bit_cast<double>(bits);
+  if (type == boolean) {
+    bytes.require(bits <= 1, "be 0 or 1, for it is a bool, got ", bits);
+    return bits == 1;
   }
+  if (type == u8 || type == u16 || type == u32 || type == u64) return bits;
+  auto const unused = 64 - 8 * raw.size();
+  return static_cast<std::int64_t>(bits << unused) >> unused;
 }
 
-inline double number_of(gguf_value const& scalar) {
-  auto const convert = [](auto const& x) -> double {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(x)>>) return static_cast<double>(x);
-    return 0;
-  };
-  return std::visit(convert, scalar);
+/// Numbers of any type, as double.
+inline std::optional<double> number_in(gguf_value const& value) {
+  if (auto const* const n = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*n);
+  if (auto const* const n = std::get_if<std::int64_t>(&value)) return static_cast<double>(*n);
+  if (auto const* const x = std::get_if<double>(&value)) return *x;
+  return {};
 }
 
 inline gguf_list read_gguf_list(gguf_bytes& bytes) {
@@ -128,12 +211,13 @@ inline gguf_list read_gguf_list(gguf_bytes& bytes) {
   }
   bytes.require(result.size <= gguf_bytes::most_header / width, "lie within the first ",
                 gguf_bytes::most_header, " bytes of the file, got a list of ", result.size);
-  bool const is_kept = result.size <= gguf_most_numbers;
   bytes.pieces(width * result.size, [&](std::span<std::byte const> piece) {
-    if (!is_kept) return;
+    if (result.size > gguf_most_numbers) return;
     // Each piece holds whole numbers, for 8 divides its length.
     for (std::size_t i = 0; i < piece.size(); i += width) {
-      result.numbers.push_back(number_of(gguf_scalar(bytes, type, &piece[i])));
+      auto const scalar = gguf_scalar(bytes, type, piece.subspan(i, width));
+      auto const* const flag = std::get_if<bool>(&scalar);
+      result.numbers.push_back(flag != nullptr ? (*flag ? 1 : 0) : *number_in(scalar));
     }
   });
   return result;
@@ -143,15 +227,15 @@ inline gguf_list read_gguf_list(gguf_bytes& bytes) {
 inline gguf_value read_gguf_value(gguf_bytes& bytes) {
   auto const type = static_cast<gguf_type>(bytes.number<std::uint32_t>());
   std::array<std::byte, 8> raw{};
-  auto const width = size_of(bytes, type);
+  auto const scalar = std::span(raw).first(size_of(bytes, type));
   if (type == gguf_type::list) return read_gguf_list(bytes);
   if (type == gguf_type::string) {
     auto [text, size] = bytes.text(gguf_most_text);
     if (size > gguf_most_text) return gguf_long_text{size};
     return std::move(text);
   }
-  bytes.take(std::span(raw).first(width));
-  return gguf_scalar(bytes, type, raw.data());
+  bytes.take(scalar);
+  return gguf_scalar(bytes, type, scalar);
 }
 
 }  // namespace detail

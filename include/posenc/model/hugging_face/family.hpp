@@ -9,8 +9,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// How a family encodes positions.
 enum class position_rule {
@@ -178,5 +177,4 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::array<std::string_view, 8> without_effect = {};
 };
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

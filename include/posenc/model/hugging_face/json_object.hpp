@@ -17,13 +17,13 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/parsed_json.hpp"
 #include "posenc/model/model_description.hpp"
+#include "posenc/model/settings.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// An object and its place in the file. A key with the value null counts as absent. A view: the
 /// JSON must outlive it. Objects within share with it what they were asked for.
-class json_object {
+class json_object : public settings<json_object> {
  public:
   json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {}
 
@@ -36,64 +36,49 @@ class json_object {
 
   std::string const& where() const noexcept { return where_; }  ///< "config.json: rope_scaling"
   std::string const& path() const noexcept { return path_; }    ///< "rope_scaling."
-  bool has(std::string const& key) const { return value(key) != nullptr; }
 
+  /// Null where the key is absent. From here on it counts as asked for.
+  json const* value_of(std::string_view key) const {
+    asked_->insert(path_ + std::string(key));
+    auto const found = object_->find(std::string(key));
+    return found == object_->end() || found->is_null() ? nullptr : &*found;
+  }
   /// Throws std::invalid_argument: what the value must be, and what it is.
-  [[noreturn]] void refuse(std::string const& key, std::string_view must) const {
-    auto const* const found = value(key);
-    detail::refuse(
-        where_, ": ", key, " must ", must,
-        found != nullptr ? ", got " + shown_json(*found) : std::string(", and is absent"));
-  }
-  void require(bool holds, std::string const& key, std::string_view must) const {
-    if (!holds) refuse(key, must);
+  [[noreturn]] void refuse(std::string_view key, std::string_view must) const {
+    auto const* const value = value_of(key);
+    detail::refuse(where_, ": ", key, " must ", must,
+                   value == nullptr ? ", and is absent" : ", got " + shown_json(*value));
   }
 
-  std::optional<double> number(std::string const& key) const {
-    auto const* const found = value(key);
-    if (found == nullptr) return {};
-    require(found->is_number() && is_finite(found->get<double>()), key, "be a finite number");
-    return found->get<double>();
+  // For settings; 8192.0 is a whole number, too.
+  static std::optional<double> number_in(json const& value) {
+    return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
   }
-  /// A whole number from 1 to most, or 8192.0 for 8192.
-  std::optional<std::size_t> count(std::string const& key, std::size_t most) const {
-    auto const* const found = value(key);
-    if (found == nullptr) return {};
-    std::uint64_t whole = 0;
-    if (found->is_number_integer()) {  // signed, too, if a program made the JSON
-      auto const x = found->get<std::int64_t>();
-      whole = found->is_number_unsigned() || x > 0 ? found->get<std::uint64_t>() : 0;
-    }
-    if (found->is_number_float()) {
-      auto const x = found->get<double>();
-      if (x >= 1 && x <= 0x1p53 && x == std::floor(x)) whole = static_cast<std::uint64_t>(x);
-    }
-    require(whole >= 1 && whole <= most, key,
-            "be a whole number from 1 to " + std::to_string(most));
-    return static_cast<std::size_t>(whole);
+  static std::optional<std::uint64_t> whole_in(json const& value) {
+    if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+    auto const x = number_in(value).value_or(-1);  // signed, too, if a program made the JSON
+    if (x >= 0 && value.is_number_integer()) return value.get<std::uint64_t>();
+    return x >= 0 && x <= 0x1p53 && x == std::floor(x)
+               ? std::optional(static_cast<std::uint64_t>(x))
+               : std::nullopt;
   }
+  static std::optional<bool> flag_in(json const& value) {
+    return value.is_boolean() ? std::optional(value.get<bool>()) : std::nullopt;
+  }
+  static std::optional<std::string> text_in(json const& value) {
+    return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
+  }
+
   /// The same, or none for 0.
   std::optional<std::size_t> count_or_zero(std::string const& key, std::size_t most) const {
-    auto const* const found = value(key);
+    auto const* const found = value_of(key);
     if (found != nullptr && found->is_number() && found->get<double>() == 0) return {};
     return count(key, most);
   }
-  std::optional<bool> flag(std::string const& key) const {
-    auto const* const found = value(key);
-    if (found == nullptr) return {};
-    require(found->is_boolean(), key, "be true or false");
-    return found->get<bool>();
-  }
   /// A flag, or a number that stands for one.
   std::optional<bool> truth(std::string const& key) const {
-    auto const* const found = value(key);
+    auto const* const found = value_of(key);
     return found != nullptr && found->is_number() ? std::optional(*number(key) != 0) : flag(key);
-  }
-  std::optional<std::string> text(std::string const& key) const {
-    auto const* const found = value(key);
-    if (found == nullptr) return {};
-    require(found->is_string(), key, "be a string");
-    return found->get<std::string>();
   }
   std::optional<std::vector<double>> numbers(std::string const& key) const {
     return list<double>(key, "be a list of finite numbers",
@@ -104,7 +89,7 @@ class json_object {
                              [](json const& x) { return x.is_string(); });
   }
   std::optional<json_object> object(std::string const& key) const {
-    auto const* const found = value(key);
+    auto const* const found = value_of(key);
     if (found == nullptr) return {};
     require(found->is_object(), key, "be an object");
     auto result = *this;
@@ -115,21 +100,15 @@ class json_object {
   }
 
   /// These do not count the key as read.
-  bool is_object(std::string const& key) const {
-    return object_->contains(key) && (*object_)[key].is_object();
-  }
-  bool is_text(std::string const& key) const {
-    return object_->contains(key) && (*object_)[key].is_string();
-  }
-  bool is_list(std::string const& key) const {
-    return object_->contains(key) && (*object_)[key].is_array();
-  }
+  bool is_object(std::string const& key) const { return peek(key).is_object(); }
+  bool is_text(std::string const& key) const { return peek(key).is_string(); }
+  bool is_list(std::string const& key) const { return peek(key).is_array(); }
   bool is_null(std::string const& key) const {
-    return object_->contains(key) && (*object_)[key].is_null();
+    return object_->contains(key) && peek(key).is_null();
   }
   json const& whole() const noexcept { return *object_; }
   bool holds(std::string const& key, json const& value) const {
-    return object_->contains(key) && (*object_)[key] == value;
+    return object_->contains(key) && peek(key) == value;
   }
 
   /// The value under the one of these keys that is given, by get(object, key). Throws
@@ -195,16 +174,16 @@ class json_object {
   }
 
  private:
-  json const* value(std::string const& key) const {
-    asked_->insert(path_ + key);
+  json const& peek(std::string const& key) const {
+    static json const none;
     auto const found = object_->find(key);
-    return found == object_->end() || found->is_null() ? nullptr : &*found;
+    return found == object_->end() ? none : *found;
   }
 
   template <class T>
   std::optional<std::vector<T>> list(std::string const& key, std::string_view must,
                                      auto const& is_good) const {
-    auto const* const found = value(key);
+    auto const* const found = value_of(key);
     if (found == nullptr) return {};
     require(found->is_array(), key, must);
     std::vector<T> result;
@@ -224,5 +203,4 @@ class json_object {
   std::shared_ptr<std::set<std::string>> asked_ = std::make_shared<std::set<std::string>>();
 };
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

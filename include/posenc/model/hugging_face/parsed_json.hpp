@@ -13,8 +13,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 using json = nlohmann::json;
 
@@ -119,5 +118,4 @@ inline json parsed_json(std::string_view text, std::string const& file) {
   return std::move(builder.built);
 }
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

@@ -1,17 +1,74 @@
-// Which keys of a config.json are the rope_parameters of a type of layers. (nlohmann-json)
+// Which keys of a config.json are the rope_parameters of a type of layers, and the axes of its
+// pairs. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
-
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/axial.hpp"
+#include "posenc/frequency/geometric.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/layer_schedule.hpp"
+#include "posenc/model/rope_rule.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Each half of a head rotates by one coordinate.
+inline void read_two_axes(hugging_face_config& config, layer_description& kind, double base) {
+  auto const half = kind.head_dim / 2;
+  config.require(kind.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    std::vector<std::size_t> sections(axis + 1, 0);
+    sections[axis] = half / 2;
+    kind.rotary.push_back({.rule = "default",
+                           .frequencies = geometric(half, base),
+                           .layout = halves(),
+                           .block = rotary_block::from(axis * half),
+                           .axes = contiguous_axes(sections)});
+  }
+}
+
+/// Each axis has a series of frequencies of its own; halves are those of the whole block.
+inline void read_axial(hugging_face_config& config, layer_description& kind, double base) {
+  auto const count = config.family.axial_axes;
+  std::vector<std::size_t> const dims(count, kind.head_dim / count / 2 * 2);
+  config.require(dims[0] > 0, "head_dim", "have room for a pair of each axis");
+  kind.rotary.push_back({.rule = "axial",
+                         .frequencies = axial(dims, base),
+                         .layout = halves(),
+                         .axes = axial_axes(dims)});
+}
+
+/// The axis of each pair by mrope_section or the family, if the model has M-RoPE.
+inline std::optional<pair_axes> rope_axes(hugging_face_config& config, json_object const& rope,
+                                          std::size_t pairs) {
+  auto const& family = config.family;
+  auto given = rope.numbers("mrope_section");
+  if (!given) given = config.numbers("mrope_section");
+  if (!given) given = config.file.numbers("mrope_section");  // Ling VL
+  auto const interleave = rope.flag("mrope_interleaved");
+  if (config.flag("use_mrope").value_or(false) && !given) {
+    rope.refuse("mrope_section", "be given where use_mrope is true");
+  }
+  bool const is_video = rope.text("type") == "video_rope" || rope.text("rope_type") == "video_rope";
+  if (!given && !family.has_axes && !is_video) return {};
+  auto const where = rope.where() + ": mrope_section";
+  std::vector<std::size_t> sections;
+  if (given) {
+    sections = axis_sections(where, *given);
+  } else {
+    auto const& [first, second, third] = family.sections;
+    if (first == 0) rope.refuse("mrope_section", "be given for " + config.found.type);
+    config.assumed("mrope_section", shown(first) + ", " + shown(second) + ", " + shown(third));
+    sections = {first, second, third};
+  }
+  if ((is_video || family.order == axis_order::alternating) && !interleave.value_or(false)) {
+    if (family.time_last && sections.size() == 3) {
+      std::rotate(sections.begin(), sections.end() - 1, sections.end());
+    }
+    return alternating_axes_of(where, sections, pairs);
+  }
+  return axes_of(where, sections, pairs,
+                 interleave.value_or(family.order == axis_order::interleaved));
+}
 
 /// rope_parameters or rope_scaling, of this type of layers where they are nested; an object without
 /// keys where they are for other types. The keys may be its own, so it is not copied.
@@ -19,9 +76,9 @@ class rope_source {
  public:
   rope_source(hugging_face_config& config, std::string const& type)
       : is_compressed(config.family.compressed && type != sliding_attention),
-        has_local_base(config.is_known ? config.family.local_base != 0
-                                       : config.keys.has("rope_local_base_freq") ||
-                                             config.keys.has("swa_rope_theta")),
+        has_local_base(config.is_known
+                           ? config.family.local_base != 0
+                           : config.has("rope_local_base_freq") || config.has("swa_rope_theta")),
         keys(chosen(config, type)) {}
   rope_source(rope_source const&) = delete;
   rope_source& operator=(rope_source const&) = delete;
@@ -38,7 +95,7 @@ class rope_source {
  private:
   json_object chosen(hugging_face_config& config, std::string const& type) {
     auto const& family = config.family;
-    auto const& file = config.keys;
+    json_object const& file = config;
     auto const parameters = file.object("rope_parameters");
     auto const scaling = file.object("rope_scaling");
     if (parameters && scaling && parameters->whole() != scaling->whole()) {
@@ -84,9 +141,8 @@ class rope_source {
                    std::optional<json_object> const& given) {
     made_ = std::move(object);
     return given ? given->replaced(made_)
-                 : json_object(made_, config.keys.where() + ": rope_parameters");
+                 : json_object(made_, config.where() + ": rope_parameters");
   }
 };
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

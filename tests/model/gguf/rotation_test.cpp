@@ -1,4 +1,4 @@
-#include "posenc/model/gguf/rope_rule.hpp"
+#include "posenc/model/gguf/rotation.hpp"
 
 #include <gtest/gtest.h>
 

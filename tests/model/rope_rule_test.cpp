@@ -1,4 +1,4 @@
-#include "posenc/model/axis_sections.hpp"
+#include "posenc/model/rope_rule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "posenc/model/gguf/bytes.hpp"
+#include "posenc/model/gguf/values.hpp"
 
 #include <gtest/gtest.h>
 

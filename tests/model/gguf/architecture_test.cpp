@@ -1,4 +1,4 @@
-#include "posenc/model/gguf/keys.hpp"
+#include "posenc/model/gguf/architecture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,64 @@
+// Rotates heads as a model's description says.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <variant>
+
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/model/layer_description.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// Rotates heads in place, by the layout and the block of the description. The rows are those of
+/// its frequencies, with its axes if it has any:
+///
+///     for (auto const& rotary : model.kind_of(layer).rotary) {
+///       cos_sin_rows const rows(rotary.frequencies.at(length), positions);  // once per step
+///       rotate(rotary, q, rows);
+///       rotate(rotary, k, rows);
+///     }
+///
+/// Shapes, accuracy and errors are those of rotate<Layout> (rotation/rotate.hpp).
+template <writable_heads V>
+void rotate(
+    rotary_description const& rotary, V const& heads,
+    std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows) {
+  std::visit([&]<class Layout>(Layout) { rotate<Layout>(heads, rows, rotary.block); },
+             rotary.layout);
+}
+
+/// From source to target: to other memory or another type, in the same layout.
+template <heads_of_tokens Source, target_of<Source> Target>
+void rotate(
+    rotary_description const& rotary, Source const& source, Target const& target,
+    std::type_identity_t<cos_sin_view<arithmetic_t<typename Target::element_type>>> const& rows) {
+  std::visit(
+      [&]<class Layout>(Layout) { rotate<Layout, Layout>(source, target, rows, rotary.block); },
+      rotary.layout);
+}
+
+/// The two dims of a head that a pair rotates.
+struct pair_dims {
+  std::size_t x, y;
+
+  bool operator==(pair_dims const&) const = default;
+};
+
+/// Where pair `pair` lies in a head. Throws std::invalid_argument if the block is not within it.
+inline pair_dims dims_of_pair(rotary_description const& rotary, std::size_t head_dim,
+                              std::size_t pair) {
+  auto const dims = rotary.frequencies.at(1).rotary_dim();
+  auto const first = rotary.block.first_dim(head_dim, dims);
+  return std::visit(
+      [&]<class Layout>(Layout) {
+        return pair_dims{first + Layout::x_index(pair, dims / 2),
+                         first + Layout::y_index(pair, dims / 2)};
+      },
+      rotary.layout);
+}
+
+}  // namespace posenc
