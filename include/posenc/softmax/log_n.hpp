@@ -33,9 +33,8 @@ class log_of_length {
 
 /// beta = max(1, ln n / ln L), n being the number of keys that the row sees and L = trained_length
 /// in tokens. For models trained with n up to L. [Su 2021, kexue 8823; Su 2023, kexue 9708] Keeps
-/// the entropy of a row near its value at L.
-/// Equals log_n_by_position if every query sees all keys up to itself; with a window or a mask it
-/// sees fewer.
+/// the entropy of a row near its value at L. With a window or a mask a row sees fewer keys than
+/// log_n_by_position counts.
 struct log_n : detail::log_of_length {
   /// Throws std::invalid_argument unless trained_length is finite and above 1.
   explicit constexpr log_n(double trained_length) : log_of_length("log_n", trained_length) {}

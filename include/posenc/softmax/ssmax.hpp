@@ -30,8 +30,7 @@ struct ssmax_without_scale {
 ///
 /// If s D > 1, a key whose score exceeds all others by D keeps its weight for any number of keys:
 /// at s = 0.43 and D = 3 it is 0.70 with 16 keys and 0.97 with 131072; with softmax, 0.57 and
-/// 0.00015. b is added to the factor, not to the scores, where it would cancel.
-/// Rows of fewer than two keys are as in ssmax_without_scale. Raises entropy where beta is below 1.
+/// 0.00015. Rows of fewer than two keys are as in ssmax_without_scale.
 /// Throws std::invalid_argument unless there is at least one head, each scale is finite and
 /// positive, there are no biases or as many as scales, and beta is finite and positive for two
 /// keys, hence for more.
