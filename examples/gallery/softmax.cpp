@@ -4,7 +4,6 @@
 #include "posenc/analysis/dispersion.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/softmax/log_n.hpp"
-#include "posenc/softmax/ssmax.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
 

@@ -99,8 +99,7 @@
 #include "posenc/score/bias_matrix.hpp"             //     any bias as a matrix; a matrix as a bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
-#include "posenc/softmax/ssmax.hpp"                 //     by the number of keys, learned
-#include "posenc/softmax/log_n.hpp"                 //     by the number of keys, or by position
+#include "posenc/softmax/log_n.hpp"                 //     by the number of keys: log n, SSMax
 #include "posenc/softmax/position_temperature.hpp"  //     Llama 4, Mistral
 #include "posenc/softmax/constant_temperature.hpp"  //     one for all rows; YaRN's, on scores
 #include "posenc/softmax/attention_sinks.hpp"       //     a logit without a key; softmax-off-by-one

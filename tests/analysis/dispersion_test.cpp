@@ -12,7 +12,6 @@
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
-#include "posenc/softmax/ssmax.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 

@@ -10,9 +10,9 @@
 #include "posenc/score/cope.hpp"
 #include "posenc/score/forget_gates.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/log_n.hpp"
 #include "posenc/softmax/position_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
-#include "posenc/softmax/ssmax.hpp"
 
 namespace {
 

@@ -2,17 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "laws/softmax_laws.hpp"
 #include "non_numbers.hpp"
+#include "oracle/softmax.hpp"
 #include "oracle/temperatures.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/softmax/softmax.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -92,6 +97,127 @@ TEST(log_n, obeys_the_laws_of_its_site) {
   laws::obey("by position", log_n_by_position(1024), laws::never_flattens);
   laws::obey("beside others", scheme(alibi(2), adaptive_temperature{}, log_n(100)),
              laws::never_flattens);
+}
+
+/// s ln n + b: the logarithm within 4 ULP, then two roundings.
+double tolerance_of(double s, double b, std::size_t keys) {
+  return 12 * tolerance::unit_roundoff<double>() *
+         (s * std::log(static_cast<double>(keys)) + std::abs(b));
+}
+
+TEST(ssmax, beta_is_the_scale_of_the_head_times_the_logarithm_of_the_keys_that_are_seen) {
+  std::vector<double> const scales{0.43, 1, 0.168, 7}, biases{0, -0.5, 1.25, 0.125};
+  for (bool const biased : {false, true}) {
+    ssmax const encoding(scales, biased ? biases : std::vector<double>());
+    for (std::size_t head = 0; head < scales.size(); ++head) {
+      auto const s = scales[head], b = biased ? biases[head] : 0;
+      for (std::size_t const keys : {2u, 3u, 16u, 1000u, 131'072u, 4'000'000'000u})
+        EXPECT_NEAR(encoding.inverse_temperature({.keys = keys, .head = head, .query_position = 5}),
+                    oracle::ssmax_beta(keys, s, b), tolerance_of(s, b, keys))
+            << keys << " keys, head " << head;
+    }
+  }
+}
+
+TEST(ssmax, without_a_scale_has_the_scale_1) {
+  ssmax const one({1});
+  for (std::size_t const keys : {0u, 1u, 2u, 3u, 16u, 1000u, 131'072u})
+    EXPECT_EQ(ssmax_without_scale{}.inverse_temperature({.keys = keys, .head = 9}),
+              one.inverse_temperature({.keys = keys}))
+        << keys;
+}
+
+TEST(ssmax, a_row_of_one_key_or_none_is_left_alone) {
+  for (std::size_t const keys : {0u, 1u}) {
+    EXPECT_EQ(ssmax_without_scale{}.inverse_temperature({.keys = keys}), 1);
+    EXPECT_EQ(ssmax({0.43}, {2}).inverse_temperature({.keys = keys}), 1);
+  }
+}
+
+/// [Nakanishi 2025, figure 1]: one score above n - 1 equal ones; the formula, evaluated to four
+/// digits.
+TEST(ssmax, keeps_the_weight_of_a_key_that_stands_out) {
+  struct known {
+    std::size_t keys;
+    double with_ssmax, with_softmax, half_digit;
+  };
+  ssmax const encoding({0.43});
+  for (auto const& [keys, with_ssmax, with_softmax, half_digit] :
+       {known{16, 0.7045, 0.5725, 5e-5}, known{1024, 0.8820, 0.0193, 5e-5},
+        known{131'072, 0.9682, 0.00015, 5e-6}}) {
+    std::vector<double> scores(keys);
+    scores[7] = 3;
+    auto plain = scores;
+    auto const row = statistics(std::span<double const>(scores));
+    softmax(std::span(scores), row, encoding.inverse_temperature(row));
+    softmax(std::span(plain), row);
+    EXPECT_NEAR(scores[7], with_ssmax, 5e-5) << keys;
+    EXPECT_NEAR(plain[7], with_softmax, half_digit) << keys;
+  }
+}
+
+/// n^(s x) / sum n^(s x), in powers of n as in the paper.
+TEST(ssmax, weights_are_those_of_powers_of_the_number_of_keys) {
+  constexpr double s = 0.43;
+  std::vector<double> const scores{0.5, -1, 2, 1.75, -0.25};
+  auto weights = scores;
+  auto const row = statistics(std::span<double const>(scores));
+  softmax(std::span(weights), row, ssmax({s}).inverse_temperature(row));
+  oracle::wide sum = 0;
+  for (auto const x : scores) sum += oracle::pow(oracle::wide(5), static_cast<oracle::wide>(s) * x);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    auto const expected = static_cast<double>(
+        oracle::pow(oracle::wide(5), static_cast<oracle::wide>(s) * scores[i]) / sum);
+    EXPECT_NEAR(weights[i], expected,
+                tolerance::of_weight<double>(expected, 3, 5) +
+                    tolerance::of_weight_by_scores(expected, 3 * tolerance_of(s, 0, 5)));
+  }
+}
+
+TEST(ssmax, masked_keys_do_not_count) {
+  std::vector<double> const scores{1, masked_score<double>, 2, masked_score<double>,
+                                   0, masked_score<double>, 1};
+  auto const row = statistics(std::span<double const>(scores));
+  EXPECT_NEAR(ssmax_without_scale{}.inverse_temperature(row), std::log(4.0), tolerance_of(1, 0, 4));
+}
+
+TEST(ssmax, each_scale_must_be_finite_and_positive) {
+  EXPECT_EQ(message_of([] { ssmax({}); }),
+            "posenc: ssmax: there must be a scale for at least one head, got none");
+  auto const message = [](double s) { return message_of([&] { ssmax({1, s}); }); };
+  std::string const must = "posenc: ssmax: scales must be finite and positive, got ";
+  EXPECT_EQ(message(0), must + "0 for head 1");
+  EXPECT_EQ(message(-0.43), must + "-0.43 for head 1");
+  EXPECT_EQ(message(not_a_number()), must + "NaN for head 1");
+  EXPECT_EQ(message(infinity()), must + "infinity for head 1");
+}
+
+TEST(ssmax, there_are_as_many_biases_as_scales_and_beta_is_positive) {
+  EXPECT_EQ(
+      message_of([] {
+        ssmax({1, 2}, {1});
+      }),
+      "posenc: ssmax: there must be no biases or as many as scales, got 1 biases for 2 scales");
+  auto const message = [](double b) { return message_of([&] { ssmax({1, 0.5}, {0, b}); }); };
+  std::string const must = "posenc: ssmax: biases must be finite and above -scale ln 2, got ";
+  EXPECT_EQ(message(-0.35), must + "-0.35 for head 1");
+  EXPECT_EQ(message(not_a_number()), must + "NaN for head 1");
+  EXPECT_EQ(message(infinity()), must + "infinity for head 1");
+  EXPECT_GT(ssmax({1, 0.5}, {0, -0.34}).inverse_temperature({.keys = 2, .head = 1}), 0);
+}
+
+TEST(ssmax, a_head_without_a_scale_is_rejected) {
+  ssmax const encoding({1, 2});
+  EXPECT_EQ(encoding.heads(), 2u);
+  for (std::size_t const keys : {0u, 5u})
+    EXPECT_EQ(message_of([&] { encoding.inverse_temperature({.keys = keys, .head = 2}); }),
+              "posenc: ssmax: the head must be below 2, got 2");
+}
+
+TEST(ssmax, obeys_the_laws_of_its_site) {
+  laws::obey("one head", ssmax({0.43}), laws::may_flatten);
+  laws::obey("with a bias", ssmax({0.43}, {-0.25}), laws::may_flatten);
+  laws::obey("without scale", ssmax_without_scale{}, laws::may_flatten);
 }
 
 }  // namespace

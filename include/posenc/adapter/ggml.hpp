@@ -208,16 +208,19 @@ void ggml_rope(row_cache& cache, ggml_rope_call const& call, ggml_heads<S> const
   auto const first_token = one_batch ? first % tokens : 0;
   auto const rows = detail::ggml_rows(cache, call, source.head_dim(), tokens, first_token,
                                       one_batch ? last - first + 1 : tokens);
+  auto const block = rotary_block::from(static_cast<std::size_t>(p.n_offs));
   auto const rotate_blocks = [&]<class Layout>(Layout) {
-    auto const in_blocks = [&](auto const& act) {
-      source.for_blocks(range, [&](ggml_block const& b) {
-        act(rotation_of<Layout>(source.block(b), target.block(b))
-                .block(rotary_block::from(static_cast<std::size_t>(p.n_offs))),
-            rows.slice_tokens(b.token - first_token, b.tokens));
-      });
+    auto const rows_of = [&](ggml_block const& b) {
+      return rows.slice_tokens(b.token - first_token, b.tokens);
     };
-    in_blocks([](auto const& rotation, auto const& of_block) { rotation.check(of_block); });
-    in_blocks([](auto const& rotation, auto const& of_block) { rotate(of_block, rotation); });
+    // All blocks are checked before the first is rotated; one alone is checked as it is rotated.
+    source.for_blocks(range, [&](ggml_block const& b) {
+      if (b.tokens * b.heads < range.last - range.first)
+        rotation_of<Layout>(source.block(b), target.block(b)).block(block).check(rows_of(b));
+    });
+    source.for_blocks(range, [&](ggml_block const& b) {
+      rotate<Layout>(source.block(b), target.block(b), rows_of(b), block);
+    });
   };
   p.is_interleaved() ? rotate_blocks(interleaved()) : rotate_blocks(halves());
 }

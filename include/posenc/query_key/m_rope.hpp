@@ -71,27 +71,22 @@ class m_rope {
 
  private:
   axis_positions<P> at(token_positions const& indices) const {
-    std::vector<std::vector<P>> of_axis(axes_.axes(), std::vector<P>(indices.size()));
+    std::vector<std::vector<P>> of_axis(axes_.axes());
     for (std::size_t token = 0; token < indices.size(); ++token) {
       auto const index = indices[token];
       detail::require(index >= 0, "m_rope: an index must not be negative, got ", index,
                       " at token ", token);
-      auto const i = static_cast<std::size_t>(index);
-      bool const is_known = i < positions_.tokens();
-      auto const text = is_known ? P{} : beyond(index, token);
+      bool const is_known = static_cast<std::uint64_t>(index) < positions_.tokens();
+      if constexpr (std::same_as<P, std::int64_t>) {
+        detail::require(is_known || delta_ <= 0 || index <= std::numeric_limits<P>::max() - delta_,
+                        "m_rope: an index plus delta must fit int64, got ", index, " plus ", delta_,
+                        " at token ", token);
+      }
       for (std::size_t axis = 0; axis < of_axis.size(); ++axis)
-        of_axis[axis][token] = is_known ? positions_.of(axis)[i] : text;
+        of_axis[axis].push_back(is_known ? positions_.of(axis)[static_cast<std::size_t>(index)]
+                                         : static_cast<P>(index) + delta_);
     }
     return axis_positions<P>(of_axis);
-  }
-
-  P beyond(std::int64_t index, std::size_t token) const {
-    if constexpr (std::same_as<P, std::int64_t>) {
-      detail::require(delta_ <= 0 || index <= std::numeric_limits<P>::max() - delta_,
-                      "m_rope: an index plus delta must fit int64, got ", index, " plus ", delta_,
-                      " at token ", token);
-    }
-    return static_cast<P>(index) + delta_;
   }
 
   posenc::frequencies frequencies_;

@@ -61,15 +61,20 @@ class cope {
     require_row(row);
     query_products query{*this, detail::doubles_of(row.query)};
     auto const last = positions() - 1;
-    keys_by_position<T> keys(row);
-    for (bool is_near = true; is_near && keys.next();) {
-      is_near = keys.position < static_cast<double>(last);  // else it is that of all farther keys
+    for (keys_by_position<T> keys(row); keys.next();) {
+      bool const is_last = keys.position >= static_cast<double>(last);  // then of all farther keys
       auto const bias =
-          scale_ * (is_near ? query.between(place_of(keys.position)) : query.product<1>(last)[0]);
-      for (auto i = is_near ? keys.first : 0; i < keys.end; ++i) {
+          scale_ * (is_last ? query.product<1>(last)[0] : query.between(place_of(keys.position)));
+      if (is_last && keys.are_in_order()) {
+        typename detail::lanes<double>::number const b(bias);
+        return detail::change_doubles(row.scores.first(keys.end),
+                                      [&](auto const& x, std::size_t) { return x + b; });
+      }
+      for (auto i = is_last ? 0 : keys.first; i < keys.end; ++i) {
         auto& score = row.scores[keys[i]];
         score = static_cast<T>(static_cast<double>(score) + bias);
       }
+      if (is_last) return;
     }
   }
 
@@ -148,7 +153,8 @@ class cope {
         position += gate_((*this)[--first]);
       return first < end;
     }
-    std::size_t operator[](std::size_t i) const { return order_.empty() ? i : order_[i]; }
+    bool are_in_order() const noexcept { return order_.empty(); }
+    std::size_t operator[](std::size_t i) const noexcept { return are_in_order() ? i : order_[i]; }
 
     std::size_t first = 0, end = 0;
     double position = 0;  // as counted by the gates of these keys and of all nearer ones

@@ -13,11 +13,10 @@ namespace posenc::inline POSENC_TARGET {
 ///
 ///     P(H) = -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791        [Velickovic 2024, 5]
 ///
-/// The published entropy is -sum p ln(p + 1e-9). This computes it as H - 1e-9 * keys, which holds
-/// where every p is far above 1e-9; smaller weights count less, by at most 1e-9 each. beta changes
-/// by at most 3e-9. Preserves order, never raises entropy.
-/// P exceeds 1 only for 0.8486 < H < 5.9445; its maximum is 2.4214. A more diffuse row, such as a
-/// uniform one over 382 keys or more, is left alone unless told otherwise:
+/// The published entropy, -sum p ln(p + 1e-9), is computed as H - 1e-9 * keys, which changes beta
+/// by at most 3e-9. Preserves order, never raises entropy. P exceeds 1 only for 0.8486 < H
+/// < 5.9445; its maximum is 2.4214. A more diffuse row, such as a uniform one over 382 keys or
+/// more, is left alone unless told otherwise:
 ///
 ///     adaptive_temperature{}                                        as published
 ///     adaptive_temperature{adaptive_temperature::held_at_maximum}   2.4214 for H above 4.4124

@@ -37,9 +37,8 @@ class constant_temperature {
 ///     scheme(rope<halves>(yarn(dim, base, plain)), yarn_temperature(scaling))
 ///
 /// Use one or the other: both together sharpen twice. They differ if only a part of each head is
-/// rotated (the paper rotates all of it): on queries and keys the factor reaches only the rotated
-/// dims; here, every score.
-/// Throws std::invalid_argument as attention_factor does.
+/// rotated: on queries and keys the factor reaches only the rotated dims. Throws
+/// std::invalid_argument as attention_factor does.
 inline constant_temperature yarn_temperature(yarn_scaling const& scaling) {
   auto const magnitude = attention_factor(scaling);
   return constant_temperature(magnitude * magnitude);

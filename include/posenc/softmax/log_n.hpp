@@ -1,7 +1,10 @@
-// log n: sharpens rows with more keys than in training.
+// log n and SSMax: rows are sharpened by the logarithm of the number of keys that they see.
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
@@ -33,9 +36,8 @@ class log_of_length {
 
 /// beta = max(1, ln n / ln L), n being the number of keys that the row sees and L = trained_length
 /// in tokens. For models trained with n up to L. [Su 2021, kexue 8823; Su 2023, kexue 9708] Keeps
-/// the entropy of a row near its value at L.
-/// Equals log_n_by_position if every query sees all keys up to itself; with a window or a mask it
-/// sees fewer.
+/// the entropy of a row near its value at L. With a window or a mask a row sees fewer keys than
+/// log_n_by_position counts.
 struct log_n : detail::log_of_length {
   /// Throws std::invalid_argument unless trained_length is finite and above 1.
   explicit constexpr log_n(double trained_length) : log_of_length("log_n", trained_length) {}
@@ -60,6 +62,64 @@ struct log_n_by_position : detail::log_of_length {
   }
 };
 
-static_assert(acts_on_softmax<log_n> && acts_on_softmax<log_n_by_position>);
+/// Scalable softmax without learned parameters: beta = ln n, n being the number of keys that the
+/// row sees, so that e^x becomes n^x. [Nakanishi 2025, "without scaling parameter"] For n = 2 beta
+/// is below 1, which flattens; for n below 2, where no temperature changes the weights, it is 1,
+/// not ln 1 = 0: 0 times a masked score would be NaN.
+struct ssmax_without_scale {
+  /// Site 4.
+  double inverse_temperature(row_statistics const& row) const noexcept {
+    return row.keys < 2 ? 1 : std::log(static_cast<double>(row.keys));
+  }
+};
+
+/// Scalable softmax: beta = s_h ln n + b_h, for scores already divided by sqrt(head_dim).
+/// [Nakanishi 2025, 2]
+///
+///     softmax(x)_i = n^(s x_i) / sum_j n^(s x_j)          if b = 0
+///
+/// If s D > 1, a key whose score exceeds all others by D keeps its weight for any number of keys:
+/// at s = 0.43 and D = 3 it is 0.70 with 16 keys and 0.97 with 131072; with softmax, 0.57 and
+/// 0.00015. Rows of fewer than two keys are as in ssmax_without_scale.
+/// Throws std::invalid_argument unless there is at least one head, each scale is finite and
+/// positive, there are no biases or as many as scales, and beta is finite and positive for two
+/// keys, hence for more.
+class ssmax {
+ public:
+  /// scales: s, [heads] of one layer. biases: b, [heads].
+  explicit ssmax(std::vector<double> scales, std::vector<double> biases = {})
+      : scales_(std::move(scales)), biases_(std::move(biases)) {
+    detail::require(!scales_.empty(),
+                    "ssmax: there must be a scale for at least one head, got none");
+    if (biases_.empty()) biases_.resize(scales_.size());
+    detail::require(biases_.size() == scales_.size(),
+                    "ssmax: there must be no biases or as many as scales, got ", biases_.size(),
+                    " biases for ", scales_.size(), " scales");
+    for (std::size_t head = 0; head < scales_.size(); ++head) {
+      auto const s = scales_[head], b = biases_[head];
+      detail::require(is_finite(s) && s > 0, "ssmax: scales must be finite and positive, got ", s,
+                      " for head ", head);
+      detail::require(is_finite(b) && s * std::log(2.0) + b > 0,
+                      "ssmax: biases must be finite and above -scale ln 2, got ", b, " for head ",
+                      head);
+    }
+  }
+
+  std::size_t heads() const noexcept { return scales_.size(); }  ///< of queries
+
+  /// Site 4. Throws std::invalid_argument unless the row's head has a scale.
+  double inverse_temperature(row_statistics const& row) const {
+    detail::require(row.head < heads(), "ssmax: the head must be below ", heads(), ", got ",
+                    row.head);
+    if (row.keys < 2) return 1;
+    return scales_[row.head] * std::log(static_cast<double>(row.keys)) + biases_[row.head];
+  }
+
+ private:
+  std::vector<double> scales_, biases_;
+};
+
+static_assert(acts_on_softmax<log_n> && acts_on_softmax<log_n_by_position> &&
+              acts_on_softmax<ssmax_without_scale> && acts_on_softmax<ssmax>);
 
 }  // namespace posenc

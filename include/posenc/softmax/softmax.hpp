@@ -63,10 +63,8 @@ template <writable_row_of_scores Row>
 void softmax(Row&& scores, double inverse_temperature = 1) noexcept {
   std::span<detail::span_value_t<Row>> const x(scores);
   auto const max = detail::largest(x.data(), x.size());
-  softmax(
-      x,
-      row_statistics{.keys = is_masked(max) ? std::size_t{0} : 1, .max = static_cast<double>(max)},
-      inverse_temperature);
+  row_statistics const row{.keys = is_masked(max) ? 0u : 1u, .max = static_cast<double>(max)};
+  softmax(x, row, inverse_temperature);
 }
 
 /// The same with a rule of site 4: one pass if its temperature is 1, else two. memory: scratch that
@@ -110,11 +108,9 @@ void softmax_gradients(T const* weights, T* gradients, std::size_t count, T mean
 ///
 ///     softmax(row, beta);  ...  softmax_backward(row, d_row, beta);
 ///
-/// inverse_temperature, beta, counts as a constant, whatever rule it came from. Also correct with a
-/// sink, when weights sum to less than 1. Keys of weight 0, masked ones among them, get gradient 0,
-/// even if their dp is NaN.
-/// weights, gradients: [keys]. Throws std::invalid_argument, before anything is changed, unless
-/// they have the same size.
+/// beta counts as a constant, whatever rule it came from. Also correct with a sink. Keys of weight
+/// 0, masked ones among them, get gradient 0, even if their dp is NaN. weights, row: [keys]. Throws
+/// std::invalid_argument, before anything is changed, unless they have the same size.
 template <class Row>
 void softmax_backward(std::span<detail::span_value_t<Row> const> weights, Row&& row,
                       double inverse_temperature = 1) {
