@@ -423,6 +423,22 @@ TEST(ggml_rope, says_what_is_wrong_before_anything_changes) {
   for (auto const value : x) ASSERT_EQ(value, 1);
 }
 
+// The target is the source two tokens later: token 0 alone can be rotated there, tokens 1 to 5 not.
+TEST(ggml_rope, changes_nothing_where_a_later_block_is_refused) {
+  auto x = numbers::random<float>(8 * 4 * 8);
+  auto const before = x;
+  ggml_heads<float const> const from(x.data(), {8, 4, 6, 1}, {4, 32, 128, 768});
+  ggml_heads<float> const to(x.data() + 2 * 4 * 8, {8, 4, 6, 1}, {4, 32, 128, 768});
+  std::vector<std::int32_t> const positions{1, 2, 3, 4, 5, 6};
+  row_cache cache;
+  EXPECT_NE(message_of([&] {
+              ggml_rope(cache, {{.n_dims = 8}, positions.data()}, from, to, {1, 24});
+            }),
+            "");
+  EXPECT_TRUE(numbers::same_bits(x, before));
+  EXPECT_NO_THROW(ggml_rope(cache, {{.n_dims = 8}, positions.data()}, from, to, {1, 4}));
+}
+
 // Rows of 2 batches x 3 tokens x 4 heads, in the order of blocks.
 std::vector<std::array<std::size_t, 3>> rows_of(ggml_heads<float> const& heads,
                                                 ggml_row_range range, std::size_t* blocks) {

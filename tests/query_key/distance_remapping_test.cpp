@@ -18,7 +18,6 @@
 #include "oracle/angle.hpp"
 #include "oracle/distance_remapping.hpp"
 #include "oracle/rotary.hpp"
-#include "posenc/analysis/distance_profile.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/attention/gradients.hpp"
 #include "posenc/attention/reference.hpp"
@@ -160,29 +159,56 @@ TEST(distance_remapping, takes_maps_of_ones_own) {
   EXPECT_EQ(squares.distance(2, 5), -3) << "a key after its query is near";
 }
 
-// With q = k = (1, ..., 1) a score is 2 sum_i cos(r f_i) / sqrt(d), r the distance it is formed at.
-TEST(distance_remapped, has_the_effective_distances_in_profiles) {
-  constexpr std::size_t head_dim = 16;
-  auto const f = geometric(head_dim, 1e4);
-  auto const expect = [&](auto const& encoding, auto const& effective_distance) {
-    auto const profile = profile_distances(encoding, {.head_dim = head_dim, .range = 300});
-    for (std::int64_t r = 0; r < 300; ++r) {
-      long double sum = 0;
-      for (auto const inv_freq : f.inv_freq())
-        sum += 2 * oracle::direction_at(effective_distance(299LL, 299LL - r),
-                                        static_cast<long double>(inv_freq))
-                       .cos;
-      EXPECT_NEAR(profile.logit[static_cast<std::size_t>(r)].mean(), static_cast<double>(sum / 4),
-                  1e-13)
-          << r;
-    }
+TEST(distance_remapped, rotates_near_at_the_tokens_positions_and_far_where_the_maps_put_them) {
+  auto const f = geometric(16, 1e4);
+  std::vector<std::int64_t> const positions{0, 7, 100, -3};
+  auto const distances = self_extend(20, 8);
+  auto const expect = [&](auto const& encoding) {
+    auto const prepared = encoding.template prepare<float>(positions);
+    auto const x = numbers::random<float>(4 * 16);
+    auto const encoded = [&](auto const& encode) {
+      auto y = x;
+      encode(numbers::view(y, 4, 16));
+      return y;
+    };
+    auto const rotated = [&](cos_sin_rows<float> const& rows) {
+      return encoded([&](auto const& y) { rotate<halves>(y, rows); });
+    };
+    auto const near = rotated(cos_sin_rows<float>(f, positions));
+    EXPECT_EQ(encoded([&](auto const& q) { prepared.encode_queries(q); }), near);
+    EXPECT_EQ(encoded([&](auto const& k) { prepared.encode_keys(k); }), near);
+    EXPECT_EQ(encoded([&](auto const& q) { prepared.far().encode_queries(q); }),
+              rotated(distances.far_query_rows(f, positions)));
+    EXPECT_EQ(encoded([&](auto const& k) { prepared.far().encode_keys(k); }),
+              rotated(distances.far_key_rows(f, positions)));
+    EXPECT_EQ(encoded([&](auto const& d) { prepared.backward_keys(d); }),
+              rotated(cos_sin_rows<float>(f, positions).transpose()));
+    EXPECT_EQ(encoded([&](auto const& d) { prepared.far().backward_queries(d); }),
+              rotated(distances.far_query_rows(f, positions).transpose()));
+    EXPECT_EQ(encoded([&](auto const& d) { prepared.far().backward_keys(d); }),
+              rotated(distances.far_key_rows(f, positions).transpose()));
+    for (std::int64_t const key : {81, 80}) EXPECT_EQ(encoding.is_near(100, key), key == 81);
   };
-  expect(scheme{rerope(rope<halves>(f), 20)},
-         [](auto t, auto s) { return oracle::rerope(t, s, 20); });
-  expect(scheme{leaky_rerope(rope<interleaved>(f), 20, 4)},
-         [](auto t, auto s) { return oracle::leaky_rerope(t, s, 20, 4); });
-  expect(scheme{self_extend(rope<halves>(f), 20, 8)},
-         [](auto t, auto s) { return oracle::self_extend(t, s, 20, 8); });
+  expect(self_extend(rope<halves>(f), 20, 8));
+  expect(distance_remapped(rope<halves>(f), distances));
+  expect(scheme{scheme{self_extend(rope<halves>(f), 20, 8)}});
+}
+
+TEST(distance_remapped, is_made_of_an_encoding_by_each_rule) {
+  auto const f = geometric(16, 1e4);
+  for (std::int64_t const key : {0, 200, 290, 299}) {
+    EXPECT_EQ(rerope(rope<halves>(f), 20).distances().distance(299, key),
+              rerope(20).distance(299, key));
+    EXPECT_EQ(leaky_rerope(rope<interleaved>(f), 20, 4).distances().distance(299, key),
+              leaky_rerope(20, 4).distance(299, key));
+    EXPECT_EQ(self_extend(rope<halves>(f), 20, 8).distances().distance(299, key),
+              self_extend(20, 8).distance(299, key));
+  }
+}
+
+/// With others around it.
+auto together(distance_remapped<rope<halves>> const& encoding) {
+  return scheme{alibi(4), scheme{encoding}, soft_cap(2)};
 }
 
 /// Of two kv heads and 150 tokens, which are more than a block has.
@@ -204,12 +230,12 @@ TEST(distance_remapped, is_the_same_in_blocks_as_in_the_reference) {
   auto const extended = self_extend(rope<halves>(geometric(8, 1e4)), 16, 4);
   expect(extended);
   expect(extended, {.mask = mask::full});
-  expect(scheme{alibi(4), extended, soft_cap(2)});
-  expect(scheme{scheme{extended}}, {.mask = mask::causal & mask::sliding_window(40)});
+  expect(together(extended));
+  expect(together(extended), {.mask = mask::causal & mask::sliding_window(40)});
 }
 
 TEST(distance_remapped, has_the_gradients_of_finite_differences) {
-  scheme const encoding{self_extend(rope<halves>(geometric(8, 1e4)), 10, 3), soft_cap(2)};
+  auto const encoding = together(self_extend(rope<halves>(geometric(8, 1e4)), 10, 3));
   auto x = random_tokens(20);
   auto const d_outputs = numbers::random<double>(20 * 4 * 3, 4);
   auto const loss = [&] {
@@ -244,8 +270,7 @@ TEST(distance_remapped, needs_keys_as_they_are) {
   auto const x = random_tokens(3);
   EXPECT_EQ(message_of([&] {
               attention(x.q_view(), x.k_view(), x.v_view(),
-                        scheme{rerope(rope<halves>(geometric(8, 1e4)), 5)},
-                        {.keys_are_encoded = true});
+                        rerope(rope<halves>(geometric(8, 1e4)), 5), {.keys_are_encoded = true});
             }),
             "posenc: attention: keys must not be encoded already for an encoding that takes scores "
             "near and far");

@@ -14,8 +14,6 @@
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/alibi.hpp"
-#include "posenc/attention/attention.hpp"
-#include "posenc/attention/gradients.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
@@ -127,36 +125,17 @@ TEST(bias_matrix, refuses_other_heads_and_memory_and_writes_nothing) {
                          bias_matrix(scheme{of_any_of_its_heads(4)}, 1, at_queries, at_keys)));
 }
 
-struct tensors {
-  std::vector<double> q = numbers::random<double>(70 * 4 * 8, 1),
-                      k = numbers::random<double>(90 * 2 * 8, 2);
-  heads_view<double const> of_q() const { return {q.data(), {70, 4, 8}}; }
-  heads_view<double const> of_k() const { return {k.data(), {90, 2, 8}}; }
-};
-
 std::vector<std::int64_t> from(std::int64_t first, std::size_t count) {
   std::vector<std::int64_t> all;
   for (std::size_t i = 0; i < count; ++i) all.push_back(first + static_cast<std::int64_t>(i));
   return all;
 }
 
+// Attention gives each row its query's and first key's index: tests/attention/.
 TEST(attention_bias, of_an_encodings_matrix_is_the_encoding) {
-  tensors const x;
   auto const queries = from(20, 70), keys = from(0, 90);
   auto const matrix = bias_matrix<double>(alibi(4), 4, queries, keys);
   attention_bias const stored(matrix, 4, 70, 90);
-  for (auto const& visible : {mask::full, mask::causal & mask::sliding_window(9)}) {
-    attention_options const options{.mask = visible};
-    auto const expected = attention(x.of_q(), x.of_k(), x.of_k(), alibi(4), options),
-               actual = attention(x.of_q(), x.of_k(), x.of_k(), stored, options);
-    for (std::size_t i = 0; i < expected.outputs.size(); ++i)
-      ASSERT_NEAR(actual.outputs[i], expected.outputs[i], 0x1p-45) << i;
-    auto const d = attention_backward(x.of_q(), x.of_k(), x.of_k(), stored, actual, x.of_q(),
-                                      options),
-               of_alibi = attention_backward(x.of_q(), x.of_k(), x.of_k(), alibi(4), expected,
-                                             x.of_q(), options);
-    for (std::size_t i = 0; i < d.q.size(); ++i) ASSERT_NEAR(d.q[i], of_alibi.q[i], 0x1p-35) << i;
-  }
   EXPECT_EQ(bias_matrix<double>(scheme{stored}, 4, queries, keys), matrix);
 }
 
@@ -201,14 +180,25 @@ TEST(attention_bias, says_what_must_hold) {
               std::string::npos);
   }
   EXPECT_NO_THROW(attention_bias(std::vector<float>(), 2, 0, 7));
-  tensors const x;
-  EXPECT_EQ(message_of(
-                [&] { attention(x.of_q(), x.of_k(), x.of_k(), attention_bias(numbers, 3, 2, 4)); }),
-            "posenc: attention: the encoding must have 4 heads, got 3");
-  EXPECT_EQ(message_of(
-                [&] { attention(x.of_q(), x.of_k(), x.of_k(), attention_bias(numbers, 1, 4, 6)); }),
-            "posenc: attention_bias: there must be biases [1][4][6] of head 0, query 0 and 21 keys "
-            "from 0 on");
+  EXPECT_EQ(
+      message_of([&] { detail::require_heads("attention", attention_bias(numbers, 3, 2, 4), 4); }),
+      "posenc: attention: the encoding must have 4 heads, got 3");
+  EXPECT_NO_THROW(detail::require_heads("attention", attention_bias(numbers, 1, 4, 6), 4));
+  attention_bias const stored(numbers, 2, 3, 4);
+  std::vector<float> scores(2, 7);
+  auto const adjust = [&](std::size_t head, std::size_t query, std::size_t first,
+                          std::size_t keys) {
+    auto const at = from(0, keys);
+    stored.adjust_scores(
+        score_row<float>{std::span(scores).first(keys), head, 0, at, {}, query, first});
+  };
+  auto const must = std::string("posenc: attention_bias: there must be biases [2][3][4] of head ");
+  EXPECT_EQ(message_of([&] { adjust(2, 2, 3, 1); }), must + "2, query 2 and 1 keys from 3 on");
+  EXPECT_EQ(message_of([&] { adjust(1, 3, 3, 1); }), must + "1, query 3 and 1 keys from 3 on");
+  EXPECT_EQ(message_of([&] { adjust(1, 2, 3, 2); }), must + "1, query 2 and 2 keys from 3 on");
+  EXPECT_EQ(message_of([&] { adjust(1, 2, 5, 0); }), must + "1, query 2 and 0 keys from 5 on");
+  EXPECT_EQ(scores, std::vector<float>(2, 7));
+  EXPECT_NO_THROW(adjust(1, 2, 3, 1));
   numbers[7] = static_cast<float>(infinity());
   EXPECT_EQ(message_of([&] { attention_bias(numbers, 2, 3, 4); }),
             "posenc: attention_bias: biases must be finite, got infinity; hide keys by a mask");
