@@ -145,7 +145,8 @@ struct class_of_model {
   double slopes = 0;   // that of head h is 2^(-slopes (h + 1) / heads); 0: no ALiBi
   bool scales_biases = false;
   double floor_scale = 0;  // queries times 1 + 0.1 ln(1 + floor((p + 1) / floor_scale)); 0: as is
-  std::vector<double> sinks = {};  // [heads]
+  std::vector<double> learned = {};  // [distance]; empty: no such bias
+  std::vector<double> sinks = {};    // [heads]
 
   std::vector<double> rotated(double const* x, std::size_t dim, std::size_t position) const {
     std::vector<double> result(x, x + dim);
@@ -181,6 +182,7 @@ struct class_of_model {
           auto const at = static_cast<double>(h + 1) / static_cast<double>(heads);
           auto const slope = slopes == 0 ? 0 : std::exp2(-slopes * at);
           score -= (scales_biases ? scaling : 1) * slope * static_cast<double>(t - s);
+          if (!learned.empty()) score += learned[t - s];
           sum += e[s] = std::exp(score);
         }
         for (std::size_t s = 0; s <= t; ++s) {
@@ -190,6 +192,13 @@ struct class_of_model {
       }
     }
     return result;
+  }
+};
+
+struct learned_bias {
+  std::vector<double> of_distance;
+  double bias(std::size_t, std::int64_t distance) const {
+    return distance < 0 ? 0 : of_distance[static_cast<std::size_t>(distance)];
   }
 };
 
@@ -209,7 +218,8 @@ void expect_attention_of(class_of_model const& model, layer_scheme const& layer,
     return heads_view<double const>(x.data(), {tokens, heads, dim});
   };
   auto const sinks = model.sinks.empty() ? std::vector<double>(heads, -1e4) : model.sinks;
-  scheme const all(layer, attention_sinks(sinks));
+  learned_bias const learned{model.learned.empty() ? std::vector<double>(tokens) : model.learned};
+  scheme const all(layer, learned, attention_sinks(sinks));
   auto const plain = reference_attention(of(q), of(k), of(v), all);
   auto const in_blocks = attention(of(q), of(k), of(v), all).outputs;
   for (std::size_t i = 0; i < count; ++i) {
@@ -261,6 +271,16 @@ TEST(layer_scheme, is_granite_which_has_a_scale_of_its_own) {
   expect_attention_of({.scaling = 0.0078125, .base = 1e7}, scheme, 2, 128, 4);
 }
 
+TEST(layer_scheme, is_t5_which_does_not_divide_before_it_adds_learned_biases) {
+  auto layer =
+      read_hugging_face(R"({"model_type": "t5", "num_layers": 1, "d_model": 512, "d_kv": 64,
+      "num_heads": 8})",
+                        "config.json")
+          .kind_of(0);
+  layer.buckets.reset();
+  expect_attention_of({.learned = numbers::random<double>(24)}, layer_scheme(layer, 24), 2, 64, 4);
+}
+
 TEST(layer_scheme, has_temperatures_of_queries_before_the_cap_and_the_biases) {
   layer_description const layer{.name = "x",
                                 .head_dim = 64,
@@ -286,7 +306,8 @@ TEST(layer_scheme, leaves_sinks_as_they_are) {
 TEST(layer_scheme, refuses_what_a_configuration_cannot_tell) {
   layer_description const buckets{.name = "x", .head_dim = 64, .buckets = bucket_bias{32, 128}};
   EXPECT_EQ(message_of([&] { layer_scheme(buckets, 1); }),
-            "posenc: layer_scheme: T5 buckets need the model's weights; use t5_bias");
+            "posenc: layer_scheme: T5 buckets need the model's weights; reset buckets, and put "
+            "t5_bias after this in a scheme");
 }
 
 }  // namespace

@@ -51,11 +51,14 @@ struct prepared_layer {
 class layer_scheme {
  public:
   /// length: of the sequence, in tokens; frequencies may depend on it. Throws std::invalid_argument
-  /// for a layer with T5's buckets, whose biases are the model's weights.
+  /// for a layer with T5's buckets, whose biases are the model's weights: reset `buckets`, and put
+  /// t5_bias after this in a scheme. Scores then stay undivided, as T5's are.
   layer_scheme(layer_description const& layer, std::size_t length)
       : temperature_(layer.temperature), factor_(layer.softmax_factor) {
-    detail::require(!layer.buckets,
-                    "layer_scheme: T5 buckets need the model's weights; use t5_bias");
+    detail::require(
+        !layer.buckets,
+        "layer_scheme: T5 buckets need the model's weights; reset buckets, and put t5_bias "
+        "after this in a scheme");
     for (auto const& rotary : layer.rotary) {
       auto const f = rotary.frequencies.at(length);
       std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); },
