@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <ostream>
-#include <string_view>
 #include <vector>
 
 #include "report.hpp"
@@ -61,18 +60,15 @@ std::string exact(double x) {
 
 std::string shown(std::vector<posenc::rule_parameter> const& parameters) {
   std::string text;
-  for (auto const& p : parameters) {
+  for (auto const& p : parameters)
     text += (text.empty() ? "" : ", ") + p.name + " " + (p.value ? exact(*p.value) : "any");
-    bool const is_known = p.most - p.least <= 1e-5 * std::abs(p.most);
-    if (p.value && !is_known) text += " (" + rounded(p.least) + " to " + rounded(p.most) + ")";
-  }
   return text;
 }
 
 std::string shown_error(posenc::frequency_explanation const& told) {
   char text[64];
   if (told.within_rounding) {
-    std::snprintf(text, sizeof text, "within rounding, off by %.2g ULP", told.ulps);
+    std::snprintf(text, sizeof text, "within rounding, off by %.1g", told.relative_error);
   } else {
     std::snprintf(text, sizeof text, "off by %.2g %%", 100 * told.relative_error);
   }
@@ -87,12 +83,6 @@ void print_best(std::ostream& os, posenc::frequency_explanation const& best) {
     for (auto const x : best.factors) list += (list.empty() ? "" : ", ") + rounded(x);
     print_wrapped(os, "    factors ", list);
   }
-  for (auto const& one : best.sections)
-    print_wrapped(os, "    then ",
-                  one.rule + ": " + shown(one.parameters) + "; " + shown_error(one));
-  for (auto const& [rule, parameters] : best.same_table)
-    print_wrapped(os, "    the same as ", rule + ": " + shown(parameters));
-  for (auto const& remark : best.remarks) print_wrapped(os, "    * ", remark);
 }
 
 }  // namespace
@@ -115,12 +105,9 @@ void print(std::ostream& os, std::string const& a, std::string const& b,
 
 void print(std::ostream& os, std::string const& table, std::size_t numbers,
            posenc::identification const& found) {
-  constexpr std::string_view forms[] = {"", ", each twice", ", the slowest first",
-                                        ", as 1 / inv_freq", ", in no order"};
   char rounding[32];
   std::snprintf(rounding, sizeof rounding, "%.2g", found.unit_roundoff);
   os << table << ": " << grouped(numbers) << (numbers == 1 ? " number" : " numbers")
-     << forms[static_cast<std::size_t>(found.form)] << (found.negated ? ", all negative" : "")
      << ", rounded to " << rounding << '\n';
   print_best(os, found.best());
   bool is_first = true;

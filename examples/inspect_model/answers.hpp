@@ -6,7 +6,7 @@
 #include <string>
 
 #include "posenc/analysis/comparison.hpp"
-#include "posenc/analysis/frequency_explanation.hpp"
+#include "posenc/analysis/identify.hpp"
 
 void print(std::ostream& os, std::string const& a, std::string const& b,
            posenc::model_comparison const& comparison, double threshold);

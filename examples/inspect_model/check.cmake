@@ -21,9 +21,9 @@ expect(0 out "^kind,first_layer,layers,rule,layout,pair,x_dim,y_dim,axis,inv_fre
 
 # Which rule made a table: as text, as JSON, in few digits, from another model's own frequencies.
 file(WRITE check.table "[1.0, 0.1, 0.01, 0.001]  # base 10^4\n")
-expect(0 out "check.table: 4 numbers, rounded to .*geometric: base 10000.*within rounding.*the same as geometric_inclusive: base 1000" --identify check.table)
+expect(0 out "check.table: 4 numbers, rounded to .*geometric: base 10000.*within rounding.*else geometric_inclusive: base 1000;" --identify check.table)
 file(WRITE check.table "1 0.8 0.6 0.4 0.2")
-expect(0 out "divided_by_factors.*Any table is a factor for each pair" --identify check.table)
+expect(0 out "divided_by_factors: base 10000; within rounding.*factors 1, 0.125.*else geometric" --identify check.table)
 file(WRITE check.table "1.0000e+00, 5.6234e-01, 3.1623e-01, 1.7783e-01, 1.0000e-01, 5.6234e-02, 3.1623e-02, 1.7783e-02")
 expect(0 out "8 numbers, rounded to 5e-05.*geometric: base 100 .*within rounding" --identify check.table)
 execute_process(COMMAND "${PROGRAM}" --csv --columns inv_freq "${models}/llama-3.1-8b.json" OUTPUT_VARIABLE csv)
@@ -32,7 +32,7 @@ file(WRITE check.table "${csv}")
 expect(0 out "64 numbers.*llama3: factor 8, base 500000, low_freq_factor 1, high_freq_factor 4, original_length 8192; within rounding" --identify check.table --base 500000)
 string(REGEX REPLACE "\n([0-9])" ", \\1" list "${csv}")
 file(WRITE check.table "{\"inv_freq\": [${list}]}")
-expect(0 out "^. { \"table\": \"check.table\", \"form\": \"inv_freq\", .*\"rule\": \"llama3\", \"parameters\": { \"factor\": { \"value\": 8.0," --json --identify check.table)
+expect(0 out "^. { \"table\": \"check.table\", \"unit_roundoff\": .*\"rule\": \"llama3\", \"parameters\": { \"factor\": 8.0," --json --identify check.table)
 
 # Wrongly.
 expect(1 err "FILE or --identify must be given; see --help")
@@ -56,7 +56,7 @@ expect(1 err "--length" --length 0 "${models}/llama-2-7b.json")
 file(WRITE check.table "")
 expect(1 err "check.table: must have at least one number, got none" --identify check.table)
 file(WRITE check.table "1 -0.5")
-expect(1 err "identify: numbers must be of one sign, got -0.5 at 1" --identify check.table)
+expect(1 err "identify: numbers must be from 0 to 2.64, got -0.5 at 1" --identify check.table)
 file(REMOVE check.table)
 
 # A directory that holds a config.json: its name. Of several files the readable ones are described.

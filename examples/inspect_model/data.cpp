@@ -110,25 +110,16 @@ ordered_json json_of(std::vector<posenc::field_difference> const& fields) {
 
 ordered_json json_of(std::vector<posenc::rule_parameter> const& parameters) {
   auto object = ordered_json::object();
-  for (auto const& p : parameters) {
-    object[p.name] = {{"value", json_of(p.value)}, {"least", p.least}, {"most", p.most}};
-  }
+  for (auto const& p : parameters) object[p.name] = json_of(p.value);
   return object;
 }
 
 ordered_json json_of(posenc::frequency_explanation const& told) {
   ordered_json object{{"rule", told.rule},
                       {"parameters", json_of(told.parameters)},
-                      {"fitted", told.fitted},
                       {"within_rounding", told.within_rounding},
-                      {"relative_error", told.relative_error},
-                      {"ulps", told.ulps},
-                      {"same_table", ordered_json::array()},
-                      {"remarks", told.remarks}};
-  for (auto const& [rule, parameters] : told.same_table)
-    object["same_table"].push_back({{"rule", rule}, {"parameters", json_of(parameters)}});
+                      {"relative_error", told.relative_error}};
   if (!told.factors.empty()) object["factors"] = told.factors;
-  for (auto const& one : told.sections) object["sections"].push_back(json_of(one));
   return object;
 }
 
@@ -220,12 +211,9 @@ void print_json(std::ostream& os, std::string const& a, std::string const& b,
 }
 
 void print_json(std::ostream& os, std::vector<identified_table> const& tables) {
-  constexpr char const* forms[] = {"inv_freq", "each_twice", "reversed", "wavelengths", "shuffled"};
   auto list = ordered_json::array();
   for (auto const& [name, found] : tables) {
     ordered_json object{{"table", name},
-                        {"form", forms[static_cast<std::size_t>(found.form)]},
-                        {"negated", found.negated},
                         {"unit_roundoff", found.unit_roundoff},
                         {"explanations", ordered_json::array()}};
     for (auto const& one : found.explanations) object["explanations"].push_back(json_of(one));

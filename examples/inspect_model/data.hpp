@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "posenc/analysis/comparison.hpp"
-#include "posenc/analysis/frequency_explanation.hpp"
+#include "posenc/analysis/identify.hpp"
 #include "posenc/model/model_description.hpp"
 
 void print_json(std::ostream& os, std::string const& file, posenc::model_description const& model,

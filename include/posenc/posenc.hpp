@@ -137,7 +137,6 @@
 #include "posenc/analysis/dispersion.hpp"             // how sharp softmax can be among n keys
 #include "posenc/analysis/precision_budget.hpp"       // what an engine's angles cost
 #include "posenc/analysis/identify.hpp"               // which rule made a table of frequencies
-#include "posenc/analysis/frequency_explanation.hpp"  // its answer
 #include "posenc/analysis/compare.hpp"                // what differs between two models
 #include "posenc/analysis/comparison.hpp"             // its answer
 

@@ -3,35 +3,64 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
-#include <functional>
-#include <iterator>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "posenc/analysis/frequency_explanation.hpp"
-#include "posenc/analysis/identify/angles.hpp"
-#include "posenc/analysis/identify/explain.hpp"
-#include "posenc/analysis/identify/table.hpp"
+#include "posenc/analysis/identify/fit.hpp"
+#include "posenc/analysis/identify/rules.hpp"
 #include "posenc/core/list_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/divided_by_factors.hpp"
+#include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
-#include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
+/// A parameter of a frequency rule, by its name in the rule's header.
+struct rule_parameter {
+  std::string name;             ///< base, factor ...
+  std::optional<double> value;  ///< the simplest that fits; nothing where any value would
+};
+
+/// A way in which a table may have been made.
+struct frequency_explanation {
+  std::string rule;  ///< the function in frequency/: geometric, linear, truncated, llama3 ...
+  std::vector<rule_parameter> parameters = {};  ///< in the order of its arguments
+  bool within_rounding = false;  ///< the table is this rule, but for the rounding of its numbers
+  double relative_error = 0;     ///< the largest
+  std::vector<double> factors = {};  ///< of divided_by_factors, one per pair
+
+  /// A parameter. Throws std::invalid_argument if there is none of that name.
+  rule_parameter const& operator[](std::string const& name) const {
+    auto const found = std::ranges::find(parameters, name, &rule_parameter::name);
+    detail::require(found != parameters.end(), "frequency_explanation: ", rule,
+                    " has no parameter ", name);
+    return *found;
+  }
+};
+
+/// What identify() found.
+struct identification {
+  /// The rounding of the numbers, relative: of their type, or a coarser one that explains them.
+  double unit_roundoff = 0;
+  /// Best first: those within rounding, the simplest first; then the others, by their error. The
+  /// last resort, a factor for each pair (divided_by_factors), is always among them: first if no
+  /// rule is within rounding, else last.
+  std::vector<frequency_explanation> explanations = {};
+
+  frequency_explanation const& best() const { return explanations.front(); }
+};
+
 /// What is known beforehand of a table.
 struct identify_options {
-  /// A base that is known or suspected, as a file says it: preferred where the table leaves a
-  /// choice.
+  /// A base that is expected, as a file says it: preferred where the table leaves a choice.
   std::optional<double> base = {};
   /// The largest relative error of rounding a number: for decimals of k digits 0.5 10^(1 - k).
   /// Without, that of the numbers' type; and if no rule explains them, those of float, half and
@@ -39,88 +68,68 @@ struct identify_options {
   std::optional<double> unit_roundoff = {};
 };
 
-namespace detail {
+namespace detail::identifying {
+
+inline frequency_explanation explanation_of(frequency_table const& table, rule_fit const& rule) {
+  frequency_explanation told{.rule = rule.rule, .within_rounding = rule.misfit <= 1};
+  for (auto const& p : rule.parameters) told.parameters.push_back({p.name, p.value});
+  auto const made = rule.made(table);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    auto const off = std::abs(made[i] - table.value[i]);
+    told.relative_error = std::max(told.relative_error, off / std::max(table.value[i], 1e-300));
+  }
+  if (table.value.size() == 1) told.parameters[0].value = {};
+  if (made.size() == table.value.size()) return told;
+  // A share p of the pairs rotates.
+  told.parameters.push_back({"p", static_cast<double>(made.size()) / table.pairs()});
+  if (told.rule == "geometric") told.rule = "truncated";
+  if (told.rule == "linear") {
+    told.rule = "proportional";
+    std::ranges::rotate(told.parameters, told.parameters.begin() + 1);
+  }
+  return told;
+}
+
+/// The last resort: a factor for each pair over a base.
+inline frequency_explanation per_pair_factors(frequency_table const& table) {
+  auto const base = table.expected_base.value_or(1e4);
+  auto const series = geometric(2 * table.value.size(), base);
+  frequency_explanation told{
+      .rule = "divided_by_factors", .parameters = {{"base", base}}, .within_rounding = true};
+  for (std::size_t i = 0; i < table.value.size(); ++i) {
+    auto const x = table.value[i];
+    told.factors.push_back(x == 0 ? 1e30 : std::min(series.inv_freq()[i] / x, 9e29));
+  }
+  return told;
+}
+
+/// Best first.
+inline std::vector<frequency_explanation> explain(frequency_table const& table) {
+  if (table.rotated == 0)
+    return {{.rule = "truncated", .parameters = {{"base", {}}, {"p", 0}}, .within_rounding = true}};
+  std::vector<frequency_explanation> list;
+  for (auto const& rule : fit_rules(table)) list.push_back(explanation_of(table, rule));
+  std::ranges::stable_sort(list, {}, [](frequency_explanation const& one) {
+    return one.within_rounding ? 0 : one.relative_error;
+  });
+  list.insert(list.front().within_rounding ? list.end() : list.begin(), per_pair_factors(table));
+  return list;
+}
 
 inline double unit_roundoff_of(double) { return 0x1p-53; }
 inline double unit_roundoff_of(float) { return 0x1p-24; }
 inline double unit_roundoff_of(half) { return 0x1p-11; }
 inline double unit_roundoff_of(bfloat16) { return 0x1p-8; }
 
+/// Whether all numbers are of a type of 16 bits.
 template <class T>
 bool are_all(std::vector<double> const& numbers) {
   return std::ranges::all_of(numbers, [](double x) {
-    auto const as_float = static_cast<float>(x);
-    return static_cast<double>(static_cast<float>(static_cast<T>(as_float))) == x;
+    return static_cast<double>(static_cast<float>(static_cast<T>(static_cast<float>(x)))) == x;
   });
 }
 
-/// The roundings that the numbers may have, finest first.
-inline std::vector<double> possible_roundoffs(std::vector<double> const& numbers, double finest,
-                                              identify_options const& options) {
-  if (options.unit_roundoff) return {*options.unit_roundoff};
-  std::vector<double> result{finest};
-  if (finest < 0x1p-24) result.push_back(0x1p-24);
-  if (finest < 0x1p-11 && are_all<half>(numbers)) result.push_back(0x1p-11);
-  if (finest < 0x1p-8 && are_all<bfloat16>(numbers)) result.push_back(0x1p-8);
-  return result;
-}
-
-inline std::vector<double> bases_of(identify_options const& options) {
-  if (!options.base) return {};
-  require(is_finite(*options.base) && *options.base > 1,
-          "identify: base must be finite and above 1, got ", *options.base);
-  return {*options.base};
-}
-
-/// Whether a rule, not a factor for each pair, explains a table.
-inline bool is_explained(std::vector<frequency_explanation> const& list) {
-  return list.front().within_rounding && list.front().rule != "divided_by_factors";
-}
-
-/// The numbers as frequencies, if the table may be of that form; else none.
-inline std::vector<double> in_form(table_form form, std::vector<double> numbers) {
-  bool const falls = std::ranges::is_sorted(numbers, std::greater<>()),
-             rises = std::ranges::is_sorted(numbers);
-  if (form == table_form::inv_freq) return numbers;
-  if (form == table_form::each_twice) {
-    std::vector<double> result;
-    for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
-      if (numbers[i] != numbers[i + 1]) return {};
-      result.push_back(numbers[i]);
-    }
-    return numbers.size() % 2 == 0 && result.size() > 1 ? result : std::vector<double>();
-  }
-  if (falls || (rises && form == table_form::shuffled) || (!rises && form != table_form::shuffled))
-    return {};
-  if (form == table_form::shuffled) std::ranges::sort(numbers, std::greater<>());
-  if (form == table_form::reversed) std::ranges::reverse(numbers);
-  if (form == table_form::wavelengths) {
-    if (numbers.front() < 0x1p-10) return {};
-    for (auto& x : numbers) x = 1 / x;
-  }
-  return numbers;
-}
-
-/// The same for any table of finite numbers that are not negative.
-inline identification identify_table(std::vector<double> const& numbers,
-                                     std::vector<double> const& roundoffs,
-                                     std::vector<double> const& bases) {
-  identification first;
-  for (auto const u : roundoffs) {
-    for (auto const form : {table_form::inv_freq, table_form::each_twice, table_form::reversed,
-                            table_form::wavelengths, table_form::shuffled}) {
-      auto const inv_freq = in_form(form, numbers);
-      if (inv_freq.empty()) continue;
-      identification found{.form = form, .unit_roundoff = u};
-      found.explanations = explain(frequency_table(inv_freq, u, bases));
-      if (is_explained(found.explanations)) return found;
-      if (first.explanations.empty()) first = std::move(found);
-    }
-  }
-  return first;
-}
-
-}  // namespace detail
+}  // namespace detail::identifying
 
 /// Which rule made a table of frequencies, one number per pair, in radians per position:
 ///
@@ -129,51 +138,47 @@ inline identification identify_table(std::vector<double> const& numbers,
 ///     found.best()["factor"].value;                          // 8
 ///     found.explanations[1];                                 // the next best: "yarn", off by 12 %
 ///
-/// Every rule of frequency/ is tried, in float as engines compute it: a number may be off by its
-/// rounding and by (8 + |ln inv_freq|) unit roundoffs of float (of the storage, if that is finer),
-/// the error of base^exponent. `within_rounding` says whether all are. Parameters are the simplest
-/// that fit, with the range that fits; rules and parameters that make the same table are said in
-/// same_table and remarks. A rule of more than two parameters needs a table of two numbers more.
-/// What rounding hides cannot be found: a table of float leaves 5 to 7 digits of a base. A table
-/// does not tell head_dim (of which it may rotate a part), the layout or the attention factor.
-///
-/// Takes tables with each number twice, with the slowest pair first, of 1 / inv_freq, and negative
-/// ones; `form` and `negated` say so. Zeros are pairs that do not rotate. Milliseconds to some
-/// seconds.
-/// Throws std::invalid_argument unless there are 1 to 4096 numbers, all finite, at most 2^64 in
-/// magnitude and of one sign, and an option is in range: base above 1, unit_roundoff in (0, 0.1].
-template <storable T>
-identification identify(std::span<T const> inv_freq, identify_options const& options = {}) {
-  detail::require(!inv_freq.empty() && inv_freq.size() <= 4096,
-                  "identify: there must be 1 to 4096 numbers, got ", inv_freq.size());
-  auto const given = options.unit_roundoff.value_or(0x1p-53);
-  detail::require(is_finite(given) && given > 0 && given <= 0.1,
-                  "identify: unit_roundoff must be in (0, 0.1], got ", given);
-  std::vector<double> numbers;
-  bool has_negative = false, has_positive = false;
-  for (std::size_t i = 0; i < inv_freq.size(); ++i) {
-    auto const x = static_cast<double>(load(inv_freq[i]));
-    detail::require(is_finite(x) && std::abs(x) <= 0x1p64,
-                    "identify: numbers must be finite and at most 2^64 in magnitude, got ", x,
-                    " at ", i);
-    has_negative = has_negative || x < 0, has_positive = has_positive || x > 0;
-    detail::require(!(has_negative && has_positive), "identify: numbers must be of one sign, got ",
-                    x, " at ", i);
-    numbers.push_back(std::abs(x));
-  }
-  auto const finest = detail::unit_roundoff_of(storage_format_t<T>());
-  auto found = detail::identify_table(numbers, detail::possible_roundoffs(numbers, finest, options),
-                                      detail::bases_of(options));
-  found.negated = has_negative;
-  return found;
-}
-
-/// The same of a container: a vector, an array.
+/// Tried are geometric (ntk is that of another base), geometric_inclusive, linear, truncated,
+/// proportional, mixed_ntk, llama3, yarn, axial and pixel, computed in float as engines do: a
+/// number may be off by its rounding and by (8 + |ln inv_freq|) unit roundoffs of float (of the
+/// storage, if that is finer), the error of base^exponent. `within_rounding` says whether all are.
+/// Parameters are the simplest that fit: a table of float determines a base to 5 to 7 digits.
+/// low_freq_factor and beta_slow are 1, and the lengths go by them. A rule of more than two
+/// parameters needs a table of two numbers more. A table does not tell head_dim (of which it may
+/// rotate a part), the layout or the attention factor. Zeros are pairs that do not rotate. Takes
+/// milliseconds. Throws std::invalid_argument unless there are 1 to 4096 numbers, all from 0 to
+/// 2^64, and an option is in range: base above 1, unit_roundoff in (0, 0.1].
 template <class List>
 requires storable<detail::span_value_t<List const>> identification
 identify(List const& inv_freq, identify_options const& options = {}) {
   using T = std::remove_cv_t<detail::span_value_t<List const>>;
-  return identify(std::span<T const>(inv_freq), options);
+  std::span<T const> const given(inv_freq);
+  auto const finest = detail::identifying::unit_roundoff_of(storage_format_t<T>());
+  auto const u = options.unit_roundoff.value_or(finest), base = options.base.value_or(2);
+  detail::require(!given.empty() && given.size() <= 4096,
+                  "identify: there must be 1 to 4096 numbers, got ", given.size());
+  detail::require(is_finite(u) && u > 0 && u <= 0.1,
+                  "identify: unit_roundoff must be in (0, 0.1], got ", u);
+  detail::require(is_finite(base) && base > 1, "identify: base must be finite and above 1, got ",
+                  base);
+  std::vector<double> numbers;
+  for (auto const& one : given) {
+    auto const x = static_cast<double>(load(one));
+    detail::require(is_finite(x) && x >= 0 && x <= 0x1p64,
+                    "identify: numbers must be from 0 to 2^64, got ", x, " at ", numbers.size());
+    numbers.push_back(x);
+  }
+  identification found{u, detail::identifying::explain({numbers, u, options.base})};
+  auto const try_rounding = [&](double coarser, bool is_possible) {
+    if (found.best().factors.empty() || options.unit_roundoff || finest >= coarser || !is_possible)
+      return;
+    auto explanations = detail::identifying::explain({numbers, coarser, options.base});
+    if (explanations.front().factors.empty()) found = {coarser, std::move(explanations)};
+  };
+  try_rounding(0x1p-24, true);
+  try_rounding(0x1p-11, detail::identifying::are_all<half>(numbers));
+  try_rounding(0x1p-8, detail::identifying::are_all<bfloat16>(numbers));
+  return found;
 }
 
 /// The same of factors that divide geometric(2 * factors, base): the tensor rope_freqs of a GGUF
@@ -189,57 +194,10 @@ identify_factors(List const& factors, double base, identify_options options = {}
   detail::require(!divisors.empty() && divisors.size() <= 4096,
                   "identify_factors: there must be 1 to 4096 factors, got ", divisors.size());
   auto const made = divided_by_factors(geometric(2 * divisors.size(), base), divisors);
-  auto const finest = detail::unit_roundoff_of(storage_format_t<T>());
+  auto const finest = detail::identifying::unit_roundoff_of(storage_format_t<T>());
   options.base = base;
   if (!options.unit_roundoff && finest > 0x1p-53) options.unit_roundoff = finest;
   return identify(made.inv_freq(), options);
-}
-
-/// The same of an engine's rows of cosines and sines, at these positions. The angles may have been
-/// formed in the rows' type. attention_factor is the length of (cos, sin).
-///
-/// Frequencies must be below pi over the smallest position other than 0, which must be at most 1 in
-/// magnitude; the largest positions tell them best.
-/// Throws std::invalid_argument unless there is a position for each row, one of them not 0 and at
-/// most 1 in magnitude, all rows are finite and of one length, and as identify does.
-template <std::floating_point Real, position_range Positions>
-identification identify_rows(cos_sin_view<Real> const& rows, Positions const& positions,
-                             identify_options const& options = {}) {
-  detail::require(std::size(positions) == rows.tokens() && rows.tokens() > 0,
-                  "identify_rows: there must be rows, and a position for each, got ", rows.tokens(),
-                  " rows and ", std::size(positions), " positions");
-  std::vector<double> at;
-  std::vector<std::size_t> order;
-  for (auto const p : positions) {
-    if (p != 0) order.push_back(at.size());
-    at.push_back(static_cast<double>(p));
-  }
-  std::ranges::sort(order, {}, [&](std::size_t token) { return std::abs(at[token]); });
-  detail::require(!order.empty() && std::abs(at[order[0]]) <= 1,
-                  "identify_rows: a position other than 0 must be at most 1 in magnitude, the "
-                  "smallest is ",
-                  order.empty() ? 0.0 : at[order[0]]);
-  auto const length = detail::length_of_rows(rows);
-  auto const finest = options.unit_roundoff.value_or(detail::unit_roundoff_of(Real()));
-  auto const bases = detail::bases_of(options);
-  identification found;
-  for (auto const u : {finest, std::max(finest, 0x1p-24)}) {
-    std::vector<double> numbers, tolerances;
-    double sum = 0;
-    for (std::size_t pair = 0; pair < rows.pairs(); ++pair) {
-      auto const [inv_freq, tolerance] = detail::frequency_of_rows(rows, at, order, pair, u);
-      auto const x = std::abs(inv_freq);
-      numbers.push_back(x), sum += inv_freq;
-      tolerances.push_back(
-          x == 0 ? 0 : tolerance + x * detail::error_of_power(x, std::min(u, 0x1p-24)));
-    }
-    found = {.negated = sum < 0,
-             .unit_roundoff = u,
-             .attention_factor = length,
-             .explanations = detail::explain(detail::frequency_table(numbers, tolerances, bases))};
-    if (detail::is_explained(found.explanations)) break;
-  }
-  return found;
 }
 
 }  // namespace posenc

@@ -1,167 +1,194 @@
-// Fits the parameters of a rule to a table of frequencies.
+// Fits the parameters of a rule to a table of frequencies, and rounds them to simple numbers.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "posenc/analysis/identify/table.hpp"
+#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/frequencies.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc::inline POSENC_TARGET::detail::identifying {
 
-struct fit_parameter {
-  std::string name;
-  double value, least, most;          ///< the rule takes values from least to most
-  bool is_fixed = false;              ///< not chosen to fit
-  bool is_held = false;               ///< for a while
-  bool is_index = false;              ///< of a pair, mostly whole
-  double fits_from = 0, fits_to = 0;  ///< of fit_ranges
+using values = std::vector<double>;
 
-  bool is_logarithmic() const noexcept { return least > 0; }
-  double coordinate() const { return is_logarithmic() ? std::log(value) : value; }
-  void move_to(double at) { value = std::clamp(is_logarithmic() ? std::exp(at) : at, least, most); }
+/// A table of unknown origin, with the absolute error that each of its numbers may have.
+struct frequency_table {
+  values value, tolerance;
+  std::size_t rotated;  ///< pairs before the zeros at the end
+  std::optional<double> expected_base;
+
+  /// Numbers rounded to unit roundoff u, computed as base^exponent in float, or as finely as they
+  /// are stored: 4 ULP of the power, and the error of an exponent whose product with ln(base) is
+  /// ln(value).
+  frequency_table(values numbers, double u, std::optional<double> base = {})
+      : value(std::move(numbers)), rotated(value.size()), expected_base(base) {
+    for (auto const x : value)
+      tolerance.push_back(x == 0 ? 0
+                                 : x * (u + (8 + std::abs(std::log(x))) * std::min(u, 0x1p-24)));
+    while (rotated > 0 && value[rotated - 1] == 0) --rotated;
+  }
+
+  double pairs() const noexcept { return static_cast<double>(value.size()); }
 };
 
-using parameter_values = std::vector<double>;
+/// A positive parameter of a rule.
+struct fit_parameter {
+  std::string name;
+  double value, least, most;  ///< the rule takes values from least to most
+  bool is_free = true;        ///< chosen to fit
 
-/// A rule of some parameters. `make` gives its frequencies: exactly, or fast, within the tolerance
-/// of a table.
+  void set(double x) { value = std::clamp(x, least, most); }
+};
+
+/// A rule in doubles, within half a tolerance: the frequency of a pair.
+using formula = std::function<double(values const& parameters, double pair, double pairs)>;
+
 struct rule_fit {
   std::string rule;
   std::vector<fit_parameter> parameters;
-  std::function<frequencies(parameter_values const&, bool exactly)> make;
-  double misfit = 1e30;  ///< of fit()
+  formula frequency;
+  double misfit = 1e30;  ///< the largest error in tolerances
 
-  parameter_values values() const {
-    parameter_values result;
-    for (auto const& one : parameters) result.push_back(one.value);
+  /// The frequencies of the pairs that rotate.
+  values made(frequency_table const& table) const {
+    values p, result;
+    for (auto const& one : parameters) p.push_back(one.value);
+    for (std::size_t i = 0; i < table.rotated; ++i)
+      result.push_back(frequency(p, static_cast<double>(i), table.pairs()));
     return result;
   }
-  std::vector<double> made(bool exactly = false) const {
-    auto const f = make(values(), exactly);
-    return {f.inv_freq().begin(), f.inv_freq().end()};
-  }
-  std::size_t fitted() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(parameters, [](auto const& p) { return !p.is_fixed; }));
+  /// Their errors in tolerances, at most 1e30. Sets misfit.
+  values errors(frequency_table const& table) {
+    auto result = made(table);
+    misfit = 0;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      auto const off = (result[i] - table.value[i]) / std::max(table.tolerance[i], 1e-300);
+      result[i] = std::clamp(off, -1e30, 1e30);
+      misfit = std::max(misfit, std::abs(result[i]));
+    }
+    return result;
   }
 };
 
-/// Solves a x = b in place, by elimination; false if a is singular.
-inline bool solve(std::vector<std::vector<double>>& a, std::vector<double>& b) {
-  auto const n = b.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    auto pivot = k;
-    for (auto i = k + 1; i < n; ++i) {
-      if (std::abs(a[i][k]) > std::abs(a[pivot][k])) pivot = i;
-    }
-    if (!(std::abs(a[pivot][k]) > 1e-290)) return false;
-    std::swap(a[k], a[pivot]), std::swap(b[k], b[pivot]);
-    for (auto i = k + 1; i < n; ++i) {
-      auto const times = a[i][k] / a[k][k];
-      for (auto j = k; j < n; ++j) a[i][j] -= times * a[k][j];
+inline double product(values const& x, values const& y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+/// Solves a x = b of a positive definite a in place, by elimination; false if a is singular.
+inline bool solve(std::vector<values>& a, values& b) {
+  for (std::size_t k = 0; k < b.size(); ++k) {
+    if (!(a[k][k] > 1e-290)) return false;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      auto const times = i == k ? 0 : a[i][k] / a[k][k];
+      for (auto j = k; j < b.size(); ++j) a[i][j] -= times * a[k][j];
       b[i] -= times * b[k];
     }
   }
-  for (auto k = n; k-- > 0;) {
-    for (auto j = k + 1; j < n; ++j) b[k] -= a[k][j] * b[j];
-    b[k] /= a[k][k];
-  }
+  for (std::size_t k = 0; k < b.size(); ++k) b[k] /= a[k][k];
   return true;
 }
 
-/// Least squares by steps of Levenberg and Marquardt, in units of tolerances.
-class fitter {
- public:
-  fitter(frequency_table const& table, rule_fit& rule) : table_(table), rule_(rule) {
-    for (std::size_t j = 0; j < rule.parameters.size(); ++j) {
-      auto const& p = rule.parameters[j];
-      if (!p.is_fixed && !p.is_held) free_.push_back(j);
-    }
+/// A step of Levenberg and Marquardt in logarithms of parameters; false if there is none.
+inline bool take_step(frequency_table const& table, rule_fit& rule, double damping) {
+  auto const from = rule.errors(table);
+  std::vector<values> columns, normal;
+  values step;
+  for (auto& p : rule.parameters) {
+    if (!p.is_free) continue;
+    auto const kept = p.value, by = 1e-7;
+    p.value *= 1 + by;
+    auto column = rule.errors(table);
+    for (std::size_t i = 0; i < column.size(); ++i) column[i] = (column[i] - from[i]) / by;
+    p.value = kept;
+    step.push_back(-product(column, from)), columns.push_back(std::move(column));
   }
-
-  void run(int steps) {
-    auto at = residuals();
-    auto sum = squares(at);
-    double damping = 1e-6;
-    for (int step = 0; step < steps && !free_.empty() && damping < 1e12; ++step) {
-      auto const before = rule_.parameters;
-      if (!take_step(at, damping)) break;
-      auto const there = residuals();
-      auto const now = squares(there);
-      if (now < sum) {
-        bool const is_done = sum - now < 1e-3 * sum && damping <= 1e-6;
-        at = there, sum = now, damping = std::max(damping / 30, 1e-9);
-        if (is_done) break;
-      } else {
-        rule_.parameters = before, damping *= 100;
-      }
-    }
-    rule_.misfit = table_.misfit(rule_.made());
+  for (auto const& x : columns) {
+    normal.emplace_back();
+    for (auto const& y : columns) normal.back().push_back(product(x, y));
   }
-
- private:
-  std::vector<double> residuals() const {
-    auto result = rule_.made();
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      auto const misfit = table_.misfit(i, result[i]);
-      result[i] = result[i] < table_.value[i] ? -misfit : misfit;
-    }
-    return result;
-  }
-  static double squares(std::vector<double> const& r) {
-    double sum = 0;
-    for (auto const x : r) sum += x * x;
-    return sum;
-  }
-
-  bool take_step(std::vector<double> const& at, double damping) {
-    std::vector<std::vector<double>> columns;
-    for (auto const j : free_) {
-      auto& p = rule_.parameters[j];
-      auto const kept = p.value;
-      auto const here = p.coordinate();
-      auto const by = 1e-7 * (1 + (p.is_logarithmic() ? 0 : std::abs(here)));
-      p.move_to(p.value < p.most ? here + by : here - by);
-      auto const moved = p.coordinate() - here;
-      auto column = residuals();
-      for (std::size_t i = 0; i < column.size(); ++i)
-        column[i] = moved == 0 ? 0 : (column[i] - at[i]) / moved;
-      columns.push_back(std::move(column));
-      p.value = kept;
-    }
-    auto const n = free_.size();
-    std::vector<std::vector<double>> normal(n, std::vector<double>(n));
-    std::vector<double> step(n);
-    for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t i = 0; i < at.size(); ++i) step[j] -= columns[j][i] * at[i];
-      for (std::size_t k = 0; k < n; ++k) {
-        for (std::size_t i = 0; i < at.size(); ++i) normal[j][k] += columns[j][i] * columns[k][i];
-      }
-    }
-    for (std::size_t j = 0; j < n; ++j)
-      normal[j][j] = normal[j][j] == 0 ? 1 : normal[j][j] * (1 + damping);
-    if (!solve(normal, step)) return false;
-    for (std::size_t j = 0; j < n; ++j) {
-      auto& p = rule_.parameters[free_[j]];
-      p.move_to(p.coordinate() + step[j]);
-    }
-    return true;
-  }
-
-  frequency_table const& table_;
-  rule_fit& rule_;
-  std::vector<std::size_t> free_;
-};
-
-inline void fit(frequency_table const& table, rule_fit& rule, int steps = 40) {
-  fitter(table, rule).run(steps);
+  for (std::size_t j = 0; j < step.size(); ++j)
+    normal[j][j] = normal[j][j] == 0 ? 1 : normal[j][j] * (1 + damping);
+  if (step.empty() || !solve(normal, step)) return false;
+  auto next = step.begin();
+  for (auto& p : rule.parameters)
+    if (p.is_free) p.set(p.value * std::exp(*next++));
+  return true;
 }
 
-}  // namespace posenc::detail
+/// Least squares of the errors.
+inline void fit(frequency_table const& table, rule_fit& rule) {
+  auto const sum_of = [&](rule_fit one) {
+    auto const errors = one.errors(table);
+    return product(errors, errors);
+  };
+  double damping = 1e-6, sum = sum_of(rule);
+  for (int step = 0; step < 40 && damping < 1e12; ++step) {
+    auto trial = rule;
+    if (!take_step(table, trial, damping)) break;
+    auto const next = sum_of(trial);
+    bool const is_better = next < sum;
+    if (is_better) rule = std::move(trial);
+    if (is_better && sum - next < 1e-3 * sum && damping <= 1e-6) break;
+    damping = is_better ? std::max(damping / 30, 1e-9) : damping * 100;
+    sum = std::min(sum, next);
+  }
+  rule.errors(table);
+}
+
+/// x > 0 rounded to so many significant digits.
+inline double rounded_to(double x, int digits) {
+  auto const places = digits - 1 - static_cast<int>(std::floor(std::log10(x)));
+  // -ffast-math would take exp10, whose powers of ten are no whole numbers.
+  auto const power = std::pow(stored(10.0), std::min(std::abs(places), 300));
+  return places >= 0 ? std::round(x * power) / power : std::round(x / power) * power;
+}
+
+/// Numbers near x, the simplest first: powers of 2 within a part of x, then ever more digits.
+inline values simple_numbers(double x, double part) {
+  values result;
+  auto const power = std::exp2(std::floor(std::log2(x)));
+  for (auto const near : {power, 2 * power})
+    if (std::abs(near - x) < part * near) result.push_back(near);
+  for (int digits = 1; digits < 12; ++digits) result.push_back(rounded_to(x, digits));
+  return result;
+}
+
+/// Rounds parameters, all at once to as few digits as possible, then one after another to the
+/// simplest number, as long as the table stays explained about as well.
+inline void simplify(frequency_table const& table, rule_fit& rule) {
+  auto const limit = std::clamp(2 * rule.misfit, 0.5, 1.0);
+  auto const accept = [&](rule_fit trial) {
+    trial.errors(table);
+    if (trial.misfit <= limit) rule = std::move(trial);
+    return trial.misfit <= limit;
+  };
+  bool is_rounded = false;
+  for (int digits = 1; digits < 15 && !is_rounded; ++digits) {
+    auto trial = rule;
+    for (auto& p : trial.parameters)
+      if (p.is_free) p.set(rounded_to(p.value, digits));
+    is_rounded = accept(std::move(trial));
+  }
+  for (std::size_t j = 0; j < rule.parameters.size(); ++j) {
+    auto const p = rule.parameters[j];
+    auto numbers = simple_numbers(p.value, p.name == "original_length" ? 1.0 : 2e-3);
+    if (p.name == "base" && table.expected_base)
+      numbers.insert(numbers.begin(), *table.expected_base);
+    for (auto const simple : numbers) {
+      auto trial = rule;
+      trial.parameters[j].value = simple;
+      if (p.is_free && p.least <= simple && simple <= p.most && accept(std::move(trial))) break;
+    }
+    rule.parameters[j].is_free = false;
+  }
+}
+
+}  // namespace posenc::detail::identifying
