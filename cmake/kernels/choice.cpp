@@ -2,9 +2,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "set.hpp"
 
+#if defined(POSENC_KERNELS_V3) || defined(POSENC_KERNELS_V4)
+#include <cpuid.h>
+#endif
 #if defined(POSENC_KERNELS_BF16)
 #include <sys/auxv.h>
 #endif
@@ -20,19 +24,31 @@ struct candidate {
   bool (*runs)() noexcept;
 };
 
-// __builtin_cpu_supports asks XCR0 too: whether the operating system saves the registers. Every CPU
-// with AVX2 has what else is in x86-64-v3.
 #if defined(POSENC_KERNELS_V3) || defined(POSENC_KERNELS_V4)
-bool runs_v3() noexcept {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+// Whether the CPU has an extension, by the compilers' name of it, and the operating system saves
+// its registers.
+bool has(std::string_view extension) noexcept {
+  if (extension == "f16c") {  // clang 14's __builtin_cpu_supports does not know it
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29 & 1) != 0;
+  }
+#define POSENC_HAS(name) (extension == name && __builtin_cpu_supports(name) != 0)
+  return POSENC_HAS("sse3") || POSENC_HAS("ssse3") || POSENC_HAS("sse4.1") ||
+         POSENC_HAS("sse4.2") || POSENC_HAS("popcnt") || POSENC_HAS("avx") || POSENC_HAS("avx2") ||
+         POSENC_HAS("fma") || POSENC_HAS("bmi") || POSENC_HAS("bmi2") || POSENC_HAS("avx512f") ||
+         POSENC_HAS("avx512bw") || POSENC_HAS("avx512cd") || POSENC_HAS("avx512dq") ||
+         POSENC_HAS("avx512vl") || POSENC_HAS("avx512bf16");
+#undef POSENC_HAS
 }
-#endif
-#if defined(POSENC_KERNELS_V4)
-bool runs_v4() noexcept {
-  return runs_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
+
+// `extensions`: names with spaces between, of posenc_add_kernels.cmake.
+bool has_all(std::string_view extensions) noexcept {
+  for (;;) {
+    auto const length = extensions.find(' ');
+    if (!has(extensions.substr(0, length))) return false;
+    if (length == extensions.npos) return true;
+    extensions.remove_prefix(length + 1);
+  }
 }
 #endif
 
@@ -49,14 +65,13 @@ bool runs_bf16() noexcept {
 constexpr candidate candidates[] = {
     {&set_base, []() noexcept { return true; }},
 #if defined(POSENC_KERNELS_V3)
-    {&set_v3, runs_v3},
+    {&set_v3, []() noexcept { return has_all(POSENC_KERNELS_V3); }},
 #endif
 #if defined(POSENC_KERNELS_V4)
-    {&set_v4, runs_v4},
+    {&set_v4, []() noexcept { return has_all(POSENC_KERNELS_V4); }},
 #endif
 #if defined(POSENC_KERNELS_V4_BF16)
-    {&set_v4_bf16,
-     []() noexcept { return runs_v4() && __builtin_cpu_supports("avx512bf16") != 0; }},
+    {&set_v4_bf16, []() noexcept { return has_all(POSENC_KERNELS_V4_BF16); }},
 #endif
 #if defined(POSENC_KERNELS_BF16)
     {&set_bf16, runs_bf16},

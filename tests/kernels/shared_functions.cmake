@@ -46,6 +46,9 @@ set(beyond "(bf(cvt|dot|ml)[a-z0-9]*|(cas|swp|ldadd|ldset|ldclr|ldeor|stadd)[a-z
 set(checked 0)
 foreach(object IN LISTS OBJECTS)
   execute_process(COMMAND "${OBJDUMP}" -d --no-show-raw-insn "${object}" OUTPUT_VARIABLE code COMMAND_ERROR_IS_FATAL ANY)
+  if(code MATCHES "\t(lzcnt|movbe)[ \t][^\n]*")  # no set is compiled for them
+    message(FATAL_ERROR "${object} has${CMAKE_MATCH_0}")
+  endif()
   string(REPLACE ";" "," code "${code}")
   string(REPLACE "\n\n" ";" functions "${code}")
   weak_symbols("${object}" others)
