@@ -15,6 +15,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_hugging_face {
 
 using namespace posenc;
 using nlohmann::json;
@@ -708,4 +709,5 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
   }
 }
 
+}  // namespace of_hugging_face
 }  // namespace

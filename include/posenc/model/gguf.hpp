@@ -166,16 +166,9 @@ inline model_description read_gguf_kinds(gguf_config config) {
 ///
 /// Throws std::invalid_argument for what gguf_metadata refuses, an unknown rope.scaling.type, and
 /// keys that are absent, of another type or out of range. The error names file, key and value.
-///
-/// An architecture that is not known is an error. This reads such a file as if it were Llama's, and
-/// `assumptions` say so:
-///
-///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
-///
-/// Some keys have names that speak of positions, of the scale of scores or of the mask. It is an
-/// error if llama.cpp does not read such a key for the architecture, unless the key is known to
-/// have no effect. `notes` and `ignored` list the keys without effect; of a file that is read as
-/// Llama's, they list every such key.
+/// An error, too, unless unknown_model::as_llama is asked for: an architecture that is not known,
+/// and a key whose name speaks of positions, of the scale of scores or of the mask and that
+/// llama.cpp does not read for the architecture, unless it is known to have no effect.
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());

@@ -16,7 +16,6 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
-#include "posenc/model/hugging_face/index_heads.hpp"
 #include "posenc/model/hugging_face/other_positions.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
@@ -27,7 +26,7 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 inline void read_llama4_temperature(hugging_face_config& config, layer_description& kind) {
-  if (!config.keys.truth("attn_temperature_tuning").value_or(true)) {
+  if (!config.truth("attn_temperature_tuning").value_or(true)) {
     return config.supersede({"attn_scale", "floor_scale"});
   }
   auto const scale = config.positive_or("attn_scale", 0.1);
@@ -35,16 +34,16 @@ inline void read_llama4_temperature(hugging_face_config& config, layer_descripti
 }
 
 inline std::size_t head_dim_of(hugging_face_config& config, std::string_view type) {
-  auto const& keys = config.keys;
-  auto const nope_dim = keys.count("qk_nope_head_dim", most_dims);
-  auto const rope_dim = keys.count("qk_rope_head_dim", most_dims);
-  if (nope_dim && !rope_dim) keys.refuse("qk_rope_head_dim", "be given where qk_nope_head_dim is");
+  auto const nope_dim = config.count("qk_nope_head_dim", most_dims);
+  auto const rope_dim = config.count("qk_rope_head_dim", most_dims);
+  if (nope_dim && !rope_dim)
+    config.refuse("qk_rope_head_dim", "be given where qk_nope_head_dim is");
   if (rope_dim && !config.is_known) {
-    keys.refuse("qk_rope_head_dim",
-                "come with a known model_type, because only some scale scores by mscale");
+    config.refuse("qk_rope_head_dim",
+                  "come with a known model_type, because only some scale scores by mscale");
   }
   auto const dim = nope_dim ? *nope_dim + *rope_dim : config.head_dim();
-  if (type == sliding_attention) return keys.count("swa_head_dim", most_dims).value_or(dim);
+  if (type == sliding_attention) return config.count("swa_head_dim", most_dims).value_or(dim);
   auto const global_dim = config.family.global_head_dim;
   if (type != full_attention || global_dim == 0) return dim;
   return config.count_or("global_head_dim", most_dims, global_dim);
@@ -54,27 +53,26 @@ inline std::size_t head_dim_of(hugging_face_config& config, std::string_view typ
 /// its own.
 inline std::optional<double> score_cap_of(hugging_face_config& config) {
   constexpr auto key = "attn_logit_softcapping";
-  auto const given = config.keys.number(key);
-  if (given) config.keys.require(*given > 0, key, "be positive");
-  if (given || config.family.score_cap == 0 || config.keys.is_null(key)) return given;
+  auto const given = config.number(key);
+  if (given) config.require(*given > 0, key, "be positive");
+  if (given || config.family.score_cap == 0 || config.is_null(key)) return given;
   return config.assumed(key, config.family.score_cap);
 }
 
-/// The distance below which a query of a layer that slides sees keys.
+/// The distance below which a query of a layer that slides sees config.
 inline std::size_t window_of(hugging_face_config& config, std::string const& type) {
-  auto const& keys = config.keys;
   auto const key = std::string(config.family.window_key);
   auto const given = config.window();
-  if (!given) keys.refuse(key, "be given for layers of " + type);
+  if (!given) config.refuse(key, "be given for layers of " + type);
   constexpr auto both = "use_bidirectional_attention";
   auto rule = config.family.window_is;
   if (rule == window_rule::half_if_both_sides) {
     bool const on_both =
-        keys.is_text(both) ? keys.text(both) == "all" : keys.flag(both).value_or(false);
+        config.is_text(both) ? config.text(both) == "all" : config.flag(both).value_or(false);
     rule = on_both ? window_rule::half_on_each_side : window_rule::last_keys;
   }
   if (rule == window_rule::half_of_key) {
-    keys.require(*given >= 2, key, "be at least 2");
+    config.require(*given >= 2, key, "be at least 2");
     return *given / 2;
   }
   if (rule == window_rule::last_keys) return *given;
@@ -84,7 +82,6 @@ inline std::size_t window_of(hugging_face_config& config, std::string const& typ
 
 inline void read_kind(hugging_face_config& config, layer_description& kind,
                       scheduled_layer const& layer) {
-  auto const& keys = config.keys;
   auto const& type = layer.type;
   if (!layer.attends) {
     return config.note(type + " layers have no attention: no encoding acts there.");
@@ -98,8 +95,8 @@ inline void read_kind(hugging_face_config& config, layer_description& kind,
     kind.chunk = config.count_or("attention_chunk_size", most_tokens, 8192);
   }
   kind.score_cap = score_cap_of(config);
-  auto const sinks = keys.flag(type == sliding_attention ? "add_swa_attention_sink_bias"
-                                                         : "add_full_attention_sink_bias");
+  auto const sinks = config.flag(type == sliding_attention ? "add_swa_attention_sink_bias"
+                                                           : "add_full_attention_sink_bias");
   bool const has_sinks =
       config.family.sinks || (config.family.sliding_sinks && type == sliding_attention);
   kind.sinks = sinks.value_or(has_sinks);
@@ -108,42 +105,33 @@ inline void read_kind(hugging_face_config& config, layer_description& kind,
     read_index_heads(config, layer, kind);
     read_pooled_keys(config, layer, kind);
   }
-  require(is_finite(kind.softmax_factor), keys.where(),
+  require(is_finite(kind.softmax_factor), config.where(),
           ": the factor on scores must be finite, got ", kind.softmax_factor);
   if (!layer.rotates && config.family.nope_temperature) read_llama4_temperature(config, kind);
-}
-
-inline void read_kinds(hugging_face_config& config) {
-  auto const layers = scheduled_layers(config);
-  config.found.kinds = kinds_of(layers, [&](layer_description& kind, scheduled_layer const& layer) {
-    read_kind(config, kind, layer);
-  });
 }
 
 inline model_description read_hugging_face(json const& parsed, std::string const& name,
                                            hugging_face_options const& options) {
   error_context const context(name);
   hugging_face_config config(json_object(parsed, name), options);
-  if (read_other_than_rope(config)) {
-    settle_keys(config);
-    return config.found;
-  }
-  config.keys.require(!config.keys.truth("alibi").value_or(false), "alibi",
-                      "be false for " + config.found.type);
+  if (read_other_than_rope(config)) return settled(config);
+  config.require(!config.truth("alibi").value_or(false), "alibi",
+                 "be false for " + config.found.type);
   if (!config.is_known) {
-    auto const keys = config.keys.keys();
+    auto const keys = config.keys();
     bool const has_rope_keys = std::ranges::any_of(keys, [](std::string const& key) {
       return key.find("rope_") != std::string::npos || key.starts_with("rotary_") ||
              key == "partial_rotary_factor";
     });
-    config.keys.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
+    config.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
     config.assume("model_type", "llama",
                   "model_type " + config.found.type +
                       " is not known: pairs are halves, and defaults are Llama's.");
   }
-  read_kinds(config);
-  settle_keys(config);
-  return config.found;
+  config.found.kinds = kinds_of(scheduled_layers(config), [&](auto& kind, auto const& layer) {
+    read_kind(config, kind, layer);
+  });
+  return settled(config);
 }
 
 }  // namespace detail
@@ -158,15 +146,9 @@ inline model_description read_hugging_face(json const& parsed, std::string const
 /// Throws std::invalid_argument for text that is not JSON, a value of another type or out of range,
 /// an unknown rope_type, keys that contradict each other, and a list of the wrong length. The error
 /// names file, key and value.
-///
-/// A model_type that is not known is an error. This reads such a file as if it were Llama's, and
-/// `assumptions` say so:
-///
-///     read_hugging_face("config.json", {.unknown = posenc::unknown_model::as_llama})
-///
-/// Some keys have names that speak of positions, of the scale of scores or of the mask. It is an
-/// error if such a key was not read, unless the family is known not to use it. Of a file that is
-/// read as Llama's, `notes` and `ignored` list such keys instead.
+/// An error, too, unless unknown_model::as_llama is asked for: a model_type that is not known, and
+/// a key that was not read whose name speaks of positions, of the scale of scores or of the mask,
+/// unless the family is known not to use it.
 inline model_description read_hugging_face(std::string_view text, std::string const& name,
                                            hugging_face_options const& options = {}) {
   return detail::read_hugging_face(detail::parsed_json(text, name), name, options);

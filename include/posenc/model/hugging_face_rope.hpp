@@ -68,15 +68,15 @@ inline rope_reading read_rope_parameters(json const& parsed, std::string const& 
   scheduled_layer const layer{.type = std::string(full_attention)};
   hugging_face_rotation(config, layer, kind).read();
   config.found.kinds.push_back(kind);
-  settle_keys(config);
+  auto found = settled(config);
   return {.rotary = std::move(kind.rotary.at(0)),
           .softmax_factor = kind.softmax_factor,
           .temperature = kind.temperature,
-          .assumptions = std::move(config.found.assumptions),
-          .notes = std::move(config.found.notes),
-          .read = of_rope(config.found.read),
-          .assumed = of_rope(config.found.assumed),
-          .ignored = of_rope(config.found.ignored)};
+          .assumptions = std::move(found.assumptions),
+          .notes = std::move(found.notes),
+          .read = of_rope(found.read),
+          .assumed = of_rope(found.assumed),
+          .ignored = of_rope(found.ignored)};
 }
 
 /// The part for which int(head_dim * part), as transformers computes it, is `dims`.

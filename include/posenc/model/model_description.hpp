@@ -42,12 +42,14 @@ struct model_description {
   }
 };
 
-/// What readers do with a model_type or general.architecture that is not known.
+/// What readers do with a model_type or general.architecture that is not known, and with keys that
+/// are not read though their names say that they act.
 ///
 ///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
 enum class unknown_model {
   refused,  ///< it is an error
-  as_llama  ///< it is read with Llama's layout of pairs, and Llama's defaults for absent keys
+  as_llama  ///< it is read with Llama's layout of pairs, and Llama's defaults for absent keys;
+            ///< assumptions say so, notes and ignored list the keys
 };
 
 namespace detail {

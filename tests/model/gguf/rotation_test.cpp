@@ -10,6 +10,7 @@
 #include "posenc/model/gguf.hpp"
 
 namespace {
+namespace of_gguf_rotation {
 
 gguf_writer small() { return gguf_models::common("llama", {2, 8192, 256, 4, 4}); }
 gguf_writer scaled(char const* type) {
@@ -45,4 +46,5 @@ TEST(gguf_rope_rule, has_the_factor_beside_a_tensor_of_factors) {
             R"(rope_type="linear" rope_theta=10000 factor=4 rope_freqs.weight=true)");
 }
 
+}  // namespace of_gguf_rotation
 }  // namespace

@@ -2,11 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

@@ -2,12 +2,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/divided_by_factors.hpp"

@@ -24,23 +24,22 @@ struct hugging_face_options {
 namespace detail {
 
 /// The keys of the text model, its family, and what was found.
-class hugging_face_config : public findings {
+class hugging_face_config : public findings, public json_object {
  public:
   hugging_face_config(json_object const& root, hugging_face_options const& options)
-      : file(root), keys(text_model_of(root)) {
-    found.type = keys.text("model_type").value_or(root.text("model_type").value_or(""));
-    if (found.type.empty()) keys.refuse("model_type", "be given");
+      : json_object(text_model_of(root)), file(root) {
+    found.type = text("model_type").value_or(root.text("model_type").value_or(""));
+    if (found.type.empty()) refuse("model_type", "be given");
     auto const known = family_of(found.type);
     is_known = known.has_value();
     if (!is_known && options.unknown == unknown_model::refused) {
-      keys.refuse("model_type",
-                  "be one that is known, unless unknown_model::as_llama is asked for");
+      refuse("model_type", "be one that is known, unless unknown_model::as_llama is asked for");
     }
     family = known.value_or(model_family{});
     take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
 
     if (family.positions == position_rule::refused) {
-      keys.refuse("model_type", family.refusal);
+      refuse("model_type", family.refusal);
     }
     if (!family.note.empty()) note(std::string(family.note));
     if (auto const outer = family_of(root.text("model_type").value_or(""))) {
@@ -48,47 +47,47 @@ class hugging_face_config : public findings {
     }
     found.layers = layers();
     heads_ = family.is_decoder
-                 ? keys.count("decoder_attention_heads", most_dims)
+                 ? count("decoder_attention_heads", most_dims)
                  : count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
     if (!heads_ && may_leave_out_sizes()) heads_ = assumed("num_attention_heads", family.heads);
     read_context();
   }
 
   json_object file;
-  json_object keys;  ///< of the text model
   model_family family;
   bool is_known;
 
+  using json_object::count, json_object::number;
   /// The value under one of several names. Throws std::invalid_argument if two names differ.
   std::optional<std::size_t> count(std::initializer_list<char const*> names,
                                    std::size_t most) const {
     auto const get = [most](json_object const& o, std::string const& key) {
       return o.count(key, most);
     };
-    return keys.agreed(names, get);
+    return agreed(names, get);
   }
   std::optional<double> number(std::initializer_list<char const*> names) const {
     auto const get = [](json_object const& o, std::string const& key) { return o.number(key); };
-    return keys.agreed(names, get);
+    return agreed(names, get);
   }
 
   /// The value of a key, or a default, which is then recorded as assumed.
   std::size_t count_or(std::string const& key, std::size_t most, std::size_t value) {
-    auto const given = keys.count(key, most);
+    auto const given = count(key, most);
     return given ? *given : assumed(key, value);
   }
   double number_or(std::string const& key, double value) {
-    auto const given = keys.number(key);
+    auto const given = number(key);
     return given ? *given : assumed(key, value);
   }
   double positive_or(std::string const& key, double value) {
-    auto const given = keys.number(key);
-    if (given) keys.require(*given > 0, key, "be positive");
+    auto const given = number(key);
+    if (given) require(*given > 0, key, "be positive");
     return given ? *given : assumed(key, value);
   }
 
   std::size_t heads() const {
-    if (!heads_) keys.refuse("num_attention_heads", "be given");
+    if (!heads_) refuse("num_attention_heads", "be given");
     return *heads_;
   }
 
@@ -97,14 +96,14 @@ class hugging_face_config : public findings {
     if (given) return *given;
     if (family.head_dim != 0) return assumed("head_dim", family.head_dim);
     for (auto const* name : {"hidden_size", "n_embd", "d_model", "dim"}) {
-      auto const hidden = keys.count(name, std::size_t{1} << 24);
+      auto const hidden = count(name, std::size_t{1} << 24);
       if (!hidden) continue;
-      keys.require(*hidden % heads() == 0, name,
-                   "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
+      require(*hidden % heads() == 0, name,
+              "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
       return *hidden / heads();
     }
     if (may_leave_out_sizes()) return assumed("hidden_size", family.hidden) / heads();
-    keys.refuse("head_dim", "be given where hidden_size is not");
+    refuse("head_dim", "be given where hidden_size is not");
   }
 
   /// sliding_window, or the family's name of it: null and 0 are no window, absent is the family's.
@@ -113,15 +112,15 @@ class hugging_face_config : public findings {
     auto const get = [](json_object const& o, std::string const& name) {
       return o.count_or_zero(name, most_tokens);
     };
-    auto const given = keys.agreed({key.c_str(), "sliding_window_size"}, get);
-    if (given || family.window == 0 || keys.has(key) || keys.is_null(key)) return given;
+    auto const given = agreed({key.c_str(), "sliding_window_size"}, get);
+    if (given || family.window == 0 || has(key) || is_null(key)) return given;
     return assumed(key, family.window);
   }
 
   /// Keys that do not act because another one, which is given, says the same.
   void supersede(std::initializer_list<char const*> names) {
     for (std::string const name : names) {
-      if (keys.has(name)) ignore(keys.setting(name));
+      if (has(name)) ignore(setting(name));
     }
   }
 
@@ -145,26 +144,26 @@ class hugging_face_config : public findings {
   }
 
   /// A text_config leaves out what its class has by default.
-  bool may_leave_out_sizes() const { return !keys.path().empty() && family.layers != 0; }
+  bool may_leave_out_sizes() const { return !path().empty() && family.layers != 0; }
 
   std::size_t layers() {
     auto const given =
         family.is_decoder
-            ? keys.count("decoder_layers", most_dims)
+            ? count("decoder_layers", most_dims)
             : count({"num_hidden_layers", "n_layer", "n_layers", "num_layers"}, most_dims);
     if (given) return *given;
-    if (auto const listed = keys.texts("layers_block_type")) {  // Nemotron-H, of transformers 5
-      keys.require(!listed->empty(), "layers_block_type", "have an entry for each layer");
+    if (auto const listed = texts("layers_block_type")) {  // Nemotron-H, of transformers 5
+      require(!listed->empty(), "layers_block_type", "have an entry for each layer");
       return listed->size();
     }
     if (may_leave_out_sizes()) return assumed("num_hidden_layers", family.layers);
-    keys.refuse(family.is_decoder ? "decoder_layers" : "num_hidden_layers", "be given");
+    refuse(family.is_decoder ? "decoder_layers" : "num_hidden_layers", "be given");
   }
 
   void read_context() {
     for (auto const* key : {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
                             "n_ctx", "max_target_positions"}) {
-      auto const given = keys.count(key, most_tokens);
+      auto const given = count(key, most_tokens);
       if (given && found.context && *given != *found.context) {
         note(std::string(key) + " is " + shown(*given) + ", which is not taken for the context.");
       }

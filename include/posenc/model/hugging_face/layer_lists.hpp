@@ -1,14 +1,7 @@
 // The keys of a config.json that list the types of layers. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
@@ -35,7 +28,7 @@ inline void require_entries(hugging_face_config const& config, std::string const
                             std::size_t entries, std::optional<std::size_t> further = {}) {
   auto const layers = config.found.layers;
   bool const fits = further ? entries == layers || entries == layers + *further : entries >= layers;
-  config.keys.require(fits, key, "have one entry for each of the " + shown(layers) + " layers");
+  config.require(fits, key, "have one entry for each of the " + shown(layers) + " layers");
 }
 
 /// The list of texts under a key. Throws std::invalid_argument if a type is unknown, or there is
@@ -43,7 +36,7 @@ inline void require_entries(hugging_face_config const& config, std::string const
 inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
                                                     std::string const& key,
                                                     std::vector<std::string> types) {
-  auto const further = config.keys.count("num_nextn_predict_layers", most_dims).value_or(0);
+  auto const further = config.count("num_nextn_predict_layers", most_dims).value_or(0);
   require_entries(config, key, types.size(), further);
   types.resize(config.found.layers);
   for (auto& type : types) {
@@ -53,8 +46,7 @@ inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
       std::string known;
       for (auto const& one : types_with_attention) (known += one) += ", ";
       for (auto const& one : types_without_attention) (known += one) += ", ";
-      refuse(config.keys.where(), ": ", key, " must be among ", known, "got ",
-             shown_json(json(type)));
+      refuse(config.where(), ": ", key, " must be among ", known, "got ", shown_json(json(type)));
     }
     if (type == "attention" || type == "qwen_sparse_attention") type = full_attention;
   }
@@ -66,7 +58,7 @@ inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
 inline std::vector<std::string> layer_types_by_number(
     hugging_face_config& config, std::string const& key,
     std::vector<std::pair<double, std::string_view>> const& types) {
-  auto const given = *config.keys.numbers(key);
+  auto const given = *config.numbers(key);
   require_entries(config, key, given.size());
   std::vector<std::string> result;
   for (std::size_t i = 0; i < config.found.layers; ++i) {
@@ -75,8 +67,8 @@ inline std::vector<std::string> layer_types_by_number(
     if (type == types.end()) {
       std::string known;
       for (auto const& one : types) known += shown(one.first) + ", ";
-      refuse(config.keys.where(), ": ", key, " must be one of ", known, "got ", given[i],
-             " for layer ", i);
+      refuse(config.where(), ": ", key, " must be one of ", known, "got ", given[i], " for layer ",
+             i);
     }
     result.emplace_back(type->second);
   }
@@ -87,13 +79,13 @@ inline std::vector<std::string> layer_types_by_number(
 inline std::vector<std::string> layer_types_by_letter(
     hugging_face_config& config, std::string const& key,
     std::vector<std::pair<char, std::string_view>> const& types, std::string const& must) {
-  auto const letters = *config.keys.text(key);
-  config.keys.require(!letters.empty(), key, must);
+  auto const letters = *config.text(key);
+  config.require(!letters.empty(), key, must);
   std::vector<std::string> result;
   for (std::size_t i = 0; i < config.found.layers; ++i) {
     auto const letter = letters[i % letters.size()];
     auto const type = std::ranges::find(types, letter, &std::pair<char, std::string_view>::first);
-    config.keys.require(type != types.end(), key, must);
+    config.require(type != types.end(), key, must);
     result.emplace_back(type->second);
   }
   return result;
@@ -104,12 +96,11 @@ inline std::vector<std::string> layer_types_by_index(hugging_face_config& config
                                                      std::string const& key,
                                                      std::string_view others) {
   std::vector<std::string> result(config.found.layers, std::string(others));
-  auto const indices = *config.keys.numbers(key);
+  auto const indices = *config.numbers(key);
   for (auto const index : indices) {
     bool const fits = index >= 0 && index < static_cast<double>(result.size()) &&
                       index == static_cast<double>(static_cast<std::size_t>(index));
-    config.keys.require(fits, key,
-                        "hold indices of the " + shown(result.size()) + " layers, from 0");
+    config.require(fits, key, "hold indices of the " + shown(result.size()) + " layers, from 0");
     result[static_cast<std::size_t>(index)] = full_attention;
   }
   return result;
@@ -117,69 +108,68 @@ inline std::vector<std::string> layer_types_by_index(hugging_face_config& config
 
 /// The types by a key that lists them, if there is one.
 inline std::vector<std::string> listed_layer_types(hugging_face_config& config) {
-  auto const& keys = config.keys;
   for (auto const* key : {"layer_types", "layers_block_type"}) {
-    if (auto given = keys.texts(key)) return checked_layer_types(config, key, std::move(*given));
+    if (auto given = config.texts(key)) return checked_layer_types(config, key, std::move(*given));
   }
   for (auto const* key : {"block_types", "_block_types"}) {  // RecurrentGemma repeats them
-    auto given = keys.texts(key);
+    auto given = config.texts(key);
     if (!given || given->empty()) continue;
     auto const period = given->size();
     given->resize(config.found.layers);
     for (std::size_t i = period; i < given->size(); ++i) (*given)[i] = (*given)[i - period];
     return checked_layer_types(config, key, std::move(*given));
   }
-  if (auto given = keys.texts("attention_layers")) {  // GPT-Neo
+  if (auto given = config.texts("attention_layers")) {  // GPT-Neo
     for (auto& type : *given) {
       if (type == "global") type = full_attention;
       if (type == "local") type = sliding_attention;
     }
     return checked_layer_types(config, "attention_layers", std::move(*given));
   }
-  if (keys.has("hybrid_override_pattern")) {  // Nemotron-H
-    auto const length = keys.text("hybrid_override_pattern")->size();
+  if (config.has("hybrid_override_pattern")) {  // Nemotron-H
+    auto const length = config.text("hybrid_override_pattern")->size();
     require_entries(config, "hybrid_override_pattern", length, 0);
     return layer_types_by_letter(
         config, "hybrid_override_pattern",
         {{'M', "mamba"}, {'*', full_attention}, {'-', "mlp"}, {'E', "moe"}},
         "hold letters M, *, - and E");
   }
-  if (keys.has("hybrid_layer_pattern")) {
+  if (config.has("hybrid_layer_pattern")) {
     return layer_types_by_number(config, "hybrid_layer_pattern",
                                  {{0, full_attention}, {1, sliding_attention}});
   }
-  if (auto const sparse = keys.object("sparse_attention_config")) {  // MiniMax-M3
+  if (auto const sparse = config.object("sparse_attention_config")) {  // MiniMax-M3
     if (auto const given = sparse->numbers("sparse_attention_freq")) {
       std::vector<std::string> types;
       for (auto const x : *given) types.emplace_back(x != 0 ? "minimax_m3_sparse" : full_attention);
       return checked_layer_types(config, "sparse_attention_config", std::move(types));
     }
   }
-  if (keys.has("attn_type_list")) {  // MiniMax
+  if (config.has("attn_type_list")) {  // MiniMax
     return layer_types_by_number(config, "attn_type_list",
                                  {{0, linear_attention}, {1, full_attention}});
   }
   for (auto const* key : {"attn_layer_indices", "full_attn_idxs"}) {  // Bamba, LFM2
-    if (keys.has(key)) {
+    if (config.has(key)) {
       return layer_types_by_index(config, key, key[0] == 'a' ? "mamba" : "conv");
     }
   }
-  if (keys.has("compress_ratios")) {
+  if (config.has("compress_ratios")) {
     return layer_types_by_number(config, "compress_ratios",
                                  {{0, sliding_attention},
                                   {4, "compressed_sparse_attention"},
                                   {128, "heavily_compressed_attention"}});
   }
   if (config.family.needs_layer_types) {
-    keys.refuse("layer_types", "be given, or another list of the types of layers");
+    config.refuse("layer_types", "be given, or another list of the types of layers");
   }
   return {};
 }
 
 /// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
 inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
-  if (!config.keys.is_list(key)) return {};
-  auto given = *config.keys.numbers(key);
+  if (!config.is_list(key)) return {};
+  auto given = *config.numbers(key);
   require_entries(config, key, given.size());
   given.resize(config.found.layers);
   return given;

@@ -1,31 +1,12 @@
 // From the keys of a rope_parameters (or rope_scaling) to the numbers of a rule. (nlohmann-json)
 #pragma once
 
-#include <cmath>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/rope_rule.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
-
-/// What a rule needs beside its own keys.
-struct rope_inputs {
-  std::string kind;  ///< the name of the kind of layers, for findings
-  std::size_t head_dim, rotary_dim;
-  double base;
-  std::optional<double> partial_rotary_factor;  ///< p of the proportional rule
-  std::optional<std::size_t> context;           ///< max_position_embeddings
-  std::optional<std::size_t> original_context;  ///< original_max_position_embeddings outside
-                                                ///< rope_parameters, where Phi 3 has it
-  double yarn_slope = 0;  ///< attention factor of YaRN: this * ln(factor) + 1; 0: as published
-};
 
 /// The value of rope_type, or of its old key type; old values as the current ones.
 inline std::string rope_type_in(json_object const& keys) {
@@ -42,8 +23,13 @@ inline std::string rope_type_in(json_object const& keys) {
 /// The RoPE rule of one kind of layers.
 class rope_rule : rope_record {
  public:
-  rope_rule(json_object const& keys, rope_inputs inputs, findings& found)
-      : keys_(keys), inputs_(std::move(inputs)), findings_(found), name_(rope_type_in(keys)) {
+  /// `kind` has its name and head_dim already. The keys must outlive this.
+  rope_rule(hugging_face_config& config, layer_description const& kind, json_object const& keys)
+      : config_(config),
+        kind_(kind),
+        keys_(keys),
+        original_outside_(config.count("original_max_position_embeddings", most_tokens)),
+        name_(rope_type_in(keys)) {
     // Phi 3's first files say yarn.
     if (name_ == "yarn" && keys_.has("short_factor") && keys_.has("long_factor")) {
       name_ = "longrope";
@@ -52,18 +38,18 @@ class rope_rule : rope_record {
 
   double mscale_factor = 1;  ///< DeepSeek's factor on scores, g(mscale_all_dim)^2
 
-  /// Without layout, block and axes. Throws std::invalid_argument for an unknown rope_type, and for
-  /// keys that are absent, out of range or contradict each other.
-  rotary_description read() {
+  /// Without layout, block and axes. `partial` is p of the proportional rule. Throws
+  /// std::invalid_argument for an unknown rope_type, and for keys that are absent, out of range or
+  /// contradict each other.
+  rotary_description read(std::size_t rotary_dim, double base, std::optional<double> partial) {
     error_context const context(keys_.where());
     used("rope_type", json(name_).dump());
-    used("rope_theta", inputs_.base);
-    rope_numbers n{
-        .head_dim = inputs_.head_dim, .rotary_dim = inputs_.rotary_dim, .base = inputs_.base};
+    used("rope_theta", base);
+    rope_numbers n{.head_dim = kind_.head_dim, .rotary_dim = rotary_dim, .base = base};
     auto name = name_;
     if (name != "proportional") geometric(n.rotary_dim, n.base);  // throws for a wrong base
     if (name == "proportional") {
-      n.partial = used("partial_rotary_factor", inputs_.partial_rotary_factor.value_or(1));
+      n.partial = used("partial_rotary_factor", partial.value_or(1));
       n.factor = used("factor", keys_.number("factor").value_or(1));
     } else if (name == "default") {
       bool const is_ignored = keys_.number("factor").value_or(1) != 1;
@@ -71,7 +57,7 @@ class rope_rule : rope_record {
     } else if (name == "linear") {
       n.factor = needed("factor");
     } else if (name == "dynamic" && keys_.number("alpha")) {
-      if (keys_.has("factor")) findings_.ignore(keys_.setting("factor"));
+      if (keys_.has("factor")) config_.ignore(keys_.setting("factor"));
       note("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
       name = "ntk";
       n.alpha = needed("alpha");
@@ -84,7 +70,7 @@ class rope_rule : rope_record {
                   .high_freq_factor = needed("high_freq_factor"),
                   .original_length = original_length()};
     } else if (name == "yarn") {
-      n.yarn = yarn_numbers();
+      n.yarn = yarn_numbers(rotary_dim, base);
     } else if (name == "longrope") {
       read_longrope(n);
     } else {
@@ -108,7 +94,7 @@ class rope_rule : rope_record {
   }
 
  private:
-  yarn_scaling yarn_numbers() {
+  yarn_scaling yarn_numbers(std::size_t rotary_dim, double base) {
     auto const original = original_length();
     yarn_scaling scaling{.factor = factor_by_context(original), .original_length = original};
     auto const set = [&](char const* key, double& to) {
@@ -123,14 +109,13 @@ class rope_rule : rope_record {
     scaling.mscale = optional("mscale");
     scaling.mscale_all_dim = optional("mscale_all_dim");
     scaling.attention_factor = optional("attention_factor");
-    if (inputs_.yarn_slope != 0 && !scaling.attention_factor) {
-      scaling.attention_factor =
-          used("attention_factor", inputs_.yarn_slope * std::log(scaling.factor) + 1);
+    if (auto const slope = config_.family.yarn_slope; slope != 0 && !scaling.attention_factor) {
+      scaling.attention_factor = used("attention_factor", slope * std::log(scaling.factor) + 1);
     }
     if (scaling.beta_fast < scaling.beta_slow) {
       note("beta_fast is below beta_slow: YaRN's ramp falls.");
     }
-    auto const ramp = ramp_of_yarn(inputs_.rotary_dim, inputs_.base, scaling);
+    auto const ramp = ramp_of_yarn(rotary_dim, base, scaling);
     auto const rounded = [](double index) { return shown(std::round(100 * index) / 100); };
     note("YaRN's ramp runs from pair " + rounded(ramp.first) + " to " + rounded(ramp.last) + ".");
     return scaling;
@@ -169,15 +154,15 @@ class rope_rule : rope_record {
     return std::move(*given);
   }
   double trained_length() const {
-    require(inputs_.context.has_value(), keys_.where(),
+    require(config_.found.context.has_value(), keys_.where(),
             ": max_position_embeddings must be given for rope_type ", name_);
-    return static_cast<double>(*inputs_.context);
+    return static_cast<double>(*config_.found.context);
   }
 
   double original_length() {
     constexpr auto key = "original_max_position_embeddings";
     auto const inside = keys_.count(key, most_tokens);
-    auto const outside = inputs_.original_context;
+    auto const outside = original_outside_;
     if (inside && outside && *inside != *outside) {
       keys_.refuse(key, "agree with the one outside, which is " + shown(*outside));
     }
@@ -190,11 +175,11 @@ class rope_rule : rope_record {
   /// The key factor, or the context divided by the original context.
   double factor_by_context(double original) {
     auto const given = keys_.number("factor");
-    if (!inputs_.context) {
+    if (!config_.found.context) {
       if (!given) keys_.refuse("factor", "be given where max_position_embeddings is not");
       return used("factor", *given);
     }
-    auto const ratio = static_cast<double>(*inputs_.context) / original;
+    auto const ratio = static_cast<double>(*config_.found.context) / original;
     if (!given) {
       assume("factor", ratio,
              "max_position_embeddings / original_max_position_embeddings, " + shown(ratio));
@@ -206,14 +191,15 @@ class rope_rule : rope_record {
   }
 
   void assume(std::string const& key, double value, std::string const& source) {
-    findings_.assume(keys_.path() + key, value,
-                     inputs_.kind + ": " + key + " is not given: " + source + ".");
+    config_.assume(keys_.path() + key, value,
+                   kind_.name + ": " + key + " is not given: " + source + ".");
   }
-  void note(std::string const& sentence) { findings_.note(inputs_.kind + ": " + sentence); }
+  void note(std::string const& sentence) { config_.note(kind_.name + ": " + sentence); }
 
-  json_object keys_;
-  rope_inputs inputs_;
-  findings& findings_;
+  hugging_face_config& config_;
+  layer_description const& kind_;
+  json_object const& keys_;
+  std::optional<std::size_t> original_outside_;  // of rope_parameters, where Phi 3 has it
   std::string name_;
 };
 

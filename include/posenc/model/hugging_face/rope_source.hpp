@@ -2,13 +2,6 @@
 // pairs. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -21,7 +14,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// Each half of a head rotates by one coordinate.
 inline void read_two_axes(hugging_face_config& config, layer_description& kind, double base) {
   auto const half = kind.head_dim / 2;
-  config.keys.require(kind.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
+  config.require(kind.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
   for (std::size_t axis = 0; axis < 2; ++axis) {
     std::vector<std::size_t> sections(axis + 1, 0);
     sections[axis] = half / 2;
@@ -37,7 +30,7 @@ inline void read_two_axes(hugging_face_config& config, layer_description& kind, 
 inline void read_axial(hugging_face_config& config, layer_description& kind, double base) {
   auto const count = config.family.axial_axes;
   std::vector<std::size_t> const dims(count, kind.head_dim / count / 2 * 2);
-  config.keys.require(dims[0] > 0, "head_dim", "have room for a pair of each axis");
+  config.require(dims[0] > 0, "head_dim", "have room for a pair of each axis");
   kind.rotary.push_back({.rule = "axial",
                          .frequencies = axial(dims, base),
                          .layout = halves(),
@@ -49,10 +42,10 @@ inline std::optional<pair_axes> rope_axes(hugging_face_config& config, json_obje
                                           std::size_t pairs) {
   auto const& family = config.family;
   auto given = rope.numbers("mrope_section");
-  if (!given) given = config.keys.numbers("mrope_section");
+  if (!given) given = config.numbers("mrope_section");
   if (!given) given = config.file.numbers("mrope_section");  // Ling VL
   auto const interleave = rope.flag("mrope_interleaved");
-  if (config.keys.flag("use_mrope").value_or(false) && !given) {
+  if (config.flag("use_mrope").value_or(false) && !given) {
     rope.refuse("mrope_section", "be given where use_mrope is true");
   }
   bool const is_video = rope.text("type") == "video_rope" || rope.text("rope_type") == "video_rope";
@@ -83,9 +76,9 @@ class rope_source {
  public:
   rope_source(hugging_face_config& config, std::string const& type)
       : is_compressed(config.family.compressed && type != sliding_attention),
-        has_local_base(config.is_known ? config.family.local_base != 0
-                                       : config.keys.has("rope_local_base_freq") ||
-                                             config.keys.has("swa_rope_theta")),
+        has_local_base(config.is_known
+                           ? config.family.local_base != 0
+                           : config.has("rope_local_base_freq") || config.has("swa_rope_theta")),
         keys(chosen(config, type)) {}
   rope_source(rope_source const&) = delete;
   rope_source& operator=(rope_source const&) = delete;
@@ -102,7 +95,7 @@ class rope_source {
  private:
   json_object chosen(hugging_face_config& config, std::string const& type) {
     auto const& family = config.family;
-    auto const& file = config.keys;
+    json_object const& file = config;
     auto const parameters = file.object("rope_parameters");
     auto const scaling = file.object("rope_scaling");
     if (parameters && scaling && parameters->whole() != scaling->whole()) {
@@ -148,7 +141,7 @@ class rope_source {
                    std::optional<json_object> const& given) {
     made_ = std::move(object);
     return given ? given->replaced(made_)
-                 : json_object(made_, config.keys.where() + ": rope_parameters");
+                 : json_object(made_, config.where() + ": rope_parameters");
   }
 };
 

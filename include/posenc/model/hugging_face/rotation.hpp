@@ -1,13 +1,6 @@
 // How one kind of layers rotates queries and keys, by the keys of a config.json. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
@@ -39,23 +32,15 @@ class hugging_face_rotation {
     auto const partial = partial_rotary_factor();
     auto const dim = rotary_dim(partial);
     bool const are_two = !family_.two_axes_key.empty() &&
-                         config_.keys.flag(std::string(family_.two_axes_key)).value_or(false);
+                         config_.flag(std::string(family_.two_axes_key)).value_or(false);
     if (family_.two_axes || are_two) return read_two_axes(config_, kind_, base);
 
-    rope_inputs const inputs{.kind = kind_.name,
-                             .head_dim = kind_.head_dim,
-                             .rotary_dim = dim,
-                             .base = base,
-                             .partial_rotary_factor = partial,
-                             .context = config_.found.context,
-                             .original_context = config_.keys.count(original_length, most_tokens),
-                             .yarn_slope = family_.yarn_slope};
-    rope_rule rule(rope_, inputs, config_);
-    auto rotary = rule.read();
+    rope_rule rule(config_, kind_, rope_);
+    auto rotary = rule.read(dim, base, partial);
     read_mscale(rule.mscale_factor);
     rotary.axes = rope_axes(config_, rope_, dim / 2);
     if (is_interleaved()) rotary.layout = interleaved();
-    bool const has_dims_without_rope = config_.keys.has("qk_nope_head_dim");
+    bool const has_dims_without_rope = config_.has("qk_nope_head_dim");
     if (family_.last_dims || has_dims_without_rope) rotary.block = rotary_block::last();
     kind_.rotary.push_back(std::move(rotary));
     read_temperature();
@@ -65,10 +50,9 @@ class hugging_face_rotation {
   static constexpr auto original_length = "original_max_position_embeddings";
 
   bool is_interleaved() const {
-    auto const& keys = config_.keys;
-    if (auto const are_halves = keys.flag("rope_is_neox_style")) return !*are_halves;
-    if (auto const given = keys.flag("rotary_emb_interleaved")) return *given;
-    return keys.flag("rope_interleave").value_or(family_.interleaved);
+    if (auto const are_halves = config_.flag("rope_is_neox_style")) return !*are_halves;
+    if (auto const given = config_.flag("rotary_emb_interleaved")) return *given;
+    return config_.flag("rope_interleave").value_or(family_.interleaved);
   }
   bool slides() const { return layer_.type == sliding_attention; }
 
@@ -100,7 +84,7 @@ class hugging_face_rotation {
     }
     if (auto const given = base_outside()) return *given;
     if (!family_.base_object.empty()) {
-      auto const object = config_.keys.object(std::string(family_.base_object));
+      auto const object = config_.object(std::string(family_.base_object));
       if (auto const inside = object ? object->number("rope_theta") : std::nullopt) return *inside;
     }
     if (family_.base_is_ratio) return 1e4 * config_.number_or("rope_ratio", 1);
@@ -120,16 +104,16 @@ class hugging_face_rotation {
       return given;
     };
     if (layer_.partial != 0) {
-      config_.keys.require(layer_.partial > 0 && layer_.partial <= 1, "partial_rotary_factors",
-                           "be above 0 and at most 1");
+      config_.require(layer_.partial > 0 && layer_.partial <= 1, "partial_rotary_factors",
+                      "be above 0 and at most 1");
       return layer_.partial;
     }
     if (auto const inside = in_range(rope_, "partial_rotary_factor")) return inside;
-    auto const outside = config_.keys.agreed(
+    auto const outside = config_.agreed(
         {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"}, in_range);
     if (outside) return outside;
-    bool const is_given_in_dims = config_.keys.has("rotary_dim") ||
-                                  config_.keys.has("qk_rope_head_dim") || family_.rotary_dim != 0;
+    bool const is_given_in_dims =
+        config_.has("rotary_dim") || config_.has("qk_rope_head_dim") || family_.rotary_dim != 0;
     if (family_.partial == 1 || is_given_in_dims) return {};
     return config_.assumed("partial_rotary_factor", family_.partial);
   }
@@ -138,23 +122,23 @@ class hugging_face_rotation {
     auto const within_head = [&](std::size_t dim, std::string const& key) {
       auto const got = key == "partial_rotary_factor" ? ", not " + shown(dim) : std::string();
       bool const fits = dim > 0 && dim % 2 == 0 && dim <= kind_.head_dim;
-      config_.keys.require(
+      config_.require(
           fits, key,
           "give an even number of rotary dims within head_dim " + shown(kind_.head_dim) + got);
       return dim;
     };
     for (auto const* key : {"qk_rope_head_dim", "rotary_dim", "attn_rotary_emb"}) {
-      auto const dim = config_.keys.count(key, most_dims);
+      auto const dim = config_.count(key, most_dims);
       if (!dim) continue;
       // The class of latent attention takes the part of what rotates or of the whole head.
       auto const of_head = static_cast<double>(kind_.head_dim) * partial.value_or(1);
       bool const agrees = !partial || *partial == 1 || family_.ignores_partial ||
                           static_cast<std::size_t>(of_head) == *dim;
-      config_.keys.require(agrees, key, "agree with partial_rotary_factor");
+      config_.require(agrees, key, "agree with partial_rotary_factor");
       return within_head(*dim, key);
     }
     if (family_.last_dims && family_.partial == 1) {
-      config_.keys.refuse("qk_rope_head_dim", "be given for " + config_.found.type);
+      config_.refuse("qk_rope_head_dim", "be given for " + config_.found.type);
     }
     if (family_.rotary_dim != 0 && !partial) {
       return within_head(config_.assumed("rotary_dim", family_.rotary_dim), "head_dim");
@@ -176,7 +160,7 @@ class hugging_face_rotation {
   /// Ministral 3 and Mistral 4 have the temperature in rope_parameters, Mistral Large 3 in an
   /// object.
   void read_temperature() {
-    auto const other = config_.keys.object("llama_4_scaling");
+    auto const other = config_.object("llama_4_scaling");
     auto const& keys = other ? *other : rope_;
     auto const beta = keys.number(other ? "beta" : "llama_4_scaling_beta");
     if (!beta) return;
@@ -188,7 +172,7 @@ class hugging_face_rotation {
   std::optional<double> base_outside() const {
     auto const key = std::string(family_.base_key);
     return key.empty() ? config_.number({"rope_theta", "rotary_emb_base", "theta"})
-                       : config_.keys.number(key);
+                       : config_.number(key);
   }
 
   void note_other(std::string const& key, double value) {

@@ -1,17 +1,10 @@
 // Which layers slide and which rotate, by the keys of a config.json or its family. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
-#include "posenc/model/hugging_face/index_heads.hpp"
 #include "posenc/model/hugging_face/layer_lists.hpp"
+#include "posenc/model/hugging_face/other_positions.hpp"
 #include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -19,7 +12,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// Which layers rotate by no_rope_layers, or the family's interval.
 inline std::vector<bool> rope_by_keys(hugging_face_config& config) {
   auto const layers = config.found.layers;
-  if (auto const given = config.keys.numbers("no_rope_layers"); given && !given->empty()) {
+  if (auto const given = config.numbers("no_rope_layers"); given && !given->empty()) {
     require_entries(config, "no_rope_layers", given->size());
     auto rotated = layers_with_rope(*given);
     rotated.resize(layers);
@@ -44,8 +37,8 @@ inline std::vector<std::string> with_full_every(hugging_face_config& config, std
   if (family.full_at == full_place::counted_from_the_end) first = (layers - 1) % n;
   if (family.full_at == full_place::by_offset) {
     constexpr auto key = "attn_layer_offset";
-    auto const given = config.keys.count_or_zero(key, most_dims);
-    first = config.keys.has(key) ? given.value_or(0) : config.assumed(key, family.full_offset);
+    auto const given = config.count_or_zero(key, most_dims);
+    first = config.has(key) ? given.value_or(0) : config.assumed(key, family.full_offset);
   }
   auto types = every_nth(layers, n, full_attention, others, first);
   for (auto i = layers / n * n; family.rest_full && i < layers; ++i) types[i] = full_attention;
@@ -70,8 +63,8 @@ inline std::vector<std::string> types_by_rule(hugging_face_config& config) {
   switch (config.is_known ? family.sliding : sliding_rule::every_layer) {
     case sliding_rule::none: {
       auto const key = std::string(family.window_key);
-      if (config.keys.has(key)) {
-        config.ignore(config.keys.setting(key));
+      if (config.has(key)) {
+        config.ignore(config.setting(key));
         config.note(key + " is not read: " + config.found.type + " has full attention.");
       }
       return types;
@@ -109,7 +102,7 @@ inline std::vector<std::string> types_by_rule(hugging_face_config& config) {
 
 /// Types where no key lists them.
 inline std::vector<std::string> types_by_window(hugging_face_config& config) {
-  auto const flag = config.keys.flag("use_sliding_window");
+  auto const flag = config.flag("use_sliding_window");
   bool const slides = flag != false && config.window();
   bool const needs_flag = config.family.window_needs_flag && !flag;
   if (!slides) {
@@ -124,7 +117,7 @@ inline std::vector<std::string> types_by_window(hugging_face_config& config) {
   }
   constexpr auto pattern = "sliding_window_pattern";
   auto types = [&] {
-    if (config.keys.is_text(pattern)) {  // LLLG in EXAONE 4
+    if (config.is_text(pattern)) {  // LLLG in EXAONE 4
       return layer_types_by_letter(config, pattern,
                                    {{'L', sliding_attention}, {'G', full_attention}},
                                    "be a number, or letters L and G");
@@ -168,15 +161,15 @@ inline std::vector<std::string> layer_types(hugging_face_config& config) {
 /// MoE).
 inline std::vector<bool> dense_layers(hugging_face_config& config) {
   std::vector<bool> dense(config.found.layers, false);
-  if (config.keys.count("prefix_dense_sliding_window_pattern", most_dims).value_or(1) != 1) {
+  if (config.count("prefix_dense_sliding_window_pattern", most_dims).value_or(1) != 1) {
     return dense;
   }
-  if (auto const types = config.keys.texts("mlp_layer_types")) {
+  if (auto const types = config.texts("mlp_layer_types")) {
     require_entries(config, "mlp_layer_types", types->size());
     for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = (*types)[i] == "dense";
     return dense;
   }
-  auto const first = config.keys.count_or_zero("first_k_dense_replace", most_dims).value_or(0);
+  auto const first = config.count_or_zero("first_k_dense_replace", most_dims).value_or(0);
   for (std::size_t i = 0; i < std::min(first, dense.size()); ++i) dense[i] = true;
   return dense;
 }
@@ -187,13 +180,13 @@ inline std::vector<bool> rotated_layers(hugging_face_config& config,
   auto rotated = rope_by_keys(config);
   auto const rule = config.family.rotation;
   if (rule == rotation_rule::no_layer) {
-    auto const named = config.keys.text("attention_type");
-    config.keys.require(!named || named->ends_with("nope"), "attention_type", "end in nope");
+    auto const named = config.text("attention_type");
+    config.require(!named || named->ends_with("nope"), "attention_type", "end in nope");
   }
-  auto const type = config.keys.text("position_embedding_type");
+  auto const type = config.text("position_embedding_type");
   bool const is_rope = type == "rope" || type == "rope_gptj" || type == "absolute";
-  config.keys.require(!type || is_rope || type == "nope", "position_embedding_type",
-                      "be rope, rope_gptj or nope");
+  config.require(!type || is_rope || type == "nope", "position_embedding_type",
+                 "be rope, rope_gptj or nope");
   bool const never = type == "nope" || rule == rotation_rule::no_layer ||
                      (rule == rotation_rule::if_position_type_is_rope && type != "rope");
   bool const with_dense = rule == rotation_rule::sliding_and_dense_layers;
@@ -215,7 +208,7 @@ inline std::vector<bool> rotated_layers(hugging_face_config& config,
 inline std::vector<scheduled_layer> scheduled_layers(hugging_face_config& config) {
   auto types = layer_types(config);
   auto const rotated = rotated_layers(config, types);
-  if (config.family.chunked_where_rotated && !config.keys.has("layer_types")) {
+  if (config.family.chunked_where_rotated && !config.has("layer_types")) {
     for (std::size_t i = 0; i < types.size(); ++i) {
       types[i] = rotated[i] ? chunked_attention : full_attention;
     }

@@ -1,10 +1,7 @@
 // Keys of a config.json that nobody read although their names say that they act. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <string>
-#include <string_view>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
@@ -61,8 +58,8 @@ inline void check_unread(hugging_face_config& config, json_object const& object,
     bool const speaks = is_of_rope || has_word_of(words_of_positions);
     if (!speaks || holds(config.found.ignored, object.setting(key))) continue;
     config.ignore(object.setting(key));
-    bool const is_outside = object.path().empty() && !config.keys.path().empty();
-    bool const is_copy = is_outside && config.keys.holds(key, object.whole()[key]);
+    bool const is_outside = object.path().empty() && !config.path().empty();
+    bool const is_copy = is_outside && config.holds(key, object.whole()[key]);
     if (is_copy) continue;  // of a key of the text_config, as some writers leave it outside
     bool const is_of_no_layer = object.is_object(key) && holds(types_with_attention, key);
     bool const is_without_effect =
@@ -91,12 +88,12 @@ inline void ignore_index_keys(hugging_face_config& config) {
   for (auto const& rule : {index.heads, index.head_dim, index.chosen, index.block,
                            index.local_blocks, index.key_stride}) {
     auto const key = std::string(rule.key);
-    if (!some_have && config.keys.has(key)) config.ignore(config.keys.setting(key));
+    if (!some_have && config.has(key)) config.ignore(config.setting(key));
   }
 }
 
-/// Lists which keys were read and which were ignored; throws as check_unread does.
-inline void settle_keys(hugging_face_config& config) {
+/// What was found, with the keys that were read and ignored; throws as check_unread does.
+inline model_description settled(hugging_face_config& config) {
   ignore_index_keys(config);
   check_unread(config, config.file);
   auto& found = config.found;
@@ -104,6 +101,7 @@ inline void settle_keys(hugging_face_config& config) {
   std::erase_if(found.read, [&](model_setting const& setting) {
     return std::ranges::find(found.ignored, setting) != found.ignored.end();
   });
+  return std::move(found);
 }
 
 }  // namespace posenc::detail
