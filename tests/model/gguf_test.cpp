@@ -31,6 +31,7 @@ void PrintTo(model const& m, std::ostream* out) { *out << m.name; }
 }  // namespace gguf_models
 
 namespace {
+namespace of_gguf {
 
 using namespace posenc;
 using std::uint32_t;
@@ -1019,4 +1020,5 @@ TEST(gguf, refuses_wrong_tensors_of_factors) {
             "together, got one");
 }
 
+}  // namespace of_gguf
 }  // namespace

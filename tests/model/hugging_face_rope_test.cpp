@@ -13,6 +13,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_hugging_face_rope {
 
 using namespace posenc;
 using nlohmann::json;
@@ -167,4 +168,5 @@ TEST(hugging_face_rope, config_json_may_be_parsed_already) {
             "posenc: config.json: must be a JSON object, got a list of 0");
 }
 
+}  // namespace of_hugging_face_rope
 }  // namespace

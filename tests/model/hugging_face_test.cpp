@@ -15,6 +15,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_hugging_face {
 
 using namespace posenc;
 using nlohmann::json;
@@ -379,11 +380,20 @@ TEST(hugging_face, axes_are_those_of_the_class_where_the_file_does_not_say) {
 }
 
 TEST(hugging_face, phi_moe_has_a_factor_for_each_list) {
-  auto const kind = only_kind(with(
-      llama(), R"({"model_type": "phimoe", "head_dim": 4, "original_max_position_embeddings": 4096,
-      "rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4], "short_mscale": 1.25, "long_mscale": 1.5}})"));
+  auto const file = [](std::string const& factors) {
+    return with(llama(),
+                R"({"model_type": "phimoe", "head_dim": 4, "original_max_position_embeddings": 4096,
+        "rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4], )" +
+                    factors + "}}");
+  };
+  auto const kind = only_kind(file(R"("short_mscale": 1.25, "long_mscale": 1.5)"));
   EXPECT_EQ(kind.rotary[0].frequencies.at(4096).attention_factor(), 1.25);
   EXPECT_EQ(kind.rotary[0].frequencies.at(4097).attention_factor(), 1.5);
+  for (auto const* wrong :
+       {R"("short_mscale": -2, "long_mscale": 1.5)", R"("short_mscale": 1.25, "long_mscale": -2)"})
+    EXPECT_NE(refusal(file(wrong)).find("attention_factor must be finite and positive, got -2"),
+              std::string::npos)
+        << wrong;
 }
 
 TEST(hugging_face, refuses_keys_that_act_by_their_names_and_were_not_read) {
@@ -708,4 +718,5 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
   }
 }
 
+}  // namespace of_hugging_face
 }  // namespace

@@ -9,6 +9,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_layer_schedule {
 
 using names = std::vector<std::string>;
 
@@ -58,4 +59,5 @@ TEST(layer_schedule, equal_layers_share_a_kind_that_is_read_once) {
   EXPECT_TRUE(kinds[3].sinks);
 }
 
+}  // namespace of_layer_schedule
 }  // namespace

@@ -26,6 +26,7 @@ void PrintTo(model const& m, std::ostream* out) { *out << m.name; }
 }  // namespace golden
 
 namespace {
+namespace of_models {
 
 using golden::rope_rule;
 
@@ -218,4 +219,5 @@ TEST(shipped_models, are_those_with_golden_values) {
   EXPECT_EQ(files, known);
 }
 
+}  // namespace of_models
 }  // namespace

@@ -25,6 +25,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_readers {
 
 using namespace posenc;
 using std::uint32_t;
@@ -481,4 +482,5 @@ TEST(readers, read_mistral_small_4_alike) {
           "rope.scaling.yarn_log_multiplier", 0.1f)("attention.temperature_scale", 0.1f));
 }
 
+}  // namespace of_readers
 }  // namespace

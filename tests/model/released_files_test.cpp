@@ -13,6 +13,7 @@
 #include "posenc/model/hugging_face.hpp"
 
 namespace {
+namespace of_released_files {
 
 using namespace posenc;
 
@@ -336,4 +337,5 @@ TEST(released_files, glm_4_7_flash) {
   EXPECT_EQ(model.kinds[0].rotary[0].block.first_dim(256, 64), 192u);
 }
 
+}  // namespace of_released_files
 }  // namespace

@@ -8,6 +8,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_rope_rule {
 
 using posenc::detail::alternating_axes_of;
 using posenc::detail::axes_of;
@@ -39,4 +40,5 @@ TEST(axis_sections, give_the_axis_of_each_pair) {
             "posenc: f: key must have 3 sections where axes interleave, got 4");
 }
 
+}  // namespace of_rope_rule
 }  // namespace

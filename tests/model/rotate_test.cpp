@@ -14,6 +14,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_rotate {
 
 using namespace posenc;
 
@@ -96,4 +97,5 @@ TEST(model_rotate, refuses_a_block_outside_the_head) {
   EXPECT_EQ(x, some_heads());
 }
 
+}  // namespace of_rotate
 }  // namespace

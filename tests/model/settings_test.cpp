@@ -15,6 +15,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_settings {
 
 using sentences = std::vector<std::string>;
 
@@ -95,4 +96,5 @@ TEST(settings, are_of_their_type_or_absent_or_refused) {
   EXPECT_EQ(message_of([&] { keys.text("five"); }), "posenc: five must be a string");
 }
 
+}  // namespace of_settings
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 namespace {
+namespace of_gguf_architecture {
 
 using namespace posenc::detail;
 
@@ -25,4 +26,5 @@ TEST(gguf_keys, speak_of_positions_by_name) {
   EXPECT_FALSE(gguf_key_speaks("attention.head_count"));
 }
 
+}  // namespace of_gguf_architecture
 }  // namespace

@@ -23,6 +23,7 @@
 // src/models/NAME.cpp @ 1425386f.
 
 namespace {
+namespace of_gguf_architectures {
 
 using namespace posenc;
 using gguf_models::common;
@@ -431,4 +432,5 @@ TEST(gguf_architectures, share_no_name) {
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
 }
 
+}  // namespace of_gguf_architectures
 }  // namespace

@@ -16,6 +16,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_gguf_metadata {
 
 using posenc::gguf_metadata;
 using doubles = std::vector<double>;
@@ -353,4 +354,5 @@ TEST(gguf_metadata, refuses_wrong_tensors) {
   }
 }
 
+}  // namespace of_gguf_metadata
 }  // namespace

@@ -10,6 +10,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_gguf_values {
 
 using posenc::detail::gguf_bytes;
 
@@ -79,4 +80,5 @@ TEST(gguf_bytes, a_length_beyond_the_longest_header_is_an_error) {
   });
 }
 
+}  // namespace of_gguf_values
 }  // namespace

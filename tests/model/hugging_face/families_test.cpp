@@ -16,6 +16,7 @@
 #include "rejects.hpp"
 
 namespace {
+namespace of_hugging_face_families {
 
 using namespace posenc;
 
@@ -877,4 +878,5 @@ TEST(families, mpt_must_say_whether_it_has_alibi) {
       read(text + R"(, "learned_pos_emb": true, "attn_config": {"alibi": true}})").kinds[0].alibi);
 }
 
+}  // namespace of_hugging_face_families
 }  // namespace

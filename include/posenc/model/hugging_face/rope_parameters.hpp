@@ -25,7 +25,11 @@ class rope_rule : rope_record {
  public:
   /// `kind` has its name and head_dim already. The keys must outlive this.
   rope_rule(hugging_face_config& config, layer_description const& kind, json_object const& keys)
-      : config_(config), kind_(kind), keys_(keys), name_(rope_type_in(keys)) {
+      : config_(config),
+        kind_(kind),
+        keys_(keys),
+        original_outside_(config.count("original_max_position_embeddings", most_tokens)),
+        name_(rope_type_in(keys)) {
     // Phi 3's first files say yarn.
     if (name_ == "yarn" && keys_.has("short_factor") && keys_.has("long_factor")) {
       name_ = "longrope";
@@ -158,7 +162,7 @@ class rope_rule : rope_record {
   double original_length() {
     constexpr auto key = "original_max_position_embeddings";
     auto const inside = keys_.count(key, most_tokens);
-    auto const outside = config_.count(key, most_tokens);  // where Phi 3 has it
+    auto const outside = original_outside_;
     if (inside && outside && *inside != *outside) {
       keys_.refuse(key, "agree with the one outside, which is " + shown(*outside));
     }
@@ -195,6 +199,7 @@ class rope_rule : rope_record {
   hugging_face_config& config_;
   layer_description const& kind_;
   json_object const& keys_;
+  std::optional<std::size_t> original_outside_;  // of rope_parameters, where Phi 3 has it
   std::string name_;
 };
 
