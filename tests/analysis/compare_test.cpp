@@ -63,11 +63,14 @@ Eigen::MatrixXd matrix(layer_description const& one, std::int64_t distance) {
 /// are the singular values. So many sweeps and no more, for Eigen's decompositions do not end under
 /// -ffast-math.
 double largest_of(Eigen::MatrixXd m) {
-  for (int sweep = 0; sweep < 12; ++sweep) {
+  bool is_done = false;
+  for (int sweep = 0; sweep < 12 && !is_done; ++sweep) {
+    is_done = true;
     for (Eigen::Index p = 0; p < m.cols(); ++p) {
       for (Eigen::Index q = p + 1; q < m.cols(); ++q) {
         auto const product = m.col(p).dot(m.col(q));
-        if (product == 0) continue;
+        if (std::abs(product) <= 1e-10 * (1 + m.col(p).squaredNorm())) continue;
+        is_done = false;
         auto const angle =
             std::atan2(2 * product, m.col(p).squaredNorm() - m.col(q).squaredNorm()) / 2;
         Eigen::VectorXd const first = std::cos(angle) * m.col(p) + std::sin(angle) * m.col(q);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,6 +45,15 @@ struct exact_angles {
   }
 };
 
+namespace detail {
+template <storable T>
+double as_stored(double number) {
+  T result{};
+  store(result, stored(static_cast<arithmetic_t<T>>(number)));
+  return static_cast<double>(load(result));
+}
+}  // namespace detail
+
 /// float(float(P(position)) * float(F(inv_freq))): position and frequency stored as P and F, their
 /// product in float.
 ///
@@ -55,17 +65,12 @@ struct rounded_angles {
   /// As exact_angles does.
   void operator()(frequencies const& f, std::int64_t position,
                   std::span<formed_angle> angles) const {
-    auto const p = as<P>(static_cast<double>(position));
-    for (std::size_t i = 0; i < f.pairs(); ++i)
-      angles[i] = {static_cast<double>(detail::stored(p * as<F>(f.inv_freq()[i])))};
-  }
-
- private:
-  template <class T>
-  static float as(double number) {
-    T result{};
-    store(result, static_cast<arithmetic_t<T>>(number));
-    return static_cast<float>(load(result));
+    auto const as_float = [](double x) { return static_cast<float>(x); };
+    auto const p = as_float(detail::as_stored<P>(static_cast<double>(position)));
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const inv_freq = as_float(detail::as_stored<F>(f.inv_freq()[i]));
+      angles[i] = {static_cast<double>(detail::stored(p * inv_freq))};
+    }
   }
 };
 using float_angles = rounded_angles<float, float>;  ///< Hugging Face, vLLM
@@ -119,11 +124,12 @@ struct precision_at_length {
 
 namespace detail {
 
-/// What one position has of each pair, and should have.
+/// What one position has of each pair, and should have: cos + i sin.
 template <storable Table>
 struct row_errors {
-  std::vector<cos_sin_values> stored, exact;
+  std::vector<std::complex<double>> stored, exact;
   double angle = 0;  ///< largest error
+  double row = 0;    ///< of cosines and sines
 
   row_errors(frequencies const& f, std::int64_t position, forms_angles auto const& how) {
     std::vector<formed_angle> angles(f.pairs());
@@ -132,38 +138,21 @@ struct row_errors {
       auto const [formed, rest] = angles[i];
       auto const right = two_doubles(static_cast<double>(position)) * with_rest(f, i);
       angle = std::max(angle, std::abs((two_doubles(formed, rest) - right).high));
-      exact.push_back(cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(position)));
+      auto const [c, s] = cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(position));
       auto const [cos, sin] = cos_sin(phase_step(formed, rest).at(std::int64_t{1}));
-      stored.push_back({as_stored(cos), as_stored(sin)});
+      exact.emplace_back(c, s);
+      stored.emplace_back(as_stored<Table>(cos), as_stored<Table>(sin));
+      row = std::max({row, std::abs(stored[i].real() - c), std::abs(stored[i].imag() - s)});
     }
-  }
-
-  static double as_stored(double number) {
-    Table result{};
-    store(result, detail::stored(static_cast<arithmetic_t<Table>>(number)));
-    return static_cast<double>(load(result));
-  }
-
-  /// Of cosines and sines.
-  double row() const {
-    double error = 0;
-    for (std::size_t i = 0; i < exact.size(); ++i)
-      error = std::max(
-          {error, std::abs(stored[i].cos - exact[i].cos), std::abs(stored[i].sin - exact[i].sin)});
-    return error;
   }
 
   /// Of scores of this position as the query's with another as the key's: what the product of one
   /// row and the conjugate of the other is off.
   double score(row_errors const& key) const {
-    auto const times_conjugate = [](cos_sin_values a, cos_sin_values b) {
-      return cos_sin_values{a.cos * b.cos + a.sin * b.sin, a.sin * b.cos - a.cos * b.sin};
-    };
     double error = 0;
     for (std::size_t i = 0; i < exact.size(); ++i) {
-      auto const formed = times_conjugate(stored[i], key.stored[i]),
-                 right = times_conjugate(exact[i], key.exact[i]);
-      error = std::max(error, std::hypot(formed.cos - right.cos, formed.sin - right.sin));
+      auto const off = stored[i] * std::conj(key.stored[i]) - exact[i] * std::conj(key.exact[i]);
+      error = std::max(error, std::abs(off));
     }
     return error;
   }
@@ -203,7 +192,7 @@ std::vector<precision_at_length> precision_budget(frequencies const& f, std::siz
     precision_at_length errors{n, 0, 0, 0};
     for (auto const& row : end) {
       errors.angle = std::max(errors.angle, row.angle);
-      errors.row = std::max(errors.row, row.row());
+      errors.row = std::max(errors.row, row.row);
       errors.score = std::max(errors.score, end.back().score(row));
     }
     for (auto const& row : beginning) errors.score = std::max(errors.score, end.back().score(row));
