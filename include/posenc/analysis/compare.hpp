@@ -60,9 +60,9 @@ inline layer_comparison compare_layers(layer_description const& a, layer_descrip
 ///     difference.matters_from;             // 2: at distance 2 a score may be off by 2^-8
 ///     difference.scores.back().worst;      // 2: what it can be off by at the last distance
 ///
-/// Positions are those of text: all axes have the same. Layers of different head_dim have no scores
-/// to compare. Throws std::invalid_argument unless the threshold is finite and positive and the
-/// length is from 1 to 2^48.
+/// Positions are those of text: all axes have the same. Layers of different head_dim have no
+/// scores. Throws std::invalid_argument unless the threshold is finite and positive and the length
+/// is from 1 to 2^48.
 inline layer_comparison compare(layer_description const& a, layer_description const& b,
                                 compare_options const& options = {}) {
   detail::require_options(options);

@@ -6,7 +6,6 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -168,11 +167,10 @@ struct row_errors {
 ///     precision_budget(f, 131072, ggml_angles{1e4})           llama.cpp
 ///     precision_budget(f, 131072, exact_angles{})             posenc
 ///
-/// Errors of angles double with the length; a table of 16 bits adds its own, which does not grow.
-/// Of head_dim 128, base 1e4 and scores of up to 10, ratios of weights may be off by 1 % at 8192
-/// tokens and 11 % at 131072 in float, 2 % and 30 % in ggml, 11 % and 13 % with bfloat16 tables,
-/// and 1.6e-6 at any length here.
-/// Throws std::invalid_argument unless length is in [1, 2^53].
+/// Errors of angles double with the length; a table of 16 bits adds its own, which does not grow:
+/// of base 1e4 and scores of up to 10, ratios of weights may be off by 11 % at 131072 tokens in
+/// float, 30 % in ggml, 13 % with bfloat16 tables, and 1.6e-6 here. Throws std::invalid_argument
+/// unless length is in [1, 2^53].
 template <storable Table = float, forms_angles How>
 std::vector<precision_at_length> precision_budget(frequencies const& f, std::size_t length,
                                                   How const& how) {
@@ -199,23 +197,6 @@ std::vector<precision_at_length> precision_budget(frequencies const& f, std::siz
     result.push_back(errors);
     if (n == length) return result;
   }
-}
-
-/// From which token on an engine's answers change: the first position below `length` at which a
-/// score with the token at 0, of q and k of norm 1, may be off by more than `error`. With scores of
-/// up to `logit`, error = ln(1 + change) / (2 logit) is where ratios of weights may change by that
-/// much. O(length * pairs). Throws std::invalid_argument unless error is finite and at least 0.
-template <storable Table = float, forms_angles How>
-std::optional<std::size_t> first_change(frequencies const& f, std::size_t length, How const& how,
-                                        double error) {
-  detail::require(is_finite(error) && error >= 0,
-                  "first_change: error must be finite and at least 0, got ", error);
-  detail::row_errors<Table> const first(f, 0, how);
-  for (std::size_t p = 0; p < length; ++p) {
-    if (detail::row_errors<Table>(f, static_cast<std::int64_t>(p), how).score(first) > error)
-      return p;
-  }
-  return {};
 }
 
 }  // namespace posenc
