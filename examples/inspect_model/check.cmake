@@ -25,7 +25,7 @@ expect(0 out "check.table: 4 numbers, rounded to .*geometric: base 10000.*within
 file(WRITE check.table "1 0.8 0.6 0.4 0.2")
 expect(0 out "divided_by_factors: base 10000; within rounding.*factors 1, 0.1981.*else linear" --identify check.table)
 file(WRITE check.table "1.0000e+00, 5.6234e-01, 3.1623e-01, 1.7783e-01, 1.0000e-01, 5.6234e-02, 3.1623e-02, 1.7783e-02")
-expect(0 out "8 numbers, rounded to 5e-05.*geometric: base 100 .*within rounding" --identify check.table)
+expect(0 out "8 numbers, rounded to 5e-05.*geometric: base 100; within rounding" --identify check.table)
 execute_process(COMMAND "${PROGRAM}" --csv --columns inv_freq "${models}/llama-3.1-8b.json" OUTPUT_VARIABLE csv)
 string(REPLACE "inv_freq\n" "" csv "${csv}")
 file(WRITE check.table "${csv}")

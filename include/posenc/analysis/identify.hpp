@@ -85,7 +85,7 @@ inline frequency_explanation explanation_of(frequency_table const& table, rule_f
   if (told.rule == "geometric") told.rule = "truncated";
   if (told.rule == "linear") {
     told.rule = "proportional";
-    std::ranges::rotate(told.parameters, told.parameters.begin() + 1);
+    std::rotate(told.parameters.begin(), told.parameters.begin() + 1, told.parameters.end());
   }
   return told;
 }
