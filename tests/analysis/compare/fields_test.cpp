@@ -84,6 +84,8 @@ TEST(fields, of_rotation_name_their_block_and_the_pair_that_differs_most) {
   // 1.1 to 1 is 9 %, 0.5 to 0.45 is 10 %; pairs of another block are not compared one by one.
   EXPECT_EQ(fields(layer({1, 0.5}), layer({1.1, 0.45})),
             (list{{"inv_freq of pair 1", "0.5", "0.45"}}));
+  // Of pairs that differ alike the first counts.
+  EXPECT_EQ(fields(layer({1, 0.5}), layer({2, 1})), (list{{"inv_freq of pair 0", "1", "2"}}));
   EXPECT_EQ(fields(layer({1, 0.5}), layer({1.1})), (list{{"rotary_dim", "4", "2"}}));
   auto const f = frequencies({1, 0.5});
   EXPECT_EQ(after([&](auto& x) { x.rotary[0].frequencies = f.with_attention_factor(2); }),
