@@ -212,75 +212,6 @@ TEST(distance_profile,
   }
 }
 
-TEST(distance_profile, of_each_head_has_its_own_slope) {
-  alibi const encoding(8);
-  profile_settings const settings{.head_dim = 16, .heads = 8, .range = 300};
-  auto const heads = profile_heads(encoding, settings);
-  ASSERT_EQ(heads.size(), 8u);
-  auto const all = profile_distances(encoding, settings);
-  for (std::size_t r = 0; r < 300; ++r) {
-    auto const distance = static_cast<double>(r),
-               tolerance = 8 * (4 + distance) * tolerance::unit_roundoff<double>();
-    double logits = 0, weights = 0;
-    for (std::size_t head = 0; head < 8; ++head) {
-      auto const& logit = heads[head].logit[r];
-      EXPECT_EQ(logit.count(), 1u);
-      EXPECT_NEAR(logit.mean(), 4 - encoding.slopes()[head] * distance, tolerance) << head;
-      logits += logit.mean(), weights += heads[head].weight[r].mean();
-    }
-    EXPECT_NEAR(logits / 8, all.logit[r].mean(), tolerance);
-    EXPECT_NEAR(weights / 8, all.weight[r].mean(), tolerance);
-  }
-  EXPECT_LT(heads.front().entropy.mean(), heads.back().entropy.mean())
-      << "the steepest is sharpest";
-}
-
-TEST(distance_profile, of_each_head_sums_to_one_over_samples) {
-  auto const heads = profile_heads(
-      alibi(3), {.head_dim = 4, .heads = 3, .range = 200, .inputs = gaussian{.samples = 5}});
-  for (auto const& head : heads) {
-    double sum = 0;
-    for (auto const& weight : head.weight) {
-      EXPECT_EQ(weight.count(), 5u);
-      sum += weight.mean();
-    }
-    EXPECT_NEAR(sum, 1, (2 * 200 + 5) * tolerance::unit_roundoff<double>());
-    EXPECT_EQ(head.entropy.count(), 5u);
-  }
-}
-
-TEST(distance_profile, of_several_seeds_has_the_moments_of_their_means) {
-  profile_settings settings{
-      .head_dim = 8, .range = 150, .inputs = gaussian{.rho = 0.5, .samples = 3}};
-  rope<halves> const encoding(geometric(8, 100));
-  auto const found = profile_seeds(encoding, settings, {11, 12, 13});
-  running_moments logit, weight, entropy;
-  for (std::uint64_t const seed : {11u, 12u, 13u}) {
-    settings.inputs = gaussian{.rho = 0.5, .samples = 3, .seed = seed};
-    auto const profile = profile_distances(encoding, settings);
-    logit.add(profile.logit[149].mean()), weight.add(profile.weight[149].mean());
-    entropy.add(profile.entropy.mean());
-  }
-  // The same bits, but under -ffast-math: there each place of a program rounds in its own order,
-  // the few operations on three numbers no larger than `largest`.
-#if defined(__FAST_MATH__)
-  constexpr double roundings = 16;
-#else
-  constexpr double roundings = 0;
-#endif
-  auto const expect_same = [](double a, double b, double largest) {
-    EXPECT_NEAR(a, b, roundings * tolerance::unit_roundoff<double>() * largest);
-  };
-  ASSERT_EQ(found.logit.size(), 150u);
-  EXPECT_EQ(found.logit[149].count(), 3u);
-  auto const largest = std::max(std::abs(logit.low()), std::abs(logit.high()));
-  expect_same(found.logit[149].mean(), logit.mean(), largest);
-  expect_same(found.logit[149].spread(), logit.spread(), largest);
-  expect_same(found.weight[149].mean(), weight.mean(), weight.high());
-  expect_same(found.entropy.low(), entropy.low(), entropy.high());
-  EXPECT_EQ(found.inverse_temperature.mean(), 1);
-}
-
 TEST(distance_profile, adaptive_temperature_never_raises_the_entropy_and_leaves_the_logits) {
   for (double const rho : {0.0, 0.5, 1.0}) {
     profile_settings const settings{
@@ -384,13 +315,6 @@ TEST(distance_profile, bad_settings_are_rejected) {
               0u);
   EXPECT_EQ(rejected({.inputs = gaussian{.rho = 1.5}}),
             "posenc: profile_distances: rho must be in [-1, 1], got 1.5");
-}
-
-TEST(distance_profile, bad_seeds_are_rejected) {
-  EXPECT_EQ(message_of([] { profile_seeds(nope(), {}, {1}); }),
-            "posenc: profile_seeds: inputs must be gaussian, got all_ones");
-  EXPECT_EQ(message_of([] { profile_seeds(nope(), {.inputs = gaussian{}}, {}); }),
-            "posenc: profile_seeds: there must be a seed, got none");
 }
 
 TEST(distance_profile, what_the_encoding_rejects_is_rejected) {

@@ -419,6 +419,21 @@ TEST(identify, refuses_what_is_no_table) {
             "posenc: frequency_explanation: geometric has no parameter factor");
 }
 
+TEST(identify, allows_8_roundoffs_of_a_power_and_as_many_as_its_logarithm) {
+  auto const relative = [](double u) {
+    return detail::identifying::frequency_table({0.5, 0}, u).tolerance[0] / 0.5;
+  };
+  auto const of_power = 8 - std::log(0.5);
+  EXPECT_DOUBLE_EQ(relative(0x1p-53), (1 + of_power) * 0x1p-53);
+  EXPECT_DOUBLE_EQ(relative(0x1p-24), (1 + of_power) * 0x1p-24);
+  EXPECT_DOUBLE_EQ(relative(0x1p-8), 0x1p-8 + of_power * 0x1p-24);
+  // Powers computed in float explain a table; those of a base 1e-5 off do not.
+  std::vector<float> in_float;
+  for (int i = 0; i < 64; ++i)
+    in_float.push_back(1 / std::pow(5e5f, static_cast<float>(2 * i) / 128));
+  expect_found(identify(in_float), "geometric", {{"base", 5e5}}, 0);
+}
+
 TEST(identify, rounds_to_digits_as_printing_does) {
   for (auto const x : {3.14159265358979, 9.96e7, 1.23456789e-9, 0.0999, 123'456.0}) {
     for (int digits = 1; digits < 15; ++digits) {

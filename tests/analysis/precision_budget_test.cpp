@@ -201,37 +201,11 @@ TEST(precision_budget, a_way_of_ones_own_is_measured_too) {
   auto const found = precision_budget(frequencies({0.5, 0.25}), 200, late).back();
   EXPECT_NEAR(found.angle, 0.5, 1e-13);
   EXPECT_NEAR(found.score, 0, 1e-7) << "all are late alike";
-  EXPECT_EQ(first_change(frequencies({0.5, 0.25}), 200, late, 1e-6), std::nullopt);
-}
-
-TEST(first_change, is_the_first_position_off_by_more) {
-  frequencies const f({1, 0.37, 0.01, 1e-4});
-  constexpr std::size_t length = 3000;
-  std::vector<std::int64_t> positions;
-  for (std::int64_t p = 0; p < std::int64_t{length}; ++p) positions.push_back(p);
-  auto const made = float_angle_rows(f, positions);
-  for (double const error : {3e-8, 1e-6, 2e-5, 1e-4}) {
-    std::optional<std::size_t> expected;
-    for (std::size_t p = 0; p < length && !expected; ++p) {
-      // The row of position 0 is exact: what is off is the row itself.
-      auto const stored = stored_rows(made, p), exact = exact_rows(f, p);
-      for (std::size_t i = 0; i < f.pairs(); ++i)
-        if (std::hypot(stored.cos[i] - exact.cos[i], stored.sin[i] - exact.sin[i]) > error)
-          expected = p;
-    }
-    EXPECT_EQ(first_change(f, length, float_angles{}, error), expected) << error;
-    EXPECT_EQ(first_change(f, length, exact_angles{}, 5e-8), std::nullopt);
-  }
-  EXPECT_EQ(first_change(f, 1000, rounded_angles<bfloat16, float>{}, 0.1), 257u);
 }
 
 TEST(precision_budget, bad_input_is_rejected) {
   EXPECT_EQ(message_of([] { precision_budget(geometric(4, 10), 0, float_angles{}); }),
             "posenc: precision_budget: length must be in [1, 2^53], got 0");
-  EXPECT_EQ(message_of([] { first_change(geometric(4, 10), 9, float_angles{}, -1); }),
-            "posenc: first_change: error must be finite and at least 0, got -1");
-  EXPECT_EQ(message_of([] { first_change(geometric(4, 10), 9, float_angles{}, not_a_number()); }),
-            "posenc: first_change: error must be finite and at least 0, got NaN");
 }
 
 }  // namespace

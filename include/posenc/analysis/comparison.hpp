@@ -1,4 +1,4 @@
-// What differs between two models, two layers or two engines' rows: the answer of compare().
+// What differs between two models or two layers: the answer of compare().
 #pragma once
 
 #include <cstddef>
@@ -72,19 +72,6 @@ struct model_comparison {
   std::vector<field_difference> fields;  ///< of the models: type, layers, context, embedding
   std::vector<compared_layers> layers;   ///< those that differ
   std::size_t equal_layers = 0;          ///< how many do not
-};
-
-/// How two engines' rows differ at a position.
-struct row_difference {
-  double position;  ///< of the token, as given
-  double angle;     ///< the largest difference of the angle of a pair, in [0, pi]
-  double worst;     ///< as in score_difference
-};
-
-/// At which position the rows of two engines begin to differ, and at which they differ most.
-struct rows_comparison {
-  std::optional<double> matters_from = {};  ///< the first position, as they are given
-  row_difference largest = {};              ///< where `worst` is largest
 };
 
 }  // namespace posenc

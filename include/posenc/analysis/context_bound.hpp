@@ -73,14 +73,12 @@ struct cosine_sum {
 /// The inverse: the smallest base >= 1 of geometric(dim, base) with a(r) >= 0 at every distance
 /// below `length`. [Men 2024]
 ///
-/// The bases that hold for a length are no interval. With dim 128, 11587.5 holds for 2048 tokens
-/// and 12000 fails at 1554: a base above this one may fail, so ask context_bound of the base that
-/// is used. For the same reason no bisection finds it: this walks up from 1, past all bases for
-/// which some distance is negative for certain, so that no smaller base holds, but for sets of
-/// bases narrower than one part in 10^7. Published values are rounded to two digits, not all of
-/// which hold. Su's asymptotic one is 1.62 length. Time: 0.3 s for 8192 tokens and dim 128, 2 s for
-/// 32768. Throws std::invalid_argument unless dim is even and at least 4 (cos r alone is soon
-/// negative), and length positive and at most 2^24.
+/// The bases that hold for a length are no interval: with dim 128, 11587.5 holds for 2048 tokens
+/// and 12000 does not, so ask context_bound of the base that is used. This walks up from 1, past
+/// all bases for which some distance is negative for certain: no smaller base holds, but for sets
+/// of bases narrower than one part in 10^7. Published values are rounded to two digits, not all of
+/// which hold. Time: 0.3 s for 8192 tokens and dim 128, 2 s for 32768. Throws std::invalid_argument
+/// unless dim is even and at least 4, and length positive and at most 2^24.
 inline double smallest_base(std::size_t dim, std::size_t length) {
   detail::require(dim >= 4 && dim % 2 == 0, "smallest_base: dim must be even and at least 4, got ",
                   dim);

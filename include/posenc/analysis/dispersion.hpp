@@ -101,10 +101,10 @@ struct row_dispersion {
   weight_bounds bounds;        ///< of them, at beta spread
 };
 
-/// Of a row of scores, of float or double, with -infinity for masked keys, under an encoding: what
-/// acts on softmax in it, by the head and the query's position where it looks at these. What a sink
-/// takes is not counted. Throws std::invalid_argument unless
-/// some key is not masked and its score is finite, as are the others', and as the encoding does.
+/// Of a row of scores, of float or double, with -infinity for masked keys, under what acts on
+/// softmax in an encoding, by the head and the query's position where it looks at these. What a
+/// sink takes is not counted. Throws std::invalid_argument unless some key is not masked and all
+/// scores that are not are finite, and as the encoding does.
 template <row_of_scores Row, class Encoding>
 row_dispersion dispersion(Row const& scores, Encoding const& encoding, std::size_t head = 0,
                           std::int64_t query_position = 0) {
@@ -148,10 +148,9 @@ row_dispersion dispersion(double spread, std::size_t keys, Encoding const& encod
           dispersion(beta * spread, keys)};
 }
 
-/// The first number of keys from which on a rule leaves the sharpest row of a spread alone (beta is
-/// at most 1) up to 2^31 keys: the longest rows, which need it most. 382 for adaptive_temperature
-/// and equal scores. None if it sharpens the longest, or none. O(1).
-/// Throws std::invalid_argument unless spread is finite and at least 0.
+/// The first number of keys, up to 2^31, from which on a rule leaves the sharpest row of a spread
+/// alone (beta is at most 1): 382 for adaptive_temperature and equal scores. None if it sharpens
+/// the longest, or none. O(1). Throws std::invalid_argument unless spread is finite and at least 0.
 template <class Encoding>
 std::optional<std::size_t> switches_off(Encoding const& encoding, double spread) {
   auto const sharpens = [&](std::size_t keys) {
@@ -167,16 +166,14 @@ std::optional<std::size_t> switches_off(Encoding const& encoding, double spread)
   return off;
 }
 
-/// The entropies, in nats, between which adaptive temperature sharpens; beyond them beta is 1. As
-/// published 0.8486 and 5.9445: below it a row is sharp enough, above it the polynomial has left
-/// the range that it was fitted to. `above` is none for a fit that never falls to 1.
+/// The entropies between which adaptive temperature sharpens: as published 0.8486 and 5.9445; below
+/// a row is sharp enough, above the fit has left its range. `above` is none if it never falls to 1.
 struct sharpened_entropies {
   double below;                 ///< in nats
   std::optional<double> above;  ///< in nats
 };
-/// Of a fit that exceeds 1 at adaptive_temperature::entropy_of_maximum, rises before it and does
-/// not rise after it, up to 64 nats, as those of adaptive_temperature do. Throws
-/// std::invalid_argument unless it exceeds 1 there.
+/// Of a fit that exceeds 1 at adaptive_temperature::entropy_of_maximum, else it throws
+/// std::invalid_argument, rises before it and does not rise after it, up to 64 nats.
 inline sharpened_entropies sharpens_between(adaptive_temperature const& rule = {}) {
   auto const middle = adaptive_temperature::entropy_of_maximum;
   detail::require(rule.fit(middle) > 1, "sharpens_between: the fit must exceed 1 at ", middle,

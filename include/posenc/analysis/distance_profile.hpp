@@ -12,7 +12,6 @@
 
 #include "posenc/analysis/running_moments.hpp"
 #include "posenc/attention/attention.hpp"
-#include "posenc/core/list_view.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
 
@@ -47,12 +46,14 @@ struct distance_profile {
   running_moments inverse_temperature;  ///< of the rows
 };
 
-namespace detail {
-
-/// Adds every sample's row of head h to profile_of(h), a distance_profile.
+/// The reference attention of one query to a key at every distance from 0 to range - 1.
+/// Calls progress(done, total) after every 128 keys. Memory: 80 + 8 heads bytes per distance, and
+/// 128 keys.
+/// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho is
+/// in [-1, 1], and as the encoding does.
 template <class Encoding, class Progress>
-void profile_rows(Encoding const& encoding, profile_settings const& settings, Progress&& progress,
-                  auto const& profile_of) {
+distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings,
+                                   Progress&& progress) {
   auto const [head_dim, heads, range, inputs] = settings;
   auto const* const random = std::get_if<gaussian>(&inputs);
   auto const samples = random == nullptr ? 1 : random->samples;
@@ -73,12 +74,8 @@ void profile_rows(Encoding const& encoding, profile_settings const& settings, Pr
       rows(heads * range);
   std::vector<std::int64_t> key_positions;
   auto const query_position = static_cast<std::int64_t>(range - 1);
-
-  for (std::size_t head = 0; head < heads; ++head) {
-    distance_profile& profile = profile_of(head);
-    profile.logit.resize(range);
-    profile.weight.resize(range);
-  }
+  distance_profile profile;
+  profile.logit.resize(range), profile.weight.resize(range);
   for (std::size_t sample = 0; sample < samples; ++sample) {
     if (random != nullptr) std::ranges::generate(q, [&] { return normal(bits); });
     for (std::size_t first = 0; first < range; first += chunk) {
@@ -106,7 +103,6 @@ void profile_rows(Encoding const& encoding, profile_settings const& settings, Pr
     }
     for (std::size_t head = 0; head < heads; ++head) {
       std::span<double> const row(rows.data() + head * range, range);
-      distance_profile& profile = profile_of(head);
       for (std::size_t r = 0; r < range; ++r) profile.logit[r].add(row[r]);
       auto const plain = statistics(std::span<double const>(row), head, query_position);
       auto const beta = detail::inverse_temperature_of(encoding, plain);
@@ -122,21 +118,6 @@ void profile_rows(Encoding const& encoding, profile_settings const& settings, Pr
       profile.inverse_temperature.add(beta);
     }
   }
-}
-
-}  // namespace detail
-
-/// The reference attention of one query to a key at every distance from 0 to range - 1.
-/// Calls progress(done, total) after every 128 keys. Memory: 80 + 8 heads bytes per distance, and
-/// 128 keys.
-/// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho is
-/// in [-1, 1], and as the encoding does.
-template <class Encoding, class Progress>
-distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings,
-                                   Progress&& progress) {
-  distance_profile profile;
-  detail::profile_rows(encoding, settings, progress,
-                       [&](std::size_t) -> distance_profile& { return profile; });
   return profile;
 }
 
@@ -144,51 +125,6 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
 template <class Encoding>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings) {
   return profile_distances(encoding, settings, [](std::size_t, std::size_t) {});
-}
-
-/// The same of each head, [heads]: of ALiBi's slopes, of the heads of a learned bias, each its own
-/// curve. Memory: 80 bytes per head and distance.
-template <class Encoding, class Progress>
-std::vector<distance_profile> profile_heads(Encoding const& encoding,
-                                            profile_settings const& settings, Progress&& progress) {
-  std::vector<distance_profile> profiles;
-  detail::profile_rows(encoding, settings, progress, [&](std::size_t head) -> distance_profile& {
-    if (profiles.size() <= head) profiles.resize(settings.heads);
-    return profiles[head];
-  });
-  return profiles;
-}
-
-/// The same without progress.
-template <class Encoding>
-std::vector<distance_profile> profile_heads(Encoding const& encoding,
-                                            profile_settings const& settings) {
-  return profile_heads(encoding, settings, [](std::size_t, std::size_t) {});
-}
-
-/// How much of a profile is chance: the moments, over seeds, of each seed's means. Their spread /
-/// sqrt(seeds - 1) is the standard error of their mean. Throws std::invalid_argument as
-/// profile_distances does, and unless inputs are gaussian and there is a seed.
-template <class Encoding>
-distance_profile profile_seeds(Encoding const& encoding, profile_settings settings,
-                               list_view<std::uint64_t> seeds) {
-  auto* const random = std::get_if<gaussian>(&settings.inputs);
-  detail::require(random != nullptr, "profile_seeds: inputs must be gaussian, got all_ones");
-  detail::require(!seeds.empty(), "profile_seeds: there must be a seed, got none");
-  distance_profile result;
-  for (auto const seed : seeds) {
-    random->seed = seed;
-    auto const profile = profile_distances(encoding, settings);
-    result.logit.resize(profile.logit.size());
-    result.weight.resize(profile.weight.size());
-    for (std::size_t r = 0; r < profile.logit.size(); ++r) {
-      result.logit[r].add(profile.logit[r].mean());
-      result.weight[r].add(profile.weight[r].mean());
-    }
-    result.entropy.add(profile.entropy.mean());
-    result.inverse_temperature.add(profile.inverse_temperature.mean());
-  }
-  return result;
 }
 
 }  // namespace posenc

@@ -70,22 +70,22 @@ struct identify_options {
 
 namespace detail::identifying {
 
-inline frequency_explanation explanation_of(frequency_table const& table, rule_fit const& rule) {
+inline frequency_explanation explanation_of(frequency_table const& table, rule_fit rule) {
+  auto const errors = rule.errors(table);
   frequency_explanation told{.rule = rule.rule, .within_rounding = rule.misfit <= 1};
   for (auto const& p : rule.parameters) told.parameters.push_back({p.name, p.value});
-  auto const made = rule.made(table);
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    auto const off = std::abs(made[i] - table.value[i]);
-    told.relative_error = std::max(told.relative_error, off / std::max(table.value[i], 1e-300));
+  for (std::size_t i = 0; i < table.rotated; ++i) {
+    auto const relative = table.tolerance[i] / std::max(table.value[i], 1e-300);
+    told.relative_error = std::max(told.relative_error, std::abs(errors[i]) * relative);
   }
   if (table.value.size() == 1) told.parameters[0].value = {};
-  if (made.size() == table.value.size()) return told;
+  if (table.rotated == table.value.size()) return told;
   // A share p of the pairs rotates.
-  told.parameters.push_back({"p", static_cast<double>(made.size()) / table.pairs()});
+  told.parameters.push_back({"p", static_cast<double>(table.rotated) / table.pairs()});
   if (told.rule == "geometric") told.rule = "truncated";
   if (told.rule == "linear") {
     told.rule = "proportional";
-    std::ranges::rotate(told.parameters, told.parameters.begin() + 1);
+    std::rotate(told.parameters.begin(), told.parameters.begin() + 1, told.parameters.end());
   }
   return told;
 }
@@ -121,14 +121,6 @@ inline double unit_roundoff_of(float) { return 0x1p-24; }
 inline double unit_roundoff_of(half) { return 0x1p-11; }
 inline double unit_roundoff_of(bfloat16) { return 0x1p-8; }
 
-/// Whether all numbers are of a type of 16 bits.
-template <class T>
-bool are_all(std::vector<double> const& numbers) {
-  return std::ranges::all_of(numbers, [](double x) {
-    return static_cast<double>(static_cast<float>(static_cast<T>(static_cast<float>(x)))) == x;
-  });
-}
-
 }  // namespace detail::identifying
 
 /// Which rule made a table of frequencies, one number per pair, in radians per position:
@@ -139,15 +131,14 @@ bool are_all(std::vector<double> const& numbers) {
 ///     found.explanations[1];                                 // the next best: "yarn", off by 12 %
 ///
 /// Tried are geometric (ntk is that of another base), geometric_inclusive, linear, truncated,
-/// proportional, mixed_ntk, llama3, yarn, axial and pixel, computed in float as engines do: a
+/// proportional, llama3 and yarn (of six numbers or more), computed in float as engines do: a
 /// number may be off by its rounding and by (8 + |ln inv_freq|) unit roundoffs of float (of the
 /// storage, if that is finer), the error of base^exponent. `within_rounding` says whether all are.
 /// Parameters are the simplest that fit: a table of float determines a base to 5 to 7 digits.
-/// low_freq_factor and beta_slow are 1, and the lengths go by them. A rule of more than two
-/// parameters needs a table of two numbers more. A table does not tell head_dim (of which it may
-/// rotate a part), the layout or the attention factor. Zeros are pairs that do not rotate. Takes
-/// milliseconds. Throws std::invalid_argument unless there are 1 to 4096 numbers, all from 0 to
-/// 2^64, and an option is in range: base above 1, unit_roundoff in (0, 0.1].
+/// low_freq_factor and beta_slow are 1. A table does not tell head_dim, the layout or the attention
+/// factor. Zeros are pairs that do not rotate. Takes milliseconds. Throws std::invalid_argument
+/// unless there are 1 to 4096 numbers, all from 0 to 2^64, base is above 1 and unit_roundoff in (0,
+/// 0.1].
 template <class List>
 requires storable<detail::span_value_t<List const>> identification
 identify(List const& inv_freq, identify_options const& options = {}) {
@@ -169,15 +160,17 @@ identify(List const& inv_freq, identify_options const& options = {}) {
     numbers.push_back(x);
   }
   identification found{u, detail::identifying::explain({numbers, u, options.base})};
-  auto const try_rounding = [&](double coarser, bool is_possible) {
+  for (auto const coarser : {0x1p-24, 0x1p-11, 0x1p-8}) {
+    bool const is_possible = coarser == 0x1p-24 || std::ranges::all_of(numbers, [&](double x) {
+                               int exponent = 0;
+                               auto const digits = std::frexp(x, &exponent) / coarser;
+                               return digits == std::round(digits);
+                             });
     if (found.best().factors.empty() || options.unit_roundoff || finest >= coarser || !is_possible)
-      return;
+      continue;
     auto explanations = detail::identifying::explain({numbers, coarser, options.base});
     if (explanations.front().factors.empty()) found = {coarser, std::move(explanations)};
-  };
-  try_rounding(0x1p-24, true);
-  try_rounding(0x1p-11, detail::identifying::are_all<half>(numbers));
-  try_rounding(0x1p-8, detail::identifying::are_all<bfloat16>(numbers));
+  }
   return found;
 }
 

@@ -50,10 +50,9 @@ struct key_at_distance {
 ///
 ///     <q, R^(r - s) q> = sum_i |q_i|^2 cos((r - s) inv_freq_i)
 ///
-/// which is largest at s = r. [Barbero 2024, Proposition 3.1] So RoPE does not make attention fall
-/// with distance; what it costs to be sharp there is `margin`. Distances are 0 to length - 1.
-/// Scores come from their distance to the peak, so that slow pairs lose no digits: `behind` is as
-/// exact as angles are, within 4e-19 radians (rows/phase.hpp). Dims outside the rotary block are
+/// which is largest at s = r [Barbero 2024, Proposition 3.1]: RoPE does not make attention fall
+/// with distance, but to be sharp there costs `margin`. Distances are 0 to length - 1. `behind` is
+/// as exact as angles are, within 4e-19 radians (rows/phase.hpp). Dims outside the rotary block are
 /// the query's. Throws std::invalid_argument unless distance < length, length is at least 2, q is
 /// finite and has a pair of a frequency above 0 that is not zero itself, and the rotary block lies
 /// within q.

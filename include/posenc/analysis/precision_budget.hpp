@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,6 +44,15 @@ struct exact_angles {
   }
 };
 
+namespace detail {
+template <storable T>
+double as_stored(double number) {
+  T result{};
+  store(result, stored(static_cast<arithmetic_t<T>>(number)));
+  return static_cast<double>(load(result));
+}
+}  // namespace detail
+
 /// float(float(P(position)) * float(F(inv_freq))): position and frequency stored as P and F, their
 /// product in float.
 ///
@@ -55,17 +64,12 @@ struct rounded_angles {
   /// As exact_angles does.
   void operator()(frequencies const& f, std::int64_t position,
                   std::span<formed_angle> angles) const {
-    auto const p = as<P>(static_cast<double>(position));
-    for (std::size_t i = 0; i < f.pairs(); ++i)
-      angles[i] = {static_cast<double>(detail::stored(p * as<F>(f.inv_freq()[i])))};
-  }
-
- private:
-  template <class T>
-  static float as(double number) {
-    T result{};
-    store(result, static_cast<arithmetic_t<T>>(number));
-    return static_cast<float>(load(result));
+    auto const as_float = [](double x) { return static_cast<float>(x); };
+    auto const p = as_float(detail::as_stored<P>(static_cast<double>(position)));
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      auto const inv_freq = as_float(detail::as_stored<F>(f.inv_freq()[i]));
+      angles[i] = {static_cast<double>(detail::stored(p * inv_freq))};
+    }
   }
 };
 using float_angles = rounded_angles<float, float>;  ///< Hugging Face, vLLM
@@ -119,11 +123,12 @@ struct precision_at_length {
 
 namespace detail {
 
-/// What one position has of each pair, and should have.
+/// What one position has of each pair, and should have: cos + i sin.
 template <storable Table>
 struct row_errors {
-  std::vector<cos_sin_values> stored, exact;
+  std::vector<std::complex<double>> stored, exact;
   double angle = 0;  ///< largest error
+  double row = 0;    ///< of cosines and sines
 
   row_errors(frequencies const& f, std::int64_t position, forms_angles auto const& how) {
     std::vector<formed_angle> angles(f.pairs());
@@ -132,38 +137,21 @@ struct row_errors {
       auto const [formed, rest] = angles[i];
       auto const right = two_doubles(static_cast<double>(position)) * with_rest(f, i);
       angle = std::max(angle, std::abs((two_doubles(formed, rest) - right).high));
-      exact.push_back(cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(position)));
+      auto const [c, s] = cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(position));
       auto const [cos, sin] = cos_sin(phase_step(formed, rest).at(std::int64_t{1}));
-      stored.push_back({as_stored(cos), as_stored(sin)});
+      exact.emplace_back(c, s);
+      stored.emplace_back(as_stored<Table>(cos), as_stored<Table>(sin));
+      row = std::max({row, std::abs(stored[i].real() - c), std::abs(stored[i].imag() - s)});
     }
-  }
-
-  static double as_stored(double number) {
-    Table result{};
-    store(result, detail::stored(static_cast<arithmetic_t<Table>>(number)));
-    return static_cast<double>(load(result));
-  }
-
-  /// Of cosines and sines.
-  double row() const {
-    double error = 0;
-    for (std::size_t i = 0; i < exact.size(); ++i)
-      error = std::max(
-          {error, std::abs(stored[i].cos - exact[i].cos), std::abs(stored[i].sin - exact[i].sin)});
-    return error;
   }
 
   /// Of scores of this position as the query's with another as the key's: what the product of one
   /// row and the conjugate of the other is off.
   double score(row_errors const& key) const {
-    auto const times_conjugate = [](cos_sin_values a, cos_sin_values b) {
-      return cos_sin_values{a.cos * b.cos + a.sin * b.sin, a.sin * b.cos - a.cos * b.sin};
-    };
     double error = 0;
     for (std::size_t i = 0; i < exact.size(); ++i) {
-      auto const formed = times_conjugate(stored[i], key.stored[i]),
-                 right = times_conjugate(exact[i], key.exact[i]);
-      error = std::max(error, std::hypot(formed.cos - right.cos, formed.sin - right.sin));
+      auto const off = stored[i] * std::conj(key.stored[i]) - exact[i] * std::conj(key.exact[i]);
+      error = std::max(error, std::abs(off));
     }
     return error;
   }
@@ -179,11 +167,10 @@ struct row_errors {
 ///     precision_budget(f, 131072, ggml_angles{1e4})           llama.cpp
 ///     precision_budget(f, 131072, exact_angles{})             posenc
 ///
-/// Errors of angles double with the length; a table of 16 bits adds its own, which does not grow.
-/// Of head_dim 128, base 1e4 and scores of up to 10, ratios of weights may be off by 1 % at 8192
-/// tokens and 11 % at 131072 in float, 2 % and 30 % in ggml, 11 % and 13 % with bfloat16 tables,
-/// and 1.6e-6 at any length here.
-/// Throws std::invalid_argument unless length is in [1, 2^53].
+/// Errors of angles double with the length; a table of 16 bits adds its own, which does not grow:
+/// of base 1e4 and scores of up to 10, ratios of weights may be off by 11 % at 131072 tokens in
+/// float, 30 % in ggml, 13 % with bfloat16 tables, and 1.6e-6 here. Throws std::invalid_argument
+/// unless length is in [1, 2^53].
 template <storable Table = float, forms_angles How>
 std::vector<precision_at_length> precision_budget(frequencies const& f, std::size_t length,
                                                   How const& how) {
@@ -203,30 +190,13 @@ std::vector<precision_at_length> precision_budget(frequencies const& f, std::siz
     precision_at_length errors{n, 0, 0, 0};
     for (auto const& row : end) {
       errors.angle = std::max(errors.angle, row.angle);
-      errors.row = std::max(errors.row, row.row());
+      errors.row = std::max(errors.row, row.row);
       errors.score = std::max(errors.score, end.back().score(row));
     }
     for (auto const& row : beginning) errors.score = std::max(errors.score, end.back().score(row));
     result.push_back(errors);
     if (n == length) return result;
   }
-}
-
-/// From which token on an engine's answers change: the first position below `length` at which a
-/// score with the token at 0, of q and k of norm 1, may be off by more than `error`. With scores of
-/// up to `logit`, error = ln(1 + change) / (2 logit) is where ratios of weights may change by that
-/// much. O(length * pairs). Throws std::invalid_argument unless error is finite and at least 0.
-template <storable Table = float, forms_angles How>
-std::optional<std::size_t> first_change(frequencies const& f, std::size_t length, How const& how,
-                                        double error) {
-  detail::require(is_finite(error) && error >= 0,
-                  "first_change: error must be finite and at least 0, got ", error);
-  detail::row_errors<Table> const first(f, 0, how);
-  for (std::size_t p = 0; p < length; ++p) {
-    if (detail::row_errors<Table>(f, static_cast<std::int64_t>(p), how).score(first) > error)
-      return p;
-  }
-  return {};
 }
 
 }  // namespace posenc

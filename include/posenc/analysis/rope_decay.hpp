@@ -39,10 +39,10 @@ struct score_moments {
 ///     mean 2 rho sum_i cos(r inv_freq_i) = rho d a(r)
 ///     variance 4 rho^2 sum_i cos^2(r inv_freq_i) + (1 - rho^2) d
 ///
-/// Independent vectors, rho = 0, do not decay [Barbero 2024, Proposition 3.2]; equal ones, rho = 1,
-/// have the curve of all ones. So decay is a property of how queries and keys correlate, not of
-/// RoPE. Attention factors count, and so do dims that are not rotated. Throws std::invalid_argument
-/// unless rho is in [-1, 1] and head_dim at least rotary_dim.
+/// Independent vectors do not decay [Barbero 2024, Proposition 3.2]; equal ones have the curve of
+/// all ones: decay is a property of how queries and keys correlate. Attention factors and dims that
+/// are not rotated count. Throws std::invalid_argument unless rho is in [-1, 1] and head_dim at
+/// least rotary_dim.
 inline score_moments correlated_score(frequencies const& f, double rho, std::int64_t distance,
                                       std::size_t head_dim) {
   detail::require(is_finite(rho) && rho >= -1 && rho <= 1,

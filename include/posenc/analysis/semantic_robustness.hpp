@@ -41,13 +41,12 @@ struct semantic_robustness_result {
   std::size_t robust;                  ///< pairs that keep at least the cosine at every distance
 };
 
-/// A pair that carries meaning should score the same two tokens alike at any distance. At distance
-/// r, RoPE leaves cos(r inv_freq) of the score that q and k of one direction have at distance 0. In
-/// a context that is long enough every pair that rotates turns it into its opposite [Barbero 2024,
-/// Theorem 6.1, proved for one frequency]; pairs of frequency 0 keep all of it (p-RoPE).
-/// The lowest cosine is over all distances up to length - 1, fractional ones too: of a pair that
-/// turns by more than pi, some whole distance is within half a step of it.
-/// Throws std::invalid_argument unless length is positive and cosine in [-1, 1].
+/// A pair that carries meaning should score the same two tokens alike at any distance: RoPE leaves
+/// cos(r inv_freq) of the score that q and k of one direction have at distance 0. In a long context
+/// every pair that rotates turns it into its opposite [Barbero 2024, Theorem 6.1, proved for one
+/// frequency]; pairs of frequency 0 keep it (p-RoPE). The lowest cosine is over all distances up to
+/// length - 1, fractional ones too. Throws std::invalid_argument unless length is positive and
+/// cosine in [-1, 1].
 inline semantic_robustness_result semantic_robustness(frequencies const& f, std::size_t length,
                                                       double cosine = 0.9) {
   detail::require(length > 0, "semantic_robustness: length must be positive, got 0");

@@ -18,12 +18,11 @@ namespace posenc::inline POSENC_TARGET {
 ///
 ///     base^(-p) length = 2 pi,     p = ln(length / 2 pi) / ln base,     in [0, 1]
 ///
-/// as a choice for truncated(f, p). Slower pairs do not see a whole turn of the context, while
-/// their rotation disturbs the meaning they carry (semantic_robustness). FoPE (fope_floor) and HoPE
+/// as a choice for truncated(f, p). Slower pairs see no whole turn of the context, and their
+/// rotation disturbs the meaning they carry (semantic_robustness); FoPE (fope_floor) and HoPE
 /// [arXiv 2410.21216] cut there too. For base 1e4 and 8192 tokens it is 0.779; of 0.25, 0.75 and 1,
-/// 0.75 had the lowest perplexity there [Barbero 2024, 6.1], by small differences and one training
-/// run each: a place to start, no proof. Throws std::invalid_argument unless base is finite and
-/// above 1 and length positive.
+/// 0.75 had the lowest perplexity there [Barbero 2024, 6.1], by small differences. Throws
+/// std::invalid_argument unless base is finite and above 1 and length positive.
 inline double suggest_fraction(double base, std::size_t length) {
   detail::require(is_finite(base) && base > 1,
                   "suggest_fraction: base must be finite and above 1, got ", base);

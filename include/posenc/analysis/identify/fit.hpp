@@ -55,21 +55,14 @@ struct rule_fit {
   formula frequency;
   double misfit = 1e30;  ///< the largest error in tolerances
 
-  /// The frequencies of the pairs that rotate.
-  values made(frequency_table const& table) const {
+  /// The errors of pairs that rotate in tolerances, at most 1e30. Sets misfit.
+  values errors(frequency_table const& table) {
     values p, result;
     for (auto const& one : parameters) p.push_back(one.value);
-    for (std::size_t i = 0; i < table.rotated; ++i)
-      result.push_back(frequency(p, static_cast<double>(i), table.pairs()));
-    return result;
-  }
-  /// Their errors in tolerances, at most 1e30. Sets misfit.
-  values errors(frequency_table const& table) {
-    auto result = made(table);
     misfit = 0;
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      auto const off = (result[i] - table.value[i]) / std::max(table.tolerance[i], 1e-300);
-      result[i] = std::clamp(off, -1e30, 1e30);
+    for (std::size_t i = 0; i < table.rotated; ++i) {
+      auto const off = frequency(p, static_cast<double>(i), table.pairs()) - table.value[i];
+      result.push_back(std::clamp(off / std::max(table.tolerance[i], 1e-300), -1e30, 1e30));
       misfit = std::max(misfit, std::abs(result[i]));
     }
     return result;

@@ -1,4 +1,4 @@
-// A fit of each rule of frequency/ to a table of frequencies.
+// A fit of each rule of released models to a table of frequencies.
 #pragma once
 
 #include <algorithm>
