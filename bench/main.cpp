@@ -24,9 +24,7 @@ Examples:
   posenc_bench --quick
       fewer samples: about a minute
   posenc_bench --page=bench
-      writes the tables into bench/README.md, with the picture
-  posenc_bench --page=bench --picture='AMD EPYC (Zen 5, AVX-512)'
-      draws that section's picture from its tables
+      writes what users run into bench/README.md, with the picture
   posenc_bench --benchmark_filter='/float/.*/20 KiB/'
       some cases; the options of Google Benchmark are:
 
@@ -43,18 +41,15 @@ struct silent : benchmark::BenchmarkReporter {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string samples = "25", page, section;
+  std::string samples = "25", page;
   double patience = 180;
   std::vector<char*> given(argv + 1, argv + argc);
   std::erase_if(given, [&](std::string_view option) {
-    auto const is_quick = option == "--quick", is_page = option.starts_with("--page="),
-               is_picture = option.starts_with("--picture=");
+    auto const is_quick = option == "--quick", is_page = option.starts_with("--page=");
     if (is_quick) samples = "5", patience = 35;
     if (is_page) page = option.substr(7);
-    if (is_picture) section = option.substr(10);
-    return is_quick || is_page || is_picture;
+    return is_quick || is_page;
   });
-  if (!section.empty()) return bench::draw_section(page, section) ? 0 : 1;
   for (std::string_view const option : given)
     if (option == "--help") std::cout << help << std::flush;  // benchmark::Initialize adds its own
 
@@ -83,7 +78,7 @@ int main(int argc, char** argv) {
   benchmark::Shutdown();
   if (report.is_empty()) return 0;
 
-  bench::write_section(std::cout, report, "");
+  bench::write_section(std::cout, report);
   std::ofstream csv("report.csv");
   bench::write_csv(csv, report);
   csv.close();

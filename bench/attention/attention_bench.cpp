@@ -209,13 +209,18 @@ void add_attention(report& r) {
                           "is the rate of the unmasked products QK^T and PV alone: Eigen's in the "
                           "first two lines, OpenBLAS's in the others. Paged: keys and values in "
                           "pages of 16 tokens; last, our time / that of contiguous ones.",
-                  .shows = cells::cost});
+                  .shows = cells::cost,
+                  .on_page = {{"posenc", "attention of a prompt"}}});
   for (auto const n : {std::size_t{1024}, std::size_t{4096}}) add_prefill(r, prefill, n);
   auto const* const decode =
       r.add(table{.path = "attention/decode",
                   .title = "Attention of a step of decoding",
                   .note = "ns a head and a key; 32 heads of 128 dims over 8 of keys and values. "
-                          "There are two limits: reading the cache once · its multiply-adds."});
+                          "There are two limits: reading the cache once · its multiply-adds.",
+                  .on_page = {{"float", "attention of a step of float"},
+                              {"float, paged", "attention of a step of float in pages"},
+                              {"bfloat16", "attention of a step of bf16"},
+                              {"bfloat16, paged", "attention of a step of bf16 in pages"}}});
   for (auto const keys : {std::size_t{4096}, std::size_t{16384}}) {
     add_decode<float>(r, decode, "float", keys);
     add_decode<posenc::bfloat16>(r, decode, "bfloat16", keys);

@@ -66,11 +66,15 @@ void add_rules_for(report& r, table const* t, std::size_t n) {
 }  // namespace
 
 void add_rules(report& r) {
-  auto const* const t = r.add(table{.path = "attention/rules",
-                                    .title = "Encodings of scores, within attention",
-                                    .note = "ns a query and a visible key · our time / that of "
-                                            "attention without an encoding.",
-                                    .shows = cells::cost});
+  auto const* const t =
+      r.add(table{.path = "attention/rules",
+                  .title = "Encodings of scores, within attention",
+                  .note = "ns a query and a visible key · our time / that of "
+                          "attention without an encoding.",
+                  .shows = cells::cost,
+                  .on_page = {{"adaptive temperature", "attention with adaptive temperature"},
+                              {"alibi", "attention with ALiBi"},
+                              {"soft_cap", "attention with a soft cap"}}});
   for (auto const n : {std::size_t{1024}, std::size_t{4096}}) add_rules_for(r, t, n);
 }
 

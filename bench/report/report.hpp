@@ -23,12 +23,18 @@ enum class cells {
   cost,     ///< our time / its
 };
 
+/// A line of a table that is on the page, and its name there.
+struct page_line {
+  std::string line, name;
+};
+
 struct table {
   std::string path, title;  ///< path: in names of cases
   std::string note = "";
   cells shows = cells::speedup;
   std::string error = "Largest error";  ///< what max_error of its cases is
   bool in_picture = false;
+  std::vector<page_line> on_page = {};  ///< its lines on the page: what users run
 };
 
 struct measured_case;
@@ -76,12 +82,6 @@ class report {
           ->UseManualTime()
           ->Iterations(1);
     }
-    return &added;
-  }
-
-  /// A case that another run measured.
-  measured_case const* add_measured(report_case c, double ns) {
-    auto& added = cases_.emplace_back(measured_case{std::move(c), {{1, {{ns / 1e9, 0}}}}, {}});
     return &added;
   }
 

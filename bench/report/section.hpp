@@ -1,4 +1,4 @@
-// A report in Markdown: the tables of one machine, for the screen and for the page.
+// A report in Markdown: all tables of one machine for the screen, what users run for the page.
 #pragma once
 
 #include <algorithm>
@@ -68,21 +68,55 @@ inline std::string cell(report const& r, measured_case const& c, cell_parts cons
   return text;
 }
 
-inline void write_table(std::ostream& out, report const& r, table const& t) {
-  std::vector<std::string> lines, columns;
-  number error;
+inline bool is_shown(measured_case const& c, table const& t) {
+  return c.in == &t && c.is_ours() && report::has_run(c);
+}
+
+/// Some lines of a table under the names of its columns, unless these stand above already.
+inline void write_lines(std::ostream& out, report const& r, table const& t,
+                        std::vector<page_line> const& lines, std::vector<std::string>& above) {
+  std::vector<std::string> columns;
   cell_parts parts;
-  auto const note = [](std::vector<std::string>& seen, std::string const& name) {
-    if (std::ranges::count(seen, name) == 0) seen.push_back(name);
-  };
-  auto const is_shown = [&](measured_case const& c) {
-    return c.in == &t && c.is_ours() && report::has_run(c);
-  };
   for (auto const& c : r.cases()) {
-    if (!is_shown(c)) continue;
-    note(lines, c.line), note(columns, c.column);
+    if (!is_shown(c, t) || std::ranges::count(lines, c.line, &page_line::line) == 0) continue;
+    if (std::ranges::count(columns, c.column) == 0) columns.push_back(c.column);
     parts.limit |= c.limit != nullptr, parts.baseline |= !c.baselines.empty();
     parts.beside |= c.beside != nullptr;
+  }
+  if (columns.empty()) return;
+  if (columns != above) {
+    auto const* const strong = above.empty() ? "" : "**";
+    out << '|';
+    for (auto const& column : columns) out << " | " << strong << column << strong;
+    out << " |\n";
+    if (above.empty()) {
+      out << "|---";
+      for (std::size_t i = 0; i < columns.size(); ++i) out << "|---";
+      out << "|\n";
+    }
+    above = columns;
+  }
+  for (auto const& [line, name] : lines) {
+    std::string cells;
+    bool any = false;
+    for (auto const& column : columns) {
+      cells += " | ";
+      for (auto const& c : r.cases()) {
+        if (!is_shown(c, t) || c.line != line || c.column != column) continue;
+        cells += cell(r, c, parts), any = true;
+      }
+    }
+    if (any) out << "| " << name << cells << " |\n";
+  }
+}
+
+/// A table of its own, with all lines.
+inline void write_table(std::ostream& out, report const& r, table const& t) {
+  std::vector<page_line> lines;
+  number error;
+  for (auto const& c : r.cases()) {
+    if (!is_shown(c, t)) continue;
+    if (std::ranges::count(lines, c.line, &page_line::line) == 0) lines.push_back({c.line, c.line});
     if (c.error) error = std::max(*c.error, error.value_or(0));
   }
   if (lines.empty()) return;
@@ -94,21 +128,8 @@ inline void write_table(std::ostream& out, report const& r, table const& t) {
     text += ' ' + t.error + ": " + largest + '.';
   }
   if (!text.empty()) write_wrapped(out, text), out << '\n';
-  out << '|';
-  for (auto const& column : columns) out << " | " << column;
-  out << " |\n|---";
-  for (std::size_t i = 0; i < columns.size(); ++i) out << "|---";
-  out << "|\n";
-  for (auto const& line : lines) {
-    out << "| " << line;
-    for (auto const& column : columns) {
-      auto const found = std::ranges::find_if(r.cases(), [&](auto const& c) {
-        return is_shown(c) && c.line == line && c.column == column;
-      });
-      out << " | " << (found == r.cases().end() ? "" : cell(r, *found, parts));
-    }
-    out << " |\n";
-  }
+  std::vector<std::string> above;
+  write_lines(out, r, t, lines, above);
 }
 
 /// Every cell with a baseline that is faster than posenc.
@@ -138,17 +159,28 @@ inline void write_slower(std::ostream& out, report const& r) {
   if (!any) out << "Nowhere.\n";
 }
 
-/// picture: the name of its file, or empty.
-inline void write_section(std::ostream& out, report const& r, std::string const& picture) {
+inline void write_heading(std::ostream& out, report const& r) {
   auto const n = r.count();
   out << "## " << section_title() << "\n\n";
   write_wrapped(out, made_by() + ' ' + std::to_string(n.all) + " samples, of which " +
                          std::to_string(n.left_out) + " do not count; " +
                          std::to_string(n.repeated) + " more were repeated at once; " +
                          std::to_string(n.noisy_cases) + " cases never saw a quiet moment (!).");
-  if (!picture.empty()) out << "\n![Speed of rotation as a part of the limit](" << picture << ")\n";
+}
+
+/// All tables, for the screen.
+inline void write_section(std::ostream& out, report const& r) {
+  write_heading(out, r);
   for (auto const& t : r.tables()) write_table(out, r, t);
   write_slower(out, r);
+}
+
+/// What users run, as one table, for the page. picture: the name of its file.
+inline void write_page_section(std::ostream& out, report const& r, std::string const& picture) {
+  write_heading(out, r);
+  out << "\n![Speed of rotation as a part of the limit](" << picture << ")\n\n";
+  std::vector<std::string> above;
+  for (auto const& t : r.tables()) write_lines(out, r, t, t.on_page, above);
 }
 
 }  // namespace bench

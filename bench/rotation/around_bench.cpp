@@ -135,7 +135,8 @@ void add_around(report& r) {
                   .title = "To other memory",
                   .note = "head_dim 128; a working set is the source's bytes, the target's come on "
                           "top. The limit scales from one to the other. The baseline of the last "
-                          "line does norm, rotation, scale and conversion one after another."});
+                          "line does norm, rotation, scale and conversion one after another.",
+                  .on_page = {{"norm, to bf16", "norm, to bf16"}}});
   for (auto const& set : working_sets) {
     add_elsewhere<halves, halves, float, float>(r, t, "float", set);
     add_elsewhere<interleaved, halves, float, float>(r, t, "float, to halves", set);

@@ -73,10 +73,14 @@ std::vector<measured_case const*> add_ggml(report& r, place const& at,
 
 template <class T>
 void add_type(report& r, std::string const& type) {
+  auto const name = type == "bfloat16" ? "bf16" : type;
   auto const table_of = [&](std::string const& layout) {
     return r.add(table{.path = "rotation/" + type + '/' + layout,
                        .title = type + ", " + layout,
-                       .in_picture = true});
+                       .in_picture = true,
+                       .on_page = type == "double"
+                                      ? std::vector<page_line>()
+                                      : std::vector<page_line>{{"128", name + ' ' + layout}}});
   };
   auto const *const by_halves = table_of("halves"), *const by_turns = table_of("interleaved");
   for (auto const head_dim : {64u, 128u, 256u, 512u}) {

@@ -166,10 +166,14 @@ void add_shapes(report& r) {
   add_shapes_of<halves>(r, "halves");
   add_shapes_of<interleaved>(r, "interleaved");
   add_costs(r);
-  auto const* const t = r.add(table{
-      .path = "step",
-      .title = "A decoding step",
-      .note = "Every layer's queries and keys, its one row of cosines and sines made first."});
+  auto const* const t = r.add(
+      table{.path = "step",
+            .title = "A decoding step",
+            .note = "Every layer's queries and keys, its one row of cosines and sines made first.",
+            .on_page = {{"float, halves", "a step of float halves"},
+                        {"float, interleaved", "a step of float interleaved"},
+                        {"bfloat16, halves", "a step of bf16 halves"},
+                        {"bfloat16, interleaved", "a step of bf16 interleaved"}}});
   add_step<halves, float>(r, t, "float, halves");
   add_step<interleaved, float>(r, t, "float, interleaved");
   add_step<halves, bfloat16>(r, t, "bfloat16, halves");

@@ -107,7 +107,9 @@ void add_rows(report& r) {
       table{.path = "rows",
             .title = "Rows of cosines and sines",
             .note = "ns a row of 64 pairs. Baselines: std::cos and std::sin of angles in double, "
-                    "and in float (whose errors grow with the position)."});
+                    "and in float (whose errors grow with the position).",
+            .on_page = {{"float, row_maker", "rows by row_maker"},
+                        {"float, cos_sin_table", "rows by cos_sin_table"}}});
   for (auto const tokens : {std::size_t{1}, std::size_t{256}}) {
     add_rows_of<float>(r, t, "float", tokens);
     add_rows_of<double>(r, t, "double", tokens);

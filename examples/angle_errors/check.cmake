@@ -17,13 +17,7 @@ expect(0 out "position 1k 10k 100k posenc" --around 1 --last 100000)
 
 # Files.
 expect(0 out "posenc" --around 1 --last 1000 --csv check.csv --svg check.svg)
-file(STRINGS check.csv csv)
-list(LENGTH csv lines)
-file(READ check.svg svg)
-if(NOT lines EQUAL 69 OR NOT svg MATCHES "^<svg.*Error of an angle.*Error of a score.*</svg>\n?$")  # a header, 4 ways x 17 positions
-  message(FATAL_ERROR "check.csv has ${lines} lines; check.svg is ${svg}")
-endif()
-file(REMOVE check.csv check.svg)
+expect_files(check.csv 69 check.svg "Error of an angle.*Error of a score")  # a header, 4 ways x 17 positions
 
 # Wrongly.
 expect(1 err "even and positive, got 7" --head-dim 7)

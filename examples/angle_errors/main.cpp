@@ -144,16 +144,11 @@ void run(options const& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  options o;
-  return reporting::run_program(
+  return reporting::run_program<options>(
       argc, argv,
       "Shows how far off the angles of RoPE are at long positions, by the way in which an engine "
       "forms them, and what that does to a score.",
       {{"", "Llama 3's frequencies, to four million tokens"},
        {"--base 10000 --last 1000000 --svg angle_errors.svg", "another base, drawn"}},
-      [&](CLI::App& app) { declare(app, o); },
-      [&] {
-        run(o);
-        return 0;
-      });
+      declare, run);
 }

@@ -15,12 +15,7 @@ endforeach()
 expect(0 out "xPos: the logit goes from 22.6 to 0.0[0-9]+" --model gemma-4-31b --encodings xpos)
 
 # Braille where the terminal knows UTF-8, ASCII elsewhere.
-execute_process(COMMAND "${PROGRAM}" ${small} OUTPUT_VARIABLE ascii)
-set(ENV{LC_ALL} C.UTF-8)
-execute_process(COMMAND "${PROGRAM}" ${small} OUTPUT_VARIABLE utf8)
-if(ascii MATCHES "[^\t\n -~]" OR NOT utf8 MATCHES "⠉")
-  message(FATAL_ERROR "wrong characters:\n${ascii}\n${utf8}")
-endif()
+expect_utf8("⠉" ${small})
 
 # Files.
 expect(0 out "check.csv has some distances; --every-distance writes all" ${small} --csv check.csv)
@@ -35,13 +30,7 @@ if(NOT out STREQUAL csv)
   message(FATAL_ERROR "--csv - must write what --csv FILE does, and nothing else, got ${out}")
 endif()
 expect(0 out "llama" ${small} --csv check.csv --svg check.svg --every-distance)
-file(STRINGS check.csv csv)
-list(LENGTH csv lines)
-file(READ check.svg svg)
-if(NOT lines EQUAL 5121 OR NOT svg MATCHES "^<svg.*</svg>\n?$")  # a header, 5 encodings x 2 softmaxes x 512 distances
-  message(FATAL_ERROR "check.csv has ${lines} lines; check.svg is ${svg}")
-endif()
-file(REMOVE check.csv check.svg)
+expect_files(check.csv 5121 check.svg "")  # a header, 5 encodings x 2 softmaxes x 512 distances
 
 # Heads apart, other biases, several models in one figure.
 expect(0 out "ALiBi, head 0 .*ALiBi, head 31 " ${small} --encodings alibi --heads-apart)
@@ -91,10 +80,4 @@ expect(1 err "requires" --samples 5)
 expect(1 err "different files, got check.out twice" ${small} --csv check.out --svg check.out)
 
 # An error leaves alone what is there.
-file(WRITE check.csv "precious")
-expect(1 err "base must be finite and positive" --base 0 --csv check.csv)
-file(READ check.csv kept)
-if(NOT kept STREQUAL "precious")
-  message(FATAL_ERROR "check.csv was overwritten: ${kept}")
-endif()
-file(REMOVE check.csv)
+expect_kept("base must be finite and positive" --base 0)

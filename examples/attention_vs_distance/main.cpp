@@ -213,8 +213,7 @@ void run(options o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  options o;
-  return reporting::run_program(
+  return reporting::run_program<options>(
       argc, argv,
       "Shows how attention logit and weight fall, or do not fall, with distance, under positional "
       "encodings of real models.",
@@ -223,10 +222,8 @@ int main(int argc, char** argv) {
        {"--config ~/models/Qwen3-8B --together --svg layers.svg", "the layers of a model, drawn"},
        {"--encodings rope,p-rope --p 0.25 0.75 --base 500000 --svg curves.svg",
         "encodings of your own choice, drawn"}},
-      [&](CLI::App& app) { declare(app, o); },
-      [&] {
+      declare, [](options& o) {
         drop_repeats(o.models), drop_repeats(o.chosen.encodings), drop_repeats(o.chosen.fractions);
         run(o);
-        return 0;
       });
 }

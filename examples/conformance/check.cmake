@@ -1,11 +1,7 @@
 # Runs the program as people would, rightly and wrongly. Run with cmake -P, PROGRAM, and CASES: the folder of the cases.
-cmake_path(GET PROGRAM FILENAME name)
+include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
 function(expect code where pattern)
-  execute_process(COMMAND "${PROGRAM}" ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
-  string(REGEX REPLACE "[ \n]+" " " unfolded "${${where}}")
-  if(NOT result STREQUAL code OR NOT unfolded MATCHES "${pattern}")
-    message(FATAL_ERROR "${ARGN}: expected exit ${code} and /${pattern}/ in ${where}, got exit ${result}\n--- out\n${out}\n--- err\n${err}")
-  endif()
+  expect_of(${code} ${where} "${pattern}" "${PROGRAM}" ${ARGN})
   if(code EQUAL 2 AND NOT (err MATCHES "^${name}: [^\n]+\n$" AND out STREQUAL "") AND NOT ARGN MATCHES "--no-such|--precision")
     message(FATAL_ERROR "${ARGN}: bad input must be one line, got\n${out}${err}")
   endif()

@@ -49,24 +49,14 @@ foreach(column largest_mean most_mean)
 endforeach()
 expect_number("adaptive" 16 beta_mean 2.04184)
 expect_number("adaptive" 1024 beta_mean 1)
-file(STRINGS check.csv csv)
-list(LENGTH csv lines)
-file(READ check.svg svg)
-if(NOT lines EQUAL 103 OR NOT svg MATCHES "^<svg.*</svg>\n?$")  # a header, 6 rules x 17 lengths
-  message(FATAL_ERROR "check.csv has ${lines} lines; check.svg is ${svg}")
-endif()
-file(REMOVE check.csv check.svg)
+expect_files(check.csv 103 check.svg "")  # a header, 6 rules x 17 lengths
 
 # A length that is no power of two comes last; a rule by what it is told.
 expect(0 out "At 1000 keys.*log-n 64: of the rows measured, beta is above 1 from 128 to 1000 keys, 1.661 at most, at 1000.*SSMax 0.5" --largest 1000 --trained 64 --scale 0.5)
 
 # Braille where the terminal knows UTF-8, ASCII elsewhere; no wider than told.
+expect_utf8("⠉")
 execute_process(COMMAND "${PROGRAM}" --columns 62 OUTPUT_VARIABLE ascii)
-set(ENV{LC_ALL} C.UTF-8)
-execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE utf8)
-if(ascii MATCHES "[^\t\n -~]" OR NOT utf8 MATCHES "⠉")
-  message(FATAL_ERROR "wrong characters:\n${ascii}\n${utf8}")
-endif()
 string(REPEAT "[^\n]" 63 wide)
 if(ascii MATCHES "${wide}")
   message(FATAL_ERROR "wider than 62 columns: ${CMAKE_MATCH_0}\n${ascii}")
@@ -99,12 +89,6 @@ if(shell)
 endif()
 
 # An error leaves alone what is there.
-file(WRITE check.csv "precious")
-expect(1 err "scales must be finite and positive" --scale 0 --csv check.csv)
-file(READ check.csv kept)
-if(NOT kept STREQUAL "precious")
-  message(FATAL_ERROR "check.csv was overwritten: ${kept}")
-endif()
-file(REMOVE check.csv)
+expect_kept("scales must be finite and positive" --scale 0)
 
 expect(0 out "Examples: dispersion " --help)

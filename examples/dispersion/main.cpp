@@ -100,8 +100,7 @@ void run(options const& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  options o;
-  return reporting::run_program(
+  return reporting::run_program<options>(
       argc, argv,
       "Shows how the largest attention weight falls with the number of keys, and what rules of "
       "temperature do about it.",
@@ -109,9 +108,5 @@ int main(int argc, char** argv) {
        {"--scores gap --delta 3", "one key 3 above all others, which are equal"},
        {"--delta 12 --largest 1000000 --eps 0.1 --svg weights.svg",
         "more keys, another bound, drawn"}},
-      [&](CLI::App& app) { declare(app, o); },
-      [&] {
-        run(o);
-        return 0;
-      });
+      declare, run);
 }

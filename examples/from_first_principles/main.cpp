@@ -33,7 +33,7 @@ void print(step const& s, std::size_t number, charts::terminal_style style) {
   std::cout << '\n';
 }
 
-int run(options const& o) {
+void run(options const& o) {
   auto const style = reporting::checked(o.outputs);
   auto const steps = all_steps();
   if (o.step > steps.size())
@@ -55,21 +55,19 @@ int run(options const& o) {
                               .chart_width = 400,
                               .chart_height = 260});
   });
-  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  options o;
-  return reporting::run_program(
+  return reporting::run_program<options>(
       argc, argv,
       "The way from no positions to RoPE: draws each step, and measures why it is taken.",
       {{"", "all steps"}, {"--step 8 --svg triplets.svg", "one of them, drawn"}},
-      [&](CLI::App& app) {
+      [](CLI::App& app, options& o) {
         app.add_option("--step", o.step, "this step alone")->option_text("N");
         reporting::declare_svg(app, o.outputs);
         reporting::declare_columns(app, o.outputs);
       },
-      [&] { return run(o); });
+      run);
 }

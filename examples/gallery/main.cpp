@@ -39,7 +39,7 @@ bool alike(std::string const& a, std::string const& b) {
   return *p == *q;
 }
 
-int run(options const& o) {
+void run(options const& o) {
   reporting::check_standard_output();
   for (auto const& make :
        {figures_of_scores, figures_of_frequencies, figures_of_softmax, figures_of_layouts}) {
@@ -56,20 +56,18 @@ int run(options const& o) {
       std::cout << name << ": " << made.svg.size() << " bytes\n";
     }
   }
-  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  options o;
-  return reporting::run_program(
+  return reporting::run_program<options>(
       argc, argv, "Makes the figures of the gallery as SVG.",
       {{"examples/gallery", "makes them anew"},
        {"--check examples/gallery", "says whether they are as they would be made"}},
-      [&](CLI::App& app) {
+      [](CLI::App& app, options& o) {
         app.add_option("FOLDER", o.folder, "where the figures are")->required();
         app.add_flag("--check", o.check, "compare with what is there, write nothing");
       },
-      [&] { return run(o); });
+      run);
 }

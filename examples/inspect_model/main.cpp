@@ -142,8 +142,7 @@ bool run(options const& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  options o;
-  return reporting::run_program(
+  return reporting::run_program<options>(
       argc, argv,
       "How a model encodes positions, layer by layer: how it rotates queries and keys, what it "
       "adds to scores, how far it sees. Of two models, what differs and from which distance on it "
@@ -153,5 +152,5 @@ int main(int argc, char** argv) {
        {"llama-3.1-8b.json llama-2-7b.json", "what differs, and from where"},
        {"llama-3.1-8b.json --csv --columns pair,inv_freq", "for programs"},
        {"--identify inv_freq.txt --base 500000", "which rule made the table"}},
-      [&](CLI::App& app) { declare(app, o); }, [&] { return run(o) ? 0 : 1; });
+      declare, [](options const& o) { return run(o) ? 0 : 1; });
 }

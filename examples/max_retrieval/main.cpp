@@ -94,19 +94,16 @@ void run(options const& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  options o;
-  return reporting::run_program(
+  return reporting::run_program<options>(
       argc, argv,
       "Trains networks to find the item of the largest priority in small sets, and tests rules of "
       "softmax on large ones.",
       {{"", "ten networks, in minutes"},
        {"--quick", "a first look, in seconds"},
        {"--csv results.csv --svg results.svg", "written to files"}},
-      [&](CLI::App& app) { declare(app, o); },
-      [&] {
+      declare, [](options& o) {
         if (o.quick) o.experiment.steps = 1000, o.experiment.seeds = 3, o.experiment.largest = 1024;
         keep_freed_memory();
         run(o);
-        return 0;
       });
 }

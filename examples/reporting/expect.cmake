@@ -1,13 +1,22 @@
-# For the check.cmake of a program, which is run with cmake -P and PROGRAM: expect(exit-code stream pattern arguments ...) runs it as people would.
+# For the check.cmake of a program, which is run with cmake -P and PROGRAM.
 cmake_path(GET PROGRAM FILENAME name)
 set(ENV{LC_ALL} C)
 set(ENV{COLUMNS} 80)
-function(expect code where pattern)
-  execute_process(COMMAND "${PROGRAM}" ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
-  string(REGEX REPLACE "[ \n]+" " " unfolded "${${where}}")
+
+# Runs a command, whose exit code and output must be such; leaves the latter in out and err.
+function(expect_of code where pattern)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT 120)
+  string(REGEX REPLACE "[ \r\n]+" " " unfolded "${${where}}")
   if(NOT result STREQUAL code OR NOT unfolded MATCHES "${pattern}")
     message(FATAL_ERROR "${ARGN}: expected exit ${code} and /${pattern}/ in ${where}, got exit ${result}\n--- out\n${out}\n--- err\n${err}")
   endif()
+  set(out "${out}" PARENT_SCOPE)
+  set(err "${err}" PARENT_SCOPE)
+endfunction()
+
+# expect(exit-code stream pattern arguments ...) runs the program as people would.
+function(expect code where pattern)
+  expect_of(${code} ${where} "${pattern}" "${PROGRAM}" ${ARGN})
   if(code EQUAL 0)
     if(NOT err STREQUAL "")
       message(FATAL_ERROR "${ARGN}: wrote to a standard error that is no terminal: ${err}")
@@ -15,4 +24,37 @@ function(expect code where pattern)
   elseif(NOT err MATCHES "^${name}: [^\n]+\n$" OR NOT out STREQUAL "")
     message(FATAL_ERROR "${ARGN}: an error must be one line, got\n${out}${err}")
   endif()
+endfunction()
+
+# Files that a run wrote: so many lines of numbers, and a picture with such text. Both are removed.
+function(expect_files csv lines svg pattern)
+  file(STRINGS ${csv} numbers)
+  list(LENGTH numbers count)
+  file(READ ${svg} picture)
+  if(NOT count EQUAL lines OR NOT picture MATCHES "^<svg.*${pattern}.*</svg>\n?$")
+    message(FATAL_ERROR "${csv} has ${count} lines, not ${lines}; ${svg} must have /${pattern}/, is ${picture}")
+  endif()
+  file(REMOVE ${csv} ${svg})
+endfunction()
+
+# Characters beyond ASCII, these among them, where the terminal knows UTF-8, and only there.
+function(expect_utf8 among)
+  execute_process(COMMAND "${PROGRAM}" ${ARGN} OUTPUT_VARIABLE ascii)
+  set(ENV{LC_ALL} C.UTF-8)
+  execute_process(COMMAND "${PROGRAM}" ${ARGN} OUTPUT_VARIABLE utf8)
+  set(ENV{LC_ALL} C)
+  if(ascii MATCHES "[^\t\n -~]" OR NOT utf8 MATCHES "${among}")
+    message(FATAL_ERROR "wrong characters:\n${ascii}\n${utf8}")
+  endif()
+endfunction()
+
+# An error leaves alone the file that it would have written.
+function(expect_kept pattern)
+  file(WRITE check.csv "precious")
+  expect(1 err "${pattern}" ${ARGN} --csv check.csv)
+  file(READ check.csv kept)
+  if(NOT kept STREQUAL "precious")
+    message(FATAL_ERROR "check.csv was overwritten: ${kept}")
+  endif()
+  file(REMOVE check.csv)
 endfunction()

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -65,23 +66,30 @@ inline void add_examples(CLI::App& app, std::string const& program,
   app.footer(footer);
 }
 
-/// What main returns: the answer of run(), 0 for --help, 1 for an error, which is one line on the
-/// standard error. declare(app) adds the options, run() does the work; --help ends with the
-/// examples.
-inline int run_program(int argc, char** argv, std::string const& says,
-                       std::vector<example> const& examples, auto const& declare, auto const& run) {
+/// What main returns: the answer of run(o), or 0 if it has none; 0 for --help; 1 for an error,
+/// which is one line on the standard error. declare(app, o) adds the options, which are read into
+/// o, and run(o) does the work; --help ends with the examples.
+template <class Options>
+int run_program(int argc, char** argv, std::string const& says,
+                std::vector<example> const& examples, auto const& declare, auto const& run) {
   std::string_view const path = argv[0];
   std::string const name(path.substr(path.find_last_of('/') + 1));
   try {
     CLI::App app(says);
     add_examples(app, name, examples);
-    declare(app);
+    Options o;
+    declare(app, o);
     try {
       app.parse(argc, argv);
     } catch (CLI::CallForHelp const& help) {
       return app.exit(help);
     }
-    int const result = run();
+    int result = 0;
+    if constexpr (std::is_void_v<decltype(run(o))>) {
+      run(o);
+    } else {
+      result = run(o);
+    }
     std::cout.flush();
     if (!std::cout) throw std::runtime_error("cannot write to the standard output");
     return result;

@@ -1,17 +1,12 @@
 # Runs the program as people would, rightly and wrongly. Run with cmake -P, PROGRAM, and MPIEXEC: a list to which a number of ranks is added.
-set(ENV{LC_ALL} C)
-set(ENV{COLUMNS} 80)
+include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
 set(ENV{NO_COLOR} 1)
 function(expect ranks code where pattern)
   set(command ${MPIEXEC} ${ranks} "${PROGRAM}")
   if(ranks EQUAL 1)
     set(command "${PROGRAM}")  # by itself
   endif()
-  execute_process(COMMAND ${command} ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err TIMEOUT 20)
-  string(REGEX REPLACE "[ \r\n]+" " " unfolded "${${where}}")
-  if(NOT result STREQUAL code OR NOT unfolded MATCHES "${pattern}")
-    message(FATAL_ERROR "${ranks} ranks, ${ARGN}: expected exit ${code} and /${pattern}/ in ${where}, got exit ${result}\n--- out\n${out}\n--- err\n${err}")
-  endif()
+  expect_of(${code} ${where} "${pattern}" ${command} ${ARGN})
   # mpiexec adds lines of its own, but no other rank does.
   string(REGEX MATCHALL "ring_attention: " said "${err}")
   list(LENGTH said lines)
@@ -36,13 +31,7 @@ expect(4 0 out "sends at most 25 KiB a step, 3 times, and holds three such parts
 
 # Files.
 expect(2 0 out "Ring" --tokens 100 ${small} --csv check_ring.csv --svg check_ring.svg)
-file(STRINGS check_ring.csv csv)
-list(LENGTH csv lines)
-file(READ check_ring.svg svg)
-if(NOT lines EQUAL 13 OR NOT svg MATCHES "^<svg.*</svg>\n?$")  # a header, 3 splits x 2 ranks x 2 steps
-  message(FATAL_ERROR "check_ring.csv has ${lines} lines; check_ring.svg is ${svg}")
-endif()
-file(REMOVE check_ring.csv check_ring.svg)
+expect_files(check_ring.csv 13 check_ring.svg "")  # a header, 3 splits x 2 ranks x 2 steps
 
 # Wrongly: no rank waits for another, and one of them says why.
 expect(3 1 err "adaptive depends on the entropy of a whole row.*cannot be merged" --temperature adaptive)

@@ -142,7 +142,7 @@ void measure(result& r, rotation const& how, heads_of_file& q, heads_of_file& k,
   }
 }
 
-int run(options const& o) {
+void run(options const& o) {
   auto const style = reporting::checked(o.outputs);
   auto head_dim = o.head_dim;
   std::optional<rotation> of_model;
@@ -191,14 +191,12 @@ int run(options const& o) {
   std::cout.flush();
   reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, r); });
   reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(r); });
-  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  options o;
-  return reporting::run_program(
+  return reporting::run_program<options>(
       argc, argv,
       "Shows what each pair of dims, and so each frequency, adds to the scores of queries and "
       "keys.",
@@ -207,5 +205,5 @@ int main(int argc, char** argv) {
        {"--q m.gguf:blk.0.attn_q.weight --k m.gguf:blk.0.attn_k.weight --head-dim 128 --config "
         "m.gguf",
         "what the weights of a layer make of inputs that are 1"}},
-      [&](CLI::App& app) { declare(app, o); }, [&] { return run(o); });
+      declare, run);
 }
