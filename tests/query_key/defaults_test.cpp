@@ -74,6 +74,10 @@ TEST(m_rope, text_stands_up_to_the_last_position_and_no_farther) {
   EXPECT_NO_THROW(of_delta(0, last));
   EXPECT_NO_THROW(of_delta(-1, last));
   EXPECT_NO_THROW(of_delta(1, last - 1));
+  EXPECT_NO_THROW(encoded(
+      m_rope<halves>(geometric(8, 1e4), pair_axes({0, 0, 0, 0}), axis_positions<>({{0, 5}}), last),
+      {1}))
+      << "of the prompt: no delta is added";
   EXPECT_NE(message_of([&] { of_delta(1, last); }).find("must fit int64"), std::string::npos);
   EXPECT_NE(message_of([&] { of_delta(2, last - 1); }).find("must fit int64"), std::string::npos);
 }
