@@ -120,6 +120,7 @@
 #include "posenc/attention/block_attention.hpp"    // its result
 #include "posenc/attention/attention.hpp"          // the same in blocks, and in tasks
 #include "posenc/attention/merge.hpp"              // of keys that were split
+#include "posenc/attention/backward_blocks.hpp"    // what gradients are returned in
 #include "posenc/attention/gradients.hpp"          // of q, k and v
 
 // analysis: what an encoding does to attention; what made a table, and what differs

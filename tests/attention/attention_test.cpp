@@ -2,17 +2,29 @@
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "attention/instances.hpp"
+#include "attention/random_heads.hpp"
 #include "attention/textbook.hpp"
 #include "attention/uncopied.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "oracle/softmax.hpp"
+#include "posenc/attention/merge.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
+#include "posenc/frequency/geometric.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/unprojected.hpp"
 #include "posenc/score/alibi.hpp"
@@ -21,12 +33,14 @@
 #include "posenc/softmax/attention_sinks.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
 #include "rejects.hpp"
+#include "sanitized.hpp"
 #include "site_2.hpp"
+#include "tolerance.hpp"
 
 namespace {
 
 using namespace posenc;
-using textbook::positions;
+using textbook::any_encoding, textbook::positions, textbook::together;
 
 /// Under every encoding, alone and together; float and double.
 void expect_textbook(textbook::problem const& given) {
@@ -50,21 +64,21 @@ void expect_textbook(textbook::problem const& given) {
   expect("rope", turning, turned);
   expect("p-RoPE", cutting, cut);
   expect("alibi", alibi(heads), biased(heads));
-  expect("adaptive temperature", adaptive_temperature{}, sharpened());
+  expect("adaptive temperature", any_encoding(adaptive_temperature{}), sharpened());
   expect("rope, alibi and adaptive temperature",
          scheme(turning, alibi(heads), adaptive_temperature{}),
          turned + biased(heads) + sharpened());
   if (dim != even) return;  // embeddings are even
-  unprojected const embedding(sinusoidal<interleaved>(geometric(dim, 1e4)));
+  any_encoding const embedding(unprojected(sinusoidal<interleaved>(geometric(dim, 1e4))));
   rope<interleaved> const grown(frequencies(oracle::inv_freq(even, 1e4), 1.25));
   expect("sinusoidal", embedding, embedded(dim));
-  expect("sinusoidal and alibi", scheme(embedding, alibi(heads)), embedded(dim) + biased(heads));
-  expect("sinusoidal and adaptive temperature", scheme(adaptive_temperature{}, embedding),
+  expect("sinusoidal and alibi", together(embedding, alibi(heads)), embedded(dim) + biased(heads));
+  expect("sinusoidal and adaptive temperature", together(adaptive_temperature{}, embedding),
          embedded(dim) + sharpened());
-  expect("all", scheme(scheme(adaptive_temperature{}, embedding), scheme(grown, alibi(heads))),
-         embedded(dim) +
-             rotated(oracle::inv_freq(even, 1e4), oracle::pairing::interleaved, 0, 1.25) +
-             biased(heads) + sharpened());
+  expect(
+      "all", together(together(adaptive_temperature{}, embedding), together(grown, alibi(heads))),
+      embedded(dim) + rotated(oracle::inv_freq(even, 1e4), oracle::pairing::interleaved, 0, 1.25) +
+          biased(heads) + sharpened());
 }
 
 TEST(attention, is_the_textbooks_under_every_encoding) {
@@ -650,4 +664,197 @@ TEST(attention, what_the_encoding_rejects_is_rejected) {
             "head_dim 8");
 }
 
+namespace in_memory {
+
+using namespace posenc;
+
+constexpr double mib = 1024.0 * 1024.0;
+
+/// A line of Linux's /proc/self/status, in bytes; 0 where there is none.
+double status(std::string const& name) {
+  std::ifstream lines("/proc/self/status");
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(name + ":")) return 1024 * std::stod(line.substr(name.size() + 1));
+  }
+  return 0;
+}
+
+/// Makes the memory that the process holds now its peak, as Linux does where it is told so. Whether
+/// it did.
+bool forget_peak() {
+#if defined(__GLIBC__)
+  malloc_trim(0);  // what was freed but is still held could be had again unnoticed
+#endif
+  std::ofstream("/proc/self/clear_refs") << 5 << std::flush;
+  auto const held = status("VmRSS");
+  return held > 0 && status("VmHWM") < held + mib;  // some kernels count pages in lots
+}
+
+/// What the last `queries` of 16384 tokens take at most while they attend to all before them, one
+/// head of 128 numbers in float, in bytes: beside inputs and outputs.
+double memory_of(std::size_t queries, auto const& encoding, attention_options const& options = {}) {
+  constexpr std::size_t n = 16384, head_dim = 128;
+  auto q = numbers::random<float>(queries * head_dim, 1),
+       k = numbers::random<float>(n * head_dim, 2), v = numbers::random<float>(n * head_dim, 3);
+  EXPECT_TRUE(forget_peak());
+  auto const before = status("VmRSS");
+  auto const result = attention(numbers::view(q, queries, head_dim), numbers::view(k, n, head_dim),
+                                numbers::view(v, n, head_dim), encoding, options);
+  auto const outputs =
+      result.outputs.size() * sizeof(float) + result.log_sum_exp.size() * sizeof(double);
+  return status("VmHWM") - before - static_cast<double>(outputs);
+}
+
+class attention_memory : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (is_sanitized) GTEST_SKIP() << "a sanitizer holds memory of its own";
+    if (!forget_peak())
+      GTEST_SKIP() << "the peak of memory cannot be measured: it takes Linux and a writable "
+                      "/proc/self/clear_refs";
+  }
+};
+
+TEST_F(attention_memory, of_16384_tokens_is_below_64_mib_beside_inputs_and_outputs) {
+  EXPECT_LT(memory_of(16384, nope()), 64 * mib);
+}
+
+TEST_F(attention_memory, does_not_grow_with_the_number_of_queries_whatever_the_encoding) {
+  scheme const encoding(rope<halves>(geometric(128, 1e4)), alibi(1), adaptive_temperature{});
+  auto const few = memory_of(256, encoding), many = memory_of(640, encoding);
+  EXPECT_LT(many, 64 * mib);
+  EXPECT_LT(many - few, 8 * mib) << "a row of scores for each of 384 more queries would be 24 MiB";
+}
+
+TEST_F(attention_memory, is_seen_by_these_tests_where_scores_are_kept) {
+  auto const none = memory_of(640, nope()), all = memory_of(640, nope(), {.keep_scores = true});
+  EXPECT_NEAR(all - none, 40 * mib, 8 * mib);
+}
+
+}  // namespace in_memory
+
+namespace in_parts {
+
+using namespace posenc;
+
+constexpr attention_sizes merged{7, 40, 4, 2, 8, 8};
+
+/// Attention to the keys [first, first + count) alone, at their positions among all.
+template <class T>
+attention_result<T> part(random_heads<T> const& x, std::size_t first, std::size_t count) {
+  std::vector<std::int64_t> at(merged.keys), last(merged.queries);
+  std::iota(at.begin(), at.end(), 0),
+      std::iota(last.begin(), last.end(), static_cast<std::int64_t>(merged.keys - merged.queries));
+  return attention(
+      x.q_view(), x.k_view().slice_tokens(first, count), x.v_view().slice_tokens(first, count),
+      scheme(rope<halves>(geometric(merged.head_dim, 1e4)), alibi(merged.heads)),
+      {.query_positions = last, .key_positions = positions_view(at).subspan(first, count)});
+}
+
+template <class T>
+void expect_alike(attention_result<T> const& actual, attention_result<T> const& expected) {
+  ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
+  ASSERT_EQ(actual.log_sum_exp.size(), expected.log_sum_exp.size());
+  // Values within [-1, 1]: weights by their exponentials, of scores up to 8 below the largest;
+  // products summed; some merging.
+  auto const tolerance = 4 * (tolerance::of_weight<T>(1, 16, merged.keys) +
+                              tolerance::of_dot_product<T>(merged.keys, 1));
+  for (std::size_t i = 0; i < actual.outputs.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(actual.outputs[i]), static_cast<double>(expected.outputs[i]),
+                tolerance)
+        << i;
+  }
+  for (std::size_t i = 0; i < actual.log_sum_exp.size(); ++i)
+    EXPECT_NEAR(actual.log_sum_exp[i], expected.log_sum_exp[i], 20 * tolerance);
+}
+
+TEST(merge, gives_what_all_keys_together_do) {
+  numbers::in_float_and_double([]<class T>() {
+    random_heads<T> const x(merged);
+    auto const whole = part(x, 0, merged.keys);
+    for (std::size_t const split : {0u, 1u, 13u, 36u, 39u, 40u}) {
+      auto const a = part(x, 0, split), b = part(x, split, merged.keys - split);
+      expect_alike(merge(a, b), whole);
+      expect_alike(merge(b, a), whole);
+    }
+  });
+}
+
+TEST(merge, of_many_parts_does_not_depend_on_their_order) {
+  numbers::in_float_and_double([]<class T>() {
+    random_heads<T> const x(merged);
+    auto const whole = part(x, 0, merged.keys);
+    auto forward = part(x, 0, 8), backward = part(x, 32, 8);
+    for (std::size_t i = 1; i < 5; ++i)
+      forward = merge(forward, part(x, 8 * i, 8)),
+      backward = merge(backward, part(x, 32 - 8 * i, 8));
+    expect_alike(forward, whole);
+    expect_alike(backward, whole);
+    expect_alike(merge(merge(part(x, 0, 8), part(x, 8, 8)), merge(part(x, 16, 8), part(x, 24, 16))),
+                 whole);
+  });
+}
+
+TEST(merge, of_rows_that_see_nothing_is_0_and_minus_infinity) {
+  random_heads<float> const x(merged);
+  std::vector<std::int64_t> const early(merged.queries, 0), late(merged.keys, 100);
+  auto const none = attention(x.q_view(), x.k_view(), x.v_view(), nope(),
+                              {.query_positions = early, .key_positions = late});
+  for (auto const lse : none.log_sum_exp) EXPECT_TRUE(is_masked(lse));
+  auto const both = merge(none, none);
+  EXPECT_TRUE(numbers::same_bits(
+      both.outputs, std::vector<float>(merged.queries * merged.heads * merged.head_dim)));
+  for (auto const lse : both.log_sum_exp) EXPECT_TRUE(is_masked(lse));
+  auto const some = part(x, 0, merged.keys);
+  EXPECT_TRUE(numbers::same_bits(merge(some, none).outputs, some.outputs));
+  EXPECT_EQ(merge(none, some).log_sum_exp, some.log_sum_exp);
+}
+
+/// Scores times beta beyond the range of doubles: of the values of 1 and 3 and of 5, each part has
+/// seen its own.
+TEST(merge, of_scores_at_the_ends_of_the_range_is_what_was_seen) {
+  constexpr auto lowest = std::numeric_limits<double>::lowest();
+  std::vector<double> const q{1}, v{1, 3, 5};
+  std::vector<std::int64_t> const at{0};
+  constant_temperature const beta(10);
+  auto const attended = [&](std::vector<double> const& k, std::size_t first, std::size_t count) {
+    return attention(heads_view<double const>(q.data(), {1, 1, 1}),
+                     heads_view<double const>(k.data() + first, {count, 1, 1}),
+                     heads_view<double const>(v.data() + first, {count, 1, 1}), beta,
+                     {.mask = mask::full, .scale = 1, .query_positions = at});
+  };
+  std::vector<double> const low{lowest, lowest, lowest}, high{-lowest, -lowest, lowest};
+  for (std::size_t const split : {0u, 2u, 3u}) {
+    auto const one = merge(attended(low, 0, split), attended(low, split, 3 - split));
+    EXPECT_EQ(one.outputs[0], split == 2 ? 3.5 : 3) << "of log_sum_exp alike each counts as one";
+    EXPECT_EQ(one.log_sum_exp[0], lowest);
+    EXPECT_EQ(merge(attended(high, 0, split), attended(high, split, 3 - split)).outputs[0], 2);
+    EXPECT_EQ(merge(attended(high, split, 3 - split), attended(high, 0, split)).log_sum_exp[0],
+              -lowest);
+  }
+}
+
+TEST(merge, refuses_other_shapes) {
+  attention_result<float> const one{{1, 2}, {0}, {}, {}}, two{{1, 2}, {0, 0}, {}, {}};
+  EXPECT_EQ(message_of([&] { merge(one, two); }),
+            "posenc: merge: both must have as many rows and outputs, got 1 and 2 for 2 and 2");
+}
+
+TEST(attention, log_sum_exp_is_that_of_the_scores_times_beta) {
+  random_heads<double> const x(merged);
+  auto const result = attention(x.q_view(), x.k_view(), x.v_view(), nope(), {.keep_scores = true});
+  for (std::size_t head = 0; head < merged.heads; ++head) {
+    for (std::size_t t = 0; t < merged.queries; ++t) {
+      long double sum = 0;
+      for (std::size_t s = 0; s + merged.queries <= merged.keys + t; ++s) {
+        sum += std::exp(
+            static_cast<long double>(result.scores[(head * merged.queries + t) * merged.keys + s]));
+      }
+      EXPECT_NEAR(result.log_sum_exp[t * merged.heads + head], static_cast<double>(std::log(sum)),
+                  tolerance::of_entropy<double>(0, merged.keys));
+    }
+  }
+}
+
+}  // namespace in_parts
 }  // namespace

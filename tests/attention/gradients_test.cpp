@@ -15,14 +15,19 @@
 #include <utility>
 #include <vector>
 
+#include "attention/any_encoding.hpp"
 #include "attention/chain_rule.hpp"
+#include "attention/instances.hpp"
 #include "attention/random_heads.hpp"
 #include "attention/uncopied.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "oracle/rotary.hpp"
 #include "posenc/attention/merge.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/query_key/distance_remapping.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/unprojected.hpp"
@@ -44,105 +49,7 @@ namespace {
 using namespace posenc;
 using positions = std::vector<std::int64_t>;
 
-/// Any encoding, in double: so that attention is compiled once for all of them.
-class any_encoding {
- public:
-  template <class E>
-  requires(!std::same_as<E, any_encoding> && positional_encoding<E>) any_encoding(E encoding)
-      : of_(std::make_shared<some<E>>(scheme<E>(std::move(encoding)))) {}
-
-  template <class>
-  auto prepare(positions_view at) const {
-    return site_2::remembered(*this, at);
-  }
-  template <class T>
-  void queries_at(heads_view<T> const& x, positions_view at) const {
-    if constexpr (std::same_as<T, double>) of_->queries_at(x, at);
-  }
-  template <class T>
-  void keys_at(heads_view<T> const& x, positions_view at) const {
-    if constexpr (std::same_as<T, double>) of_->keys_at(x, at);
-  }
-  template <class T>
-  void d_queries_at(heads_view<T> const& d, positions_view at) const {
-    if constexpr (std::same_as<T, double>) of_->d_queries_at(d, at);
-  }
-  template <class T>
-  void d_keys_at(heads_view<T> const& d, positions_view at) const {
-    if constexpr (std::same_as<T, double>) of_->d_keys_at(d, at);
-  }
-  template <class T>
-  void adjust_scores(score_row<T> const& row) const {
-    if constexpr (std::same_as<T, double>) of_->adjust_scores(row);
-  }
-  template <class T>
-  void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
-                       std::span<T> d_query) const {
-    if constexpr (std::same_as<T, double>) of_->backward_scores(before, d_scores, d_query);
-  }
-  double inverse_temperature(row_statistics const& row) const {
-    return of_->inverse_temperature(row);
-  }
-  double sink(std::size_t head) const { return of_->sink(head); }
-
- private:
-  struct sites {
-    virtual ~sites() = default;
-    virtual void queries_at(heads_view<double> x, positions_view at) const = 0;
-    virtual void keys_at(heads_view<double> x, positions_view at) const = 0;
-    virtual void d_queries_at(heads_view<double> d, positions_view at) const = 0;
-    virtual void d_keys_at(heads_view<double> d, positions_view at) const = 0;
-    virtual void adjust_scores(score_row<double> const& row) const = 0;
-    virtual void backward_scores(score_row<double const> const& row, std::span<double> d_scores,
-                                 std::span<double> d_query) const = 0;
-    virtual double inverse_temperature(row_statistics const& row) const = 0;
-    virtual double sink(std::size_t head) const = 0;
-  };
-  // A scheme of it, which lets gradients through biases too.
-  template <class E>
-  struct some final : sites {
-    explicit some(scheme<E> encoding) : e(std::move(encoding)) {}
-    void queries_at(heads_view<double> x, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).encode_queries(x);
-    }
-    void keys_at(heads_view<double> x, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).encode_keys(x);
-    }
-    void d_queries_at(heads_view<double> d, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).backward_queries(d);
-    }
-    void d_keys_at(heads_view<double> d, positions_view at) const override {
-      if constexpr (acts_on_queries_and_keys<E>) e.template prepare<double>(at).backward_keys(d);
-    }
-    void adjust_scores(score_row<double> const& row) const override {
-      if constexpr (acts_on_scores<E>) posenc::adjust_scores(e, row);
-    }
-    void backward_scores(score_row<double const> const& row, std::span<double> d_scores,
-                         std::span<double> d_query) const override {
-      if constexpr (acts_on_scores<E>) e.backward_scores(row, d_scores, d_query);
-    }
-    double inverse_temperature(row_statistics const& row) const override {
-      if constexpr (acts_on_softmax<E>) return e.inverse_temperature(row);
-      return 1;
-    }
-    double sink(std::size_t head) const override {
-      if constexpr (adds_sink<E>) return e.sink(head);
-      return no_sink;
-    }
-    scheme<E> e;
-  };
-  std::shared_ptr<sites const> of_;
-};
-
-/// One after the other: a scheme of two, again and again, so that each is compiled once.
-any_encoding together(any_encoding first, auto... then) {
-  if constexpr (sizeof...(then) == 0) {
-    return first;
-  } else {
-    return scheme(first, together(any_encoding(then)...));
-  }
-}
-
+using textbook::any_encoding, textbook::together;
 using sizes = attention_sizes;
 
 /// Inputs of attention, and the gradient of a loss that is linear in its outputs.
@@ -245,6 +152,20 @@ TEST(attention_backward, is_what_a_change_of_a_number_does_under_every_encoding)
   expect_differences("all", n,
                      together(alibi(4), turning(), constant_temperature(1.7), soft_cap(2),
                               softmax_off_by_one{}, counting(), constant_temperature(0.8)));
+}
+
+TEST(attention_backward, of_far_scores_leaves_the_query_that_a_rule_reads_to_near_ones) {
+  scheme const encoding(self_extend(turning(), 3, 2), counting());
+  inputs x({6, 6, 2, 1, 8, 3});
+  auto const d = x.gradients(encoding).q;
+  constexpr double h = 1e-5;  // off by h^2 and by 2^-52 / h
+  for (std::size_t i = 0; i < x.q.size(); i += 5) {
+    auto const here = x.q[i];
+    auto const at = [&](double step) { return x.q[i] = here + step, x.loss(encoding); };
+    auto const difference = static_cast<double>((at(h) - at(-h)) / (2 * h));
+    x.q[i] = here;
+    EXPECT_NEAR(d[i], difference, 1e-8) << i;
+  }
 }
 
 TEST(attention_backward, is_what_a_change_of_a_number_does_whatever_is_seen) {
@@ -625,4 +546,29 @@ TEST(attention_backward, rejects_what_attention_does_and_gradients_or_results_of
             "posenc: adjust_scores: the head must be below 3, got 3");
 }
 
+namespace in_float {
+
+using namespace posenc;
+
+TEST(attention_backward_in_float, is_the_chain_rule) {
+  for (auto const& given : chain_rule::every_shape()) chain_rule::expect<float>(given, nope(), {});
+}
+
+TEST(attention_backward_in_float, is_the_chain_rule_of_numbers_that_are_stored_in_two_bytes) {
+  for (auto const& given : {textbook::problem{"some", 4, 6, 2, 1, 6, 5},
+                            textbook::problem{"many", 12, 15, 4, 2, 7, 3}}) {
+    chain_rule::expect<half>(given, nope(), {});
+    chain_rule::expect<bfloat16>(given, nope(), {});
+  }
+}
+
+TEST(attention_backward_in_float, is_the_chain_rule_of_rotated_queries_and_keys_with_biases) {
+  for (auto const& given : {textbook::problem{"some", 3, 9, 4, 2, 8, 8},
+                            textbook::problem{"two blocks", 140, 145, 4, 2, 4, 3}}) {
+    scheme const encoding(rope<halves>(geometric(given.head_dim, 1e4)), alibi(given.heads));
+    chain_rule::expect<float>(given, encoding, {oracle::inv_freq(given.head_dim, 1e4), true});
+  }
+}
+
+}  // namespace in_float
 }  // namespace

@@ -2,11 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/visible_keys.hpp"
+#include "posenc/score/alibi.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -107,4 +114,127 @@ TEST(mask, refuses_empty_windows_and_sequences_that_do_not_fit) {
             "posenc: mask: at most one of two masks may be packed");
 }
 
+using namespace posenc;
+using ranges = std::vector<token_range>;
+
+/// Every rectangle lies within the hulls of each `few` queries, no pair is in two of them, and all
+/// pairs of the hulls are in one.
+void expect_cover(ranges const& seen, std::size_t few, std::size_t keys) {
+  std::vector<int> times(seen.size() * keys);
+  detail::in_rectangles(seen, few,
+                        [&](std::size_t first, std::size_t queries, token_range const& range) {
+                          ASSERT_LE(first + queries, seen.size());
+                          ASSERT_LT(range.first, range.last);
+                          for (std::size_t t = first; t < first + queries; ++t) {
+                            for (auto s = range.first; s < range.last; ++s) ++times[t * keys + s];
+                          }
+                        });
+  for (std::size_t t = 0; t < seen.size(); ++t) {
+    auto const start = t / few * few;
+    auto const [first, last] =
+        detail::hull(std::span(seen).subspan(start, std::min(few, seen.size() - start)));
+    for (std::size_t s = 0; s < keys; ++s)
+      EXPECT_EQ(times[t * keys + s], first <= s && s < last ? 1 : 0) << t << ' ' << s;
+  }
+}
+
+TEST(visible_keys, rectangles_cover_what_a_few_queries_see_once_and_nothing_else) {
+  for (std::size_t const few : {1u, 4u, 7u}) {
+    for (std::size_t const queries : {1u, 4u, 13u, 64u}) {
+      ranges causal, window, full(queries, {0, 70}), none(queries, {0, 0}), gaps;
+      for (std::size_t t = 0; t < queries; ++t) {
+        causal.push_back({0, t + 1});
+        window.push_back({t < 5 ? 0 : t - 5, t + 3});
+        gaps.push_back(t % 3 == 1 ? token_range{0, 0} : token_range{t % 5, 20 + t % 7});
+      }
+      for (auto const& seen : {causal, window, full, none, gaps}) expect_cover(seen, few, 70);
+    }
+  }
+}
+
+TEST(visible_keys, a_causal_mask_wastes_few_keys_and_begins_with_what_all_see) {
+  ranges causal;
+  for (std::size_t t = 0; t < 64; ++t) causal.push_back({0, 100 + t + 1});
+  std::size_t area = 0, calls = 0;
+  detail::in_rectangles(
+      std::span<token_range const>(causal), 8,
+      [&](std::size_t first, std::size_t queries, token_range const& keys) {
+        if (calls++ == 0) {
+          EXPECT_TRUE(first == 0 && queries == 64 && keys == (token_range{0, 108}));
+        }
+        area += queries * (keys.last - keys.first);
+      });
+  EXPECT_EQ(area, 64u * 100 + 8u * 8 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8));
+}
+
+TEST(visible_keys, a_query_that_sees_nothing_has_an_empty_range_and_hides_all) {
+  std::vector<std::int64_t> const queries{-1, 2}, up{0, 1, 2, 3}, down{3, 2, 1, 0};
+  detail::visible_keys const rising(mask::causal, queries, up),
+      falling(mask::causal, queries, down);
+  EXPECT_EQ(rising.around(0), (token_range{0, 0}));
+  EXPECT_EQ(rising.around(1), (token_range{0, 3}));
+  EXPECT_EQ(falling.around(1), (token_range{0, 4}))
+      << "in no order, what is not seen is hidden key by key";
+  std::vector<float> row(4, 1);
+  falling.hide(1, {0, 4}, std::span(row));
+  EXPECT_TRUE(is_masked(row[0]));
+  EXPECT_EQ(row[1], 1);
+}
+
+namespace of_arguments {
+
+using namespace posenc;
+
+detail::attention_arguments checked(heads_shape q, heads_shape k, heads_shape v,
+                                    attention_options const& options = {}) {
+  return detail::checked_arguments<float>("attention", nope(), q, k, v, options);
+}
+std::string refusal(heads_shape q, heads_shape k, heads_shape v,
+                    attention_options const& options = {}) {
+  return message_of([&] { checked(q, k, v, options); });
+}
+
+TEST(attention_arguments, have_every_default_filled_in) {
+  auto const in = checked({2, 8, 16}, {5, 2, 16}, {5, 2, 3});
+  EXPECT_EQ(in.group, 4u);
+  EXPECT_EQ(in.product_dim, 16u);
+  EXPECT_EQ(in.value_dim, 3u);
+  EXPECT_EQ(in.scale, 0.25);
+  auto const all = [](token_positions const& at) {
+    return std::vector<std::int64_t>(at.begin(), at.end());
+  };
+  EXPECT_EQ(all(in.key_positions), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(all(in.query_positions), (std::vector<std::int64_t>{3, 4}));
+}
+
+TEST(attention_arguments, shapes_that_do_not_agree_are_refused) {
+  EXPECT_EQ(refusal({2, 2, 4}, {3, 2, 5}, {3, 2, 4}),
+            "posenc: attention: keys must have the queries' head_dim 4, got 5");
+  EXPECT_EQ(refusal({2, 2, 4}, {3, 2, 4}, {3, 1, 4}),
+            "posenc: attention: there must be one value per key, [3][2], got [3][1]");
+  EXPECT_EQ(refusal({2, 0, 4}, {3, 2, 4}, {3, 2, 4}),
+            "posenc: attention: there must be a head, got 0");
+  EXPECT_EQ(refusal({2, 3, 4}, {3, 2, 4}, {3, 2, 4}),
+            "posenc: attention: kv_heads must divide heads, got 2 kv heads for 3 heads");
+  EXPECT_EQ(refusal({4, 2, 4}, {3, 2, 4}, {3, 2, 4}),
+            "posenc: attention: the positions of queries must be given where they outnumber keys, "
+            "got 4 queries and 3 keys");
+}
+
+TEST(attention_arguments, options_that_do_not_fit_are_refused) {
+  std::vector<std::int64_t> const three{1, 2, 3};
+  EXPECT_EQ(refusal({2, 2, 4}, {3, 2, 4}, {3, 2, 4}, {.query_positions = three}),
+            "posenc: attention: there must be one position for each of the 2 queries, got 3");
+  EXPECT_EQ(refusal({2, 2, 4}, {2, 2, 4}, {2, 2, 4}, {.key_positions = three}),
+            "posenc: attention: there must be one position for each of the 2 keys, got 3");
+  EXPECT_EQ(refusal({2, 2, 4}, {3, 2, 4}, {3, 2, 4}, {.scale = 1e39}),
+            "posenc: attention: scale must be finite, got 1e+39");
+  EXPECT_EQ(message_of([&] {
+              detail::checked_arguments<float>("attention", alibi(3), {2, 2, 4}, {3, 2, 4},
+                                               {3, 2, 4}, attention_options());
+            }),
+            "posenc: attention: the encoding must have 2 heads, got 3");
+}
+
+}  // namespace of_arguments
 }  // namespace

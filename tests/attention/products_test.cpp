@@ -2,15 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "non_numbers.hpp"
 #include "numbers.hpp"
+#include "posenc/attention/cache_blocks.hpp"
+#include "posenc/attention/decode_products.hpp"
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/storage.hpp"
 #include "tolerance.hpp"
 
 namespace {
@@ -167,4 +175,165 @@ TEST(multiply, gives_the_same_bits_at_any_address) {
   }
 }
 
+namespace decoding {
+
+using namespace posenc;
+
+/// Heads whose numbers have gaps between them, stored as S and computed with as T.
+template <class T, class S>
+void expect_products(std::size_t heads, std::size_t rows, std::size_t keys, std::size_t dims) {
+  SCOPED_TRACE(testing::Message() << heads << " heads, " << rows << " rows, " << keys << " keys, "
+                                  << dims << " dims");
+  auto const q = numbers::random<T>(heads * rows * dims, 1),
+             w = numbers::random<T>(heads * rows * keys, 2);
+  std::vector<S> stored;
+  for (auto const x : numbers::random<T>(keys * heads * (dims + 1), 3)) stored.push_back(S(x));
+  auto const across = static_cast<std::ptrdiff_t>(dims + 1);
+  heads_view<S const> const cache(stored.data(), {keys, heads, dims},
+                                  {static_cast<std::ptrdiff_t>(heads) * across, across});
+  auto const number = [&](std::size_t s, std::size_t head, std::size_t i) {
+    return static_cast<oracle::wide>(load(cache(s, head)[i]));
+  };
+
+  std::vector<T> scores(heads * rows * keys + 1, T{9}), outputs(heads * rows * dims + 1, T{1});
+  detail::few_scores<T, S>(scores.data(), T(0.5), q.data(), rows, cache);
+  detail::few_outputs<T, S>(outputs.data(), w.data(), rows, cache);
+  for (std::size_t row = 0; row < heads * rows; ++row) {
+    for (std::size_t s = 0; s < keys; ++s) {
+      oracle::wide sum = 0;
+      for (std::size_t i = 0; i < dims; ++i)
+        sum += static_cast<oracle::wide>(q[row * dims + i]) * number(s, row / rows, i);
+      EXPECT_NEAR(static_cast<double>(scores[row * keys + s]), static_cast<double>(sum / 2),
+                  tolerance::of_dot_product<T>(dims, static_cast<double>(dims)));
+    }
+    for (std::size_t i = 0; i < dims; ++i) {
+      oracle::wide sum = 1;  // what was there is added to
+      for (std::size_t s = 0; s < keys; ++s)
+        sum += static_cast<oracle::wide>(w[row * keys + s]) * number(s, row / rows, i);
+      EXPECT_NEAR(static_cast<double>(outputs[row * dims + i]), static_cast<double>(sum),
+                  tolerance::of_dot_product<T>(keys + 1, static_cast<double>(keys + 1)));
+    }
+  }
+  EXPECT_EQ(scores.back(), 9) << "nothing is written beyond";
+  EXPECT_EQ(outputs.back(), 1);
+}
+
+TEST(decode_products, are_the_products_of_their_definition) {
+  for (std::size_t const dims : {1u, 7u, 16u, 19u, 66u, 128u}) {
+    for (std::size_t const keys : {1u, 5u, 40u}) {
+      expect_products<float, float>(1, 4, keys, dims);
+      expect_products<double, double>(2, 1, keys, dims);
+    }
+  }
+  // As many tokens as are near at once, a block more or less, and more than are summed in one run.
+  for (std::size_t const keys : {63u, 64u, 65u, 150u, 512u, 577u}) {
+    expect_products<float, float>(2, 4, keys, 16);
+    expect_products<float, bfloat16>(2, 1, keys, 32);
+  }
+  for (std::size_t const rows : {1u, 2u, 4u, 5u, 8u}) {
+    expect_products<float, float>(3, rows, 33, 19);
+    expect_products<float, half>(3, rows, 33, 35);
+    expect_products<float, bfloat16>(3, rows, 33, 35);
+  }
+}
+
+TEST(decode_products, sums_of_a_long_cache_stay_exact) {
+  constexpr std::size_t keys = 131'072;
+  std::vector<float> values(keys, 0.1f);
+  values.front() = values.back() = 5000;  // each far above what roundings explain
+  std::vector<float> const weights(keys, 1.0f);
+  float output = 0;
+  detail::few_outputs<float, float>(&output, weights.data(), 1,
+                                    heads_view<float const>(values.data(), {keys, 1, 1}));
+  auto const exact = static_cast<double>(keys - 2) * static_cast<double>(0.1f) + 10'000;
+  // Up to 512 values, then up to 256 sums of them, are added one after another.
+  EXPECT_NEAR(static_cast<double>(output), exact,
+              (512 + 256) * tolerance::unit_roundoff<float>() * exact);
+}
+
+using namespace posenc;
+
+TEST(cache_blocks, have_every_token_of_every_head_once_in_reading_order) {
+  constexpr std::size_t heads = 3, dims = 5, tokens = 30;
+  std::vector<float> const numbers(tokens * heads * dims);
+  heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
+  using range = std::pair<std::size_t, std::size_t>;
+  for (auto const& [from, to] : {range{0, 0}, range{0, 1}, range{3, 11}, range{9, 30}}) {
+    std::vector<float const*> read;
+    detail::for_blocks(cache, from, to, 8, [&](std::size_t head, std::size_t first, auto const& b) {
+      for (std::size_t t = 0; t < b.count; ++t) {
+        EXPECT_EQ(b.tokens[t], cache(first + t, head).data());
+        read.push_back(b.tokens[t]);
+      }
+    });
+    std::vector<float const*> expected;
+    for (auto first = from; first < to; first += 8) {
+      for (std::size_t head = 0; head < heads; ++head) {
+        for (auto t = first; t < std::min(first + 8, to); ++t)
+          expected.push_back(cache(t, head).data());
+      }
+    }
+    EXPECT_EQ(read, expected);
+  }
+}
+
+TEST(cache_blocks, are_ahead_of_others_of_a_large_cache) {
+  constexpr std::size_t heads = 2, dims = 64, bytes = heads * dims * sizeof(float);
+  constexpr auto later = detail::prefetched_ahead / bytes, most = detail::prefetched_from / bytes;
+  std::vector<float> const numbers((most + 8) * heads * dims);
+  for (std::size_t const tokens : {most - 1, most, most + 8}) {
+    heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
+    std::size_t none = 0;
+    detail::for_blocks(
+        cache, 0, tokens, 8, [&](std::size_t head, std::size_t first, auto const& b) {
+          if (b.ahead == 0) {
+            none += b.count;
+            return;
+          }
+          for (std::size_t t = 0; t < b.count; ++t)
+            EXPECT_EQ(detail::after(b.tokens[t], b.ahead), cache(first + t + later, head).data());
+        });
+    EXPECT_EQ(none, heads * (tokens < most ? tokens : later)) << "the last have none after them";
+  }
+}
+
+TEST(cache_blocks, prefetch_any_address) {
+  std::array<float, 32> const numbers{};
+  detail::prefetch<32>(numbers.data(), 0);
+  detail::prefetch<1>(numbers.data(), std::uintptr_t{1} << 20);
+}
+
+// A product of two registers in the order of S is a product of their numbers.
+template <class S>
+void expect_one_order() {
+  using registers = detail::lanes<float>;
+  constexpr std::size_t size = registers::size;
+  std::vector<float> numbers(2 * size), ordered(2 * size), back(2 * size);
+  std::iota(numbers.begin(), numbers.end(), 1.0f);
+  std::vector<S> stored;
+  for (auto const x : numbers) stored.push_back(S(x));
+  typename registers::number x, y, of_x, of_y;
+  detail::load_two<S>(numbers.data(), x, y);
+  detail::load_two<S>(stored.data(), of_x, of_y);
+  registers::store(ordered.data(), x - of_x), registers::store(ordered.data() + size, y - of_y);
+  EXPECT_EQ(ordered, std::vector<float>(2 * size)) << "stored numbers and others meet";
+  detail::store_two<S>(back.data(), x, y);
+  EXPECT_EQ(back, numbers);
+}
+
+TEST(cache_blocks, load_numbers_of_any_format_in_one_order) {
+  expect_one_order<float>();
+  expect_one_order<half>();
+  expect_one_order<bfloat16>();
+}
+
+TEST(cache_blocks, aligned_numbers_start_at_a_line_and_are_0) {
+  for (std::size_t const count : {1u, 100u, 1000u}) {
+    detail::aligned_numbers<float> numbers(count);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(numbers.data()) % 64, 0u);
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(numbers.data()[i], 0);
+  }
+}
+
+}  // namespace decoding
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "attention/instances.hpp"
 #include "attention/random_heads.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
@@ -28,6 +29,7 @@
 namespace {
 
 using namespace posenc;
+using textbook::any_encoding, textbook::together;
 
 using tensors = random_heads<double>;
 
@@ -53,15 +55,16 @@ void agrees_with_attention(E const& encoding, attention_options const& options =
 
 TEST(reference_attention, agrees_with_attention_at_every_site) {
   agrees_with_attention(nope());
-  agrees_with_attention(unprojected(sinusoidal<interleaved>(geometric(8, 1e4))));
-  agrees_with_attention(rope<interleaved>(geometric(8, 1e4)));
-  agrees_with_attention(xpos<halves>(geometric(8, 1e4)));
   agrees_with_attention(alibi(4));
-  agrees_with_attention(scheme{kerple_log({{1, 1}, {0.5, 2}, {0.1, 3}, {2, 0.2}}), soft_cap(2)});
-  agrees_with_attention(adaptive_temperature{});
-  agrees_with_attention(attention_sinks({0.5, -1, 9, 0}));
-  agrees_with_attention(scheme{rope<halves>(geometric(8, 1e4)), alibi(4), adaptive_temperature{},
-                               softmax_off_by_one{}});
+  for (auto const& encoding :
+       {any_encoding(unprojected(sinusoidal<interleaved>(geometric(8, 1e4)))),
+        any_encoding(rope<interleaved>(geometric(8, 1e4))),
+        any_encoding(xpos<halves>(geometric(8, 1e4))), any_encoding(adaptive_temperature{}),
+        together(kerple_log({{1, 1}, {0.5, 2}, {0.1, 3}, {2, 0.2}}), soft_cap(2)),
+        any_encoding(attention_sinks({0.5, -1, 9, 0})),
+        together(rope<halves>(geometric(8, 1e4)), alibi(4), adaptive_temperature{},
+                 softmax_off_by_one{})})
+    agrees_with_attention(encoding);
 }
 
 TEST(reference_attention, agrees_with_attention_under_masks_and_options) {

@@ -382,4 +382,34 @@ TEST(paged_heads, of_words_take_the_format_that_they_name) {
   expect_words_are<posenc::bfloat16>({3, 0});
 }
 
+using lengths = std::vector<std::size_t>;
+
+TEST(slots_of, sequences_are_those_of_their_pages_one_after_another) {
+  std::vector<std::int32_t> const table{7, 2, 5, 0, 9, -1};
+  EXPECT_EQ(posenc::slots_of(table, lengths{9, 5}, 4),
+            (slots{28, 29, 30, 31, 8, 9, 10, 11, 20, 0, 1, 2, 3, 36}));
+  EXPECT_EQ(posenc::slots_of(table, {9, 5}, 4, {7, 4}), (slots{11, 20, 36}));
+  EXPECT_EQ(posenc::slots_of(table, {12, 8}, 4, {12, 8}), slots());
+  EXPECT_EQ(posenc::slots_of(table, {0, 3, 1}, 3), (slots{15, 16, 17, 27}));
+  EXPECT_EQ(posenc::slots_of(slots(), {}, 4), slots());
+  EXPECT_EQ(posenc::slots_of(slots{std::int64_t{1} << 40}, {2}, 2),
+            (slots{1ll << 41, (1ll << 41) + 1}));
+}
+
+TEST(slots_of, refuses_a_table_that_has_no_page_for_a_token) {
+  std::vector<std::int32_t> const table{7, 2, 0, -1};
+  auto const expect = [&](lengths const& of, std::size_t page_tokens, lengths const& cached,
+                          std::string const& message) {
+    EXPECT_EQ(message_of([&] { posenc::slots_of(table, of, page_tokens, cached); }),
+              "posenc: slots_of: " + message);
+  };
+  expect({1}, 0, {}, "pages must have a token, got 0");
+  expect({1, 2, 3}, 4, {}, "there must be as many pages for each of 3 sequences, got 4");
+  expect({}, 4, {}, "there must be as many pages for each of 0 sequences, got 4");
+  expect({1, 2}, 4, {0}, "cached must be of 2 sequences, got 1");
+  expect({1, 2}, 4, {0, 3}, "cached must be at most the length 2, got 3 for sequence 1");
+  expect({9, 4}, 4, {}, "there must be a page for token 8 of sequence 0, got none");
+  expect({8, 5}, 4, {}, "there must be a page for token 4 of sequence 1, got a negative one");
+}
+
 }  // namespace

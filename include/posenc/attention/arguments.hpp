@@ -17,6 +17,7 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/score_row.hpp"
 #include "posenc/core/sites.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -24,14 +25,15 @@ namespace posenc::inline POSENC_TARGET {
 /// What attention is asked for, beside queries, keys, values and an encoding.
 struct attention_options {
   posenc::mask mask = posenc::mask::causal;  ///< see mask.hpp
-  /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Say 1 where rotation_of(q).scale(s) has
-  /// it on the queries already.
+  /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Not where encoded(q) says that it is on
+  /// the queries already.
   std::optional<double> scale = {};
   /// Default: the positions of the last keys (per packed sequence).
   token_positions query_positions = {};
   /// Default: 0, 1, ... (per packed sequence).
   token_positions key_positions = {};
-  /// k is a cache of keys that earlier steps have encoded: site 2 leaves it alone.
+  /// k is a cache of keys that earlier steps have encoded: site 2 leaves it alone. So it does where
+  /// encoded(q) says that the queries are.
   bool keys_are_encoded = false;
   bool keep_scores = false;   ///< in the result, [queries][heads][keys]
   bool keep_weights = false;  ///< in the result, [queries][heads][keys]
@@ -42,9 +44,44 @@ struct attention_options {
   heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< of keys, likewise
 };
 
+/// Queries that are encoded already, and what has multiplied them; made by encoded(). Attention
+/// leaves them and their keys alone at site 2, and multiplies by no scale where they have one.
+template <storable T>
+struct encoded_queries {
+  using element_type = T;  ///< const T where the heads are only read
+  heads_view<T> heads;     ///< [queries][heads][head_dim]
+  double scale = 1;        ///< that is on them; 1 if none
+};
+
+// clang-format off
+
+/// heads_view or encoded_queries.
+template <class Q>
+concept attended_queries =
+    requires(Q const& q) { []<class S>(heads_view<S> const&) {}(q); } ||
+    requires(Q const& q) { []<class S>(encoded_queries<S> const&) {}(q); };
+
+// clang-format on
+
+/// Of heads, or of what rotate was given, which knows its scale:
+///
+///     auto const queries = rotation_of<halves>(q).scale(s);
+///     rotate(rows, queries, rotation_of<halves>(k, pages));
+///     attention(encoded(queries), cached_keys, cached_values, encoding);
+///
+/// Rules that read the query see it with its scale.
+template <class T>
+encoded_queries<T> encoded(heads_view<T> const& q, double scale = 1) {
+  return {q, scale};
+}
+template <class Rotation>
+auto encoded(Rotation const& q) -> decltype(encoded(q.target(), static_cast<double>(q.scale()))) {
+  return encoded(q.target(), static_cast<double>(q.scale()));
+}
+
 namespace detail {
 
-/// Compiles for what attention can take: embeddings come before W_q and W_k, which made q and k.
+/// Rejects encodings of site 1 at compile time.
 template <class Encoding>
 struct site_1_check {
   static_assert(!acts_on_embeddings<Encoding>,
@@ -61,6 +98,7 @@ struct attention_arguments {
   std::size_t value_dim;
   std::size_t group;  ///< heads that share a kv head
   double scale;
+  bool queries_are_encoded, keys_are_encoded;
   posenc::mask mask;
   token_positions query_positions, key_positions;
   heads_view<float const> query_side, key_side;
@@ -99,10 +137,12 @@ token_positions positions_or(char const* function, token_positions given, std::s
 
 /// Throws std::invalid_argument unless the shapes, positions, packed sequences and heads agree,
 /// heads are a multiple of kv_heads, and the scale is finite in T, which scores are computed in.
+/// scaled: what is on queries that are encoded already, if they are.
 template <std::floating_point T, class Encoding>
 attention_arguments checked_arguments(char const* function, Encoding const& encoding,
                                       heads_shape const& q, heads_shape const& k,
-                                      heads_shape const& v, attention_options options) {
+                                      heads_shape const& v, attention_options options,
+                                      std::optional<double> scaled = {}) {
   auto const queries = q.tokens, keys = k.tokens;
   auto product_dim = q.head_dim;
   if constexpr (changes_head_dim<Encoding>) product_dim = encoding.encoded_dim(q.head_dim);
@@ -114,10 +154,16 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   require(q.heads > 0, function, ": there must be a head, got 0");
   require(k.heads > 0 && q.heads % k.heads == 0, function, ": kv_heads must divide heads, got ",
           k.heads, " kv heads for ", q.heads, " heads");
+  require(!scaled || *scaled == 1 || options.scale.value_or(1) == 1, function,
+          ": the scale must be given once, got queries scaled by ", scaled.value_or(1),
+          " and a scale of ", options.scale.value_or(1));
+  if (scaled && *scaled != 1) options.scale = 1;
   auto const scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.head_dim)));
   require(is_finite(static_cast<double>(static_cast<T>(scale))), function,
           ": scale must be finite, got ", scale);
-  require(!(scores_near_and_far<Encoding> && options.keys_are_encoded), function,
+  require(!(changes_head_dim<Encoding> && scaled), function,
+          ": queries must not be encoded already for an encoding that changes head_dim");
+  require(!(scores_near_and_far<Encoding> && (options.keys_are_encoded || scaled)), function,
           ": keys must not be encoded already for an encoding that takes scores near and far");
   require_heads(function, encoding, q.heads);
   auto const check_side = [&](char const* what, heads_view<float const> const& side,
@@ -149,6 +195,8 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
           .value_dim = v.head_dim,
           .group = q.heads / k.heads,
           .scale = scale,
+          .queries_are_encoded = scaled.has_value(),
+          .keys_are_encoded = options.keys_are_encoded || scaled,
           .mask = std::move(options.mask),
           .query_positions = std::move(query_positions),
           .key_positions = std::move(key_positions),

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,9 +22,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Reusable results, scores and copies of keys and values. Repeated calls allocate nothing but what
-/// a product takes for a moment: the queries and sums of a step, or Eigen's packed blocks. Not for
-/// concurrent use.
+/// Reusable results, scores and copies of keys and values: repeated calls allocate only what a
+/// product takes for a moment. Not for concurrent use.
 ///
 ///     attention_workspace<float> workspace;
 ///     auto const& result =                                     valid until the next call
@@ -37,14 +37,28 @@ struct attention_workspace {
 
 namespace detail {
 
+template <class T>
+heads_view<T const> heads_of(heads_view<T> const& q) noexcept {
+  return q;
+}
+template <class T>
+heads_view<T const> heads_of(encoded_queries<T> const& q) noexcept {
+  return q.heads;
+}
+std::optional<double> scale_on(auto const& q) noexcept {
+  if constexpr (requires { q.scale; }) return q.scale;
+  return {};
+}
+
 /// attention of an encoding, or of one that is prepared, which `step_for` makes of the arguments.
-template <class T, class Executor, class Q, class Encoding>
-attention_result<T> const& attend_to(tasks<Executor> const& split, heads_view<Q> const& q,
+template <class T, class Executor, class Encoding>
+attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& queries,
                                      auto const& k, auto const& v, Encoding const& encoding,
                                      attention_options const& options,
                                      attention_workspace<T>& workspace, auto const& step_for) {
-  auto const given =
-      checked_arguments<T>("attention", encoding, q.shape(), shape_of(k), shape_of(v), options);
+  auto const q = heads_of(queries);
+  auto const given = checked_arguments<T>("attention", encoding, q.shape(), shape_of(k),
+                                          shape_of(v), options, scale_on(queries));
   auto const keys = to_read("attention", "keys", k, workspace.key_offsets);
   auto const values = to_read("attention", "values", v, workspace.value_offsets);
   static_assert(std::same_as<T, arithmetic_of<decltype(keys)>> &&
@@ -67,7 +81,7 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, heads_view<Q>
 /// softmax(scale * q k^T under the encoding) v. T is float, or double where q is; half and bfloat16
 /// are computed with as float.
 ///
-///     q [queries][heads][head_dim]
+///     q [queries][heads][head_dim]      heads_view, or encoded()
 ///     k [keys][kv_heads][head_dim]      keys and values: heads_view, or paged_heads, whose slots
 ///     v [keys][kv_heads][value_dim]     are in the order of the keys, and may be shared
 ///
@@ -89,58 +103,57 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, heads_view<Q>
 ///
 /// Products of many rows are Eigen's. Where the whole program is compiled with -DEIGEN_USE_BLAS and
 /// linked with a BLAS, they are that BLAS's, and so are their bits; keep it to one thread where
-/// there are tasks. OpenBLAS multiplies 1.10 times as fast as Eigen on a Xeon with AVX-512, and
-/// attention to 1024 or 4096 keys takes as long as before, within 15 %; on a Zen 4 it multiplies
-/// 1.2 times as fast, and so does attention.
-template <class Executor, class Q, attended_heads K, attended_heads V, class Encoding>
-attention_result<arithmetic_t<Q>> const& attention(
-    tasks<Executor> const& split, heads_view<Q> const& q, K const& k, V const& v,
-    Encoding const& encoding, attention_options const& options,
-    attention_workspace<arithmetic_t<Q>>& workspace) {
-  using T = arithmetic_t<Q>;
+/// there are tasks. OpenBLAS made attention 1.2 times as fast on a Zen 4, and no faster elsewhere.
+template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+attention_result<detail::arithmetic_of<Q>> const& attention(
+    tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,
+    attention_options const& options, attention_workspace<detail::arithmetic_of<Q>>& workspace) {
+  using T = detail::arithmetic_of<Q>;
   static_assert(detail::encoding_check<Encoding>::passed);
   return detail::attend_to<T>(split, q, k, v, encoding, options, workspace, [&](auto const& given) {
     return prepared_encoding<T, Encoding>(encoding, given.query_positions, given.key_positions,
-                                          options.keys_are_encoded);
+                                          given.keys_are_encoded, given.queries_are_encoded);
   });
 }
 
 /// The same, of an encoding that was prepared for this step: its positions stand in place of the
 /// options', which must have none.
-template <class Executor, class Q, attended_heads K, attended_heads V, class Encoding>
-attention_result<arithmetic_t<Q>> const& attention(
-    tasks<Executor> const& split, heads_view<Q> const& q, K const& k, V const& v,
-    prepared_encoding<arithmetic_t<Q>, Encoding> const& step, attention_options const& options,
-    attention_workspace<arithmetic_t<Q>>& workspace) {
-  using T = arithmetic_t<Q>;
-  return detail::attend_to<T>(
-      split, q, k, v, step.encoding(), detail::options_of(step, options, q.tokens(), k.tokens()),
+template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+attention_result<detail::arithmetic_of<Q>> const& attention(
+    tasks<Executor> const& split, Q const& q, K const& k, V const& v,
+    prepared_encoding<detail::arithmetic_of<Q>, Encoding> const& step,
+    attention_options const& options, attention_workspace<detail::arithmetic_of<Q>>& workspace) {
+  return detail::attend_to<detail::arithmetic_of<Q>>(
+      split, q, k, v, step.encoding(),
+      detail::options_of(step, options, detail::heads_of(q).tokens(), k.tokens(),
+                         detail::scale_on(q).has_value()),
       workspace, [&](auto const&) -> auto const& { return step; });
 }
 
 /// The same, once.
-template <class Executor, class Q, attended_heads K, attended_heads V, class Encoding>
-attention_result<arithmetic_t<Q>> attention(tasks<Executor> const& split, heads_view<Q> const& q,
-                                            K const& k, V const& v, Encoding const& encoding,
-                                            attention_options const& options = {}) {
-  attention_workspace<arithmetic_t<Q>> workspace;
+template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+attention_result<detail::arithmetic_of<Q>> attention(tasks<Executor> const& split, Q const& q,
+                                                     K const& k, V const& v,
+                                                     Encoding const& encoding,
+                                                     attention_options const& options = {}) {
+  attention_workspace<detail::arithmetic_of<Q>> workspace;
   attention(split, q, k, v, encoding, options, workspace);
   return std::move(workspace.result);
 }
 
 /// The same in one task, which the caller runs.
-template <class Q, attended_heads K, attended_heads V, class Encoding>
-attention_result<arithmetic_t<Q>> const& attention(
-    heads_view<Q> const& q, K const& k, V const& v, Encoding const& encoding,
-    attention_options const& options, attention_workspace<arithmetic_t<Q>>& workspace) {
+template <attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+attention_result<detail::arithmetic_of<Q>> const& attention(
+    Q const& q, K const& k, V const& v, Encoding const& encoding, attention_options const& options,
+    attention_workspace<detail::arithmetic_of<Q>>& workspace) {
   return attention(detail::one_task(), q, k, v, encoding, options, workspace);
 }
 
 /// The same, once.
-template <class Q, attended_heads K, attended_heads V, class Encoding>
-attention_result<arithmetic_t<Q>> attention(heads_view<Q> const& q, K const& k, V const& v,
-                                            Encoding const& encoding,
-                                            attention_options const& options = {}) {
+template <attended_queries Q, attended_heads K, attended_heads V, class Encoding>
+attention_result<detail::arithmetic_of<Q>> attention(Q const& q, K const& k, V const& v,
+                                                     Encoding const& encoding,
+                                                     attention_options const& options = {}) {
   return attention(detail::one_task(), q, k, v, encoding, options);
 }
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/copied_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
+#include "posenc/attention/scattered_heads.hpp"
 #include "posenc/attention/score_blocks.hpp"
 #include "posenc/core/executor.hpp"
 #include "posenc/core/scheme.hpp"
@@ -25,10 +25,8 @@ namespace posenc::inline POSENC_TARGET {
 
 /// Dense arrays; scores and weights are empty unless the options ask for them. A query that sees no
 /// key has outputs of 0 and, without a sink, a log_sum_exp of -infinity; of what was seen it is
-/// finite, a logarithm beyond the range of doubles being the largest or lowest of them. Outputs,
-/// and with them log_sum_exp, lie as q does, so that the output projection reads a token's heads in
-/// one piece; scores and weights are one matrix a head, as papers draw them and frameworks return
-/// them.
+/// finite, a logarithm beyond the range of doubles being the largest or lowest of them. Outputs and
+/// log_sum_exp lie as q does; scores and weights are one matrix a head, as papers draw them.
 template <std::floating_point T>
 struct attention_result {
   std::vector<T> outputs;           ///< [queries][heads][value_dim]
@@ -66,8 +64,8 @@ void begin(attention_result<T>& result, Encoding const& encoding, attention_argu
     result.log_sum_exp[i] = sink_of(encoding, i % heads);
 }
 
-/// One task of attention, of what has been checked: it takes pieces of the work until none is left,
-/// and computes each in four steps. Which task takes a piece changes no bit of it.
+/// One worker: takes pieces of the work from a shared counter until none is left. Arguments are
+/// checked already. Which worker takes a piece changes no bit of it.
 template <std::floating_point T, class Encoding>
 class block_attention {
  public:

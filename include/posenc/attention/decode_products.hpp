@@ -20,7 +20,7 @@ inline constexpr std::size_t near_tokens = 64;
 
 /// scores[r][s] = scale * <q[r], k[s]> for Rows queries and Keys keys, from key `first` of the
 /// block on. q: a row is `dims` long, in the order of S; scores: [Rows][near_tokens].
-template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floating_point T, class S>
+template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 [[gnu::always_inline]] inline void few_by_few_scores(T* scores, T scale, T const* q,
                                                      token_block<S> const& k, std::size_t first,
                                                      std::size_t dims) noexcept {
@@ -51,8 +51,8 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
   for (; i + 2 * size <= dims; i += 2 * size) {
     // One register of each key after the other: both at once are more than there is room for.
     for (std::size_t s = 0; s < Keys; ++s) x[s] = load_one_of_two(k.tokens[first + s] + i, false);
-    for (std::size_t s = 0; s < Keys; ++s)
-      prefetch<2 * size, Prefetches>(k.tokens[first + s] + i, k.ahead);
+    for (std::size_t s = 0; k.ahead != 0 && s < Keys; ++s)
+      prefetch<2 * size>(k.tokens[first + s] + i, k.ahead);
     add(q + i, x);
     for (std::size_t s = 0; s < Keys; ++s) x[s] = load_one_of_two(k.tokens[first + s] + i, true);
     add(q + i + size, x);
@@ -78,62 +78,47 @@ template <std::size_t Rows, std::size_t Keys, prefetches Prefetches, std::floati
 
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
 /// few rows of every head. As many keys are read at once as make a register of scores with four
-/// rows, or else with one. queries: scratch of as many numbers as q has; near: scratch of
-/// near_tokens scores for each row. Begin both at a cache line: that is fastest.
+/// rows, or else with one.
 template <std::floating_point T, class S>
-void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k, T* queries,
-                T* near) {
+void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k) {
   constexpr std::size_t size = lanes<T>::size;
   auto const keys = k.tokens(), dims = k.head_dim(), columns = k.heads() * rows;
-  std::copy_n(q, columns * dims, queries);
+  aligned_numbers<T> queries(columns * dims), near(columns * near_tokens);
+  std::copy_n(q, columns * dims, queries.data());
   if constexpr (loads_pairs<S>) {
     typename lanes<T>::number x, y;
     for (std::size_t c = 0; c < columns; ++c) {
       for (auto i = c * dims; i + 2 * size <= (c + 1) * dims; i += 2 * size) {
         load_two<S>(q + i, x, y);
-        lanes<T>::store(queries + i, x), lanes<T>::store(queries + i + size, y);
+        lanes<T>::store(queries.data() + i, x), lanes<T>::store(queries.data() + i + size, y);
       }
     }
   }
   auto const at_once = rows % 4 == 0 ? std::max<std::size_t>(size / 4, 1) : size;
-  with_prefetches([&](auto prefetched) {
-    for (std::size_t from = 0; from < keys; from += near_tokens) {
-      auto const to = std::min(from + near_tokens, keys);
-      for_blocks(k, from, to, at_once,
-                 [&](std::size_t head, std::size_t first, token_block<S> const& block) {
-                   prefetch_pages<prefetched>(block, head, k.heads());
-                   prefetch_column<prefetched>(scores + head * rows * keys, rows, keys, first);
-                   in_fours(rows, [&](auto few, std::size_t row) {
-                     constexpr std::size_t together = size % few == 0 ? size / few : 1;
-                     auto const column = head * rows + row;
-                     auto* const x = near + column * near_tokens + first - from;
-                     auto const* const y = queries + column * dims;
-                     std::size_t s = 0;
-                     for (; s + together <= block.count; s += together)
-                       few_by_few_scores<few, together, prefetched, T, S>(x, scale, y, block, s,
-                                                                          dims);
-                     for (; s < block.count; ++s)
-                       few_by_few_scores<few, 1, prefetched, T, S>(x, scale, y, block, s, dims);
-                   });
+  for (std::size_t from = 0; from < keys; from += near_tokens) {
+    auto const to = std::min(from + near_tokens, keys);
+    for_blocks(k, from, to, at_once,
+               [&](std::size_t head, std::size_t first, token_block<S> const& block) {
+                 in_fours(rows, [&](auto few, std::size_t row) {
+                   constexpr std::size_t together = size % few == 0 ? size / few : 1;
+                   auto const column = head * rows + row;
+                   auto* const x = near.data() + column * near_tokens + first - from;
+                   auto const* const y = queries.data() + column * dims;
+                   std::size_t s = 0;
+                   for (; s + together <= block.count; s += together)
+                     few_by_few_scores<few, together, T, S>(x, scale, y, block, s, dims);
+                   for (; s < block.count; ++s)
+                     few_by_few_scores<few, 1, T, S>(x, scale, y, block, s, dims);
                  });
-      for (std::size_t c = 0; c < columns; ++c)
-        std::copy_n(near + c * near_tokens, to - from, scores + c * keys + from);
-    }
-  });
-}
-
-/// The same in memory of its own.
-template <std::floating_point T, class S>
-void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k) {
-  auto const columns = k.heads() * rows;
-  aligned_numbers<T> queries(columns * k.head_dim()), near(columns * near_tokens);
-  few_scores<T, S>(scores, scale, q, rows, k, queries.data(), near.data());
+               });
+    for (std::size_t c = 0; c < columns; ++c)
+      std::copy_n(near.data() + c * near_tokens, to - from, scores + c * keys + from);
+  }
 }
 
 /// sums[r] += sum_s weights[r][s] values[s] of Rows queries, for Width registers of each value.
 /// sums: a row is `dims` long, in the order of S; weights: [Rows][near_tokens].
-template <std::size_t Rows, std::size_t Width, prefetches Prefetches, std::floating_point T,
-          class S>
+template <std::size_t Rows, std::size_t Width, std::floating_point T, class S>
 [[gnu::always_inline]] inline void add_values(T* sums, std::size_t dims, T const* weights,
                                               token_block<S> const& v,
                                               std::size_t column) noexcept {
@@ -150,7 +135,7 @@ template <std::size_t Rows, std::size_t Width, prefetches Prefetches, std::float
     } else {
       for (std::size_t j = 0; j < Width; j += 2)
         load_two<S>(v.tokens[s] + column + j * size, value[j], value[j + 1]);
-      prefetch<Width * size, Prefetches>(v.tokens[s] + column, v.ahead);
+      if (v.ahead != 0) prefetch<Width * size>(v.tokens[s] + column, v.ahead);
     }
     for (std::size_t r = 0; r < Rows; ++r) {
       number const weight(weights[r * near_tokens + s]);
@@ -165,18 +150,17 @@ template <std::size_t Rows, std::size_t Width, prefetches Prefetches, std::float
 }
 
 /// The same for whole values.
-template <std::size_t Rows, prefetches Prefetches, std::floating_point T, class S>
+template <std::size_t Rows, std::floating_point T, class S>
 void add_values(T* sums, std::size_t dims, T const* weights, token_block<S> const& v) noexcept {
   constexpr std::size_t size = lanes<T>::size, wide = has_32_registers ? 4 : 2;
   std::size_t i = 0;
   for (; i + wide * size <= dims; i += wide * size)
-    add_values<Rows, wide, Prefetches, T, S>(sums, dims, weights, v, i);
+    add_values<Rows, wide, T, S>(sums, dims, weights, v, i);
   if constexpr (wide > 2) {
     for (; i + 2 * size <= dims; i += 2 * size)
-      add_values<Rows, 2, Prefetches, T, S>(sums, dims, weights, v, i);
+      add_values<Rows, 2, T, S>(sums, dims, weights, v, i);
   }
-  for (; i + size <= dims; i += size)
-    add_values<Rows, 1, Prefetches, T, S>(sums, dims, weights, v, i);
+  for (; i + size <= dims; i += size) add_values<Rows, 1, T, S>(sums, dims, weights, v, i);
   for (; i < dims; ++i) {
     for (std::size_t r = 0; r < Rows; ++r) {
       for (std::size_t s = 0; s < v.count; ++s)
@@ -204,43 +188,29 @@ void add_in_order(T* outputs, T const* sums, std::size_t columns, std::size_t di
 
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
 /// read 8 tokens at a time, or 16 of half the size, and summed in runs of 512, then the sums of the
-/// runs, so that rounding errors do not grow with the cache. sums: scratch of as many numbers as
-/// there are outputs; near: scratch of near_tokens weights for each row. Begin both at a cache
-/// line: that is fastest.
+/// runs, so that rounding errors do not grow with the cache.
 template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums, T* near) {
+void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) {
   constexpr std::size_t tokens_at_once = sizeof(S) == 2 ? 16 : 8, summed_at_once = 512;
   static_assert(summed_at_once % near_tokens == 0);
   auto const keys = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows;
-  with_prefetches([&](auto prefetched) {
-    for (std::size_t from = 0; from < keys; from += near_tokens) {
-      auto const to = std::min(from + near_tokens, keys);
-      if (from % summed_at_once == 0) std::fill_n(sums, columns * dims, T{0});
-      for (std::size_t c = 0; c < columns; ++c)
-        std::copy_n(weights + c * keys + from, to - from, near + c * near_tokens);
-      for_blocks(v, from, to, tokens_at_once,
-                 [&](std::size_t head, std::size_t first, token_block<S> const& block) {
-                   prefetch_pages<prefetched>(block, head, v.heads());
-                   prefetch_column<prefetched>(weights + head * rows * keys, rows, keys,
-                                               first + near_tokens);
-                   in_fours(rows, [&](auto few, std::size_t row) {
-                     auto const column = head * rows + row;
-                     add_values<few, prefetched, T, S>(sums + column * dims, dims,
-                                                       near + column * near_tokens + first - from,
-                                                       block);
-                   });
+  aligned_numbers<T> sums(columns * dims), near(columns * near_tokens);
+  for (std::size_t from = 0; from < keys; from += near_tokens) {
+    auto const to = std::min(from + near_tokens, keys);
+    if (from % summed_at_once == 0) std::fill_n(sums.data(), columns * dims, T{0});
+    for (std::size_t c = 0; c < columns; ++c)
+      std::copy_n(weights + c * keys + from, to - from, near.data() + c * near_tokens);
+    for_blocks(v, from, to, tokens_at_once,
+               [&](std::size_t head, std::size_t first, token_block<S> const& block) {
+                 in_fours(rows, [&](auto few, std::size_t row) {
+                   auto const column = head * rows + row;
+                   add_values<few, T, S>(sums.data() + column * dims, dims,
+                                         near.data() + column * near_tokens + first - from, block);
                  });
-      if (to % summed_at_once == 0 || to == keys) add_in_order<T, S>(outputs, sums, columns, dims);
-    }
-  });
-}
-
-/// The same in memory of its own.
-template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) {
-  auto const columns = v.heads() * rows;
-  aligned_numbers<T> sums(columns * v.head_dim()), near(columns * near_tokens);
-  few_outputs<T, S>(outputs, weights, rows, v, sums.data(), near.data());
+               });
+    if (to % summed_at_once == 0 || to == keys)
+      add_in_order<T, S>(outputs, sums.data(), columns, dims);
+  }
 }
 
 }  // namespace posenc::detail

@@ -59,59 +59,51 @@ inline bool follow_one_another(positions_view positions) noexcept {
   return breaks == 0;
 }
 
-/// What an encoding does at site 3 of a step. Most do it row by row.
+/// What an encoding does at site 3 of a step. A bias by distance is looked up: the same bits as the
+/// rule, up to a product that the compiler fuses.
 template <class E>
 class step_scores {
- public:
-  bool covers(distance_range const&) const noexcept { return true; }
-  void cover(E const&, distance_range const&) {}
+  static constexpr bool looks_up = adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>;
 
-  template <class T>
-  void adjust(E const& e, score_row<T> const& row, bool) const {
-    if constexpr (acts_on_scores<E>) adjust_scores(e, row);
+ public:
+  bool covers(distance_range const& range) const noexcept {
+    return !looks_up || covered_.covers(range);
   }
-};
-
-/// Looks up a bias by distance: the same bits as the rule, up to a product that the compiler fuses.
-template <class E>
-requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class step_scores<E> {
- public:
-  bool covers(distance_range const& range) const noexcept { return covered_.covers(range); }
 
   /// Computes only the distances that are not covered yet.
   void cover(E const& e, distance_range const& range) {
-    if (covered_.covers(range)) return;
-    std::vector<std::vector<double>> biases(e.heads());
-    for (std::size_t head = 0; head < biases.size(); ++head) {
-      for (auto distance = range.farthest; distance >= range.nearest; --distance) {
-        bool const known = covered_.covers({distance, distance});
-        biases[head].push_back(known ? *find(head, distance)
-                                     : static_cast<double>(e.bias(head, distance)));
+    if (covers(range)) return;
+    if constexpr (looks_up) {
+      std::vector<std::vector<double>> biases(e.heads());
+      for (std::size_t head = 0; head < biases.size(); ++head) {
+        for (auto distance = range.farthest; distance >= range.nearest; --distance)
+          biases[head].push_back(bias(e, head, distance));
       }
+      biases_ = std::move(biases), covered_ = range;
     }
-    biases_ = std::move(biases), covered_ = range;
   }
 
   template <class T>
   void adjust(E const& e, score_row<T> const& row, bool keys_follow) const {
-    require_row("attention", row, e.heads());
-    if (row.scores.empty()) return;
-    auto const first = distance_between(row.query_position, row.key_positions.front());
-    auto const last = distance_between(row.query_position, row.key_positions.back());
-    // Beyond an end of int64, distances saturate: keys may follow one another and their distances
-    // not.
-    if (keys_follow && are_a_run(first, last, row.scores.size()) &&
-        covered_.covers({last, first})) {
-      auto const* const biases = find(row.head, first);
-      for (std::size_t s = 0; s < row.scores.size(); ++s)
-        row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
-    } else {
-      add_bias(row, [&](std::int64_t key) {
-        auto const distance = distance_between(row.query_position, key);
-        return covered_.covers({distance, distance})
-                   ? *find(row.head, distance)
-                   : static_cast<double>(e.bias(row.head, distance));
-      });
+    if constexpr (looks_up) {
+      require_row("attention", row, e.heads());
+      if (row.scores.empty()) return;
+      auto const first = distance_between(row.query_position, row.key_positions.front());
+      auto const last = distance_between(row.query_position, row.key_positions.back());
+      // Beyond an end of int64, distances saturate: keys may follow one another and their distances
+      // not.
+      if (keys_follow && are_a_run(first, last, row.scores.size()) &&
+          covered_.covers({last, first})) {
+        auto const* const biases = find(row.head, first);
+        for (std::size_t s = 0; s < row.scores.size(); ++s)
+          row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
+      } else {
+        add_bias(row, [&](std::int64_t key) {
+          return bias(e, row.head, distance_between(row.query_position, key));
+        });
+      }
+    } else if constexpr (acts_on_scores<E>) {
+      adjust_scores(e, row);
     }
   }
 
@@ -122,7 +114,12 @@ requires(adds_bias_by_distance<E> && !adjusts_scores<E> && knows_heads<E>) class
            static_cast<std::uint64_t>(first) - static_cast<std::uint64_t>(last) == keys - 1;
   }
 
-  // The bias at a distance; those at nearer distances come after it.
+  double bias(E const& e, std::size_t head, std::int64_t distance) const {
+    return covered_.covers({distance, distance}) ? *find(head, distance)
+                                                 : static_cast<double>(e.bias(head, distance));
+  }
+
+  // The bias at a distance that is covered; those at nearer distances come after it.
   double const* find(std::size_t head, std::int64_t distance) const noexcept {
     return biases_[head].data() + (covered_.farthest - distance);
   }

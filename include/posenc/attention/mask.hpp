@@ -208,8 +208,8 @@ class mask {
   std::shared_ptr<packing const> packing_;
 };
 
-inline constinit mask const mask::full =
-    mask(mask::farthest, mask::farthest);  // at hand before any other global is made
+// Before any other global.
+inline constinit mask const mask::full = mask(mask::farthest, mask::farthest);
 inline constinit mask const mask::causal = mask(mask::farthest, 0);
 
 }  // namespace posenc

@@ -28,11 +28,11 @@ namespace posenc::inline POSENC_TARGET {
 ///
 /// Site 2: one row per key; queries whose positions are the last of the keys', as a causal step has
 /// them, use those. For keys that a cache holds encoded, none is made. Site 3: biases by distance
-/// are worked out once for every distance that occurs, where positions are not scattered, and
-/// looked up by all rows and layers: the same bits, up to a last product that a compiler fuses.
-/// Advancing keeps them, and adds those that are new: half as many again ahead of need. The
-/// encoding must outlive it; the positions need not. Between calls to advance it is immutable, so
-/// threads may share it. Throws std::invalid_argument where the encoding does.
+/// are computed once for every distance that occurs, where positions are not scattered, and looked
+/// up by all rows and layers: the same bits, up to a last product that a compiler fuses. Advancing
+/// keeps them, and adds half as many again ahead of need. The encoding must outlive it; the
+/// positions need not. Threads may share it, but for advance. Throws std::invalid_argument where
+/// the encoding does.
 template <std::floating_point T, class Encoding>
 class prepared_encoding {
   static_assert(detail::encoding_check<Encoding>::passed && detail::site_1_check<Encoding>::passed);
@@ -41,9 +41,13 @@ class prepared_encoding {
 
  public:
   /// For all queries and all keys of the step. keys_are_encoded: they come from a cache.
+  /// queries_are_encoded: so are the queries, as encoded(q) says in the call.
   prepared_encoding(Encoding const& encoding, token_positions query_positions,
-                    token_positions key_positions, bool keys_are_encoded = false)
-      : encoding_(encoding), keys_are_encoded_(keys_are_encoded) {
+                    token_positions key_positions, bool keys_are_encoded = false,
+                    bool queries_are_encoded = false)
+      : encoding_(encoding),
+        keys_are_encoded_(keys_are_encoded),
+        queries_are_encoded_(queries_are_encoded) {
     prepare(std::move(query_positions), std::move(key_positions));
     // For one query alone, to look a bias up costs as much as to make it.
     if (query_positions_.size() > 1)
@@ -62,6 +66,7 @@ class prepared_encoding {
   positions_view key_positions() const noexcept { return key_positions_; }      ///< [keys]
   /// Whether the keys come encoded from a cache, so that site 2 leaves them alone.
   bool keys_are_encoded() const noexcept { return keys_are_encoded_; }
+  bool queries_are_encoded() const noexcept { return queries_are_encoded_; }  ///< likewise
 
   /// Site 2, in place. Token i of the view is query, or key, first_token + i of the step, and head
   /// i is head, or kv head, first_head + i. Keys must not be encoded already.
@@ -74,7 +79,7 @@ class prepared_encoding {
   template <class S>
   void encode_keys(heads_view<S> const& k, std::size_t first_token = 0,
                    std::size_t first_head = 0) const requires(rotates && !widens) {
-    detail::encode_keys(*of_keys_, k, first_token, first_head);
+    detail::encode_keys(of_keys(), k, first_token, first_head);
   }
   /// To another width.
   void encode_queries(heads_view<T const> const& q, heads_view<T> const& to,
@@ -85,46 +90,20 @@ class prepared_encoding {
   /// Likewise, of keys.
   void encode_keys(heads_view<T const> const& k, heads_view<T> const& to,
                    std::size_t first_token = 0, std::size_t first_head = 0) const requires(widens) {
-    of_keys_->encode_keys(k, to, first_token, first_head);
+    of_keys().encode_keys(k, to, first_token, first_head);
   }
-  /// As the far scores take them.
-  template <class S>
-  void encode_far_queries(heads_view<S> const& q, std::size_t first_token = 0,
-                          std::size_t first_head = 0) const requires(splits) {
-    detail::encode_queries(of_queries().far(), q, first_query_ + first_token, first_head);
+  /// What the encoding prepared, in which queries are tokens from first_query() on. Of keys that
+  /// are not encoded already.
+  auto const& of_queries() const noexcept requires(rotates) {
+    return of_queries_ ? *of_queries_ : *of_keys_;
   }
-  /// Likewise, of keys.
-  template <class S>
-  void encode_far_keys(heads_view<S> const& k, std::size_t first_token = 0,
-                       std::size_t first_head = 0) const requires(splits) {
-    detail::encode_keys(of_keys_->far(), k, first_token, first_head);
-  }
+  auto const& of_keys() const noexcept requires(rotates) { return *of_keys_; }  ///< likewise
+  std::size_t first_query() const noexcept { return first_query_; }             ///< see of_queries
 
   /// Site 3, in place: of a query of the step and neighbouring keys.
   template <class S>
   void adjust_scores(score_row<S> const& row) const requires(acts_on_scores<Encoding>) {
     scores_.adjust(encoding_, row, keys_follow_);
-  }
-
-  /// Backward, of all queries, and of all keys.
-  template <class S>
-  void backward_queries(heads_view<S> const& d) const requires(rotates) {
-    detail::backward_queries(of_queries(), d, first_query_, 0);
-  }
-  /// Likewise, of keys.
-  template <class S>
-  void backward_keys(heads_view<S> const& d) const requires(rotates) {
-    detail::backward_keys(*of_keys_, d, 0, 0);
-  }
-  /// Likewise, of queries in the far scores.
-  template <class S>
-  void backward_far_queries(heads_view<S> const& d) const requires(splits) {
-    detail::backward_queries(of_queries().far(), d, first_query_, 0);
-  }
-  /// Likewise, of keys in the far scores.
-  template <class S>
-  void backward_far_keys(heads_view<S> const& d) const requires(splits) {
-    detail::backward_keys(of_keys_->far(), d, 0, 0);
   }
 
  private:
@@ -134,6 +113,7 @@ class prepared_encoding {
     if constexpr (rotates) {
       positions_view const at_queries = query_positions_, at_keys = key_positions_;
       of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
+      if (queries_are_encoded_) return;
       if (!keys_are_encoded_) of_keys_.emplace(encoding_.template prepare<T>(at_keys));
       auto const queries = at_queries.size();
       if (!keys_are_encoded_ && queries <= at_keys.size() &&
@@ -154,11 +134,9 @@ class prepared_encoding {
       return nothing();
     }
   }
-  auto const& of_queries() const noexcept { return of_queries_ ? *of_queries_ : *of_keys_; }
-
   Encoding const& encoding_;
   token_positions query_positions_, key_positions_;
-  bool keys_are_encoded_;
+  bool keys_are_encoded_, queries_are_encoded_;
   [[no_unique_address]] decltype(prepared_of<Encoding>()) of_queries_, of_keys_;
   std::size_t first_query_ = 0;
   detail::step_scores<std::remove_cv_t<Encoding>> scores_;
@@ -168,10 +146,13 @@ class prepared_encoding {
 namespace detail {
 
 /// The options of a call with the positions of the step. Throws std::invalid_argument if they have
-/// positions of their own, or keys in another state.
+/// positions of their own, or if queries or keys are in another state.
 template <std::floating_point T, class Encoding>
 attention_options options_of(prepared_encoding<T, Encoding> const& step, attention_options options,
-                             std::size_t queries, std::size_t keys) {
+                             std::size_t queries, std::size_t keys, bool queries_are_encoded) {
+  require(step.queries_are_encoded() == queries_are_encoded,
+          "attention: queries must be encoded already where the encoding is prepared so, and only "
+          "there");
   require(step.query_positions().size() == queries && step.key_positions().size() == keys,
           "attention: the encoding must be prepared for the ", queries, " queries and ", keys,
           " keys, got ", step.query_positions().size(), " and ", step.key_positions().size(),

@@ -1,7 +1,9 @@
-// What attention reads keys and values of: a view with strides, or tokens anywhere in memory, as
-// paged caches hold them.
+// What attention reads keys and values of: a view with strides, tokens anywhere in memory, as paged
+// caches hold them, or copies in the type that it computes with.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <type_traits>
@@ -78,9 +80,8 @@ using arithmetic_of = arithmetic_t<typename View::element_type>;
 
 heads_shape shape_of(auto const& x) noexcept { return {x.tokens(), x.heads(), x.head_dim()}; }
 
-/// Keys or values to be read. Those of paged_heads need memory for the offset of each token, so
-/// that a slot is looked up once and not in each head and pass. Throws std::invalid_argument, in
-/// the name of a function, unless each has a slot.
+/// Keys or values to be read. Those of paged_heads need memory for the offset of each token. Throws
+/// std::invalid_argument, in the name of a function, unless each has a slot.
 template <class S>
 heads_view<S const> to_read(char const*, char const*, heads_view<S> const& x,
                             std::vector<std::ptrdiff_t>&) noexcept {
@@ -98,6 +99,44 @@ scattered_heads<S const> to_read(char const* function, char const* what, paged_h
     offsets[t] = token - first;
   }
   return {first, offsets, x.head_stride(), x.heads(), x.head_dim()};
+}
+
+/// Some tokens and heads of a view as dense numbers, [tokens][heads][head_dim], to be computed
+/// with.
+template <class T, class Heads>
+heads_view<T> copied(T* to, Heads const& x) {
+  using S = std::remove_const_t<typename Heads::element_type>;
+  heads_view<T> const copy(to, x.shape());
+  for (std::size_t token = 0; token < x.tokens(); ++token) {
+    for (std::size_t head = 0; head < x.heads(); ++head) {
+      auto const numbers = x(token, head);
+      if constexpr (std::same_as<S, T>) {
+        to = std::ranges::copy(numbers, to).out;
+      } else {
+        to = std::ranges::transform(numbers, to, [](S const& number) { return load(number); }).out;
+      }
+    }
+  }
+  return copy;
+}
+template <class T, class Heads>
+heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
+  numbers.resize(x.tokens() * x.heads() * x.head_dim());
+  return copied(numbers.data(), x);
+}
+
+/// What is computed with, T, of heads that are not changed: themselves if they are stored so, with
+/// strides.
+template <class T, class Heads>
+heads_view<T const> as_computed(std::vector<T>& numbers, Heads const& x) {
+  if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
+#if defined(EIGEN_USE_BLAS)  // a BLAS takes no rows that overlap or go backwards
+    if (x.strides().token < static_cast<std::ptrdiff_t>(x.head_dim())) return copied<T>(numbers, x);
+#endif
+    return x;
+  } else {
+    return copied<T>(numbers, x);
+  }
 }
 
 }  // namespace detail

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
-#include "posenc/attention/copied_heads.hpp"
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/products.hpp"
+#include "posenc/attention/scattered_heads.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/sites.hpp"
@@ -53,7 +53,7 @@ class score_blocks {
 
   /// Whether no site changes keys, so that they are read in place.
   bool reads_keys() const noexcept {
-    return !acts_on_queries_and_keys<Encoding> || step_.keys_are_encoded();
+    return !acts_on_queries_and_keys<Encoding> || given_.keys_are_encoded;
   }
   /// Whether rows are few enough to read keys and values in place, all kv heads at once.
   bool few() const noexcept { return given_.queries * given_.group <= few_rows; }
@@ -76,7 +76,7 @@ class score_blocks {
     } else {
       auto const encoded = copied<T>(numbers, k);
       if constexpr (scores_near_and_far<Encoding>)
-        step_.encode_far_keys(copied<T>(memory_.far_keys, encoded), 0, kv_head);
+        encode_keys(step_.of_keys().far(), copied<T>(memory_.far_keys, encoded), 0, kv_head);
       if constexpr (acts_on_queries_and_keys<Encoding>)
         step_.encode_keys(encoded, 0, kv_head);  // (2) queries and keys
       return encoded;
@@ -186,9 +186,13 @@ class score_blocks {
     } else {
       auto const encoded = copied<T>(memory_.queries.data() + at, part);
       if constexpr (scores_near_and_far<Encoding>)
-        step_.encode_far_queries(copied<T>(memory_.far_queries.data() + at, encoded), first_, head);
-      if constexpr (acts_on_queries_and_keys<Encoding>)
-        step_.encode_queries(encoded, first_, head);  // (2) queries and keys
+        encode_queries(step_.of_queries().far(),
+                       copied<T>(memory_.far_queries.data() + at, encoded),
+                       step_.first_query() + first_, head);
+      if constexpr (acts_on_queries_and_keys<Encoding>) {
+        if (!given_.queries_are_encoded)
+          step_.encode_queries(encoded, first_, head);  // (2) queries and keys
+      }
     }
   }
 

@@ -12,17 +12,14 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// query_position - key_position. Where that is beyond int64, as far as it reaches: -(2^63 - 1) or
-/// 2^63 - 1.
+/// query_position - key_position; -(2^63 - 1) or 2^63 - 1 where that is beyond.
 constexpr std::int64_t distance_between(std::int64_t query_position,
                                         std::int64_t key_position) noexcept {
-  constexpr auto farthest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  auto const difference =
+  if (query_position < key_position) return -distance_between(key_position, query_position);
+  constexpr std::uint64_t farthest = std::numeric_limits<std::int64_t>::max();
+  auto const distance =
       static_cast<std::uint64_t>(query_position) - static_cast<std::uint64_t>(key_position);
-  if (query_position >= key_position)
-    return static_cast<std::int64_t>(difference < farthest ? difference : farthest);
-  auto const magnitude = 0 - difference;
-  return -static_cast<std::int64_t>(magnitude < farthest ? magnitude : farthest);
+  return static_cast<std::int64_t>(distance < farthest ? distance : farthest);
 }
 
 namespace detail {

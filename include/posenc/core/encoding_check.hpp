@@ -46,29 +46,33 @@ struct child_of<E> {};
 template <class Named, class E>
 concept a_base = std::is_base_of_v<Named, E>;
 
-// has_NAME<E>: E has a member of that name, other than the name of E or of a base. First: whether
-// the site can call it; to look for a name may compile the body of a function.
+// has_NAME<E>: E has a member of that name, other than the name of E or of a base; of functions
+// that may be templates, a template too. First: whether the site can call it; to look for a name
+// may compile the body of a function.
 #define POSENC_HAS(NAME, ...)                                               \
   template <class E>                                                        \
   concept has_##NAME = __VA_ARGS__ ||                                       \
       (!requires { &with_site_names<E>::NAME; } &&                          \
        !requires { requires a_base<typename child_of<E>::NAME, E>; }) ||    \
-      requires { &E::NAME; } || requires { &E::template NAME<float>; };
+      requires { &E::NAME; }
+#define POSENC_HAS_FUNCTION(NAME, ...) \
+  POSENC_HAS(NAME, __VA_ARGS__) || requires { &E::template NAME<float>; }
 
-POSENC_HAS(embed, acts_on_embeddings<E>)
-POSENC_HAS(prepare, (prepares<E, float> && prepares<E, double>))
-POSENC_HAS(encode_queries, encodes_queries<E, float>)
-POSENC_HAS(encode_keys, encodes_keys<E, float>)
-POSENC_HAS(adjust_scores, adjusts_scores<E>)
-POSENC_HAS(bias, adds_bias_by_distance<E> || adds_bias_by_positions<E>)
-POSENC_HAS(inverse_temperature, acts_on_softmax<E>)
-POSENC_HAS(sink, adds_sink<E>)
-POSENC_HAS(heads, knows_heads<E>)
-POSENC_HAS(serves_fewer_heads, posenc::serves_fewer_heads<E>)
-POSENC_HAS(backward_queries, pulls_back_queries<E, float>)
-POSENC_HAS(backward_keys, pulls_back_keys<E, float>)
-POSENC_HAS(backward_scores, pulls_back_scores<E>)
-POSENC_HAS(is_bias, says_is_bias<E>)
+POSENC_HAS_FUNCTION(embed, acts_on_embeddings<E>);
+POSENC_HAS_FUNCTION(prepare, (prepares<E, float> && prepares<E, double>));
+POSENC_HAS_FUNCTION(encode_queries, encodes_queries<E, float>);
+POSENC_HAS_FUNCTION(encode_keys, encodes_keys<E, float>);
+POSENC_HAS_FUNCTION(adjust_scores, adjusts_scores<E>);
+POSENC_HAS_FUNCTION(inverse_temperature, acts_on_softmax<E>);
+POSENC_HAS_FUNCTION(backward_queries, pulls_back_queries<E, float>);
+POSENC_HAS_FUNCTION(backward_keys, pulls_back_keys<E, float>);
+POSENC_HAS_FUNCTION(backward_scores, pulls_back_scores<E>);
+POSENC_HAS(bias, adds_bias_by_distance<E> || adds_bias_by_positions<E>);
+POSENC_HAS(sink, adds_sink<E>);
+POSENC_HAS(heads, knows_heads<E>);
+POSENC_HAS(serves_fewer_heads, posenc::serves_fewer_heads<E>);
+POSENC_HAS(is_bias, says_is_bias<E>);
+#undef POSENC_HAS_FUNCTION
 #undef POSENC_HAS
 
 // clang-format on

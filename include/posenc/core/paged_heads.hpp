@@ -6,8 +6,12 @@
 #include <limits>
 #include <span>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "posenc/core/heads_view.hpp"
+#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
@@ -129,5 +133,43 @@ class paged_heads {
   std::span<std::int64_t const> slots_;
   memory_range memory_;
 };
+
+/// The slots of the tokens of sequences, one after another, from a block table, [sequences][pages]:
+/// the pages of each. Made once a step, for the keys and values of every layer:
+///
+///     auto const read = slots_of(table, lengths, page_tokens);
+///     attention(q, paged_heads(keys, shape, read), paged_heads(values, shape, read), encoding,
+///               {.mask = mask::causal & mask::packed(query_lengths, lengths)});
+///     auto const written = slots_of(table, lengths, page_tokens, cached);     what the step adds
+///
+/// cached: how many tokens of each sequence to leave out, which earlier steps have written. Throws
+/// std::invalid_argument unless each sequence has as many pages, and one for each token.
+template <integer_range Table>
+std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> lengths,
+                                   std::size_t page_tokens, list_view<std::size_t> cached = {}) {
+  auto const sequences = lengths.size(), all = static_cast<std::size_t>(std::size(table));
+  detail::require(page_tokens > 0, "slots_of: pages must have a token, got 0");
+  detail::require(sequences == 0 ? all == 0 : all % sequences == 0,
+                  "slots_of: there must be as many pages for each of ", sequences,
+                  " sequences, got ", all);
+  detail::require(cached.empty() || cached.size() == sequences, "slots_of: cached must be of ",
+                  sequences, " sequences, got ", cached.size());
+  std::vector<std::int64_t> slots;
+  for (std::size_t i = 0; i < sequences; ++i) {
+    auto const pages = all / sequences, first = cached.empty() ? 0 : cached[i];
+    detail::require(first <= lengths[i], "slots_of: cached must be at most the length ", lengths[i],
+                    ", got ", first, " for sequence ", i);
+    for (auto t = first; t < lengths[i]; ++t) {
+      auto const place = t / page_tokens;
+      detail::require(place < pages && std::data(table)[i * pages + place] >= 0,
+                      "slots_of: there must be a page for token ", t, " of sequence ", i, ", got ",
+                      place < pages ? "a negative one" : "none");
+      slots.push_back(static_cast<std::int64_t>(std::data(table)[i * pages + place]) *
+                          static_cast<std::int64_t>(page_tokens) +
+                      static_cast<std::int64_t>(t % page_tokens));
+    }
+  }
+  return slots;
+}
 
 }  // namespace posenc

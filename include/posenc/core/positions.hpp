@@ -40,19 +40,16 @@ void require_position(char const* what, std::integral auto p, std::size_t token)
 
 }  // namespace detail
 
-/// The same as a value, which owns its numbers. It is made of integers of any type, also where it
-/// is an argument or an option:
+/// The same as a value, which owns its numbers, made of integers of any type:
 ///
 ///     attention_options{.query_positions = std::vector<std::int32_t>{7, 8}, .key_positions = ids}
 ///     m_rope.prepare({7, 8})
-///
-/// A vector of int64 that is given away is moved.
 class token_positions {
  public:
   token_positions() = default;
   /// Of a list in braces.
   token_positions(std::initializer_list<std::int64_t> positions) : positions_(positions) {}
-  /// Moves a vector that is given away.
+  /// Of a vector, which is moved if it is given away.
   token_positions(std::vector<std::int64_t> positions) noexcept
       : positions_(std::move(positions)) {}
   /// Of integers of any other type. Throws std::invalid_argument unless each position fits int64.

@@ -19,10 +19,9 @@
 
 #if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))
 /// Called on an error in programs without exceptions (-fno-exceptions), with the text that
-/// std::invalid_argument would have. A program may define it, as [[noreturn]], to log the error or
-/// to exit in its own way. Without a definition, and on systems without weak symbols (macOS,
-/// Windows), the text goes to stderr and the program aborts. The linker looks for a definition in
-/// the program's own files; if it is in a library, link with -Wl,-u,posenc_on_error.
+/// std::invalid_argument would have. A program may define it, as [[noreturn]]. Without a
+/// definition, and on systems without weak symbols (macOS, Windows), the text goes to stderr and
+/// the program aborts. If it is defined in a library, link with -Wl,-u,posenc_on_error.
 extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 #endif
 

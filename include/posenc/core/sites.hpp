@@ -62,10 +62,18 @@ concept encodes_to_another_width =
     };
 
 template <class E, class T>
-concept prepares_queries_and_keys =
-    prepares<E, T> && encodes_queries<prepared_t<E, T>, T> && encodes_keys<prepared_t<E, T>, T>;
-template <class E, class T>
 concept prepares_another_width = prepares<E, T> && encodes_to_another_width<prepared_t<E, T>, T>;
+template <class E, class T>
+concept prepares_queries_and_keys = prepares_another_width<E, T> || (prepares<E, T> &&
+    encodes_queries<prepared_t<E, T>, T> && encodes_keys<prepared_t<E, T>, T>);
+template <class E>
+concept adjusts_scores =
+    requires(E const& e, score_row<float> const row, score_row<double> const row_in_double) {
+      e.adjust_scores(row);
+      e.adjust_scores(row_in_double);
+    };
+template <class E>
+concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
 template <class E, class T>
 concept prepares_far = prepares<E, T> && requires(prepared_t<E, T> const& prepared) {
   { prepared.far() } -> encodes_queries<T>;
@@ -86,8 +94,7 @@ concept prepares_far = prepares<E, T> && requires(prepared_t<E, T> const& prepar
 /// query heads of queries, kv heads of keys.
 template <class E>
 concept acts_on_queries_and_keys =
-    (detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>) ||
-    (detail::prepares_another_width<E, float> && detail::prepares_another_width<E, double>);
+    detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
 /// (2) Encodes to heads of another width, encoded_dim(head_dim), out of place. Attention takes
 /// their products; its scale stays that of head_dim. In a scheme no other may act on queries and
@@ -126,17 +133,6 @@ concept adds_bias_by_positions =
     requires(E const& e, std::size_t head, std::int64_t query, std::int64_t key) {
       { e.bias(head, query, key) } -> std::convertible_to<double>;
     };
-
-namespace detail {
-
-template <class E>
-concept adjusts_scores =
-    requires(E const& e, score_row<float> const row, score_row<double> const row_in_double) {
-      e.adjust_scores(row);
-      e.adjust_scores(row_in_double);
-    };
-
-}  // namespace detail
 
 /// (3) Adds a bias, a number that depends on positions alone. A rule that looks at scores or at the
 /// query changes a row of scores in place instead: adjust_scores(row), for float and for double.
@@ -178,9 +174,6 @@ template <class E>
 inline constexpr int sites_of = acts_on_embeddings<E> + acts_on_queries_and_keys<E> +
                                 acts_on_scores<E> + (acts_on_softmax<E> || adds_sink<E>);
 
-template <class E>
-concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
-
 }  // namespace detail
 
 /// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`, as nope says, and a scheme
@@ -192,11 +185,9 @@ concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0
 
 /// Acts at one site or at several, or nowhere on purpose. Anything else is a compile error of one
 /// sentence wherever an encoding is asked for, and so is a function that has a site's name and that
-/// the site cannot call: see core/encoding_check.hpp.
-///
-/// Of a final class, and of one that wraps encodings, the check sees neither private functions, nor
-/// several functions of one name, nor a template that needs more than one type. It cannot take a
-/// class whose destructor alone is final: make the class final.
+/// the site cannot call: see core/encoding_check.hpp. Of a final class, and of one that wraps
+/// encodings, the check sees neither private functions, nor several functions of one name, nor a
+/// template that needs more than one type. It takes no class whose destructor alone is final.
 ///
 /// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`,
 /// constrains each of its functions to where they have it, and lets what it wraps refuse a number

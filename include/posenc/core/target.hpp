@@ -20,22 +20,18 @@
 ///
 /// Why: the linker keeps one copy of all inline functions of the same name. A program with files
 /// for several instruction sets would run one set's copy on another CPU and die of an illegal
-/// instruction. With one name per target, files of any targets can be linked together. A program
-/// that does so must follow these rules:
+/// instruction. With one name per target, files of any targets can be linked together, if:
 ///
-/// - Between files of different targets, pass only pointers and numbers. A function that takes a
-/// posenc value has a different name in each target; but a struct of your own that contains one has
-/// the same name in all, so use it only in files of one target.
-/// - Compile with -O2 or more. Functions of the standard library have one name for all targets;
-/// with less optimisation, or for size, some are not inlined and contain instructions of their
-/// target.
-/// - Attention calls Eigen, and the readers of model files call nlohmann-json; their functions have
-/// one name for all targets, too. Compile the readers for one target only. Put the attention of
-/// each target into a shared library that exports only your own functions: link it with the version
-/// script `{ global: your_*; local: *; };`.
-/// - Give all files of one target the same XSIMD_DEFAULT_ARCH: a macro cannot tell xsimd::avx2 from
+/// - Files of different targets pass each other only pointers and numbers. A struct of your own
+/// that contains a posenc value has one name in all of them: use it in files of one target.
+/// - They are compiled with -O2 or more, since functions of the standard library have one name for
+/// all targets: with less, some are not inlined and contain instructions of their target.
+/// - Readers of model files are compiled for one target only, and the attention of each target is
+/// in a shared library that exports only your own functions, by the version script `{ global:
+/// your_*; local: *; };`: nlohmann-json's and Eigen's functions have one name for all targets.
+/// - All files of one target have the same XSIMD_DEFAULT_ARCH: a macro cannot tell xsimd::avx2 from
 /// xsimd::sse2.
-/// - Include headers instead of declaring posenc's classes; or declare them in `namespace
+/// - They include headers instead of declaring posenc's classes; or declare them in `namespace
 /// posenc::inline POSENC_TARGET`.
 #define POSENC_TARGET \
   POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS)

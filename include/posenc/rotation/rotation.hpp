@@ -69,14 +69,16 @@ class rotation {
     result.factors_.normalises = true;
     return result;
   }
-  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries. attention() scales
-  /// scores by 1 / sqrt(head_dim) of its own accord: of queries scaled here, tell it {.scale = 1}.
+  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries. Give attention()
+  /// these as encoded(rotation): it scales scores by 1 / sqrt(head_dim) otherwise.
   auto scale(real factor) const {
     detail::require(is_finite(factor), "rotation: the scale must be finite, got ", factor);
     fused result(*this);
     result.factors_.scale = factor;
     return result;
   }
+
+  real scale() const noexcept { return factors_.scale; }  ///< 1 if none was given
 
   /// The same of some tokens, or of some heads. Throws if they reach beyond it.
   rotation slice_tokens(std::size_t first, std::size_t count) const {

@@ -1,0 +1,168 @@
+// The blocks of attention in reverse, in four steps: softmax, scores, products, and the sums over
+// blocks.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "posenc/attention/arguments.hpp"
+#include "posenc/attention/block_attention.hpp"
+#include "posenc/attention/products.hpp"
+#include "posenc/attention/score_blocks.hpp"
+#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/softmax/softmax.hpp"
+#include "posenc/softmax/softmax.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+/// Dense.
+template <std::floating_point T>
+struct attention_gradients {
+  std::vector<T> q;  ///< [queries][heads][head_dim]
+  std::vector<T> k;  ///< [keys][kv_heads][head_dim]
+  std::vector<T> v;  ///< [keys][kv_heads][value_dim]
+};
+
+/// Reusable gradients and scratch memory, as attention_workspace is for attention. Not for
+/// concurrent use.
+///
+///     auto const& d =                                          valid until the next call
+///         attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
+template <std::floating_point T>
+struct gradients_workspace {
+  attention_gradients<T> result;                                     ///< of the last call
+  detail::score_memory<T> blocks;                                    ///< scratch memory
+  std::vector<T> keys, values, exponentials, scores_before;          ///< scratch memory
+  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries;  ///< scratch memory
+  std::vector<T> d_far_scores;                                       ///< scratch memory
+  attention_gradients<T> far;                                        ///< through far scores
+  std::vector<std::ptrdiff_t> key_offsets, value_offsets;            ///< of paged tokens
+};
+
+namespace detail {
+
+/// The blocks of one call in reverse. Gradients of encoded queries and keys come out as those of q
+/// and k; of far scores, apart.
+template <std::floating_point T, class Encoding>
+struct backward_blocks {
+  using through = lets_through<Encoding>;
+  Encoding const& encoding;
+  attention_arguments const& given;
+  attention_result<T> const& forward;
+  gradients_workspace<T>& memory;
+  score_blocks<T, Encoding> scores;
+
+  /// k and v: as to_read makes them.
+  void add_all(auto const& q, auto const& k, auto const& v, auto const& d_outputs) {
+    for (std::size_t kv_head = 0; kv_head < given.kv_heads; ++kv_head) {
+      auto const keys = scores.encoded_keys(memory.keys, k.slice_heads(kv_head, 1), kv_head);
+      auto const values = as_computed<T>(memory.values, v.slice_heads(kv_head, 1));
+      for (std::size_t first = 0; first < given.queries; first += scores.queries()) {
+        if (!scores.compute(q, first, keys, kv_head)) continue;
+        auto const& block = scores.shape();
+        copied<T>(memory.d_outputs, d_outputs.slice_tokens(first, block.queries())
+                                        .slice_heads(kv_head * given.group, given.group));
+        resize(memory.d_scores);
+        multiply_scores<T>(memory.d_scores.data(), T{1}, memory.d_outputs.data(), values, block);
+        for (std::size_t i = 0; i < block.rows(); ++i) through_softmax(i);
+        add_transposed_product<T>(
+            heads_view<T>(memory.result.v.data(), v.shape()).slice_heads(kv_head, 1), scores.data(),
+            memory.d_outputs.data(), block);
+        if constexpr (!through::as_biases) through_scores(keys);
+        if constexpr (scores_near_and_far<Encoding>) {
+          memory.d_far_scores.assign(block.rows() * block.seen(), T{0});
+          scores.for_each_far(
+              [&](std::size_t at) { std::swap(memory.d_scores[at], memory.d_far_scores[at]); });
+          through_products(memory.d_far_scores, scores.far_queries(), scores.far_keys(), kv_head,
+                           memory.far);
+        }
+        through_products(memory.d_scores, scores.encoded_queries(), keys, kv_head, memory.result);
+      }
+    }
+  }
+
+  /// (4) Of row i: scores become weights, and gradients of weights those of scores.
+  void through_softmax(std::size_t i) {
+    auto const row = scores[i];
+    auto const at = row.query * given.heads + row.head, dims = given.value_dim;
+    double beta = 1, mean = 0;
+    auto const [e, sum] = exponentiate<acts_on_softmax<Encoding>>(
+        row.scores, memory.exponentials, [&](auto const& plain, auto max) {
+          return beta = inverse_temperature_of(
+                     encoding,
+                     statistics_of(plain, max, row.head, given.query_positions[row.query]));
+        });
+    auto const share = static_cast<T>(share_within(sum, forward.log_sum_exp[at]));
+    std::transform(e, e + row.scores.size(), row.scores.data(),
+                   [share](T weight) { return weight * share; });
+    if (!is_finite(sum.sum) || !is_finite(static_cast<double>(share))) scores.clear_hidden(row);
+    for (std::size_t j = 0; j < dims; ++j) {
+      mean += static_cast<double>(memory.d_outputs[i * dims + j]) *
+              static_cast<double>(forward.outputs[at * dims + j]);
+    }
+    auto* const weights = scores.data();
+    auto const seen = scores.shape().seen(), from = index_of(row), to = from + row.scores.size();
+    auto const factor = static_cast<T>(through::as_biases ? beta * given.scale : beta);
+    softmax_gradients(weights + from, memory.d_scores.data() + from, to - from,
+                      static_cast<T>(mean), factor);
+    for (auto* const numbers : {weights, memory.d_scores.data()}) {
+      std::fill(numbers + i * seen, numbers + from, T{0});
+      std::fill(numbers + to, numbers + (i + 1) * seen, T{0});
+    }
+  }
+
+  /// (3) Of rules that are no biases, from the scores before them.
+  void through_scores(heads_view<T const> const& keys) {
+    auto const rows = scores.shape().rows(), dims = given.head_dim;
+    resize(memory.scores_before);
+    memory.d_encoded_queries.assign(rows * dims, T{0});
+    scores.multiply(memory.scores_before.data(), keys);
+    for (std::size_t i = 0; i < rows; ++i) {
+      auto const row = scores[i];
+      auto const from = index_of(row), count = row.scores.size();
+      auto const d_row = std::span<T>(memory.d_scores).subspan(from, count);
+      encoding.backward_scores(
+          scores.score_row_of(i, std::span<T const>(memory.scores_before).subspan(from, count)),
+          d_row, std::span<T>(memory.d_encoded_queries).subspan(i * dims, dims));
+      for (auto& x : d_row) x *= static_cast<T>(given.scale);
+    }
+  }
+
+  /// From scores to encoded queries and keys.
+  void through_products(std::vector<T> const& d_scores, std::vector<T> const& queries,
+                        heads_view<T const> const& keys, std::size_t kv_head,
+                        attention_gradients<T>& d) {
+    auto const& block = scores.shape();
+    auto const dims = given.head_dim;
+    heads_view<T> const d_keys(d.k.data(), {given.keys, given.kv_heads, dims});
+    add_transposed_product<T>(d_keys.slice_heads(kv_head, 1), d_scores.data(), queries.data(),
+                              block);
+    memory.d_queries.resize(block.rows() * dims);
+    multiply_outputs<T>(memory.d_queries.data(), d_scores.data(), keys, block);
+    for (std::size_t i = 0; i < block.rows(); ++i) {
+      auto const row = scores[i];
+      auto* const to = d.q.data() + (row.query * given.heads + row.head) * dims;
+      std::copy_n(memory.d_queries.data() + i * dims, dims, to);
+      if (through::as_biases || &d == &memory.far) continue;
+      for (std::size_t j = 0; j < dims; ++j) to[j] += memory.d_encoded_queries[i * dims + j];
+    }
+  }
+
+  void resize(std::vector<T>& numbers) {
+    numbers.resize(std::max(numbers.size(), scores.shape().rows() * scores.shape().seen()));
+  }
+  /// In [rows][seen].
+  std::size_t index_of(block_row<T> const& row) {
+    return static_cast<std::size_t>(row.scores.data() - scores.data());
+  }
+};
+
+}  // namespace detail
+
+}  // namespace posenc

@@ -1,0 +1,4 @@
+#define POSENC_TEST_INSTANCES
+#include "attention/instances.hpp"
+
+POSENC_INSTANCES()
