@@ -12,7 +12,7 @@ namespace posenc::inline POSENC_TARGET {
 /// 2023, 3.2] Below 1 it shortens the context, here and in the other rules.
 /// Throws std::invalid_argument unless factor is finite and positive.
 inline frequencies linear(frequencies const& f, double factor) {
-  detail::require_factor("linear", factor);
+  detail::require_positive("linear", "factor", factor);
   return detail::changed(f, [&](std::size_t, auto const& inv_freq) { return inv_freq / factor; });
 }
 
