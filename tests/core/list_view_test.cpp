@@ -11,7 +11,7 @@
 
 #include "posenc/attention/mask.hpp"
 #include "posenc/frequency/axial.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
+#include "posenc/frequency/longrope.hpp"
 #include "posenc/rows/pair_axes.hpp"
 
 namespace {

@@ -21,8 +21,8 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/longrope.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/row_writer.hpp"
 

@@ -16,7 +16,6 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/rows/axis_position_builder.hpp"
-#include "posenc/rows/axis_positions.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
 
@@ -67,10 +66,10 @@ class m_rope {
   }
 
  private:
-  static axis_row_maker made(posenc::frequencies const& f, pair_axes const& axes) {
+  static row_maker made(posenc::frequencies const& f, pair_axes const& axes) {
     detail::require(axes.pairs() == f.pairs(), "m_rope: axes must be given for each of the ",
                     f.pairs(), " pairs, got ", axes.pairs());
-    return axis_row_maker(f, axes);
+    return row_maker(f, axes);
   }
 
   axis_positions<P> at(token_positions const& indices) const {
@@ -102,7 +101,7 @@ class m_rope {
   axis_positions<P> positions_;
   P delta_;
   rotary_block block_;
-  axis_row_maker maker_;
+  row_maker maker_;
 };
 
 static_assert(acts_on_queries_and_keys<m_rope<halves>> &&

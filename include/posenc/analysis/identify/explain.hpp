@@ -19,7 +19,7 @@
 #include "posenc/analysis/identify/table.hpp"
 #include "posenc/analysis/identify/yarn_parameters.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
+#include "posenc/frequency/longrope.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

@@ -17,9 +17,8 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/frequency/pixel.hpp"
-#include "posenc/frequency/raised_cosine_clip.hpp"
 #include "posenc/frequency/resonance.hpp"
+#include "posenc/frequency/truncated.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

@@ -16,8 +16,7 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
-#include "posenc/frequency/mixed_ntk.hpp"
-#include "posenc/frequency/part_ntk.hpp"
+#include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/yarn.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/longrope.hpp"

@@ -15,7 +15,7 @@
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"
-#include "posenc/frequency/proportional.hpp"
+#include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
