@@ -11,7 +11,7 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rows/axis_positions.hpp"
+#include "posenc/rows/axis_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -19,25 +19,13 @@ namespace posenc::inline POSENC_TARGET {
 template <class P>
 concept built_position = std::same_as<P, std::int64_t> || std::same_as<P, double>;
 
-/// The position after a grid of height x width that starts at `start` and whose largest position is
-/// `largest`.
-template <built_position P>
-using position_after_grid = P (*)(P start, P largest, std::size_t height, std::size_t width);
-
-/// One beyond the largest position, as Qwen2-VL and Qwen2.5-VL were trained. [Qwen2-VL, 2.1;
-/// transformers 4, get_rope_index]
-template <built_position P>
-P after_largest(P, P largest, std::size_t, std::size_t) {
-  return largest + 1;
-}
-
-/// `start` plus the longer side of a frame, however long the video. [transformers 5,
-/// get_rope_index] The same as after_largest for images, and for videos of step 1 with no more
-/// frames than that side is long.
-template <built_position P>
-P after_longest_side(P start, P, std::size_t height, std::size_t width) {
-  return start + static_cast<P>(std::max(height, width));
-}
+/// Where a part begins that follows an image or a video.
+enum class after_grid {
+  largest,      ///< one beyond the largest position, as Qwen2-VL and Qwen2.5-VL were trained
+                ///< [Qwen2-VL, 2.1; transformers 4, get_rope_index]
+  longest_side  ///< the grid's start plus its longer side, however long the video [transformers 5];
+                ///< the same for images, and for videos of step 1 with no more frames than that
+};
 
 /// Appends the parts of a sequence, each at the position after the part before. Text has one
 /// position on all axes, which grows by 1 per token. A grid counts from its start: frames on axis
@@ -51,8 +39,7 @@ P after_longest_side(P start, P, std::size_t height, std::size_t width) {
 template <built_position P = std::int64_t>
 class axis_position_builder {
  public:
-  /// `after` says where a part begins that follows an image or a video.
-  explicit axis_position_builder(position_after_grid<P> after = after_largest<P>) : after_(after) {}
+  explicit axis_position_builder(after_grid after = after_grid::largest) : after_(after) {}
 
   /// Appends `count` tokens of text. Like all parts, throws std::invalid_argument if a position
   /// would reach 2^53, beyond which doubles are not exact.
@@ -84,19 +71,16 @@ class axis_position_builder {
   std::size_t tokens() const noexcept { return positions_.size(); }  ///< of all parts so far
   P next() const noexcept { return next_; }  ///< the position of the next part
 
-  /// What to add to the index of a token generated later: largest position + 1 - tokens. This is
-  /// next() - tokens, except where after_longest_side stepped back after a long video: the models
-  /// generate beyond the video even then.
+  /// What to add to the index of a token generated later: largest position + 1 - tokens. The models
+  /// generate beyond a long video even where longest_side steps back after it.
   P rope_delta() const noexcept { return end_ - static_cast<P>(positions_.size()); }
 
   /// Of all parts so far, on three axes: time, height, width.
   axis_positions<P> positions() const {
-    std::vector<std::vector<P>> of_axis(3);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      of_axis[axis].reserve(positions_.size());
-      for (auto const& position : positions_) of_axis[axis].push_back(position[axis]);
-    }
-    return axis_positions<P>(of_axis);
+    std::vector<P> all;
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (auto const& position : positions_) all.push_back(position[axis]);
+    return axis_positions<P>(3, all);
   }
 
  private:
@@ -110,11 +94,13 @@ class axis_position_builder {
                               std::size_t width, double step) {
     // 2^32, or less if std::size_t has 32 bits.
     constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});
-    detail::require(frames > 0 && height > 0 && width > 0, "axis_position_builder: ", part,
-                    " must have at least one token, got ", frames, " x ", height, " x ", width);
-    detail::require(height <= most / width && frames <= most / (std::uint64_t{height} * width),
-                    "axis_position_builder: ", part, " must have at most 2^32 tokens, got ", frames,
-                    " x ", height, " x ", width);
+    auto const require_tokens = [&](bool holds, char const* how_many) {
+      detail::require(holds, "axis_position_builder: ", part, " must have at ", how_many, ", got ",
+                      frames, " x ", height, " x ", width);
+    };
+    require_tokens(frames > 0 && height > 0 && width > 0, "least one token");
+    require_tokens(height <= most / width && frames <= most / (std::uint64_t{height} * width),
+                   "most 2^32 tokens");
     detail::require(is_finite(step) && step >= 0,
                     "axis_position_builder: step must be finite and not negative, got ", step);
     auto const last_frame = static_cast<double>(frames - 1) * step;
@@ -130,12 +116,13 @@ class axis_position_builder {
     }
     auto const largest = next_ + std::max({static_cast<P>(last_frame), static_cast<P>(height - 1),
                                            static_cast<P>(width - 1)});
-    next_ = after_(next_, largest, height, width);
+    next_ = after_ == after_grid::largest ? largest + 1
+                                          : next_ + static_cast<P>(std::max(height, width));
     end_ = std::max(end_, largest + 1);
     return *this;
   }
 
-  position_after_grid<P> after_;
+  after_grid after_;
   std::vector<std::array<P, 3>> positions_;  // [tokens][axes]
   P next_ = 0, end_ = 0;                     // end_: the largest position + 1
 };

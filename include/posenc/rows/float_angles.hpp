@@ -27,26 +27,21 @@ namespace posenc::inline POSENC_TARGET {
 /// Throws std::invalid_argument at a position that is NaN or does not fit int64.
 template <position_range Positions>
 cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& positions) {
-  detail::row_layout const layout(f);
-  auto rows = detail::rows_access::make<float>(
-      layout, detail::checked_positions("float_angle_rows", positions));
   auto const factor = static_cast<float>(f.attention_factor());
-  auto* row = detail::rows_access::data(rows);
-  for (auto const p : positions) {
-    auto const position = static_cast<float>(detail::widened(p));
-    for (auto const [first, last] : layout.rotated_pairs) {
+  auto const write = [&](auto position, float* row) {
+    auto const p = static_cast<float>(position);
+    for (auto const [first, last] : f.rotated_pairs()) {
       for (auto i = first; i < last; ++i) {
         // Below 2^127, so that one phase_step is within 2^-64 turns.
-        auto const angle = detail::stored(position * static_cast<float>(f.inv_freq()[i]));
+        auto const angle = detail::stored(p * static_cast<float>(f.inv_freq()[i]));
         auto const [cos, sin] =
             cos_sin(phase_step(std::abs(static_cast<double>(angle))).at(std::int64_t{1}));
         row[i] = detail::stored(static_cast<float>(cos) * factor);
-        row[layout.pairs + i] = detail::stored(static_cast<float>(angle < 0 ? -sin : sin) * factor);
+        row[f.pairs() + i] = detail::stored(static_cast<float>(angle < 0 ? -sin : sin) * factor);
       }
     }
-    row += 2 * layout.pairs;
-  }
-  return rows;
+  };
+  return {detail::layout_of(f), detail::checked_positions("float_angle_rows", positions), write};
 }
 
 }  // namespace posenc
