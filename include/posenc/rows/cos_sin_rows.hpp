@@ -19,23 +19,6 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-namespace detail {
-
-/// cos + i sin -> 1 / (cos + i sin) = (cos, -sin) / (cos^2 + sin^2), within three roundings of a
-/// double and one to Real.
-template <std::floating_point Real>
-void take_reciprocal(Real& cos, Real& sin) noexcept {
-  // Scaled to about 1: the squares of doubles may be beyond their range.
-  auto const exponent = std::ilogb(std::max(std::abs(cos), std::abs(sin)));
-  double const c = std::scalbn(static_cast<double>(cos), -exponent),
-               s = std::scalbn(static_cast<double>(sin), -exponent);
-  auto const norm = c * c + s * s;
-  cos = static_cast<Real>(std::scalbn(c / norm, -exponent)),
-  sin = static_cast<Real>(std::scalbn(-s / norm, -exponent));
-}
-
-}  // namespace detail
-
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token. Any
 /// positions, in any order.
 /// Accuracy against exact arithmetic, with attention factor 1: float 3e-8, that is, correctly
@@ -96,12 +79,14 @@ class cos_sin_rows {
   /// Rows that undo these, attention factor and xPos gains included: (cos, -sin) / gain^2 per pair.
   /// Rotating by both restores the vectors, up to rounding.
   cos_sin_rows inverse() const {
-    if (has_gains_) return each_pair(detail::take_reciprocal<Real>);
-    // Two divisions, since the square of a gain may be beyond the range of doubles.
-    auto const undo = [this](double x) {
-      return static_cast<Real>(detail::stored(x / gain_) / gain_);
-    };
-    auto result = each_pair([undo](Real& cos, Real& sin) { cos = undo(cos), sin = undo(-sin); });
+    auto result = each_pair([this](Real& cos, Real& sin) {
+      double const c = cos, s = sin, largest = std::max(std::abs(c), std::abs(s));
+      auto const norm = has_gains_ ? std::sqrt(square(c / largest) + square(s / largest)) : 0,
+                 gain = has_gains_ ? largest * norm : gain_;
+      // Two divisions, since the square of a gain may be beyond the range of doubles.
+      cos = static_cast<Real>(detail::stored(c / gain) / gain);
+      sin = static_cast<Real>(detail::stored(-s / gain) / gain);
+    });
     result.gain_ = 1 / gain_;
     return result;
   }
@@ -134,6 +119,8 @@ class cos_sin_rows {
   }
 
  private:
+  static double square(double x) noexcept { return x * x; }
+
   cos_sin_rows each_pair(auto const& change) const {
     auto result = *this;
     for (std::size_t token = 0; token < tokens(); ++token) {
