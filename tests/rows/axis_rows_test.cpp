@@ -270,6 +270,20 @@ TEST(axis_rows, may_be_of_no_token) {
   EXPECT_EQ(axis_rows(geometric(8, 1e4), scattered(4, 2), axis_positions<>({{}, {}})).tokens(), 0u);
 }
 
+TEST(axis_rows, are_those_that_a_maker_of_axes_makes) {
+  row_maker const maker(geometric(46, 1e4), scattered(23, 2));
+  std::vector<double> const positions{0, 5, 3.5, 100, -0.25, 0};  // [axes][tokens]
+  auto const expected = all(axis_rows(maker, axis_positions(2, positions)).view());
+  EXPECT_TRUE(numbers::same_bits(all(cos_sin_rows<float>(maker, positions).view()), expected));
+  std::vector<float> memory(3 * 46);
+  EXPECT_TRUE(numbers::same_bits(all(maker.write(positions, memory.data())), expected));
+  EXPECT_EQ(message_of([&] {
+              cos_sin_rows<float>(maker, std::vector{1, 2, 3});
+            }),
+            "posenc: cos_sin_rows: there must be a position on each of the 2 axes for each token, "
+            "got 3 positions");
+}
+
 TEST(axis_rows, refuse_what_does_not_match) {
   axis_positions const positions({{1, 2}, {1, 2}});
   EXPECT_EQ(message_of([&] {
@@ -284,7 +298,6 @@ TEST(axis_rows, refuse_what_does_not_match) {
       << "an axis too many is not read";
 }
 
-using posenc::axis_positions;
 
 TEST(axis_positions, are_those_given) {
   axis_positions const positions({{0, 1, -7}, {5, 5, std::numeric_limits<std::int64_t>::max()}});

@@ -194,6 +194,13 @@ TEST(cos_sin_rows, carry_the_attention_factor) {
   }
 }
 
+TEST(cos_sin_rows, that_were_moved_are_of_no_token) {
+  cos_sin_rows<float> rows(frequencies({1, 0.5}), std::vector{1, 2});
+  auto const moved = std::move(rows);
+  EXPECT_EQ(moved.tokens(), 2u);
+  EXPECT_EQ(rows.tokens(), 0u);
+}
+
 TEST(cos_sin_rows, times_their_inverse_are_one) {
   for (double const factor : {1.0, 1.25, 0.1, 1e3}) {
     frequencies const f({1, 0.3, 0.001, 0}, factor);
