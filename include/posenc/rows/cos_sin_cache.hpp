@@ -77,7 +77,8 @@ class cos_sin_cache {
   cos_sin_rows<Real> rows(Positions const& positions) const {
     check(positions);
     detail::row_layout const layout{pairs(), {&all_pairs_, 1}, 1, true};
-    return {layout, positions, [this](auto position, Real* row) { write_row(position, row); }};
+    return {layout, positions,
+            [this](auto position, Real* row) { this->write_row(position, row); }};
   }
 
  private:

@@ -55,7 +55,7 @@ class cos_sin_table {
   template <std::floating_point Real = float, position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
     return {detail::layout_of(f_), detail::checked_positions("cos_sin_table", positions),
-            [this](auto position, Real* row) { write_row(position, row); }};
+            [this](auto position, Real* row) { this->write_row(position, row); }};
   }
 
   /// Writes the rows into existing rows of any shape, which are overwritten. Allocates nothing if
