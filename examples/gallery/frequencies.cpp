@@ -15,7 +15,6 @@
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/ntk_by_parts.hpp"
-#include "posenc/frequency/resonance.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "reporting/scale.hpp"

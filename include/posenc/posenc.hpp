@@ -32,13 +32,12 @@
 #include "posenc/frequency/geometric.hpp"     // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"         // one series per axis; even steps: vision, video
 #include "posenc/frequency/truncated.hpp"     // p-RoPE, Gemma 4's too; CoPE's clip; FoPE's floor
-#include "posenc/frequency/linear.hpp"        // position interpolation
+#include "posenc/frequency/linear.hpp"        // position interpolation; resonance
 #include "posenc/frequency/ntk.hpp"           // NTK-aware: plain, dynamic, mixed, part_ntk
 #include "posenc/frequency/ntk_by_parts.hpp"  // by turns within the trained context
 #include "posenc/frequency/yarn.hpp"          // YaRN as coded, and as published
 #include "posenc/frequency/llama3.hpp"        // Llama 3
-#include "posenc/frequency/longrope.hpp"      // one factor per pair; a short and a long list of them
-#include "posenc/frequency/resonance.hpp"     // wavelengths of whole tokens
+#include "posenc/frequency/longrope.hpp"      // one factor per pair, one or two lists
 #include "posenc/frequency/describe.hpp"      // wavelengths, turns, last angles
 
 // rows: from positions to cosines and sines
@@ -47,14 +46,12 @@
 #include "posenc/rows/row_writer.hpp"             // writes one row of cosines and sines
 #include "posenc/rows/row_maker.hpp"              // rows into the caller's memory
 #include "posenc/rows/cos_sin_view.hpp"           // a view of rows of cosines and sines
-#include "posenc/rows/cos_sin_rows.hpp"           // one row of cosines and sines per token
+#include "posenc/rows/cos_sin_rows.hpp"           // one row per token; as Hugging Face, too
 #include "posenc/rows/cos_sin_cache.hpp"          // rows from an engine's own cache
 #include "posenc/rows/cos_sin_table.hpp"          // rows from two small tables (angle addition)
 #include "posenc/rows/rerotation.hpp"             // keys to other positions, frequencies
-#include "posenc/rows/float_angles.hpp"           // rows as Hugging Face computes them
 #include "posenc/rows/pair_axes.hpp"              // which axis each pair rotates by
-#include "posenc/rows/axis_position_builder.hpp"  // the positions of text, images and video
-#include "posenc/rows/axis_rows.hpp"              // positions of several axes and their rows
+#include "posenc/rows/axis_rows.hpp"              // positions of text, images, video; their rows
 #include "posenc/rows/xpos_rows.hpp"              // rows with xPos decay
 
 // rotation: layouts, and the kernel (xsimd)
@@ -68,7 +65,7 @@
 
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
-#include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, fairseq, timesteps ...
+#include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, timesteps ...
 #include "posenc/embedding/sin_cos_2d.hpp"          //     patches of images and videos
 #include "posenc/embedding/learned_embedding.hpp"   //     a learned table
 #include "posenc/query_key/prepared_rotation.hpp"   // (2) the rows of a step, for queries and keys

@@ -20,7 +20,6 @@
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
-#include "posenc/rows/float_angles.hpp"
 #include "rejects.hpp"
 
 namespace {

@@ -21,11 +21,9 @@
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"
-#include "posenc/frequency/resonance.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
-#include "posenc/rows/float_angles.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 

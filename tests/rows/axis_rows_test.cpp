@@ -24,7 +24,7 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/rotate.hpp"
-#include "posenc/rows/axis_position_builder.hpp"
+#include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
@@ -297,7 +297,6 @@ TEST(axis_rows, refuse_what_does_not_match) {
   EXPECT_NO_THROW(axis_rows(geometric(8, 1e4), pair_axes({0, 0, 0, 0}), positions))
       << "an axis too many is not read";
 }
-
 
 TEST(axis_positions, are_those_given) {
   axis_positions const positions({{0, 1, -7}, {5, 5, std::numeric_limits<std::int64_t>::max()}});

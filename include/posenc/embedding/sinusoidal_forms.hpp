@@ -23,6 +23,12 @@ sinusoidal<Layout> sinusoidal_of_the_paper(char const* name, std::size_t dim) {
           {.without_last = dim % 2 != 0}};
 }
 
+inline sinusoidal<halves> sinusoidal_of_whisper(char const* name, std::size_t dim,
+                                                std::int64_t start) {
+  require(dim % 2 == 0 && dim >= 4, name, ": dim must be even and at least 4, got ", dim);
+  return sinusoidal<halves>(geometric_inclusive(dim, 1e4), start);
+}
+
 /// Frequencies scale * base^(-j / (h - shift)), h = floor(dim / 2); a zero if dim is odd.
 inline sinusoidal<halves> sinusoidal_of_series(char const* name, std::size_t dim, double base,
                                                double shift, sinusoidal_form form,
@@ -49,7 +55,6 @@ inline sinusoidal<interleaved> vaswani_sinusoidal(std::size_t dim) {
 /// RoFormer, Marian, Pegasus: the same numbers, sines first, then cosines; of an odd dim, one
 /// cosine less, so that its last sine makes <p_t, p_s> depend on more than t - s.
 /// [RoFormerSinusoidalPositionalEmbedding]
-/// Throws std::invalid_argument unless dim is positive.
 inline sinusoidal<halves> roformer_sinusoidal(std::size_t dim) {
   return detail::sinusoidal_of_the_paper<halves>("roformer_sinusoidal", dim);
 }
@@ -59,18 +64,13 @@ inline sinusoidal<halves> roformer_sinusoidal(std::size_t dim) {
 /// Whisper's encoder: frequencies 10000^(-j / (dim/2 - 1)). [whisper, sinusoids]
 /// Throws std::invalid_argument unless dim is even and at least 4.
 inline sinusoidal<halves> whisper_sinusoidal(std::size_t dim) {
-  detail::require(dim % 2 == 0 && dim >= 4,
-                  "whisper_sinusoidal: dim must be even and at least 4, got ", dim);
-  return sinusoidal<halves>(geometric_inclusive(dim, 1e4));
+  return detail::sinusoidal_of_whisper("whisper_sinusoidal", dim, 0);
 }
 
 /// CTranslate2: the same, but for the first token, which is at position 1: give it position 0.
 /// [SinusoidalPositionEncoder]
-/// Throws std::invalid_argument unless dim is even and at least 4.
 inline sinusoidal<halves> ctranslate2_sinusoidal(std::size_t dim) {
-  detail::require(dim % 2 == 0 && dim >= 4,
-                  "ctranslate2_sinusoidal: dim must be even and at least 4, got ", dim);
-  return sinusoidal<halves>(geometric_inclusive(dim, 1e4), 1);
+  return detail::sinusoidal_of_whisper("ctranslate2_sinusoidal", dim, 1);
 }
 
 /// tensor2tensor, get_timing_signal_1d: frequencies min (max / min)^(-j / (h - 1)), where h =

@@ -17,7 +17,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/frequency/resonance.hpp"
+#include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/truncated.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
