@@ -161,11 +161,11 @@ TEST(row_cache, is_as_it_was_after_an_error) {
 TEST(row_cache, keeps_makers) {
   row_cache cache;
   int made = 0;
-  auto const maker = [&](int base) -> row_maker const& {
+  auto const maker = [&](int base) -> axis_row_maker const& {
     std::array<std::span<std::byte const>, 1> const parts{std::as_bytes(std::span(&base, 1))};
     return cache.maker(parts, [&] {
       ++made;
-      return row_maker(geometric(8, base), pair_axes({0, 1, 0, 1}));
+      return axis_row_maker(geometric(8, base), pair_axes({0, 1, 0, 1}));
     });
   };
   std::vector<std::int32_t> const positions{3, 0};

@@ -271,7 +271,7 @@ TEST(axis_rows, may_be_of_no_token) {
 }
 
 TEST(axis_rows, are_those_that_a_maker_of_axes_makes) {
-  row_maker const maker(geometric(46, 1e4), scattered(23, 2));
+  axis_row_maker const maker(geometric(46, 1e4), scattered(23, 2));
   std::vector<double> const positions{0, 5, 3.5, 100, -0.25, 0};  // [axes][tokens]
   auto const expected = all(axis_rows(maker, axis_positions(2, positions)).view());
   EXPECT_TRUE(numbers::same_bits(all(cos_sin_rows<float>(maker, positions).view()), expected));

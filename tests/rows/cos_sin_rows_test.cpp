@@ -505,7 +505,7 @@ template <class P>
 void writes_the_axis_rows_of(std::vector<std::vector<P>> const& of_axis) {
   auto const f = some_frequencies(1.25);
   auto const axes = contiguous_axes(std::vector<std::size_t>{10, 11, 12});
-  row_maker const maker(f, axes);
+  axis_row_maker const maker(f, axes);
   auto const tokens = of_axis[0].size();
   std::vector<P> flat;
   for (auto const& one : of_axis) flat.insert(flat.end(), one.begin(), one.end());
@@ -514,15 +514,15 @@ void writes_the_axis_rows_of(std::vector<std::vector<P>> const& of_axis) {
   EXPECT_EQ(memory.back(), 9);
 }
 
-TEST(row_maker, of_axes_writes_the_rows_of_axis_rows_to_the_bit) {
+TEST(axis_row_maker, writes_the_rows_of_axis_rows_to_the_bit) {
   writes_the_axis_rows_of<std::int64_t>(
       {{0, 5, 1, -7}, {0, 6, std::int64_t{1} << 40, 3}, {0, 7, 2, 3}});
   writes_the_axis_rows_of<std::int32_t>({{0, 5, 1, -7}, {0, 6, 1 << 30, 3}, {0, 7, 2, 3}});
 }
 
-TEST(row_maker, of_axes_needs_an_axis_for_every_pair) {
+TEST(axis_row_maker, needs_an_axis_for_every_pair) {
   EXPECT_EQ(message_of([] {
-              row_maker(geometric(8, 1e4), contiguous_axes(std::vector<std::size_t>{1, 2}));
+              axis_row_maker(geometric(8, 1e4), contiguous_axes(std::vector<std::size_t>{1, 2}));
             }),
             "posenc: axis_rows: axes must be given for each of the 4 pairs, got 3");
 }

@@ -31,7 +31,7 @@ struct ggml_rope_call {
 };
 
 /// What makes the rows of a call: once a model. Throws as ggml_frequencies does.
-inline row_maker ggml_row_maker(ggml_rope_call const& call, std::size_t head_dim) {
+inline axis_row_maker ggml_row_maker(ggml_rope_call const& call, std::size_t head_dim) {
   return {ggml_frequencies(call.parameters, head_dim, call.freq_factors),
           ggml_pair_axes(call.parameters, head_dim)};
 }
@@ -40,7 +40,7 @@ namespace detail {
 
 /// The rows of `count` tokens from `first` on, of `tokens` in all. Backward, sines have the other
 /// sign: with an attention factor other than 1 that is no inverse, as in ggml.
-inline cos_sin_rows<float> ggml_rows(row_maker const& maker, ggml_rope_call const& call,
+inline cos_sin_rows<float> ggml_rows(axis_row_maker const& maker, ggml_rope_call const& call,
                                      std::size_t tokens, std::size_t first, std::size_t count) {
   std::vector<std::vector<std::int64_t>> positions(call.parameters.axes());
   for (std::size_t axis = 0; axis < positions.size(); ++axis) {

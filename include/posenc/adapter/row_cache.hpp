@@ -146,13 +146,13 @@ class row_cache {
   cos_sin_rows<float> const* find(content_parts content) noexcept { return rows_.find(content); }
 
   /// A maker, which takes some ten microseconds to make: for ops that have nowhere to keep a
-  /// model's frequencies either. make() returns row_maker. Valid until the next call of this
+  /// model's frequencies either. make() returns axis_row_maker. Valid until the next call of this
   /// function.
   template <std::invocable Make>
-  row_maker const& maker(content_parts content, Make const& make) {
+  axis_row_maker const& maker(content_parts content, Make const& make) {
     if (auto const* kept = makers_.find(content)) return *kept;
     constexpr std::size_t of_a_pair = 128;
-    row_maker made = make();
+    axis_row_maker made = make();
     auto const bytes = made.pairs() * of_a_pair;
     return makers_.keep(content, std::move(made), bytes);
   }
@@ -168,7 +168,7 @@ class row_cache {
                                            : std::is_signed_v<Number>  ? 1
                                                                        : 0;
 
-  detail::content_cache<row_maker> makers_;
+  detail::content_cache<axis_row_maker> makers_;
   detail::content_cache<cos_sin_rows<float>> rows_;
 };
 

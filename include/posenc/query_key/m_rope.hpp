@@ -65,10 +65,10 @@ class m_rope {
   }
 
  private:
-  static row_maker made(posenc::frequencies const& f, pair_axes const& axes) {
+  static axis_row_maker made(posenc::frequencies const& f, pair_axes const& axes) {
     detail::require(axes.pairs() == f.pairs(), "m_rope: axes must be given for each of the ",
                     f.pairs(), " pairs, got ", axes.pairs());
-    return row_maker(f, axes);
+    return axis_row_maker(f, axes);
   }
 
   axis_positions<P> at(token_positions const& indices) const {
@@ -100,7 +100,7 @@ class m_rope {
   axis_positions<P> positions_;
   P delta_;
   rotary_block block_;
-  row_maker maker_;
+  axis_row_maker maker_;
 };
 
 static_assert(acts_on_queries_and_keys<m_rope<halves>> &&

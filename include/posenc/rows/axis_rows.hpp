@@ -97,7 +97,7 @@ axis_positions(std::size_t, Numbers const&) -> axis_positions<detail::widened_t<
 /// Throws std::invalid_argument unless axes and frequencies have the same number of pairs and
 /// positions have every axis that a pair has.
 template <std::floating_point Real = float, position P>
-cos_sin_rows<Real> axis_rows(row_maker const& maker, axis_positions<P> const& positions) {
+cos_sin_rows<Real> axis_rows(axis_row_maker const& maker, axis_positions<P> const& positions) {
   detail::require(maker.axes() <= positions.axes(), "axis_rows: positions must have each of the ",
                   maker.axes(), " axes of the pairs, got ", positions.axes());
   return {maker, std::span(positions.of(0).data(), maker.axes() * positions.tokens())};
@@ -106,7 +106,7 @@ cos_sin_rows<Real> axis_rows(row_maker const& maker, axis_positions<P> const& po
 template <std::floating_point Real = float, position P>
 cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes,
                              axis_positions<P> const& positions) {
-  return axis_rows<Real>(row_maker(f, axes), positions);
+  return axis_rows<Real>(axis_row_maker(f, axes), positions);
 }
 
 /// The type of the positions: int64, or double for fractional ones.

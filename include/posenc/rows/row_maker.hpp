@@ -26,21 +26,25 @@ namespace posenc::inline POSENC_TARGET {
 ///     auto const rows = maker.write(positions, memory);   once per step; allocates nothing
 ///     rotate<halves>(q, rows);
 ///
-///     row_maker const maker(geometric(128, 1e6), contiguous_axes(sections));    Qwen2-VL: the rows
-///                                                                               of axis_rows
+/// axis_row_maker writes those of axis_rows, whose pairs have each their axis:
+///
+///     axis_row_maker const maker(geometric(128, 1e6), contiguous_axes(sections));    Qwen2-VL
 ///
 /// memory: [tokens][2][pairs] floats, or doubles to rotate doubles. Returns a view of the memory
 /// and of the maker. Positions may have any integer type, or be fractional. Preconditions, not
 /// checked: the memory has room for all rows, and every position is finite and fits int64.
 /// Immutable, so threads may share it.
-class row_maker {
+template <bool OfAxes>
+class basic_row_maker {
  public:
   /// Keeps the frequencies, and nothing by position.
-  explicit row_maker(posenc::frequencies f) : f_(std::move(f)) {}
+  explicit basic_row_maker(posenc::frequencies f) requires(!OfAxes) : f_(std::move(f)) {}
   /// For positions on several axes: each pair has the position of its own axis. Throws
   /// std::invalid_argument unless axes and frequencies have the same number of pairs.
-  row_maker(posenc::frequencies f, pair_axes const& axes)
-      : f_(std::move(f)), axes_(axes.axes()), mask_stride_(axes.pairs() + phase_steps::padding) {
+  basic_row_maker(posenc::frequencies f, pair_axes const& axes) requires OfAxes
+      : f_(std::move(f)),
+        axes_(axes.axes()),
+        mask_stride_(axes.pairs() + phase_steps::padding) {
     detail::require(axes.pairs() == f_.pairs(), "axis_rows: axes must be given for each of the ",
                     f_.pairs(), " pairs, got ", axes.pairs());
     masks_.assign(axes_ * mask_stride_, 0);
@@ -49,21 +53,21 @@ class row_maker {
   }
 
   posenc::frequencies const& frequencies() const noexcept { return f_; }  ///< [pairs]
-  std::size_t axes() const noexcept { return axes_; }        ///< of each token's position; mostly 1
-  std::size_t pairs() const noexcept { return f_.pairs(); }  ///< of each row
+  std::size_t axes() const noexcept { return axes_; }                 ///< of each token's position
+  std::size_t pairs() const noexcept { return f_.pairs(); }           ///< of each row
   std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< also the length of a row
 
   /// positions: [axes][tokens]; memory: [tokens][2][pairs].
   template <std::floating_point Real, position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
     auto const size = static_cast<std::size_t>(std::size(positions)),
-               tokens = axes_ == 1 ? size : size / axes_;  // a division takes 4 ns
+               tokens = OfAxes ? size / axes_ : size;
     auto const layout = detail::layout_of(f_);
     auto position = std::begin(positions);
     for (std::size_t token = 0; token < tokens; ++token, ++position) {
       auto* const row = memory + rotary_dim() * token;
       layout.write_unrotated(row);
-      if (axes_ == 1) {
+      if constexpr (!OfAxes) {
         detail::write_row_at(detail::widened(*position), f_.steps(), row, layout);
       } else {
         write_axes(layout, row, [=](std::size_t axis) {
@@ -113,5 +117,8 @@ class row_maker {
   std::size_t axes_ = 1, mask_stride_ = 0;
   std::vector<phase> masks_;  // [axes][mask_stride_]: all ones if the pair has the axis
 };
+
+using row_maker = basic_row_maker<false>;
+using axis_row_maker = basic_row_maker<true>;  ///< for positions on several axes
 
 }  // namespace posenc
