@@ -9,23 +9,14 @@
 
 #include "handles.hpp"
 #include "posenc/frequency/axial.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
-#include "posenc/frequency/fope_floor.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/longrope.hpp"
-#include "posenc/frequency/mixed_ntk.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/ntk_by_parts.hpp"
-#include "posenc/frequency/part_ntk.hpp"
-#include "posenc/frequency/pixel.hpp"
-#include "posenc/frequency/proportional.hpp"
-#include "posenc/frequency/raised_cosine_clip.hpp"
-#include "posenc/frequency/resonance.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
-#include "posenc/frequency/yarn_by_rotations.hpp"
 
 namespace posenc_kernels {
 namespace {

@@ -17,34 +17,11 @@
 namespace posenc_kernels {
 namespace {
 
-// From the frequencies `old` at one position to `young` at another.
-struct rerotation {
-  posenc::frequencies old, young;
-  std::vector<posenc::pair_range> rotated_pairs;
-
-  template <class Real>
-  void write(std::int64_t const* positions, std::int64_t const* from_positions, std::size_t tokens,
-             Real* row) const noexcept {
-    auto const gain = posenc::detail::relative_gain(old, young);
-    posenc::detail::row_layout const layout(young.pairs(), rotated_pairs, gain, gain);
-    for (std::size_t t = 0; t < tokens; ++t, row += 2 * layout.pairs) {
-      layout.write_unrotated(row);
-      posenc::detail::write_row(
-          row, layout,
-          [there = posenc::detail::phases_at(young.steps(), positions[t]),
-           here = posenc::detail::phases_at(
-               old.steps(), from_positions == nullptr ? 0 : from_positions[t])](std::size_t pair) {
-            return there(pair) - here(pair);
-          });
-    }
-  }
-};
-
 // One of three makers.
 struct rows {
   std::optional<posenc::row_maker> maker;
   std::optional<posenc::cos_sin_table> table;
-  std::optional<rerotation> again;
+  std::optional<posenc::detail::rerotation> again;
 
   template <class Real>
   void write(std::int64_t const* positions, std::int64_t const* from_positions, std::size_t tokens,
@@ -55,7 +32,10 @@ struct rows {
     } else if (table) {
       table->write(at, row);
     } else {
-      again->write(positions, from_positions, tokens, row);
+      for (std::size_t t = 0; t < tokens; ++t, row += 2 * again->to.pairs()) {
+        again->layout().write_unrotated(row);
+        again->write_row(from_positions == nullptr ? 0 : from_positions[t], positions[t], row);
+      }
     }
   }
 };
@@ -82,10 +62,7 @@ rows_of_set* make_rows(frequency_list const& f, std::int64_t table_range) {
 
 rows_of_set* make_rerotation(frequency_list const& from, frequency_list const& to) {
   auto made = std::make_unique<rows>();
-  auto const& again = made->again.emplace(rerotation{frequencies_of(from), frequencies_of(to), {}});
-  made->again->rotated_pairs = posenc::detail::rerotated_pairs(
-      again.old, again.young,
-      [](auto const& old, auto const& young) { return old.high != 0 || young.high != 0; });
+  made->again.emplace(frequencies_of(from), frequencies_of(to), false);
   return opaque(made.release());
 }
 

@@ -23,29 +23,19 @@
 #include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
 
 // frequency: how fast each pair rotates
-#include "posenc/frequency/frequencies.hpp"         // radians per position; attention factor
-#include "posenc/frequency/pair_range.hpp"          // neighbouring pairs
-#include "posenc/frequency/phase_step.hpp"          // exact angles, in integers
-#include "posenc/frequency/phase_steps.hpp"         // those of all pairs
-#include "posenc/frequency/geometric.hpp"           // base^(-2i / dim)
-#include "posenc/frequency/axial.hpp"               // one series per axis: vision, video
-#include "posenc/frequency/pixel.hpp"               // even steps, for coordinates of images
-#include "posenc/frequency/truncated.hpp"           // p-RoPE: only the highest fraction p
-#include "posenc/frequency/proportional.hpp"        // Gemma 4's p-RoPE
-#include "posenc/frequency/linear.hpp"              // position interpolation
-#include "posenc/frequency/ntk.hpp"                 // NTK-aware; dynamic NTK
-#include "posenc/frequency/mixed_ntk.hpp"           // NTK that grows smoothly over the pairs
-#include "posenc/frequency/part_ntk.hpp"            // a blend of linear, NTK and unscaled
-#include "posenc/frequency/ntk_by_parts.hpp"        // by turns within the trained context
-#include "posenc/frequency/yarn_by_rotations.hpp"   // YaRN as published
-#include "posenc/frequency/yarn.hpp"                // YaRN as coded
-#include "posenc/frequency/llama3.hpp"              // Llama 3
-#include "posenc/frequency/longrope.hpp"            // a short and a long list of factors
-#include "posenc/frequency/divided_by_factors.hpp"  // one factor per pair: ggml's freq_factors
-#include "posenc/frequency/resonance.hpp"           // wavelengths of whole tokens
-#include "posenc/frequency/raised_cosine_clip.hpp"  // the slowest frequencies fall smoothly to 0
-#include "posenc/frequency/fope_floor.hpp"          // zeroes frequencies below one turn per context
-#include "posenc/frequency/describe.hpp"            // wavelengths, turns, last angles
+#include "posenc/frequency/frequencies.hpp"   // radians per position; attention factor
+#include "posenc/frequency/pair_range.hpp"    // neighbouring pairs
+#include "posenc/frequency/phase_step.hpp"    // exact angles, in integers
+#include "posenc/frequency/geometric.hpp"     // base^(-2i / dim)
+#include "posenc/frequency/axial.hpp"         // one series per axis; even steps: vision, video
+#include "posenc/frequency/truncated.hpp"     // p-RoPE, Gemma 4's too; CoPE's clip; FoPE's floor
+#include "posenc/frequency/linear.hpp"        // position interpolation; resonance
+#include "posenc/frequency/ntk.hpp"           // NTK-aware: plain, dynamic, mixed, part_ntk
+#include "posenc/frequency/ntk_by_parts.hpp"  // by turns within the trained context
+#include "posenc/frequency/yarn.hpp"          // YaRN as coded, and as published
+#include "posenc/frequency/llama3.hpp"        // Llama 3
+#include "posenc/frequency/longrope.hpp"      // one factor per pair, one or two lists
+#include "posenc/frequency/describe.hpp"      // wavelengths, turns, last angles
 
 // rows: from positions to cosines and sines
 #include "posenc/rows/phase.hpp"                  // the cosine and sine of an exact angle
@@ -53,15 +43,12 @@
 #include "posenc/rows/row_writer.hpp"             // writes one row of cosines and sines
 #include "posenc/rows/row_maker.hpp"              // rows into the caller's memory
 #include "posenc/rows/cos_sin_view.hpp"           // a view of rows of cosines and sines
-#include "posenc/rows/cos_sin_rows.hpp"           // one row of cosines and sines per token
+#include "posenc/rows/cos_sin_rows.hpp"           // one row per token; as Hugging Face, too
 #include "posenc/rows/cos_sin_cache.hpp"          // rows from an engine's own cache
 #include "posenc/rows/cos_sin_table.hpp"          // rows from two small tables (angle addition)
 #include "posenc/rows/rerotation.hpp"             // keys to other positions, frequencies
-#include "posenc/rows/float_angles.hpp"           // rows as Hugging Face computes them
 #include "posenc/rows/pair_axes.hpp"              // which axis each pair rotates by
-#include "posenc/rows/axis_positions.hpp"         // positions of several axes
-#include "posenc/rows/axis_position_builder.hpp"  // the positions of text, images and video
-#include "posenc/rows/axis_rows.hpp"              // rows for positions of several axes
+#include "posenc/rows/axis_rows.hpp"              // positions of text, images, video; their rows
 #include "posenc/rows/xpos_rows.hpp"              // rows with xPos decay
 
 // rotation: layouts, and the kernel (xsimd)
@@ -75,8 +62,7 @@
 
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
-#include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, RoFormer, fairseq ...
-#include "posenc/embedding/timestep.hpp"            //     timesteps of diffusion models
+#include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, timesteps ...
 #include "posenc/embedding/sin_cos_2d.hpp"          //     patches of images and videos
 #include "posenc/embedding/learned_embedding.hpp"   //     a learned table
 #include "posenc/query_key/prepared_rotation.hpp"   // (2) the rows of a step, for queries and keys

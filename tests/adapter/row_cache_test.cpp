@@ -171,7 +171,7 @@ TEST(row_cache, keeps_makers) {
   std::vector<std::int32_t> const positions{3, 0};
   auto const cos = [&](int base) {
     std::vector<float> memory(8);
-    return maker(base).write(positions.data(), 1, memory.data()).cos(0)[2];
+    return maker(base).write(positions, memory.data()).cos(0)[2];
   };
   for (int i = 0; i < 3; ++i) {
     EXPECT_NEAR(static_cast<double>(cos(100)), std::cos(0.3), 1e-7);

@@ -17,7 +17,6 @@
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
-#include "posenc/rows/float_angles.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 

@@ -16,7 +16,6 @@
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
-#include "posenc/frequency/yarn_by_rotations.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 

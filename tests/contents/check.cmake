@@ -14,7 +14,7 @@ set(wrong "")
 
 # Headers of sites whose public class is no encoding, or takes another encoding.
 set(claim_nothing posenc/query_key/distance_remapping.hpp posenc/query_key/prepared_rotation.hpp posenc/score/bias_table.hpp
-    posenc/score/deberta_buckets.hpp)
+    posenc/score/t5_bias.hpp)
 
 # The first lines of all entities of a header outside namespace detail.
 function(public_entities header result)

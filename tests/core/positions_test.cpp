@@ -16,7 +16,7 @@
 #include "posenc/attention/mask.hpp"
 #include "posenc/core/list_view.hpp"
 #include "posenc/frequency/axial.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
+#include "posenc/frequency/longrope.hpp"
 #include "posenc/rows/pair_axes.hpp"
 #include "rejects.hpp"
 

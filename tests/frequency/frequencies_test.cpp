@@ -5,11 +5,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iomanip>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "golden/frequency_rules.hpp"
+#include "golden/wavelengths.hpp"
 #include "non_numbers.hpp"
+#include "posenc/frequency/axial.hpp"
+#include "posenc/frequency/describe.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/longrope.hpp"
+#include "posenc/frequency/ntk.hpp"
+#include "posenc/frequency/ntk_by_parts.hpp"
+#include "posenc/frequency/pair_range.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/frequency/yarn.hpp"
 #include "rejects.hpp"
+#include "tolerance.hpp"
 
 namespace {
 
@@ -120,6 +135,107 @@ TEST(frequencies, attention_factor_must_be_finite_and_positive) {
   EXPECT_EQ(message(-1), must + "-1");
   EXPECT_EQ(message(not_a_number()), must + "NaN");
   EXPECT_EQ(message(infinity()), must + "infinity");
+}
+
+using posenc::pair_range;
+
+std::vector<pair_range> ranges_of(std::string const& chosen) {
+  return posenc::detail::ranges_of(chosen.size(), [&](std::size_t i) { return chosen[i] == 'x'; });
+}
+
+TEST(ranges_of, are_the_longest_runs_of_what_is_chosen) {
+  using ranges = std::vector<pair_range>;
+  EXPECT_EQ(ranges_of(""), ranges());
+  EXPECT_EQ(ranges_of("..."), ranges());
+  EXPECT_EQ(ranges_of("xxx"), (ranges{{0, 3}}));
+  EXPECT_EQ(ranges_of("x..xx.x"), (ranges{{0, 1}, {3, 5}, {6, 7}}));
+  EXPECT_EQ(ranges_of(".xx."), (ranges{{1, 3}}));
+}
+
+using namespace posenc;
+
+TEST(describe, has_the_known_last_angles) {
+  for (auto const& [dim, base, factor, position, angle, turns] : golden::slowest_angles) {
+    auto const f = linear(geometric(dim, base), factor);
+    EXPECT_NEAR(describe(f, position + 1).pairs.back().last_angle, angle,
+                tolerance::of_power(base) * angle);
+    EXPECT_NEAR(describe(f, position).pairs.back().turns, turns, 0.5e-4 * turns);
+  }
+}
+
+TEST(describe, tells_wavelengths_in_tokens_and_turns_within_the_context) {
+  auto const d = describe(geometric(128, 1e4), 131072);
+  EXPECT_EQ(d.context, 131072u);
+  EXPECT_EQ(d.attention_factor, 1);
+  ASSERT_EQ(d.pairs.size(), 64u);
+  EXPECT_NEAR(d.pairs[0].wavelength, 6.283185307179586, 1e-14);
+  EXPECT_NEAR(d.pairs[32].wavelength, 628.3185307179586, tolerance::of_power(1e4) * 629);
+  EXPECT_NEAR(d.pairs[63].wavelength, 54410.143130777, 0.5e-9);
+  EXPECT_NEAR(d.pairs[63].turns, 2.40896, 0.5e-5);
+  auto const llama3 = describe(geometric(128, 5e5), 8192);
+  for (auto const& [pair, wavelength] : golden::llama3_wavelengths)
+    EXPECT_NEAR(llama3.pairs[pair].wavelength, wavelength, 1e-8);
+  for (auto const& pair : d.pairs) {
+    EXPECT_NEAR(pair.turns * pair.wavelength, 131072,
+                4 * tolerance::unit_roundoff<double>() * 131072)
+        << pair.pair;
+  }
+}
+
+TEST(describe, prints_a_line_a_pair) {
+  std::ostringstream os;
+  os << std::hex << describe(frequencies({1, 0.001, 0}), 1000) << 255;
+  EXPECT_EQ(os.str(),
+            "pair    rad/position      wavelength         turns      last angle\n"
+            "0                  1         6.28319       159.155             999\n"
+            "1              0.001         6283.19      0.159155           0.999\n"
+            "2                  0    stands still             0               0\n"
+            "ff")
+      << "and leaves the stream as it was";
+}
+
+TEST(describe, context_must_be_positive) {
+  EXPECT_EQ(message_of([] { describe(geometric(8, 1e4), 0); }),
+            "posenc: describe: context must be positive, got 0");
+}
+
+void expect_same(frequencies const& with_defaults, frequencies const& written_out) {
+  for (std::size_t i = 0; i < with_defaults.pairs(); ++i) {
+    EXPECT_EQ(with_defaults.inv_freq()[i], written_out.inv_freq()[i]) << i;
+    EXPECT_EQ(with_defaults.rest()[i], written_out.rest()[i]) << i;
+  }
+  EXPECT_EQ(with_defaults.attention_factor(), written_out.attention_factor());
+}
+
+TEST(frequency_defaults, are_what_is_documented) {
+  auto const f = geometric(100, 1e4);
+  expect_same(frequencies({1, 0.5}), frequencies({1, 0.5}, {0, 0}, 1));
+  expect_same(mixed_ntk(f, 8), mixed_ntk(f, 8, 0.625));
+  expect_same(truncated(f, 0.58), truncated(f, 0.58, published_floor));
+  EXPECT_NE(truncated(f, 0.58).inv_freq()[28], truncated(f, 0.58, exact_floor).inv_freq()[28]);
+  expect_same(pixel(8), pixel(8, 10));
+  expect_same(part_ntk(64, 1e4, {4, 4096}), part_ntk(64, 1e4, {4, 4096, 1, 1}));
+  expect_same(proportional(64, 1e6, 0.25), proportional(64, 1e6, 0.25, 1));
+  expect_same(ntk_by_parts(f, {.factor = 4, .original_length = 4096}),
+              ntk_by_parts(f, {4, 4096, 1, 32}));
+  expect_same(yarn(64, 1e4, {.factor = 4, .original_length = 4096}),
+              yarn(64, 1e4, {4, 4096, 32, 1, true, {}, {}, {}, 1}));
+  longrope_scaling const all{{2}, {3}, 4096, 1, {}};
+  expect_same(longrope(frequencies({1}),
+                       {.short_factor = {2}, .long_factor = {3}, .original_length = 4096}, 1),
+              longrope(frequencies({1}), all, 1));
+  EXPECT_EQ(attention_factor(all), 1);
+}
+
+TEST(frequency_defaults, smallest_sizes_are_taken) {
+  EXPECT_EQ(geometric(2, 1e4).inv_freq()[0], 1);
+  EXPECT_EQ(geometric_inclusive(2, 1e4).inv_freq()[0], 1);
+  EXPECT_EQ(geometric_inclusive(4, 1e4).inv_freq()[1], 1e-4);
+  EXPECT_EQ(ntk(frequencies({1, 0.5}), 2).inv_freq()[1], 0.25);
+  EXPECT_EQ(mixed_ntk(frequencies({1}), 2).inv_freq()[0], 0.5);
+  EXPECT_EQ(raised_cosine_clip(frequencies({1}), 1).inv_freq()[0], 1);
+  EXPECT_EQ(raised_cosine_clip(frequencies({1, 0.5}), 2).inv_freq()[1], 0);
+  EXPECT_EQ(yarn(2, 1e4, {.factor = 1, .original_length = 1}).inv_freq()[0], 1);
 }
 
 }  // namespace

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 #include <string>
 
+#include "close_to.hpp"
+#include "golden/frequency_rules.hpp"
 #include "golden/p_rope.hpp"
 #include "non_numbers.hpp"
+#include "oracle/frequency_rules.hpp"
 #include "oracle/rotary.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "rejects.hpp"
@@ -116,6 +120,97 @@ TEST(truncated, p_must_be_from_0_to_1) {
   EXPECT_EQ(message(75), must + "75");
   EXPECT_EQ(message(not_a_number()), must + "NaN");
   EXPECT_EQ(message(infinity()), must + "infinity");
+}
+
+using namespace posenc;
+
+TEST(proportional, has_the_known_values) {
+  for (auto const& [head_dim, base, p, pair, inv_freq] : golden::proportional_values) {
+    EXPECT_NEAR(proportional(head_dim, base, p).inv_freq()[pair], inv_freq,
+                tolerance::of_scaled(base) * inv_freq)
+        << pair;
+  }
+}
+
+TEST(proportional, follows_its_formula) {
+  for (std::size_t const head_dim : {2u, 100u, 128u, 512u}) {
+    for (double const p : {0.0, 0.25, 0.334, 0.58, 1.0}) {
+      for (double const factor : {1.0, 8.0}) {
+        expect_close(proportional(head_dim, 1e6, p, factor),
+                     oracle::proportional_rule(head_dim, 1e6, p, factor),
+                     tolerance::of_scaled(1e6));
+      }
+    }
+  }
+}
+
+TEST(proportional, refuses_what_its_parts_do) {
+  EXPECT_EQ(message_of([] { proportional(7, 1e6, 0.5); }),
+            "posenc: geometric: the dimension must be even and positive, got 7");
+  EXPECT_EQ(message_of([] { proportional(8, 1e6, 1.5); }),
+            "posenc: truncated: p must be in [0, 1], got 1.5");
+  EXPECT_EQ(message_of([] { proportional(8, 1e6, 0.5, -0.5); }),
+            "posenc: linear: factor must be finite and positive, got -0.5");
+}
+
+// 1 + cos(x) cancels near -1: for the last pair but one of n, the result is x^2 / 2 with x = pi /
+// (n - 1).
+double relative_error(double base, std::size_t n) {
+  auto const steps = static_cast<double>(n > 1 ? n - 1 : 1);
+  return tolerance::of_scaled(base) + 8 * tolerance::unit_roundoff<double>() * steps * steps;
+}
+
+TEST(raised_cosine_clip, has_the_known_values) {
+  for (auto const& [dim, base, clipped, pair, inv_freq] : golden::raised_cosine_clip_values) {
+    EXPECT_NEAR(raised_cosine_clip(geometric(dim, base), clipped).inv_freq()[pair], inv_freq,
+                relative_error(base, clipped) * inv_freq)
+        << pair;
+  }
+}
+
+TEST(raised_cosine_clip, follows_its_formula) {
+  for (std::size_t const n : {0u, 1u, 2u, 3u, 20u, 64u}) {
+    SCOPED_TRACE(n);
+    expect_close(raised_cosine_clip(geometric(128, 5e5), n),
+                 oracle::raised_cosine_clip_rule(oracle::default_rule(128, 5e5), n),
+                 relative_error(5e5, n));
+  }
+}
+
+TEST(raised_cosine_clip, keeps_the_attention_factor) {
+  EXPECT_EQ(raised_cosine_clip(frequencies({1, 0.5}, 1.5), 2).attention_factor(), 1.5);
+}
+
+TEST(raised_cosine_clip, refuses_more_pairs_than_there_are) {
+  EXPECT_EQ(message_of([] { raised_cosine_clip(geometric(8, 1e4), 5); }),
+            "posenc: raised_cosine_clip: n must be at most the number of pairs, 4, got 5");
+}
+
+TEST(fope_floor, stops_as_many_pairs_as_is_known) {
+  for (auto const& [dim, base, trained, moving] : golden::fope_counts) {
+    auto const f = fope_floor(geometric(dim, base), static_cast<double>(trained));
+    EXPECT_EQ(static_cast<std::size_t>(
+                  std::ranges::count_if(f.inv_freq(), [](double x) { return x != 0; })),
+              moving);
+    expect_close(
+        f, oracle::fope_floor_rule(oracle::default_rule(dim, base), static_cast<double>(trained)),
+        tolerance::of_scaled(base));
+  }
+}
+
+TEST(fope_floor, keeps_a_pair_that_turns_just_once) {
+  auto const once = 2 * std::numbers::pi / 512;
+  auto const f = fope_floor(frequencies({once, std::nextafter(once, 0.0)}, 1.5), 512);
+  EXPECT_EQ(f.inv_freq()[0], once);
+  EXPECT_EQ(f.inv_freq()[1], 0);
+  EXPECT_EQ(f.attention_factor(), 1.5);
+}
+
+TEST(fope_floor, trained_length_must_be_positive) {
+  EXPECT_EQ(message_of([] { fope_floor(geometric(8, 1e4), 0); }),
+            "posenc: fope_floor: trained_length must be finite and positive, got 0");
+  EXPECT_EQ(message_of([] { fope_floor(geometric(8, 1e4), infinity()); }),
+            "posenc: fope_floor: trained_length must be finite and positive, got infinity");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"

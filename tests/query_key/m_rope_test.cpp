@@ -15,7 +15,7 @@
 #include "oracle/rotated_pairs.hpp"
 #include "oracle_pairing.hpp"
 #include "posenc/query_key/rope.hpp"
-#include "posenc/rows/axis_position_builder.hpp"
+#include "posenc/rows/axis_rows.hpp"
 #include "query_key/transposed.hpp"
 #include "rejects.hpp"
 #include "site_2.hpp"

@@ -20,7 +20,6 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
-#include "posenc/frequency/resonance.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "query_key/transposed.hpp"

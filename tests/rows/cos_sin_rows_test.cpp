@@ -9,20 +9,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <forward_list>
+#include <limits>
 #include <list>
 #include <numbers>
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "farthest.hpp"
 #include "frequency/of_doubles.hpp"
+#include "golden/float_angles.hpp"
 #include "non_numbers.hpp"
 #include "numbers.hpp"
 #include "oracle/angle.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/axis_rows.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/row_maker.hpp"
 #include "rejects.hpp"
 #include "rotation/all_rows.hpp"
 #include "tolerance.hpp"
@@ -185,6 +192,13 @@ TEST(cos_sin_rows, carry_the_attention_factor) {
     });  // the product is rounded to Real
     expect_exact<double>(f, positions, [](double) { return tolerance::unit_roundoff<double>(); });
   }
+}
+
+TEST(cos_sin_rows, that_were_moved_are_of_no_token) {
+  cos_sin_rows<float> rows(frequencies({1, 0.5}), std::vector{1, 2});
+  auto const moved = std::move(rows);
+  EXPECT_EQ(moved.tokens(), 2u);
+  EXPECT_EQ(rows.tokens(), 0u);
 }
 
 TEST(cos_sin_rows, times_their_inverse_are_one) {
@@ -425,6 +439,185 @@ TEST(cos_sin_rows, are_not_what_angles_in_float_give) {
     EXPECT_GT(worst, 0.01);
     EXPECT_LT(worst, 0.16);
   }
+}
+
+using namespace posenc;
+
+// 33 pairs, some of frequency 0: no whole registers.
+frequencies some_frequencies(double factor = 1) {
+  return truncated(geometric(66, 1e4), 0.7).with_attention_factor(factor);
+}
+
+template <class Real>
+void expect_same(cos_sin_view<Real> const& actual, cos_sin_rows<Real> const& expected) {
+  ASSERT_EQ(actual.tokens(), expected.tokens());
+  EXPECT_TRUE(std::ranges::equal(actual.rotated_pairs(), expected.view().rotated_pairs()));
+  for (std::size_t token = 0; token < expected.tokens(); ++token) {
+    EXPECT_TRUE(std::ranges::equal(actual.cos(token), expected.cos(token))) << token;
+    EXPECT_TRUE(std::ranges::equal(actual.sin(token), expected.sin(token))) << token;
+  }
+}
+
+template <class Position, class Real>
+void writes_the_rows_of(row_maker const& maker, frequencies const& f,
+                        std::vector<Position> const& positions) {
+  std::vector<Real> memory(positions.size() * maker.rotary_dim() + 1,
+                           std::numeric_limits<Real>::max());
+  static_assert(noexcept(maker.write(positions, memory.data())));
+  auto const rows = maker.write(positions, memory.data());
+  EXPECT_EQ(rows.cos(0).data(), memory.data());
+  expect_same(rows, cos_sin_rows<Real>(f, positions));
+  EXPECT_EQ(memory.back(), std::numeric_limits<Real>::max()) << "nothing is written beyond";
+}
+
+TEST(row_maker, writes_the_rows_of_cos_sin_rows_to_the_bit) {
+  for (auto const factor : {1.0, 1.25}) {
+    auto const f = some_frequencies(factor);
+    row_maker const maker(f);
+    EXPECT_EQ(maker.pairs(), 33u);
+    EXPECT_EQ(maker.rotary_dim(), 66u);
+    writes_the_rows_of<std::int64_t, float>(
+        maker, f,
+        {0, 7, -3, 1'000'000, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::min()});
+    writes_the_rows_of<std::int64_t, double>(maker, f,
+                                             {0, 7, -3, 1'000'000, std::int64_t{1} << 40});
+    writes_the_rows_of<std::int32_t, float>(maker, f, {5, -1, 2'000'000'000});
+    writes_the_rows_of<std::uint16_t, double>(maker, f, {5, 65'535});
+    writes_the_rows_of<std::uint64_t, float>(maker, f, {5, std::uint64_t{1} << 62});
+  }
+}
+
+TEST(row_maker, rows_rotate) {
+  auto const f = some_frequencies();
+  std::vector<int> const positions{4, 9};
+  auto a = numbers::random<float>(2 * 66), b = a;
+  std::vector<float> memory(a.size());
+  rotate<halves>(heads_view(a.data(), {2, 1, 66}), row_maker(f).write(positions, memory.data()));
+  rotate<halves>(heads_view(b.data(), {2, 1, 66}), cos_sin_rows(f, positions));
+  EXPECT_TRUE(numbers::same_bits(a, b));
+}
+
+TEST(row_maker, of_no_positions_writes_nothing) {
+  EXPECT_EQ(row_maker(some_frequencies()).write<float>(std::vector<int>(), nullptr).tokens(), 0u);
+}
+
+template <class P>
+void writes_the_axis_rows_of(std::vector<std::vector<P>> const& of_axis) {
+  auto const f = some_frequencies(1.25);
+  auto const axes = contiguous_axes(std::vector<std::size_t>{10, 11, 12});
+  axis_row_maker const maker(f, axes);
+  auto const tokens = of_axis[0].size();
+  std::vector<P> flat;
+  for (auto const& one : of_axis) flat.insert(flat.end(), one.begin(), one.end());
+  std::vector<float> memory(tokens * maker.rotary_dim() + 1, 9);
+  expect_same(maker.write(flat, memory.data()), axis_rows(f, axes, axis_positions<P>(of_axis)));
+  EXPECT_EQ(memory.back(), 9);
+}
+
+TEST(axis_row_maker, writes_the_rows_of_axis_rows_to_the_bit) {
+  writes_the_axis_rows_of<std::int64_t>(
+      {{0, 5, 1, -7}, {0, 6, std::int64_t{1} << 40, 3}, {0, 7, 2, 3}});
+  writes_the_axis_rows_of<std::int32_t>({{0, 5, 1, -7}, {0, 6, 1 << 30, 3}, {0, 7, 2, 3}});
+}
+
+TEST(axis_row_maker, needs_an_axis_for_every_pair) {
+  EXPECT_EQ(message_of([] {
+              axis_row_maker(geometric(8, 1e4), contiguous_axes(std::vector<std::size_t>{1, 2}));
+            }),
+            "posenc: axis_rows: axes must be given for each of the 4 pairs, got 3");
+}
+
+using posenc::float_angle_rows;
+
+TEST(float_angle_rows, have_the_known_bits) {
+  for (auto const& known : golden::float_angles) {
+    auto const rows =
+        float_angle_rows(geometric(128, known.base), std::vector{known.position, -known.position});
+    EXPECT_EQ(rows.cos(0)[known.pair], known.cos) << known.position << " * " << known.inv_freq;
+    EXPECT_EQ(rows.sin(0)[known.pair], known.sin) << known.position << " * " << known.inv_freq;
+    EXPECT_EQ(rows.cos(1)[known.pair], known.cos);
+    EXPECT_EQ(rows.sin(1)[known.pair], -known.sin);
+  }
+}
+
+TEST(float_angle_rows, are_of_the_product_rounded_to_float) {
+  std::vector<std::int64_t> const positions{
+      0, 1, 1000, 131071, 1048575, -1048575, (1ll << 24) + 1, (1ll << 62) + 1};
+  for (auto const base : {1e4, 5e5}) {
+    for (double const factor : {1.0, 1.19023807}) {
+      auto const g = geometric(128, base);
+      frequencies const f({g.inv_freq().begin(), g.inv_freq().end()}, factor);
+      auto const rows = float_angle_rows(f, positions);
+      for (std::size_t token = 0; token < positions.size(); ++token) {
+        for (std::size_t i = 0; i < f.pairs(); ++i) {
+          float const volatile position = static_cast<float>(positions[token]),
+                               inv_freq = static_cast<float>(f.inv_freq()[i]);
+          float const volatile angle = position * inv_freq;
+          auto const scale = static_cast<double>(static_cast<float>(factor));
+          auto const bound = scale * (tolerance::of_cosine<float>() +
+                                      (factor == 1 ? 0 : tolerance::unit_roundoff<float>()));
+          EXPECT_NEAR(static_cast<double>(rows.cos(token)[i]),
+                      scale * static_cast<double>(oracle::cosine(angle)), bound);
+          EXPECT_NEAR(static_cast<double>(rows.sin(token)[i]),
+                      scale * static_cast<double>(oracle::sine(angle)), bound);
+        }
+      }
+    }
+  }
+}
+
+// Measured with Hugging Face's code for base 1e4: 4.2e-3 at 131071, 2.5e-2 at 1048575.
+TEST(float_angle_rows, are_not_exact) {
+  std::vector<int> const positions{1000, 131071, 1048575};
+  double const least[] = {1e-6, 2e-3, 1e-2}, most[] = {1e-4, 2e-2, 0.1};
+  auto const f = geometric(128, 1e4);
+  auto const rows = float_angle_rows(f, positions);
+  posenc::cos_sin_rows const exact(f, positions);
+  for (std::size_t token = 0; token < positions.size(); ++token) {
+    double worst = 0;
+    for (std::size_t i = 0; i < f.pairs(); ++i) {
+      worst = std::max({worst,
+                        std::abs(static_cast<double>(rows.cos(token)[i]) -
+                                 static_cast<double>(exact.cos(token)[i])),
+                        std::abs(static_cast<double>(rows.sin(token)[i]) -
+                                 static_cast<double>(exact.sin(token)[i]))});
+    }
+    EXPECT_GT(worst, least[token]);
+    EXPECT_LT(worst, most[token]);
+  }
+}
+
+TEST(float_angle_rows, take_fractional_positions_as_floats) {
+  auto const f = geometric(8, 1e4);
+  auto const rows = float_angle_rows(f, std::vector{0.1, 1.0 / 3});
+  auto const floats = float_angle_rows(f, std::vector{0.1f, static_cast<float>(1.0 / 3)});
+  for (std::size_t token = 0; token < 2; ++token)
+    for (std::size_t i = 0; i < f.pairs(); ++i) EXPECT_EQ(rows.sin(token)[i], floats.sin(token)[i]);
+}
+
+TEST(float_angle_rows, leave_alone_the_pairs_of_frequency_0) {
+  auto const rows = float_angle_rows(frequencies({1, 0}), std::vector{3});
+  ASSERT_EQ(rows.view().rotated_pairs().size(), 1u);
+  EXPECT_EQ(rows.view().rotated_pairs()[0].last, 1u);
+  EXPECT_EQ(rows.cos(0)[1], 1);
+  EXPECT_EQ(rows.sin(0)[1], 0);
+}
+
+TEST(float_angle_rows, stand_the_greatest_angle) {
+  auto const rows = float_angle_rows(frequencies({0x1p64}), std::vector{-0x1p63});
+  auto const angle = -0x1p127L;
+  EXPECT_NEAR(static_cast<double>(rows.cos(0)[0]), static_cast<double>(oracle::cosine(angle)),
+              tolerance::of_cosine<float>());
+  EXPECT_NEAR(static_cast<double>(rows.sin(0)[0]), static_cast<double>(oracle::sine(angle)),
+              tolerance::of_cosine<float>());
+}
+
+TEST(float_angle_rows, refuse_a_position_that_is_no_number) {
+  EXPECT_EQ(message_of([] {
+              float_angle_rows(geometric(8, 1e4), std::vector{0.0, not_a_number()});
+            }),
+            "posenc: float_angle_rows: a position must be finite and within [-2^63, 2^63), got NaN "
+            "at token 1");
 }
 
 }  // namespace

@@ -14,8 +14,10 @@
 #include <random>
 #include <vector>
 
+#include "golden/llama2_angles.hpp"
 #include "oracle/angle.hpp"
 #include "oracle/rotary.hpp"
+#include "posenc/rows/phase.hpp"
 
 namespace {
 
@@ -94,53 +96,22 @@ TEST(phase_lanes, round_once_to_a_number) {
   }
 }
 
-// Under -ffast-math a compiler may compute the two differently; then within twice the bound of
-// cos_sin.
-TEST(phase_lanes, have_the_cosines_and_sines_of_each_phase) {
-  std::mt19937_64 random(3);
-  for (int i = 0; i < 100'000; ++i) {
-    auto const angles = random_phases(random);
-    auto const values = posenc::detail::cos_sin_lanes(lanes::load_bits(angles.data()));
-    auto const c = stored(values.cos), s = stored(values.sin);
-    for (std::size_t k = 0; k < lanes::size; ++k) {
-      auto const [cos, sin] = cos_sin(angles[k]);
-#if defined(__FAST_MATH__)
-      ASSERT_NEAR(c[k], cos, 5e-16);
-      ASSERT_NEAR(s[k], sin, 5e-16);
-#else
-      ASSERT_EQ(std::bit_cast<phase>(c[k]), std::bit_cast<phase>(cos)) << angles[k];
-      ASSERT_EQ(std::bit_cast<phase>(s[k]), std::bit_cast<phase>(sin)) << angles[k];
-#endif
-    }
-  }
-}
-
 TEST(phase_lanes, are_stored_as_floats_rounded) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 1000; ++i) {
-    doubles x;
-    for (auto& number : x)
-      number = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
-    std::array<float, lanes::size + 1> all;
+    doubles x, y;
+    for (auto* list : {&x, &y})
+      for (auto& number : *list)
+        number = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+    std::array<float, 2 * lanes::size + 1> all;
     all.back() = 7;
-    lanes::store(all.data(), lanes::load(x.data()));
-    for (std::size_t k = 0; k < lanes::size; ++k) ASSERT_EQ(all[k], static_cast<float>(x[k]));
+    lanes::store(all.data(), lanes::load(x.data()), lanes::load(y.data()));
+    for (std::size_t k = 0; k < lanes::size; ++k) {
+      ASSERT_EQ(all[k], static_cast<float>(x[k]));
+      ASSERT_EQ(all[lanes::size + k], static_cast<float>(y[k]));
+    }
     ASSERT_EQ(all.back(), 7);
   }
-}
-
-TEST(phase_lanes, are_stored_in_part) {
-  auto const check = []<class Real>(Real) {
-    doubles x;
-    for (std::size_t k = 0; k < lanes::size; ++k) x[k] = static_cast<double>(k) + 1;
-    for (std::size_t count = 0; count <= lanes::size + 2; ++count) {
-      std::array<Real, lanes::size + 3> to{};
-      posenc::detail::store_first(to.data(), lanes::load(x.data()), count);
-      for (std::size_t k = 0; k < to.size(); ++k)
-        EXPECT_EQ(to[k], k < count && k < lanes::size ? static_cast<Real>(k + 1) : 0);
-    }
-  };
-  check(float{}), check(double{});
 }
 
 // Both compute the same products; under -ffast-math the compiler may contract them differently.
@@ -226,6 +197,57 @@ TEST(phase_steps, may_be_read_by_registers_of_any_width) {
     EXPECT_EQ(stored(phases_at(steps, std::uint32_t{3})(pair)), phases{}) << pair;
     EXPECT_EQ(stored(phases_at(steps, 3.5)(pair)), phases{}) << pair;
   }
+}
+
+// The documented error of cos_sin.
+constexpr double of_cos_sin = 2.5e-16;
+
+oracle::wide radians(phase angle) {
+  return static_cast<oracle::wide>(static_cast<std::int64_t>(angle)) * (2 * oracle::pi * 0x1p-64);
+}
+
+TEST(cos_sin, is_within_its_bound_everywhere) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 400'000 / oracle::wide_cost; ++i) {
+    // Anywhere; and, at every scale, near the eight points where quadrants or the reduction meet.
+    auto const seam = random() << 61, off = random() >> (random() & 63);
+    auto const angle = i % 4 == 0 ? seam + off : i % 4 == 1 ? seam - off : random();
+    auto const [cos, sin] = cos_sin(angle);
+    ASSERT_NEAR(cos, static_cast<double>(oracle::cosine(radians(angle))), of_cos_sin) << angle;
+    ASSERT_NEAR(sin, static_cast<double>(oracle::sine(radians(angle))), of_cos_sin) << angle;
+  }
+}
+
+TEST(cos_sin, is_exact_on_the_axes) {
+  constexpr int expected[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+  for (phase quarter = 0; quarter < 4; ++quarter) {
+    EXPECT_EQ(cos_sin(quarter << 62).cos, expected[quarter][0]);
+    EXPECT_EQ(cos_sin(quarter << 62).sin, expected[quarter][1]);
+  }
+}
+
+TEST(cos_sin, of_the_opposite_angle_mirrors) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 10'000; ++i) {
+    auto const angle = random();
+    EXPECT_EQ(cos_sin(angle).cos, cos_sin(0 - angle).cos);
+    EXPECT_EQ(cos_sin(angle).sin, -cos_sin(0 - angle).sin);
+    EXPECT_EQ(cos_sin(angle).cos, -cos_sin(angle + (phase{1} << 63)).cos);
+  }
+}
+
+TEST(cos_sin, is_known_at_compile_time) {
+  static_assert(cos_sin(0).cos == 1 && cos_sin(phase{1} << 62).sin == 1);
+}
+
+TEST(cos_sin, has_the_values_known_of_llama_2) {
+  for (auto const& [position, pair, cos, sin] : golden::llama2_angles)
+    for (auto const& [known_pair, inv_freq] : golden::llama2_frequencies) {
+      if (known_pair != pair) continue;
+      auto const angle = phase_step(inv_freq).at(std::int64_t{position});
+      EXPECT_NEAR(cos_sin(angle).cos, static_cast<double>(cos), of_cos_sin);
+      EXPECT_NEAR(cos_sin(angle).sin, static_cast<double>(sin), of_cos_sin);
+    }
 }
 
 }  // namespace

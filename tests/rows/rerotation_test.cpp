@@ -260,4 +260,12 @@ TEST(repeated_shift, refuses_to_leave_int64) {
   EXPECT_NO_THROW(shifts.next(-farthest));
 }
 
+TEST(rerotation_rows, turn_pairs_whose_frequencies_differ_in_their_rest_alone) {
+  frequencies const from({1, 0.5}, {0, 0}, 1), to({1, 0.5}, {0x1p-54, 0}, 1);
+  auto const rows = posenc::rerotation_rows(from, to, std::vector{std::int64_t{1} << 50});
+  EXPECT_TRUE(
+      std::ranges::equal(rows.view().rotated_pairs(), std::vector<posenc::pair_range>{{0, 1}}));
+  EXPECT_NEAR(rows.sin(0)[0], std::sin(0x1p-4), 6e-8);
+}
+
 }  // namespace

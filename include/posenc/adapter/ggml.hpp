@@ -19,7 +19,6 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
-#include "posenc/rows/axis_positions.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 

@@ -13,9 +13,9 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/two_doubles.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/rows/pair_axes.hpp"
 

@@ -41,7 +41,7 @@ struct sinusoidal_form {
 ///     sinusoidal<halves>(geometric(dim, 1e4), {.cosine_first = true})   cos cos .. sin sin
 ///         ggml_timestep, Stable Diffusion's timesteps
 ///
-/// Those with names are in sinusoidal_forms.hpp and timestep.hpp.
+/// Those with names are in sinusoidal_forms.hpp.
 /// Accuracy: double 3e-16, float 3e-8, times the scale, before the sum is rounded. For fractional
 /// positions, the angle of the fraction has a relative error of 2^-51.
 template <pair_layout Layout>

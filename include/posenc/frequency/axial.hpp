@@ -1,4 +1,4 @@
-// Frequencies of several axes side by side, for images and videos.
+// Frequencies for images and videos: of several axes side by side, and in even steps.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,7 @@ namespace posenc::inline POSENC_TARGET {
 /// at most 2^24, and base is finite and positive.
 inline frequencies axial(list_view<std::size_t> dims, double base) {
   detail::require(!dims.empty(), "axial: there must be at least one axis, got none");
-  detail::require(is_finite(base) && base > 0, "axial: base must be finite and positive, got ",
-                  base);
+  detail::require_positive("axial", "base", base);
   std::vector<double> inv_freq, rest;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     detail::require(dims[axis] > 0 && dims[axis] % 2 == 0 && dims[axis] <= std::size_t{1} << 24,
@@ -81,6 +80,28 @@ inline std::vector<std::size_t> wan_dims(std::size_t head_dim) {
 /// Throws std::invalid_argument unless head_dim is a positive multiple of 6.
 inline std::vector<std::size_t> allegro_dims(std::size_t head_dim) {
   return std::vector<std::size_t>(3, detail::axial_head_dim("allegro_dims", head_dim, 6) / 3);
+}
+
+/// inv_freq_i = pi (1 + i (max_freq / 2 - 1) / (dim/2 - 1)): from half a turn across an image to
+/// max_freq / 4 turns, in even steps. [rotary-embedding-torch, freqs_for="pixel", where dim counts
+/// one axis and max_freq is 10 unless given]
+///
+/// Positions are coordinates, n of them from -1 to 1: -1 + 2 t / (n - 1). Rotate an axis at a time,
+/// each a block of the head:
+///
+///     std::vector<double> const x{-1, -1.0 / 3, 1.0 / 3, 1};    4 columns
+///     rotate<interleaved>(q, cos_sin_rows(pixel(head_dim / 2), x), rotary_block::from(0));
+///
+/// A single pair has frequency pi. Throws std::invalid_argument unless dim is even, positive and at
+/// most 2^24, and max_freq is finite and positive.
+inline frequencies pixel(std::size_t dim, double max_freq = 10) {
+  detail::require(dim > 0 && dim % 2 == 0 && dim <= std::size_t{1} << 24,
+                  "pixel: dim must be even, positive and at most 2^24, got ", dim);
+  detail::require_positive("pixel", "max_freq", max_freq);
+  auto const pi = detail::two_pi() * 0.5, range = max_freq * detail::two_doubles(0.5) - 1;
+  auto const steps = dim > 2 ? static_cast<double>(dim / 2 - 1) : 1;
+  return detail::for_pairs(
+      dim / 2, 1, [&](std::size_t i) { return pi * (range * static_cast<double>(i) / steps + 1); });
 }
 
 }  // namespace posenc

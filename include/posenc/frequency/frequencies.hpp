@@ -11,9 +11,17 @@
 #include "posenc/core/target.hpp"
 #include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/pair_range.hpp"
-#include "posenc/frequency/phase_steps.hpp"
+#include "posenc/frequency/phase_step.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+inline void require_positive(char const* what, char const* name, double x) {
+  require(is_finite(x) && x > 0, what, ": ", name, " must be finite and positive, got ", x);
+}
+
+}  // namespace detail
 
 /// One frequency per pair, in radians per position, and the attention factor: a multiplier on
 /// rotated queries and keys that a context-extension rule may ask for. A rule makes frequencies
@@ -40,19 +48,17 @@ class frequencies {
         attention_factor_(attention_factor),
         steps_({}) {
     detail::require(!inv_freq_.empty(), "frequencies: there must be at least one pair, got none");
-    for (std::size_t i = 0; i < inv_freq_.size(); ++i) {
-      auto const f = inv_freq_[i];
-      detail::require(is_finite(f) && f >= 0 && f <= 0x1p64,
-                      "frequencies: inv_freq must be in [0, 2^64] radians per position, got ", f,
-                      " at pair ", i);
-    }
     detail::require(rest_.size() == inv_freq_.size(),
                     "frequencies: there must be a rest for each of the ", inv_freq_.size(),
                     " pairs, got ", rest_.size());
-    for (std::size_t i = 0; i < rest_.size(); ++i) {
-      detail::require(is_finite(rest_[i]) && std::abs(rest_[i]) <= inv_freq_[i] * 0x1p-53,
-                      "frequencies: a rest must be at most 2^-53 of its inv_freq ", inv_freq_[i],
-                      ", got ", rest_[i], " at pair ", i);
+    for (std::size_t i = 0; i < inv_freq_.size(); ++i) {
+      auto const f = inv_freq_[i], r = rest_[i];
+      detail::require(is_finite(f) && f >= 0 && f <= 0x1p64,
+                      "frequencies: inv_freq must be in [0, 2^64] radians per position, got ", f,
+                      " at pair ", i);
+      detail::require(is_finite(r) && std::abs(r) <= f * 0x1p-53,
+                      "frequencies: a rest must be at most 2^-53 of its inv_freq ", f, ", got ", r,
+                      " at pair ", i);
     }
     prepare_rotated_pairs();
     steps_ = phase_steps(inv_freq_, rest_);
@@ -82,9 +88,7 @@ class frequencies {
 
  private:
   void prepare_rotated_pairs() {
-    detail::require(is_finite(attention_factor_) && attention_factor_ > 0,
-                    "frequencies: attention_factor must be finite and positive, got ",
-                    attention_factor_);
+    detail::require_positive("frequencies", "attention_factor", attention_factor_);
     rotated_pairs_ = detail::ranges_of(
         pairs(), [this](std::size_t i) { return inv_freq_[i] != 0 || attention_factor_ != 1; });
   }
@@ -131,16 +135,6 @@ class falling_powers {
 frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
   return for_pairs(f.pairs(), f.attention_factor() * gain,
                    [&](std::size_t i) -> two_doubles { return change(i, with_rest(f, i)); });
-}
-
-inline void require_factor(char const* rule, double factor) {
-  require(is_finite(factor) && factor > 0, rule, ": factor must be finite and positive, got ",
-          factor);
-}
-
-inline void require_length(char const* rule, char const* name, double length) {
-  require(is_finite(length) && length > 0, rule, ": ", name, " must be finite and positive, got ",
-          length);
 }
 
 }  // namespace detail

@@ -13,7 +13,7 @@ inline frequencies geometric_series(char const* rule, std::size_t dim, double ba
                                     double steps_to_base) {
   require(dim > 0 && dim % 2 == 0, rule, ": the dimension must be even and positive, got ", dim);
   require(dim <= std::size_t{1} << 24, rule, ": the dimension must be at most 2^24, got ", dim);
-  require(is_finite(base) && base > 0, rule, ": base must be finite and positive, got ", base);
+  require_positive(rule, "base", base);
   return for_pairs(dim / 2, 1, falling_powers(log(two_doubles(base)) / steps_to_base, dim / 2));
 }
 

@@ -25,8 +25,8 @@ struct llama3_scaling {
 /// finite, and the length is finite and positive.
 inline frequencies llama3(frequencies const& f, llama3_scaling const& scaling) {
   auto const [factor, low, high, length] = scaling;
-  detail::require_factor("llama3", factor);
-  detail::require_length("llama3", "original_length", length);
+  detail::require_positive("llama3", "factor", factor);
+  detail::require_positive("llama3", "original_length", length);
   detail::require(
       is_finite(low) && is_finite(high) && 0 <= low && low <= high,
       "llama3: low_freq_factor and high_freq_factor must be finite and 0 <= low <= high, got ", low,

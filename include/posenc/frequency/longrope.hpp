@@ -1,16 +1,44 @@
-// LongRoPE: a searched factor for each pair, one list for short sequences and one for long ones.
+// One factor for each pair: LongRoPE, with a list for short sequences and one for long ones, and
+// ggml's freq_factors.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "posenc/core/list_view.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
 #include "posenc/frequency/frequencies.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+inline frequencies divided(char const* what, frequencies const& f, std::span<double const> factors,
+                           double gain) {
+  require(factors.size() == f.pairs(), what, " must have one factor for each of the ", f.pairs(),
+          " pairs, got ", factors.size());
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    require(is_finite(factors[i]) && factors[i] > 0, what,
+            " must have finite factors above 0, got ", factors[i], " at pair ", i);
+  }
+  auto const divide = [&](std::size_t i, auto const& inv_freq) {
+    return factors[i] >= 1e30 ? 0 : inv_freq / factors[i];
+  };
+  return changed(f, divide, gain);
+}
+
+}  // namespace detail
+
+/// inv_freq_i / factors_i: ggml's freq_factors, in which llama.cpp stores Llama 3's rule, LongRoPE
+/// and p-RoPE. A factor of 1e30 or more, which marks a pair that is not rotated, gives frequency 0.
+/// [ggml.h, ggml_rope_ext]
+/// Throws std::invalid_argument unless there is one finite factor above 0 for each pair.
+inline frequencies divided_by_factors(frequencies const& f, list_view<double> factors) {
+  return detail::divided("divided_by_factors: factors", f, factors, 1);
+}
 
 /// The numbers of LongRoPE, with the names of rope_scaling.
 struct longrope_scaling {
@@ -25,8 +53,7 @@ struct longrope_scaling {
 /// modeling_rope_utils.py]
 inline double attention_factor(longrope_scaling const& scaling) {
   if (scaling.attention_factor) return *scaling.attention_factor;
-  detail::require(is_finite(scaling.factor) && scaling.factor > 0,
-                  "longrope: factor must be finite and positive, got ", scaling.factor);
+  detail::require_positive("longrope", "factor", scaling.factor);
   detail::require(is_finite(scaling.original_length) && scaling.original_length > 1,
                   "longrope: original_length must be finite and above 1, got ",
                   scaling.original_length);
@@ -45,11 +72,10 @@ inline double attention_factor(longrope_scaling const& scaling) {
 /// Throws std::invalid_argument unless both lists have a finite factor above 0 for each pair, and
 /// all else is as said above.
 inline frequencies longrope(frequencies const& f, longrope_scaling const& scaling, double length) {
-  detail::require_length("longrope", "original_length", scaling.original_length);
-  detail::require_length("longrope", "length", length);
+  detail::require_positive("longrope", "original_length", scaling.original_length);
+  detail::require_positive("longrope", "length", length);
   auto const attention = attention_factor(scaling);
-  detail::require(is_finite(attention) && attention > 0,
-                  "longrope: attention_factor must be finite and positive, got ", attention);
+  detail::require_positive("longrope", "attention_factor", attention);
   auto const of_short =
       detail::divided("longrope: short_factor", f, scaling.short_factor, attention);
   auto const of_long = detail::divided("longrope: long_factor", f, scaling.long_factor, attention);

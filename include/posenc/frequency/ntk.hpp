@@ -1,10 +1,14 @@
-// NTK-aware scaling: the slow pairs are interpolated, the fast ones are not.
+// NTK-aware scaling and its relatives: the slow pairs are interpolated, the fast ones are not.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/yarn.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -25,7 +29,7 @@ inline frequencies ntk_by(frequencies const& f, two_doubles const& factor) {
 /// Throws std::invalid_argument unless factor is finite and positive and there are at least two
 /// pairs.
 inline frequencies ntk(frequencies const& f, double factor) {
-  detail::require_factor("ntk", factor);
+  detail::require_positive("ntk", "factor", factor);
   return detail::ntk_by(f, factor);
 }
 
@@ -45,16 +49,61 @@ struct dynamic_ntk_scaling {
 /// positive, factor * length / M is finite, and there are at least two pairs.
 inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling,
                                double length) {
-  detail::require_factor("dynamic_ntk", scaling.factor);
-  detail::require_length("dynamic_ntk", "trained_length", scaling.trained_length);
-  detail::require_length("dynamic_ntk", "length", length);
+  detail::require_positive("dynamic_ntk", "factor", scaling.factor);
+  detail::require_positive("dynamic_ntk", "trained_length", scaling.trained_length);
+  detail::require_positive("dynamic_ntk", "length", length);
   detail::require(is_finite(scaling.factor * (length / scaling.trained_length)),
                   "dynamic_ntk: factor * length / trained_length must be finite, got ",
                   scaling.factor, " * ", length, " / ", scaling.trained_length);
-  using detail::two_doubles;
-  auto const factor = scaling.factor * (two_doubles(length) / scaling.trained_length) -
-                      (two_doubles(scaling.factor) - 1);
+  auto const factor = scaling.factor * (detail::two_doubles(length) / scaling.trained_length) -
+                      (detail::two_doubles(scaling.factor) - 1);
   return detail::ntk_by(f, factor.high < 1 ? 1 : factor);
+}
+
+/// inv_freq_i * exp(-a (i + 1)^b), a = ln(factor) / (d/2)^b: divides the last pair by factor and
+/// each pair before it by less. b = 1 is the purely exponential rule; 0.625 was found best. [Su
+/// 2023, kexue 9706]
+/// Throws std::invalid_argument unless factor and b are finite and positive.
+inline frequencies mixed_ntk(frequencies const& f, double factor, double b = 0.625) {
+  detail::require_positive("mixed_ntk", "factor", factor);
+  detail::require_positive("mixed_ntk", "b", b);
+  detail::two_doubles const pairs(static_cast<double>(f.pairs()));
+  auto const logarithm = log(detail::two_doubles(factor));
+  // Keeps b times a logarithm finite; the power is 0 already.
+  auto const exponent = std::min(b, 0x1p500);
+  return detail::changed(f, [&](std::size_t i, auto const& inv_freq) {
+    return inv_freq * exp(-(logarithm * pow(static_cast<double>(i + 1) / pairs, exponent)));
+  });
+}
+
+/// The numbers of part_ntk.
+struct part_ntk_scaling {
+  double factor;           ///< above 0
+  double original_length;  ///< in tokens
+  double ntk = 1,          ///< its share in what the ramp gives it, 0 to 1: the code's ntk_factor
+      extrapolation = 1;   ///< the same of unscaled frequencies: extrapolation_factor
+};
+
+/// What came before YaRN. From slow pairs to fast ones: linear, then ntk, then unscaled, blended
+/// along two of YaRN's ramps, from 0.75 to 1.25 and from 2 to 16 turns within the original length.
+/// [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding, where these constants are fixed] Throws
+/// std::invalid_argument unless rotary_dim is even and at least 4, base is finite and above 1,
+/// factor and length are finite and positive, and the shares are in [0, 1].
+inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scaling const& scaling) {
+  auto const factor = scaling.factor, length = scaling.original_length;
+  detail::require_positive("part_ntk", "factor", factor);
+  detail::require_positive("part_ntk", "original_length", length);
+  detail::require_share("part_ntk", "ntk", scaling.ntk);
+  detail::require_share("part_ntk", "extrapolation", scaling.extrapolation);
+  auto const series = geometric(rotary_dim, base), slow = linear(series, factor),
+             middle = ntk(series, factor);
+  auto const inner = ramp_of_yarn(rotary_dim, base, {factor, length, 1.25, 0.75}),
+             outer = ramp_of_yarn(rotary_dim, base, {factor, length, 16, 2});
+  return detail::changed(series, [&](std::size_t i, auto const& inv_freq) {
+    auto const slower = detail::blended(inner, i, detail::with_rest(middle, i),
+                                        detail::with_rest(slow, i), scaling.ntk);
+    return detail::blended(outer, i, inv_freq, slower, scaling.extrapolation);
+  });
 }
 
 }  // namespace posenc

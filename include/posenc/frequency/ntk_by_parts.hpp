@@ -28,8 +28,8 @@ struct ntk_by_parts_scaling {
 /// beta, both finite.
 inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const& scaling) {
   auto const [factor, length, alpha, beta] = scaling;
-  detail::require_factor("ntk_by_parts", factor);
-  detail::require_length("ntk_by_parts", "original_length", length);
+  detail::require_positive("ntk_by_parts", "factor", factor);
+  detail::require_positive("ntk_by_parts", "original_length", length);
   detail::require(is_finite(alpha) && is_finite(beta) && 0 <= alpha && alpha <= beta,
                   "ntk_by_parts: alpha and beta must be finite and 0 <= alpha <= beta, got ", alpha,
                   " and ", beta);

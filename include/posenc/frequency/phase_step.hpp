@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
+#include "posenc/core/line_allocator.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
@@ -17,27 +20,6 @@ namespace posenc::inline POSENC_TARGET {
 using phase = std::uint64_t;
 
 namespace detail {
-
-/// One phase; phase_lanes.hpp has a register of them.
-struct phase_arithmetic {
-  using bits = phase;
-  static constexpr bits product(phase n, bits x) noexcept { return n * x; }  ///< modulo 2^64
-  static constexpr bits product_of_lower_halves(bits a, bits b) noexcept {
-    return (a & 0xffff'ffff) * (b & 0xffff'ffff);
-  }
-};
-
-/// position * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
-template <class Lanes>
-[[gnu::always_inline]] constexpr typename Lanes::bits phase_at(typename Lanes::bits high,
-                                                               typename Lanes::bits low,
-                                                               std::int64_t position) noexcept {
-  using bits = typename Lanes::bits;
-  auto const n = static_cast<std::uint64_t>(position),
-             signs = static_cast<std::uint64_t>(position >> 63);
-  return Lanes::product(n, high) + (Lanes::product_of_lower_halves(bits(n), low) >> 32) +
-         Lanes::product_of_lower_halves(bits(n >> 32), low) - ((low << 32) & bits(signs));
-}
 
 /// The phase of a fractional position in [0, 1), for a frequency of `turns` = inv_freq / 2 pi.
 inline phase phase_of_fraction(double fraction, double turns) noexcept {
@@ -86,7 +68,9 @@ class phase_step {
 
   /// The angle at a position, exact modulo one turn.
   constexpr phase at(std::int64_t position) const noexcept {
-    return detail::phase_at<detail::phase_arithmetic>(high_, low_, position);
+    auto const n = static_cast<std::uint64_t>(position);
+    return n * high_ + (((n & 0xffff'ffff) * low_) >> 32) + (n >> 32) * low_ -
+           (position < 0 ? std::uint64_t{low_} << 32 : 0);
   }
 
   /// A fractional position, |position| < 2^63. The angle of its fraction has a relative error of
@@ -133,6 +117,33 @@ class phase_step {
   std::uint64_t high_ = 0;  // places 1 to 64
   std::uint32_t low_ = 0;   // places 65 to 96
   double turns_;
+};
+
+/// The phase_step of every pair, in lists that registers load: each list begins a cache line, and
+/// `padding` zeros follow the last pair, whatever the instruction set. frequencies::steps() has
+/// those of its pairs. Immutable.
+/// Precondition, not checked: that of phase_step.
+class phase_steps {
+ public:
+  static constexpr std::size_t padding = 15;  ///< for loads of up to 1024 bits from the last pair
+
+  /// rest: as in phase_step, one per pair or none.
+  explicit phase_steps(std::span<double const> inv_freq, std::span<double const> rest = {})
+      : high_(inv_freq.size() + padding, 0), low_(high_.size(), 0), turns_(high_.size(), 0) {
+    for (std::size_t i = 0; i < inv_freq.size(); ++i) {
+      phase_step const step(inv_freq[i], rest.empty() ? 0 : rest[i]);
+      high_[i] = step.high_, low_[i] = step.low_, turns_[i] = step.turns_;
+    }
+  }
+
+  std::size_t pairs() const noexcept { return high_.size() - padding; }  ///< without the padding
+  phase const* high() const noexcept { return high_.data(); }            ///< places 1 to 64
+  phase const* low() const noexcept { return low_.data(); }              ///< places 65 to 96
+  double const* turns() const noexcept { return turns_.data(); }         ///< inv_freq / 2 pi
+
+ private:
+  std::vector<phase, detail::line_allocator<phase>> high_, low_;
+  std::vector<double, detail::line_allocator<double>> turns_;
 };
 
 }  // namespace posenc

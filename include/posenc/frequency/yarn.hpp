@@ -12,6 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/ntk_by_parts.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -63,10 +64,10 @@ inline void require_share(char const* what, char const* name, double share) {
 }
 
 inline void require_yarn(char const* what, yarn_scaling const& s) {
-  require_factor(what, s.factor);
-  require_length(what, "original_length", s.original_length);
-  require_length(what, "beta_fast", s.beta_fast);
-  require_length(what, "beta_slow", s.beta_slow);
+  require_positive(what, "factor", s.factor);
+  require_positive(what, "original_length", s.original_length);
+  require_positive(what, "beta_fast", s.beta_fast);
+  require_positive(what, "beta_slow", s.beta_slow);
   for (auto const m : {s.mscale.value_or(0), s.mscale_all_dim.value_or(0)}) {
     require(is_finite(m) && m >= 0, what,
             ": mscale and mscale_all_dim must be finite and not negative, got ", m);
@@ -188,6 +189,15 @@ inline frequencies yarn(frequencies const& f, yarn_scaling const& scaling) {
     return detail::blended(ramp, i - begin, before, before / scaling.factor, scaling.extrapolation);
   };
   return detail::changed(f, along_ramp, attention_factor(scaling));
+}
+
+/// YaRN as published: ntk_by_parts with alpha 1 and beta 32, and an attention factor of 0.1
+/// ln(factor) + 1 on rotated queries and on rotated keys, so that scores get its square, 1 / t.
+/// [Peng 2023, 3.4] No model is known to be trained with it: the authors' code, and all code after
+/// it, is yarn. Throws as ntk_by_parts does.
+inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
+  auto const parts = ntk_by_parts(f, scaling);
+  return parts.with_attention_factor(f.attention_factor() * detail::yarn_magnitude(scaling.factor));
 }
 
 }  // namespace posenc

@@ -17,7 +17,7 @@
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"
-#include "posenc/frequency/proportional.hpp"
+#include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "posenc/model/layer_description.hpp"
 #include "posenc/rows/pair_axes.hpp"

@@ -15,8 +15,6 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/prepared_rotation.hpp"
-#include "posenc/rows/axis_position_builder.hpp"
-#include "posenc/rows/axis_positions.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
 

@@ -6,9 +6,9 @@
 #include <functional>
 #include <utility>
 
-#include "posenc/core/encode_heads.hpp"
+#include "posenc/core/scheme.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/half.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

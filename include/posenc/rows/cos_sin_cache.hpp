@@ -53,7 +53,7 @@ class cos_sin_cache {
       : cos_sin_cache(cos, sin, shape, shape.rotary_dim / 2) {}
   /// One array, [positions][cos | sin].
   cos_sin_cache(T const* cos_sin, cos_sin_cache_shape const& shape)
-      : cos_sin_cache(cos_sin, cos_sin == nullptr ? nullptr : cos_sin + one_half(shape), shape,
+      : cos_sin_cache(cos_sin, cos_sin == nullptr ? nullptr : cos_sin + shape.rotary_dim / 2, shape,
                       shape.rotary_dim) {}
 
   std::size_t positions() const noexcept { return shape_.positions; }  ///< rows of the cache
@@ -68,7 +68,7 @@ class cos_sin_cache {
   template <std::floating_point Real, integer_position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const {
     check(positions);
-    write_each(positions, memory);
+    for (auto* row = memory; auto const p : positions) write_row(p, row), row += 2 * pairs();
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), {&all_pairs_, 1}};
   }
 
@@ -76,12 +76,9 @@ class cos_sin_cache {
   template <std::floating_point Real = arithmetic_t<T>, integer_position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
     check(positions);
-    constexpr double unknown_gain = 0;
-    detail::row_layout const layout(pairs(), {&all_pairs_, 1}, 1, unknown_gain);
-    auto result =
-        detail::rows_access::make<Real>(layout, static_cast<std::size_t>(std::size(positions)));
-    write_each(positions, detail::rows_access::data(result));
-    return result;
+    detail::row_layout const layout{pairs(), {&all_pairs_, 1}, 1, true};
+    return {layout, positions,
+            [this](auto position, Real* row) { this->write_row(position, row); }};
   }
 
  private:
@@ -97,28 +94,18 @@ class cos_sin_cache {
       shape_.position_stride = static_cast<std::ptrdiff_t>(contiguous);
   }
 
-  static std::ptrdiff_t one_half(cos_sin_cache_shape const& shape) noexcept {
-    return static_cast<std::ptrdiff_t>(shape.rotary_dim / 2);
-  }
-
   void check(auto const& positions) const {
     std::size_t token = 0;
-    for (auto const p : positions) {
-      detail::require(
-          std::in_range<std::size_t>(p) && static_cast<std::size_t>(p) < shape_.positions,
-          "cos_sin_cache: a position must be one of the ", shape_.positions, " of the cache, got ",
-          p, " at token ", token);
-      ++token;
-    }
+    for (auto const p : positions)
+      detail::require(std::in_range<std::size_t>(p) && std::cmp_less(p, shape_.positions),
+                      "cos_sin_cache: a position must be one of the ", shape_.positions,
+                      " of the cache, got ", p, " at token ", token++);
   }
 
   template <class Real>
-  void write_each(auto const& positions, Real* row) const noexcept {
-    for (auto const p : positions) {
-      auto const first = static_cast<std::ptrdiff_t>(p) * shape_.position_stride;
-      convert(cos_ + first, row), convert(sin_ + first, row + pairs());
-      row += 2 * pairs();
-    }
+  void write_row(auto position, Real* row) const noexcept {
+    auto const first = static_cast<std::ptrdiff_t>(position) * shape_.position_stride;
+    convert(cos_ + first, row), convert(sin_ + first, row + pairs());
   }
 
   // The numbers of all pairs at one position.

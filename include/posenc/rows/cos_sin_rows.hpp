@@ -6,6 +6,7 @@
 #include <cmath>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -14,27 +15,11 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
+#include "posenc/rows/phase.hpp"
 #include "posenc/rows/row_maker.hpp"
 #include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
-namespace detail {
-
-/// cos + i sin -> 1 / (cos + i sin) = (cos, -sin) / (cos^2 + sin^2), within three roundings of a
-/// double and one to Real.
-template <std::floating_point Real>
-void take_reciprocal(Real& cos, Real& sin) noexcept {
-  // Scaled to about 1: the squares of doubles may be beyond their range.
-  auto const exponent = std::ilogb(std::max(std::abs(cos), std::abs(sin)));
-  double const c = std::scalbn(static_cast<double>(cos), -exponent),
-               s = std::scalbn(static_cast<double>(sin), -exponent);
-  auto const norm = c * c + s * s;
-  cos = static_cast<Real>(std::scalbn(c / norm, -exponent)),
-  sin = static_cast<Real>(std::scalbn(-s / norm, -exponent));
-}
-
-}  // namespace detail
 
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token. Any
 /// positions, in any order.
@@ -53,19 +38,27 @@ class cos_sin_rows {
  public:
   /// positions: integers or fractional, [tokens].
   template <position_range Positions>
-  cos_sin_rows(frequencies const& f, Positions const& positions) : pairs_(f.pairs()) {
-    detail::row_layout const layout(f);
-    reshape(layout, detail::checked_positions("cos_sin_rows", positions));
-    auto* row = cos_sin_.data();
-    for (auto const p : positions) {
-      detail::write_row_at(detail::widened(p), f.steps(), row, layout);
-      row += 2 * pairs_;
-    }
+  cos_sin_rows(frequencies const& f, Positions const& positions)
+      : cos_sin_rows(detail::layout_of(f), detail::checked_positions("cos_sin_rows", positions),
+                     [&f, layout = detail::layout_of(f)](auto position, Real* row) {
+                       detail::write_row_at(position, f.steps(), row, layout);
+                     }) {}
+  /// The same rows from a maker; of several axes, positions are [axes][tokens].
+  template <bool OfAxes, position_range Positions>
+  cos_sin_rows(basic_row_maker<OfAxes> const& maker, Positions const& positions) {
+    detail::checked_positions("cos_sin_rows", positions);
+    detail::require(std::size(positions) % maker.axes() == 0,
+                    "cos_sin_rows: there must be a position on each of the ", maker.axes(),
+                    " axes for each token, got ", std::size(positions), " positions");
+    maker.write(positions, reshape(detail::layout_of(maker.frequencies()),
+                                   std::size(positions) / maker.axes()));
   }
-  /// The same rows from a maker.
+  /// For other makers of rows: write(position, row) writes the rotated pairs of a row.
   template <position_range Positions>
-  cos_sin_rows(row_maker const& maker, Positions const& positions)
-      : cos_sin_rows(maker.f_, positions) {}
+  cos_sin_rows(detail::row_layout const& layout, Positions const& positions, auto const& write) {
+    auto* row = reshape(layout, std::size(positions));
+    for (auto const p : positions) write(detail::widened(p), row), row += 2 * pairs_;
+  }
 
   /// As rotate takes them.
   operator cos_sin_view<Real>() const noexcept {
@@ -73,7 +66,7 @@ class cos_sin_rows {
   }
   /// Like the spans below, valid while the rows live.
   cos_sin_view<Real> view() const noexcept { return *this; }
-  std::size_t tokens() const noexcept { return cos_sin_.size() / (2 * pairs_); }  ///< one row each
+  std::size_t tokens() const noexcept { return cos_sin_.empty() ? 0 : tokens_; }  ///< one row each
   std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
   /// Of a token, [pairs]. Precondition, not checked: token < tokens().
@@ -88,14 +81,15 @@ class cos_sin_rows {
   /// Rows that undo these, attention factor and xPos gains included: (cos, -sin) / gain^2 per pair.
   /// Rotating by both restores the vectors, up to rounding.
   cos_sin_rows inverse() const {
-    if (gain_ == 0) return each_pair(detail::take_reciprocal<Real>);
-    // Two divisions, since the square of a gain may be beyond the range of doubles.
-    auto const undo = [this](double x) {
-      return static_cast<Real>(inverted_ ? detail::stored(x * gain_) * gain_
-                                         : detail::stored(x / gain_) / gain_);
-    };
-    auto result = each_pair([undo](Real& cos, Real& sin) { cos = undo(cos), sin = undo(-sin); });
-    result.inverted_ = !inverted_;
+    auto result = each_pair([this](Real& cos, Real& sin) {
+      double const c = cos, s = sin, largest = std::max(std::abs(c), std::abs(s));
+      auto const norm = has_gains_ ? std::sqrt(square(c / largest) + square(s / largest)) : 0,
+                 gain = has_gains_ ? largest * norm : gain_;
+      // Two divisions, since the square of a gain may be beyond the range of doubles.
+      cos = static_cast<Real>(detail::stored(c / gain) / gain);
+      sin = static_cast<Real>(detail::stored(-s / gain) / gain);
+    });
+    result.gain_ = 1 / gain_;
     return result;
   }
 
@@ -106,28 +100,28 @@ class cos_sin_rows {
     return each_pair([](Real&, Real& sin) { sin = -sin; });
   }
 
- private:
-  friend detail::rows_access;
-
-  explicit cos_sin_rows(std::size_t pairs) noexcept : pairs_(pairs) {}
-
-  // Makes room for `tokens` rows of that layout and writes the pairs that are not rotated. If
-  // memory is short, nothing changes.
-  void reshape(detail::row_layout const& layout, std::size_t tokens) {
+  /// For other makers of rows: makes room for `tokens` rows, writes the pairs that are not rotated
+  /// and returns the memory. If memory is short, nothing changes.
+  Real* reshape(detail::row_layout const& layout, std::size_t tokens) {
     auto const alike =
         pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
-    auto const keep_gain = [&] { gain_ = layout.gain, inverted_ = false; };
-    if (alike && cos_sin_.size() == tokens * 2 * pairs_) return keep_gain();
     auto const known = alike ? this->tokens() : 0;
+    if (alike && known == tokens) {
+      gain_ = layout.factor, has_gains_ = layout.has_gains;
+      return cos_sin_.data();
+    }
     cos_sin_.reserve(tokens * 2 * layout.pairs);
     rotated_pairs_.reserve(layout.rotated_pairs.size());
     cos_sin_.resize(tokens * 2 * layout.pairs);
     rotated_pairs_.assign(layout.rotated_pairs.begin(), layout.rotated_pairs.end());
-    pairs_ = layout.pairs;
-    keep_gain();
+    pairs_ = layout.pairs, tokens_ = tokens, gain_ = layout.factor, has_gains_ = layout.has_gains;
     for (auto token = known; token < tokens; ++token)
       layout.write_unrotated(cos_sin_.data() + 2 * pairs_ * token);
+    return cos_sin_.data();
   }
+
+ private:
+  static double square(double x) noexcept { return x * x; }
 
   cos_sin_rows each_pair(auto const& change) const {
     auto result = *this;
@@ -140,43 +134,42 @@ class cos_sin_rows {
     return result;
   }
 
-  std::size_t pairs_;
+  std::size_t pairs_ = 0, tokens_ = 0;
   std::vector<Real, detail::line_allocator<Real>>
       cos_sin_;  // [tokens][2][pairs]; 1 and 0 outside rotated_pairs_
   std::vector<pair_range> rotated_pairs_;
-  double gain_ = 1;  // row_layout::gain
-  bool inverted_ = false;
+  double gain_ = 1;  // row_layout::factor
+  bool has_gains_ = false;
 };
 
-namespace detail {
-
-/// Lets other makers of rows create and write them.
-struct rows_access {
-  template <class Real>
-  static cos_sin_rows<Real> make(row_layout const& layout, std::size_t tokens) {
-    cos_sin_rows<Real> rows(layout.pairs);
-    rows.reshape(layout, tokens);
-    return rows;
-  }
-  template <class Real>
-  static void reshape(cos_sin_rows<Real>& rows, row_layout const& layout, std::size_t tokens) {
-    rows.reshape(layout, tokens);
-  }
-  template <class Real>
-  static Real* data(cos_sin_rows<Real>& rows) noexcept {
-    return rows.cos_sin_.data();
-  }
-  /// Rows from a maker for positions on several axes, [axes][tokens].
-  template <class Real, class P>
-  static cos_sin_rows<Real> make(axis_row_maker const& maker, P const* positions,
-                                 std::size_t tokens) {
-    auto rows = make<Real>(row_layout(maker.f_), tokens);
-    for (std::size_t token = 0; token < tokens; ++token)
-      maker.write_row(positions + token, tokens, data(rows) + maker.rotary_dim() * token);
-    return rows;
-  }
-};
-
-}  // namespace detail
+/// Rows as Hugging Face transformers and vLLM make them; cos_sin_rows are exact
+/// instead and differ by up to 6e-2 at position one million [modeling_llama.py,
+/// LlamaRotaryEmbedding.forward]:
+///
+///     angle = float(float(position) * float(inv_freq))
+///     cos = float(float(cos angle) * float(attention_factor)),  sin likewise
+///
+/// Cosine and sine of this rounded angle are correctly rounded except for near-ties; a float libm
+/// may differ by an ULP. So may an inv_freq computed in float: pass the model's own values to get
+/// the same bits.
+/// Throws std::invalid_argument at a position that is NaN or does not fit int64.
+template <position_range Positions>
+cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& positions) {
+  auto const factor = static_cast<float>(f.attention_factor());
+  auto const write = [&](auto position, float* row) {
+    auto const p = static_cast<float>(position);
+    for (auto const [first, last] : f.rotated_pairs()) {
+      for (auto i = first; i < last; ++i) {
+        // Below 2^127, so that one phase_step is within 2^-64 turns.
+        auto const angle = detail::stored(p * static_cast<float>(f.inv_freq()[i]));
+        auto const [cos, sin] =
+            cos_sin(phase_step(std::abs(static_cast<double>(angle))).at(std::int64_t{1}));
+        row[i] = detail::stored(static_cast<float>(cos) * factor);
+        row[f.pairs() + i] = detail::stored(static_cast<float>(angle < 0 ? -sin : sin) * factor);
+      }
+    }
+  };
+  return {detail::layout_of(f), detail::checked_positions("float_angle_rows", positions), write};
+}
 
 }  // namespace posenc

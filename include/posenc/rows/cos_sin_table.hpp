@@ -17,6 +17,7 @@
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/phase_lanes.hpp"
+#include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -44,7 +45,7 @@ class cos_sin_table {
     fine_bits_ = (static_cast<int>(std::bit_width(static_cast<std::uint64_t>(range))) + 1) / 2;
     for (auto const [first, last] : f_.rotated_pairs())
       row_lines_ += 2 * ((last - first + in_line - 1) / in_line);
-    auto layout = this->layout();
+    auto layout = detail::layout_of(f_);
     coarse_ = table_of(layout, coarse_row(range) + 1, std::int64_t{1} << fine_bits_);
     layout.factor = 1;
     fine_ = table_of(layout, (std::int64_t{1} << (fine_bits_ - 1)) + 1, 1);
@@ -53,10 +54,8 @@ class cos_sin_table {
   /// Of integers or fractional positions, [tokens].
   template <std::floating_point Real = float, position_range Positions>
   cos_sin_rows<Real> rows(Positions const& positions) const {
-    auto result = detail::rows_access::make<Real>(
-        layout(), detail::checked_positions("cos_sin_table", positions));
-    write_each(positions, result);
-    return result;
+    return {detail::layout_of(f_), detail::checked_positions("cos_sin_table", positions),
+            [this](auto position, Real* row) { this->write_row(position, row); }};
   }
 
   /// Writes the rows into existing rows of any shape, which are overwritten. Allocates nothing if
@@ -64,9 +63,9 @@ class cos_sin_table {
   /// are unchanged.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
-    detail::rows_access::reshape(rows, layout(),
-                                 detail::checked_positions("cos_sin_table", positions));
-    write_each(positions, rows);
+    detail::checked_positions("cos_sin_table", positions);
+    auto* row = rows.reshape(detail::layout_of(f_), std::size(positions));
+    for (auto const p : positions) write_row(detail::widened(p), row), row += rotary_dim();
   }
 
   /// Writes the rows into the caller's memory, [tokens][2][pairs], and returns a view of it and of
@@ -76,7 +75,7 @@ class cos_sin_table {
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
     auto* row = memory;
     for (auto const p : positions) {
-      layout().write_unrotated(row);
+      detail::layout_of(f_).write_unrotated(row);
       write_row(detail::widened(p), row), row += rotary_dim();
     }
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
@@ -87,9 +86,8 @@ class cos_sin_table {
   /// Of each row, those of frequency 0 too.
   std::size_t pairs() const noexcept { return f_.pairs(); }
   std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< 2 pairs()
-  std::size_t bytes() const noexcept {
-    return (coarse_.size() + fine_.size()) * sizeof(line);
-  }  ///< of both tables
+  /// Of both tables.
+  std::size_t bytes() const noexcept { return (coarse_.size() + fine_.size()) * sizeof(line); }
 
  private:
   using lanes = detail::phase_lanes;
@@ -100,8 +98,6 @@ class cos_sin_table {
   };
   // [rows][lines of a row / 2][2]: per range of rotated pairs, 16 cosines, 16 sines, ...
   using table = std::vector<line>;
-
-  detail::row_layout layout() const noexcept { return detail::row_layout(f_); }
 
   std::int64_t coarse_row(std::int64_t magnitude) const noexcept {
     return (magnitude + (std::int64_t{1} << (fine_bits_ - 1))) >> fine_bits_;
@@ -125,28 +121,20 @@ class cos_sin_table {
   }
 
   template <class Real>
-  void write_each(auto const& positions, cos_sin_rows<Real>& rows) const noexcept {
-    auto* row = detail::rows_access::data(rows);
-    for (auto const p : positions) write_row(detail::widened(p), row), row += 2 * f_.pairs();
-  }
-
-  template <class Real>
   void write_row(double position, Real* row) const noexcept {
     auto const whole = static_cast<std::int64_t>(std::floor(position));
     if (static_cast<double>(whole) == position) return write_row(whole, row);
-    detail::write_row_at(position, f_.steps(), row, layout());
+    detail::write_row_at(position, f_.steps(), row, detail::layout_of(f_));
   }
   template <class Real>
   void write_row(std::int64_t position, Real* row) const noexcept {
     if (position < -range_ || position > range_)
-      return detail::write_row_at(position, f_.steps(), row, layout());
+      return detail::write_row_at(position, f_.steps(), row, detail::layout_of(f_));
     auto const magnitude = position < 0 ? -position : position;
     auto const c = coarse_row(magnitude), f = magnitude - (c << fine_bits_);
     auto const* coarse = coarse_.data() + static_cast<std::size_t>(c) * row_lines_;
     auto const* fine = fine_.data() + static_cast<std::size_t>(f < 0 ? -f : f) * row_lines_;
-    auto const sign_of = [](std::int64_t x) {
-      return lanes::bits(static_cast<phase>(x) & phase{1} << 63);
-    };
+    auto const sign_of = [](std::int64_t x) { return lanes::bits(x < 0 ? phase{1} << 63 : 0); };
     auto const fine_sign = sign_of(f), sign = sign_of(position);
     for (auto const [first, last] : f_.rotated_pairs()) {
       auto pair = first;
@@ -166,6 +154,9 @@ class cos_sin_table {
   [[gnu::always_inline]] static void multiply(line const* coarse, line const* fine,
                                               lanes::bits const& fine_sign, lanes::bits const& sign,
                                               Real* cos, Real* sin) noexcept {
+    auto const signed_by = [](lanes::bits const& minus, lanes::number const& x) {
+      return lanes::as_number(lanes::as_bits(x) ^ minus);
+    };
     auto const product = [&](std::size_t k) {
       auto const x = lanes::load(coarse[0].numbers + k), y = lanes::load(coarse[1].numbers + k);
       auto const u = lanes::load(fine[0].numbers + k),
@@ -178,10 +169,6 @@ class cos_sin_table {
       lanes::store(cos + k, a.first, b.first);
       lanes::store(sin + k, a.second, b.second);
     }
-  }
-
-  static lanes::number signed_by(lanes::bits const& sign, lanes::number const& x) noexcept {
-    return lanes::as_number(lanes::as_bits(x) ^ sign);
   }
 
   frequencies f_;

@@ -43,15 +43,23 @@ class pair_axes {
 
 namespace detail {
 
-/// The sum of all sections. Throws unless each has at most 2^24 pairs.
-inline std::size_t sum_of_sections(char const* what, std::span<std::size_t const> sections) {
+/// The sum of all sections. Throws unless each has at most 2^24 pairs and they have `least`.
+inline std::size_t sum_of_sections(char const* what, std::span<std::size_t const> sections,
+                                   std::size_t least = 0) {
   std::size_t sum = 0;
   for (auto const section : sections) {
     require(section <= std::size_t{1} << 24, what, ": a section must have at most 2^24 pairs, got ",
             section);
     sum += section;
   }
+  require(sum >= least, what, ": the sections must not all be 0");
   return sum;
+}
+
+inline pair_axes axes_of(std::size_t pairs, auto const& axis_of) {
+  std::vector<std::size_t> axes(pairs);
+  for (std::size_t i = 0; i < pairs; ++i) axes[i] = axis_of(i);
+  return pair_axes(std::move(axes));
 }
 
 }  // namespace detail
@@ -86,26 +94,20 @@ inline pair_axes axial_axes(list_view<std::size_t> dims) {
 inline pair_axes interleaved_axes(list_view<std::size_t> sections) {
   detail::require(sections.size() == 3, "interleaved_axes: there must be three sections, got ",
                   sections.size());
-  std::vector<std::size_t> axes(detail::sum_of_sections("interleaved_axes", sections));
-  auto const pairs = axes.size();
-  for (std::size_t i = 0; i < pairs; ++i)
-    axes[i] = i % 3 != 0 && i < 3 * sections[i % 3] ? i % 3 : 0;
-  return pair_axes(std::move(axes));
+  return detail::axes_of(detail::sum_of_sections("interleaved_axes", sections),
+                         [&](std::size_t i) { return i < 3 * sections[i % 3] ? i % 3 : 0; });
 }
 
 /// ggml's GGML_ROPE_TYPE_MROPE: sections of four axes, t h w e, repeated to the last pair. [ggml,
 /// ops.cpp]
 /// Throws std::invalid_argument if all sections are 0.
 inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
-  auto const all = detail::sum_of_sections("ggml_axes", sections);
-  auto const t = sections[0], h = t + sections[1], w = h + sections[2];
-  detail::require(all > 0, "ggml_axes: the sections must not all be 0");
-  std::vector<std::size_t> axes(pairs);
-  for (std::size_t i = 0; i < pairs; ++i) {
+  auto const all = detail::sum_of_sections("ggml_axes", sections, 1);
+  auto const h = sections[0], w = h + sections[1], e = w + sections[2];  // their first pairs
+  return detail::axes_of(pairs, [=](std::size_t i) -> std::size_t {
     auto const sector = i % all;
-    axes[i] = sector < t ? 0 : sector < h ? 1 : sector < w ? 2 : 3;
-  }
-  return pair_axes(std::move(axes));
+    return sector < h ? 0 : sector < w ? 1 : sector < e ? 2 : 3;
+  });
 }
 
 /// ggml's GGML_ROPE_TYPE_IMROPE: alternating axes; where the section of an axis has ended, axis 3
@@ -113,14 +115,11 @@ inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size
 /// ops.cpp]
 inline pair_axes ggml_interleaved_axes(std::array<std::size_t, 4> const& sections,
                                        std::size_t pairs) {
-  auto const all = detail::sum_of_sections("ggml_interleaved_axes", sections);
-  detail::require(all > 0, "ggml_interleaved_axes: the sections must not all be 0");
-  std::vector<std::size_t> axes(pairs);
-  for (std::size_t i = 0; i < pairs; ++i) {
+  auto const all = detail::sum_of_sections("ggml_interleaved_axes", sections, 1);
+  return detail::axes_of(pairs, [&](std::size_t i) {
     auto const sector = i % all;
-    axes[i] = sector < 3 * sections[sector % 3] ? sector % 3 : 3;
-  }
-  return pair_axes(std::move(axes));
+    return sector < 3 * sections[sector % 3] ? sector % 3 : 3;
+  });
 }
 
 }  // namespace posenc

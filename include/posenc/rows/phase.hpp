@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <climits>
 #include <cstdint>
 
 #include "posenc/core/target.hpp"
@@ -9,56 +10,6 @@
 #include "posenc/simd/multiply_add.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
-namespace detail {
-
-/// Takes the cosine and sine of an angle from the nearest axis to those of the angle itself, a
-/// fraction of a turn in Lanes::width places.
-template <class Lanes>
-[[gnu::always_inline]] constexpr void into_quadrant(typename Lanes::bits const& angle,
-                                                    typename Lanes::number& c,
-                                                    typename Lanes::number& s) noexcept {
-  using bits = typename Lanes::bits;
-  constexpr auto turn = [](int part) { return Lanes::one << (Lanes::width - part); };
-  // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.
-  auto const quadrant = angle + bits(turn(3));  // in its two highest bits
-  Lanes::swap_in_odd(quadrant, c, s);
-  auto const minus = bits(turn(1));
-  c = Lanes::as_number(Lanes::as_bits(c) ^ ((quadrant + bits(turn(2))) & minus));
-  s = Lanes::as_number(Lanes::as_bits(s) ^ (quadrant & minus));
-}
-
-/// Swaps c and s where the second highest bit of `quadrant` is set.
-template <class Lanes>
-[[gnu::always_inline]] constexpr void swap_by_bits(typename Lanes::bits const& quadrant,
-                                                   typename Lanes::number& c,
-                                                   typename Lanes::number& s) noexcept {
-  using bits = typename Lanes::bits;
-  auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
-  auto const other =
-      (cosine ^ sine) & (bits(0u) - ((quadrant >> (Lanes::width - 2)) & bits(Lanes::one)));
-  c = Lanes::as_number(cosine ^ other), s = Lanes::as_number(sine ^ other);
-}
-
-/// One phase and its double; phase_lanes.hpp has a register of them.
-struct scalar_phase : phase_arithmetic {
-  using number = double;
-  static constexpr int width = 64;
-  static constexpr phase one = 1;
-  static constexpr number signed_number(bits x) noexcept {
-    return static_cast<number>(static_cast<std::int64_t>(x));
-  }
-  static constexpr bits as_bits(number x) noexcept { return std::bit_cast<bits>(x); }
-  static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
-  static constexpr number multiply_add(number a, number b, number c) noexcept {
-    return detail::multiply_add(a, b, c);
-  }
-  static constexpr void swap_in_odd(bits quadrant, number& c, number& s) noexcept {
-    swap_by_bits<scalar_phase>(quadrant, c, s);
-  }
-};
-
-}  // namespace detail
 
 /// A cosine and a sine, or a register of each.
 template <class Number>
@@ -68,6 +19,21 @@ struct cos_sin_numbers {
 using cos_sin_values = cos_sin_numbers<double>;  ///< of one angle
 
 namespace detail {
+
+/// One phase and its double; phase_lanes.hpp has a register of them.
+struct scalar_phase {
+  using word = phase;
+  using bits = phase;
+  using number = double;
+  static constexpr number signed_number(bits x) noexcept {
+    return static_cast<number>(static_cast<std::int64_t>(x));
+  }
+  static constexpr bits as_bits(number x) noexcept { return std::bit_cast<bits>(x); }
+  static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
+  static constexpr number multiply_add(number a, number b, number c) noexcept {
+    return detail::multiply_add(a, b, c);
+  }
+};
 
 /// The cosine and sine of the angle from the nearest axis.
 template <class Lanes>
@@ -93,20 +59,38 @@ template <class Lanes>
   return {c, s};
 }
 
-/// cos_sin of one phase or of a register of phases.
+/// Takes the cosine and sine of an angle from the nearest axis to those of the angle itself, a
+/// fraction of a turn that fills a word.
 template <class Lanes>
-[[gnu::always_inline]] constexpr cos_sin_numbers<typename Lanes::number> cos_sin_of(
-    typename Lanes::bits const& angle) noexcept {
-  auto values = cos_sin_from_axis<Lanes>(angle);
-  into_quadrant<Lanes>(angle, values.cos, values.sin);
-  return values;
+[[gnu::always_inline]] constexpr void into_quadrant(typename Lanes::bits const& angle,
+                                                    typename Lanes::number& c,
+                                                    typename Lanes::number& s) noexcept {
+  using bits = typename Lanes::bits;
+  using word = typename Lanes::word;
+  constexpr int width = CHAR_BIT * sizeof(word);
+  constexpr auto turn = [](int part) { return word{1} << (width - part); };
+  // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.
+  auto const quadrant = angle + bits(turn(3));  // in its two highest bits
+  if constexpr (requires { Lanes::swap_in_odd(quadrant, c, s); }) {
+    Lanes::swap_in_odd(quadrant, c, s);
+  } else {
+    auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
+    auto const other =
+        (cosine ^ sine) & (bits(word{0}) - ((quadrant >> (width - 2)) & bits(word{1})));
+    c = Lanes::as_number(cosine ^ other), s = Lanes::as_number(sine ^ other);
+  }
+  auto const minus = bits(turn(1));
+  c = Lanes::as_number(Lanes::as_bits(c) ^ ((quadrant + bits(turn(2))) & minus));
+  s = Lanes::as_number(Lanes::as_bits(s) ^ (quadrant & minus));
 }
 
 }  // namespace detail
 
 /// cos and sin of a phase, each within 2.5e-16. Branch-free, so that a loop over it vectorises.
 constexpr cos_sin_values cos_sin(phase angle) noexcept {
-  return detail::cos_sin_of<detail::scalar_phase>(angle);
+  auto values = detail::cos_sin_from_axis<detail::scalar_phase>(angle);
+  detail::into_quadrant<detail::scalar_phase>(angle, values.cos, values.sin);
+  return values;
 }
 
 }  // namespace posenc

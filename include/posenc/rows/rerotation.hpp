@@ -6,8 +6,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
-#include <ranges>
+#include <utility>
 #include <vector>
 
 #include "posenc/core/require.hpp"
@@ -15,6 +16,7 @@
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/phase_lanes.hpp"
+#include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -25,6 +27,57 @@ cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
   if (f.attention_factor() == 1) return {f, deltas};
   return {f.with_attention_factor(1), deltas};
 }
+
+namespace detail {
+
+/// Makes rows that take keys rotated with `from` to keys rotated with `to`.
+struct rerotation {
+  frequencies from, to;
+  double gain;
+  std::vector<pair_range> rotated_pairs;
+
+  /// stay: whether keys stay at their positions, so that pairs of equal frequencies stand.
+  rerotation(frequencies old, frequencies young, bool stay)
+      : from(std::move(old)), to(std::move(young)) {
+    require(from.pairs() == to.pairs(),
+            "rerotation_rows: both frequencies must have the same number of pairs, got ",
+            from.pairs(), " and ", to.pairs());
+    gain = to.attention_factor() == from.attention_factor()
+               ? 1
+               : to.attention_factor() / from.attention_factor();
+    rotated_pairs = ranges_of(from.pairs(), [&](std::size_t i) {
+      auto const a = with_rest(from, i), b = with_rest(to, i);
+      return gain != 1 || (stay ? a.high != b.high || a.low != b.low : a.high != 0 || b.high != 0);
+    });
+  }
+
+  row_layout layout() const noexcept { return {from.pairs(), rotated_pairs, gain}; }
+
+  /// Writes the rotated pairs of a row.
+  template <class Real>
+  void write_row(auto from_position, auto to_position, Real* row) const noexcept {
+    auto const angles = [there = phases_at(to.steps(), to_position),
+                         here = phases_at(from.steps(), from_position)](std::size_t i) {
+      return there(i) - here(i);
+    };
+    detail::write_row(row, layout(), angles);
+  }
+};
+
+template <class Real>
+cos_sin_rows<Real> rerotated(rerotation const& maker, auto const& from_positions,
+                             auto const& to_positions) {
+  checked_positions("rerotation_rows", from_positions);
+  checked_positions("rerotation_rows", to_positions);
+  require(std::size(from_positions) == std::size(to_positions),
+          "rerotation_rows: there must be as many new positions as old ones, got ",
+          std::size(to_positions), " for ", std::size(from_positions));
+  auto to = std::begin(to_positions);
+  auto const write = [&](auto from, Real* row) { maker.write_row(from, widened(*to++), row); };
+  return cos_sin_rows<Real>(maker.layout(), from_positions, write);
+}
+
+}  // namespace detail
 
 /// Rows that take keys rotated with `from` at from_positions to keys rotated with `to` at
 /// to_positions:
@@ -39,13 +92,17 @@ cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
 /// does not fit int64.
 template <std::floating_point Real = float, position_range From, position_range To>
 cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
-                                   From const& from_positions, To const& to_positions);
+                                   From const& from_positions, To const& to_positions) {
+  return detail::rerotated<Real>({from, to, false}, from_positions, to_positions);
+}
 
 /// The same for keys that stay at their positions: angle p (f_to - f_from). Pairs of equal
 /// frequencies are not rotated either.
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
-                                   Positions const& positions);
+                                   Positions const& positions) {
+  return detail::rerotated<Real>({from, to, true}, positions, positions);
+}
 
 /// Rows for one shift after another (StreamingLLM, a sliding context) without drift: each corrects
 /// the rounding of those before.
@@ -66,19 +123,20 @@ class repeated_shift {
     detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,
                     "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ",
                     total_);
-    detail::row_layout const layout(f_);
-    auto rows = detail::rows_access::make<float>(layout, tokens);
+    auto const layout = detail::layout_of(f_);
     std::vector<double> wanted(2 * layout.pairs);
+    cos_sin_rows<float> rows(f_, std::vector<std::int64_t>());
+    auto* const first = rows.reshape(layout, tokens);
     total_ += delta;
     detail::write_row_at(total_, f_.steps(), wanted.data(), layout);
-    for (auto const [first, last] : layout.rotated_pairs) {
-      for (auto i = first; i < last; ++i) {
+    for (auto const [begin, end] : layout.rotated_pairs) {
+      for (auto i = begin; i < end; ++i) {
         auto& done = so_far_[i];
         auto const step =
             std::complex(wanted[i], wanted[layout.pairs + i]) * std::conj(done) / std::norm(done);
         auto const cos = static_cast<float>(step.real()), sin = static_cast<float>(step.imag());
         done *= std::complex<double>(cos, sin);
-        auto* row = detail::rows_access::data(rows);
+        auto* row = first;
         for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout.pairs)
           row[i] = cos, row[layout.pairs + i] = sin;
       }
@@ -93,69 +151,5 @@ class repeated_shift {
   std::int64_t total_ = 0;
   std::vector<std::complex<double>> so_far_;  // the product of all rows handed out
 };
-
-namespace detail {
-
-inline double relative_gain(frequencies const& from, frequencies const& to) noexcept {
-  return to.attention_factor() == from.attention_factor()
-             ? 1
-             : to.attention_factor() / from.attention_factor();
-}
-
-template <class Real>
-cos_sin_rows<Real> rerotated(std::vector<pair_range> const& rotated_pairs, frequencies const& from,
-                             frequencies const& to, auto const& from_positions,
-                             auto const& to_positions) {
-  auto const tokens = checked_positions("rerotation_rows", from_positions);
-  require(checked_positions("rerotation_rows", to_positions) == tokens,
-          "rerotation_rows: there must be as many new positions as old ones, got ",
-          std::ranges::size(to_positions), " for ", tokens);
-  auto const gain = relative_gain(from, to);
-  row_layout const layout(from.pairs(), rotated_pairs, gain, gain);
-  auto rows = rows_access::make<Real>(layout, tokens);
-  auto* row = rows_access::data(rows);
-  auto new_position = std::ranges::begin(to_positions);
-  for (auto const p : from_positions) {
-    auto const angles = [there = phases_at(to.steps(), widened(*new_position)),
-                         here = phases_at(from.steps(), widened(p))](std::size_t i) {
-      return there(i) - here(i);
-    };
-    write_row(row, layout, angles);
-    row += 2 * layout.pairs, ++new_position;
-  }
-  return rows;
-}
-
-/// The pairs that rotates(old, young), or all if the attention factors differ.
-std::vector<pair_range> rerotated_pairs(frequencies const& from, frequencies const& to,
-                                        auto const& rotates) {
-  require(from.pairs() == to.pairs(),
-          "rerotation_rows: both frequencies must have the same number of pairs, got ",
-          from.pairs(), " and ", to.pairs());
-  auto const gain = relative_gain(from, to);
-  return ranges_of(from.pairs(), [&](std::size_t i) {
-    return gain != 1 || rotates(with_rest(from, i), with_rest(to, i));
-  });
-}
-
-}  // namespace detail
-
-template <std::floating_point Real, position_range From, position_range To>
-cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
-                                   From const& from_positions, To const& to_positions) {
-  auto const pairs = detail::rerotated_pairs(from, to, [](auto const& old, auto const& young) {
-    return old.high != 0 || young.high != 0;
-  });
-  return detail::rerotated<Real>(pairs, from, to, from_positions, to_positions);
-}
-
-template <std::floating_point Real, position_range Positions>
-cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
-                                   Positions const& positions) {
-  auto const pairs = detail::rerotated_pairs(from, to, [](auto const& old, auto const& young) {
-    return old.high != young.high || old.low != young.low;
-  });
-  return detail::rerotated<Real>(pairs, from, to, positions, positions);
-}
 
 }  // namespace posenc

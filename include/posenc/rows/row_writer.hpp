@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -14,7 +15,6 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/rows/phase_lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -38,8 +38,6 @@ concept integer_position_range = position_range<R> && std::integral<position_in<
 
 namespace detail {
 
-struct rows_access;
-
 constexpr std::int64_t widened(std::integral auto p) noexcept {
   return static_cast<std::int64_t>(p);
 }
@@ -51,27 +49,20 @@ void require_position(char const* what, std::floating_point auto p, std::size_t 
           ": a position must be finite and within [-2^63, 2^63), got ", x, " at token ", token);
 }
 
-/// Throws unless each position is finite and fits int64; returns how many there are.
+/// Throws unless each position is finite and fits int64.
 template <position_range Positions>
-std::size_t checked_positions(char const* what, Positions const& positions) {
+Positions const& checked_positions(char const* what, Positions const& positions) {
   std::size_t token = 0;
   for (auto const p : positions) require_position(what, p, token++);
-  return token;
+  return positions;
 }
 
-/// What the rows of all tokens share: the pairs that are written, and the factor on them.
+/// What the rows of all tokens share.
 struct row_layout {
   std::size_t pairs;
   std::span<pair_range const> rotated_pairs;  ///< the others have cosine 1 and sine 0
-  double factor;                              ///< the attention factor, on cosines and sines
-  double gain;  ///< the same, or 0 if each pair has its own gain (xPos)
-
-  row_layout(std::size_t pair_count, std::span<pair_range const> of_pairs, double its_factor,
-             double its_gain) noexcept
-      : pairs(pair_count), rotated_pairs(of_pairs), factor(its_factor), gain(its_gain) {}
-  /// Valid while the frequencies live.
-  explicit row_layout(frequencies const& f) noexcept
-      : row_layout(f.pairs(), f.rotated_pairs(), f.attention_factor(), f.attention_factor()) {}
+  double factor;                              ///< of cosines and sines: the attention factor
+  bool has_gains = false;                     ///< each pair has a gain of its own (xPos)
 
   /// Writes cosine 1 and sine 0 for the pairs that are not rotated.
   template <class Real>
@@ -86,40 +77,45 @@ struct row_layout {
   }
 };
 
+/// Valid while the frequencies live.
+inline row_layout layout_of(frequencies const& f) noexcept {
+  return {f.pairs(), f.rotated_pairs(), f.attention_factor()};
+}
+
+static_assert(2 * phase_lanes::size <= phase_steps::padding + 1);
+
 // Separate functions, outside the loop over ranges: there, clang 14 keeps their constants on the
 // stack.
 template <class Real>
-[[gnu::noinline]] std::size_t write_pairs_in_twos(Real* cos, Real* sin, pair_range range,
-                                                  auto factor, auto const& angles) noexcept {
+[[gnu::noinline]] std::size_t write_pairs(Real* cos, Real* sin, pair_range range, auto factor,
+                                          auto const& angles) noexcept {
   auto const angles_from = angles;  // a local copy, which stays in registers
-  constexpr auto size = phase_lanes::size;
+  constexpr auto size = phase_lanes::size, two = 2 * size;  // two chains hide latency
   auto i = range.first;
-  for (; range.last - i >= 2 * size; i += 2 * size) {  // two independent chains hide latency
+  for (; range.last - i >= two; i += two)
     store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), factor);
-  }
   return i;
 }
 template <class Real>
-[[gnu::noinline]] void write_last_pairs(Real* cos, Real* sin, pair_range range, double gain,
-                                        auto const angles_from) noexcept {
-  for (auto i = range.first; i < range.last; i += phase_lanes::size) {
-    auto const values = cos_sin_lanes(angles_from(i));
-    store_first(cos + i, values.cos * phase_lanes::number(gain), range.last - i);
-    store_first(sin + i, values.sin * phase_lanes::number(gain), range.last - i);
-  }
+[[gnu::noinline]] void write_last_pairs(Real* cos, Real* sin, pair_range range, double factor,
+                                        auto const& angles_from) noexcept {
+  constexpr auto size = phase_lanes::size;
+  std::array<Real, 2 * size> c, s;
+  auto const first = range.first, count = range.last - first;
+  store_cos_sin(c.data(), s.data(), angles_from(first), angles_from(first + size), factor);
+  std::copy_n(c.begin(), count, cos + first), std::copy_n(s.begin(), count, sin + first);
 }
 
 /// One row: factor * cos and factor * sin of angles_from(i), which gives the phases of a register
 /// of pairs, i first.
 template <class Real>
 void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
+  auto *const cos = row, *const sin = row + layout.pairs;
+  auto const factor = layout.factor;
   for (auto const range : layout.rotated_pairs) {
-    auto const in_twos = [&](auto factor) {
-      return write_pairs_in_twos(row, row + layout.pairs, range, factor, angles_from);
-    };
-    auto const done = layout.factor == 1 ? in_twos(unit_factor()) : in_twos(layout.factor);
-    if (done != range.last)
-      write_last_pairs(row, row + layout.pairs, {done, range.last}, layout.factor, angles_from);
+    auto const done = factor == 1 ? write_pairs(cos, sin, range, unit_factor(), angles_from)
+                                  : write_pairs(cos, sin, range, factor, angles_from);
+    if (done != range.last) write_last_pairs(cos, sin, {done, range.last}, factor, angles_from);
   }
 }
 

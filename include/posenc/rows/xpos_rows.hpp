@@ -12,7 +12,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
-#include "posenc/rows/phase_lanes.hpp"
+#include "posenc/rows/row_writer.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -34,10 +34,8 @@ struct xpos_decay {
 namespace detail {
 
 inline void require_decay(char const* what, xpos_decay const& decay) {
-  require(is_finite(decay.gamma) && decay.gamma > 0, what,
-          ": gamma must be finite and positive, got ", decay.gamma);
-  require(is_finite(decay.scale_base) && decay.scale_base > 0, what,
-          ": scale_base must be finite and positive, got ", decay.scale_base);
+  require_positive(what, "gamma", decay.gamma);
+  require_positive(what, "scale_base", decay.scale_base);
 }
 
 /// log2 zeta_i.
@@ -70,28 +68,25 @@ template <class Real>
 cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const& positions,
                              xpos_decay const& decay, double sign) {
   require_decay(what, decay);
-  auto const tokens = checked_positions(what, positions);
+  checked_positions(what, positions);
   constexpr bool is_double = std::same_as<Real, double>;
   require_gains(what, is_double ? "double" : "float", is_double ? 1022 : 126, positions, decay,
                 sign, f);
   pair_range const all{0, f.pairs()};
-  row_layout const layout(f.pairs(), {&all, 1}, f.attention_factor(), 0);
-  auto rows = rows_access::make<Real>(layout, tokens);
+  row_layout const layout{f.pairs(), {&all, 1}, f.attention_factor(), true};
   std::vector<double> step(layout.pairs), pure(2 * layout.pairs);
   for (std::size_t i = 0; i < layout.pairs; ++i)
     step[i] = sign * xpos_log2(decay, i, layout.pairs) / decay.scale_base;
-  auto* row = rows_access::data(rows);
-  for (auto const p : positions) {
-    write_row_at(widened(p), f.steps(), pure.data(), layout);
-    auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
+  auto const write = [&](auto position, Real* row) {
+    write_row_at(position, f.steps(), pure.data(), layout);
+    auto const from_center = static_cast<double>(position) - static_cast<double>(decay.center);
     for (std::size_t i = 0; i < layout.pairs; ++i) {
       auto const gain = std::exp2(from_center * step[i]);
       row[i] = static_cast<Real>(gain * pure[i]);
       row[layout.pairs + i] = static_cast<Real>(gain * pure[layout.pairs + i]);
     }
-    row += 2 * layout.pairs;
-  }
-  return rows;
+  };
+  return {layout, positions, write};
 }
 
 }  // namespace detail

@@ -39,9 +39,6 @@ inline __m256 to_floats(__m256d x, __m256d y) noexcept {
 #endif
 #if defined(__SSE2__)
 inline __m128i halves_product(__m128i a, __m128i b) noexcept { return _mm_mul_epu32(a, b); }
-inline void store_floats(float* to, __m128d x) noexcept {
-  _mm_storel_pi(reinterpret_cast<__m64*>(to), _mm_cvtpd_ps(x));
-}
 inline __m128 to_floats(__m128d x, __m128d y) noexcept {
   return _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y));
 }

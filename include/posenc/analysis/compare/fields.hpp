@@ -13,7 +13,7 @@
 
 #include "posenc/analysis/comparison.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/row_statistics.hpp"
+#include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/layer_description.hpp"
 

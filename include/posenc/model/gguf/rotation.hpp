@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/divided_by_factors.hpp"
+#include "posenc/frequency/longrope.hpp"
 #include "posenc/model/gguf/config.hpp"
 #include "posenc/model/gguf/rope_keys.hpp"
 #include "posenc/model/rope_rule.hpp"
