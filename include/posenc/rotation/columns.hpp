@@ -175,9 +175,13 @@ template <class From, class To, class Group, bool Tail, class Heads>
                           some_groups.load(c, c + pairs, 0), some_groups.turn(at, pairs, 0);
                           c += Count * width, move_pairs<From, To>(at, Count * width);
                         };
+    auto left = whole;
+    if constexpr (Group::registers <= 2) {
+      POSENC_NOT_UNROLLED
+      for (; left >= 2; left -= 2) by(std::integral_constant<std::size_t, 2>());
+    }
     POSENC_NOT_UNROLLED
-    for (auto left = whole / 2; left != 0; --left) by(std::integral_constant<std::size_t, 2>());
-    if (whole % 2 != 0) by(std::integral_constant<std::size_t, 1>());
+    for (; left != 0; --left) by(std::integral_constant<std::size_t, 1>());
     if constexpr (Tail) {
       groups<Group, 1, true> ends;
       ends.load(c, c + pairs, rest), ends.turn(at, pairs, rest);
@@ -223,9 +227,14 @@ template <class From, class To, class Heads>
     using group = group_of<From, To, S, T>;
     using smaller = smaller_group<From, To, S, T>;
     if (last - pair >= group::pairs) {
-      if (by == loop::columns) return in_columns<From, To, group>(some, pair, last);
-      return (last - pair) % group::pairs == 0 ? in_order<From, To, group, false>(some, pair, last)
-                                               : in_order<From, To, group, true>(some, pair, last);
+      // Conversions that take all registers take longer than memory does.
+      constexpr bool converts_for_long = most_groups<group> == 1;
+      if (converts_for_long || by == loop::columns)
+        return in_columns<From, To, group>(some, pair, last);
+      if constexpr (!converts_for_long)
+        return (last - pair) % group::pairs == 0
+                   ? in_order<From, To, group, false>(some, pair, last)
+                   : in_order<From, To, group, true>(some, pair, last);
     }
     if constexpr (group::pairs > smaller::pairs) {
       if (last - pair >= smaller::pairs) return in_columns<From, To, smaller, 1>(some, pair, last);
