@@ -66,15 +66,11 @@ void expect_same_bits_head_by_head() {
     }
 
     auto all = before, all_scaled = before;
-    std::vector<T> elsewhere(before.size());
     posenc::heads_shape const shape{s.tokens, s.heads, s.head_dim};
     rotate<Layout>(heads_view(all.data(), shape), rows, rotary_block::last());
-    rotate<Layout>(heads_view(before.data(), shape), heads_view(elsewhere.data(), shape), rows,
-                   rotary_block::last());
     rotate(rows, scaled(heads_view(all_scaled.data(), shape)));
     EXPECT_FALSE(numbers::same_bits(all, before));
     EXPECT_TRUE(numbers::same_bits(all, one_by_one));
-    EXPECT_TRUE(numbers::same_bits(elsewhere, one_by_one));
     EXPECT_TRUE(numbers::same_bits(all_scaled, scaled_one_by_one));
   }
 }
