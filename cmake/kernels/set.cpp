@@ -8,14 +8,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "posenc/core/cpu.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
-#include "posenc/rotation/checked_rotation.hpp"
-#include "posenc/rotation/kernel.hpp"
+#include "posenc/rotation/checked.hpp"
+#include "posenc/rotation/columns.hpp"
+#include "posenc/rotation/cut.hpp"
+#include "posenc/rotation/heads_in_memory.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
-#include "posenc/rotation/token_heads.hpp"
 #include "posenc/rows/cos_sin_view.hpp"
 #include "set_attention.hpp"
 #include "set_rows.hpp"
@@ -25,7 +25,7 @@ namespace {
 
 // ---- Rotation
 
-// What checked_rotation asks of a view. The plan was checked: heads are where they may be.
+// What a rotation asks of a view. The plan was checked: heads are where they may be.
 template <class T>
 class planned_heads {
  public:
@@ -63,9 +63,8 @@ void rotate(rotation_plan const& plan) noexcept {
     factors.normalises = plan.eps > 0;
   }
   auto const rotate_views = [&]<class Source, class Target>(Source const& from, Target const& to) {
-    posenc::detail::checked_rotation<From, To, Source, Target, Fused>(
-        from, to, posenc::rotary_block::from(plan.first_dim), factors, rows)
-        .rotate();
+    posenc::detail::rotate_all(posenc::detail::check<From, To, Fused>(
+        from, to, posenc::rotary_block::from(plan.first_dim), factors, rows));
   };
   planned_heads<T> const to(plan.to, plan);
   if constexpr (std::is_same_v<S, T> && std::is_same_v<From, To>) {
@@ -112,19 +111,19 @@ constexpr auto functions = []<std::size_t... I>(std::index_sequence<I...>) {
 }
 (std::make_index_sequence<types * types * layouts * layouts * 2>{});
 
-// What checked_rotation does for one token, without what that says and checks again.
+// The same of one token, without what a check says and checks again.
 template <class T, class Layout>
 void rotate_one_token(one_token_plan const& plan) noexcept {
-  posenc::detail::token_heads<T, T, false> some;
+  posenc::detail::heads_in_memory<T, T, false> some;
   some.first.from = some.first.to = static_cast<T*>(plan.data) + plan.first_dim;
   some.cos = static_cast<posenc::arithmetic_t<T> const*>(plan.cos_sin);
   some.tokens = 1, some.heads = plan.heads, some.cos_token = 2 * plan.pairs;
   some.from_token = some.to_token = 0;
   some.from_head = some.to_head = static_cast<std::ptrdiff_t>(plan.head_dim);
   some.head_dim = plan.head_dim, some.first_dim = plan.first_dim, some.pairs = plan.pairs;
-  some.pace = {.apart = posenc::detail::is_zen_3_or_4()};
-  posenc::detail::rotate_tokens<Layout, Layout>(
-      some, {reinterpret_cast<posenc::pair_range const*>(plan.rotated), plan.rotated_count}, false);
+  posenc::detail::rotate_ranges<Layout, Layout>(
+      some, {reinterpret_cast<posenc::pair_range const*>(plan.rotated), plan.rotated_count}, false,
+      plan.heads == 1 ? posenc::detail::loop::in_order : posenc::detail::loop::columns);
 }
 
 constexpr auto one_token_functions = []<std::size_t... I>(std::index_sequence<I...>) {

@@ -1,8 +1,6 @@
 // The cases of the kernel: types, layouts, pairs that are not rotated, tails, memory beyond the
 // cache.
 
-#include "posenc/rotation/kernel.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -363,10 +361,11 @@ TEST(rotate, gives_a_head_the_same_bits_before_and_behind_a_tiny_pair) {
     in(halves(), shape), in(interleaved(), shape);
 }
 
-// Two registers stored at once: each kind of numbers beside each other kind.
+// Two registers stored at once, and two times two: each kind of numbers beside each other kind.
 TEST(lanes, store_two_registers_as_one_lane_does) {
   in_every_16_bit_type([]<class T>() {
     using lanes = posenc::detail::lanes<T>;
+    using words = posenc::detail::word_lanes<T>;
     std::vector<float> cases;
     for (std::uint32_t high = 0; high < 65536; ++high)
       for (std::uint32_t const low : {0x0000u, 0x0001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
@@ -375,24 +374,25 @@ TEST(lanes, store_two_registers_as_one_lane_does) {
       std::vector<float> const others(lanes::size, float_of_bits(beside));
       T other{};
       posenc::detail::one_lane<T>::store(&other, others[0]);
+      auto const is = [](T const& stored, T const& expected) {
+        return std::memcmp(&stored, &expected, sizeof(T)) == 0;
+      };
       for (std::size_t i = 0; i < cases.size(); i += lanes::size) {
-        std::array<T, 2 * lanes::size> apart{}, swapped{}, in_pairs{};
+        std::array<T, 2 * lanes::size> in_pairs{}, first{}, second{};
         auto const x = posenc::detail::lanes<float>::load(&cases[i]),
                    y = posenc::detail::lanes<float>::load(others.data());
-        lanes::store(apart.data(), x, apart.data() + lanes::size, y);
-        lanes::store(swapped.data(), y, swapped.data() + lanes::size, x);
         lanes::store_pairs(in_pairs.data(), x, y);
+        words::store(first.data(), {x, y}, second.data(), {y, x});
         for (std::size_t j = 0; j < lanes::size; ++j) {
           T alone{};
           posenc::detail::one_lane<T>::store(&alone, cases[i + j]);
-          auto const is = [](T const& stored, T const& expected) {
-            return std::memcmp(&stored, &expected, sizeof(T)) == 0;
-          };
-          ASSERT_TRUE(is(apart[j], alone) && is(swapped[lanes::size + j], alone) &&
-                      is(in_pairs[2 * j], alone))
+          auto const at_x = words::in_order ? j : 2 * j,
+                     at_y = words::in_order ? lanes::size + j : 2 * j + 1;
+          ASSERT_TRUE(is(in_pairs[2 * j], alone) && is(first[at_x], alone) &&
+                      is(second[at_y], alone))
               << cases[i + j];
-          ASSERT_TRUE(is(apart[lanes::size + j], other) && is(swapped[j], other) &&
-                      is(in_pairs[2 * j + 1], other))
+          ASSERT_TRUE(is(in_pairs[2 * j + 1], other) && is(first[at_y], other) &&
+                      is(second[at_x], other))
               << cases[i + j];
         }
       }

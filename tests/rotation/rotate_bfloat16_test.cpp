@@ -1,6 +1,5 @@
-// Numbers on both sides of the bounds that rotation/rotate_bfloat16.hpp proves: results that would
-// be subnormal are kept.
-#include "posenc/rotation/rotate_bfloat16.hpp"
+// Numbers whose results are subnormal or not, of all sizes: subnormal ones are kept, though the
+// CPU's own rounding flushes them.
 
 #include <gtest/gtest.h>
 
@@ -12,9 +11,9 @@
 
 #include "posenc/core/storage.hpp"
 #include "posenc/frequency/pair_range.hpp"
-#include "posenc/rotation/kernel.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/token_heads.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_view.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace {
@@ -57,7 +56,7 @@ problem of_large(std::minstd_rand& random, std::size_t pairs = most_pairs) {
 }
 
 template <class Layout>
-std::vector<bfloat16> rotated(problem const& p, posenc::detail::pace pace = {}) {
+std::vector<bfloat16> rotated(problem const& p, bool one_by_one = false) {
   auto const pairs = p.pairs, head_dim = 2 * pairs;
   std::vector<bfloat16> all(p.heads * head_dim);
   for (std::size_t i = 0; i < p.heads * pairs; ++i) {
@@ -65,28 +64,18 @@ std::vector<bfloat16> rotated(problem const& p, posenc::detail::pace pace = {}) 
     head[Layout::x_index(i % pairs, pairs)] = p.x[i];
     head[Layout::y_index(i % pairs, pairs)] = p.y[i];
   }
-  auto const to_next = static_cast<std::ptrdiff_t>(head_dim);
-  posenc::detail::token_heads<bfloat16, bfloat16, false> const some{{all.data(), all.data()},
-                                                                    p.cos_sin.data(),
-                                                                    1,
-                                                                    p.heads,
-                                                                    head_dim,
-                                                                    0,
-                                                                    to_next,
-                                                                    0,
-                                                                    to_next,
-                                                                    head_dim,
-                                                                    0,
-                                                                    pairs,
-                                                                    pace};
-  posenc::pair_range const everything{0, pairs};
-  posenc::detail::rotate_tokens<Layout, Layout>(some, {&everything, 1}, false);
+  std::vector<posenc::pair_range> const everything{{0, pairs}};
+  posenc::cos_sin_view<float> const row(p.cos_sin.data(), 1, pairs, everything);
+  posenc::heads_view const heads(all.data(), {1, p.heads, head_dim});
+  if (!one_by_one) posenc::rotate<Layout>(heads, row);
+  for (std::size_t head = 0; one_by_one && head < p.heads; ++head)
+    posenc::rotate<Layout>(heads.slice_heads(head, 1), row);
   return all;
 }
 
 template <class Layout>
-void expect_exact(problem const& p, posenc::detail::pace pace) {
-  auto const all = rotated<Layout>(p, pace);
+void expect_exact(problem const& p, bool one_by_one) {
+  auto const all = rotated<Layout>(p, one_by_one);
   auto const pairs = p.pairs;
   for (std::size_t i = 0; i < p.heads * pairs; ++i) {
     auto const x = static_cast<float>(p.x[i]), y = static_cast<float>(p.y[i]);
@@ -105,9 +94,9 @@ constexpr bool flushes = true;  // NEON of 32-bit ARM takes subnormal numbers fo
 constexpr bool flushes = false;
 #endif
 
-void expect_exact_in_both(problem const& p, posenc::detail::pace pace = {}) {
-  expect_exact<halves>(p, pace);
-  expect_exact<interleaved>(p, pace);
+void expect_exact_in_both(problem const& p, bool one_by_one = false) {
+  expect_exact<halves>(p, one_by_one);
+  expect_exact<interleaved>(p, one_by_one);
 }
 
 TEST(rotate_bfloat16, is_exact_within_the_bounds) {
@@ -140,7 +129,7 @@ TEST(rotate_bfloat16, is_exact_in_every_column) {
   if (flushes) GTEST_SKIP() << "the CPU flushes subnormal numbers";
   std::minstd_rand random;
   for (auto const pairs : numbers_of_pairs) {
-    for (bool const in_order : {false, true}) {
+    for (bool const one_by_one : {false, true}) {
       for (std::size_t i = 0; i < 30; ++i) {
         auto p = of_large(random, pairs);
         for (std::size_t head = 0; head < problem::heads; ++head) {
@@ -149,7 +138,7 @@ TEST(rotate_bfloat16, is_exact_in_every_column) {
           auto const word = small_words[random() % small_words.size()];
           if (random() % 3 != 0) (random() % 2 == 0 ? p.x : p.y)[at] = bfloat16::from_bits(word);
         }
-        expect_exact_in_both(p, {.in_order = in_order});
+        expect_exact_in_both(p, one_by_one);
       }
     }
   }

@@ -22,7 +22,6 @@ namespace {
 
 using posenc::arithmetic_t;
 using posenc::cos_sin_rows;
-using posenc::cos_sin_view;
 using posenc::frequencies;
 using posenc::geometric;
 using posenc::halves;
@@ -213,21 +212,6 @@ TEST(rotate, refuses_rows_that_do_not_fit_a_view_of_nothing) {
         rotate<halves>(heads_view<float>(nullptr, {1, 0, 6}), cos_sin_rows(f, std::vector{1}));
       }),
       "");
-}
-
-// clang-format off
-template <class Layout, class T, class Real>
-concept can_rotate = requires(heads_view<T> const& x, cos_sin_rows<Real> const& rows, cos_sin_view<Real> const& view) {
-  rotate<Layout>(x, rows);
-  rotate<Layout>(x, view, rotary_block::last());
-};
-// clang-format on
-
-TEST(rotate, takes_what_can_be_written_to_and_rows_of_its_arithmetic) {
-  static_assert(can_rotate<halves, float, float> && can_rotate<interleaved, posenc::half, float> &&
-                can_rotate<halves, double, double>);
-  static_assert(!can_rotate<halves, float const, float> && !can_rotate<int, float, float>);
-  static_assert(!can_rotate<halves, double, float> && !can_rotate<halves, float, double>);
 }
 
 }  // namespace

@@ -475,16 +475,4 @@ TEST(rotation, of_a_single_token_or_head_takes_no_step) {
   }
 }
 
-// clang-format off
-template <class S, class T>
-concept goes = requires(heads_view<S> const& source, heads_view<T> const& target) { rotation_of<halves>(source, target); };
-// clang-format on
-
-TEST(rotation, goes_between_types_of_one_arithmetic_to_what_can_be_written_to) {
-  static_assert(goes<float const, half> && goes<half, float> && goes<double const, double> &&
-                goes<bfloat16, engine::brain_float>);
-  static_assert(!goes<float, half const> && !goes<double, float> && !goes<float, double> &&
-                !goes<half, double>);
-}
-
 }  // namespace

@@ -114,9 +114,9 @@ TEST(lanes, store_every_rounding_case_where_the_cpu_flushes_subnormal_floats) {
   });
 }
 
-#if defined(__F16C__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(__AVX512F__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 TEST(lanes, of_few_halves_load_and_store_as_one_lane_does) {
-  using few = posenc::detail::narrow_half_lanes<posenc::half, 8>;
+  using few = posenc::detail::half_lanes<posenc::half>;
   auto const codes = all_codes<posenc::half>();
   for (std::size_t i = 0; i < 65536; i += 8) {
     std::array<float, 8> together;

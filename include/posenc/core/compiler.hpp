@@ -20,6 +20,18 @@
 #define POSENC_NOT_UNROLLED
 #endif
 
+/// Around registers: g++ 12 warns of its own AVX headers.
+#if defined(__GNUC__) && !defined(__clang__)
+#define POSENC_QUIET_BEGIN                                                             \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wuninitialized\"") \
+      _Pragma("GCC diagnostic ignored \"-Wmaybe-uninitialized\"")                      \
+          _Pragma("GCC diagnostic ignored \"-Wsign-conversion\"")
+#define POSENC_QUIET_END _Pragma("GCC diagnostic pop")
+#else
+#define POSENC_QUIET_BEGIN
+#define POSENC_QUIET_END
+#endif
+
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// Asks for the cache line of an address, which may be any.

@@ -1,23 +1,25 @@
-// Columns of pairs: a token's cosines and sines stay in registers from head to head.
+// The two loops over tokens, heads and pairs.
 //
-// The loops, from the outermost: over tokens, columns, heads, groups of pairs. A column has as many
-// pairs as fit into the registers with their cosines and sines. Within it, memory is read in the
-// order of its addresses.
+// In columns: tokens, columns, heads. A column has as many pairs as fit into the registers with
+// their cosines and sines, which stay there from head to head.
+// In order: tokens, heads, pairs. Memory is read in the order of its addresses; cosines and sines
+// are read anew for each head, from L1.
 #pragma once
 
-#include <concepts>
+#include <algorithm>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/fetch_ahead.hpp"
+#include "posenc/rotation/arithmetic.hpp"
+#include "posenc/rotation/heads_in_memory.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/rotation/token_heads.hpp"
 #include "posenc/simd/registers.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
+
+enum class loop { columns, in_order };
 
 /// Calls each(0), each(1) ... each(Count - 1): unrolled, or g++ keeps arrays of registers in
 /// memory.
@@ -27,75 +29,66 @@ template <std::size_t Count>
   (std::make_index_sequence<Count>{});
 }
 
-/// The same with first(0) ... first(3), then(0) ... then(3), first(4) ...
-template <std::size_t Count>
-[[gnu::always_inline]] inline void unrolled_in_fours(auto const& first, auto const& then) noexcept {
-  unrolled<Count>([&](std::size_t i) POSENC_INLINED {
-    first(i);
-    auto const four = i - i % 4;
-    if (i % 4 == 3 || i + 1 == Count)
-      unrolled<4>([&](std::size_t j) POSENC_INLINED {
-        if (four + j <= i) then(four + j);
+/// Some neighbouring groups. Tail: and one more that overlaps the last of them, `tail` pairs behind
+/// the first. It is read before that one is written, so that the shared pairs are written twice
+/// with the same bits.
+template <class Group, std::size_t Count, bool Tail>
+struct groups {
+  Group all[Count + Tail];
+
+  [[gnu::always_inline]] static std::size_t place(std::size_t j, std::size_t tail) noexcept {
+    return Tail && j == Count ? tail : j * Group::pairs;
+  }
+  template <class Real>
+  [[gnu::always_inline]] void load(Real const* cos, Real const* sin, std::size_t tail) noexcept {
+    unrolled<Count + Tail>([&](std::size_t j) POSENC_INLINED {
+      all[j].load(cos + place(j, tail), sin + place(j, tail));
+    });
+  }
+  [[gnu::always_inline]] void turn(auto const& at, std::size_t pairs,
+                                   std::size_t tail) const noexcept {
+    typename Group::numbers numbers[Count + Tail];
+    unrolled<Count + Tail>(
+        [&](std::size_t j) POSENC_INLINED { Group::begin(at, place(j, tail), pairs, numbers[j]); });
+    if constexpr (Tail) all[Count].finish(at, tail, pairs, numbers[Count]);
+    // In fours, x before y: the CPU writes neighbours together.
+    unrolled<Count>([&](std::size_t j) POSENC_INLINED {
+      all[j].finish(at, place(j, tail), pairs, numbers[j]);
+      Group::write_x(at, place(j, tail), pairs, numbers[j]);
+      if (j % 4 != 3 && j + 1 != Count) return;
+      unrolled<4>([&](std::size_t k) POSENC_INLINED {
+        auto const before = j - j % 4 + k;
+        if (before <= j) Group::write_y(at, place(before, tail), pairs, numbers[before]);
       });
-  });
-}
-
-/// Advances by `pairs` pairs.
-template <class From, class To>
-void move_pairs(auto& at, std::size_t pairs) noexcept {
-  at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)),
-          static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
-}
-
-/// How many groups of pairs a column may have, the most first: with their cosines and sines, they
-/// fit into the registers.
-template <class Group>
-using column_widths = std::conditional_t<
-    Group::registers <= (has_32_registers ? 1 : 0), std::index_sequence<16, 8, 4, 3, 2, 1>,
-    std::conditional_t<
-        Group::registers <= (has_32_registers ? 2 : 0), std::index_sequence<8, 4, 3, 2, 1>,
-        std::conditional_t<Group::registers <= (has_32_registers ? 4 : 2),
-                           std::index_sequence<4, 3, 2, 1>,
-                           std::conditional_t<Group::registers <= 8, std::index_sequence<2, 1>,
-                                              std::index_sequence<1>>>>>;
-
-/// Pairs in the widest column.
-template <class Group>
-inline constexpr std::size_t widest_column = [] {
-  return []<std::size_t Most, std::size_t... Fewer>(std::index_sequence<Most, Fewer...>) {
-    return Most * Group::pairs;
+    });
+    if constexpr (Tail) {
+      Group::write_x(at, tail, pairs, numbers[Count]);
+      Group::write_y(at, tail, pairs, numbers[Count]);
+    }
   }
-  (column_widths<Group>{});
-}();
-
-/// Whole groups in the widest column that ends with a part of a group.
-template <class Group>
-inline constexpr std::size_t most_before_tail = !has_32_registers || Group::registers > 4 ? 1 : 2;
-
-template <class Group>
-constexpr bool is_column(std::size_t pairs) noexcept {
-  auto const groups = pairs / Group::pairs;
-  if (pairs % Group::pairs != 0) return groups >= 1 && groups <= most_before_tail<Group>;
-  return [&]<std::size_t... Groups>(std::index_sequence<Groups...>) {
-    return ((groups == Groups) || ...);
-  }
-  (column_widths<Group>{});
-}
-
-/// A group that can write x and y of halves in two steps.
-template <class Group>
-concept writes_halves = requires {
-  requires Group::writes_halves;
 };
 
-// Rotates columns of `Groups` groups of pairs, as many as fit between `pair` and `last`; returns
-// where they end. Tail: one column, with fewer pairs than a group behind it, up to `last`. They are
-// the end of a group that overlaps the one before: it is read before that one is written, so that
-// the shared pairs are written twice with the same bits.
-template <class From, class To, class Group, std::size_t Groups, bool Tail = false, class Tokens>
-[[gnu::noinline]] std::size_t columns(Tokens const& some, std::size_t pair,
+/// Groups in the widest column, and whole ones in the widest that ends with a part of a group.
+template <class Group>
+inline constexpr std::size_t most_groups = std::max<std::size_t>(1, (has_32_registers ? 16 : 8) /
+                                                                        Group::registers);
+template <class Group>
+inline constexpr std::size_t most_before_tail = has_32_registers&& most_groups<Group> >= 4 ? 2 : 1;
+
+/// Whether one column holds them.
+template <class Group>
+constexpr bool is_one_column(std::size_t pairs) noexcept {
+  auto const count = pairs / Group::pairs;
+  if (pairs % Group::pairs != 0) return count >= 1 && count <= most_before_tail<Group>;
+  return count <= most_groups<Group> && (count == 3 || (count & (count - 1)) == 0);
+}
+
+// Rotates columns of `Count` groups of pairs, as many as fit between `pair` and `last`; returns
+// where they end. Tail: one column, up to `last`.
+template <class From, class To, class Group, std::size_t Count, bool Tail = false, class Heads>
+[[gnu::noinline]] std::size_t columns(Heads const& some, std::size_t pair,
                                       std::size_t last) noexcept {
-  constexpr auto width = Groups * Group::pairs;
+  constexpr auto width = Count * Group::pairs;
   auto const pairs = some.pairs, stop = pair + (last - pair) / width * width,
              tail = last - pair - Group::pairs;
   auto const *cos = some.cos, *sin = cos + pairs;
@@ -103,49 +96,151 @@ template <class From, class To, class Group, std::size_t Groups, bool Tail = fal
   for (auto column : tokens_of(some)) {
     move_pairs<From, To>(column, pair);
     for (auto i = pair; i < stop; i += width, move_pairs<From, To>(column, width)) {
-      Group groups[Groups + Tail];
-      unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
-        groups[j].load(cos + i + j * Group::pairs, sin + i + j * Group::pairs);
-      });
-      if constexpr (Tail) groups[Groups].load(cos + i + tail, sin + i + tail);
+      groups<Group, Count, Tail> group;
+      group.load(cos + i, sin + i, tail);
       // Else clang 14 keeps 50 addresses in memory.
       POSENC_NOT_UNROLLED
-      for (auto const& at : heads_of(some, column)) {
-        auto const all =
-            std::same_as<From, halves> && Groups + Tail > 4 ? anew_in_each_turn(pairs) : pairs;
-        if (some.pace.ahead) fetch_ahead<From>(at.from, width, all);
-        typename Group::numbers numbers[Groups + Tail];
-        if constexpr (Tail) {
-          Group::begin(at, tail, all, numbers[Groups]);
-          groups[Groups].finish(at, tail, all, numbers[Groups]);
-        }
-        unrolled<Groups>([&](std::size_t j) POSENC_INLINED {
-          Group::begin(at, j * Group::pairs, all, numbers[j]);
-        });
-        unrolled_in_fours<Groups>(
-            [&](std::size_t j) POSENC_INLINED {
-              groups[j].finish(at, j * Group::pairs, all, numbers[j]);
-              if constexpr (writes_halves<Group>) {
-                Group::write_x(at, j * Group::pairs, numbers[j]);
-              } else {
-                groups[j].write(at, j * Group::pairs, all, numbers[j]);
-              }
-            },
-            [&](std::size_t j) POSENC_INLINED {
-              if constexpr (writes_halves<Group>)
-                Group::write_y(at, j * Group::pairs, all, numbers[j]);
-            });
-        if constexpr (Tail) groups[Groups].write(at, tail, all, numbers[Groups]);
-      }
+      for (auto const& at : heads_of(some, column))
+        group.turn(
+            at, std::same_as<From, halves> && Count + Tail > 4 ? anew_in_each_turn(pairs) : pairs,
+            tail);
     }
     cos += some.cos_token, sin += some.cos_token;
   }
   return stop;
 }
 
-template <class From, class To, class Group>
-std::size_t widest_columns(auto const& some, std::size_t pair, std::size_t last) noexcept {
-  return columns<From, To, Group, widest_column<Group> / Group::pairs>(some, pair, last);
+// Rotates the last column: `Count` to `Most` whole groups, and then fewer pairs than a group has.
+template <class From, class To, class Group, std::size_t Most, std::size_t Count = 1>
+void last_column(auto const& some, std::size_t pair, std::size_t last) noexcept {
+  if constexpr (Count < Most) {
+    if (last - pair > (Count + 1) * Group::pairs)
+      return last_column<From, To, Group, Most, Count + 1>(some, pair, last);
+  }
+  columns<From, To, Group, Count, true>(some, pair, last);
+}
+
+using column_widths = std::index_sequence<16, 8, 4, 3, 2, 1>;
+
+// Rotates the pairs from `pair` on, at least as many as a group has, in columns, the widest first.
+template <class From, class To, class Group, std::size_t Most, std::size_t... Count>
+[[gnu::noinline]] void in_some_columns(std::index_sequence<Count...>, auto const& some,
+                                       std::size_t pair, std::size_t last) noexcept {
+  constexpr auto most = std::min(Most, most_before_tail<Group>);
+  auto const whole = (last - pair) / Group::pairs, rest = (last - pair) % Group::pairs,
+             stop = rest == 0 ? last : last - rest - (whole > most ? 1 : whole) * Group::pairs;
+  auto const by = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+    if constexpr (N <= Most) {
+      if (stop - pair >= N * Group::pairs) pair = columns<From, To, Group, N>(some, pair, stop);
+    }
+  };
+  (by(std::integral_constant<std::size_t, Count>()), ...);
+  if (rest != 0) last_column<From, To, Group, most>(some, pair, last);
+}
+
+// One column holds the pairs most often. It is called here, before anything needs a saved register.
+template <class From, class To, class Group, std::size_t Most = most_groups<Group>>
+[[gnu::always_inline]] inline void in_columns(auto const& some, std::size_t pair,
+                                              std::size_t last) noexcept {
+  auto const is_one = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) POSENC_INLINED {
+    if constexpr (N <= Most) {
+      if (last - pair == N * Group::pairs)
+        return columns<From, To, Group, N>(some, pair, last), true;
+    }
+    return false;
+  };
+  bool const done = [&]<std::size_t... Count>(std::index_sequence<Count...>) POSENC_INLINED {
+    return (is_one(std::integral_constant<std::size_t, Count>()) || ...);
+  }
+  (column_widths());
+  if (!done) in_some_columns<From, To, Group, Most>(column_widths(), some, pair, last);
+}
+
+// Rotates the pairs from `pair` on, whole groups and, if Tail, fewer pairs than one has, in order.
+template <class From, class To, class Group, bool Tail, class Heads>
+[[gnu::noinline]] void in_order(Heads const& some, std::size_t pair, std::size_t last) noexcept {
+  constexpr auto width = Group::pairs;
+  auto const pairs = some.pairs, rest = (last - pair) % width, whole = (last - pair) / width - Tail;
+  auto const* cos = some.cos + pair;
+  auto token = some.first;
+  move_pairs<From, To>(token, pair);
+  auto head = token;
+  auto heads = some.heads;
+  for (auto tokens = some.tokens;;) {
+    auto at = head;
+    auto const* c = cos;
+    auto const by = [&]<std::size_t Count>(std::integral_constant<std::size_t, Count>)
+                        POSENC_INLINED {
+                          groups<Group, Count, false> some_groups;
+                          some_groups.load(c, c + pairs, 0), some_groups.turn(at, pairs, 0);
+                          c += Count * width, move_pairs<From, To>(at, Count * width);
+                        };
+    auto left = whole;
+    if constexpr (Group::registers <= 2) {
+      POSENC_NOT_UNROLLED
+      for (; left >= 2; left -= 2) by(std::integral_constant<std::size_t, 2>());
+    }
+    POSENC_NOT_UNROLLED
+    for (; left != 0; --left) by(std::integral_constant<std::size_t, 1>());
+    if constexpr (Tail) {
+      groups<Group, 1, true> ends;
+      ends.load(c, c + pairs, rest), ends.turn(at, pairs, rest);
+    }
+    if (--heads != 0) {
+      head.next_head(some.from_head, some.to_head);
+    } else {
+      if (--tokens == 0) return;
+      token.next_head(some.from_token, some.to_token), head = token, heads = some.heads;
+      cos += some.cos_token;
+    }
+  }
+}
+
+// Rotates one pair at a time: where there are no registers, or fewer pairs than one holds.
+template <class From, class To, class Single, class Heads>
+[[gnu::noinline]] void one_by_one(Heads const& some, std::size_t pair, std::size_t last) noexcept {
+  auto const pairs = some.pairs;
+  auto const *cos = some.cos, *sin = cos + pairs;
+  for (auto const& first : tokens_of(some)) {
+    for (auto const& at : heads_of(some, first)) {
+      for (auto i = pair; i < last; ++i) {
+        // Where registers took the others, vectors of up to 15 pairs would be several KB of code.
+        auto const all = Heads::has_registers && !Heads::fused ? anew_in_each_turn(pairs) : pairs;
+        Single one;
+        typename Single::numbers x_y;
+        one.load(cos + i, sin + i);
+        Single::begin(at, i, all, x_y), one.finish(at, i, all, x_y);
+        Single::write_x(at, i, all, x_y), Single::write_y(at, i, all, x_y);
+      }
+    }
+    cos += some.cos_token, sin += some.cos_token;
+  }
+}
+
+/// Rotates pairs [pair, last) of some heads.
+template <class From, class To, class Heads>
+[[gnu::noinline]] void rotate_range(Heads const& some, std::size_t pair, std::size_t last,
+                                    loop by) noexcept {
+  using S = typename Heads::from_type;
+  using T = typename Heads::to_type;
+  if constexpr (Heads::has_registers) {
+    using group = group_of<From, To, S, T>;
+    using smaller = smaller_group<From, To, S, T>;
+    if (last - pair >= group::pairs) {
+      // Conversions that take all registers take longer than memory does.
+      constexpr bool converts_for_long = most_groups<group> == 1;
+      if (converts_for_long || by == loop::columns)
+        return in_columns<From, To, group>(some, pair, last);
+      if constexpr (!converts_for_long)
+        return (last - pair) % group::pairs == 0
+                   ? in_order<From, To, group, false>(some, pair, last)
+                   : in_order<From, To, group, true>(some, pair, last);
+    }
+    if constexpr (group::pairs > smaller::pairs) {
+      if (last - pair >= smaller::pairs) return in_columns<From, To, smaller, 1>(some, pair, last);
+    }
+  }
+  one_by_one<From, To, turn_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
 }
 
 }  // namespace posenc::detail

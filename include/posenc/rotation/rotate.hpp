@@ -6,7 +6,8 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/checked_rotation.hpp"
+#include "posenc/rotation/checked.hpp"
+#include "posenc/rotation/cut.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotation.hpp"
@@ -36,31 +37,38 @@ namespace posenc::inline POSENC_TARGET {
 /// shapes agree, the block lies within the head, and the heads that are written do not overlap any
 /// others that are read or written. Not checked: rows, weights and slots must not overlap them
 /// either.
-template <class First, class... More>
-void rotate(std::type_identity_t<cos_sin_view<typename First::real>> const& rows,
-            First const& first, More const&... more) {
-  [&](auto const&... checked) {
-    detail::check_apart(first, more...);
-    (checked.rotate(), ...);
-  }(first.check(rows), more.check(rows)...);
+template <class Rows, detail::set_of_heads First, detail::set_of_heads... More>
+void rotate(Rows const& rows, First const& first, More const&... more) {
+  detail::check_rows<Rows, First>();
+  if constexpr (detail::are_rows_of<Rows, First>) {
+    auto const& view = detail::view_of<First>(rows);
+    [&](auto const&... checked) {
+      detail::check_apart(first, more...);
+      (detail::rotate_all(checked), ...);
+    }(first.check(view), more.check(view)...);
+  }
 }
 
-/// In place, see above.
-template <pair_layout Layout, writable_heads V>
-void rotate(V const& heads,
-            std::type_identity_t<cos_sin_view<arithmetic_t<typename V::element_type>>> const& rows,
-            rotary_block block = rotary_block::first()) {
-  detail::checked_rotation<Layout, Layout, V, V, false>(heads, heads, block, {}, rows).rotate();
+/// In place, see above. Layout: halves or interleaved.
+template <class Layout = void, heads_of_tokens V, class Rows>
+void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
+  detail::check_types<Layout, Layout, V, V>(), detail::check_rows<Rows, V>();
+  if constexpr (detail::rotatable<Layout, Layout, V, V> && detail::are_rows_of<Rows, V>) {
+    auto const& view = detail::view_of<V>(rows);
+    detail::rotate_all(detail::check<Layout, Layout, false>(heads, heads, block, {}, view));
+  }
 }
 
 /// From source to target: to other memory, another type, another layout.
-template <pair_layout From, pair_layout To = From, heads_of_tokens Source, target_of<Source> Target>
-void rotate(
-    Source const& source, Target const& target,
-    std::type_identity_t<cos_sin_view<arithmetic_t<typename Target::element_type>>> const& rows,
-    rotary_block block = rotary_block::first()) {
-  detail::checked_rotation<From, To, Source, Target, false>(source, target, block, {}, rows)
-      .rotate();
+template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target,
+          class Rows>
+void rotate(Source const& source, Target const& target, Rows const& rows,
+            rotary_block block = rotary_block::first()) {
+  detail::check_types<From, To, Source, Target>(), detail::check_rows<Rows, Target>();
+  if constexpr (detail::rotatable<From, To, Source, Target> && detail::are_rows_of<Rows, Target>) {
+    auto const& view = detail::view_of<Target>(rows);
+    detail::rotate_all(detail::check<From, To, false>(source, target, block, {}, view));
+  }
 }
 
 }  // namespace posenc

@@ -10,7 +10,7 @@
 #include "posenc/core/paged_heads.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/rotation/checked_rotation.hpp"
+#include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rms_norm.hpp"
 #include "posenc/rotation/rotary_block.hpp"
@@ -34,6 +34,56 @@ template <class V, class Source>
 concept target_of = writable_heads<V> && std::same_as<arithmetic_t<typename V::element_type>,
                                                       arithmetic_t<typename Source::element_type>>;
 
+namespace detail {
+
+/// The type of arithmetic on the heads of a view or of a rotation.
+template <class Heads>
+struct real_of {
+  using type = typename Heads::real;
+};
+template <heads_of_tokens V>
+struct real_of<V> {
+  using type = arithmetic_t<typename V::element_type>;
+};
+template <class R>
+concept set_of_heads = requires {
+  typename R::real;
+  requires R::is_rotation;
+};
+template <class From, class To, class Source, class Target>
+concept rotatable = pair_layout<From> && pair_layout<To> && target_of<Target, Source>;
+
+/// Says what is wrong with the types of a rotation, if anything is, in one sentence.
+template <class From, class To, class Source, class Target>
+constexpr void check_types() noexcept {
+  static_assert(pair_layout<From> && pair_layout<To>,
+                "posenc: a rotation must be told its pair layout: rotate<halves>(...) or "
+                "rotate<interleaved>(...)");
+  static_assert(writable_heads<Target>, "posenc: heads that a rotation writes must not be const");
+  static_assert(!writable_heads<Target> || target_of<Target, Source>,
+                "posenc: heads of double must be rotated to heads of double, others to others");
+}
+/// Whether Heads, a view or a rotation, can be rotated by them.
+template <class Rows, class Heads>
+concept are_rows_of = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
+/// They as a view: themselves if they are one, since a copy would wait for the caller's stores.
+template <class Heads, are_rows_of<Heads> Rows>
+[[gnu::always_inline]] inline decltype(auto) view_of(Rows const& rows) noexcept {
+  using view = cos_sin_view<typename real_of<Heads>::type>;
+  if constexpr (std::same_as<Rows, view>) {
+    return (rows);
+  } else {
+    return static_cast<view>(rows);
+  }
+}
+template <class Rows, class Heads>
+constexpr void check_rows() noexcept {
+  static_assert(are_rows_of<Rows, Heads>,
+                "posenc: rows must be of double for heads of double, and of float for all others");
+}
+
+}  // namespace detail
+
 /// One set of heads: source, target, rotary block, norm and scale. Made by rotation_of. From and To
 /// are pair layouts; Fused: there is a norm or a scale.
 template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<Source> Target,
@@ -43,6 +93,7 @@ class rotation {
   using from_type = typename Source::element_type;  ///< const where the source is only read
   using to_type = typename Target::element_type;    ///< what is written
   using real = arithmetic_t<to_type>;               ///< float, or double for doubles
+  static constexpr bool is_rotation = true;
 
   /// Views both; checks nothing until rotate does.
   rotation(Source const& source, Target const& target, rotary_block block = rotary_block::first())
@@ -80,26 +131,9 @@ class rotation {
 
   real scale() const noexcept { return factors_.scale; }  ///< 1 if none was given
 
-  /// The same of some tokens, or of some heads. Throws if they reach beyond it.
-  rotation slice_tokens(std::size_t first, std::size_t count) const {
-    auto result = *this;
-    result.source_ = source_.slice_tokens(first, count);
-    result.target_ = target_.slice_tokens(first, count);
-    return result;
-  }
-  /// Likewise, of the heads of every token.
-  rotation slice_heads(std::size_t first, std::size_t count) const {
-    auto result = *this;
-    result.source_ = source_.slice_heads(first, count);
-    result.target_ = target_.slice_heads(first, count);
-    return result;
-  }
-
-  /// What rotate runs.
-  using checked = detail::checked_rotation<From, To, Source, Target, Fused>;
-  /// Throws std::invalid_argument as rotate does, of this set of heads alone.
-  checked check(cos_sin_view<real> const& rows) const {
-    return {source_, target_, block_, factors_, rows};
+  /// What rotate runs. Throws std::invalid_argument as rotate does, of this set of heads alone.
+  auto check(cos_sin_view<real> const& rows) const {
+    return detail::check<From, To, Fused>(source_, target_, block_, factors_, rows);
   }
 
   /// Throws std::invalid_argument if one of the two writes what the other reads or writes.
@@ -132,16 +166,20 @@ void check_apart(auto const& first, auto const&... more) {
 }  // namespace detail
 
 /// In place.
-template <pair_layout Layout, writable_heads V>
-rotation<Layout, Layout, V, V> rotation_of(V const& heads) {
-  return {heads, heads};
+template <class Layout = void, heads_of_tokens V>
+auto rotation_of(V const& heads) {
+  detail::check_types<Layout, Layout, V, V>();
+  if constexpr (detail::rotatable<Layout, Layout, V, V>)
+    return rotation<Layout, Layout, V, V>(heads, heads);
 }
 
 /// From source to target, of another type or layout if need be; dims that are not rotated are
 /// copied.
-template <pair_layout From, pair_layout To = From, heads_of_tokens Source, target_of<Source> Target>
-rotation<From, To, Source, Target> rotation_of(Source const& source, Target const& target) {
-  return {source, target};
+template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target>
+auto rotation_of(Source const& source, Target const& target) {
+  detail::check_types<From, To, Source, Target>();
+  if constexpr (detail::rotatable<From, To, Source, Target>)
+    return rotation<From, To, Source, Target>(source, target);
 }
 
 }  // namespace posenc

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/multiply_add.hpp"
@@ -21,9 +22,6 @@ struct one_lane {
 
   static number load(T const* from) noexcept { return posenc::load(*from); }
   static void store(T* to, number x) noexcept { posenc::store(*to, x); }
-  static void store(T* to_x, number x, T* to_y, number y) noexcept {
-    store(to_x, x), store(to_y, y);
-  }
   static void load_pairs(T const* from, number& x, number& y) noexcept {
     x = load(from), y = load(from + 1);
   }
@@ -46,20 +44,9 @@ template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = si
           bool InRegisters = has_registers<arithmetic_t<T>>>
 struct lanes : one_lane<T> {};
 
-/// A narrower register of float or double, of `Size` numbers: void if the CPU has none.
-template <storable T, std::size_t Size, bool InRegisters = has_registers<arithmetic_t<T>>>
-struct narrow_lanes {
-  using type = void;
-};
-
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#endif
+POSENC_QUIET_BEGIN
 
 /// A register of floats or doubles, computed in the type that is stored.
 template <storable T, class Format, class Batch>
@@ -67,7 +54,10 @@ struct batch_lanes : register_arithmetic<Format, Batch> {
   using arithmetic_lanes = batch_lanes<Format, Format, Batch>;
   using number = Batch;
   using pairs = xsimd::batch<std::complex<Format>, typename Batch::arch_type>;
+
+  static constexpr bool converts = false;           ///< the CPU does, as it loads and stores
   static constexpr bool free_deinterleave = false;  ///< load_pairs costs no more than two loads
+  static constexpr std::size_t registers = 1;       ///< for a number, with what conversions take
 
   static number load(T const* from) noexcept {
     return register_arithmetic<Format, Batch>::kept_in_order(
@@ -75,9 +65,6 @@ struct batch_lanes : register_arithmetic<Format, Batch> {
   }
   static void store(T* to, number const& x) noexcept {
     x.store_unaligned(reinterpret_cast<Format*>(to));
-  }
-  static void store(T* to_x, number const& x, T* to_y, number const& y) noexcept {
-    store(to_y, y), store(to_x, x);  // y was read last
   }
   static void load_pairs(T const* from, number& x, number& y) noexcept {
     auto const both = pairs::load_unaligned(reinterpret_cast<std::complex<Format> const*>(from));
@@ -92,16 +79,7 @@ struct lanes<T, Format, Bytes, true> : batch_lanes<T, Format, xsimd::batch<Forma
   using arithmetic_lanes = lanes<Format>;  ///< for cosines, sines and weights
 };
 
-template <storable T, std::size_t Size>
-struct narrow_lanes<T, Size, true> {
-  using format = storage_format_t<T>;
-  using batch = typename xsimd::make_sized_batch<format, Size>::type;
-  using type = std::conditional_t<std::is_void_v<batch>, void, batch_lanes<T, format, batch>>;
-};
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+POSENC_QUIET_END
 
 #endif
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
 #if defined(__SSE2__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
@@ -13,12 +14,7 @@
 #include <emmintrin.h>  // immintrin.h takes g++ a third of a second
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#endif
+POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -105,73 +101,84 @@ inline bool any_nan(__m512 x, __m512 y) noexcept {
 }
 #endif
 
-// Copies the first `count` of 16 or 32 words, and makes the others 0.
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-inline void read_some_of_16(void* all, void const* from, std::size_t count) noexcept {
-  auto const mask = static_cast<__mmask16>((1u << count) - 1);
-  _mm256_storeu_si256(static_cast<__m256i*>(all), _mm256_maskz_loadu_epi16(mask, from));
-}
-inline void read_some_of_32(void* all, void const* from, std::size_t count) noexcept {
-  _mm512_storeu_si512(all, _mm512_maskz_loadu_epi16((1u << count) - 1, from));
-}
-#endif
-
-// Stores of bfloat16, where the CPU rounds to it; it flushes subnormals to zero.
 #if defined(__AVX512BF16__)
+// The CPU rounds to bfloat16 but flushes subnormal results to zero. Where a rounded word is zero or
+// subnormal, as the bits `tiny` say, its number is rounded in integers.
+inline __m512i rounded(__m512 first, __m512 last) noexcept {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(last, first));
+}
+inline __mmask32 tiny(__m512i words) noexcept {
+  auto const exponent = _mm512_set1_epi16(0x7f80);
+#if defined(__clang__)  // which would take two instructions
+  __mmask32 result;
+  asm("{vptestnmw %2, %1, %0|vptestnmw %0, %1, %2}" : "=k"(result) : "v"(words), "v"(exponent));
+  return result;
+#else
+  return _mm512_testn_epi16_mask(words, exponent);
+#endif
+}
+// Makes clang load here. Else it may do so behind the next branch, and the CPU starts later.
+inline void load_here([[maybe_unused]] __m512i& words) noexcept {
+#if defined(__clang__)
+  asm volatile("" : "+v"(words));
+#endif
+}
+inline __m512i with_subnormals(__m512i words, __mmask32 tiny, __m512 first, __m512 last) noexcept {
+  auto const round = [](__m512 x) {
+    auto const bits = _mm512_castps_si512(x),
+               odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    return _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+  };
+  auto const upper =
+      _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27,
+                       25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+  return _mm512_mask_mov_epi16(words, tiny,
+                               _mm512_permutex2var_epi16(round(first), upper, round(last)));
+}
+// Both registers; two times both, with one test for four.
+inline __m512i bfloat16_words(__m512 first, __m512 last) noexcept {
+  auto const words = rounded(first, last);
+  auto const small = tiny(words);
+  if (small == 0) [[likely]]
+    return words;
+  return with_subnormals(words, small, first, last);
+}
 inline void store_bfloat16(void* to, __m512 x) noexcept {
-  _mm256_storeu_si256(static_cast<__m256i*>(to), reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
+  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_castsi512_si256(bfloat16_words(x, x)));
+}
+inline void store_bfloat16(void* to_x, __m512 x0, __m512 x1, void* to_y, __m512 y0,
+                           __m512 y1) noexcept {
+  auto x = rounded(x0, x1), y = rounded(y0, y1);
+  auto const small_x = tiny(x), small_y = tiny(y);
+  if (_kortestz_mask32_u8(small_x, small_y) == 0) [[unlikely]]
+    x = with_subnormals(x, small_x, x0, x1), y = with_subnormals(y, small_y, y0, y1);
+  _mm512_storeu_si512(to_x, x), _mm512_storeu_si512(to_y, y);
 }
 inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
   auto const alternating =
       _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
                        21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(
-                              alternating, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(y, x))));
+  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(alternating, bfloat16_words(x, y)));
 }
-#if defined(__AVX512VBMI__)
+#endif
+#if defined(__AVX512BF16__) && defined(__AVX512VBMI__)
 // The first and the last words as floats.
-inline void widen_bfloat16(__m512i words, __m512& first, __m512& last) noexcept {
+inline void load_bfloat16(void const* from, __m512& first, __m512& last) noexcept {
   constexpr __mmask64 upper = 0xcccc'cccc'cccc'cccc;
   auto const place =
       _mm512_set_epi32(0x1f1e'1f1e, 0x1d1c'1d1c, 0x1b1a'1b1a, 0x1918'1918, 0x1716'1716, 0x1514'1514,
                        0x1312'1312, 0x1110'1110, 0x0f0e'0f0e, 0x0d0c'0d0c, 0x0b0a'0b0a, 0x0908'0908,
                        0x0706'0706, 0x0504'0504, 0x0302'0302, 0x0100'0100);
   auto const later = _mm512_add_epi8(place, _mm512_set1_epi8(32));
+  auto words = _mm512_loadu_si512(from);
+  load_here(words);
   first = _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi8(upper, place, words));
   last = _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi8(upper, later, words));
-}
-#endif
-inline void store_bfloat16(void* to, __m512 first, __m512 last) noexcept {
-  _mm512_storeu_si512(to, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(last, first)));
-}
-// Whether a 16-bit word of a or b is tiny: it has none of the bits `large`, and is not 0 or -0.
-inline bool any_tiny(__m512i a, __m512i b, __m512i large) noexcept {
-  auto of_a = _mm512_testn_epi16_mask(a, large), of_b = _mm512_testn_epi16_mask(b, large);
-#if defined(__clang__)
-  asm("" : "+k"(of_a), "+k"(of_b));  // clang would compute both again below, from a & large
-#endif
-  if (_kortestz_mask32_u8(of_a, of_b) != 0) [[likely]]
-    return false;
-  auto const magnitude = _mm512_set1_epi16(0x7fff);
-  return _kortestz_mask32_u8(_mm512_mask_test_epi16_mask(of_a, a, magnitude),
-                             _mm512_mask_test_epi16_mask(of_b, b, magnitude)) == 0;
-}
-// Whether any number is subnormal. By bits: the CPU may be told to take subnormals for zeros.
-inline bool any_subnormal(__m512 x, __m512 y) noexcept {
-  auto const exponent = _mm512_set1_epi32(0x7f80'0000), magnitude = _mm512_set1_epi32(0x7fff'ffff);
-  auto const tiny_x = _mm512_testn_epi32_mask(_mm512_castps_si512(x), exponent),
-             tiny_y = _mm512_testn_epi32_mask(_mm512_castps_si512(y), exponent);
-  if ((tiny_x | tiny_y) == 0) [[likely]]
-    return false;
-  return (_mm512_mask_test_epi32_mask(tiny_x, _mm512_castps_si512(x), magnitude) |
-          _mm512_mask_test_epi32_mask(tiny_y, _mm512_castps_si512(y), magnitude)) != 0;
 }
 #endif
 
 }  // namespace posenc::detail
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+POSENC_QUIET_END
 
 #endif

@@ -68,8 +68,6 @@ inline void store_bfloat16_pairs(void* to, float32x4_t x, float32x4_t y) noexcep
   auto const both = vzip1q_u16(vcombine_u16(first, first), vcombine_u16(second, second));
   std::memcpy(to, &both, sizeof both);
 }
-// Both store subnormals, too.
-inline bool any_subnormal(float32x4_t, float32x4_t) noexcept { return false; }
 
 inline void each_twice(float32x4_t x, float32x4_t& low, float32x4_t& high) noexcept {
   low = vzip1q_f32(x, x), high = vzip2q_f32(x, x);

@@ -3,17 +3,13 @@
 
 #include <cstdint>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/registers.hpp"
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#endif
+POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -80,8 +76,6 @@ inline __m256i upper_halves(__m256i x, __m256i y) noexcept {
 
 }  // namespace posenc::detail
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+POSENC_QUIET_END
 
 #endif

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/for_16_bits.hpp"
 #include "posenc/simd/for_neon.hpp"
@@ -23,14 +24,6 @@ namespace posenc::inline POSENC_TARGET::detail {
 inline constexpr bool has_32_registers = true;
 #else
 inline constexpr bool has_32_registers = false;
-#endif
-
-/// Whether the CPU takes 512 bits in two passes, so that registers of 256 bits are as fast: Zen 4
-/// by its instructions (Zen 5 has AVX-VNNI, too).
-#if defined(__AVX512BF16__) && defined(__AVX512VBMI__) && !defined(__AVXVNNI__)
-inline constexpr bool splits_512_bits = true;
-#else
-inline constexpr bool splits_512_bits = false;
 #endif
 
 /// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
@@ -46,12 +39,7 @@ inline constexpr bool has_registers = [] {
   return false;
 }();
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#endif
+POSENC_QUIET_BEGIN
 
 template <class To, class From>
 xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
@@ -158,22 +146,7 @@ struct register_arithmetic {
     }
   }
 
-  /// Makes g++ keep x in a register. Else it may load x again for every use.
-  template <class Register>
-  static Register kept(Register x) noexcept {
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-    asm("" : "+v"(x.data));
-#endif
-    return x;
-  }
-  /// Makes clang compute x here. Else it may do so behind the next branch, and the CPU starts
-  /// later.
-  static void computed([[maybe_unused]] number& x) noexcept {
-#if defined(__clang__) && defined(__x86_64__)
-    asm volatile("" : "+v"(x.data));
-#endif
-  }
-  /// As kept, and g++ keeps such loads in their order. The CPU fetches memory ahead of loads
+  /// Makes g++ load x once, and such numbers in their order: the CPU fetches memory ahead of loads
   /// whose addresses ascend.
   static number kept_in_order(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
@@ -183,9 +156,7 @@ struct register_arithmetic {
   }
 };
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+POSENC_QUIET_END
 
 #endif
 

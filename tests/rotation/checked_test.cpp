@@ -1,4 +1,4 @@
-#include "posenc/rotation/checked_rotation.hpp"
+#include "posenc/rotation/checked.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,66 +13,74 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
+#include "rotation/placed_heads.hpp"
 
 namespace {
 
+using posenc::arithmetic_t;
 using posenc::cos_sin_rows;
 using posenc::halves;
 using posenc::heads_view;
-using posenc::interleaved;
+using posenc::rotary_block;
 using posenc::rotate;
 using posenc::rotation_of;
 
-// Few tokens, and more than 1 MiB: then heads go few at a time if a column does not hold the row.
+// One column, several, and tails; few tokens, and more than 1 MiB, where the loops may change.
 struct shape {
   std::size_t tokens, heads, head_dim, rotary_dim;
 };
-std::vector<shape> shapes() {
-  return {{3, 7, 128, 128},   {3, 7, 200, 200},   {300, 7, 200, 200}, {400, 7, 128, 128},
-          {200, 6, 256, 256}, {100, 5, 512, 512}, {3000, 1, 96, 90},  {70, 3, 48, 24}};
+std::vector<shape> shapes(std::size_t size_of_number) {
+  std::vector<shape> result;
+  for (std::size_t const dim : {64u, 80u, 192u, 600u}) result.push_back({3, 5, dim + 5, dim});
+  auto const beyond = [&](std::size_t heads, std::size_t head_dim, std::size_t rotary_dim) {
+    auto const of_token = heads * rotary_dim * size_of_number;
+    result.push_back({(std::size_t{1} << 20) / of_token + 1, heads, head_dim, rotary_dim});
+  };
+  beyond(18, 600, 590);
+  return result;
 }
 
-template <class Layout>
+template <class Layout, class T>
 void expect_same_bits_head_by_head() {
-  for (auto const& s : shapes()) {
+  using real = arithmetic_t<T>;
+  for (auto const& s : shapes(sizeof(T))) {
     SCOPED_TRACE(testing::Message() << s.tokens << " tokens x " << s.heads << " heads of "
                                     << s.head_dim << ", rotated: " << s.rotary_dim);
     std::vector<std::int64_t> positions(s.tokens);
     std::iota(positions.begin(), positions.end(), 1000);
-    cos_sin_rows<float> const rows(posenc::geometric(s.rotary_dim, 1e4), positions);
-    auto const before = numbers::random<float>(s.tokens * s.heads * s.head_dim);
+    cos_sin_rows<real> const rows(posenc::geometric(s.rotary_dim, 1e4), positions);
+    auto const before = numbers::random<T>(s.tokens * s.heads * s.head_dim);
+    auto const scaled = [](auto const& heads) {
+      return rotation_of<Layout>(heads).block(rotary_block::last()).scale(real(0.3));
+    };
 
     auto one_by_one = before, scaled_one_by_one = before;
     for (std::size_t token = 0; token < s.tokens; ++token) {
+      auto const row = rows.slice_tokens(token, 1);
       for (std::size_t head = 0; head < s.heads; ++head) {
         auto const at = (token * s.heads + head) * s.head_dim;
-        auto const row = rows.slice_tokens(token, 1);
-        rotate<Layout>(heads_view(one_by_one.data() + at, {1, 1, s.head_dim}), row);
-        rotate(row,
-               rotation_of<Layout>(heads_view(scaled_one_by_one.data() + at, {1, 1, s.head_dim}))
-                   .scale(0.3f));
+        rotate<Layout>(heads_view(one_by_one.data() + at, {1, 1, s.head_dim}), row,
+                       rotary_block::last());
+        rotate(row, scaled(heads_view(scaled_one_by_one.data() + at, {1, 1, s.head_dim})));
       }
     }
 
-    auto all = before, scaled = before;
-    std::vector<float> elsewhere(before.size());
-    rotate<Layout>(heads_view(all.data(), {s.tokens, s.heads, s.head_dim}), rows);
-    rotate<Layout>(heads_view(before.data(), {s.tokens, s.heads, s.head_dim}),
-                   heads_view(elsewhere.data(), {s.tokens, s.heads, s.head_dim}), rows);
-    rotate(rows, rotation_of<Layout>(heads_view(scaled.data(), {s.tokens, s.heads, s.head_dim}))
-                     .scale(0.3f));
+    auto all = before, all_scaled = before;
+    posenc::heads_shape const shape{s.tokens, s.heads, s.head_dim};
+    rotate<Layout>(heads_view(all.data(), shape), rows, rotary_block::last());
+    rotate(rows, scaled(heads_view(all_scaled.data(), shape)));
+    EXPECT_FALSE(numbers::same_bits(all, before));
     EXPECT_TRUE(numbers::same_bits(all, one_by_one));
-    EXPECT_TRUE(numbers::same_bits(elsewhere, one_by_one));
-    EXPECT_TRUE(numbers::same_bits(scaled, scaled_one_by_one));
+    EXPECT_TRUE(numbers::same_bits(all_scaled, scaled_one_by_one));
   }
 }
 
-TEST(checked_rotation, of_all_heads_has_the_bits_of_each_alone) {
-  expect_same_bits_head_by_head<halves>();
-  expect_same_bits_head_by_head<interleaved>();
+TEST(checked_heads, of_all_heads_have_the_bits_of_each_alone) {
+  in_every_format_and_layout(
+      []<class T, class Layout>() { expect_same_bits_head_by_head<Layout, T>(); });
 }
 
-TEST(checked_rotation, is_in_place_by_addresses_and_not_by_types) {
+TEST(checked_heads, are_in_place_by_addresses_and_not_by_types) {
   cos_sin_rows<float> const rows(posenc::geometric(32, 1e4), std::vector<std::int64_t>{5, 9});
   auto const before = numbers::random<float>(2 * 3 * 40);
   auto expected = before, read_only = before, paged = before;
@@ -94,7 +102,7 @@ TEST(checked_rotation, is_in_place_by_addresses_and_not_by_types) {
       std::invalid_argument);
 }
 
-TEST(checked_rotation, of_no_tokens_or_heads_does_nothing) {
+TEST(checked_heads, of_no_tokens_or_heads_does_nothing) {
   cos_sin_rows<float> const none(posenc::geometric(200, 1e4), std::vector<std::int64_t>{}),
       two(posenc::geometric(200, 1e4), std::vector<std::int64_t>{1, 2});
   rotate<halves>(heads_view<float>(nullptr, {0, 3, 200}), none);

@@ -1,7 +1,6 @@
 // Heads of tokens in memory, and the way through them.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <iterator>
 
@@ -20,9 +19,8 @@ struct cursor {
   void move(std::ptrdiff_t from_step, std::ptrdiff_t to_step) noexcept {
     from += from_step, to += to_step;
   }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
-                 std::ptrdiff_t heads = 1) noexcept {
-    move(heads * from_stride, heads * to_stride);
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride) noexcept {
+    move(from_stride, to_stride);
   }
   template <class Layout, class Lanes>
   void apply_weights(std::size_t, std::size_t, auto&, auto&) const noexcept {}
@@ -46,10 +44,9 @@ struct cursor<S, T, true> {
     from += from_step, to += to_step;
     if (weights != nullptr) weights += from_step;
   }
-  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride,
-                 std::ptrdiff_t heads = 1) noexcept {
-    from += heads * from_stride, to += heads * to_stride;
-    if (gain_per_head) gain += heads;
+  void next_head(std::ptrdiff_t from_stride, std::ptrdiff_t to_stride) noexcept {
+    from += from_stride, to += to_stride;
+    if (gain_per_head) ++gain;
   }
   /// x and y: numbers of pairs from `pair` on, of `all` pairs in layout Layout.
   template <class Layout, class Lanes>
@@ -66,43 +63,20 @@ struct cursor<S, T, true> {
   void apply_gain(auto&... numbers) const noexcept { ((numbers = numbers * *gain), ...); }
 };
 
-/// What the CPU and the size of the work ask for. The results are the same bits.
-struct pace {
-  bool ahead = false;         ///< prefetch heads, beyond the cache
-  bool in_order = false;      ///< heads wider than a column in the order of their addresses
-  bool apart = false;         ///< of heads wider than a column, x and y in registers of their own
-  bool head_by_head = false;  ///< load cosines and sines anew for each head; `heads` is 1
-  bool row_ahead = false;     ///< in order: prefetch the next token's cosines and sines
-};
-
 /// Some heads of some tokens: the rotary block of the first head, the cosines of its token (its
 /// sines follow them), and how far it is to the next ones, in elements. Fused: norm weights or
 /// gains are applied.
 template <class S, class T, bool Fused>
-struct token_heads {
+struct heads_in_memory {
   using from_type = S;
   using to_type = T;
-  using cursor_type = cursor<S, T, Fused>;
   static constexpr bool fused = Fused, has_registers = lanes<S>::size > 1;
-  /// Also for fewer numbers than a register holds.
-  static constexpr bool has_narrow_registers =
-      has_registers && std::same_as<S, T> && std::floating_point<storage_format_t<S>>;
 
-  cursor_type first;
+  cursor<S, T, Fused> first;
   arithmetic_t<T> const* cos;
   std::size_t tokens, heads, cos_token;
   std::ptrdiff_t from_token, from_head, to_token, to_head;
   std::size_t head_dim, first_dim, pairs;
-  detail::pace pace;
-
-  /// Heads of one token as if each `count` were a token: without the rest that is fewer.
-  token_heads by_heads(std::size_t count) const noexcept {
-    auto result = *this;
-    result.tokens = heads / count, result.heads = count, result.cos_token = 0;
-    auto const step = static_cast<std::ptrdiff_t>(count);
-    result.from_token = step * from_head, result.to_token = step * to_head;
-    return result;
-  }
 };
 
 /// The heads of a token from `at` on, or, with the strides of tokens, the tokens.
@@ -126,6 +100,13 @@ auto tokens_of(auto const& some) noexcept {
 }
 auto heads_of(auto const& some, auto const& at) noexcept {
   return cursors{at, some.heads, some.from_head, some.to_head};
+}
+
+/// Advances by `pairs` pairs.
+template <class From, class To>
+void move_pairs(auto& at, std::size_t pairs) noexcept {
+  at.move(static_cast<std::ptrdiff_t>(From::x_index(pairs, 0)),
+          static_cast<std::ptrdiff_t>(To::x_index(pairs, 0)));
 }
 
 }  // namespace posenc::detail

@@ -1,0 +1,169 @@
+// How the work of a rotation is cut: which loop, how many tokens at a time, which pairs.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/frequency/pair_range.hpp"
+#include "posenc/rotation/arithmetic.hpp"
+#include "posenc/rotation/checked.hpp"
+#include "posenc/rotation/columns.hpp"
+#include "posenc/rotation/heads_in_memory.hpp"
+#include "posenc/rotation/rms_norm.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+inline constexpr std::size_t some_of_L1 = std::size_t{1} << 14, usual_L2 = std::size_t{1} << 20;
+
+/// One column reads memory once and in order; of more columns, a token's heads, or all of them,
+/// stay in a cache from one to the next. Beyond it, jumps from column to column cost more than
+/// reading cosines and sines anew; and of one head, these serve no next head. bytes: of all pairs
+/// that are rotated.
+template <class Group>
+constexpr loop loop_for(std::size_t pairs, std::size_t heads, std::size_t bytes_of_token,
+                        std::size_t bytes) noexcept {
+  if (heads == 1) return loop::in_order;
+  bool const in_cache = bytes_of_token <= some_of_L1 || bytes < usual_L2;
+  return is_one_column<Group>(pairs) || in_cache ? loop::columns : loop::in_order;
+}
+
+// Copies neighbouring dims that are not rotated, `first` being relative to the rotary block.
+template <class Heads>
+[[gnu::noinline]] void copy_dims(Heads const& some, std::ptrdiff_t first,
+                                 std::size_t count) noexcept {
+  using S = typename Heads::from_type;
+  using T = typename Heads::to_type;
+  if (count == 0) return;
+  POSENC_NOT_UNROLLED
+  for (auto head : tokens_of(some)) {
+    head.move(first, first);
+    POSENC_NOT_UNROLLED
+    for (auto at : heads_of(some, head)) {
+      if constexpr (std::same_as<S, T> && !Heads::fused) {
+        std::copy_n(at.from, count, at.to);
+      } else {
+        auto left = count;
+        auto const copy_by = [&]<class In, class Out>(In, Out) {
+          constexpr auto size = static_cast<std::ptrdiff_t>(In::size);
+          for (; left >= In::size; left -= In::size, at.move(size, size)) copy<In, Out>(at);
+        };
+        if constexpr (Heads::has_registers) copy_by(lanes<S>{}, lanes<T>{});
+        copy_by(one_lane<S>{}, one_lane<T>{});
+      }
+    }
+  }
+}
+
+// Copies pairs that are not rotated, to another layout if need be.
+template <class From, class To, class Heads>
+void copy_range(Heads const& some, std::size_t pair, std::size_t last) noexcept {
+  using S = typename Heads::from_type;
+  using T = typename Heads::to_type;
+  auto const count = last - pair;
+  if (count == 0) return;
+  if constexpr (!std::same_as<From, To>) {
+    using group = copy_pairs<From, To, lanes<S>, lanes<T>>;
+    if constexpr (Heads::has_registers) {
+      if (count >= group::pairs) return in_columns<From, To, group, 1>(some, pair, last);
+    }
+    one_by_one<From, To, copy_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
+  } else {
+    auto const x = static_cast<std::ptrdiff_t>(From::x_index(pair, some.pairs)),
+               y = static_cast<std::ptrdiff_t>(From::y_index(pair, some.pairs));
+    if constexpr (std::same_as<From, interleaved>) return copy_dims(some, x, 2 * count);
+    copy_dims(some, x, count), copy_dims(some, y, count);
+  }
+}
+
+/// Rotates some heads, and copies what is not rotated if need be.
+template <class From, class To, class Heads>
+[[gnu::noinline]] void rotate_ranges(Heads const& some, std::span<pair_range const> rotated_pairs,
+                                     bool copies, loop by) noexcept {
+  std::size_t done = 0;
+  for (auto const [first, last] : rotated_pairs) {
+    if (copies) copy_range<From, To>(some, done, first);
+    rotate_range<From, To>(some, first, last, by);
+    done = last;
+  }
+  if (!copies) return;
+  copy_range<From, To>(some, done, some.pairs);
+  auto const before = some.first_dim, block = 2 * some.pairs;
+  copy_dims(some, -static_cast<std::ptrdiff_t>(before), before);
+  copy_dims(some, static_cast<std::ptrdiff_t>(block), some.head_dim - before - block);
+}
+
+/// Some tokens and heads of a view.
+struct part_of_heads {
+  std::size_t token, tokens, head, heads;
+};
+
+// Token by token, some heads at a time: they stay in L1 from their norm to their rotation.
+template <class Checked>
+void rotate_normalised(Checked const& c, part_of_heads const& part) noexcept {
+  constexpr std::size_t most_heads = 64;
+  head_gains<typename Checked::real, most_heads> gains;
+  for (auto token = part.token; token < part.token + part.tokens; ++token) {
+    if (c.is_left_out(token)) continue;
+    for (std::size_t head = 0; head < part.heads; head += most_heads) {
+      auto const some = c.at(token, 1, part.head + head, std::min(most_heads, part.heads - head),
+                             gains.values, true);
+      gains.compute(some.first.from - c.first_dim, some.from_head, some.heads, some.head_dim,
+                    c.factors.eps, c.factors.scale);
+      rotate_ranges<typename Checked::from_layout, typename Checked::to_layout>(
+          some, c.rows.rotated_pairs(), true, loop::columns);
+    }
+  }
+}
+
+/// Rotates a part of what was checked. Results do not depend on the cut. At a time, as many tokens
+/// as stay in L1 from column to column, or from pairs that are rotated to those that are copied.
+template <class Checked>
+[[gnu::always_inline]] inline void rotate_part(Checked const& c,
+                                               part_of_heads const& part) noexcept {
+  using From = typename Checked::from_layout;
+  using To = typename Checked::to_layout;
+  using S = typename Checked::from_type;
+  if (part.heads == 0 || part.tokens == 0) return;
+  if constexpr (Checked::fused) {
+    if (c.factors.normalises) return rotate_normalised(c, part);
+  }
+  auto const ranges = c.rows.rotated_pairs();
+  auto const pairs = ranges.empty() ? 0 : ranges.back().last - ranges.front().first;
+  auto const of_token = part.heads * (2 * pairs * sizeof(S) + 1);
+  bool const one_range = ranges.size() == 1 && !c.copies;
+  auto by = loop::columns;
+  bool at_once = ranges.size() == 1 && (!c.copies || 2 * pairs == c.from.head_dim());
+  if constexpr (lanes<S>::size > 1) {
+    using group = group_of<From, To, S, typename Checked::to_type>;
+    by = loop_for<group>(pairs, part.heads, of_token, of_token * part.tokens);
+    at_once = at_once && (by == loop::in_order || is_one_column<group>(pairs));
+  }
+  if (Checked::strided && one_range && at_once)
+    return rotate_range<From, To>(
+        c.at(part.token, part.tokens, part.head, part.heads, &c.factors.scale, false),
+        ranges[0].first, ranges[0].last, by);
+  auto const most = !Checked::strided ? 1 : at_once ? part.tokens : some_of_L1 / of_token + 1;
+  for (std::size_t done = 0, tokens; done < part.tokens; done += tokens) {
+    tokens = std::min(most, part.tokens - done);
+    auto const token = part.token + done;
+    if (!Checked::strided && c.is_left_out(token)) continue;
+    auto const some = c.at(token, tokens, part.head, part.heads, &c.factors.scale, false);
+    if (one_range) {
+      rotate_range<From, To>(some, ranges[0].first, ranges[0].last, by);
+    } else {
+      rotate_ranges<From, To>(some, ranges, c.copies, by);
+    }
+  }
+}
+
+/// Rotates all that was checked.
+template <class Checked>
+[[gnu::always_inline]] inline void rotate_all(Checked const& c) noexcept {
+  rotate_part(c, {0, c.rows.tokens(), 0, c.from.heads()});
+}
+
+}  // namespace posenc::detail
