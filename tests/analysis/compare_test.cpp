@@ -20,6 +20,7 @@
 #include "posenc/frequency/yarn.hpp"
 #include "rejects.hpp"
 
+namespace of_compare {
 namespace {
 
 using namespace posenc;
@@ -311,3 +312,4 @@ TEST(compare, refuses_what_it_cannot_compare) {
 }
 
 }  // namespace
+}  // namespace of_compare

@@ -8,6 +8,7 @@
 
 #include "posenc/core/encoding_check.hpp"
 
+namespace of_sites {
 namespace {
 
 using posenc::acts_nowhere;
@@ -293,3 +294,4 @@ TEST(encoding_check, lets_through_what_can_be_called_in_any_words) {
 
 }  // namespace checking
 }  // namespace
+}  // namespace of_sites

@@ -183,7 +183,8 @@ constexpr auto choose_group() noexcept {
   using Out = lanes<T>;
   if constexpr (!std::same_as<From, To>) {
     return std::type_identity<turn_pairs<From, To, In, Out>>();
-#if defined(__AVX512F__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+#if defined(__AVX512F__)
   } else if constexpr (In::converts && Out::converts && In::size == 16) {
     using narrow_in = half_lanes<S>;
     using narrow_out = half_lanes<T>;
@@ -194,6 +195,7 @@ constexpr auto choose_group() noexcept {
   } else if constexpr (In::free_deinterleave && Out::free_deinterleave &&
                        std::same_as<From, halves>) {
     return std::type_identity<turn_pairs<From, To, word_lanes<S>, word_lanes<T>>>();
+#endif
   } else if constexpr (std::same_as<From, halves> || In::free_deinterleave ||
                        Out::free_deinterleave) {
     return std::type_identity<turn_pairs<From, To, In, Out>>();

@@ -47,7 +47,7 @@ inline constant_temperature yarn_temperature(yarn_scaling const& scaling) {
 /// beta = (0.1 ln s + 1)^2, s being the factor by which the context is extended; 1 for s below 1.
 /// Throws std::invalid_argument unless factor is finite and positive.
 inline constant_temperature yarn_temperature(double factor) {
-  detail::require_factor("yarn_temperature", factor);
+  detail::require_positive("yarn_temperature", "factor", factor);
   auto const magnitude = detail::yarn_magnitude(factor);
   return constant_temperature(magnitude * magnitude);
 }
