@@ -1,5 +1,11 @@
 # A program of tests for each room, and the targets of labels.
 
+# What computes for long is optimised, where the others are not.
+if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
+  set_source_files_properties(attention/memory_test.cpp rotation/memory_test.cpp query_key/distance_remapping_test.cpp
+    PROPERTIES COMPILE_OPTIONS -O1 SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+endif()
+
 # posenc_label(LABEL FOLDER...): tests and targets of these folders of tests/ have the label.
 function(posenc_label label)
   foreach(folder IN LISTS ARGN)
