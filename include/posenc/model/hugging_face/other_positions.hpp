@@ -68,8 +68,12 @@ inline bool read_alibi_or_learned(hugging_face_config& config) {
   if (attention && attention->flag("rope").value_or(false)) {
     attention->refuse("rope", "be false: MPT's RoPE is not read");
   }
-  auto const scale = attention ? attention->number("softmax_scale") : std::nullopt;
-  if (scale) attention->require(*scale > 0, "softmax_scale", "be positive");
+  double scale = 0;  // 0: not given
+  if (attention) {
+    auto const given = attention->number("softmax_scale");
+    if (given) attention->require(*given > 0, "softmax_scale", "be positive");
+    scale = given.value_or(0);
+  }
   auto const has_alibi = attention ? attention->flag("alibi") : std::nullopt;
   if (!has_alibi) {  // transformers takes ALiBi then, MosaicML's own code does not
     (attention ? *attention : static_cast<json_object const&>(config))
@@ -86,7 +90,7 @@ inline bool read_alibi_or_learned(hugging_face_config& config) {
     read_alibi(config, max_bias ? *max_bias : config.assumed("alibi_bias_max", 8.0));
   }
   auto& kind = config.found.kinds.front();
-  if (scale) kind.softmax_factor = *scale * std::sqrt(static_cast<double>(kind.head_dim));
+  if (scale > 0) kind.softmax_factor = scale * std::sqrt(static_cast<double>(kind.head_dim));
   return true;
 }
 
