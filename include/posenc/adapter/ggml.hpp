@@ -31,7 +31,7 @@ struct ggml_row_range {
 
 /// Some heads of some neighbouring tokens of a batch.
 struct ggml_block {
-  std::size_t batch;
+  std::size_t batch;          ///< its index
   std::size_t token, tokens;  ///< the first, and how many
   std::size_t head, heads;    ///< likewise, of each token
 };

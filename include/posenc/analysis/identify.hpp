@@ -55,6 +55,7 @@ struct identification {
   /// rule is within rounding, else last.
   std::vector<frequency_explanation> explanations = {};
 
+  /// The first of them.
   frequency_explanation const& best() const { return explanations.front(); }
 };
 

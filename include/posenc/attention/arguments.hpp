@@ -74,6 +74,7 @@ template <class T>
 encoded_queries<T> encoded(heads_view<T> const& q, double scale = 1) {
   return {q, scale};
 }
+/// The same of a rotation, by its scale.
 template <class Rotation>
 auto encoded(Rotation const& q) -> decltype(encoded(q.target(), static_cast<double>(q.scale()))) {
   return encoded(q.target(), static_cast<double>(q.scale()));

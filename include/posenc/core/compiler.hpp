@@ -29,6 +29,7 @@
 #define POSENC_QUIET_END _Pragma("GCC diagnostic pop")
 #else
 #define POSENC_QUIET_BEGIN
+/// Their end.
 #define POSENC_QUIET_END
 #endif
 

@@ -46,15 +46,16 @@ struct child_of<E> {};
 template <class Named, class E>
 concept a_base = std::is_base_of_v<Named, E>;
 
-// has_NAME<E>: E has a member of that name, other than the name of E or of a base; of functions
-// that may be templates, a template too. First: whether the site can call it; to look for a name
-// may compile the body of a function.
+/// has_NAME<E>: E has a member of that name, other than the name of E or of a base; of functions
+/// that may be templates, a template too. First: whether the site can call it; to look for a name
+/// may compile the body of a function.
 #define POSENC_HAS(NAME, ...)                                               \
   template <class E>                                                        \
   concept has_##NAME = __VA_ARGS__ ||                                       \
       (!requires { &with_site_names<E>::NAME; } &&                          \
        !requires { requires a_base<typename child_of<E>::NAME, E>; }) ||    \
       requires { &E::NAME; }
+/// The same of a function.
 #define POSENC_HAS_FUNCTION(NAME, ...) \
   POSENC_HAS(NAME, __VA_ARGS__) || requires { &E::template NAME<float>; }
 

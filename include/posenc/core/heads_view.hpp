@@ -64,6 +64,7 @@ class heads_view {
   heads_view(detail::words_of<T>* words,
              heads_shape shape) requires detail::is_as<std::remove_const_t<T>>
       : heads_view(detail::elements_of<T>(words), shape) {}
+  /// Likewise, with strides.
   heads_view(detail::words_of<T>* words, heads_shape shape,
              heads_strides strides) requires detail::is_as<std::remove_const_t<T>>
       : heads_view(detail::elements_of<T>(words), shape, strides) {}

@@ -84,6 +84,7 @@ class paged_heads {
   paged_heads(detail::words_of<T>* words, pages_shape shape,
               std::span<std::int64_t const> slots) requires detail::is_as<std::remove_const_t<T>>
       : paged_heads(detail::elements_of<T>(words), shape, slots) {}
+  /// Likewise, with strides.
   paged_heads(detail::words_of<T>* words, pages_shape shape, pages_strides strides,
               std::span<std::int64_t const> slots) requires detail::is_as<std::remove_const_t<T>>
       : paged_heads(detail::elements_of<T>(words), shape, strides, slots) {}

@@ -67,6 +67,7 @@ struct float_of_16_bits {
 struct half : detail::float_of_16_bits<half> {
   using float_of_16_bits::float_of_16_bits;
 
+  /// The number of some bits, for one and for a register.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
     using u32 = typename Bits::bits;
@@ -84,6 +85,7 @@ struct half : detail::float_of_16_bits<half> {
         sign | detail::choose(detail::below(shifted, u32(31u << 23)), finite, not_finite));
   }
 
+  /// The bits of a number, likewise.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
@@ -116,11 +118,13 @@ struct half : detail::float_of_16_bits<half> {
 struct bfloat16 : detail::float_of_16_bits<bfloat16> {
   using float_of_16_bits::float_of_16_bits;
 
+  /// The number of some bits, for one and for a register.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
     return Bits::as_number(bits << 16);
   }
 
+  /// The bits of a number, likewise.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;

@@ -43,7 +43,8 @@ void rotate(
 
 /// The two dims of a head that a pair rotates.
 struct pair_dims {
-  std::size_t x, y;
+  std::size_t x,  ///< the real part
+      y;          ///< the imaginary part
 
   bool operator==(pair_dims const&) const = default;
 };

@@ -93,7 +93,7 @@ class rotation {
   using from_type = typename Source::element_type;  ///< const where the source is only read
   using to_type = typename Target::element_type;    ///< what is written
   using real = arithmetic_t<to_type>;               ///< float, or double for doubles
-  static constexpr bool is_rotation = true;
+  static constexpr bool is_rotation = true;         ///< how rotate knows it
 
   /// Views both; checks nothing until rotate does.
   rotation(Source const& source, Target const& target, rotary_block block = rotary_block::first())

@@ -133,6 +133,7 @@ enum class after_grid {
 template <built_position P = std::int64_t>
 class axis_position_builder {
  public:
+  /// `after`: where a part begins that follows a grid.
   explicit axis_position_builder(after_grid after = after_grid::largest) : after_(after) {}
 
   /// Appends `count` tokens of text. Like all parts, throws std::invalid_argument if a position

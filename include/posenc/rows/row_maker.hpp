@@ -118,7 +118,7 @@ class basic_row_maker {
   std::vector<phase> masks_;  // [axes][mask_stride_]: all ones if the pair has the axis
 };
 
-using row_maker = basic_row_maker<false>;
+using row_maker = basic_row_maker<false>;      ///< for positions on one axis
 using axis_row_maker = basic_row_maker<true>;  ///< for positions on several axes
 
 }  // namespace posenc

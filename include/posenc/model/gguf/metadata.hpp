@@ -129,15 +129,18 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
     return value != nullptr && std::holds_alternative<gguf_list>(*value);
   }
 
-  // For settings.
+  /// A value as a number; nothing if it is none.
   static std::optional<double> number_in(gguf_value const& value) {
     return detail::number_in(value);
   }
+  /// Likewise, from 0.
   static std::optional<std::uint64_t> whole_in(gguf_value const& value) {
     auto const* const n = std::get_if<std::int64_t>(&value);
     return n != nullptr && *n >= 0 ? static_cast<std::uint64_t>(*n) : in<std::uint64_t>(value);
   }
+  /// Likewise, of a flag.
   static std::optional<bool> flag_in(gguf_value const& value) { return in<bool>(value); }
+  /// Likewise, of a text.
   static std::optional<std::string> text_in(gguf_value const& value) {
     return in<std::string>(value);
   }
