@@ -78,19 +78,20 @@ template <std::size_t Rows, std::size_t Keys, std::floating_point T, class S>
 
 /// scores = scale * q k^T, [heads][rows][keys] and q [heads][rows][head_dim] dense, for the same
 /// few rows of every head. As many keys are read at once as make a register of scores with four
-/// rows, or else with one.
+/// rows, or else with one. Memory, aligned: queries [heads][rows][head_dim], near
+/// [heads][rows][near_tokens].
 template <std::floating_point T, class S>
-void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k) {
+void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k, T* queries,
+                T* near) noexcept {
   constexpr std::size_t size = lanes<T>::size;
   auto const keys = k.tokens(), dims = k.head_dim(), columns = k.heads() * rows;
-  aligned_numbers<T> queries(columns * dims), near(columns * near_tokens);
-  std::copy_n(q, columns * dims, queries.data());
+  std::copy_n(q, columns * dims, queries);
   if constexpr (loads_pairs<S>) {
     typename lanes<T>::number x, y;
     for (std::size_t c = 0; c < columns; ++c) {
       for (auto i = c * dims; i + 2 * size <= (c + 1) * dims; i += 2 * size) {
         load_two<S>(q + i, x, y);
-        lanes<T>::store(queries.data() + i, x), lanes<T>::store(queries.data() + i + size, y);
+        lanes<T>::store(queries + i, x), lanes<T>::store(queries + i + size, y);
       }
     }
   }
@@ -102,8 +103,8 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k)
                  in_fours(rows, [&](auto few, std::size_t row) {
                    constexpr std::size_t together = size % few == 0 ? size / few : 1;
                    auto const column = head * rows + row;
-                   auto* const x = near.data() + column * near_tokens + first - from;
-                   auto const* const y = queries.data() + column * dims;
+                   auto* const x = near + column * near_tokens + first - from;
+                   auto const* const y = queries + column * dims;
                    std::size_t s = 0;
                    for (; s + together <= block.count; s += together)
                      few_by_few_scores<few, together, T, S>(x, scale, y, block, s, dims);
@@ -112,8 +113,14 @@ void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k)
                  });
                });
     for (std::size_t c = 0; c < columns; ++c)
-      std::copy_n(near.data() + c * near_tokens, to - from, scores + c * keys + from);
+      std::copy_n(near + c * near_tokens, to - from, scores + c * keys + from);
   }
+}
+template <std::floating_point T, class S>
+void few_scores(T* scores, T scale, T const* q, std::size_t rows, auto const& k) {
+  auto const columns = k.heads() * rows;
+  aligned_numbers<T> queries(columns * k.head_dim()), near(columns * near_tokens);
+  few_scores<T, S>(scores, scale, q, rows, k, queries.data(), near.data());
 }
 
 /// sums[r] += sum_s weights[r][s] values[s] of Rows queries, for Width registers of each value.
@@ -188,29 +195,35 @@ void add_in_order(T* outputs, T const* sums, std::size_t columns, std::size_t di
 
 /// outputs += weights v, [heads][rows][value_dim] and weights [heads][rows][keys] dense. Values are
 /// read 8 tokens at a time, or 16 of half the size, and summed in runs of 512, then the sums of the
-/// runs, so that rounding errors do not grow with the cache.
+/// runs, so that rounding errors do not grow with the cache. Memory, aligned: sums
+/// [heads][rows][value_dim], near as above.
 template <std::floating_point T, class S>
-void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) {
+void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v, T* sums,
+                 T* near) noexcept {
   constexpr std::size_t tokens_at_once = sizeof(S) == 2 ? 16 : 8, summed_at_once = 512;
   static_assert(summed_at_once % near_tokens == 0);
   auto const keys = v.tokens(), dims = v.head_dim(), columns = v.heads() * rows;
-  aligned_numbers<T> sums(columns * dims), near(columns * near_tokens);
   for (std::size_t from = 0; from < keys; from += near_tokens) {
     auto const to = std::min(from + near_tokens, keys);
-    if (from % summed_at_once == 0) std::fill_n(sums.data(), columns * dims, T{0});
+    if (from % summed_at_once == 0) std::fill_n(sums, columns * dims, T{0});
     for (std::size_t c = 0; c < columns; ++c)
-      std::copy_n(weights + c * keys + from, to - from, near.data() + c * near_tokens);
+      std::copy_n(weights + c * keys + from, to - from, near + c * near_tokens);
     for_blocks(v, from, to, tokens_at_once,
                [&](std::size_t head, std::size_t first, token_block<S> const& block) {
                  in_fours(rows, [&](auto few, std::size_t row) {
                    auto const column = head * rows + row;
-                   add_values<few, T, S>(sums.data() + column * dims, dims,
-                                         near.data() + column * near_tokens + first - from, block);
+                   add_values<few, T, S>(sums + column * dims, dims,
+                                         near + column * near_tokens + first - from, block);
                  });
                });
-    if (to % summed_at_once == 0 || to == keys)
-      add_in_order<T, S>(outputs, sums.data(), columns, dims);
+    if (to % summed_at_once == 0 || to == keys) add_in_order<T, S>(outputs, sums, columns, dims);
   }
+}
+template <std::floating_point T, class S>
+void few_outputs(T* outputs, T const* weights, std::size_t rows, auto const& v) {
+  auto const columns = v.heads() * rows;
+  aligned_numbers<T> sums(columns * v.head_dim()), near(columns * near_tokens);
+  few_outputs<T, S>(outputs, weights, rows, v, sums.data(), near.data());
 }
 
 }  // namespace posenc::detail
