@@ -17,7 +17,6 @@
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
-#include "posenc/softmax/softmax.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

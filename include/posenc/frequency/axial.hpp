@@ -99,9 +99,10 @@ inline frequencies pixel(std::size_t dim, double max_freq = 10) {
                   "pixel: dim must be even, positive and at most 2^24, got ", dim);
   detail::require_positive("pixel", "max_freq", max_freq);
   auto const pi = detail::two_pi() * 0.5, range = max_freq * detail::two_doubles(0.5) - 1;
-  auto const steps = dim > 2 ? static_cast<double>(dim / 2 - 1) : 1;
+  auto const pairs = dim / 2;
+  auto const steps = pairs > 1 ? static_cast<double>(pairs - 1) : 1;
   return detail::for_pairs(
-      dim / 2, 1, [&](std::size_t i) { return pi * (range * static_cast<double>(i) / steps + 1); });
+      pairs, 1, [&](std::size_t i) { return pi * (range * static_cast<double>(i) / steps + 1); });
 }
 
 }  // namespace posenc

@@ -148,7 +148,8 @@ namespace detail {
 
 /// floor(position / group) + first.
 constexpr double in_groups(std::int64_t position, std::int64_t group, std::int64_t first) noexcept {
-  return static_cast<double>(position / group - (position % group < 0 ? 1 : 0) + first);
+  auto const floored = position / group - (position % group < 0 ? 1 : 0);
+  return static_cast<double>(floored + first);
 }
 
 }  // namespace detail

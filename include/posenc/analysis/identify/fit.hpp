@@ -160,8 +160,9 @@ inline void simplify(frequency_table const& table, rule_fit& rule) {
   auto const limit = std::clamp(2 * rule.misfit, 0.5, 1.0);
   auto const accept = [&](rule_fit trial) {
     trial.errors(table);
-    if (trial.misfit <= limit) rule = std::move(trial);
-    return trial.misfit <= limit;
+    if (trial.misfit > limit) return false;
+    rule = std::move(trial);
+    return true;
   };
   bool is_rounded = false;
   for (int digits = 1; digits < 15 && !is_rounded; ++digits) {

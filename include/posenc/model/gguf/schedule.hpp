@@ -61,6 +61,7 @@ inline std::vector<std::string> gguf_layer_types(gguf_config& config) {
   if (config.reads(pattern) && config.file.is_list(config.key(pattern))) {
     auto const list = *config.counts(pattern, 1);
     std::vector<std::string> types;
+    types.reserve(list.size());
     for (auto const slides : list) {
       types.emplace_back(slides == 1 ? sliding_attention : full_attention);
     }
