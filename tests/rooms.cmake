@@ -1,8 +1,10 @@
 # A program of tests for each room, and the targets of labels.
 
-# What computes for long is optimised, where the others are not.
+# Where nothing is optimised, the tests of these rooms compute for longer than they compile; and attention itself.
+set(optimised)
 if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
-  set_source_files_properties(attention/memory_test.cpp rotation/memory_test.cpp query_key/distance_remapping_test.cpp
+  set(optimised rotation analysis)
+  set_source_files_properties(attention/instances.cpp query_key/distance_remapping_test.cpp
     PROPERTIES COMPILE_OPTIONS -O1 SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
@@ -25,27 +27,29 @@ file(CONFIGURE OUTPUT precompiled.cpp CONTENT "" @ONLY)
 add_library(posenc_tests_precompiled OBJECT "${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp")
 target_link_libraries(posenc_tests_precompiled PRIVATE posenc::posenc ${gtest})
 target_compile_options(posenc_tests_precompiled PRIVATE ${of_tests})
-target_precompile_headers(posenc_tests_precompiled PRIVATE <gtest/gtest.h> <Eigen/Core> <xsimd/xsimd.hpp>)
+set(precompiled <gtest/gtest.h> <Eigen/Core> <xsimd/xsimd.hpp>)
+target_precompile_headers(posenc_tests_precompiled PRIVATE ${precompiled})
 
-# posenc_test_room(ROOM LABELS LABEL... [FOLDERS FOLDER...]): the program posenc_ROOM_tests, of the tests of these folders.
+# posenc_test_room(ROOM LABELS LABEL... [FILES FILE...]): the program posenc_ROOM_tests, of the room's tests or of these files.
 # Its tests are labelled with the room too: ctest ends with the time that each label took.
 function(posenc_test_room room)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;FOLDERS")
-  if(NOT arg_FOLDERS)
-    set(arg_FOLDERS ${room})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;FILES")
+  if(NOT arg_FILES)
+    set(arg_FILES ${room}/*_test.cpp ${room}/instances.cpp)
   endif()
+  list(TRANSFORM arg_FILES PREPEND "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${arg_FILES})
   set(program posenc_${room}_tests)
-  add_executable(${program})
-  foreach(folder IN LISTS arg_FOLDERS)
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${folder}/*_test.cpp" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${folder}/instances.cpp")
-    target_sources(${program} PRIVATE ${sources})
-  endforeach()
+  add_executable(${program} ${sources})
   target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
   target_link_libraries(${program} PRIVATE $<IF:$<STREQUAL:${room},model>,posenc::model,posenc::posenc> ${gtest})
   # Tests of a folder instantiate the same templates: four files are compiled as one.
   set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
   target_compile_options(${program} PRIVATE ${of_tests})
-  if(room STREQUAL "model")
+  if(room IN_LIST optimised)
+    target_compile_options(${program} PRIVATE -O1)
+    target_precompile_headers(${program} PRIVATE ${precompiled})
+  elseif(room STREQUAL "model")
     target_precompile_headers(${program} PRIVATE <gtest/gtest.h> <nlohmann/json.hpp>)
   elseif(room STREQUAL "scalar")
     target_precompile_headers(${program} PRIVATE <gtest/gtest.h> <Eigen/Core>)

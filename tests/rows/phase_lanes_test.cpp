@@ -25,20 +25,20 @@ using posenc::cos_sin;
 using posenc::phase;
 using posenc::phase_step;
 using posenc::phase_steps;
+using posenc::detail::phase_lanes;
 using posenc::detail::phases_at;
-using lanes = posenc::detail::phase_lanes;
-using phases = std::array<phase, lanes::size>;
-using doubles = std::array<double, lanes::size>;
+using phases = std::array<phase, phase_lanes::size>;
+using doubles = std::array<double, phase_lanes::size>;
 
-phases stored(lanes::bits const& x) {
+phases stored(phase_lanes::bits const& x) {
   phases result;
   std::memcpy(result.data(), &x, sizeof result);
   return result;
 }
 
-doubles stored(lanes::number const& x) {
+doubles stored(phase_lanes::number const& x) {
   doubles result;
-  lanes::store(result.data(), x);
+  phase_lanes::store(result.data(), x);
   return result;
 }
 
@@ -71,11 +71,11 @@ TEST(phase_lanes, multiply_as_words_do) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 10'000; ++i) {
     auto const a = random_phases(random), b = random_phases(random);
-    auto const x = lanes::load_bits(a.data()), y = lanes::load_bits(b.data());
-    auto const halves = stored(lanes::product_of_lower_halves(x, y)),
-               whole = stored(lanes::product(a[0], y));
-    auto const narrow = stored(lanes::product(static_cast<std::uint32_t>(a[0]), y));
-    for (std::size_t k = 0; k < lanes::size; ++k) {
+    auto const x = phase_lanes::load_bits(a.data()), y = phase_lanes::load_bits(b.data());
+    auto const halves = stored(phase_lanes::product_of_lower_halves(x, y)),
+               whole = stored(phase_lanes::product(a[0], y));
+    auto const narrow = stored(phase_lanes::product(static_cast<std::uint32_t>(a[0]), y));
+    for (std::size_t k = 0; k < phase_lanes::size; ++k) {
       ASSERT_EQ(halves[k], (a[k] & 0xffff'ffff) * (b[k] & 0xffff'ffff));
       ASSERT_EQ(whole[k], a[0] * b[k]);
       ASSERT_EQ(narrow[k], static_cast<std::uint32_t>(a[0]) * b[k]);
@@ -90,8 +90,8 @@ TEST(phase_lanes, round_once_to_a_number) {
     if (i < 4)
       a.fill(std::array<phase, 4>{0, phase{1} << 63, ~phase{0},
                                   ~phase{0} >> 1}[static_cast<std::size_t>(i)]);
-    auto const rounded = stored(lanes::signed_number(lanes::load_bits(a.data())));
-    for (std::size_t k = 0; k < lanes::size; ++k)
+    auto const rounded = stored(phase_lanes::signed_number(phase_lanes::load_bits(a.data())));
+    for (std::size_t k = 0; k < phase_lanes::size; ++k)
       ASSERT_EQ(rounded[k], static_cast<double>(static_cast<std::int64_t>(a[k]))) << a[k];
   }
 }
@@ -103,12 +103,12 @@ TEST(phase_lanes, are_stored_as_floats_rounded) {
     for (auto* list : {&x, &y})
       for (auto& number : *list)
         number = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
-    std::array<float, 2 * lanes::size + 1> all;
+    std::array<float, 2 * phase_lanes::size + 1> all;
     all.back() = 7;
-    lanes::store(all.data(), lanes::load(x.data()), lanes::load(y.data()));
-    for (std::size_t k = 0; k < lanes::size; ++k) {
+    phase_lanes::store(all.data(), phase_lanes::load(x.data()), phase_lanes::load(y.data()));
+    for (std::size_t k = 0; k < phase_lanes::size; ++k) {
       ASSERT_EQ(all[k], static_cast<float>(x[k]));
-      ASSERT_EQ(all[lanes::size + k], static_cast<float>(y[k]));
+      ASSERT_EQ(all[phase_lanes::size + k], static_cast<float>(y[k]));
     }
     ASSERT_EQ(all.back(), 7);
   }
@@ -117,14 +117,14 @@ TEST(phase_lanes, are_stored_as_floats_rounded) {
 // Both compute the same products; under -ffast-math the compiler may contract them differently.
 template <class Real>
 void expect_stored_cosines_and_sines(phases const& x, phases const& y, auto given) {
-  std::array<Real, 2 * lanes::size + 1> cos, sin;
+  std::array<Real, 2 * phase_lanes::size + 1> cos, sin;
   cos.back() = sin.back() = 7;
-  posenc::detail::store_cos_sin(cos.data(), sin.data(), lanes::load_bits(x.data()),
-                                lanes::load_bits(y.data()), given);
+  posenc::detail::store_cos_sin(cos.data(), sin.data(), phase_lanes::load_bits(x.data()),
+                                phase_lanes::load_bits(y.data()), given);
   double factor = 1;
   if constexpr (std::same_as<decltype(given), double>) factor = given;
-  for (std::size_t k = 0; k < 2 * lanes::size; ++k) {
-    auto const angle = k < lanes::size ? x[k] : y[k - lanes::size];
+  for (std::size_t k = 0; k < 2 * phase_lanes::size; ++k) {
+    auto const angle = k < phase_lanes::size ? x[k] : y[k - phase_lanes::size];
     auto const [c, s] = cos_sin(angle);
 #if defined(__FAST_MATH__)
     auto const bound = factor * (5e-16 + (sizeof(Real) == 4 ? 0x1p-24 : 0));
@@ -168,7 +168,7 @@ TEST(phase_steps, land_where_each_step_does) {
   phase_steps const steps(inv_freq);
   ASSERT_EQ(steps.pairs(), inv_freq.size());
   auto const expect = [&](std::size_t pair, phases const& angles, auto position, phase apart = 0) {
-    for (std::size_t k = 0; k < lanes::size; ++k) {
+    for (std::size_t k = 0; k < phase_lanes::size; ++k) {
       auto const expected =
           pair + k < inv_freq.size() ? phase_step(inv_freq[pair + k]).at(position) : 0;
       ASSERT_LE(std::min(angles[k] - expected, expected - angles[k]), apart)
@@ -192,7 +192,7 @@ TEST(phase_steps, may_be_read_by_registers_of_any_width) {
   std::vector<double> const inv_freq(1, 0.5);
   phase_steps const steps(inv_freq);
   constexpr std::size_t widest = phase_steps::padding + 1;
-  for (std::size_t pair = 1; pair + lanes::size <= widest; ++pair) {
+  for (std::size_t pair = 1; pair + phase_lanes::size <= widest; ++pair) {
     EXPECT_EQ(stored(phases_at(steps, std::int64_t{3})(pair)), phases{}) << pair;
     EXPECT_EQ(stored(phases_at(steps, std::uint32_t{3})(pair)), phases{}) << pair;
     EXPECT_EQ(stored(phases_at(steps, 3.5)(pair)), phases{}) << pair;
