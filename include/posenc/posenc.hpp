@@ -29,10 +29,8 @@
 #include "posenc/frequency/geometric.hpp"     // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"         // one series per axis; even steps: vision, video
 #include "posenc/frequency/truncated.hpp"     // p-RoPE, Gemma 4's too; CoPE's clip; FoPE's floor
-#include "posenc/frequency/linear.hpp"        // position interpolation; resonance
-#include "posenc/frequency/ntk.hpp"           // NTK-aware: plain, dynamic, mixed, part_ntk
-#include "posenc/frequency/ntk_by_parts.hpp"  // by turns within the trained context
-#include "posenc/frequency/yarn.hpp"          // YaRN as coded, and as published
+#include "posenc/frequency/ntk.hpp"           // linear; NTK: plain ... by parts; published YaRN
+#include "posenc/frequency/yarn.hpp"          // YaRN as coded
 #include "posenc/frequency/llama3.hpp"        // Llama 3
 #include "posenc/frequency/longrope.hpp"      // one factor per pair, one or two lists
 #include "posenc/frequency/describe.hpp"      // wavelengths, turns, last angles

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "posenc/embedding/sinusoidal.hpp"
-#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/rope.hpp"

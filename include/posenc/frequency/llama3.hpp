@@ -3,7 +3,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/frequency/ntk_by_parts.hpp"
+#include "posenc/frequency/ntk.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -1,16 +1,35 @@
-// NTK-aware scaling and its relatives: the slow pairs are interpolated, the fast ones are not.
+// Position interpolation and its relatives, NTK-aware scaling among them: slow pairs are
+// interpolated, fast ones less or not at all.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/yarn.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+/// inv_freq_i / factor: a context `factor` times longer uses the angles of the trained one. [Chen
+/// 2023, 3.2] Below 1 it shortens the context, here and in the other rules.
+/// Throws std::invalid_argument unless factor is finite and positive.
+inline frequencies linear(frequencies const& f, double factor) {
+  detail::require_positive("linear", "factor", factor);
+  return detail::changed(f, [&](std::size_t, auto const& inv_freq) { return inv_freq / factor; });
+}
+
+/// 2 pi / round(2 pi / inv_freq_i), a wavelength of at least one token: each pair repeats its
+/// angles exactly, so that no angle is new beyond the trained length. [Wang 2024, 4.1] Pairs of
+/// frequency 0, and those with a wavelength above 2^53 tokens, are kept.
+inline frequencies resonance(frequencies const& f) {
+  return detail::changed(f, [](std::size_t, auto const& inv_freq) {
+    if (inv_freq.high < detail::two_pi().high * 0x1p-53) return inv_freq;
+    return detail::two_pi() / std::max(1.0, std::round((detail::two_pi() / inv_freq).high));
+  });
+}
 
 namespace detail {
 
@@ -104,6 +123,56 @@ inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scalin
                                         detail::with_rest(slow, i), scaling.ntk);
     return detail::blended(outer, i, inv_freq, slower, scaling.extrapolation);
   });
+}
+
+/// The numbers of NTK by parts, with YaRN's names.
+struct ntk_by_parts_scaling {
+  double factor;           ///< above 0
+  double original_length;  ///< L, the trained context in tokens
+  double alpha = 1;        ///< pairs of at most this many turns within L are interpolated
+  double beta = 32;        ///< pairs of at least this many turns within L are kept
+};
+
+/// (1 - g) inv_freq / factor + g inv_freq, where g rises from 0 to 1 as the turns within the
+/// trained context rise from alpha to beta [Peng 2023, 3.2]:
+///
+///     g_i = clamp((r_i - alpha) / (beta - alpha), 0, 1),   r_i = L inv_freq_i / 2 pi
+///
+/// alpha = beta is a step: pairs of at least that many turns are kept. yarn_by_rotations and llama3
+/// use this rule. What the field calls YaRN has a ramp over the indices of pairs instead: yarn.
+/// Throws std::invalid_argument unless factor and length are finite and positive, and 0 <= alpha <=
+/// beta, both finite.
+inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const& scaling) {
+  auto const [factor, length, alpha, beta] = scaling;
+  detail::require_positive("ntk_by_parts", "factor", factor);
+  detail::require_positive("ntk_by_parts", "original_length", length);
+  detail::require(is_finite(alpha) && is_finite(beta) && 0 <= alpha && alpha <= beta,
+                  "ntk_by_parts: alpha and beta must be finite and 0 <= alpha <= beta, got ", alpha,
+                  " and ", beta);
+  using detail::two_doubles;
+  // In units of 2^100 turns if the number of turns might be beyond the range of doubles.
+  auto const unit = scaling.original_length > 0x1p900 ? 0x1p-100 : 1.0;
+  auto const within = scaling.original_length * unit, first = scaling.alpha * unit,
+             last = scaling.beta * unit;
+  return detail::changed(f, [&](std::size_t, auto const& inv_freq) {
+    auto const divided = inv_freq / scaling.factor, turns = within * inv_freq / detail::two_pi();
+    if (first == last) return turns.high >= first ? inv_freq : divided;
+    // Compared before the division, whose quotient may be beyond that range too.
+    auto const above = turns - first;
+    if (above.high <= 0) return divided;
+    if ((turns - last).high >= 0) return inv_freq;
+    auto const kept = above / (two_doubles(last) - first);
+    return (1 - kept) * divided + kept * inv_freq;
+  });
+}
+
+/// YaRN as published: ntk_by_parts with alpha 1 and beta 32, and an attention factor of 0.1
+/// ln(factor) + 1 on rotated queries and on rotated keys, so that scores get its square, 1 / t.
+/// [Peng 2023, 3.4] No model is known to be trained with it: the authors' code, and all code after
+/// it, is yarn. Throws as ntk_by_parts does.
+inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
+  auto const parts = ntk_by_parts(f, scaling);
+  return parts.with_attention_factor(f.attention_factor() * detail::yarn_magnitude(scaling.factor));
 }
 
 }  // namespace posenc

@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/ntk.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -12,7 +12,6 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/ntk_by_parts.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -189,15 +188,6 @@ inline frequencies yarn(frequencies const& f, yarn_scaling const& scaling) {
     return detail::blended(ramp, i - begin, before, before / scaling.factor, scaling.extrapolation);
   };
   return detail::changed(f, along_ramp, attention_factor(scaling));
-}
-
-/// YaRN as published: ntk_by_parts with alpha 1 and beta 32, and an attention factor of 0.1
-/// ln(factor) + 1 on rotated queries and on rotated keys, so that scores get its square, 1 / t.
-/// [Peng 2023, 3.4] No model is known to be trained with it: the authors' code, and all code after
-/// it, is yarn. Throws as ntk_by_parts does.
-inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
-  auto const parts = ntk_by_parts(f, scaling);
-  return parts.with_attention_factor(f.attention_factor() * detail::yarn_magnitude(scaling.factor));
 }
 
 }  // namespace posenc
