@@ -71,16 +71,14 @@
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
 #include "posenc/score/alibi.hpp"                   // (3)
-#include "posenc/score/t5_bias.hpp"                 //     T5's buckets; DeBERTa's
+#include "posenc/score/t5_bias.hpp"                 //     T5's and DeBERTa's buckets; a clipped table
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
 #include "posenc/score/fire.hpp"                    //     a small network of the distance
 #include "posenc/score/dynamic_position_bias.hpp"   //     a network of the distance or its log
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
-#include "posenc/score/learned_relative.hpp"        //     a learned table of clipped distances
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
 #include "posenc/score/forget_gates.hpp"            //     learned gates between key and query
-#include "posenc/score/bias_table.hpp"              //     any bias by distance, tabulated
-#include "posenc/score/bias_matrix.hpp"             //     any bias as a matrix; a matrix as a bias
+#include "posenc/score/bias_matrix.hpp"             //     any bias as table, as matrix; a matrix as bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
 #include "posenc/softmax/log_n.hpp"                 //     by the number of keys: log n, SSMax
