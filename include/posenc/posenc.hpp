@@ -81,8 +81,7 @@
 #include "posenc/score/bias_matrix.hpp"             //     any bias as table, as matrix; a matrix as bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
-#include "posenc/softmax/log_n.hpp"                 //     by the number of keys: log n, SSMax
-#include "posenc/softmax/position_temperature.hpp"  //     Llama 4, Mistral
+#include "posenc/softmax/log_n.hpp"                 //     by keys: log n, SSMax; by position: Llama 4
 #include "posenc/softmax/constant_temperature.hpp"  //     one for all rows; YaRN's, on scores
 #include "posenc/softmax/attention_sinks.hpp"       //     a logit without a key; softmax-off-by-one
 #include "posenc/softmax/masked_score.hpp"          // masked scores; no sink
