@@ -24,7 +24,6 @@
 
 // frequency: how fast each pair rotates
 #include "posenc/frequency/frequencies.hpp"   // radians per position; attention factor
-#include "posenc/frequency/pair_range.hpp"    // neighbouring pairs
 #include "posenc/frequency/phase_step.hpp"    // exact angles, in integers
 #include "posenc/frequency/geometric.hpp"     // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"         // one series per axis; even steps: vision, video

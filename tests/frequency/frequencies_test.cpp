@@ -18,7 +18,6 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"
-#include "posenc/frequency/pair_range.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "rejects.hpp"

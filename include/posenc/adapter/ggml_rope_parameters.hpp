@@ -10,9 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/longrope.hpp"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "posenc/core/list_view.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"

@@ -8,11 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/remapped.hpp"
@@ -144,16 +140,6 @@ static_assert(acts_on_queries_and_keys<distance_remapped<rope<halves>>> &&
               scores_near_and_far<distance_remapped<rope<halves>>> &&
               pulls_back_queries_and_keys<distance_remapped<rope<halves>>>);
 
-namespace detail {
-
-/// floor(position / group) + first.
-constexpr double in_groups(std::int64_t position, std::int64_t group, std::int64_t first) noexcept {
-  auto const floored = position / group - (position % group < 0 ? 1 : 0);
-  return static_cast<double>(floored + first);
-}
-
-}  // namespace detail
-
 /// Every distance from window on is window: min(t - s, w). [Su 2023, kexue.fm/archives/9708] Far
 /// keys are at 0, so they are not rotated. Throws std::invalid_argument unless window is positive.
 inline distance_remapping rerope(std::int64_t window) {
@@ -179,9 +165,12 @@ inline distance_remapping leaky_rerope(std::int64_t window, double k) {
 inline distance_remapping self_extend(std::int64_t window, std::int64_t group) {
   detail::require(window > 0, "self_extend: window must be positive, got ", window);
   detail::require(group > 0, "self_extend: group must be positive, got ", group);
-  auto const first = window - window / group;
-  return {window, [=](std::int64_t t) { return detail::in_groups(t, group, first); },
-          [=](std::int64_t s) { return detail::in_groups(s, group, 0); }};
+  auto const in_groups = [group](std::int64_t first) {
+    return [=](std::int64_t t) {
+      return static_cast<double>(t / group - (t % group < 0 ? 1 : 0) + first);
+    };
+  };
+  return {window, in_groups(window - window / group), in_groups(0)};
 }
 
 /// The same as encodings: of rope, or of what else prepares fractional positions.

@@ -7,10 +7,7 @@
 #include <utility>
 
 #include "posenc/core/scheme.hpp"
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/storage.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
@@ -98,24 +95,22 @@ struct prepared_apart {
   Prepared of_queries, of_keys;
 
   template <class T>
-  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0,
-                      std::size_t first_head = 0) const {
-    detail::encode_queries(of_queries, q, first_token, first_head);
+  void encode_queries(heads_view<T> const& q, std::size_t token = 0, std::size_t head = 0) const {
+    detail::encode_queries(of_queries, q, token, head);
   }
   template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0,
-                   std::size_t first_head = 0) const {
-    detail::encode_keys(of_keys, k, first_token, first_head);
+  void encode_keys(heads_view<T> const& k, std::size_t token = 0, std::size_t head = 0) const {
+    detail::encode_keys(of_keys, k, token, head);
   }
   template <class T>
-  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0,
-                        std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
-    detail::backward_queries(of_queries, d, first_token, first_head);
+  void backward_queries(heads_view<T> const& d, std::size_t token = 0, std::size_t head = 0) const
+      requires(pulls_back<Prepared, T>) {
+    detail::backward_queries(of_queries, d, token, head);
   }
   template <class T>
-  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0,
-                     std::size_t first_head = 0) const requires(pulls_back<Prepared, T>) {
-    detail::backward_keys(of_keys, d, first_token, first_head);
+  void backward_keys(heads_view<T> const& d, std::size_t token = 0, std::size_t head = 0) const
+      requires(pulls_back<Prepared, T>) {
+    detail::backward_keys(of_keys, d, token, head);
   }
 };
 

@@ -7,10 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/encoding_check.hpp"
-#include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/query_key/rope.hpp"

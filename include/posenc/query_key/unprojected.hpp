@@ -10,10 +10,6 @@
 
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -44,6 +40,10 @@ struct prepared_unprojected {
   void backward_keys(heads_view<T> const&, std::size_t = 0) const {}
 };
 
+struct acting_on_embeddings {
+  void embed(auto const&, positions_view) const {}
+};
+
 }  // namespace detail
 
 /// Site 2: q_t -> q_t + p_t, k_s -> k_s + p_s, which is what an encoding of embeddings (site 1)
@@ -72,14 +72,6 @@ class unprojected {
  private:
   std::shared_ptr<Inner const> inner_;  // shared with what is prepared
 };
-
-namespace detail {
-
-struct acting_on_embeddings {
-  void embed(auto const&, positions_view) const {}
-};
-
-}  // namespace detail
 
 static_assert(acts_on_queries_and_keys<unprojected<detail::acting_on_embeddings>> &&
               pulls_back_queries_and_keys<unprojected<detail::acting_on_embeddings>>);

@@ -8,15 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
-#include "posenc/core/encoding_check.hpp"
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/list_view.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/scheme.hpp"
-#include "posenc/core/score_row.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 

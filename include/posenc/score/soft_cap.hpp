@@ -6,8 +6,6 @@
 #include <span>
 
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/hyperbolic_tangent.hpp"

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 

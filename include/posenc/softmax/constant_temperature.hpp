@@ -1,7 +1,6 @@
 // The same inverse temperature for every row; YaRN's.
 #pragma once
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/yarn.hpp"
