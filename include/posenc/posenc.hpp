@@ -62,28 +62,27 @@
 #include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, timesteps ...
 #include "posenc/embedding/sin_cos_2d.hpp"          //     patches of images and videos
 #include "posenc/embedding/learned_embedding.hpp"   //     a learned table
-#include "posenc/query_key/prepared_rotation.hpp"   // (2) the rows of a step, for queries and keys
-#include "posenc/query_key/rope.hpp"                //     rope, p_rope
+#include "posenc/query_key/rope.hpp"                // (2) rope, p_rope; the rows of a step
 #include "posenc/query_key/m_rope.hpp"              //     several axes: M-RoPE
 #include "posenc/query_key/xpos.hpp"                //     RoPE with decay
 #include "posenc/query_key/remapped.hpp"            //     other positions for queries, for keys
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
 #include "posenc/score/alibi.hpp"                   // (3)
-#include "posenc/score/t5_bias.hpp"                 //     T5's and DeBERTa's buckets; a clipped table
+#include "posenc/score/t5_bias.hpp"                 //     T5's, DeBERTa's buckets; clipped table
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
 #include "posenc/score/fire.hpp"                    //     a small network of the distance
 #include "posenc/score/dynamic_position_bias.hpp"   //     a network of the distance or its log
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
 #include "posenc/score/forget_gates.hpp"            //     learned gates between key and query
-#include "posenc/score/bias_matrix.hpp"             //     any bias as table, as matrix; a matrix as bias
+#include "posenc/score/bias_matrix.hpp"             //     any bias as table, matrix; matrix as bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
-#include "posenc/softmax/log_n.hpp"                 //     by keys: log n, SSMax; by position: Llama 4
+#include "posenc/softmax/log_n.hpp"                 //     by keys: log n, SSMax; by position
 #include "posenc/softmax/constant_temperature.hpp"  //     one for all rows; YaRN's, on scores
 #include "posenc/softmax/attention_sinks.hpp"       //     a logit without a key; softmax-off-by-one
-#include "posenc/softmax/masked_score.hpp"          // masked scores; no sink
+#include "posenc/softmax/row_exponentials.hpp"      // masked scores; no sink
 #include "posenc/softmax/softmax.hpp"               // from a row of scores to weights; gradients
 
 // adapter: what engines would write to call the above

@@ -12,7 +12,7 @@
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/query_key/prepared_rotation.hpp"
+#include "posenc/query_key/rope.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
 

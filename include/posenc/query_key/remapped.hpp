@@ -9,7 +9,6 @@
 
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/query_key/rope.hpp"
 
 namespace posenc::inline POSENC_TARGET {

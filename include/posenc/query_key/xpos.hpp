@@ -9,7 +9,7 @@
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/query_key/prepared_rotation.hpp"
+#include "posenc/query_key/rope.hpp"
 #include "posenc/rows/xpos_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -12,7 +12,6 @@
 #include "posenc/core/list_view.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/softmax/masked_score.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc::inline POSENC_TARGET {
