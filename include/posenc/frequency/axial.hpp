@@ -59,8 +59,8 @@ inline frequencies axial(list_view<std::size_t> dims, double base) {
 ///     std::vector<double> const x{-1, -1.0 / 3, 1.0 / 3, 1};    4 columns
 ///     rotate<interleaved>(q, cos_sin_rows(pixel(head_dim / 2), x), rotary_block::from(0));
 ///
-/// A single pair has frequency pi. Throws std::invalid_argument unless dim is even, positive and at
-/// most 2^24, and max_freq is finite and positive.
+/// A single pair has frequency pi. Throws unless dim is even, positive and at most 2^24, and
+/// max_freq is finite and positive.
 inline frequencies pixel(std::size_t dim, double max_freq = 10) {
   detail::require(dim > 0 && dim % 2 == 0 && dim <= std::size_t{1} << 24,
                   "pixel: dim must be even, positive and at most 2^24, got ", dim);

@@ -42,11 +42,9 @@ inline frequencies ntk_by(frequencies const& f, two_doubles const& factor) {
 }  // namespace detail
 
 /// inv_freq_i * factor^(-i / (d/2 - 1)): keeps the first pair and divides the last one by factor.
-/// [bloc97 2023; Peng 2023, 3.1]
-/// For a geometric series this equals a change of base to base * factor^(d / (d - 2)), the usual
-/// form of the rule.
-/// Throws std::invalid_argument unless factor is finite and positive and there are at least two
-/// pairs.
+/// [bloc97 2023; Peng 2023, 3.1] For a geometric series this equals a change of base to base *
+/// factor^(d / (d - 2)), the usual form of the rule. Throws unless factor is finite and positive
+/// and there are at least two pairs.
 inline frequencies ntk(frequencies const& f, double factor) {
   detail::require_positive("ntk", "factor", factor);
   return detail::ntk_by(f, factor);
@@ -64,8 +62,8 @@ struct dynamic_ntk_scaling {
 /// A function of the length alone. Hugging Face takes the largest length seen so far and leaves
 /// cached keys as they are; rerotation_rows(dynamic_ntk(f, s, before), dynamic_ntk(f, s, now),
 /// positions) rotates them to the new frequencies.
-/// Throws std::invalid_argument unless factor is finite and positive, the lengths are finite and
-/// positive, factor * length / M is finite, and there are at least two pairs.
+/// Throws unless factor is finite and positive, the lengths are finite and positive, factor *
+/// length / M is finite, and there are at least two pairs.
 inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& scaling,
                                double length) {
   detail::require_positive("dynamic_ntk", "factor", scaling.factor);
@@ -81,8 +79,7 @@ inline frequencies dynamic_ntk(frequencies const& f, dynamic_ntk_scaling const& 
 
 /// inv_freq_i * exp(-a (i + 1)^b), a = ln(factor) / (d/2)^b: divides the last pair by factor and
 /// each pair before it by less. b = 1 is the purely exponential rule; 0.625 was found best. [Su
-/// 2023, kexue 9706]
-/// Throws std::invalid_argument unless factor and b are finite and positive.
+/// 2023, kexue 9706] Throws unless factor and b are finite and positive.
 inline frequencies mixed_ntk(frequencies const& f, double factor, double b = 0.625) {
   detail::require_positive("mixed_ntk", "factor", factor);
   detail::require_positive("mixed_ntk", "b", b);
@@ -106,7 +103,7 @@ struct part_ntk_scaling {
 /// What came before YaRN. From slow pairs to fast ones: linear, then ntk, then unscaled, blended
 /// along two of YaRN's ramps, from 0.75 to 1.25 and from 2 to 16 turns within the original length.
 /// [jquesnelle/yarn, LlamaPartNTKScaledRotaryEmbedding, where these constants are fixed] Throws
-/// std::invalid_argument unless rotary_dim is even and at least 4, base is finite and above 1,
+/// unless rotary_dim is even and at least 4, base is finite and above 1,
 /// factor and length are finite and positive, and the shares are in [0, 1].
 inline frequencies part_ntk(std::size_t rotary_dim, double base, part_ntk_scaling const& scaling) {
   auto const factor = scaling.factor, length = scaling.original_length;
@@ -140,8 +137,7 @@ struct ntk_by_parts_scaling {
 ///
 /// alpha = beta is a step: pairs of at least that many turns are kept. yarn_by_rotations and llama3
 /// use this rule. What the field calls YaRN has a ramp over the indices of pairs instead: yarn.
-/// Throws std::invalid_argument unless factor and length are finite and positive, and 0 <= alpha <=
-/// beta, both finite.
+/// Throws unless factor and length are finite and positive, and 0 <= alpha <= beta, both finite.
 inline frequencies ntk_by_parts(frequencies const& f, ntk_by_parts_scaling const& scaling) {
   auto const [factor, length, alpha, beta] = scaling;
   detail::require_positive("ntk_by_parts", "factor", factor);

@@ -25,8 +25,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     leaky_rerope(w, k)    0  1  2 .. w-1 |  w   w+1/k w+2/k ...    w + (t - s - w) / k
 ///     self_extend(w, g)     0  1  2 .. w-1 |  integers               [t/g] - [s/g] + w - [w/g]
 ///
-/// (remapped gives each key one position, whatever the query.) For causal attention: a key after
-/// its query is near.
+/// For causal attention: a key after its query is near.
 ///
 ///     scheme{self_extend(rope<halves>(f), 1024, 8)}                     an encoding of attention's
 ///
@@ -141,7 +140,7 @@ static_assert(acts_on_queries_and_keys<distance_remapped<rope<halves>>> &&
               pulls_back_queries_and_keys<distance_remapped<rope<halves>>>);
 
 /// Every distance from window on is window: min(t - s, w). [Su 2023, kexue.fm/archives/9708] Far
-/// keys are at 0, so they are not rotated. Throws std::invalid_argument unless window is positive.
+/// keys are at 0, so they are not rotated. Throws unless window is positive.
 inline distance_remapping rerope(std::int64_t window) {
   detail::require(window > 0, "rerope: window must be positive, got ", window);
   return {window, [=](std::int64_t) { return static_cast<double>(window); },
@@ -149,8 +148,7 @@ inline distance_remapping rerope(std::int64_t window) {
 }
 
 /// From window on, distances grow by 1 / k: w + (t - s - w) / k. [Su 2023] k = 1 is RoPE, k without
-/// bounds ReRoPE. Throws std::invalid_argument unless window is positive and k finite and at
-/// least 1.
+/// bounds ReRoPE. Throws unless window is positive and k finite and at least 1.
 inline distance_remapping leaky_rerope(std::int64_t window, double k) {
   detail::require(window > 0, "leaky_rerope: window must be positive, got ", window);
   detail::require(is_finite(k) && k >= 1, "leaky_rerope: k must be finite and at least 1, got ", k);
@@ -161,7 +159,7 @@ inline distance_remapping leaky_rerope(std::int64_t window, double k) {
 
 /// From window on, positions count in groups: floor(t / g) - floor(s / g) + w - floor(w / g). [Jin
 /// 2024, 3.3] Distances stay below those of the training length L in a context of (L - w) g + w
-/// tokens. g = 1 is RoPE. Throws std::invalid_argument unless window and group are positive.
+/// tokens. g = 1 is RoPE. Throws unless window and group are positive.
 inline distance_remapping self_extend(std::int64_t window, std::int64_t group) {
   detail::require(window > 0, "self_extend: window must be positive, got ", window);
   detail::require(group > 0, "self_extend: group must be positive, got ", group);

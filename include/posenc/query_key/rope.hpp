@@ -138,8 +138,7 @@ class rope {
   /// As given, in radians per position.
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
 
-  /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as
-  /// cos_sin_rows does.
+  /// Site 2: one row a position, of any integers, or fractional. Throws as cos_sin_rows does.
   template <std::floating_point Real = float, position_range Positions = token_positions>
   prepared_rotation<Layout, Real> prepare(Positions const& positions) const {
     return prepared_rotation<Layout, Real>(cos_sin_rows<Real>(maker_, positions), block_);
@@ -154,8 +153,8 @@ class rope {
 static_assert(acts_on_queries_and_keys<rope<halves>> && pulls_back_queries_and_keys<rope<halves>>);
 
 /// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero
-/// 2024, 6.1] Throws std::invalid_argument unless head_dim is even and positive, base finite and
-/// positive, and p in [0, 1].
+/// 2024, 6.1] Throws unless head_dim is even and positive, base finite and positive, and p in [0,
+/// 1].
 template <pair_layout Layout>
 rope<Layout> p_rope(std::size_t head_dim, double base, double p) {
   return rope<Layout>(truncated(geometric(head_dim, base), p));

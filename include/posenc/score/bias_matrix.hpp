@@ -55,8 +55,7 @@ class bias_table {
     if (distance < -longest_ || distance > longest_) return rule_.bias(head, distance);
     return at_query(head)[-distance];
   }
-  /// The same for a row. Throws std::invalid_argument unless the row's head is below heads() and
-  /// each key has a position.
+  /// The same for a row. Throws unless the row's head is below heads() and each key has a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("bias_table", row, heads_);
@@ -104,9 +103,9 @@ class bias_table {
 ///
 /// Of any encoding that adds biases; of a scheme, the sum. Computed in double, rounded to float and
 /// then to the type of the memory; kernels add it after scaling the scores. The mask is not in it.
-/// Throws std::invalid_argument, before anything is written, unless there is a head, memory has one
-/// number for each element, and the encoding serves so many heads; and, amid the work, where the
-/// encoding refuses a row.
+/// Throws, before anything is written, unless there is a head, memory has one number for each
+/// element, and the encoding serves so many heads; and, amid the work, where the encoding refuses a
+/// row.
 template <class E, class Memory>
 void write_bias_matrix(E const& encoding, std::size_t heads, token_positions const& query_positions,
                        token_positions const& key_positions, Memory&& memory) {
@@ -157,8 +156,8 @@ class attention_bias {
  public:
   static constexpr bool is_bias = true;  ///< as a scheme says it: site 3 only adds
 
-  /// biases: [heads][queries][keys], viewed. Throws std::invalid_argument unless there is a number
-  /// for each head, query and key, and all are finite.
+  /// biases: [heads][queries][keys], viewed. Throws unless there is a number for each head, query
+  /// and key, and all are finite.
   attention_bias(std::span<T const> biases, std::size_t heads, std::size_t queries,
                  std::size_t keys)
       : biases_(biases), heads_(heads), queries_(queries), keys_(keys) {
@@ -182,8 +181,8 @@ class attention_bias {
                     " heads, got ", heads_);
   }
 
-  /// Site 3. Throws std::invalid_argument, before anything is changed, unless the matrix has the
-  /// row's head, query and keys.
+  /// Site 3. Throws, before anything is changed, unless the matrix has the row's head, query and
+  /// keys.
   template <class S>
   void adjust_scores(score_row<S> const& row) const {
     auto const head = heads_ == 1 ? 0 : row.head;

@@ -57,7 +57,7 @@ struct kerple_log_head {
   static constexpr char const* kernel = "kerple_log";  ///< its name
   /// The score at a distance.
   double bias(double distance) const noexcept { return -coefficient * std::log1p(rate * distance); }
-  /// Throws std::invalid_argument unless the numbers are right; below 0.01 they become 0.01.
+  /// Throws unless the numbers are right; below 0.01 they become 0.01.
   void clamp(std::size_t head) {
     detail::clamp_learned("kerple_log: coefficient", coefficient, head);
     detail::clamp_learned("kerple_log: rate", rate, head);
@@ -79,7 +79,7 @@ struct kerple_power_head {
   double bias(double distance) const noexcept {
     return -coefficient * std::pow(distance, exponent);
   }
-  /// Throws std::invalid_argument unless the numbers are right; below 0.01 they become 0.01.
+  /// Throws unless the numbers are right; below 0.01 they become 0.01.
   void clamp(std::size_t head) {
     detail::clamp_learned("kerple_power: exponent", exponent, head, 2);
     detail::clamp_learned("kerple_power: coefficient", coefficient, head);

@@ -90,8 +90,8 @@ class relative_buckets {
 /// where the code clips -(s - t) for the second term. Exact, kept as an integer table.
 class deberta_buckets {
  public:
-  /// max_position: in tokens. Throws std::invalid_argument unless buckets is even, from 4 to 65536,
-  /// and max_position above buckets / 2 + 1 and at most 2^24.
+  /// max_position: in tokens. Throws unless buckets is even, from 4 to 65536, and max_position
+  /// above buckets / 2 + 1 and at most 2^24.
   deberta_buckets(std::size_t buckets, std::size_t max_position) : buckets_(buckets) {
     detail::require(buckets >= 4 && buckets % 2 == 0 && buckets <= 65'536,
                     "deberta_buckets: buckets must be even and from 4 to 65536, got ", buckets);
@@ -127,8 +127,7 @@ class deberta_buckets {
 /// weights: [buckets][heads], as the models store them.
 class t5_bias {
  public:
-  /// Copies the weights. Throws std::invalid_argument unless there is one a bucket and head, and
-  /// all are finite.
+  /// Copies the weights. Throws unless there is one a bucket and head, and all are finite.
   t5_bias(relative_buckets buckets, std::span<float const> weights, std::size_t heads)
       : buckets_(std::move(buckets)), weights_(weights.begin(), weights.end()), heads_(heads) {
     detail::require(
@@ -162,8 +161,8 @@ class t5_bias {
 /// other way round. weights: [2 k + 1][heads].
 class learned_relative {
  public:
-  /// max_distance: k, in tokens. Throws std::invalid_argument unless there are (2 k + 1) heads
-  /// weights, and all are finite.
+  /// max_distance: k, in tokens. Throws unless there are (2 k + 1) heads weights, and all are
+  /// finite.
   learned_relative(std::span<float const> weights, std::size_t heads, std::size_t max_distance)
       : weights_(weights.begin(), weights.end()), heads_(heads), max_distance_(max_distance) {
     detail::require(max_distance <= std::size_t{1} << 24,
