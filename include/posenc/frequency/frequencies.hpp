@@ -33,8 +33,11 @@ std::vector<pair_range> ranges_of(std::size_t pairs, auto const& chosen) {
   return result;
 }
 
-inline void require_positive(char const* what, char const* name, double x) {
+constexpr void require_positive(char const* what, char const* name, double x) {
   require(is_finite(x) && x > 0, what, ": ", name, " must be finite and positive, got ", x);
+}
+constexpr void require_not_negative(char const* what, char const* name, double x) {
+  require(is_finite(x) && x >= 0, what, ": ", name, " must be finite and not negative, got ", x);
 }
 
 }  // namespace detail
@@ -154,5 +157,4 @@ frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
 }
 
 }  // namespace detail
-
 }  // namespace posenc

@@ -58,8 +58,8 @@ class m_rope {
   /// [axes][tokens] of the prompt.
   axis_positions<P> const& positions() const noexcept { return positions_; }
 
-  /// Site 2: one row an index, in any order. Throws std::invalid_argument at an index that is
-  /// negative or leaves int64 with delta.
+  /// Site 2: one row an index, in any order. Throws at an index that is negative or leaves int64
+  /// with delta.
   template <std::floating_point Real = float>
   prepared_rotation<Layout, Real> prepare(token_positions const& indices) const {
     return prepared_rotation<Layout, Real>(axis_rows<Real>(maker_, at(indices)), block_);
@@ -94,7 +94,6 @@ class m_rope {
 };
 
 static_assert(acts_on_queries_and_keys<m_rope<halves>> &&
-              acts_on_queries_and_keys<m_rope<interleaved, double>> &&
               pulls_back_queries_and_keys<m_rope<halves>>);
 
 }  // namespace posenc

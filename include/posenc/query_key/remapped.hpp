@@ -52,8 +52,7 @@ class remapped {
                 "posenc: what is remapped must not change head_dim, nor take scores near and far");
 
  public:
-  static constexpr bool wraps_encodings =
-      true;  ///< gradients get through if they get through inner
+  static constexpr bool wraps_encodings = true;  ///< gradients get through where inner's do
 
   /// The maps take a query's, or a key's, position to the one that inner encodes.
   remapped(Inner inner, QueryMap query_map, KeyMap key_map)

@@ -77,13 +77,12 @@ class dynamic_position_bias {
                     " inputs and each of its ", out, " biases, got ", layer.weights.size());
     bool const is_last = index + 1 == network_.layers.size();
     auto const normed = layer.norm_weights.size(), shifted = layer.norm_biases.size();
-    bool const norm_fits = is_last ? normed == 0 && shifted == 0
-                                   : (normed == out || (normed == 0 && shifted == 0)) &&
-                                         (shifted == out || shifted == 0);
-    detail::require(norm_fits, "dynamic_position_bias: the norm of layer ", index,
-                    is_last ? " must be empty, for it is the last, got "
-                            : " must be empty or of its size, got ",
-                    normed, " weights and ", shifted, " biases");
+    detail::require(
+        (normed == 0 || (normed == out && !is_last)) && (shifted == 0 || shifted == normed),
+        "dynamic_position_bias: the norm of layer ", index,
+        is_last ? " must be empty, for it is the last, got "
+                : " must be empty or of its size, got ",
+        normed, " weights and ", shifted, " biases");
     auto const what = "dynamic_position_bias: layer " + detail::shown(index);
     for (auto const* numbers :
          {&layer.weights, &layer.biases, &layer.norm_weights, &layer.norm_biases})

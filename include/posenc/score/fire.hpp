@@ -14,6 +14,7 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
 #include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/logarithm.hpp"
@@ -42,8 +43,7 @@ struct fire_interpolation {
 /// score(t, s) += network(psi(t - s) / (psi(max(L, t)) + epsilon))_head, psi(x) = ln(c x + 1), on
 /// scores that are scaled already. [Li 2023, 3 and the code of its appendix] t counts from 0:
 /// prepended padding must not count. Causal: scores of keys after the query are left alone. max,
-/// not min, as some ports have it. The network is one of one number, so it is a line between any
-/// two knots: these are found once, and keys computed a register at a time.
+/// not min, as some ports have it.
 class fire {
  public:
   /// Throws std::invalid_argument unless the network's arrays fit together and are finite, c is
@@ -63,12 +63,9 @@ class fire {
     detail::require_finite("fire: hidden biases", network_.hidden_biases);
     detail::require_finite("fire: output weights", network_.output_weights);
     detail::require_finite("fire: output biases", network_.output_biases);
-    detail::require(is_finite(with_.c) && with_.c > 0, "fire: c must be finite and positive, got ",
-                    with_.c);
-    detail::require(is_finite(with_.threshold) && with_.threshold >= 0,
-                    "fire: threshold must be finite and not negative, got ", with_.threshold);
-    detail::require(is_finite(with_.epsilon) && with_.epsilon >= 0,
-                    "fire: epsilon must be finite and not negative, got ", with_.epsilon);
+    detail::require_positive("fire", "c", with_.c);
+    detail::require_not_negative("fire", "threshold", with_.threshold);
+    detail::require_not_negative("fire", "epsilon", with_.epsilon);
     detail::require(with_.threshold > 0 || with_.epsilon > 0,
                     "fire: threshold or epsilon must be positive, got 0 for both");
     find_segments();
@@ -92,11 +89,6 @@ class fire {
   }
 
  private:
-  double denominator(std::int64_t query_position) const noexcept {
-    return std::log1p(with_.c * std::max(with_.threshold, static_cast<double>(query_position))) +
-           with_.epsilon;
-  }
-
   /// The network, of one head: slope x + intercept, between two knots, where a hidden unit turns on
   /// or off.
   struct segment {
@@ -141,7 +133,8 @@ class fire {
     using registers = detail::lanes<double>;
     using number = typename registers::number;
     constexpr auto size = registers::size;
-    auto const factor = 1 / denominator(query_position);
+    auto const from_here = std::max(with_.threshold, static_cast<double>(query_position));
+    auto const factor = 1 / (std::log1p(with_.c * from_here) + with_.epsilon);
     auto const* const segments = segments_.data() + head * (knots_.size() + 1);
     constexpr auto most = std::numeric_limits<double>::max();
     std::size_t piece = 0;

@@ -10,6 +10,7 @@
 
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -55,7 +56,7 @@ struct log_n : detail::log_of_length {
 /// bias, as in log_n. [modeling_qwen.py, logn_tensor] Above 1 from p = L on; 1 at earlier and at
 /// negative positions.
 struct log_n_by_position : detail::log_of_length {
-  /// Throws std::invalid_argument unless trained_length is finite and above 1.
+  /// Throws unless trained_length is finite and above 1.
   explicit constexpr log_n_by_position(double trained_length)
       : log_of_length("log_n_by_position", trained_length) {}
 
@@ -83,10 +84,9 @@ struct ssmax_without_scale {
 ///
 /// If s D > 1, a key whose score exceeds all others by D keeps its weight for any number of keys:
 /// at s = 0.43 and D = 3 it is 0.70 with 16 keys and 0.97 with 131072; with softmax, 0.57 and
-/// 0.00015. Rows of fewer than two keys are as in ssmax_without_scale.
-/// Throws std::invalid_argument unless there is at least one head, each scale is finite and
-/// positive, there are no biases or as many as scales, and beta is finite and positive for two
-/// keys, hence for more.
+/// 0.00015. Rows of fewer than two keys are as in ssmax_without_scale. Throws unless there is at
+/// least one head, each scale is finite and positive, there are no biases or as many as scales, and
+/// beta is finite and positive for two keys, hence for more.
 class ssmax {
  public:
   /// scales: s, [heads] of one layer. biases: b, [heads].
@@ -110,7 +110,7 @@ class ssmax {
 
   std::size_t heads() const noexcept { return scales_.size(); }  ///< of queries
 
-  /// Site 4. Throws std::invalid_argument unless the row's head has a scale.
+  /// Site 4. Throws unless the row's head has a scale.
   double inverse_temperature(row_statistics const& row) const {
     detail::require(row.head < heads(), "ssmax: the head must be below ", heads(), ", got ",
                     row.head);
@@ -141,34 +141,22 @@ struct position_temperature {
   }
 };
 
-namespace detail {
-
-inline position_temperature checked_temperature(char const* model, char const* scale_name,
-                                                double scale, char const* length_name,
-                                                double length, double offset) {
-  require(is_finite(scale) && scale >= 0, model, ": ", scale_name,
-          " must be finite and not negative, got ", scale);
-  require(is_finite(length) && length > 0, model, ": ", length_name,
-          " must be finite and positive, got ", length);
-  return {scale, length, offset};
-}
-
-}  // namespace detail
-
 /// Llama 4, on its layers without rotation: 1 + scale ln(1 + floor((p + 1) / floor_scale)), above 1
 /// from p = floor_scale - 1 on. [llama-models, llama4/model.py; modeling_llama4.py, attn_scale and
-/// floor_scale] Throws std::invalid_argument as said above.
+/// floor_scale] Throws as said above.
 inline position_temperature llama4_temperature(double scale = 0.1, double floor_scale = 8192) {
-  return detail::checked_temperature("llama4_temperature", "scale", scale, "floor_scale",
-                                     floor_scale, 1);
+  detail::require_not_negative("llama4_temperature", "scale", scale);
+  detail::require_positive("llama4_temperature", "floor_scale", floor_scale);
+  return {scale, floor_scale, 1};
 }
 
 /// Ministral 3 and Mistral 4, on all layers: 1 + beta ln(1 + floor(p / original_length)), with p,
 /// not p + 1: above 1 from p = original_length on. [modeling_ministral3.py, llama_4_scaling_beta
-/// and original_max_position_embeddings] Throws std::invalid_argument likewise.
+/// and original_max_position_embeddings] Throws likewise.
 inline position_temperature mistral_temperature(double beta, double original_length) {
-  return detail::checked_temperature("mistral_temperature", "beta", beta, "original_length",
-                                     original_length, 0);
+  detail::require_not_negative("mistral_temperature", "beta", beta);
+  detail::require_positive("mistral_temperature", "original_length", original_length);
+  return {beta, original_length, 0};
 }
 
 static_assert(acts_on_softmax<log_n> && acts_on_softmax<log_n_by_position> &&
