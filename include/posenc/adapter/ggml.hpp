@@ -45,13 +45,11 @@ class ggml_heads {
   using element_type = T;  ///< const if the heads are only read
 
   /// Of anything with data, ne and nb, as ggml_tensor has.
-  // clang-format off
   template <class Tensor>
   requires requires(Tensor const& t) { t.data, t.ne[3], t.nb[3]; }
   explicit ggml_heads(Tensor const& t)
       : ggml_heads(t.data, {t.ne[0], t.ne[1], t.ne[2], t.ne[3]},
                    {t.nb[0], t.nb[1], t.nb[2], t.nb[3]}) {}
-  // clang-format on
 
   /// Of the memory at data. Throws as the class says.
   ggml_heads(std::conditional_t<std::is_const_v<T>, void const, void>* data,

@@ -97,8 +97,7 @@ class content_cache {
 /// A search compares what frequencies and positions say, never where they lie. For one token at
 /// head_dim 128 it takes as long as rotating one float head, 22 and 19 ns on an Intel Xeon (model
 /// 167); rows that are missing take 0.5 us. The least recently used rows leave when there are more
-/// than 16, or more than `bytes` of them and their keys; the last ones always stay. Makers are 16
-/// at most.
+/// than 16, or more than `bytes` of them and their keys; the last ones, and 16 makers, stay.
 class row_cache {
  public:
   /// bytes: as above, for makers and again for rows.

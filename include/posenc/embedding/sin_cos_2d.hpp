@@ -1,5 +1,4 @@
-// Sinusoidal embeddings of a grid, with one block of each vector per axis: images (2-D), videos
-// (3-D).
+// Sinusoidal embeddings of a grid, a block of each vector per axis: images (2-D), videos (3-D).
 #pragma once
 
 #include <algorithm>

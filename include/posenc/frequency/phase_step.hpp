@@ -42,8 +42,7 @@ class phase_step {
     // in 32-bit limbs; 96 binary places of the product are kept.
     auto const whole = parts_of(inv_freq), small = parts_of(rest);
     auto const shift = small.exponent - whole.exponent + 64;
-    // Near 2^-1022, a rest of half an ULP is 2^-1074 and would be shifted by 64; no place is kept
-    // there.
+    // Near 2^-1022 a rest would be shifted by 64: no place is kept there.
     auto const magnitude = rest == 0 || shift <= -64 || shift > 63 ? 0
                            : shift < 0                             ? small.mantissa >> -shift
                                                                    : small.mantissa << shift;

@@ -58,16 +58,14 @@ inline frequencies truncated(frequencies const& f, double p,
 
 /// Gemma 4's p-RoPE, interpolated: base^(-2i / head_dim) / factor for the first floor(p * head_dim
 /// / 2) pairs, 0 for the others. [modeling_rope_utils.py, where p is partial_rotary_factor and
-/// head_dim is the whole head: every dim is in a pair] Throws as geometric, truncated and linear
-/// do.
+/// head_dim is the whole head: every dim is in a pair] Throws as these three do.
 inline frequencies proportional(std::size_t head_dim, double base, double p, double factor = 1) {
   return linear(truncated(geometric(head_dim, base), p), factor);
 }
 
 /// p-RoPE without an edge: multiplies the frequencies of the last n pairs, j = 0 .. n - 1, by (1 +
 /// cos(pi j / (n - 1))) / 2: 1 for the first of them, 0 for the last. n = 1 changes nothing.
-/// [hrlics/CoPE 2026, soft clipping, with n = 20 of 64] Throws if n is more than the number of
-/// pairs.
+/// [hrlics/CoPE 2026, soft clipping, with n = 20 of 64] Throws if n is above f.pairs().
 inline frequencies raised_cosine_clip(frequencies const& f, std::size_t n) {
   detail::require(n <= f.pairs(), "raised_cosine_clip: n must be at most the number of pairs, ",
                   f.pairs(), ", got ", n);

@@ -1,5 +1,4 @@
-// Distances as a model knows them, however far apart a query and a key are: ReRoPE, Leaky ReRoPE,
-// Self-Extend.
+// Distances as a model knows them, however far a key is: ReRoPE, Leaky ReRoPE, Self-Extend.
 #pragma once
 
 #include <concepts>

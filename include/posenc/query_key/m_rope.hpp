@@ -1,5 +1,4 @@
-// Multimodal rotary embeddings: tokens stand in time, height and width, and each pair turns by one
-// of them.
+// Multimodal rotary embeddings: tokens have time, height and width, and each pair turns by one.
 #pragma once
 
 #include <concepts>
@@ -58,8 +57,7 @@ class m_rope {
   /// [axes][tokens] of the prompt.
   axis_positions<P> const& positions() const noexcept { return positions_; }
 
-  /// Site 2: one row an index, in any order. Throws at an index that is negative or leaves int64
-  /// with delta.
+  /// Site 2: one row an index, in any order. Throws if one is negative or leaves int64 with delta.
   template <std::floating_point Real = float>
   prepared_rotation<Layout, Real> prepare(token_positions const& indices) const {
     return prepared_rotation<Layout, Real>(axis_rows<Real>(maker_, at(indices)), block_);

@@ -153,8 +153,7 @@ class rope {
 static_assert(acts_on_queries_and_keys<rope<halves>> && pulls_back_queries_and_keys<rope<halves>>);
 
 /// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero
-/// 2024, 6.1] Throws unless head_dim is even and positive, base finite and positive, and p in [0,
-/// 1].
+/// 2024, 6.1] Throws unless head_dim is even and positive, base finite and positive, p in [0, 1].
 template <pair_layout Layout>
 rope<Layout> p_rope(std::size_t head_dim, double base, double p) {
   return rope<Layout>(truncated(geometric(head_dim, base), p));

@@ -29,15 +29,10 @@ struct prepared_unprojected {
             " positions for ", q.tokens(), " tokens from ", first_token, " on");
     inner->embed(q, positions_view(positions).subspan(first_token, q.tokens()));
   }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
-    encode_queries(k, first_token);
-  }
+  void encode_keys(auto const& k, std::size_t first = 0) const { encode_queries(k, first); }
   /// What is added is a constant.
-  template <class T>
-  void backward_queries(heads_view<T> const&, std::size_t = 0) const {}
-  template <class T>
-  void backward_keys(heads_view<T> const&, std::size_t = 0) const {}
+  void backward_queries(auto const&, std::size_t = 0) const {}
+  void backward_keys(auto const&, std::size_t = 0) const {}
 };
 
 struct acting_on_embeddings {

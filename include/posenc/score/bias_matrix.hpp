@@ -104,8 +104,7 @@ class bias_table {
 /// Of any encoding that adds biases; of a scheme, the sum. Computed in double, rounded to float and
 /// then to the type of the memory; kernels add it after scaling the scores. The mask is not in it.
 /// Throws, before anything is written, unless there is a head, memory has one number for each
-/// element, and the encoding serves so many heads; and, amid the work, where the encoding refuses a
-/// row.
+/// element, and the encoding serves so many heads; amid the work, where the encoding refuses a row.
 template <class E, class Memory>
 void write_bias_matrix(E const& encoding, std::size_t heads, token_positions const& query_positions,
                        token_positions const& key_positions, Memory&& memory) {
@@ -181,8 +180,7 @@ class attention_bias {
                     " heads, got ", heads_);
   }
 
-  /// Site 3. Throws, before anything is changed, unless the matrix has the row's head, query and
-  /// keys.
+  /// Site 3. Throws, before a change, unless the matrix has the row's head, query and keys.
   template <class S>
   void adjust_scores(score_row<S> const& row) const {
     auto const head = heads_ == 1 ? 0 : row.head;

@@ -1,5 +1,4 @@
-// Dynamic position bias: a small network computes a bias for each head from the distance, or from
-// its logarithm.
+// Dynamic position bias: a small network of the distance, or of its logarithm, gives heads biases.
 #pragma once
 
 #include <cmath>
@@ -31,13 +30,12 @@ struct position_network {
 
 /// score(t, s) += network(t - s)_head, on scores that are scaled already. [x-transformers,
 /// DynamicPositionBias; CrossFormer, Wang 2021, 3.2] LayerNorm's epsilon is 1e-5. A table holds the
-/// biases from -longest to longest, 8 bytes a head and distance; beyond it, each call runs the
+/// biases from -longest to longest, 8 bytes a head and distance; beyond, each call runs the
 /// network.
 class dynamic_position_bias {
  public:
   /// Throws std::invalid_argument unless there are two layers or more, each takes as many numbers
-  /// as the one before it gives, weights and tabulated biases are finite, and longest is from 0 to
-  /// 2^31.
+  /// as the one before it gives, weights and tabulated biases are finite, longest is in [0, 2^31].
   dynamic_position_bias(position_network network, std::int64_t longest)
       : network_(std::move(network)), longest_(longest) {
     detail::require(network_.layers.size() >= 2,

@@ -1,5 +1,4 @@
-// FIRE: a small network makes the bias of a distance that is measured against how far the query can
-// look back.
+// FIRE: a small network of the distance, which is measured against how far the query can look back.
 #pragma once
 
 #include <algorithm>
@@ -89,8 +88,7 @@ class fire {
   }
 
  private:
-  /// The network, of one head: slope x + intercept, between two knots, where a hidden unit turns on
-  /// or off.
+  /// The network of a head between two knots, where hidden units turn on or off.
   struct segment {
     double slope, intercept;
   };

@@ -1,5 +1,4 @@
-// The Forgetting Transformer: every token between a key and a query may make the query forget the
-// key.
+// The Forgetting Transformer: tokens between a key and a query may make the query forget the key.
 #pragma once
 
 #include <algorithm>

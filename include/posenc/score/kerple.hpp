@@ -17,8 +17,7 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// As the authors' code clamps a learned number each time before it uses it: learning may have left
-/// it outside.
+/// As the authors' code clamps a learned number before each use: learning may have left it outside.
 inline void clamp_learned(char const* name, double& x, std::size_t head,
                           double largest = std::numeric_limits<double>::max()) {
   require(is_finite(x), name, " must be finite, got ", x, " for head ", head);

@@ -38,8 +38,7 @@ class soft_cap {
   }
 
   /// Gradients times the slope at the score before, 1 / cosh^2(score / cap); where a score is not
-  /// finite, as they are. Throws, before anything is changed, unless there is a gradient for each
-  /// score.
+  /// finite, as they are. Throws, before a change, unless there is a gradient for each score.
   template <class T>
   void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
                        std::span<T>) const {

@@ -1,5 +1,4 @@
-// A learned number for each bucket of distances, T5's (and DeBERTa's buckets), or for each distance
-// up to a bound.
+// Learned numbers for buckets of distances, as T5's (DeBERTa's buckets too), or for each distance.
 #pragma once
 
 #include <algorithm>
@@ -161,8 +160,7 @@ class t5_bias {
 /// other way round. weights: [2 k + 1][heads].
 class learned_relative {
  public:
-  /// max_distance: k, in tokens. Throws unless there are (2 k + 1) heads weights, and all are
-  /// finite.
+  /// max_distance: k, in tokens. Throws unless there are (2 k + 1) heads weights, all finite.
   learned_relative(std::span<float const> weights, std::size_t heads, std::size_t max_distance)
       : weights_(weights.begin(), weights.end()), heads_(heads), max_distance_(max_distance) {
     detail::require(max_distance <= std::size_t{1} << 24,

@@ -1,5 +1,4 @@
-// Rows are sharpened by how many keys they see, or by the query's position: log n, SSMax, Llama 4,
-// Mistral.
+// Rows are sharpened by how many keys they see, or by the query's position: log n, SSMax, Llama 4.
 #pragma once
 
 #include <algorithm>
