@@ -50,7 +50,7 @@ constexpr void require_not_negative(char const* what, char const* name, double x
 ///
 /// Each frequency is inv_freq_i + rest_i, a double and its rounding error: a double alone would be
 /// off by up to 1e-7 radians at position 2^31. The rest is 0 for frequencies given as doubles.
-/// Rules compute with both, within 2^-98 of their formulas or 2^-1073 radians if they say no other.
+/// Rules use both: within 2^-98 of their formulas or 2^-1073 radians unless they say otherwise.
 class frequencies {
  public:
   /// Frequencies as doubles have them, without rests.
