@@ -10,7 +10,7 @@
 
 #include "posenc/attention/attention.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/score/bias_table.hpp"
+#include "posenc/score/bias_matrix.hpp"
 #include "posenc/score/cope.hpp"
 #include "posenc/score/fire.hpp"
 #include "posenc/score/kerple.hpp"

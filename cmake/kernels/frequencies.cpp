@@ -10,11 +10,9 @@
 #include "handles.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"
-#include "posenc/frequency/ntk_by_parts.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
 

@@ -9,7 +9,6 @@
 
 #include "posenc/attention/decode_products.hpp"
 #include "posenc/core/storage.hpp"
-#include "posenc/softmax/masked_score.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 #include "set.hpp"
 

@@ -17,7 +17,6 @@
 #include "posenc/analysis/precision_budget.hpp"
 #include "posenc/analysis/rope_decay.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"

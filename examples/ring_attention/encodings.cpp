@@ -8,7 +8,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
-#include "posenc/softmax/position_temperature.hpp"
+#include "posenc/softmax/log_n.hpp"
 
 namespace {
 

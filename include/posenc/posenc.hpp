@@ -24,15 +24,12 @@
 
 // frequency: how fast each pair rotates
 #include "posenc/frequency/frequencies.hpp"   // radians per position; attention factor
-#include "posenc/frequency/pair_range.hpp"    // neighbouring pairs
 #include "posenc/frequency/phase_step.hpp"    // exact angles, in integers
 #include "posenc/frequency/geometric.hpp"     // base^(-2i / dim)
 #include "posenc/frequency/axial.hpp"         // one series per axis; even steps: vision, video
 #include "posenc/frequency/truncated.hpp"     // p-RoPE, Gemma 4's too; CoPE's clip; FoPE's floor
-#include "posenc/frequency/linear.hpp"        // position interpolation; resonance
-#include "posenc/frequency/ntk.hpp"           // NTK-aware: plain, dynamic, mixed, part_ntk
-#include "posenc/frequency/ntk_by_parts.hpp"  // by turns within the trained context
-#include "posenc/frequency/yarn.hpp"          // YaRN as coded, and as published
+#include "posenc/frequency/ntk.hpp"           // linear; NTK: plain ... by parts; published YaRN
+#include "posenc/frequency/yarn.hpp"          // YaRN as coded
 #include "posenc/frequency/llama3.hpp"        // Llama 3
 #include "posenc/frequency/longrope.hpp"      // one factor per pair, one or two lists
 #include "posenc/frequency/describe.hpp"      // wavelengths, turns, last angles
@@ -65,31 +62,27 @@
 #include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, timesteps ...
 #include "posenc/embedding/sin_cos_2d.hpp"          //     patches of images and videos
 #include "posenc/embedding/learned_embedding.hpp"   //     a learned table
-#include "posenc/query_key/prepared_rotation.hpp"   // (2) the rows of a step, for queries and keys
-#include "posenc/query_key/rope.hpp"                //     rope, p_rope
+#include "posenc/query_key/rope.hpp"                // (2) rope, p_rope; the rows of a step
 #include "posenc/query_key/m_rope.hpp"              //     several axes: M-RoPE
 #include "posenc/query_key/xpos.hpp"                //     RoPE with decay
 #include "posenc/query_key/remapped.hpp"            //     other positions for queries, for keys
 #include "posenc/query_key/distance_remapping.hpp"  //     ReRoPE, Self-Extend
 #include "posenc/query_key/unprojected.hpp"         //     embeddings, as if W_q = W_k = I
 #include "posenc/score/alibi.hpp"                   // (3)
-#include "posenc/score/t5_bias.hpp"                 //     T5's buckets; DeBERTa's
+#include "posenc/score/t5_bias.hpp"                 //     T5's, DeBERTa's buckets; clipped table
 #include "posenc/score/kerple.hpp"                  //     logarithmic and power kernels
 #include "posenc/score/fire.hpp"                    //     a small network of the distance
 #include "posenc/score/dynamic_position_bias.hpp"   //     a network of the distance or its log
 #include "posenc/score/sandwich.hpp"                //     inner products of sinusoidal vectors
-#include "posenc/score/learned_relative.hpp"        //     a learned table of clipped distances
 #include "posenc/score/cope.hpp"                    //     positions counted by the query
 #include "posenc/score/forget_gates.hpp"            //     learned gates between key and query
-#include "posenc/score/bias_table.hpp"              //     any bias by distance, tabulated
-#include "posenc/score/bias_matrix.hpp"             //     any bias as a matrix; a matrix as a bias
+#include "posenc/score/bias_matrix.hpp"             //     any bias as table, matrix; matrix as bias
 #include "posenc/score/soft_cap.hpp"                //     cap tanh(score / cap)
 #include "posenc/softmax/adaptive_temperature.hpp"  // (4) by entropy
-#include "posenc/softmax/log_n.hpp"                 //     by the number of keys: log n, SSMax
-#include "posenc/softmax/position_temperature.hpp"  //     Llama 4, Mistral
+#include "posenc/softmax/log_n.hpp"                 //     by keys: log n, SSMax; by position
 #include "posenc/softmax/constant_temperature.hpp"  //     one for all rows; YaRN's, on scores
 #include "posenc/softmax/attention_sinks.hpp"       //     a logit without a key; softmax-off-by-one
-#include "posenc/softmax/masked_score.hpp"          // masked scores; no sink
+#include "posenc/softmax/row_exponentials.hpp"      // masked scores; no sink
 #include "posenc/softmax/softmax.hpp"               // from a row of scores to weights; gradients
 
 // adapter: what engines would write to call the above

@@ -15,8 +15,8 @@
 #include "non_numbers.hpp"
 #include "oracle/frequency_rules.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/yarn.hpp"
 #include "rejects.hpp"
 

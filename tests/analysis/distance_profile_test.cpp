@@ -16,7 +16,7 @@
 #include "oracle/gaussian.hpp"
 #include "oracle/rotary.hpp"
 #include "oracle/softmax.hpp"
-#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/ntk.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"

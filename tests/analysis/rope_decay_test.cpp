@@ -11,7 +11,6 @@
 #include "non_numbers.hpp"
 #include "oracle/gaussian.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"

@@ -10,7 +10,7 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/scheme.hpp"
-#include "posenc/softmax/masked_score.hpp"
+#include "posenc/softmax/row_exponentials.hpp"
 #include "site_2.hpp"
 
 namespace textbook {

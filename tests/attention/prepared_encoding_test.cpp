@@ -24,7 +24,6 @@
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/fire.hpp"
 #include "posenc/score/kerple.hpp"
-#include "posenc/score/learned_relative.hpp"
 #include "posenc/score/sandwich.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/score/t5_bias.hpp"

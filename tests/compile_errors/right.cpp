@@ -6,7 +6,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/query_key/unprojected.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/score/bias_table.hpp"
+#include "posenc/score/bias_matrix.hpp"
 #include "posenc/score/soft_cap.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 

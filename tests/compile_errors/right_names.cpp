@@ -1,7 +1,7 @@
 // compiles
 #include "posenc/core/scheme.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/score/bias_table.hpp"
+#include "posenc/score/bias_matrix.hpp"
 
 // What it returns is known only once its body is compiled.
 struct deduced final {

@@ -17,7 +17,7 @@
 #include "oracle/sinusoidal.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"

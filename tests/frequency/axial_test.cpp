@@ -109,30 +109,6 @@ TEST(axial, gemma_4s_vision_model_rotates_two_blocks_instead) {
   EXPECT_FALSE(numbers::same_bits(whole, q)) << "halves of the whole head are something else";
 }
 
-TEST(axial, heads_of_video_models_are_split_as_they_split_them) {
-  EXPECT_EQ(cogvideox_dims(64), (dims{16, 24, 24}));
-  EXPECT_EQ(wan_dims(128), (dims{44, 42, 42}));
-  EXPECT_EQ(wan_dims(6), (dims{2, 2, 2}));
-  EXPECT_EQ(allegro_dims(96), (dims{32, 32, 32}));
-  for (std::size_t head_dim = 6; head_dim <= 512; head_dim += 2)
-    EXPECT_EQ(axial(wan_dims(head_dim), 1e4).rotary_dim(), head_dim);
-  for (std::size_t head_dim = 16; head_dim <= 512; head_dim += 16)
-    EXPECT_EQ(axial(cogvideox_dims(head_dim), 1e4).rotary_dim(), head_dim);
-  for (std::size_t head_dim = 6; head_dim <= 512; head_dim += 6)
-    EXPECT_EQ(axial(allegro_dims(head_dim), 1e4).rotary_dim(), head_dim);
-}
-
-TEST(axial, heads_that_cannot_be_split_are_refused) {
-  EXPECT_EQ(message_of([] { cogvideox_dims(72); }),
-            "posenc: cogvideox_dims: head_dim must be a positive multiple of 16, got 72");
-  EXPECT_EQ(message_of([] { allegro_dims(0); }),
-            "posenc: allegro_dims: head_dim must be a positive multiple of 6, got 0");
-  EXPECT_EQ(message_of([] { wan_dims(127); }),
-            "posenc: wan_dims: head_dim must be a positive multiple of 2, got 127");
-  EXPECT_EQ(message_of([] { wan_dims(4); }),
-            "posenc: wan_dims: head_dim must be at least 6, got 4");
-}
-
 TEST(axial, dims_must_be_even_and_base_positive) {
   EXPECT_EQ(message_of([] { axial(dims{}, 1e4); }),
             "posenc: axial: there must be at least one axis, got none");

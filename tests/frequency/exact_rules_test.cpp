@@ -11,7 +11,6 @@
 #include "oracle/fixed_point.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"

@@ -1,4 +1,4 @@
-#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/ntk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "posenc/frequency/ntk_by_parts.hpp"
+#include "posenc/frequency/ntk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,6 +15,7 @@
 #include "oracle/frequency_rules.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/ntk.hpp"
 #include "rejects.hpp"
 
 namespace {

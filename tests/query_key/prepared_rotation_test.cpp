@@ -1,4 +1,3 @@
-#include "posenc/query_key/prepared_rotation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "laws/query_key_laws.hpp"
@@ -115,6 +116,35 @@ TEST(remapped, has_as_many_heads_as_the_inner_encoding) {
   EXPECT_EQ(refused(encoding, 2), "posenc: attention: the encoding must have 2 heads, got 4");
   EXPECT_EQ(refused(remapped(encoding, same, same), 2), refused(encoding, 2));
   EXPECT_NO_THROW(detail::require_heads("attention", encoding, 4));
+}
+
+// Adds the indices of the first token and head that it is given, each way in another place.
+struct adding_indices {
+  struct prepared {
+    static void add(auto const& x, std::size_t at, std::size_t token, std::size_t head) {
+      x(0, 0)[at] += static_cast<std::remove_cvref_t<decltype(x(0, 0)[at])>>(10 * token + head);
+    }
+    void encode_queries(auto const& q, std::size_t t, std::size_t h) const { add(q, 0, t, h); }
+    void encode_keys(auto const& k, std::size_t t, std::size_t h) const { add(k, 1, t, h); }
+    void backward_queries(auto const& d, std::size_t t, std::size_t h) const { add(d, 2, t, h); }
+    void backward_keys(auto const& d, std::size_t t, std::size_t h) const { add(d, 3, t, h); }
+  };
+  template <class>
+  prepared prepare(positions_view) const {
+    return {};
+  }
+};
+
+TEST(remapped, the_inner_encoding_is_given_the_first_token_and_head) {
+  auto const same = [](std::int64_t p) { return p; };
+  std::vector<std::int64_t> const positions{0, 1, 2};
+  auto const prepared = remapped(adding_indices{}, same, same).prepare<float>(positions);
+  std::vector<float> x(4);
+  prepared.encode_queries(numbers::view(x, 1, 4), 2, 1);
+  prepared.encode_keys(numbers::view(x, 1, 4), 2, 2);
+  prepared.backward_queries(numbers::view(x, 1, 4), 2, 3);
+  prepared.backward_keys(numbers::view(x, 1, 4), 2, 4);
+  EXPECT_EQ(x, (std::vector<float>{21, 22, 23, 24}));
 }
 
 TEST(remapped, gradients_are_pulled_back_by_the_transpose_where_the_inner_encoding_can) {

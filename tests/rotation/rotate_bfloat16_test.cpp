@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "posenc/core/storage.hpp"
-#include "posenc/frequency/pair_range.hpp"
+#include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_view.hpp"

@@ -1,4 +1,4 @@
-#include "posenc/score/bias_table.hpp"
+#include "posenc/score/bias_matrix.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,6 @@
 #include "posenc/score/alibi.hpp"
 #include "posenc/score/fire.hpp"
 #include "posenc/score/kerple.hpp"
-#include "posenc/score/learned_relative.hpp"
 #include "posenc/score/sandwich.hpp"
 #include "posenc/score/t5_bias.hpp"
 #include "rejects.hpp"

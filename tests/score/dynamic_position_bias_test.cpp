@@ -156,6 +156,10 @@ TEST(dynamic_position_bias, refuses_layers_that_do_not_fit) {
       message([](auto& n) { n.layers[1].norm_weights.clear(); }),
       "posenc: dynamic_position_bias: the norm of layer 1 must be empty or of its size, got 0 "
       "weights and 2 biases");
+  EXPECT_EQ(
+      message([](auto& n) { n.layers[1].norm_biases = {1}; }),
+      "posenc: dynamic_position_bias: the norm of layer 1 must be empty or of its size, got 2 "
+      "weights and 1 biases");
   EXPECT_EQ(message([](auto& n) {
               n.layers[2].norm_weights = {1, 1, 1};
             }),

@@ -151,6 +151,8 @@ TEST(fire, bad_interpolations_are_rejected) {
             "posenc: fire: threshold must be finite and not negative, got -1");
   EXPECT_EQ(rejected({.c = 1, .threshold = not_a_number()}),
             "posenc: fire: threshold must be finite and not negative, got NaN");
+  EXPECT_EQ(rejected({.c = 1, .threshold = infinity()}),
+            "posenc: fire: threshold must be finite and not negative, got infinity");
   EXPECT_EQ(rejected({.c = 1, .threshold = 1, .epsilon = -1}),
             "posenc: fire: epsilon must be finite and not negative, got -1");
   EXPECT_EQ(rejected({.c = 1, .threshold = 0, .epsilon = 0}),

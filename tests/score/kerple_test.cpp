@@ -11,7 +11,7 @@
 #include "oracle/score_biases.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/score/learned_relative.hpp"
+#include "posenc/score/t5_bias.hpp"
 #include "score/rows.hpp"
 
 namespace {

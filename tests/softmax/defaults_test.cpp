@@ -11,7 +11,6 @@
 #include "posenc/score/forget_gates.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/log_n.hpp"
-#include "posenc/softmax/position_temperature.hpp"
 #include "posenc/softmax/softmax.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "posenc/embedding/sinusoidal.hpp"
-#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/query_key/m_rope.hpp"
 #include "posenc/query_key/rope.hpp"
@@ -20,7 +20,7 @@
 #include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rows/rerotation.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/score/bias_table.hpp"
+#include "posenc/score/bias_matrix.hpp"
 #include "posenc/score/kerple.hpp"
 #include "posenc/score/sandwich.hpp"
 #include "posenc/score/soft_cap.hpp"

@@ -37,22 +37,19 @@ struct ggml_block {
 };
 
 /// A view of a tensor of heads: ne = {head_dim, heads, tokens, batches}, nb = the distance in bytes
-/// of one of each to the next.
-/// Throws std::invalid_argument unless ne[0] is positive, no ne is negative, nb[0] is the size of T
-/// and the other nb are multiples of it.
+/// of one of each to the next. Throws std::invalid_argument unless ne[0] is positive, no ne is
+/// negative, nb[0] is the size of T and the other nb are multiples of it.
 template <storable T>
 class ggml_heads {
  public:
   using element_type = T;  ///< const if the heads are only read
 
   /// Of anything with data, ne and nb, as ggml_tensor has.
-  // clang-format off
   template <class Tensor>
   requires requires(Tensor const& t) { t.data, t.ne[3], t.nb[3]; }
   explicit ggml_heads(Tensor const& t)
       : ggml_heads(t.data, {t.ne[0], t.ne[1], t.ne[2], t.ne[3]},
                    {t.nb[0], t.nb[1], t.nb[2], t.nb[3]}) {}
-  // clang-format on
 
   /// Of the memory at data. Throws as the class says.
   ggml_heads(std::conditional_t<std::is_const_v<T>, void const, void>* data,
@@ -184,9 +181,9 @@ inline cos_sin_view<float> ggml_rows(row_cache& cache, ggml_rope_call const& cal
 ///
 /// All modes, in place or to another tensor, to which other dims are copied. Angles are exact
 /// (cos_sin_rows), where ggml multiplies positions in float; else the formulas are ggml's.
-/// Throws std::invalid_argument, before anything is changed, if the tensors differ in ne, if the
-/// range reaches beyond their rows, or if there are no positions; and as ggml_frequencies,
-/// ggml_pair_axes and rotate do. Batches must not overlap each other; this is not checked.
+/// Throws, before anything is changed, if the tensors differ in ne, if the range reaches beyond
+/// their rows, or if there are no positions; and as ggml_frequencies, ggml_pair_axes and rotate do.
+/// Batches must not overlap each other; this is not checked.
 template <storable S, writable T>
 void ggml_rope(row_cache& cache, ggml_rope_call const& call, ggml_heads<S> const& source,
                ggml_heads<T> const& target, ggml_row_range range) {

@@ -10,9 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/core/two_doubles.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/longrope.hpp"
@@ -91,16 +89,15 @@ inline void require_ggml_rope(ggml_rope_parameters const& p, std::size_t head_di
           "ggml_rope: one of the first three sections must be positive, got 0, 0, 0");
 }
 
-inline void require_positive(char const* name, float x) {
-  require(is_finite(static_cast<double>(x)) && x > 0, "ggml_rope: ", name,
-          " must be finite and positive, got ", static_cast<double>(x));
+inline void require_ggml_number(char const* name, float x) {
+  require_positive("ggml_rope", name, static_cast<double>(x));
 }
 
 /// Where YaRN's ramp rises: a step at its start unless its end is beyond that, and at 0 for a
 /// context of 0.
 inline yarn_ramp ggml_ramp(ggml_rope_parameters const& p) {
   require(p.n_ctx_orig >= 0, "ggml_rope: n_ctx_orig must not be negative, got ", p.n_ctx_orig);
-  require_positive("beta_fast", p.beta_fast), require_positive("beta_slow", p.beta_slow);
+  require_ggml_number("beta_fast", p.beta_fast), require_ggml_number("beta_slow", p.beta_slow);
   auto const base = static_cast<double>(p.freq_base);
   require(base > 1, "ggml_rope: freq_base must be above 1 if ext_factor is not 0, got ", base);
   if (p.n_ctx_orig == 0) return {0, 0.001};
@@ -153,16 +150,16 @@ inline pair_axes ggml_pair_axes(ggml_rope_parameters const& p, std::size_t head_
 /// A freq_scale above 1 lowers the attention factor, which yarn's does not. The ramp's ends are
 /// rounded outwards from doubles, where ggml has floats. [ggml, ops.cpp] A factor of 1e30 or more
 /// stops its pair, as in divided_by_factors.
-/// Throws std::invalid_argument as ggml_pair_axes does, and unless freq_base, freq_scale,
-/// attn_factor, and the attention factor are finite and positive, ext_factor is in [0, 1], and
-/// there is no factor or at least one per pair, finite and positive. If ext_factor is not 0: also
-/// unless n_ctx_orig is not negative, the betas are finite and positive, and freq_base is above 1.
+/// Throws as ggml_pair_axes does, and unless freq_base, freq_scale, attn_factor, and the attention
+/// factor are finite and positive, ext_factor is in [0, 1], and there is no factor or at least one
+/// per pair, finite and positive. If ext_factor is not 0: also unless n_ctx_orig is not negative,
+/// the betas are finite and positive, and freq_base is above 1.
 inline frequencies ggml_frequencies(ggml_rope_parameters const& p, std::size_t head_dim,
                                     std::span<float const> freq_factors = {}) {
   auto const axes = ggml_pair_axes(p, head_dim);
-  using detail::require_positive;
-  require_positive("freq_base", p.freq_base), require_positive("freq_scale", p.freq_scale);
-  require_positive("attn_factor", p.attn_factor);
+  detail::require_ggml_number("freq_base", p.freq_base);
+  detail::require_ggml_number("freq_scale", p.freq_scale);
+  detail::require_ggml_number("attn_factor", p.attn_factor);
   auto const kept = static_cast<double>(p.ext_factor), scale = static_cast<double>(p.freq_scale);
   detail::require_share("ggml_rope", "ext_factor", kept);
   auto const pairs = p.pairs();

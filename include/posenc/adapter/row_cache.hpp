@@ -94,15 +94,10 @@ class content_cache {
 ///     auto const rows = cache.rows(frequencies, positions);  in each call, of queries or of keys
 ///     rotate<halves>(q, rows);
 ///
-/// Use it only where a step has no place of its own; rows that are made once a step and handed to
-/// every layer need no search (prepare).
-///
-/// A search compares what frequencies and positions say, never where they lie: an engine that
-/// writes the next step's positions into the same memory gets new rows. For one token at head_dim
-/// 128 it takes as long as rotating one float head, 22 and 19 ns on an Intel Xeon (model 167);
-/// rows that are missing take 0.5 us.
-/// The least recently used rows leave when there are more than 16, or more than `bytes` of them and
-/// their keys; the last ones always stay. Makers are 16 at most.
+/// A search compares what frequencies and positions say, never where they lie. For one token at
+/// head_dim 128 it takes as long as rotating one float head, 22 and 19 ns on an Intel Xeon (model
+/// 167); rows that are missing take 0.5 us. The least recently used rows leave when there are more
+/// than 16, or more than `bytes` of them and their keys; the last ones, and 16 makers, stay.
 class row_cache {
  public:
   /// bytes: as above, for makers and again for rows.

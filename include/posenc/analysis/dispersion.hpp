@@ -14,7 +14,7 @@
 #include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
-#include "posenc/softmax/masked_score.hpp"
+#include "posenc/softmax/row_exponentials.hpp"
 #include "posenc/softmax/softmax.hpp"
 
 namespace posenc::inline POSENC_TARGET {

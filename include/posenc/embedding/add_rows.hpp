@@ -12,8 +12,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Throws std::invalid_argument unless the heads of x have `dim` dims and there is one position per
-/// token.
+/// Throws std::invalid_argument unless x has heads of `dim` dims and there is one position a token.
 template <class T>
 void require_embeddings(char const* what, heads_view<T> const& x, std::size_t dim,
                         positions_view positions) {
@@ -23,8 +22,7 @@ void require_embeddings(char const* what, heads_view<T> const& x, std::size_t di
           positions.size(), " positions for ", x.tokens(), " tokens");
 }
 
-/// x[token][head] += the vector that write(token, vector) writes, for every head, in the arithmetic
-/// of T.
+/// x[token][head] += what write(token, vector) writes, for every head, in the arithmetic of T.
 template <class T>
 void add_rows(heads_view<T> const& x, auto const& write) {
   std::vector<arithmetic_t<T>> vector(x.head_dim());

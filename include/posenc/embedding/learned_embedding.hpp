@@ -13,10 +13,9 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// p_t = table[t + offset]: GPT-2, BERT, ViT (offset 0), OPT and BART (2), RoBERTa (padding_idx +
-/// 1). [Devlin 2018; Radford 2019]
-/// Keeps a copy of the table in its storage type T.
-/// Throws std::invalid_argument unless dim is positive and the table consists of whole vectors, at
-/// least one, of finite numbers.
+/// 1). [Devlin 2018; Radford 2019] Keeps a copy of the table in its storage type T. Throws
+/// std::invalid_argument unless dim is positive and the table consists of whole vectors, at least
+/// one, of finite numbers.
 template <writable T>
 class learned_embedding {
  public:
@@ -40,8 +39,8 @@ class learned_embedding {
   std::size_t vectors() const noexcept { return table_.size() / dim_; }
 
   /// Site 1: x[t] += p_t. x: [tokens][1][dim]; with several heads, each gets the same p_t.
-  /// Throws std::invalid_argument, before anything is changed, unless x has heads of dim() and one
-  /// position per token, each within [-offset, vectors() - offset).
+  /// Throws, before anything is changed, unless x has heads of dim() and one position per token,
+  /// each within [-offset, vectors() - offset).
   template <class U>
   void embed(heads_view<U> const& x, token_positions const& positions) const {
     detail::require_embeddings("learned_embedding", x, dim_, positions);

@@ -1,5 +1,4 @@
-// Sinusoidal embeddings of a grid, with one block of each vector per axis: images (2-D), videos
-// (3-D).
+// Sinusoidal embeddings of a grid, a block of each vector per axis: images (2-D), videos (3-D).
 #pragma once
 
 #include <algorithm>
@@ -35,9 +34,8 @@ struct grid_axis {
 ///                                vector    [ of the column | of the row ]
 ///
 /// Tokens before the grid, such as a class token, have no position in it: leave them out of the
-/// view.
-/// Accuracy is that of sinusoidal. Throws std::invalid_argument unless there is at least one axis,
-/// each has at least one cell, there are at most 2^32 cells, each axis has one block, and
+/// view. Accuracy is that of sinusoidal. Throws std::invalid_argument unless there is at least one
+/// axis, each has at least one cell, there are at most 2^32 cells, each axis has one block, and
 /// coordinates are finite and below 2^62.
 template <pair_layout Layout>
 class sin_cos_grid {
@@ -79,8 +77,8 @@ class sin_cos_grid {
   std::size_t dim() const noexcept { return dim_; }      ///< numbers in a vector, of all blocks
   std::size_t cells() const noexcept { return cells_; }  ///< in all axes together
 
-  /// Writes p to `vector`, which has dim() numbers. Throws std::invalid_argument if it has another
-  /// size, or if the position is not in the grid.
+  /// Writes p to `vector`, which has dim() numbers. Throws if it has another size, or if the
+  /// position is not in the grid.
   template <class Vector>
   void write(std::int64_t position, Vector&& vector) const {
     std::span<detail::span_value_t<Vector>> rest(vector);
@@ -96,8 +94,8 @@ class sin_cos_grid {
   }
 
   /// Site 1: x[t] += p. x: [tokens][1][dim]; with several heads, each gets the same p.
-  /// Throws std::invalid_argument, before anything is changed, unless x has heads of dim() and one
-  /// position per token, each in the grid.
+  /// Throws, before anything is changed, unless x has heads of dim() and one position per token,
+  /// each in the grid.
   template <class T>
   void embed(heads_view<T> const& x, token_positions const& positions) const {
     detail::require_embeddings("sin_cos_grid", x, dim_, positions);
@@ -137,9 +135,8 @@ inline frequencies frequencies_of_axis(char const* rule, std::size_t dim, std::s
 
 /// MAE, DiT, PixArt, SD3: column, then row, dim / 2 numbers each: sines, then cosines, of
 /// frequencies base^(-j / (dim / 4)). [mae, util/pos_embed.py; diffusers, get_2d_sincos_pos_embed,
-/// whose interpolation is a grid_axis::step]
-/// Throws std::invalid_argument unless the grid has a cell, dim is a positive multiple of 4, and
-/// base is finite and positive.
+/// whose interpolation is a grid_axis::step] Throws unless the grid has a cell, dim is a positive
+/// multiple of 4, and base is finite and positive.
 inline sin_cos_grid<halves> mae_sin_cos(std::size_t height, std::size_t width, std::size_t dim,
                                         double base = 1e4) {
   auto const f = detail::frequencies_of_axis("mae_sin_cos", dim, 1, 2, base);
@@ -155,9 +152,8 @@ inline sin_cos_grid<halves> vit_sin_cos(std::size_t height, std::size_t width, s
 }
 
 /// CogVideoX: frame (dim / 4), column (3/8 dim), row (3/8 dim), each sines, then cosines, of
-/// frequencies base^(-2j / its dims). [diffusers, get_3d_sincos_pos_embed]
-/// Throws std::invalid_argument unless the grid has a cell, dim is a positive multiple of 16, and
-/// base is finite and positive.
+/// frequencies base^(-2j / its dims). [diffusers, get_3d_sincos_pos_embed] Throws unless the grid
+/// has a cell, dim is a positive multiple of 16, and base is finite and positive.
 inline sin_cos_grid<halves> cogvideox_sin_cos(std::size_t frames, std::size_t height,
                                               std::size_t width, std::size_t dim,
                                               double base = 1e4) {
@@ -176,8 +172,8 @@ struct detr_form {
 /// DETR's PositionEmbeddingSine for images without padding: row, then column, dim / 2 numbers each:
 /// sine and cosine alternating, of frequencies base^(-4k / dim). Rows and columns count from 1; if
 /// normalize, c becomes c / (cells + 1e-6) * scale. [detr, position_encoding.py]
-/// Throws std::invalid_argument unless the grid has a cell, dim is a positive multiple of 4, base
-/// is finite and positive, and scale is finite.
+/// Throws unless the grid has a cell, dim is a positive multiple of 4, base is finite and positive,
+/// and scale is finite.
 inline sin_cos_grid<interleaved> detr_sin_cos(std::size_t height, std::size_t width,
                                               std::size_t dim, detr_form const& form = {}) {
   auto const f = detail::frequencies_of_axis("detr_sin_cos", dim, 1, 2, form.base);

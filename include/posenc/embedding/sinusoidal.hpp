@@ -32,16 +32,12 @@ struct sinusoidal_form {
 /// p_t holds sin(t f_i) and cos(t f_i) for every frequency f_i; <p_t, p_s> depends on t - s alone.
 /// [Vaswani 2017, 3.5]
 ///
-///     sinusoidal<interleaved>(geometric(dim, 1e4))          sin cos sin cos ...
-///         vaswani_sinusoidal: "Attention is all you need", XLM
-///     sinusoidal<halves>(geometric(dim, 1e4))               sin sin .. cos cos
-///         roformer_sinusoidal: RoFormer, Marian
-///     sinusoidal<halves>(geometric_inclusive(dim, 1e4))     sin sin .. cos cos
-///         whisper_sinusoidal, tensor2tensor_sinusoidal, fairseq_sinusoidal
+///     sinusoidal<interleaved>(geometric(dim, 1e4))                      sin cos sin cos ...
+///     sinusoidal<halves>(geometric(dim, 1e4))                           sin sin .. cos cos
+///     sinusoidal<halves>(geometric_inclusive(dim, 1e4))                 sin sin .. cos cos
 ///     sinusoidal<halves>(geometric(dim, 1e4), {.cosine_first = true})   cos cos .. sin sin
-///         ggml_timestep, Stable Diffusion's timesteps
 ///
-/// Those with names are in sinusoidal_forms.hpp.
+/// sinusoidal_forms.hpp has them by the names of papers, models and libraries.
 /// Accuracy: double 3e-16, float 3e-8, times the scale, before the sum is rounded. For fractional
 /// positions, the angle of the fraction has a relative error of 2^-51.
 template <pair_layout Layout>
@@ -65,7 +61,7 @@ class sinusoidal {
 
   std::size_t dim() const noexcept { return of_pairs() + form_.zeros; }  ///< numbers in a vector
 
-  /// Writes p_t to `vector`. Throws std::invalid_argument unless it has dim() numbers.
+  /// Writes p_t to `vector`. Throws unless it has dim() numbers.
   template <class Vector>
   void write(std::int64_t position, Vector&& vector) const {
     std::span<detail::span_value_t<Vector>> const numbers(vector);
@@ -75,9 +71,8 @@ class sinusoidal {
                 [whole = from_start(position)](phase_step const& step) { return step.at(whole); });
   }
 
-  /// The same at a fractional position, counted from `start` too; `silent` does not apply.
-  /// Throws std::invalid_argument unless `vector` has dim() numbers and the position is finite and
-  /// within [-2^63, 2^63).
+  /// The same at a fractional position, counted from `start` too; `silent` does not apply. Throws
+  /// unless `vector` has dim() numbers and the position is finite and within [-2^63, 2^63).
   template <std::floating_point P, class Vector>
   void write(P position, Vector&& vector) const {
     std::span<detail::span_value_t<Vector>> const numbers(vector);
@@ -91,9 +86,8 @@ class sinusoidal {
                 [=](phase_step const& step) { return step.at(whole) + step.at(fraction); });
   }
 
-  /// Site 1: x[t] += p_t. x: [tokens][1][dim]; with several heads, each gets the same p_t.
-  /// Throws std::invalid_argument, before anything is changed, unless x has heads of dim() and one
-  /// position per token.
+  /// Site 1: x[t] += p_t. x: [tokens][1][dim]; with several heads, each gets the same p_t. Throws,
+  /// before anything is changed, unless x has heads of dim() and one position per token.
   template <class T>
   void embed(heads_view<T> const& x, token_positions const& positions) const {
     detail::require_embeddings("sinusoidal", x, dim(), positions);

@@ -44,9 +44,8 @@ inline sinusoidal<halves> sinusoidal_of_series(char const* name, std::size_t dim
 
 }  // namespace detail
 
-/// "Attention is all you need", XLM, DistilBERT: sin cos sin cos ..., of frequencies
-/// 10000^(-2j / dim). [Vaswani 2017, 3.5; modeling_xlm.py, where the last cosine of an odd dim is
-/// left out]
+/// "Attention is all you need", XLM, DistilBERT: sin cos sin cos ..., of frequencies 10000^(-2j /
+/// dim). [Vaswani 2017, 3.5; modeling_xlm.py, where the last cosine of an odd dim is left out]
 /// Throws std::invalid_argument unless dim is positive.
 inline sinusoidal<interleaved> vaswani_sinusoidal(std::size_t dim) {
   return detail::sinusoidal_of_the_paper<interleaved>("vaswani_sinusoidal", dim);
@@ -59,10 +58,8 @@ inline sinusoidal<halves> roformer_sinusoidal(std::size_t dim) {
   return detail::sinusoidal_of_the_paper<halves>("roformer_sinusoidal", dim);
 }
 
-// All others: sines, then cosines.
-
-/// Whisper's encoder: frequencies 10000^(-j / (dim/2 - 1)). [whisper, sinusoids]
-/// Throws std::invalid_argument unless dim is even and at least 4.
+/// Whisper's encoder: sines, then cosines, as all that follow, of frequencies 10000^(-j / (dim/2 -
+/// 1)). [whisper, sinusoids] Throws unless dim is even and at least 4.
 inline sinusoidal<halves> whisper_sinusoidal(std::size_t dim) {
   return detail::sinusoidal_of_whisper("whisper_sinusoidal", dim, 0);
 }
@@ -75,17 +72,14 @@ inline sinusoidal<halves> ctranslate2_sinusoidal(std::size_t dim) {
 
 /// tensor2tensor, get_timing_signal_1d: frequencies min (max / min)^(-j / (h - 1)), where h =
 /// floor(dim / 2), and min and max are the timescales, then a zero if dim is odd. The quotient of
-/// timescales is rounded to double. A single frequency is min_timescale.
-/// Throws std::invalid_argument unless dim is at least 2 and the timescales are finite and
-/// positive.
+/// timescales is rounded to double. A single frequency is min_timescale. Throws unless dim is at
+/// least 2 and the timescales are finite and positive.
 inline sinusoidal<halves> tensor2tensor_sinusoidal(std::size_t dim, double min_timescale = 1,
                                                    double max_timescale = 1e4,
                                                    std::int64_t start_index = 0) {
   constexpr auto name = "tensor2tensor_sinusoidal";
-  detail::require(dim >= 2, name, ": dim must be at least 2, got ", dim);
   for (auto const scale : {min_timescale, max_timescale})
-    detail::require(is_finite(scale) && scale > 0, name,
-                    ": timescales must be finite and positive, got ", scale);
+    detail::require_positive(name, "timescales", scale);
   return detail::sinusoidal_of_series(name, dim, max_timescale / min_timescale, 1,
                                       {.start = start_index}, min_timescale);
 }
@@ -93,8 +87,7 @@ inline sinusoidal<halves> tensor2tensor_sinusoidal(std::size_t dim, double min_t
 /// fairseq, M2M100, Speech2Text: frequencies 10000^(-j / (h - 1)), h = floor(dim / 2), then a zero
 /// if dim is odd. p_t = 0 for padding, whose position is padding_idx. Positions are fairseq's, made
 /// by fairseq_positions: padding_idx + 1 for the first token. [SinusoidalPositionalEmbedding] A
-/// single frequency is 1; fairseq divides by zero there.
-/// Throws std::invalid_argument unless dim is at least 2.
+/// single frequency is 1; fairseq divides by zero there. Throws unless dim is at least 2.
 inline sinusoidal<halves> fairseq_sinusoidal(std::size_t dim, std::int64_t padding_idx) {
   return detail::sinusoidal_of_series("fairseq_sinusoidal", dim, 1e4, 1, {.silent = padding_idx});
 }
@@ -111,9 +104,8 @@ inline std::vector<std::int64_t> fairseq_positions(positions_view token_ids,
 }
 
 /// x-transformers, ScaledSinusoidalEmbedding: scale, which is learned, times numbers of frequencies
-/// base^(-2j / dim).
-/// Throws std::invalid_argument unless dim is even and positive, base is finite and positive, and
-/// scale is finite.
+/// base^(-2j / dim). Throws unless dim is even and positive, base is finite and positive, and scale
+/// is finite.
 inline sinusoidal<halves> scaled_sinusoidal(std::size_t dim, double scale, double base = 1e4) {
   return {detail::geometric_series("scaled_sinusoidal", dim, base, static_cast<double>(dim) / 2),
           {.scale = scale}};
@@ -140,10 +132,9 @@ struct timestep_form {
 ///     timestep(320, {.downscale_freq_shift = 0, .flip_sin_to_cos = true}).write(981.5, vector);
 ///
 /// Exact at any t; angles formed in float have a relative error of 6e-8 or more. A single frequency
-/// is `scale`, whatever the shift.
-/// Throws std::invalid_argument unless dim is at least 2, scale and max_period are finite and
-/// positive, and the shift is finite and below h. (For h = 1, diffusers' default shift of 1 divides
-/// by zero; it counts as 0 here.)
+/// is `scale`, whatever the shift. Throws unless dim is at least 2, scale and max_period are finite
+/// and positive, and the shift is finite and below h. (For h = 1, diffusers' default shift of 1
+/// divides by zero; it counts as 0 here.)
 inline sinusoidal<halves> timestep(std::size_t dim, timestep_form const& form = {}) {
   detail::require(dim >= 2, "timestep: dim must be at least 2, got ", dim);
   detail::require_positive("timestep", "scale", form.scale);
@@ -157,8 +148,7 @@ inline sinusoidal<halves> timestep(std::size_t dim, timestep_form const& form = 
 }
 
 /// cos(t f_j), then sin(t f_j), then a zero if dim is odd; f_j = max_period^(-j / h). [ggml,
-/// ggml_timestep_embedding]
-/// Throws std::invalid_argument unless dim is at least 2 and max_period is finite and positive.
+/// ggml_timestep_embedding] Throws unless dim is at least 2 and max_period is finite and positive.
 inline sinusoidal<halves> ggml_timestep(std::size_t dim, double max_period = 1e4) {
   return timestep(dim,
                   {.max_period = max_period, .downscale_freq_shift = 0, .flip_sin_to_cos = true});

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "posenc/core/list_view.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -16,16 +15,18 @@ namespace posenc::inline POSENC_TARGET {
 /// The frequencies of one axis after another, each series from its start: geometric(dims[0], base),
 /// then geometric(dims[1], base) ...
 ///
-///     dims 16, 56, 56     Flux, interleaved: index of the image, row, column
-///     dims d/2, d/2       Qwen2-VL's vision model, ggml's GGML_ROPE_TYPE_VISION: row, column;
-///                         halves of a whole head of d
+///     dims 16, 56, 56         Flux, interleaved: index of the image, row, column
+///     dims d/2, d/2           Qwen2-VL's vision model, ggml's GGML_ROPE_TYPE_VISION: row, column;
+///                             halves of a whole head of d
+///     dims d/4, 3d/8, 3d/8    CogVideoX, interleaved: time, row, column
+///     dims d - 2w, w, w       Wan, interleaved, w = 2 floor(d / 6): 44, 42, 42 for d = 128
 ///
 /// axial_axes(dims) assigns pairs to axes; axis_rows makes the rows. For interleaved layouts, and
 /// for halves of the whole block, whose size is the sum of dims. Not for M-RoPE, where one series
 /// of frequencies runs across all axes.
 ///
 /// A model whose halves lie *inside* each axis's block is rotated block by block, with 1-D rows per
-/// axis. Examples: Gemma 4's vision model, with base 100, and Allegro, with three blocks:
+/// axis. Examples: Gemma 4's vision model, with base 100, and Allegro, with three blocks of d/3:
 ///
 ///     rotate<halves>(q, cos_sin_rows(geometric(head_dim / 2, 100), x), rotary_block::from(0));
 ///     rotate<halves>(q, cos_sin_rows(geometric(head_dim / 2, 100), y),
@@ -48,40 +49,6 @@ inline frequencies axial(list_view<std::size_t> dims, double base) {
   return {std::move(inv_freq), std::move(rest), 1};
 }
 
-namespace detail {
-
-inline std::size_t axial_head_dim(char const* model, std::size_t head_dim, std::size_t of) {
-  require(head_dim > 0 && head_dim % of == 0, model, ": head_dim must be a positive multiple of ",
-          of, ", got ", head_dim);
-  return head_dim;
-}
-
-}  // namespace detail
-
-/// CogVideoX: 1/4 of the head for time, 3/8 for height, 3/8 for width; interleaved. [diffusers,
-/// cogvideox_transformer_3d.py]
-/// Throws std::invalid_argument unless head_dim is a positive multiple of 16.
-inline std::vector<std::size_t> cogvideox_dims(std::size_t head_dim) {
-  auto const unit = detail::axial_head_dim("cogvideox_dims", head_dim, 16) / 8;
-  return {2 * unit, 3 * unit, 3 * unit};
-}
-
-/// Wan: 2 floor(head_dim / 6) dims each for height and width, the rest for time; interleaved. 128
-/// gives {44, 42, 42}. [diffusers, transformer_wan.py]
-/// Throws std::invalid_argument unless head_dim is even and at least 6.
-inline std::vector<std::size_t> wan_dims(std::size_t head_dim) {
-  auto const side = detail::axial_head_dim("wan_dims", head_dim, 2) / 6 * 2;
-  detail::require(side > 0, "wan_dims: head_dim must be at least 6, got ", head_dim);
-  return {head_dim - 2 * side, side, side};
-}
-
-/// Allegro: a third of the head per axis, halves inside each axis's block. [diffusers,
-/// apply_rotary_emb_allegro]
-/// Throws std::invalid_argument unless head_dim is a positive multiple of 6.
-inline std::vector<std::size_t> allegro_dims(std::size_t head_dim) {
-  return std::vector<std::size_t>(3, detail::axial_head_dim("allegro_dims", head_dim, 6) / 3);
-}
-
 /// inv_freq_i = pi (1 + i (max_freq / 2 - 1) / (dim/2 - 1)): from half a turn across an image to
 /// max_freq / 4 turns, in even steps. [rotary-embedding-torch, freqs_for="pixel", where dim counts
 /// one axis and max_freq is 10 unless given]
@@ -92,8 +59,8 @@ inline std::vector<std::size_t> allegro_dims(std::size_t head_dim) {
 ///     std::vector<double> const x{-1, -1.0 / 3, 1.0 / 3, 1};    4 columns
 ///     rotate<interleaved>(q, cos_sin_rows(pixel(head_dim / 2), x), rotary_block::from(0));
 ///
-/// A single pair has frequency pi. Throws std::invalid_argument unless dim is even, positive and at
-/// most 2^24, and max_freq is finite and positive.
+/// A single pair has frequency pi. Throws unless dim is even, positive and at most 2^24, and
+/// max_freq is finite and positive.
 inline frequencies pixel(std::size_t dim, double max_freq = 10) {
   detail::require(dim > 0 && dim % 2 == 0 && dim <= std::size_t{1} << 24,
                   "pixel: dim must be even, positive and at most 2^24, got ", dim);

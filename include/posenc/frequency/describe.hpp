@@ -23,8 +23,7 @@ struct pair_description {
   double last_angle;  ///< inv_freq * (context - 1), the angle at the last position, in radians
 };
 
-/// All pairs. Programs read describe(f, context); for people, `os << describe(f, context)` prints
-/// one line per pair.
+/// All pairs; `os << describe(f, context)` prints them for people.
 struct frequencies_description {
   std::size_t context;                  ///< in tokens
   double attention_factor;              ///< of cosines and sines
@@ -45,8 +44,7 @@ inline frequencies_description describe(frequencies const& f, std::size_t contex
   return result;
 }
 
-/// Columns: pair, radians per position, wavelength in tokens, turns within the context, angle at
-/// the last position.
+/// A line a pair, under one with the names of its columns.
 inline std::ostream& operator<<(std::ostream& os, frequencies_description const& d) {
   std::ostringstream text;  // keeps the stream's own format
   text << std::left << std::setw(6) << "pair" << std::right << std::setw(14) << "rad/position"

@@ -10,15 +10,34 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/core/two_doubles.hpp"
-#include "posenc/frequency/pair_range.hpp"
 #include "posenc/frequency/phase_step.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
+/// Neighbouring pairs [first, last).
+struct pair_range {
+  std::size_t first, last;  ///< [first, last)
+  friend bool operator==(pair_range const&, pair_range const&) = default;
+};
+
 namespace detail {
 
-inline void require_positive(char const* what, char const* name, double x) {
+/// The pairs i below `pairs` that chosen(i).
+std::vector<pair_range> ranges_of(std::size_t pairs, auto const& chosen) {
+  std::vector<pair_range> result;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    if (!chosen(i)) continue;
+    if (result.empty() || result.back().last != i) result.push_back({i, i});
+    ++result.back().last;
+  }
+  return result;
+}
+
+constexpr void require_positive(char const* what, char const* name, double x) {
   require(is_finite(x) && x > 0, what, ": ", name, " must be finite and positive, got ", x);
+}
+constexpr void require_not_negative(char const* what, char const* name, double x) {
+  require(is_finite(x) && x >= 0, what, ": ", name, " must be finite and not negative, got ", x);
 }
 
 }  // namespace detail
@@ -31,8 +50,7 @@ inline void require_positive(char const* what, char const* name, double x) {
 ///
 /// Each frequency is inv_freq_i + rest_i, a double and its rounding error: a double alone would be
 /// off by up to 1e-7 radians at position 2^31. The rest is 0 for frequencies given as doubles.
-/// Rules compute with both, within 2^-98 of their formulas or 2^-1073 radians, unless they say
-/// otherwise.
+/// Rules use both: within 2^-98 of their formulas or 2^-1073 radians unless they say otherwise.
 class frequencies {
  public:
   /// Frequencies as doubles have them, without rests.
@@ -138,5 +156,4 @@ frequencies changed(frequencies const& f, auto const& change, double gain = 1) {
 }
 
 }  // namespace detail
-
 }  // namespace posenc

@@ -29,8 +29,7 @@ inline frequencies geometric(std::size_t dim, double base) {
 }
 
 /// inv_freq_i = base^(-i / (dim/2 - 1)): the same series with both ends included; the last pair has
-/// 1/base.
-/// The denominator of tensor2tensor, fairseq and Whisper. A single pair has frequency 1.
+/// 1/base. The denominator of tensor2tensor, fairseq and Whisper. A single pair has frequency 1.
 inline frequencies geometric_inclusive(std::size_t dim, double base) {
   return detail::geometric_series("geometric_inclusive", dim, base,
                                   dim > 2 ? static_cast<double>(dim) / 2 - 1 : 1);

@@ -3,26 +3,23 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/frequency/ntk_by_parts.hpp"
+#include "posenc/frequency/ntk.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 /// The numbers of Llama 3's rule, with its names.
 struct llama3_scaling {
-  double factor;  ///< above 0; 8 in Llama 3.1, 32 in Llama 3.2
-  /// Pairs with a wavelength above original_length / low_freq_factor are divided by factor.
-  double low_freq_factor;
-  /// Pairs with a wavelength below original_length / high_freq_factor are kept.
-  double high_freq_factor;
-  double original_length;  ///< in tokens
+  double factor;            ///< above 0; 8 in Llama 3.1, 32 in Llama 3.2
+  double low_freq_factor;   ///< divides pairs of wavelengths above original_length / it
+  double high_freq_factor;  ///< keeps pairs of wavelengths below original_length / it
+  double original_length;   ///< in tokens
 };
 
 /// Between the two wavelengths the frequencies are blended, linearly in the turns within the
-/// original length. No attention factor. [llama-models, model.py]
-/// Equal factors, as in Llama 4 Scout, are a step: pairs with a wavelength above the original
-/// length are divided. (Other code divides 0 by 0 here.)
-/// Throws std::invalid_argument unless factor is finite and positive, 0 <= low <= high, both
-/// finite, and the length is finite and positive.
+/// original length. No attention factor. [llama-models, model.py] Equal factors, as in Llama 4
+/// Scout, are a step: pairs with a wavelength above the original length are divided. (Other code
+/// divides 0 by 0 here.) Throws std::invalid_argument unless factor is finite and positive, 0 <=
+/// low <= high, both finite, and the length is finite and positive.
 inline frequencies llama3(frequencies const& f, llama3_scaling const& scaling) {
   auto const [factor, low, high, length] = scaling;
   detail::require_positive("llama3", "factor", factor);

@@ -68,9 +68,8 @@ inline double attention_factor(longrope_scaling const& scaling) {
 /// A function of the length alone. Keys that were cached while the sequence was short have other
 /// frequencies than later ones: rerotation_rows(longrope(f, s, before), longrope(f, s, now),
 /// positions) rotates them to the new frequencies. (Hugging Face drops the cache; llama.cpp and
-/// vLLM use one list throughout.)
-/// Throws std::invalid_argument unless both lists have a finite factor above 0 for each pair, and
-/// all else is as said above.
+/// vLLM use one list throughout.) Throws unless both lists have a finite factor above 0 for each
+/// pair, and all else is as said above.
 inline frequencies longrope(frequencies const& f, longrope_scaling const& scaling, double length) {
   detail::require_positive("longrope", "original_length", scaling.original_length);
   detail::require_positive("longrope", "length", length);

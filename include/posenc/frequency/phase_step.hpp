@@ -35,16 +35,14 @@ inline phase phase_of_fraction(double fraction, double turns) noexcept {
 /// radians for n = 1 and n = 2^31, 7e-10 for n = 2^63.
 class phase_step {
  public:
-  /// Precondition, not checked: inv_freq in [0, 2^64] and |rest| at most half an ULP of it, as in
-  /// frequencies.
+  /// Precondition, not checked: inv_freq in [0, 2^64], |rest| at most half an ULP of it.
   explicit constexpr phase_step(double inv_freq, double rest = 0) noexcept
       : turns_(inv_freq / two_pi) {
     // inv_freq + rest = (upper + 2^-64 lower) * 2^exponent. The mantissa times 1 / 2 pi is computed
     // in 32-bit limbs; 96 binary places of the product are kept.
     auto const whole = parts_of(inv_freq), small = parts_of(rest);
     auto const shift = small.exponent - whole.exponent + 64;
-    // Near 2^-1022, a rest of half an ULP is 2^-1074 and would be shifted by 64; no place is kept
-    // there.
+    // Near 2^-1022 a rest would be shifted by 64: no place is kept there.
     auto const magnitude = rest == 0 || shift <= -64 || shift > 63 ? 0
                            : shift < 0                             ? small.mantissa >> -shift
                                                                    : small.mantissa << shift;
@@ -73,8 +71,7 @@ class phase_step {
            (position < 0 ? std::uint64_t{low_} << 32 : 0);
   }
 
-  /// A fractional position, |position| < 2^63. The angle of its fraction has a relative error of
-  /// 2^-51.
+  /// A fractional position, |position| < 2^63; of its fraction's angle, within 2^-51, relative.
   phase at(double position) const noexcept {
     auto const whole = std::floor(position);
     return at(static_cast<std::int64_t>(whole)) +
@@ -121,8 +118,7 @@ class phase_step {
 
 /// The phase_step of every pair, in lists that registers load: each list begins a cache line, and
 /// `padding` zeros follow the last pair, whatever the instruction set. frequencies::steps() has
-/// those of its pairs. Immutable.
-/// Precondition, not checked: that of phase_step.
+/// those of its pairs. Immutable. Precondition, not checked: that of phase_step.
 class phase_steps {
  public:
   static constexpr std::size_t padding = 15;  ///< for loads of up to 1024 bits from the last pair

@@ -10,7 +10,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
+#include "posenc/frequency/ntk.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -58,45 +58,35 @@ inline frequencies truncated(frequencies const& f, double p,
 
 /// Gemma 4's p-RoPE, interpolated: base^(-2i / head_dim) / factor for the first floor(p * head_dim
 /// / 2) pairs, 0 for the others. [modeling_rope_utils.py, where p is partial_rotary_factor and
-/// head_dim is the whole head: every dim is in a pair] Throws as geometric, truncated and linear
-/// do.
+/// head_dim is the whole head: every dim is in a pair] Throws as these three do.
 inline frequencies proportional(std::size_t head_dim, double base, double p, double factor = 1) {
   return linear(truncated(geometric(head_dim, base), p), factor);
 }
 
-namespace detail {
-
-/// sin x for 0 <= x <= pi / 2, by its Taylor series.
-inline two_doubles sine(two_doubles const& x) noexcept {
-  two_doubles sum = x, term = x;
-  for (int k = 2; k < 36; k += 2) term = -term * x * x / (k * (k + 1)), sum = sum + term;
-  return sum;
-}
-
-}  // namespace detail
-
 /// p-RoPE without an edge: multiplies the frequencies of the last n pairs, j = 0 .. n - 1, by (1 +
 /// cos(pi j / (n - 1))) / 2: 1 for the first of them, 0 for the last. n = 1 changes nothing.
-/// [hrlics/CoPE 2026, soft clipping, with n = 20 of 64] Throws std::invalid_argument if n is more
-/// than the number of pairs.
+/// [hrlics/CoPE 2026, soft clipping, with n = 20 of 64] Throws if n is above f.pairs().
 inline frequencies raised_cosine_clip(frequencies const& f, std::size_t n) {
   detail::require(n <= f.pairs(), "raised_cosine_clip: n must be at most the number of pairs, ",
                   f.pairs(), ", got ", n);
+  auto const sine = [](detail::two_doubles const& x) {  // by its Taylor series, up to pi / 2
+    auto sum = x, term = x;
+    for (int k = 2; k < 36; k += 2) term = -term * x * x / (k * (k + 1)), sum = sum + term;
+    return sum;
+  };
   auto const kept = f.pairs() - n;
   return detail::changed(f, [&](std::size_t i, auto const& inv_freq) {
     if (i <= kept) return inv_freq;
     // (1 + cos 2x) / 2 = sin^2(pi / 2 - x), which is exactly 0 for the last pair.
-    auto const root =
-        detail::sine(detail::two_pi() * 0.25 * static_cast<double>(f.pairs() - 1 - i) /
-                     static_cast<double>(n - 1));
+    auto const root = sine(detail::two_pi() * 0.25 * static_cast<double>(f.pairs() - 1 - i) /
+                           static_cast<double>(n - 1));
     return inv_freq * root * root;
   });
 }
 
 /// FoPE's floor: 0 for a pair that never completes a turn in training, inv_freq below 2 pi /
 /// trained_length, in tokens. [Hua 2024, 4.2] FoPE's other half, a learned Fourier series per pair,
-/// is not in this library.
-/// Throws std::invalid_argument unless the length is finite and positive.
+/// is not in this library. Throws unless the length is finite and positive.
 inline frequencies fope_floor(frequencies const& f, double trained_length) {
   detail::require_positive("fope_floor", "trained_length", trained_length);
   auto const floor = detail::two_pi().high / trained_length;

@@ -12,7 +12,6 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/ntk_by_parts.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -68,13 +67,10 @@ inline void require_yarn(char const* what, yarn_scaling const& s) {
   require_positive(what, "original_length", s.original_length);
   require_positive(what, "beta_fast", s.beta_fast);
   require_positive(what, "beta_slow", s.beta_slow);
-  for (auto const m : {s.mscale.value_or(0), s.mscale_all_dim.value_or(0)}) {
-    require(is_finite(m) && m >= 0, what,
-            ": mscale and mscale_all_dim must be finite and not negative, got ", m);
-  }
+  for (auto const m : {s.mscale.value_or(0), s.mscale_all_dim.value_or(0)})
+    require_not_negative(what, "mscale and mscale_all_dim", m);
   require_share(what, "extrapolation", s.extrapolation);
-  auto const a = s.attention_factor.value_or(1);
-  require(is_finite(a) && a > 0, what, ": attention_factor must be finite and positive, got ", a);
+  require_positive(what, "attention_factor", s.attention_factor.value_or(1));
 }
 
 /// ln(O / (2 pi r)).
@@ -152,12 +148,10 @@ inline double softmax_factor(yarn_scaling const& scaling) {
 ///
 /// [jquesnelle/yarn; modeling_rope_utils.py; vLLM; llama.cpp, which always truncates.] The paper's
 /// ramp, yarn_by_rotations, gives frequencies that differ by up to 3 times. The attention factor is
-/// attention_factor(scaling).
-/// The ramp's ends are doubles: without truncate, pairs between them are within 1e-14 of the
-/// formula.
-/// Throws std::invalid_argument unless rotary_dim is even and positive, base is finite and above 1,
-/// mscale and mscale_all_dim are finite and not negative, extrapolation is in [0, 1], and all else
-/// is finite and positive.
+/// attention_factor(scaling). The ramp's ends are doubles: without truncate, pairs between them are
+/// within 1e-14 of the formula. Throws std::invalid_argument unless rotary_dim is even and
+/// positive, base is finite and above 1, mscale and mscale_all_dim are finite and not negative,
+/// extrapolation is in [0, 1], and all else is finite and positive.
 inline frequencies yarn(std::size_t rotary_dim, double base, yarn_scaling const& scaling) {
   auto const series = geometric(rotary_dim, base);
   auto const ramp = ramp_of_yarn(rotary_dim, base, scaling);
@@ -171,8 +165,7 @@ inline frequencies yarn(std::size_t rotary_dim, double base, yarn_scaling const&
 /// the one before it, or is 0. Those of axial have one for each axis, those of truncated and
 /// proportional one and pairs that stand. c(r) is where the logarithms of the frequencies, joined
 /// by lines, are that of r turns within O, which for a geometric series is the c(r) of above. A
-/// series of one pair is kept, as the first pair of longer ones.
-/// Throws as yarn does.
+/// series of one pair is kept, as the first pair of longer ones. Throws as yarn does.
 inline frequencies yarn(frequencies const& f, yarn_scaling const& scaling) {
   detail::require_yarn("yarn", scaling);
   auto const inv_freq = f.inv_freq();
@@ -189,15 +182,6 @@ inline frequencies yarn(frequencies const& f, yarn_scaling const& scaling) {
     return detail::blended(ramp, i - begin, before, before / scaling.factor, scaling.extrapolation);
   };
   return detail::changed(f, along_ramp, attention_factor(scaling));
-}
-
-/// YaRN as published: ntk_by_parts with alpha 1 and beta 32, and an attention factor of 0.1
-/// ln(factor) + 1 on rotated queries and on rotated keys, so that scores get its square, 1 / t.
-/// [Peng 2023, 3.4] No model is known to be trained with it: the authors' code, and all code after
-/// it, is yarn. Throws as ntk_by_parts does.
-inline frequencies yarn_by_rotations(frequencies const& f, ntk_by_parts_scaling const& scaling) {
-  auto const parts = ntk_by_parts(f, scaling);
-  return parts.with_attention_factor(f.attention_factor() * detail::yarn_magnitude(scaling.factor));
 }
 
 }  // namespace posenc

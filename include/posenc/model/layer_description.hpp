@@ -15,7 +15,7 @@
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/pair_axes.hpp"
 #include "posenc/score/alibi.hpp"
-#include "posenc/softmax/position_temperature.hpp"
+#include "posenc/softmax/log_n.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -13,7 +13,6 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"

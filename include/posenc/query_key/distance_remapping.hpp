@@ -1,5 +1,4 @@
-// Distances as a model knows them, however far apart a query and a key are: ReRoPE, Leaky ReRoPE,
-// Self-Extend.
+// Distances as a model knows them, however far a key is: ReRoPE, Leaky ReRoPE, Self-Extend.
 #pragma once
 
 #include <concepts>
@@ -8,11 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/remapped.hpp"
@@ -29,8 +24,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     leaky_rerope(w, k)    0  1  2 .. w-1 |  w   w+1/k w+2/k ...    w + (t - s - w) / k
 ///     self_extend(w, g)     0  1  2 .. w-1 |  integers               [t/g] - [s/g] + w - [w/g]
 ///
-/// (remapped gives each key one position, whatever the query.) For causal attention: a key after
-/// its query is near.
+/// For causal attention: a key after its query is near.
 ///
 ///     scheme{self_extend(rope<halves>(f), 1024, 8)}                     an encoding of attention's
 ///
@@ -144,18 +138,8 @@ static_assert(acts_on_queries_and_keys<distance_remapped<rope<halves>>> &&
               scores_near_and_far<distance_remapped<rope<halves>>> &&
               pulls_back_queries_and_keys<distance_remapped<rope<halves>>>);
 
-namespace detail {
-
-/// floor(position / group) + first.
-constexpr double in_groups(std::int64_t position, std::int64_t group, std::int64_t first) noexcept {
-  auto const floored = position / group - (position % group < 0 ? 1 : 0);
-  return static_cast<double>(floored + first);
-}
-
-}  // namespace detail
-
 /// Every distance from window on is window: min(t - s, w). [Su 2023, kexue.fm/archives/9708] Far
-/// keys are at 0, so they are not rotated. Throws std::invalid_argument unless window is positive.
+/// keys are at 0, so they are not rotated. Throws unless window is positive.
 inline distance_remapping rerope(std::int64_t window) {
   detail::require(window > 0, "rerope: window must be positive, got ", window);
   return {window, [=](std::int64_t) { return static_cast<double>(window); },
@@ -163,8 +147,7 @@ inline distance_remapping rerope(std::int64_t window) {
 }
 
 /// From window on, distances grow by 1 / k: w + (t - s - w) / k. [Su 2023] k = 1 is RoPE, k without
-/// bounds ReRoPE. Throws std::invalid_argument unless window is positive and k finite and at
-/// least 1.
+/// bounds ReRoPE. Throws unless window is positive and k finite and at least 1.
 inline distance_remapping leaky_rerope(std::int64_t window, double k) {
   detail::require(window > 0, "leaky_rerope: window must be positive, got ", window);
   detail::require(is_finite(k) && k >= 1, "leaky_rerope: k must be finite and at least 1, got ", k);
@@ -175,13 +158,16 @@ inline distance_remapping leaky_rerope(std::int64_t window, double k) {
 
 /// From window on, positions count in groups: floor(t / g) - floor(s / g) + w - floor(w / g). [Jin
 /// 2024, 3.3] Distances stay below those of the training length L in a context of (L - w) g + w
-/// tokens. g = 1 is RoPE. Throws std::invalid_argument unless window and group are positive.
+/// tokens. g = 1 is RoPE. Throws unless window and group are positive.
 inline distance_remapping self_extend(std::int64_t window, std::int64_t group) {
   detail::require(window > 0, "self_extend: window must be positive, got ", window);
   detail::require(group > 0, "self_extend: group must be positive, got ", group);
-  auto const first = window - window / group;
-  return {window, [=](std::int64_t t) { return detail::in_groups(t, group, first); },
-          [=](std::int64_t s) { return detail::in_groups(s, group, 0); }};
+  auto const in_groups = [group](std::int64_t first) {
+    return [=](std::int64_t t) {
+      return static_cast<double>(t / group - (t % group < 0 ? 1 : 0) + first);
+    };
+  };
+  return {window, in_groups(window - window / group), in_groups(0)};
 }
 
 /// The same as encodings: of rope, or of what else prepares fractional positions.

@@ -1,5 +1,4 @@
-// Multimodal rotary embeddings: tokens stand in time, height and width, and each pair turns by one
-// of them.
+// Multimodal rotary embeddings: tokens have time, height and width, and each pair turns by one.
 #pragma once
 
 #include <concepts>
@@ -10,11 +9,9 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/query_key/prepared_rotation.hpp"
+#include "posenc/query_key/rope.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/pair_axes.hpp"
 
@@ -60,8 +57,7 @@ class m_rope {
   /// [axes][tokens] of the prompt.
   axis_positions<P> const& positions() const noexcept { return positions_; }
 
-  /// Site 2: one row an index, in any order. Throws std::invalid_argument at an index that is
-  /// negative or leaves int64 with delta.
+  /// Site 2: one row an index, in any order. Throws if one is negative or leaves int64 with delta.
   template <std::floating_point Real = float>
   prepared_rotation<Layout, Real> prepare(token_positions const& indices) const {
     return prepared_rotation<Layout, Real>(axis_rows<Real>(maker_, at(indices)), block_);
@@ -96,7 +92,6 @@ class m_rope {
 };
 
 static_assert(acts_on_queries_and_keys<m_rope<halves>> &&
-              acts_on_queries_and_keys<m_rope<interleaved, double>> &&
               pulls_back_queries_and_keys<m_rope<halves>>);
 
 }  // namespace posenc

@@ -7,12 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/encoding_check.hpp"
-#include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/query_key/prepared_rotation.hpp"
 #include "posenc/query_key/rope.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -56,8 +52,7 @@ class remapped {
                 "posenc: what is remapped must not change head_dim, nor take scores near and far");
 
  public:
-  static constexpr bool wraps_encodings =
-      true;  ///< gradients get through if they get through inner
+  static constexpr bool wraps_encodings = true;  ///< gradients get through where inner's do
 
   /// The maps take a query's, or a key's, position to the one that inner encodes.
   remapped(Inner inner, QueryMap query_map, KeyMap key_map)

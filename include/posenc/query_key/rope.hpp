@@ -4,20 +4,122 @@
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <utility>
 
-#include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/sites.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
-#include "posenc/query_key/prepared_rotation.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "posenc/rows/row_maker.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+/// What an encoding prepares that rotates by rows, one a token: rope, m_rope, and one of your own,
+/// which needs nothing but
+///
+///     template <class T>
+///     auto prepare(positions_view positions) const {
+///       return prepared_rotation<halves, T>(cos_sin_rows<T>(f, positions));    or other rows
+///     }
+///
+/// Queries and keys are rotated whole, or by ranges of tokens:
+///
+///     auto const prepared = rope<halves>(f).prepare(positions);    once a step
+///     prepared.encode_queries(q);                                  every layer; any storage type
+///     prepared.encode_keys(k);                                     the keys of the same tokens
+///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of them
+///
+/// Arithmetic is in Real: float, or double to rotate doubles. Rotating allocates nothing and gives
+/// the same bits however it is split. Throws std::invalid_argument, before anything is changed,
+/// unless every token of the view has a row, and as rotate does.
+template <pair_layout Layout, std::floating_point Real>
+class prepared_rotation {
+ public:
+  /// Throws for tokens, the first and how many, that cannot be rotated in half.
+  using half_check = std::function<void(std::size_t, std::size_t)>;
+
+  /// One row a token; `block` says which dims rotate.
+  explicit prepared_rotation(cos_sin_rows<Real> rows, rotary_block block = rotary_block::first(),
+                             half_check in_half = {})
+      : rows_(std::move(rows)), block_(block), in_half_(std::move(in_half)) {}
+
+  cos_sin_rows<Real> const& rows() const noexcept { return rows_; }  ///< [tokens]
+  std::size_t tokens() const noexcept { return rows_.tokens(); }     ///< of the step
+
+  /// Site 2, see acts_on_queries_and_keys.
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t first_token = 0) const {
+    by(rows_, q, first_token);
+  }
+  /// The same: keys rotate as queries do.
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
+    by(rows_, k, first_token);
+  }
+  /// Backward, see pulls_back_queries_and_keys: by the transpose of the rotation, which has the
+  /// attention factor once more.
+  template <class T>
+  void backward_queries(heads_view<T> const& d, std::size_t first_token = 0) const {
+    by(rows_.transpose(), d, first_token);
+  }
+  /// The same of keys.
+  template <class T>
+  void backward_keys(heads_view<T> const& d, std::size_t first_token = 0) const {
+    by(rows_.transpose(), d, first_token);
+  }
+
+ private:
+  template <class T>
+  void by(cos_sin_rows<Real> const& rows, heads_view<T> const& x, std::size_t first) const {
+    detail::require(first <= rows.tokens() && x.tokens() <= rows.tokens() - first,
+                    "prepare: every token must have a prepared position, got ", rows.tokens(),
+                    " positions for ", x.tokens(), " tokens from ", first, " on");
+    if constexpr (std::same_as<storage_format_t<T>, half>) {
+      if (in_half_) in_half_(first, x.tokens());
+    }
+    rotate<Layout>(x, rows.slice_tokens(first, x.tokens()), block_);
+  }
+
+  cos_sin_rows<Real> rows_;
+  rotary_block block_;
+  half_check in_half_;
+};
+
+namespace detail {
+
+/// Encodes queries by one prepared encoding and keys by another.
+template <class Prepared>
+struct prepared_apart {
+  static constexpr bool wraps_encodings = true;  ///< it has functions where Prepared has
+  Prepared of_queries, of_keys;
+
+  template <class T>
+  void encode_queries(heads_view<T> const& q, std::size_t token = 0, std::size_t head = 0) const {
+    detail::encode_queries(of_queries, q, token, head);
+  }
+  template <class T>
+  void encode_keys(heads_view<T> const& k, std::size_t token = 0, std::size_t head = 0) const {
+    detail::encode_keys(of_keys, k, token, head);
+  }
+  template <class T>
+  void backward_queries(heads_view<T> const& d, std::size_t token = 0, std::size_t head = 0) const
+      requires(pulls_back<Prepared, T>) {
+    detail::backward_queries(of_queries, d, token, head);
+  }
+  template <class T>
+  void backward_keys(heads_view<T> const& d, std::size_t token = 0, std::size_t head = 0) const
+      requires(pulls_back<Prepared, T>) {
+    detail::backward_keys(of_keys, d, token, head);
+  }
+};
+
+}  // namespace detail
 
 /// RoPE with any frequencies: q_t -> R_t q_t, k_s -> R_s k_s, where R_t rotates pair i by t *
 /// inv_freq_i. [Su 2021, 3.2]
@@ -36,8 +138,7 @@ class rope {
   /// As given, in radians per position.
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
 
-  /// Site 2: one row a position, of any integers, or fractional. Throws std::invalid_argument as
-  /// cos_sin_rows does.
+  /// Site 2: one row a position, of any integers, or fractional. Throws as cos_sin_rows does.
   template <std::floating_point Real = float, position_range Positions = token_positions>
   prepared_rotation<Layout, Real> prepare(Positions const& positions) const {
     return prepared_rotation<Layout, Real>(cos_sin_rows<Real>(maker_, positions), block_);
@@ -52,8 +153,7 @@ class rope {
 static_assert(acts_on_queries_and_keys<rope<halves>> && pulls_back_queries_and_keys<rope<halves>>);
 
 /// p-RoPE is RoPE with truncated frequencies: the highest fraction p of them rotates. [Barbero
-/// 2024, 6.1] Throws std::invalid_argument unless head_dim is even and positive, base finite and
-/// positive, and p in [0, 1].
+/// 2024, 6.1] Throws unless head_dim is even and positive, base finite and positive, p in [0, 1].
 template <pair_layout Layout>
 rope<Layout> p_rope(std::size_t head_dim, double base, double p) {
   return rope<Layout>(truncated(geometric(head_dim, base), p));

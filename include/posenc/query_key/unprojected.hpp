@@ -10,10 +10,6 @@
 
 #include "posenc/core/encoding_check.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/heads_view.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -33,15 +29,14 @@ struct prepared_unprojected {
             " positions for ", q.tokens(), " tokens from ", first_token, " on");
     inner->embed(q, positions_view(positions).subspan(first_token, q.tokens()));
   }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t first_token = 0) const {
-    encode_queries(k, first_token);
-  }
+  void encode_keys(auto const& k, std::size_t first = 0) const { encode_queries(k, first); }
   /// What is added is a constant.
-  template <class T>
-  void backward_queries(heads_view<T> const&, std::size_t = 0) const {}
-  template <class T>
-  void backward_keys(heads_view<T> const&, std::size_t = 0) const {}
+  void backward_queries(auto const&, std::size_t = 0) const {}
+  void backward_keys(auto const&, std::size_t = 0) const {}
+};
+
+struct acting_on_embeddings {
+  void embed(auto const&, positions_view) const {}
 };
 
 }  // namespace detail
@@ -72,14 +67,6 @@ class unprojected {
  private:
   std::shared_ptr<Inner const> inner_;  // shared with what is prepared
 };
-
-namespace detail {
-
-struct acting_on_embeddings {
-  void embed(auto const&, positions_view) const {}
-};
-
-}  // namespace detail
 
 static_assert(acts_on_queries_and_keys<unprojected<detail::acting_on_embeddings>> &&
               pulls_back_queries_and_keys<unprojected<detail::acting_on_embeddings>>);

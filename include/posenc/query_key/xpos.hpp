@@ -6,12 +6,10 @@
 #include <utility>
 
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/query_key/prepared_rotation.hpp"
+#include "posenc/query_key/rope.hpp"
 #include "posenc/rows/xpos_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -37,10 +35,10 @@ class xpos {
   posenc::frequencies const& frequencies() const noexcept { return frequencies_; }
   xpos_decay const& decay() const noexcept { return decay_; }  ///< how fast scores fade
 
-  /// Site 2: queries times the gain, keys divided by it. Throws std::invalid_argument at a position
-  /// where a gain leaves the range of floats, 35'000 positions from the center; encoding half does
-  /// where one is beyond 2^-14 to 2^14, 3'900 positions from it. (Within, vectors times a gain may
-  /// still be too large for half.)
+  /// Site 2: queries times the gain, keys divided by it. Throws at a position where a gain leaves
+  /// the range of floats, 35'000 positions from the center; encoding half does where one is beyond
+  /// 2^-14 to 2^14, 3'900 positions from it. (Within, vectors times a gain may still be too large
+  /// for half.)
   template <std::floating_point Real = float>
   detail::prepared_apart<prepared_rotation<Layout, Real>> prepare(
       token_positions const& positions) const {

@@ -8,7 +8,7 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/pair_range.hpp"
+#include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/arithmetic.hpp"
 #include "posenc/rotation/checked.hpp"
 #include "posenc/rotation/columns.hpp"

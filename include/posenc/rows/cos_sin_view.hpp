@@ -7,7 +7,7 @@
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/pair_range.hpp"
+#include "posenc/frequency/frequencies.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

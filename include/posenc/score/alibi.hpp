@@ -11,8 +11,6 @@
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/list_view.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -58,8 +56,7 @@ class alibi {
     }
   }
 
-  /// Slopes of one's own, one a head; 0: no bias. Throws std::invalid_argument unless there is one
-  /// or more, and all are finite.
+  /// Slopes of one's own, one a head; 0: no bias. Throws unless there is one, and all are finite.
   static alibi with_slopes(list_view<double> slopes) {
     detail::require(!slopes.empty() && slopes.size() <= 65'536,
                     "alibi: there must be 1 to 65536 slopes, got ", slopes.size());
@@ -70,8 +67,7 @@ class alibi {
   }
 
   /// The first `biased` of `heads` heads have the slopes of alibi(biased, max_bias), the others no
-  /// bias. [x-transformers, alibi_num_heads] Throws std::invalid_argument as the constructor does,
-  /// and unless heads is at least biased.
+  /// bias. [x-transformers, alibi_num_heads] Throws as the constructor does, and if heads < biased.
   static alibi on_first(std::size_t biased, std::size_t heads, double max_bias = 8) {
     alibi result(biased, max_bias);
     detail::require(heads >= biased && heads <= 65'536, "alibi: heads must be from the ", biased,

@@ -10,9 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -53,9 +51,8 @@ class cope {
   /// How many positions have an embedding.
   std::size_t positions() const noexcept { return embeddings_.size() / head_dim_; }
 
-  /// Site 3, with the row's query. Fastest where positions ascend. Allocates. Throws
-  /// std::invalid_argument, before anything is changed, unless the query has head_dim() numbers and
-  /// each key a position.
+  /// Site 3, with the row's query. Fastest where positions ascend. Allocates. Throws,
+  /// before anything is changed, unless the query has head_dim() numbers and each key a position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     require_row(row);
@@ -80,9 +77,8 @@ class cope {
 
   /// Gradients of scores to those of the scores before, which made the gates too, and of the query;
   /// embeddings get none. Between two whole positions the slope is that of the line, on one that of
-  /// the line above it, and beyond the last 0. Allocates. Throws std::invalid_argument, before
-  /// anything is changed, as adjust_scores does and unless there is a gradient for each score and
-  /// each number of the query.
+  /// the line above it, and beyond the last 0. Allocates. Throws, before anything is changed, as
+  /// adjust_scores does and unless there is a gradient for each score and each number of the query.
   template <class T>
   void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
                        std::span<T> d_query) const {

@@ -1,5 +1,4 @@
-// Dynamic position bias: a small network computes a bias for each head from the distance, or from
-// its logarithm.
+// Dynamic position bias: a small network of the distance, or of its logarithm, gives heads biases.
 #pragma once
 
 #include <cmath>
@@ -9,8 +8,6 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -33,13 +30,12 @@ struct position_network {
 
 /// score(t, s) += network(t - s)_head, on scores that are scaled already. [x-transformers,
 /// DynamicPositionBias; CrossFormer, Wang 2021, 3.2] LayerNorm's epsilon is 1e-5. A table holds the
-/// biases from -longest to longest, 8 bytes a head and distance; beyond it, each call runs the
+/// biases from -longest to longest, 8 bytes a head and distance; beyond, each call runs the
 /// network.
 class dynamic_position_bias {
  public:
   /// Throws std::invalid_argument unless there are two layers or more, each takes as many numbers
-  /// as the one before it gives, weights and tabulated biases are finite, and longest is from 0 to
-  /// 2^31.
+  /// as the one before it gives, weights and tabulated biases are finite, longest is in [0, 2^31].
   dynamic_position_bias(position_network network, std::int64_t longest)
       : network_(std::move(network)), longest_(longest) {
     detail::require(network_.layers.size() >= 2,
@@ -79,13 +75,12 @@ class dynamic_position_bias {
                     " inputs and each of its ", out, " biases, got ", layer.weights.size());
     bool const is_last = index + 1 == network_.layers.size();
     auto const normed = layer.norm_weights.size(), shifted = layer.norm_biases.size();
-    bool const norm_fits = is_last ? normed == 0 && shifted == 0
-                                   : (normed == out || (normed == 0 && shifted == 0)) &&
-                                         (shifted == out || shifted == 0);
-    detail::require(norm_fits, "dynamic_position_bias: the norm of layer ", index,
-                    is_last ? " must be empty, for it is the last, got "
-                            : " must be empty or of its size, got ",
-                    normed, " weights and ", shifted, " biases");
+    detail::require(
+        (normed == 0 || (normed == out && !is_last)) && (shifted == 0 || shifted == normed),
+        "dynamic_position_bias: the norm of layer ", index,
+        is_last ? " must be empty, for it is the last, got "
+                : " must be empty or of its size, got ",
+        normed, " weights and ", shifted, " biases");
     auto const what = "dynamic_position_bias: layer " + detail::shown(index);
     for (auto const* numbers :
          {&layer.weights, &layer.biases, &layer.norm_weights, &layer.norm_biases})

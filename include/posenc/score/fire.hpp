@@ -1,5 +1,4 @@
-// FIRE: a small network makes the bias of a distance that is measured against how far the query can
-// look back.
+// FIRE: a small network of the distance, which is measured against how far the query can look back.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
 #include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/logarithm.hpp"
@@ -44,8 +42,7 @@ struct fire_interpolation {
 /// score(t, s) += network(psi(t - s) / (psi(max(L, t)) + epsilon))_head, psi(x) = ln(c x + 1), on
 /// scores that are scaled already. [Li 2023, 3 and the code of its appendix] t counts from 0:
 /// prepended padding must not count. Causal: scores of keys after the query are left alone. max,
-/// not min, as some ports have it. The network is one of one number, so it is a line between any
-/// two knots: these are found once, and keys computed a register at a time.
+/// not min, as some ports have it.
 class fire {
  public:
   /// Throws std::invalid_argument unless the network's arrays fit together and are finite, c is
@@ -65,12 +62,9 @@ class fire {
     detail::require_finite("fire: hidden biases", network_.hidden_biases);
     detail::require_finite("fire: output weights", network_.output_weights);
     detail::require_finite("fire: output biases", network_.output_biases);
-    detail::require(is_finite(with_.c) && with_.c > 0, "fire: c must be finite and positive, got ",
-                    with_.c);
-    detail::require(is_finite(with_.threshold) && with_.threshold >= 0,
-                    "fire: threshold must be finite and not negative, got ", with_.threshold);
-    detail::require(is_finite(with_.epsilon) && with_.epsilon >= 0,
-                    "fire: epsilon must be finite and not negative, got ", with_.epsilon);
+    detail::require_positive("fire", "c", with_.c);
+    detail::require_not_negative("fire", "threshold", with_.threshold);
+    detail::require_not_negative("fire", "epsilon", with_.epsilon);
     detail::require(with_.threshold > 0 || with_.epsilon > 0,
                     "fire: threshold or epsilon must be positive, got 0 for both");
     find_segments();
@@ -94,13 +88,7 @@ class fire {
   }
 
  private:
-  double denominator(std::int64_t query_position) const noexcept {
-    return std::log1p(with_.c * std::max(with_.threshold, static_cast<double>(query_position))) +
-           with_.epsilon;
-  }
-
-  /// The network, of one head: slope x + intercept, between two knots, where a hidden unit turns on
-  /// or off.
+  /// The network of a head between two knots, where hidden units turn on or off.
   struct segment {
     double slope, intercept;
   };
@@ -143,7 +131,8 @@ class fire {
     using registers = detail::lanes<double>;
     using number = typename registers::number;
     constexpr auto size = registers::size;
-    auto const factor = 1 / denominator(query_position);
+    auto const from_here = std::max(with_.threshold, static_cast<double>(query_position));
+    auto const factor = 1 / (std::log1p(with_.c * from_here) + with_.epsilon);
     auto const* const segments = segments_.data() + head * (knots_.size() + 1);
     constexpr auto most = std::numeric_limits<double>::max();
     std::size_t piece = 0;

@@ -1,5 +1,4 @@
-// The Forgetting Transformer: every token between a key and a query may make the query forget the
-// key.
+// The Forgetting Transformer: tokens between a key and a query may make the query forget the key.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -38,7 +35,7 @@ class forget_gates {
   }
 
   /// In both directions: log_f, ln f, for keys before the query, log_g, ln g, for keys after it.
-  /// Throws std::invalid_argument as above for each, and unless they have equally many.
+  /// Throws as above for each, and unless they have equally many.
   forget_gates(std::span<float const> log_f, std::span<float const> log_g, std::size_t heads,
                std::int64_t first_position = 0)
       : forget_gates(log_f, heads, first_position) {
@@ -50,8 +47,7 @@ class forget_gates {
   }
 
   /// Of gates that each call gives beside its keys, [keys][heads][1], ln f: one object serves every
-  /// sequence. Sums run from the query back to the key. Throws std::invalid_argument unless heads
-  /// is above 0.
+  /// sequence. Sums run from the query back to the key. Throws unless heads is above 0.
   explicit forget_gates(std::size_t heads)
       : heads_(heads), first_position_(0), are_beside_keys_(true) {
     detail::require(heads > 0, "forget_gates: heads must be above 0, got 0");
@@ -63,18 +59,18 @@ class forget_gates {
   /// Whether keys after the query have gates of their own.
   bool is_bidirectional() const noexcept { return !later_sums_.empty(); }
 
-  /// Site 3: what is added to a score. Throws std::invalid_argument unless there is a gate at both
-  /// positions, for a key after the query only in both directions; there is none where the call
-  /// gives them. Precondition, not checked: head < heads().
+  /// Site 3: what is added to a score. Throws unless there is a gate at both positions, for a key
+  /// after the query only in both directions; there is none where the call gives them.
+  /// Precondition, not checked: head < heads().
   double bias(std::size_t head, std::int64_t query_position, std::int64_t key_position) const {
     require_gate("query", query_position);
     if (has_gates_for(query_position, key_position)) require_gate("key", key_position);
     return between(head, query_position, key_position);
   }
-  /// The same for a row; one without keys needs no gate. Throws std::invalid_argument, before
-  /// anything is changed, as bias does and unless the row's head has gates and each key a position;
-  /// where the call gives the gates, unless the keys up to the query ascend by position and the
-  /// last of them is at its position.
+  /// The same for a row; one without keys needs no gate. Throws, before anything is changed, as
+  /// bias does and unless the row's head has gates and each key a position; where the call gives
+  /// the gates, unless the keys up to the query ascend by position and the last of them is at its
+  /// position.
   template <class T>
   void adjust_scores(score_row<T> const& row) const {
     detail::require_row("forget_gates", row, heads_);
@@ -95,15 +91,12 @@ class forget_gates {
                     "forget_gates: there must be one gate for each token and each of ", heads,
                     " heads, got ", log_gates.size());
     auto const tokens = log_gates.size() / heads;
-    for (std::size_t i = 0; i < log_gates.size(); ++i) {
-      require_logarithm(static_cast<double>(log_gates[i]), "token", i / heads);
-    }
     std::vector<double> sums(log_gates.size());
-    for (std::size_t head = 0; head < heads; ++head) {
-      double sum = 0;
-      for (std::size_t l = 0; l < tokens; ++l) {
-        sums[head * tokens + l] = sum += static_cast<double>(log_gates[l * heads + head]);
-      }
+    for (std::size_t i = 0; i < log_gates.size(); ++i) {
+      auto const token = i / heads, at = i % heads * tokens + token;
+      auto const g = static_cast<double>(log_gates[i]);
+      require_logarithm(g, "token", token);
+      sums[at] = (token == 0 ? 0 : sums[at - 1]) + g;
     }
     return sums;
   }

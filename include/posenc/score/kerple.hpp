@@ -11,16 +11,13 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// As the authors' code clamps a learned number each time before it uses it: learning may have left
-/// it outside.
+/// As the authors' code clamps a learned number before each use: learning may have left it outside.
 inline void clamp_learned(char const* name, double& x, std::size_t head,
                           double largest = std::numeric_limits<double>::max()) {
   require(is_finite(x), name, " must be finite, got ", x, " for head ", head);
@@ -59,7 +56,7 @@ struct kerple_log_head {
   static constexpr char const* kernel = "kerple_log";  ///< its name
   /// The score at a distance.
   double bias(double distance) const noexcept { return -coefficient * std::log1p(rate * distance); }
-  /// Throws std::invalid_argument unless the numbers are right; below 0.01 they become 0.01.
+  /// Throws unless the numbers are right; below 0.01 they become 0.01.
   void clamp(std::size_t head) {
     detail::clamp_learned("kerple_log: coefficient", coefficient, head);
     detail::clamp_learned("kerple_log: rate", rate, head);
@@ -81,7 +78,7 @@ struct kerple_power_head {
   double bias(double distance) const noexcept {
     return -coefficient * std::pow(distance, exponent);
   }
-  /// Throws std::invalid_argument unless the numbers are right; below 0.01 they become 0.01.
+  /// Throws unless the numbers are right; below 0.01 they become 0.01.
   void clamp(std::size_t head) {
     detail::clamp_learned("kerple_power: exponent", exponent, head, 2);
     detail::clamp_learned("kerple_power: coefficient", coefficient, head);

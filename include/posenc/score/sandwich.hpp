@@ -1,5 +1,4 @@
-// Sandwich: what sinusoidal embeddings of query and key have in common, as a bias without anything
-// learned.
+// Sandwich: inner products of sinusoidal embeddings of query and key as a bias; nothing is learned.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +6,6 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/phase.hpp"
@@ -26,8 +23,7 @@ namespace posenc::inline POSENC_TARGET {
 /// within 2.5e-16; a key costs dims / 2 of them.
 class sandwich {
  public:
-  /// Throws std::invalid_argument unless heads is in [1, 65536], and dims is even, positive and at
-  /// most 2^24.
+  /// Throws std::invalid_argument unless heads is in [1, 65536], dims even, positive, at most 2^24.
   explicit sandwich(std::size_t heads, std::size_t dims = 128) : heads_(heads) {
     detail::require(heads > 0 && heads <= 65'536, "sandwich: heads must be in [1, 65536], got ",
                     heads);

@@ -6,8 +6,6 @@
 #include <span>
 
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/hyperbolic_tangent.hpp"
@@ -40,8 +38,7 @@ class soft_cap {
   }
 
   /// Gradients times the slope at the score before, 1 / cosh^2(score / cap); where a score is not
-  /// finite, as they are. Throws std::invalid_argument, before anything is changed, unless there is
-  /// a gradient for each score.
+  /// finite, as they are. Throws, before a change, unless there is a gradient for each score.
   template <class T>
   void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
                        std::span<T>) const {

@@ -1,4 +1,4 @@
-// Distances in buckets, T5's and DeBERTa's; T5's bias, a learned number for each bucket.
+// Learned numbers for buckets of distances, as T5's (DeBERTa's buckets too), or for each distance.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -91,8 +89,8 @@ class relative_buckets {
 /// where the code clips -(s - t) for the second term. Exact, kept as an integer table.
 class deberta_buckets {
  public:
-  /// max_position: in tokens. Throws std::invalid_argument unless buckets is even, from 4 to 65536,
-  /// and max_position above buckets / 2 + 1 and at most 2^24.
+  /// max_position: in tokens. Throws unless buckets is even, from 4 to 65536, and max_position
+  /// above buckets / 2 + 1 and at most 2^24.
   deberta_buckets(std::size_t buckets, std::size_t max_position) : buckets_(buckets) {
     detail::require(buckets >= 4 && buckets % 2 == 0 && buckets <= 65'536,
                     "deberta_buckets: buckets must be even and from 4 to 65536, got ", buckets);
@@ -128,8 +126,7 @@ class deberta_buckets {
 /// weights: [buckets][heads], as the models store them.
 class t5_bias {
  public:
-  /// Copies the weights. Throws std::invalid_argument unless there is one a bucket and head, and
-  /// all are finite.
+  /// Copies the weights. Throws unless there is one a bucket and head, and all are finite.
   t5_bias(relative_buckets buckets, std::span<float const> weights, std::size_t heads)
       : buckets_(std::move(buckets)), weights_(weights.begin(), weights.end()), heads_(heads) {
     detail::require(
@@ -152,6 +149,45 @@ class t5_bias {
   std::size_t heads_;
 };
 
-static_assert(acts_on_scores<t5_bias> && adds_bias<t5_bias>);
+/// score(t, s) += weights[k + clip(t - s, -k, k)][head], k = max_distance, on scores that are
+/// scaled already. [clipping: Shaw 2018, 3.2; a number instead of a vector for each distance: Swin,
+/// Liu 2021, 3.2]
+///
+///     row   0 ... k - 1             k              k + 1 ... 2k
+///           keys after the query    its own place  earlier keys, the last row from k before it on
+///
+/// Rows count query - key, as Swin's; a table that counts key - query, as Shaw's, has its rows the
+/// other way round. weights: [2 k + 1][heads].
+class learned_relative {
+ public:
+  /// max_distance: k, in tokens. Throws unless there are (2 k + 1) heads weights, all finite.
+  learned_relative(std::span<float const> weights, std::size_t heads, std::size_t max_distance)
+      : weights_(weights.begin(), weights.end()), heads_(heads), max_distance_(max_distance) {
+    detail::require(max_distance <= std::size_t{1} << 24,
+                    "learned_relative: max_distance must be at most 2^24, got ", max_distance);
+    auto const rows = 2 * max_distance + 1;
+    detail::require(heads > 0 && weights.size() / heads == rows && weights.size() % heads == 0,
+                    "learned_relative: there must be one weight for each of ", rows,
+                    " distances and ", heads, " heads, got ", weights.size());
+    detail::require_finite("learned_relative: weights", weights, " in row ", heads);
+  }
+
+  std::size_t heads() const noexcept { return heads_; }                ///< of queries
+  std::size_t max_distance() const noexcept { return max_distance_; }  ///< k, in tokens
+
+  /// Site 3: what is added to a score. Precondition, not checked: head < heads().
+  double bias(std::size_t head, std::int64_t distance) const noexcept {
+    auto const farthest = static_cast<std::int64_t>(max_distance_);
+    auto const row = static_cast<std::size_t>(std::clamp(distance, -farthest, farthest) + farthest);
+    return static_cast<double>(weights_[row * heads_ + head]);
+  }
+
+ private:
+  std::vector<float> weights_;
+  std::size_t heads_, max_distance_;
+};
+
+static_assert(acts_on_scores<t5_bias> && adds_bias<t5_bias> && acts_on_scores<learned_relative> &&
+              adds_bias<learned_relative>);
 
 }  // namespace posenc

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
@@ -26,7 +25,7 @@ class attention_sinks {
 
   std::size_t heads() const noexcept { return logits_.size(); }  ///< of queries
 
-  /// Site 4. Throws std::invalid_argument unless the head has a logit.
+  /// Site 4. Throws unless the head has a logit.
   double sink(std::size_t head) const {
     detail::require(head < heads(), "attention_sinks: the head must be below ", heads(), ", got ",
                     head);

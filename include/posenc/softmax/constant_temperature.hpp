@@ -1,7 +1,6 @@
 // The same inverse temperature for every row; YaRN's.
 #pragma once
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/yarn.hpp"
@@ -15,8 +14,7 @@ class constant_temperature {
  public:
   /// Throws std::invalid_argument unless beta is finite and positive.
   explicit constexpr constant_temperature(double beta) : beta_(beta) {
-    detail::require(is_finite(beta) && beta > 0,
-                    "constant_temperature: beta must be finite and positive, got ", beta);
+    detail::require_positive("constant_temperature", "beta", beta);
   }
 
   /// Site 4.
@@ -37,19 +35,18 @@ class constant_temperature {
 ///     scheme(rope<halves>(yarn(dim, base, plain)), yarn_temperature(scaling))
 ///
 /// Use one or the other: both together sharpen twice. They differ if only a part of each head is
-/// rotated: on queries and keys the factor reaches only the rotated dims. Throws
-/// std::invalid_argument as attention_factor does.
+/// rotated: on queries and keys the factor reaches only the rotated dims. Throws as
+/// attention_factor does.
 inline constant_temperature yarn_temperature(yarn_scaling const& scaling) {
   auto const magnitude = attention_factor(scaling);
   return constant_temperature(magnitude * magnitude);
 }
 
 /// beta = (0.1 ln s + 1)^2, s being the factor by which the context is extended; 1 for s below 1.
-/// Throws std::invalid_argument unless factor is finite and positive.
+/// Throws unless factor is finite and positive.
 inline constant_temperature yarn_temperature(double factor) {
   detail::require_positive("yarn_temperature", "factor", factor);
-  auto const magnitude = detail::yarn_magnitude(factor);
-  return constant_temperature(magnitude * magnitude);
+  return yarn_temperature(yarn_scaling{.factor = factor, .original_length = 1});
 }
 
 static_assert(acts_on_softmax<constant_temperature> &&

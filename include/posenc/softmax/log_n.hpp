@@ -1,14 +1,15 @@
-// log n and SSMax: rows are sharpened by the logarithm of the number of keys that they see.
+// Rows are sharpened by how many keys they see, or by the query's position: log n, SSMax, Llama 4.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/frequencies.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -37,7 +38,8 @@ class log_of_length {
 /// beta = max(1, ln n / ln L), n being the number of keys that the row sees and L = trained_length
 /// in tokens. For models trained with n up to L. [Su 2021, kexue 8823; Su 2023, kexue 9708] Keeps
 /// the entropy of a row near its value at L. With a window or a mask a row sees fewer keys than
-/// log_n_by_position counts.
+/// log_n_by_position counts. Multiplies scores after a cap and a bias, if there are: then it is not
+/// a factor on queries.
 struct log_n : detail::log_of_length {
   /// Throws std::invalid_argument unless trained_length is finite and above 1.
   explicit constexpr log_n(double trained_length) : log_of_length("log_n", trained_length) {}
@@ -49,10 +51,11 @@ struct log_n : detail::log_of_length {
 };
 
 /// beta = max(1, ln(p + 1) / ln L), p being the query's position, counted from 0: Qwen-1's
-/// use_logn_attn (L = seq_length) and ReRoPE's code. [modeling_qwen.py, logn_tensor] Above 1 from p
-/// = L on; 1 at earlier and at negative positions.
+/// use_logn_attn (L = seq_length) and ReRoPE's code, both on queries: the same but for a cap or a
+/// bias, as in log_n. [modeling_qwen.py, logn_tensor] Above 1 from p = L on; 1 at earlier and at
+/// negative positions.
 struct log_n_by_position : detail::log_of_length {
-  /// Throws std::invalid_argument unless trained_length is finite and above 1.
+  /// Throws unless trained_length is finite and above 1.
   explicit constexpr log_n_by_position(double trained_length)
       : log_of_length("log_n_by_position", trained_length) {}
 
@@ -73,17 +76,16 @@ struct ssmax_without_scale {
   }
 };
 
-/// Scalable softmax: beta = s_h ln n + b_h, for scores already divided by sqrt(head_dim).
-/// [Nakanishi 2025, 2]
+/// Scalable softmax: beta = s_h ln n + b_h, for scores already divided by sqrt(head_dim), after a
+/// cap and a bias: only without these is it a factor on queries. [Nakanishi 2025, 2]
 ///
 ///     softmax(x)_i = n^(s x_i) / sum_j n^(s x_j)          if b = 0
 ///
 /// If s D > 1, a key whose score exceeds all others by D keeps its weight for any number of keys:
 /// at s = 0.43 and D = 3 it is 0.70 with 16 keys and 0.97 with 131072; with softmax, 0.57 and
-/// 0.00015. Rows of fewer than two keys are as in ssmax_without_scale.
-/// Throws std::invalid_argument unless there is at least one head, each scale is finite and
-/// positive, there are no biases or as many as scales, and beta is finite and positive for two
-/// keys, hence for more.
+/// 0.00015. Rows of fewer than two keys are as in ssmax_without_scale. Throws unless there is at
+/// least one head, each scale is finite and positive, there are no biases or as many as scales, and
+/// beta is finite and positive for two keys, hence for more.
 class ssmax {
  public:
   /// scales: s, [heads] of one layer. biases: b, [heads].
@@ -107,7 +109,7 @@ class ssmax {
 
   std::size_t heads() const noexcept { return scales_.size(); }  ///< of queries
 
-  /// Site 4. Throws std::invalid_argument unless the row's head has a scale.
+  /// Site 4. Throws unless the row's head has a scale.
   double inverse_temperature(row_statistics const& row) const {
     detail::require(row.head < heads(), "ssmax: the head must be below ", heads(), ", got ",
                     row.head);
@@ -119,7 +121,45 @@ class ssmax {
   std::vector<double> scales_, biases_;
 };
 
+/// beta = 1 + scale * ln(1 + floor((position + offset) / floor_scale)), by the query's position. 1
+/// within the first floor_scale positions and at negative ones. Equals the models' factor on
+/// queries only without a cap and a bias: site 4 multiplies what these made of the scores. Plain
+/// data, as in a model's configuration, which llama4_temperature and mistral_temperature check:
+/// scale finite and not negative, floor_scale finite and positive, offset finite.
+struct position_temperature {
+  double scale;        ///< of the logarithm; 0: beta is 1
+  double floor_scale;  ///< in tokens
+  double offset;       ///< in tokens
+
+  /// Site 4.
+  double inverse_temperature(row_statistics const& row) const noexcept {
+    auto const at = static_cast<double>(row.query_position) + offset;
+    auto steps = std::floor(at / floor_scale);
+    if ((steps + 1) * floor_scale <= at) ++steps;  // at / floor_scale may be a rounded product
+    return 1 + scale * std::log1p(std::max(steps, 0.0));
+  }
+};
+
+/// Llama 4, on its layers without rotation: 1 + scale ln(1 + floor((p + 1) / floor_scale)), above 1
+/// from p = floor_scale - 1 on. [llama-models, llama4/model.py; modeling_llama4.py, attn_scale and
+/// floor_scale] Throws as said above.
+inline position_temperature llama4_temperature(double scale = 0.1, double floor_scale = 8192) {
+  detail::require_not_negative("llama4_temperature", "scale", scale);
+  detail::require_positive("llama4_temperature", "floor_scale", floor_scale);
+  return {scale, floor_scale, 1};
+}
+
+/// Ministral 3 and Mistral 4, on all layers: 1 + beta ln(1 + floor(p / original_length)), with p,
+/// not p + 1: above 1 from p = original_length on. [modeling_ministral3.py, llama_4_scaling_beta
+/// and original_max_position_embeddings] Throws likewise.
+inline position_temperature mistral_temperature(double beta, double original_length) {
+  detail::require_not_negative("mistral_temperature", "beta", beta);
+  detail::require_positive("mistral_temperature", "original_length", original_length);
+  return {beta, original_length, 0};
+}
+
 static_assert(acts_on_softmax<log_n> && acts_on_softmax<log_n_by_position> &&
-              acts_on_softmax<ssmax_without_scale> && acts_on_softmax<ssmax>);
+              acts_on_softmax<ssmax_without_scale> && acts_on_softmax<ssmax> &&
+              acts_on_softmax<position_temperature>);
 
 }  // namespace posenc

@@ -1,4 +1,5 @@
-// The passes over a row of scores that softmax is made of: largest score, exponentials, their sums.
+// Masked scores; the passes over a row of scores that softmax is made of: largest score,
+// exponentials, their sums.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +17,23 @@
 #include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/exponential.hpp"
-#include "posenc/softmax/masked_score.hpp"
 
-namespace posenc::inline POSENC_TARGET::detail {
+namespace posenc::inline POSENC_TARGET {
+
+/// The score of a masked key: -infinity.
+template <std::floating_point T>
+inline constexpr T masked_score = detail::negative_infinity<T>;
+
+/// True for -infinity only; also if a bias or an overflow in T made it.
+template <std::floating_point T>
+constexpr bool is_masked(T score) noexcept {
+  return detail::is_negative_infinity(score);
+}
+
+/// No sink: a logit of -infinity. Any finite logit, however low, is a sink.
+inline constexpr double no_sink = detail::negative_infinity<double>;
+
+namespace detail {
 
 /// Calls what(register, first index, size) along the row; masked scores pad the last register.
 template <std::floating_point T>
@@ -175,4 +190,5 @@ row_exponentials<T> exponentiate(std::span<T> x, std::vector<T>& memory,
   }
 }
 
-}  // namespace posenc::detail
+}  // namespace detail
+}  // namespace posenc

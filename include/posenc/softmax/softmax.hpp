@@ -9,14 +9,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/core/encoding_check.hpp"
 #include "posenc/core/list_view.hpp"
-#include "posenc/core/require.hpp"
 #include "posenc/core/scheme.hpp"
-#include "posenc/core/score_row.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/softmax/masked_score.hpp"
 #include "posenc/softmax/row_exponentials.hpp"
 
 namespace posenc::inline POSENC_TARGET {
