@@ -69,7 +69,6 @@ struct workspace {
     bool const paged = a.keys.slots != nullptr || a.values.slots != nullptr;
     memory_in_parts parts(shape.function, memory);
     numbers.queries = parts.next(shape.columns(), a.head_dim, size);
-    numbers.ordered = parts.next(shape.columns(), a.head_dim, size);
     numbers.scores = parts.next(shape.columns(), a.tokens, size);
     numbers.near = parts.next(shape.columns(), numbers.near_tokens, size);
     numbers.outputs = parts.next(shape.columns(), shape.value_dim, size);

@@ -76,8 +76,8 @@ struct attention_plan {
   double scale;
   double const* sinks;  ///< of the first head; null: none
   struct workspace {
-    void *queries, *ordered, *scores, *near, *outputs, *sums;  ///< of a head each, real numbers
-    static constexpr std::size_t near_tokens = 64;             ///< near: so many of a head
+    void *queries, *scores, *near, *outputs, *sums;  ///< of a head each, real numbers
+    static constexpr std::size_t near_tokens = 64;   ///< near: so many of a head
   } memory;
 };
 

@@ -83,7 +83,7 @@ void attend(attention_plan const& plan) noexcept {
   posenc::detail::few_scores<real, S>(
       scores, static_cast<real>(plan.scale), queries, plan.group,
       cache_view<S>(plan.keys, tokens, plan.kv_heads, plan.head_dim),
-      static_cast<real*>(plan.memory.ordered), static_cast<real*>(plan.memory.near));
+      static_cast<real*>(plan.memory.near));
   for (std::size_t c = 0; c < columns; ++c) {
     auto* const row = scores + c * tokens;
     auto const top = posenc::detail::largest(row, tokens);

@@ -8,14 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "non_numbers.hpp"
 #include "numbers.hpp"
-#include "posenc/attention/cache_blocks.hpp"
 #include "posenc/attention/decode_products.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/storage.hpp"
@@ -152,7 +150,7 @@ TEST(add_transposed_product, leaves_rows_out_whose_factor_is_0) {
   }
 }
 
-TEST(multiply, gives_the_same_bits_at_any_address) {
+TEST(add_product, gives_the_same_bits_at_any_address) {
   auto const a = numbers::random<double>(6, 7), b = numbers::random<double>(6, 8);
   std::vector<double> memory(16, 0.5);
   for (std::size_t offset = 0; offset < 8; ++offset) {
@@ -161,15 +159,16 @@ TEST(multiply, gives_the_same_bits_at_any_address) {
     for (std::size_t i = 0; i < 2; ++i)
       for (std::size_t j = 0; j < 2; ++j)
         for (std::size_t n = 0; n < 3; ++n) expected[2 * i + j] += a[3 * i + n] * b[2 * n + j];
-    detail::multiply<false>(detail::dense_rows(to.data(), 2, 2), 2.0,
-                            detail::dense_rows(a.data(), 2, 3), detail::dense_rows(b.data(), 3, 2));
+    std::ranges::fill(to, 0);
+    detail::add_product(detail::dense_rows(to.data(), 2, 2), 2.0,
+                        detail::dense_rows(a.data(), 2, 3), detail::dense_rows(b.data(), 3, 2));
     std::vector<double> const once(to.begin(), to.end());
     for (std::size_t i = 0; i < 4; ++i)
       EXPECT_NEAR(once[i], 2 * expected[i], 16 * tolerance::unit_roundoff<double>());
     static std::vector<double> const at_0 = once;
     EXPECT_EQ(once, at_0);
-    detail::multiply<true>(detail::dense_rows(to.data(), 2, 2), 2.0,
-                           detail::dense_rows(a.data(), 2, 3), detail::dense_rows(b.data(), 3, 2));
+    detail::add_product(detail::dense_rows(to.data(), 2, 2), 2.0,
+                        detail::dense_rows(a.data(), 2, 3), detail::dense_rows(b.data(), 3, 2));
     for (std::size_t i = 0; i < 4; ++i)
       EXPECT_NEAR(to[i], 2 * once[i], 16 * tolerance::unit_roundoff<double>());
   }
@@ -196,8 +195,9 @@ void expect_products(std::size_t heads, std::size_t rows, std::size_t keys, std:
   };
 
   std::vector<T> scores(heads * rows * keys + 1, T{9}), outputs(heads * rows * dims + 1, T{1});
-  detail::few_scores<T, S>(scores.data(), T(0.5), q.data(), rows, cache);
-  detail::few_outputs<T, S>(outputs.data(), w.data(), rows, cache);
+  std::vector<T> sums(heads * rows * dims), near(heads * rows * detail::near_tokens);
+  detail::few_scores<T, S>(scores.data(), T(0.5), q.data(), rows, cache, near.data());
+  detail::few_outputs<T, S>(outputs.data(), w.data(), rows, cache, sums.data(), near.data());
   for (std::size_t row = 0; row < heads * rows; ++row) {
     for (std::size_t s = 0; s < keys; ++s) {
       oracle::wide sum = 0;
@@ -242,9 +242,11 @@ TEST(decode_products, sums_of_a_long_cache_stay_exact) {
   std::vector<float> values(keys, 0.1f);
   values.front() = values.back() = 5000;  // each far above what roundings explain
   std::vector<float> const weights(keys, 1.0f);
-  float output = 0;
+  float output = 0, sum = 0;
+  std::array<float, detail::near_tokens> near{};
   detail::few_outputs<float, float>(&output, weights.data(), 1,
-                                    heads_view<float const>(values.data(), {keys, 1, 1}));
+                                    heads_view<float const>(values.data(), {keys, 1, 1}), &sum,
+                                    near.data());
   auto const exact = static_cast<double>(keys - 2) * static_cast<double>(0.1f) + 10'000;
   // Up to 512 values, then up to 256 sums of them, are added one after another.
   EXPECT_NEAR(static_cast<double>(output), exact,
@@ -253,7 +255,7 @@ TEST(decode_products, sums_of_a_long_cache_stay_exact) {
 
 using namespace posenc;
 
-TEST(cache_blocks, have_every_token_of_every_head_once_in_reading_order) {
+TEST(for_blocks, has_every_token_of_every_head_once_in_reading_order) {
   constexpr std::size_t heads = 3, dims = 5, tokens = 30;
   std::vector<float> const numbers(tokens * heads * dims);
   heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
@@ -277,62 +279,32 @@ TEST(cache_blocks, have_every_token_of_every_head_once_in_reading_order) {
   }
 }
 
-TEST(cache_blocks, are_ahead_of_others_of_a_large_cache) {
+TEST(for_blocks, are_ahead_of_others_of_a_large_cache) {
   constexpr std::size_t heads = 2, dims = 64, bytes = heads * dims * sizeof(float);
   constexpr auto later = detail::prefetched_ahead / bytes, most = detail::prefetched_from / bytes;
   std::vector<float> const numbers((most + 8) * heads * dims);
+  auto const address = [](float const* x) { return reinterpret_cast<std::uintptr_t>(x); };
   for (std::size_t const tokens : {most - 1, most, most + 8}) {
     heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
     std::size_t none = 0;
-    detail::for_blocks(
-        cache, 0, tokens, 8, [&](std::size_t head, std::size_t first, auto const& b) {
-          if (b.ahead == 0) {
-            none += b.count;
-            return;
-          }
-          for (std::size_t t = 0; t < b.count; ++t)
-            EXPECT_EQ(detail::after(b.tokens[t], b.ahead), cache(first + t + later, head).data());
-        });
+    detail::for_blocks(cache, 0, tokens, 8,
+                       [&](std::size_t head, std::size_t first, auto const& b) {
+                         if (b.ahead == 0) {
+                           none += b.count;
+                           return;
+                         }
+                         for (std::size_t t = 0; t < b.count; ++t)
+                           EXPECT_EQ(address(b.tokens[t]) + b.ahead,
+                                     address(cache(first + t + later, head).data()));
+                       });
     EXPECT_EQ(none, heads * (tokens < most ? tokens : later)) << "the last have none after them";
   }
 }
 
-TEST(cache_blocks, prefetch_any_address) {
+TEST(prefetch, is_of_any_address) {
   std::array<float, 32> const numbers{};
   detail::prefetch<32>(numbers.data(), 0);
   detail::prefetch<1>(numbers.data(), std::uintptr_t{1} << 20);
-}
-
-// A product of two registers in the order of S is a product of their numbers.
-template <class S>
-void expect_one_order() {
-  using registers = detail::lanes<float>;
-  constexpr std::size_t size = registers::size;
-  std::vector<float> numbers(2 * size), ordered(2 * size), back(2 * size);
-  std::iota(numbers.begin(), numbers.end(), 1.0f);
-  std::vector<S> stored;
-  for (auto const x : numbers) stored.push_back(S(x));
-  typename registers::number x, y, of_x, of_y;
-  detail::load_two<S>(numbers.data(), x, y);
-  detail::load_two<S>(stored.data(), of_x, of_y);
-  registers::store(ordered.data(), x - of_x), registers::store(ordered.data() + size, y - of_y);
-  EXPECT_EQ(ordered, std::vector<float>(2 * size)) << "stored numbers and others meet";
-  detail::store_two<S>(back.data(), x, y);
-  EXPECT_EQ(back, numbers);
-}
-
-TEST(cache_blocks, load_numbers_of_any_format_in_one_order) {
-  expect_one_order<float>();
-  expect_one_order<half>();
-  expect_one_order<bfloat16>();
-}
-
-TEST(cache_blocks, aligned_numbers_start_at_a_line_and_are_0) {
-  for (std::size_t const count : {1u, 100u, 1000u}) {
-    detail::aligned_numbers<float> numbers(count);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(numbers.data()) % 64, 0u);
-    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(numbers.data()[i], 0);
-  }
 }
 
 }  // namespace decoding

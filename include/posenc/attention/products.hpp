@@ -28,26 +28,25 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
+/// Rows of a matrix, from one to the next `stride` numbers.
 template <class T>
-using matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-/// Rows of a matrix with a stride.
-template <class T>
-using rows_of = Eigen::Map<
-    std::conditional_t<std::is_const_v<T>, matrix<std::remove_const_t<T>> const, matrix<T>>,
-    Eigen::Unaligned, Eigen::OuterStride<>>;
-
-template <class T>
-rows_of<T> dense_rows(T* numbers, std::size_t rows, std::size_t columns) {
-  return {numbers, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns),
-          Eigen::OuterStride<>(static_cast<Eigen::Index>(columns))};
+auto rows_of(T* numbers, std::size_t rows, std::size_t columns, std::ptrdiff_t stride) {
+  using matrix =
+      Eigen::Matrix<std::remove_const_t<T>, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  using map = Eigen::Map<std::conditional_t<std::is_const_v<T>, matrix const, matrix>,
+                         Eigen::Unaligned, Eigen::OuterStride<>>;
+  return map(numbers, static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns),
+             Eigen::OuterStride<>(stride));
 }
-
+template <class T>
+auto dense_rows(T* numbers, std::size_t rows, std::size_t columns) {
+  return rows_of(numbers, rows, columns, static_cast<std::ptrdiff_t>(columns));
+}
 /// A range of tokens of a view with one head, one row per token.
 template <class T>
-rows_of<T const> token_rows(heads_view<T const> const& head, token_range tokens) {
-  return {head(tokens.first, 0).data(), static_cast<Eigen::Index>(tokens.last - tokens.first),
-          static_cast<Eigen::Index>(head.head_dim()), Eigen::OuterStride<>(head.strides().token)};
+auto token_rows(heads_view<T> const& head, token_range tokens) {
+  return rows_of(head(tokens.first, 0).data(), tokens.last - tokens.first, head.head_dim(),
+                 head.strides().token);
 }
 
 /// The rows of a block, [kv heads][queries][group]. Each spans the hull of the key ranges of all
@@ -71,13 +70,10 @@ using element_of = std::remove_const_t<typename Heads::element_type>;
 /// beyond, a packed GEMM pays.
 inline constexpr std::size_t few_rows = 8;
 
-/// This many rows share the end of a rectangle.
-inline constexpr std::size_t rows_of_edge = 32;
-
 /// Calls product(first row, rows, first key within the block, keys, those keys as tokens) for
-/// rectangles that cover what queries see; numbers are Eigen's Index.
+/// rectangles that cover what queries see, whose ends 32 rows share; numbers are Eigen's Index.
 void for_rectangles(block_shape const& b, auto const& product) {
-  in_rectangles(b.ranges, std::max<std::size_t>(rows_of_edge / b.group, 1),
+  in_rectangles(b.ranges, std::max<std::size_t>(32 / b.group, 1),
                 [&](std::size_t query, std::size_t queries, token_range const& keys) {
                   auto const index = [](std::size_t i) { return static_cast<Eigen::Index>(i); };
                   product(index(query * b.group), index(queries * b.group),
@@ -85,23 +81,18 @@ void for_rectangles(block_shape const& b, auto const& product) {
                 });
 }
 
-/// to = scale a b, or to += a b. Eigen sums the terms of a small product in an order that goes by
-/// the address of `to`; here the same numbers give the same bits wherever they are.
-template <bool Add>
-void multiply(auto&& to, auto scale, auto const& a, auto const& b) {
+/// to += scale a b. Eigen sums the terms of a small product in an order that goes by the address of
+/// `to`; here the same numbers give the same bits wherever they are.
+void add_product(auto&& to, auto scale, auto const& a, auto const& b) {
   if (a.rows() + a.cols() + b.cols() >= EIGEN_GEMM_TO_COEFFBASED_THRESHOLD) {
-    if constexpr (Add) {
-      to.noalias() += scale * a * b;
-    } else {
-      to.noalias() = scale * a * b;
-    }
+    to.noalias() += scale * a * b;
     return;
   }
   for (Eigen::Index i = 0; i < to.rows(); ++i) {
     for (Eigen::Index j = 0; j < to.cols(); ++j) {
       decltype(scale) sum = 0;
       for (Eigen::Index n = 0; n < a.cols(); ++n) sum += a(i, n) * b(n, j);
-      to(i, j) = Add ? to(i, j) + scale * sum : scale * sum;
+      to(i, j) += scale * sum;
     }
   }
 }
@@ -110,15 +101,17 @@ void multiply(auto&& to, auto scale, auto const& a, auto const& b) {
 /// [rows][head_dim] dense; k: all tokens of the kv heads.
 template <std::floating_point T, class Heads>
 void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape const& b) {
-  if (b.rows_of_head() <= few_rows)
-    return few_scores<T, element_of<Heads>>(scores, scale, q, b.rows_of_head(),
-                                            k.slice_tokens(b.keys.first, b.seen()));
-  if constexpr (std::same_as<Heads, heads_view<T const>>) {  // one kv head
+  if (b.rows_of_head() <= few_rows) {
+    std::vector<T> near(b.rows() * near_tokens);
+    few_scores<T, element_of<Heads>>(scores, scale, q, b.rows_of_head(),
+                                     k.slice_tokens(b.keys.first, b.seen()), near.data());
+  } else if constexpr (std::same_as<Heads, heads_view<T const>>) {  // one kv head
     auto all = dense_rows(scores, b.rows(), b.seen());
     auto const queries = dense_rows(q, b.rows(), k.head_dim());
     for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
-      multiply<false>(all.block(row, column, rows, columns), scale, queries.middleRows(row, rows),
-                      token_rows(k, keys).transpose());
+      auto to = all.block(row, column, rows, columns);
+      to.setZero();
+      add_product(to, scale, queries.middleRows(row, rows), token_rows(k, keys).transpose());
     });
   }
 }
@@ -143,14 +136,16 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
   auto const dims = v.head_dim();
   std::fill_n(outputs, b.rows() * dims, T{0});
   if (b.rows_of_head() <= few_rows) {
+    std::vector<T> sums(b.rows() * dims), near(b.rows() * near_tokens);
     few_outputs<T, element_of<Heads>>(outputs, weights, b.rows_of_head(),
-                                      v.slice_tokens(b.keys.first, b.seen()));
+                                      v.slice_tokens(b.keys.first, b.seen()), sums.data(),
+                                      near.data());
   } else if constexpr (std::same_as<Heads, heads_view<T const>>) {
     auto all = dense_rows(outputs, b.rows(), dims);
     auto const of_keys = dense_rows(weights, b.rows(), b.seen());
     for_rectangles(b, [&](auto row, auto rows, auto column, auto columns, token_range const& keys) {
-      multiply<true>(all.middleRows(row, rows), T{1}, of_keys.block(row, column, rows, columns),
-                     token_rows(v, keys));
+      add_product(all.middleRows(row, rows), T{1}, of_keys.block(row, column, rows, columns),
+                  token_rows(v, keys));
     });
   }
   for (std::size_t row = 0; shares != nullptr && row < b.rows(); ++row) {
@@ -175,42 +170,27 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
   }
 }
 
-/// sums[s] += factors[row][s] rows[row] for keys s of one kv head, skipping factors of 0.
-template <std::floating_point T>
-void add_row(heads_view<T> const& sums, T const* factors, T const* rows, block_shape const& b,
-             std::size_t row) {
-  auto const numbers = dense_rows(rows + row * sums.head_dim(), 1, sums.head_dim());
-  for (std::size_t s = 0; s < b.seen(); ++s) {
-    auto const factor = factors[row * b.seen() + s];
-    if (factor != 0)
-      dense_rows(sums(b.keys.first + s, 0).data(), 1, sums.head_dim()) += factor * numbers;
-  }
-}
-
 /// sums += factors^T rows, of one kv head. Factors are 0 where a row does not see a key; the row
-/// may be NaN there.
+/// may be NaN there, and is then left out.
 template <std::floating_point T>
 void add_transposed_product(heads_view<T> const& sums, T const* factors, T const* rows,
                             block_shape const& b) {
-  if (b.rows() <= few_rows) {
-    for (std::size_t row = 0; row < b.rows(); ++row) add_row(sums, factors, rows, b, row);
+  auto const dims = sums.head_dim();
+  auto const of_keys = dense_rows(factors, b.rows(), b.seen());
+  auto const all = dense_rows(rows, b.rows(), dims);
+  if (b.rows() <= few_rows || !all_finite(std::span(rows, b.rows() * dims))) {
+    for (Eigen::Index row = 0; row < all.rows(); ++row) {
+      for (std::size_t s = 0; s < b.seen(); ++s) {
+        auto const factor = of_keys(row, static_cast<Eigen::Index>(s));
+        if (factor != 0)
+          dense_rows(sums(b.keys.first + s, 0).data(), 1, dims) += factor * all.middleRows(row, 1);
+      }
+    }
     return;
   }
-  auto const dims = sums.head_dim();
-  std::vector<T> finite;
-  for (std::size_t row = 0; row < b.rows(); ++row) {
-    if (all_finite(std::span(rows + row * dims, dims))) continue;
-    add_row(sums, factors, rows, b, row);
-    if (finite.empty()) finite.assign(rows, rows + b.rows() * dims);
-    std::fill_n(finite.data() + row * dims, dims, T{0});
-  }
-  auto const of_keys = dense_rows(factors, b.rows(), b.seen());
-  auto const all = dense_rows(finite.empty() ? rows : std::as_const(finite).data(), b.rows(), dims);
   for_rectangles(b, [&](auto row, auto count, auto column, auto columns, token_range const& keys) {
-    rows_of<T> some(sums(keys.first, 0).data(), columns, all.cols(),
-                    Eigen::OuterStride<>(sums.strides().token));
-    multiply<true>(some, T{1}, of_keys.block(row, column, count, columns).transpose(),
-                   all.middleRows(row, count));
+    add_product(token_rows(sums, keys), T{1},
+                of_keys.block(row, column, count, columns).transpose(), all.middleRows(row, count));
   });
 }
 
