@@ -1,11 +1,9 @@
 // What attention is asked for: the options, and all that must hold before any work.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
@@ -25,23 +23,15 @@ namespace posenc::inline POSENC_TARGET {
 /// What attention is asked for, beside queries, keys, values and an encoding.
 struct attention_options {
   posenc::mask mask = posenc::mask::causal;  ///< see mask.hpp
-  /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise. Not where encoded(q) says that it is on
-  /// the queries already.
+  /// On <q, k>; 1 / sqrt(head_dim) unless said otherwise, or 1 where encoded(q) has a scale.
   std::optional<double> scale = {};
-  /// Default: the positions of the last keys (per packed sequence).
-  token_positions query_positions = {};
-  /// Default: 0, 1, ... (per packed sequence).
-  token_positions key_positions = {};
-  /// k is a cache of keys that earlier steps have encoded: site 2 leaves it alone. So it does where
-  /// encoded(q) says that the queries are.
-  bool keys_are_encoded = false;
-  bool keep_scores = false;   ///< in the result, [queries][heads][keys]
-  bool keep_weights = false;  ///< in the result, [queries][heads][keys]
+  token_positions query_positions = {};  ///< default: of the last keys (per packed sequence)
+  token_positions key_positions = {};    ///< default: 0, 1, ... (per packed sequence)
+  bool keys_are_encoded = false;  ///< k is a cache of encoded keys, which site 2 leaves alone
+  bool keep_scores = false, keep_weights = false;  ///< in the result, [heads][queries][keys]
   /// Side values of queries and of keys, [tokens][heads][any], which rules of site 3 find in their
-  /// rows: gates, profiles. They may have fewer heads than the queries, if their number divides;
-  /// neighbouring query heads then share them, as they share kv heads.
-  heads_view<float const> query_side = {nullptr, {0, 1, 1}};
-  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< of keys, likewise
+  /// rows: gates, profiles. Query heads may share them, as they share kv heads.
+  heads_view<float const> query_side = {nullptr, {0, 1, 1}}, key_side = {nullptr, {0, 1, 1}};
 };
 
 /// Queries that are encoded already, and what has multiplied them; made by encoded(). Attention
@@ -53,15 +43,10 @@ struct encoded_queries {
   double scale = 1;        ///< that is on them; 1 if none
 };
 
-// clang-format off
-
 /// heads_view or encoded_queries.
 template <class Q>
-concept attended_queries =
-    requires(Q const& q) { []<class S>(heads_view<S> const&) {}(q); } ||
-    requires(Q const& q) { []<class S>(encoded_queries<S> const&) {}(q); };
-
-// clang-format on
+concept attended_queries = std::same_as<Q, heads_view<typename Q::element_type>> ||
+    std::same_as<Q, encoded_queries<typename Q::element_type>>;
 
 /// Of heads, or of what rotate was given, which knows its scale:
 ///
@@ -127,18 +112,8 @@ score_row<S> row_with_sides(attention_arguments const& in, std::span<S> scores,
           of_keys.tokens() == 0 ? of_keys : of_keys.slice_tokens(keys.first, count)};
 }
 
-token_positions positions_or(char const* function, token_positions given, std::size_t tokens,
-                             char const* what, auto const& otherwise) {
-  require(given.empty() || given.size() == tokens, function,
-          ": there must be one position for each of the ", tokens, " ", what, ", got ",
-          given.size());
-  if (given.empty()) return otherwise();
-  return given;
-}
-
-/// Throws std::invalid_argument unless the shapes, positions, packed sequences and heads agree,
-/// heads are a multiple of kv_heads, and the scale is finite in T, which scores are computed in.
-/// scaled: what is on queries that are encoded already, if they are.
+/// Throws std::invalid_argument unless all agree and the scale is finite in T, which scores are
+/// computed in. scaled: what is on queries that are encoded already, if they are.
 template <std::floating_point T, class Encoding>
 attention_arguments checked_arguments(char const* function, Encoding const& encoding,
                                       heads_shape const& q, heads_shape const& k,
@@ -178,15 +153,18 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   check_side("query_side", options.query_side, queries);
   check_side("key_side", options.key_side, keys);
   options.mask.check(queries, keys);
-  auto const [outnumbering, outnumbered] = options.mask.most_queries_for_keys(queries, keys);
-  require(outnumbering <= outnumbered || !options.query_positions.empty(), function,
-          ": the positions of queries must be given where they outnumber keys, got ", outnumbering,
-          " queries and ", outnumbered, " keys");
-  auto key_positions = positions_or(function, std::move(options.key_positions), keys, "keys",
-                                    [&] { return options.mask.counted(keys); });
-  auto query_positions =
-      positions_or(function, std::move(options.query_positions), queries, "queries",
-                   [&] { return options.mask.last_positions(queries, key_positions); });
+  auto const positions_or = [&](token_positions& given, std::size_t tokens, char const* what,
+                                auto const& otherwise) {
+    require(given.empty() || given.size() == tokens, function,
+            ": there must be one position for each of the ", tokens, " ", what, ", got ",
+            given.size());
+    return given.empty() ? token_positions(otherwise()) : std::move(given);
+  };
+  auto key_positions =
+      positions_or(options.key_positions, keys, "keys", [&] { return options.mask.counted(keys); });
+  auto query_positions = positions_or(options.query_positions, queries, "queries", [&] {
+    return options.mask.last_positions(function, queries, key_positions);
+  });
   return {.queries = queries,
           .keys = keys,
           .heads = q.heads,

@@ -5,9 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
+#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "posenc/core/list_view.hpp"
@@ -55,7 +54,7 @@ class mask {
   /// std::invalid_argument unless size is positive.
   static mask chunked(std::int64_t size) {
     detail::require(size > 0, "mask: the size of a chunk must be positive, got ", size);
-    mask result = everything();
+    mask result = full;
     result.chunks_.push_back(size);
     return result;
   }
@@ -65,9 +64,8 @@ class mask {
     detail::require(query_lengths.size() == key_lengths.size(),
                     "mask: there must be as many packed sequences of queries as of keys, got ",
                     query_lengths.size(), " and ", key_lengths.size());
-    mask result = everything();
-    result.packing_ =
-        std::make_shared<packing const>(packing{ends_of(query_lengths), ends_of(key_lengths)});
+    mask result = full;
+    result.packing_ = {bounds_of(query_lengths), bounds_of(key_lengths)};
     return result;
   }
   /// The same lengths in queries and in keys.
@@ -84,36 +82,25 @@ class mask {
   }
 
   /// Made of the same parts in the same order.
-  friend bool operator==(mask const& a, mask const& b) {
-    bool const same_packing =
-        a.packing_ == b.packing_ || (a.packing_ && b.packing_ && *a.packing_ == *b.packing_);
-    return same_packing && a.behind_ == b.behind_ && a.ahead_ == b.ahead_ && a.chunks_ == b.chunks_;
-  }
+  friend bool operator==(mask const&, mask const&) = default;
 
   /// Throws std::invalid_argument unless the lengths of packed sequences, if any, sum to the
   /// numbers of queries and keys.
   void check(std::size_t queries, std::size_t keys) const {
     if (!packing_) return;
-    auto const sum = [](std::vector<std::size_t> const& ends) {
-      return ends.empty() ? 0 : ends.back();
-    };
-    detail::require(sum(packing_->query_ends) == queries && sum(packing_->key_ends) == keys,
+    auto const of_queries = packing_->queries.back(), of_keys = packing_->keys.back();
+    detail::require(of_queries == queries && of_keys == keys,
                     "mask: packed sequences must have all ", queries, " queries and ", keys,
-                    " keys, got ", sum(packing_->query_ends), " and ", sum(packing_->key_ends));
+                    " keys, got ", of_queries, " and ", of_keys);
   }
 
   /// The positions of keys that a query at a position sees.
   position_interval positions(std::int64_t query) const noexcept {
-    using limits = std::numeric_limits<std::int64_t>;
-    position_interval seen{
-        behind_ == farthest || query < limits::min() + behind_ ? limits::min() : query - behind_,
-        ahead_ == farthest || query > limits::max() - ahead_ ? limits::max() : query + ahead_};
+    auto seen = around(query, behind_, ahead_);
     for (auto const size : chunks_) {
       auto const within = query % size < 0 ? query % size + size : query % size;  // of its chunk
-      auto const first = query < limits::min() + within ? limits::min() : query - within;
-      auto const last =
-          query > limits::max() - (size - 1 - within) ? limits::max() : query + (size - 1 - within);
-      seen = {std::max(seen.first, first), std::min(seen.last, last)};
+      auto const chunk = around(query, within, size - 1 - within);
+      seen = {std::max(seen.first, chunk.first), std::min(seen.last, chunk.last)};
     }
     return seen;
   }
@@ -121,9 +108,9 @@ class mask {
   /// The keys of the query's own sequence: all `keys` if nothing is packed.
   token_range tokens(std::size_t query, std::size_t keys) const noexcept {
     if (!packing_) return {0, keys};
-    auto const sequence = static_cast<std::size_t>(
-        std::ranges::upper_bound(packing_->query_ends, query) - packing_->query_ends.begin());
-    return {sequence == 0 ? 0 : packing_->key_ends[sequence - 1], packing_->key_ends[sequence]};
+    auto const i = static_cast<std::size_t>(std::ranges::upper_bound(packing_->queries, query) -
+                                            packing_->queries.begin());
+    return {packing_->keys[i - 1], packing_->keys[i]};
   }
 
   /// Default positions of keys: 0, 1, ... in each sequence.
@@ -136,27 +123,20 @@ class mask {
     return positions;
   }
 
-  /// Default positions of queries: those of the last keys of each sequence.
-  std::vector<std::int64_t> last_positions(std::size_t queries,
+  /// Default positions of queries: those of the last keys of each sequence. Throws
+  /// std::invalid_argument, in the name of a function, if queries outnumber them.
+  std::vector<std::int64_t> last_positions(char const* function, std::size_t queries,
                                            std::span<std::int64_t const> key_positions) const {
     std::vector<std::int64_t> positions(queries);
     for_sequences(queries, key_positions.size(), [&](token_range of_queries, token_range of_keys) {
-      for (auto t = of_queries.first; t < of_queries.last; ++t)
-        positions[t] = key_positions[of_keys.last - (of_queries.last - t)];
+      auto const count = of_queries.last - of_queries.first, keys = of_keys.last - of_keys.first;
+      detail::require(count <= keys, function,
+                      ": the positions of queries must be given where they outnumber keys, got ",
+                      count, " queries and ", keys, " keys");
+      std::ranges::copy(key_positions.subspan(of_keys.last - count, count),
+                        positions.data() + of_queries.first);
     });
     return positions;
-  }
-
-  /// The numbers of queries and keys of the first sequence with more queries than keys, if any;
-  /// else of the last.
-  std::pair<std::size_t, std::size_t> most_queries_for_keys(std::size_t queries,
-                                                            std::size_t keys) const {
-    std::pair<std::size_t, std::size_t> found{0, 0};
-    for_sequences(queries, keys, [&](token_range of_queries, token_range of_keys) {
-      if (found.first <= found.second)
-        found = {of_queries.last - of_queries.first, of_keys.last - of_keys.first};
-    });
-    return found;
   }
 
   /// Whether the positions of keys ascend in each sequence.
@@ -173,39 +153,43 @@ class mask {
   /// Calls what(queries, keys) for each sequence; once with all tokens if nothing is packed.
   void for_sequences(std::size_t queries, std::size_t keys, auto const& what) const {
     if (!packing_) return what(token_range{0, queries}, token_range{0, keys});
-    std::size_t query = 0, key = 0;
-    for (std::size_t i = 0; i < packing_->key_ends.size(); ++i) {
-      what(token_range{query, packing_->query_ends[i]}, token_range{key, packing_->key_ends[i]});
-      query = packing_->query_ends[i], key = packing_->key_ends[i];
-    }
+    auto const& [of_queries, of_keys] = *packing_;
+    for (std::size_t i = 1; i < of_keys.size(); ++i)
+      what(token_range{of_queries[i - 1], of_queries[i]}, token_range{of_keys[i - 1], of_keys[i]});
   }
 
   struct packing {
-    std::vector<std::size_t> query_ends, key_ends;  // of each sequence
+    std::vector<std::size_t> queries, keys;  // 0, then the end of each sequence
     friend bool operator==(packing const&, packing const&) = default;
   };
 
   constexpr mask(std::int64_t behind, std::int64_t ahead) noexcept
       : behind_(behind), ahead_(ahead) {}
-  static mask everything() noexcept { return {farthest, farthest}; }
 
-  static std::vector<std::size_t> ends_of(std::span<std::size_t const> lengths) {
-    std::vector<std::size_t> ends;
-    std::size_t end = 0;
+  /// Distances up to these to either side, within the range of positions.
+  static position_interval around(std::int64_t query, std::int64_t behind,
+                                  std::int64_t ahead) noexcept {
+    using limits = std::numeric_limits<std::int64_t>;
+    return {behind == farthest || query < limits::min() + behind ? limits::min() : query - behind,
+            ahead == farthest || query > limits::max() - ahead ? limits::max() : query + ahead};
+  }
+
+  static std::vector<std::size_t> bounds_of(std::span<std::size_t const> lengths) {
+    using limits = std::numeric_limits<std::size_t>;
+    std::vector<std::size_t> bounds{0};
     for (auto const length : lengths) {
-      detail::require(length <= std::numeric_limits<std::size_t>::max() - end,
-                      "mask: packed sequences must have fewer tokens than 2^",
-                      std::numeric_limits<std::size_t>::digits, ", got ", end, " and then ",
-                      length);
-      ends.push_back(end += length);
+      detail::require(length <= limits::max() - bounds.back(),
+                      "mask: packed sequences must have fewer tokens than 2^", limits::digits,
+                      ", got ", bounds.back(), " and then ", length);
+      bounds.push_back(bounds.back() + length);
     }
-    return ends;
+    return bounds;
   }
 
   static constexpr auto farthest = std::numeric_limits<std::int64_t>::max();
   std::int64_t behind_, ahead_;  // largest distances to keys before the query, and after it
   std::vector<std::int64_t> chunks_;
-  std::shared_ptr<packing const> packing_;
+  std::optional<packing> packing_;
 };
 
 // Before any other global.

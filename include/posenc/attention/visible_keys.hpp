@@ -26,12 +26,10 @@ class visible_keys {
     auto [first, last] = mask_.tokens(t, keys_.size());
     if (rising_) {
       auto const [nearest, farthest] = mask_.positions(queries_[t]);
-      auto const from = keys_.begin() + static_cast<std::ptrdiff_t>(first),
-                 to = keys_.begin() + static_cast<std::ptrdiff_t>(last);
-      auto const begin = std::lower_bound(from, to, nearest),
-                 end = std::upper_bound(begin, to, farthest);
-      first = static_cast<std::size_t>(begin - keys_.begin()),
-      last = static_cast<std::size_t>(end - keys_.begin());
+      auto const own = keys_.subspan(first, last - first);
+      last =
+          first + static_cast<std::size_t>(std::ranges::upper_bound(own, farthest) - own.begin());
+      first += static_cast<std::size_t>(std::ranges::lower_bound(own, nearest) - own.begin());
     }
     return first < last ? token_range{first, last} : token_range{0, 0};
   }
@@ -77,13 +75,10 @@ void in_rectangles(std::span<token_range const> ranges, std::size_t few, Product
     common = {std::max(common.first, part.first), std::min(common.last, part.last)};
   }
   if (common.first < common.last) {
-    if (done.first == done.last) {
-      product(first, ranges.size(), common);
-    } else {
-      if (common.first < done.first)
-        product(first, ranges.size(), token_range{common.first, done.first});
-      if (done.last < common.last)
-        product(first, ranges.size(), token_range{done.last, common.last});
+    if (done.first == done.last) done = {common.first, common.first};
+    for (auto const& part :
+         {token_range{common.first, done.first}, token_range{done.last, common.last}}) {
+      if (part.first < part.last) product(first, ranges.size(), part);
     }
     done = common;
   }
