@@ -7,7 +7,6 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
@@ -64,8 +63,7 @@ void begin(attention_result<T>& result, Encoding const& encoding, attention_argu
     result.log_sum_exp[i] = sink_of(encoding, i % heads);
 }
 
-/// One worker: takes pieces of the work from a shared counter until none is left. Arguments are
-/// checked already. Which worker takes a piece changes no bit of it.
+/// One worker, of arguments that are checked. Which worker takes a piece changes no bit of it.
 template <std::floating_point T, class Encoding>
 class block_attention {
  public:
@@ -79,17 +77,17 @@ class block_attention {
         memory_(memory),
         scores_(step, given, memory.blocks) {}
 
-  /// Where rows are few, keys and values are read in place: a piece is the kv heads of one of
-  /// `tasks` parts. Else it is a block of queries of one kv head, whose keys are encoded by each
-  /// task that takes one; the last block, which sees most keys, first. k and v: as to_read makes
-  /// them.
+  /// Takes pieces until none is left. Where rows are few, keys and values are read in place: a
+  /// piece is the kv heads of one of `tasks` parts. Else it is a block of queries of one kv head,
+  /// whose keys are encoded by each task that takes one; the last block, which sees most keys,
+  /// first. k and v: as to_read makes them.
   template <class Q>
   void take(std::atomic<std::size_t>& next, std::size_t tasks, heads_view<Q> const& q,
             auto const& k, auto const& v) {
-    if (scores_.reads_keys() && scores_.few()) {
+    if (scores_.reads_keys() && given_.queries * given_.group <= few_rows) {
       for (std::size_t i; (i = next++) < tasks;) {
         auto const [head, count] = part_of(given_.kv_heads, i, tasks);
-        if (count > 0) attend(q, k.slice_heads(head, count), v.slice_heads(head, count), head);
+        if (count > 0) attend(q, k.slice_heads(head, count), v.slice_heads(head, count), head, 0);
       }
       return;
     }
@@ -103,22 +101,16 @@ class block_attention {
         values = as_computed<T>(memory_.values, v.slice_heads(kv_head, 1));
         encoded = kv_head;
       }
-      attend_block(q, *keys, *values, kv_head, (blocks - 1 - i % blocks) * scores_.queries());
+      attend(q, *keys, *values, kv_head, (blocks - 1 - i % blocks) * scores_.queries());
     }
   }
 
  private:
-  /// All queries of the heads that share the kv heads of k and v, `kv_head` and those after it.
+  /// The block of queries from `first` on, of the heads that share the kv heads of k and v,
+  /// `kv_head` and those after it.
   template <class Q>
-  void attend(heads_view<Q> const& q, auto const& k, auto const& v, std::size_t kv_head) {
-    for (std::size_t first = 0; first < given_.queries; first += scores_.queries())
-      attend_block(q, k, v, kv_head, first);
-  }
-
-  /// The block of queries from `first` on.
-  template <class Q>
-  void attend_block(heads_view<Q> const& q, auto const& k, auto const& v, std::size_t kv_head,
-                    std::size_t first) {
+  void attend(heads_view<Q> const& q, auto const& k, auto const& v, std::size_t kv_head,
+              std::size_t first) {
     if (!scores_.compute(q, first, k, kv_head)) return;  // (2) queries and keys, (3) scores
     auto const rows = scores_.shape().rows();
     memory_.shares.resize(rows);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,10 +52,9 @@ inline distance_range distances_of(positions_view queries, positions_view keys) 
 /// Whether each position is one more than that before it.
 inline bool follow_one_another(positions_view positions) noexcept {
   std::uint64_t breaks = 0;
-  for (std::size_t s = 0; s + 1 < positions.size(); ++s) {
+  for (std::size_t s = 1; s < positions.size(); ++s)
     breaks |=
-        static_cast<std::uint64_t>(positions[s + 1]) - static_cast<std::uint64_t>(positions[s]) - 1;
-  }
+        static_cast<std::uint64_t>(positions[s]) - static_cast<std::uint64_t>(positions[s - 1]) - 1;
   return breaks == 0;
 }
 
@@ -76,49 +75,37 @@ class step_scores {
     if constexpr (looks_up) {
       std::vector<std::vector<double>> biases(e.heads());
       for (std::size_t head = 0; head < biases.size(); ++head) {
-        for (auto distance = range.farthest; distance >= range.nearest; --distance)
-          biases[head].push_back(bias(e, head, distance));
+        for (auto distance = range.farthest; distance >= range.nearest; --distance) {
+          biases[head].push_back(covered_.covers({distance, distance})
+                                     ? *find(head, distance)
+                                     : static_cast<double>(e.bias(head, distance)));
+        }
       }
       biases_ = std::move(biases), covered_ = range;
     }
   }
 
   template <class T>
-  void adjust(E const& e, score_row<T> const& row, bool keys_follow) const {
+  void adjust(E const& e, score_row<T> const& row) const {
     if constexpr (looks_up) {
       require_row("attention", row, e.heads());
       if (row.scores.empty()) return;
       auto const first = distance_between(row.query_position, row.key_positions.front());
       auto const last = distance_between(row.query_position, row.key_positions.back());
-      // Beyond an end of int64, distances saturate: keys may follow one another and their distances
-      // not.
-      if (keys_follow && are_a_run(first, last, row.scores.size()) &&
-          covered_.covers({last, first})) {
+      // Beyond an end of int64, distances saturate: there are fewer of them than keys.
+      auto const farther = static_cast<std::uint64_t>(first) - static_cast<std::uint64_t>(last);
+      if (last <= first && farther == row.scores.size() - 1 && covered_.covers({last, first}) &&
+          follow_one_another(row.key_positions)) {
         auto const* const biases = find(row.head, first);
         for (std::size_t s = 0; s < row.scores.size(); ++s)
           row.scores[s] = static_cast<T>(static_cast<double>(row.scores[s]) + biases[s]);
-      } else {
-        add_bias(row, [&](std::int64_t key) {
-          return bias(e, row.head, distance_between(row.query_position, key));
-        });
+        return;
       }
-    } else if constexpr (acts_on_scores<E>) {
-      adjust_scores(e, row);
     }
+    if constexpr (acts_on_scores<E>) adjust_scores(e, row);
   }
 
  private:
-  // Whether there are as many distances from first down to last as keys.
-  static bool are_a_run(std::int64_t first, std::int64_t last, std::size_t keys) noexcept {
-    return last <= first &&
-           static_cast<std::uint64_t>(first) - static_cast<std::uint64_t>(last) == keys - 1;
-  }
-
-  double bias(E const& e, std::size_t head, std::int64_t distance) const {
-    return covered_.covers({distance, distance}) ? *find(head, distance)
-                                                 : static_cast<double>(e.bias(head, distance));
-  }
-
   // The bias at a distance that is covered; those at nearer distances come after it.
   double const* find(std::size_t head, std::int64_t distance) const noexcept {
     return biases_[head].data() + (covered_.farthest - distance);
@@ -136,21 +123,20 @@ class step_scores<scheme<Es...>> {
     return std::apply([&](auto const&... each) { return (each.covers(range) && ...); }, scores_);
   }
   void cover(scheme<Es...> const& e, distance_range const& range) {
-    for_each(
-        e, [&](auto& scores, auto const& each) { scores.cover(each, range); }, scores_);
+    for_each(scores_, e, [&](auto& scores, auto const& one) { scores.cover(one, range); });
   }
   template <class T>
-  void adjust(scheme<Es...> const& e, score_row<T> const& row, bool keys_follow) const {
-    for_each(
-        e, [&](auto& scores, auto const& each) { scores.adjust(each, row, keys_follow); }, scores_);
+  void adjust(scheme<Es...> const& e, score_row<T> const& row) const {
+    for_each(scores_, e, [&](auto& scores, auto const& one) { scores.adjust(one, row); });
   }
 
  private:
-  static void for_each(scheme<Es...> const& e, auto&& act, auto& scores) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (act(std::get<I>(scores), std::get<I>(e.encodings())), ...);
-    }
-    (std::index_sequence_for<Es...>());
+  static void for_each(auto& all, scheme<Es...> const& e, auto const& act) {
+    std::apply(
+        [&](auto&... scores) {
+          std::apply([&](auto const&... one) { (act(scores, one), ...); }, e.encodings());
+        },
+        all);
   }
 
   std::tuple<step_scores<std::remove_cvref_t<Es>>...> scores_;

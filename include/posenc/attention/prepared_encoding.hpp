@@ -26,18 +26,16 @@ namespace posenc::inline POSENC_TARGET {
 ///     for (each layer) attention(q, k, v, step, options, workspace);
 ///     step.advance(query_positions, key_positions);                 the next step of a decode
 ///
-/// Site 2: one row per key; queries whose positions are the last of the keys', as a causal step has
-/// them, use those. For keys that a cache holds encoded, none is made. Site 3: biases by distance
-/// are computed once for every distance that occurs, where positions are not scattered, and looked
-/// up by all rows and layers: the same bits, up to a last product that a compiler fuses. Advancing
-/// keeps them, and adds half as many again ahead of need. The encoding must outlive it; the
-/// positions need not. Threads may share it, but for advance. Throws std::invalid_argument where
-/// the encoding does.
+/// Site 2: one row per key that is not encoded already; queries whose positions are the last of the
+/// keys', as a causal step has them, use those. Site 3: biases by distance are computed once for
+/// every distance that occurs and looked up by all rows whose keys follow one another: the same
+/// bits, up to a last product that a compiler fuses. Advancing keeps them, and adds half as many
+/// again ahead of need. The encoding must outlive it; the positions need not. Threads may share it,
+/// but for advance. Throws std::invalid_argument where the encoding does.
 template <std::floating_point T, class Encoding>
 class prepared_encoding {
   static_assert(detail::encoding_check<Encoding>::passed && detail::site_1_check<Encoding>::passed);
-  static constexpr bool rotates = acts_on_queries_and_keys<Encoding>,
-                        widens = changes_head_dim<Encoding>, splits = scores_near_and_far<Encoding>;
+  static constexpr bool rotates = acts_on_queries_and_keys<Encoding>;
 
  public:
   /// For all queries and all keys of the step. keys_are_encoded: they come from a cache.
@@ -68,32 +66,8 @@ class prepared_encoding {
   bool keys_are_encoded() const noexcept { return keys_are_encoded_; }
   bool queries_are_encoded() const noexcept { return queries_are_encoded_; }  ///< likewise
 
-  /// Site 2, in place. Token i of the view is query, or key, first_token + i of the step, and head
-  /// i is head, or kv head, first_head + i. Keys must not be encoded already.
-  template <class S>
-  void encode_queries(heads_view<S> const& q, std::size_t first_token = 0,
-                      std::size_t first_head = 0) const requires(rotates && !widens) {
-    detail::encode_queries(of_queries(), q, first_query_ + first_token, first_head);
-  }
-  /// Likewise, of keys.
-  template <class S>
-  void encode_keys(heads_view<S> const& k, std::size_t first_token = 0,
-                   std::size_t first_head = 0) const requires(rotates && !widens) {
-    detail::encode_keys(of_keys(), k, first_token, first_head);
-  }
-  /// To another width.
-  void encode_queries(heads_view<T const> const& q, heads_view<T> const& to,
-                      std::size_t first_token = 0, std::size_t first_head = 0) const
-      requires(widens) {
-    of_queries().encode_queries(q, to, first_query_ + first_token, first_head);
-  }
-  /// Likewise, of keys.
-  void encode_keys(heads_view<T const> const& k, heads_view<T> const& to,
-                   std::size_t first_token = 0, std::size_t first_head = 0) const requires(widens) {
-    of_keys().encode_keys(k, to, first_token, first_head);
-  }
-  /// What the encoding prepared, in which queries are tokens from first_query() on. Of keys that
-  /// are not encoded already.
+  /// Site 2: what the encoding prepared, in which query i is token first_query() + i. Keys must not
+  /// be encoded already.
   auto const& of_queries() const noexcept requires(rotates) {
     return of_queries_ ? *of_queries_ : *of_keys_;
   }
@@ -103,13 +77,12 @@ class prepared_encoding {
   /// Site 3, in place: of a query of the step and neighbouring keys.
   template <class S>
   void adjust_scores(score_row<S> const& row) const requires(acts_on_scores<Encoding>) {
-    scores_.adjust(encoding_, row, keys_follow_);
+    scores_.adjust(encoding_, row);
   }
 
  private:
   void prepare(token_positions query_positions, token_positions key_positions) {
     query_positions_ = std::move(query_positions), key_positions_ = std::move(key_positions);
-    keys_follow_ = detail::follow_one_another(key_positions_);
     if constexpr (rotates) {
       positions_view const at_queries = query_positions_, at_keys = key_positions_;
       of_queries_.reset(), of_keys_.reset(), first_query_ = 0;
@@ -125,13 +98,12 @@ class prepared_encoding {
     }
   }
 
-  struct nothing {};
   template <class E>
   static auto prepared_of() {
     if constexpr (acts_on_queries_and_keys<E>) {
       return std::optional<detail::prepared_t<E, T>>();
     } else {
-      return nothing();
+      return std::false_type();  // nothing
     }
   }
   Encoding const& encoding_;
@@ -140,7 +112,6 @@ class prepared_encoding {
   [[no_unique_address]] decltype(prepared_of<Encoding>()) of_queries_, of_keys_;
   std::size_t first_query_ = 0;
   detail::step_scores<std::remove_cv_t<Encoding>> scores_;
-  bool keys_follow_ = false;
 };
 
 namespace detail {

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "posenc/attention/arguments.hpp"
@@ -55,30 +54,26 @@ class score_blocks {
   bool reads_keys() const noexcept {
     return !acts_on_queries_and_keys<Encoding> || given_.keys_are_encoded;
   }
-  /// Whether rows are few enough to read keys and values in place, all kv heads at once.
-  bool few() const noexcept { return given_.queries * given_.group <= few_rows; }
-
   /// How many queries make a block.
   std::size_t queries() const noexcept {
     return std::max<std::size_t>(rows_of_block / given_.group, 1);
   }
 
-  /// The encoded keys of one kv head, [keys][1][product_dim]. Those of far scores are kept in
-  /// far_keys().
+  /// The encoded keys of one kv head, [keys][1][product_dim]; for far scores, far_keys() as well.
   heads_view<T const> encoded_keys(std::vector<T>& numbers, auto const& k, std::size_t kv_head) {
     if (reads_keys()) return as_computed<T>(numbers, k);
     if constexpr (changes_head_dim<Encoding>) {
-      auto const raw = copied<T>(memory_.raw, k);
       numbers.resize(k.tokens() * given_.product_dim);
       heads_view<T> const encoded(numbers.data(), {k.tokens(), 1, given_.product_dim});
-      step_.encode_keys(raw, encoded, 0, kv_head);  // (2) queries and keys
+      step_.of_keys().encode_keys(heads_view<T const>(copied<T>(memory_.raw, k)), encoded, 0,
+                                  kv_head);  // (2) queries and keys
       return encoded;
     } else {
       auto const encoded = copied<T>(numbers, k);
       if constexpr (scores_near_and_far<Encoding>)
         encode_keys(step_.of_keys().far(), copied<T>(memory_.far_keys, encoded), 0, kv_head);
       if constexpr (acts_on_queries_and_keys<Encoding>)
-        step_.encode_keys(encoded, 0, kv_head);  // (2) queries and keys
+        encode_keys(step_.of_keys(), encoded, 0, kv_head);  // (2) queries and keys
       return encoded;
     }
   }
@@ -96,8 +91,8 @@ class score_blocks {
     if constexpr (scores_near_and_far<Encoding>) memory_.far_queries.resize(memory_.queries.size());
     for (std::size_t i = 0; i < k.heads(); ++i)
       encode(q.slice_tokens(first, count), (kv_head + i) * given_.group, i);
-    if (memory_.scores.empty() || memory_.scores.size() < shape_.rows() * shape_.seen())
-      memory_.scores.resize(largest_block(k.heads()));
+    if (memory_.scores.size() < shape_.rows() * shape_.seen())
+      memory_.scores.resize(shape_.rows() * shape_.seen());
     multiply(memory_.scores.data(), k);
     for (std::size_t i = 0; i < shape_.rows(); ++i) {
       auto const row = (*this)[i];
@@ -177,34 +172,23 @@ class score_blocks {
   template <class Q>
   void encode(heads_view<Q> const& q, std::size_t head, std::size_t i) {
     auto const part = q.slice_heads(head, given_.group);
-    auto const at = i * shape_.rows_of_head() * given_.product_dim;
+    auto const at = i * shape_.rows_of_head() * given_.product_dim,
+               token = step_.first_query() + first_;
     if constexpr (changes_head_dim<Encoding>) {
       heads_view<T> const encoded(memory_.queries.data() + at,
                                   {part.tokens(), part.heads(), given_.product_dim});
-      step_.encode_queries(copied<T>(memory_.raw, part), encoded, first_,
-                           head);  // (2) queries and keys
+      step_.of_queries().encode_queries(heads_view<T const>(copied<T>(memory_.raw, part)), encoded,
+                                        token, head);  // (2) queries and keys
     } else {
       auto const encoded = copied<T>(memory_.queries.data() + at, part);
       if constexpr (scores_near_and_far<Encoding>)
         encode_queries(step_.of_queries().far(),
-                       copied<T>(memory_.far_queries.data() + at, encoded),
-                       step_.first_query() + first_, head);
+                       copied<T>(memory_.far_queries.data() + at, encoded), token, head);
       if constexpr (acts_on_queries_and_keys<Encoding>) {
         if (!given_.queries_are_encoded)
-          step_.encode_queries(encoded, first_, head);  // (2) queries and keys
+          encode_queries(step_.of_queries(), encoded, token, head);  // (2)
       }
     }
-  }
-
-  std::size_t largest_block(std::size_t kv_heads) const {
-    std::size_t most = 0;
-    for (std::size_t first = 0; first < given_.queries; first += queries()) {
-      auto const ranges = std::span<token_range const>(memory_.ranges)
-                              .subspan(first, std::min(queries(), given_.queries - first));
-      auto const [from, to] = hull(ranges);
-      most = std::max(most, ranges.size() * (to - from));
-    }
-    return most * kv_heads * given_.group;
   }
 
   Encoding const& encoding_;
