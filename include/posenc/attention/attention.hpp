@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,13 +36,13 @@ struct attention_workspace {
 
 namespace detail {
 
-template <class T>
-heads_view<T const> heads_of(heads_view<T> const& q) noexcept {
-  return q;
-}
-template <class T>
-heads_view<T const> heads_of(encoded_queries<T> const& q) noexcept {
-  return q.heads;
+template <class Q>
+heads_view<typename Q::element_type const> heads_of(Q const& q) noexcept {
+  if constexpr (requires { q.scale; }) {
+    return q.heads;
+  } else {
+    return q;
+  }
 }
 std::optional<double> scale_on(auto const& q) noexcept {
   if constexpr (requires { q.scale; }) return q.scale;
@@ -86,24 +85,22 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 ///     v [keys][kv_heads][value_dim]     are in the order of the keys, and may be shared
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
-/// An encoding of embeddings (site 1) comes before the projections that made q and k, and is
-/// refused; unprojected embeds as if there were none. Products and exponentials in T, sums of
-/// exponentials in double. Keys that no query of a block sees are skipped. Infinities and NaN stay
-/// in the rows that see them. Memory beside the results: 256 rows of scores, or where queries are
-/// few up to 8 of each kv head; a head of keys and of values, unless they are read as they are
-/// stored. Throws std::invalid_argument unless the shapes, positions and packed sequences agree,
-/// every key and value has a slot, there is a head, kv_heads divides heads, and an encoding that
-/// knows its heads has as many (or more, where it says that it may serve fewer); and, then amid the
-/// work, where an encoding throws for another reason. The encoding is not copied.
+/// An encoding of site 1 is a compile error. Products and exponentials in T, sums of exponentials
+/// in double. Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows
+/// that see them. Memory beside the results: 256 rows of scores, or where queries are few up to 8
+/// of each kv head; a head of keys and of values, unless they are read as they are stored. Throws
+/// std::invalid_argument unless the shapes, positions and packed sequences agree, every key and
+/// value has a slot, there is a head, kv_heads divides heads, and an encoding that knows its heads
+/// has as many (or more, where it says that it may serve fewer); and, then amid the work, where an
+/// encoding throws for another reason. The encoding is not copied.
 ///
 /// In tasks: each takes kv heads, and blocks of up to 256 rows of queries, until none is left; one
-/// query of one kv head is not split. The results have the same bits for any split. Each task has
-/// the memory of a call, beside the results. The encoding is called by several threads at once;
-/// what it throws is thrown when all tasks have ended.
+/// query of one kv head is not split. The bits are the same for any split. Each task has the memory
+/// of a call. They call the encoding at once; what it throws is thrown when all have ended.
 ///
-/// Products of many rows are Eigen's. Where the whole program is compiled with -DEIGEN_USE_BLAS and
-/// linked with a BLAS, they are that BLAS's, and so are their bits; keep it to one thread where
-/// there are tasks. OpenBLAS made attention 1.2 times as fast on a Zen 4, and no faster elsewhere.
+/// Products of many rows are Eigen's, or those of a BLAS, bits included, where the whole program is
+/// compiled with -DEIGEN_USE_BLAS; keep it to one thread where there are tasks. OpenBLAS made
+/// attention 1.2 times as fast on a Zen 4, and no faster elsewhere.
 template <class Executor, attended_queries Q, attended_heads K, attended_heads V, class Encoding>
 attention_result<detail::arithmetic_of<Q>> const& attention(
     tasks<Executor> const& split, Q const& q, K const& k, V const& v, Encoding const& encoding,

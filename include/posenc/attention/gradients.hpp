@@ -7,7 +7,6 @@
 #include <functional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "posenc/attention/arguments.hpp"
 #include "posenc/attention/backward_blocks.hpp"
@@ -34,15 +33,13 @@ namespace posenc::inline POSENC_TARGET {
 /// Scores and weights are computed again; only outputs and log_sum_exp of `forward` are read.
 /// Inputs, encoding and options must be those of the forward call. If keys were attended to in
 /// parts and the results merged, call this for each part with the merged result, and add up the
-/// gradients of q. Heads of a group add up in their kv head. Site 4 counts as constant: beta is
-/// computed again from each row and held, so an adaptive temperature gets no gradient of its own;
-/// sinks take their share and get no gradient. Learned parameters of encodings get none. d_outputs:
-/// [queries][heads][value_dim], any strides. Arithmetic is that of attention; memory beside the
-/// results is two or three times attention's. A query that sees no key gives gradients of 0. Hidden
-/// keys may be anything; infinities and NaN reach only rows that see them and keys that these rows
-/// see. Throws std::invalid_argument as attention does, and unless d_outputs and forward are of
-/// these queries, heads and values, before any work. An encoding that gradients do not get through
-/// is a compile error.
+/// gradients of q. Site 4 counts as constant: beta is computed again from each row and held. Sinks
+/// and learned parameters of encodings get no gradient. d_outputs: [queries][heads][value_dim], any
+/// strides. Arithmetic is that of attention; memory beside the results is two or three times
+/// attention's. A query that sees no key gives gradients of 0. Infinities and NaN reach only rows
+/// that see them and keys that these rows see. Throws std::invalid_argument as attention does, and
+/// unless d_outputs and forward are of these queries, heads and values, before any work. An
+/// encoding that gradients do not get through is a compile error.
 template <class Q, attended_heads K, attended_heads V, class Encoding, class D>
 attention_gradients<arithmetic_t<Q>> const& attention_backward(
     heads_view<Q> const& q, K const& keys, V const& values, Encoding const& encoding,
@@ -56,8 +53,7 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
                 "gradients need backward_queries and backward_keys of what an encoding prepares "
-                "for queries and keys: see "
-                "pulls_back_queries_and_keys in core/gradient_sites.hpp");
+                "for queries and keys: see pulls_back_queries_and_keys in core/gradient_sites.hpp");
   static_assert(through::scores,
                 "gradients need is_bias or backward_scores of an encoding that changes scores: see "
                 "adds_bias and pulls_back_scores in core/gradient_sites.hpp");
@@ -93,21 +89,20 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                heads_view<std::remove_const_t<D> const>(d_outputs));
 
   // (2) queries and keys
-  [[maybe_unused]] auto const q_of = [&](auto& all) {
-    return heads_view<T>(all.q.data(), q.shape());
-  };
-  [[maybe_unused]] auto const k_of = [&](auto& all) {
-    return heads_view<T>(all.k.data(), k.shape());
-  };
   if constexpr (acts_on_queries_and_keys<Encoding>) {
-    detail::backward_queries(step.of_queries(), q_of(result), step.first_query(), 0);
-    if (!step.keys_are_encoded()) detail::backward_keys(step.of_keys(), k_of(result), 0, 0);
-  }
-  if constexpr (scores_near_and_far<Encoding>) {
-    detail::backward_queries(step.of_queries().far(), q_of(workspace.far), step.first_query(), 0);
-    detail::backward_keys(step.of_keys().far(), k_of(workspace.far), 0, 0);
-    std::ranges::transform(result.q, workspace.far.q, result.q.begin(), std::plus());
-    std::ranges::transform(result.k, workspace.far.k, result.k.begin(), std::plus());
+    auto const pull_back = [&](auto& all, auto const& prepared) {
+      detail::backward_queries(prepared(step.of_queries()), heads_view<T>(all.q.data(), q.shape()),
+                               step.first_query(), 0);
+      if (step.keys_are_encoded()) return;
+      detail::backward_keys(prepared(step.of_keys()), heads_view<T>(all.k.data(), k.shape()), 0, 0);
+    };
+    pull_back(result, std::identity());
+    if constexpr (scores_near_and_far<Encoding>) {
+      auto const far = [](auto const& near) -> auto const& { return near.far(); };
+      pull_back(workspace.far, far);
+      std::ranges::transform(result.q, workspace.far.q, result.q.begin(), std::plus());
+      std::ranges::transform(result.k, workspace.far.k, result.k.begin(), std::plus());
+    }
   }
   return result;
 }

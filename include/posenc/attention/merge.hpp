@@ -13,12 +13,11 @@ namespace posenc::inline POSENC_TARGET {
 
 /// The result of attention to the keys of both: with weights w = e^(log_sum_exp - the larger one),
 /// outputs are (w_a a + w_b b) / (w_a + w_b), and log_sum_exp is ln(e^a + e^b). Associative up to
-/// rounding, so any number of shards may be merged in any order: of several machines (ring or
-/// context-parallel attention), or piece by piece along a cache. Scores and weights are not kept.
-/// Exact for rules of site 4 that do not depend on other keys (a constant, by position), since each
-/// part has its own statistics; and for sinks if only one part has them, any one, even one without
-/// keys. Both results must be of the same queries, heads and values. Throws std::invalid_argument
-/// unless both have as many rows and outputs.
+/// rounding, so shards of several machines (ring attention) or pieces of a cache may be merged in
+/// any order. Scores and weights are not kept. Exact for rules of site 4 that do not depend on
+/// other keys (a constant, by position), since each part has its own statistics; and for sinks if
+/// only one part has them, even one without keys. Both results must be of the same queries, heads
+/// and values. Throws std::invalid_argument unless both have as many rows and outputs.
 template <std::floating_point T>
 attention_result<T> merge(attention_result<T> const& a, attention_result<T> const& b) {
   auto const rows = a.log_sum_exp.size();

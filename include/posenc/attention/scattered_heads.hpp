@@ -6,7 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "posenc/core/heads_view.hpp"
@@ -17,15 +16,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-// clang-format off
-
 /// Where keys and values may be: heads_view or paged_heads.
 template <class V>
-concept attended_heads =
-    requires(V const& v) { []<class S>(heads_view<S> const&) {}(v); } ||
-    requires(V const& v) { []<class S>(paged_heads<S> const&) {}(v); };
-
-// clang-format on
+concept attended_heads = std::same_as<V, heads_view<typename V::element_type>> ||
+    std::same_as<V, paged_heads<typename V::element_type>>;
 
 namespace detail {
 
@@ -36,42 +30,37 @@ class scattered_heads {
   using element_type = S;
 
   scattered_heads(S* numbers, std::span<std::ptrdiff_t const> offsets, std::ptrdiff_t head_stride,
-                  std::size_t heads, std::size_t head_dim) noexcept
-      : numbers_(numbers),
-        offsets_(offsets),
-        head_stride_(head_stride),
-        heads_(heads),
-        head_dim_(head_dim) {}
+                  heads_shape const& shape) noexcept
+      : numbers_(numbers), offsets_(offsets), head_stride_(head_stride), shape_(shape) {}
 
-  std::size_t tokens() const noexcept { return offsets_.size(); }
-  std::size_t heads() const noexcept { return heads_; }
-  std::size_t head_dim() const noexcept { return head_dim_; }
-  heads_shape shape() const noexcept { return {tokens(), heads_, head_dim_}; }
+  std::size_t tokens() const noexcept { return shape_.tokens; }
+  std::size_t heads() const noexcept { return shape_.heads; }
+  std::size_t head_dim() const noexcept { return shape_.head_dim; }
+  heads_shape const& shape() const noexcept { return shape_; }
 
   std::span<S> operator()(std::size_t token, std::size_t head) const noexcept {
-    return {of_head(head) + offsets_[token], head_dim_};
+    return {of_head(head) + offsets_[token], shape_.head_dim};
   }
-  /// The numbers of a head, to which offsets are added; the offset of a token and of those after.
-  S* of_head(std::size_t head) const noexcept {
-    return numbers_ + static_cast<std::ptrdiff_t>(head) * head_stride_;
-  }
-  std::ptrdiff_t const* offsets(std::size_t token) const noexcept {
-    return offsets_.data() + token;
-  }
-
   /// Precondition, not checked: they lie within this view.
   scattered_heads slice_tokens(std::size_t first, std::size_t count) const noexcept {
-    return {numbers_, offsets_.subspan(first, count), head_stride_, heads_, head_dim_};
+    return {numbers_,
+            offsets_.subspan(first, count),
+            head_stride_,
+            {count, shape_.heads, shape_.head_dim}};
   }
   scattered_heads slice_heads(std::size_t first, std::size_t count) const noexcept {
-    return {of_head(first), offsets_, head_stride_, count, head_dim_};
+    return {of_head(first), offsets_, head_stride_, {shape_.tokens, count, shape_.head_dim}};
   }
 
  private:
+  S* of_head(std::size_t head) const noexcept {
+    return numbers_ + static_cast<std::ptrdiff_t>(head) * head_stride_;
+  }
+
   S* numbers_;
   std::span<std::ptrdiff_t const> offsets_;
   std::ptrdiff_t head_stride_;
-  std::size_t heads_, head_dim_;
+  heads_shape shape_;
 };
 
 /// The type of arithmetic on what a view shows.
@@ -98,23 +87,18 @@ scattered_heads<S const> to_read(char const* function, char const* what, paged_h
             t);
     offsets[t] = token - first;
   }
-  return {first, offsets, x.head_stride(), x.heads(), x.head_dim()};
+  return {first, offsets, x.head_stride(), shape_of(x)};
 }
 
 /// Some tokens and heads of a view as dense numbers, [tokens][heads][head_dim], to be computed
 /// with.
 template <class T, class Heads>
 heads_view<T> copied(T* to, Heads const& x) {
-  using S = std::remove_const_t<typename Heads::element_type>;
   heads_view<T> const copy(to, x.shape());
   for (std::size_t token = 0; token < x.tokens(); ++token) {
     for (std::size_t head = 0; head < x.heads(); ++head) {
       auto const numbers = x(token, head);
-      if constexpr (std::same_as<S, T>) {
-        to = std::ranges::copy(numbers, to).out;
-      } else {
-        to = std::ranges::transform(numbers, to, [](S const& number) { return load(number); }).out;
-      }
+      to = std::ranges::transform(numbers, to, [](auto const& number) { return load(number); }).out;
     }
   }
   return copy;
