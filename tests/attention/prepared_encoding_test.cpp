@@ -301,8 +301,9 @@ std::vector<float> adjusted(prepared_encoding<float, E> const& step, std::size_t
 
 template <class E>
 void adds_what_is_added_by(E const& rule) {
-  positions const scattered{9, 3, 3, -20, 4}, far{0, 1'000'000'000'000, 7};
-  for (auto const& keys : {from(0, 50), from(-7, 3), from(40, 1), scattered, far, positions()}) {
+  positions const scattered{9, 3, 3, -20, 4}, shuffled{5, 7, 6, 8}, far{0, 1'000'000'000'000, 7};
+  for (auto const& keys :
+       {from(0, 50), from(-7, 3), from(40, 1), scattered, shuffled, far, positions()}) {
     for (auto const& queries : {from(0, 50), from(5, 2), positions{30}, positions{100, -100}}) {
       prepared_encoding<float, E> const step(rule, queries, keys);
       for (auto const query : queries) {
