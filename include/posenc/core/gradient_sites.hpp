@@ -24,15 +24,11 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 template <class P, class T>
-concept pulls_back_queries = requires(P const& p, heads_view<T> const d, std::size_t first) {
-  requires requires { p.backward_queries(d, first); } ||
-           requires { p.backward_queries(d, first, first); };
-};
+concept pulls_back_queries =
+    requires(P const& p, heads_view<T> d) { detail::backward_queries(p, d, 0, 0); };
 template <class P, class T>
-concept pulls_back_keys = requires(P const& p, heads_view<T> const d, std::size_t first) {
-  requires requires { p.backward_keys(d, first); } ||
-           requires { p.backward_keys(d, first, first); };
-};
+concept pulls_back_keys =
+    requires(P const& p, heads_view<T> d) { detail::backward_keys(p, d, 0, 0); };
 template <class E>
 concept says_is_bias = std::bool_constant<std::remove_cvref_t<E>::is_bias>::value;
 template <class P, class T>

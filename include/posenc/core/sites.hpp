@@ -44,15 +44,27 @@ concept prepares =
 template <class E, class T>
 using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positions_view()));
 
+/// Site 2 of what is prepared: NAME(p, x, token, head) calls p.NAME, without the head where all
+/// heads are alike. `token` and `head`, of keys a kv head, are the indices of the view's first.
+#define POSENC_SITE_2(NAME)                                                                     \
+  void NAME(auto const& p, auto const& x, std::size_t token, std::size_t head)                  \
+    requires(requires { p.NAME(x, token, head); } || requires { p.NAME(x, token); }) {          \
+    if constexpr (requires { p.NAME(x, token, head); })                                         \
+      p.NAME(x, token, head);                                                                   \
+    else                                                                                        \
+      p.NAME(x, token);                                                                         \
+  }
+POSENC_SITE_2(encode_queries)
+POSENC_SITE_2(encode_keys)
+POSENC_SITE_2(backward_queries)
+POSENC_SITE_2(backward_keys)
+#undef POSENC_SITE_2
+
 template <class P, class T>
-concept encodes_queries = requires(P const& p, heads_view<T> const q, std::size_t first) {
-  requires requires { p.encode_queries(q, first); } ||
-           requires { p.encode_queries(q, first, first); };
-};
+concept encodes_queries =
+    requires(P const& p, heads_view<T> q) { detail::encode_queries(p, q, 0, 0); };
 template <class P, class T>
-concept encodes_keys = requires(P const& p, heads_view<T> const k, std::size_t first) {
-  requires requires { p.encode_keys(k, first); } || requires { p.encode_keys(k, first, first); };
-};
+concept encodes_keys = requires(P const& p, heads_view<T> k) { detail::encode_keys(p, k, 0, 0); };
 template <class P, class T>
 concept encodes_to_another_width =
     requires(P const& p, heads_view<T const> const from, heads_view<T> const to,
