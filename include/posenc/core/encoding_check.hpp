@@ -10,9 +10,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// An encoding made of others: `static constexpr bool wraps_encodings = true`. It may have
-/// functions that are constrained to where the others have them; where a constraint does not hold,
-/// there is no function, and no error.
+/// An encoding made of others, with functions constrained to where they have them: where a
+/// constraint does not hold, there is no function, and no error.
 template <class E>
 concept wraps_encodings = std::bool_constant<E::wraps_encodings>::value;
 
@@ -20,9 +19,8 @@ namespace detail {
 
 /// The names of all functions that a site calls.
 struct site_names {
-  char embed, prepare, bias, adjust_scores, inverse_temperature, sink;
-  char heads, serves_fewer_heads, backward_scores, is_bias;
-  char encode_queries, encode_keys, backward_queries, backward_keys;  // of what is prepared
+  char embed, prepare, bias, adjust_scores, inverse_temperature, sink, heads, backward_scores,
+      is_bias, encode_queries, encode_keys, backward_queries, backward_keys;
 };
 
 // clang-format off
@@ -69,8 +67,6 @@ POSENC_MEMBER(backward_scores, pulls_back_scores<E>);
 POSENC_MEMBER(inverse_temperature, acts_on_softmax<E>);
 POSENC_MEMBER(sink, adds_sink<E>);
 POSENC_MEMBER(heads, knows_heads<E>);
-POSENC_MEMBER(serves_fewer_heads,
-              has_heads<E> && requires { typename std::bool_constant<E::serves_fewer_heads>; });
 POSENC_MEMBER(is_bias, (has_adjust_scores<E> || wraps_encodings<E>) &&
                            requires { typename std::bool_constant<E::is_bias>; });
 #undef POSENC_MEMBER
@@ -141,7 +137,6 @@ struct encoding_check {
                  "double inverse_temperature(row_statistics const& row) const");
   POSENC_MUST_BE(sink, "double sink(std::size_t head) const");
   POSENC_MUST_BE(heads, "std::size_t heads() const");
-  POSENC_MUST_BE(serves_fewer_heads, "static constexpr bool serves_fewer_heads, beside heads");
   static_assert(!has_backward_scores<E> || can_backward_scores<E> ||
                     (has_adjust_scores<E> && !acts_on_scores<E>),
                 "posenc: backward_scores must be: void backward_scores(score_row<T const> before, "

@@ -24,10 +24,7 @@ namespace detail {
 template <class E>
 void require_heads(char const* function, [[maybe_unused]] E const& e,
                    [[maybe_unused]] std::size_t count) {
-  if constexpr (serves_fewer_heads<E>) {
-    require(count <= e.heads(), function, ": the encoding must have at least ", count,
-            " heads, got ", e.heads());
-  } else if constexpr (knows_heads<E>) {
+  if constexpr (knows_heads<E>) {
     require(count == e.heads(), function, ": the encoding must have ", count, " heads, got ",
             e.heads());
   } else if constexpr (requires { e.require_heads(function, count); }) {
@@ -174,7 +171,7 @@ class scheme {
   }
 
   /// Throws std::invalid_argument, in the name of a function, unless every encoding with heads()
-  /// has parameters for `count` heads, or for more if it serves fewer.
+  /// has parameters for `count` heads.
   void require_heads(char const* function, std::size_t count) const {
     for_each([&](auto const& e) { detail::require_heads(function, e, count); });
   }
