@@ -38,37 +38,43 @@ struct memory_range {
   }
 };
 
+namespace detail {
+
+/// Throws, in the name of a view, unless [first, first + count) lies within [0, size).
+inline void require_slice(char const* view, char const* what, std::size_t first, std::size_t count,
+                          std::size_t size) {
+  require(first <= size && count <= size - first, view, ": a slice of ", what,
+          " must lie within [0, ", size, "), got first ", first, ", count ", count);
+}
+
+}  // namespace detail
+
 /// A view: it does not own its elements, and a copy refers to the same memory. Zero tokens or heads
-/// make an empty view.
+/// make an empty view. data: T*, or the std::uint16_t* of an engine, where T is as<half> or
+/// as<bfloat16>.
 /// Throws std::invalid_argument if head_dim is 0, if data is null but the view is not empty, if the
 /// extent overflows, or, unless T is const, if two heads overlap in memory. (Read-only heads may
 /// overlap: with stride 0, all heads are one.)
-template <storable T>
+template <class T>
 class heads_view {
+  static_assert(storable<T>,
+                "posenc: elements must be float, double, half, bfloat16 or a type with a "
+                "storage_format; 16-bit words are as<half> or as<bfloat16>");
+
  public:
   using element_type = T;  ///< const T where the heads are only read
 
   /// Contiguous: one head vector after another.
-  heads_view(T* data, heads_shape shape)
+  heads_view(detail::elements_at<T> data, heads_shape shape)
       : heads_view(data, shape,
                    {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim),
                     static_cast<std::ptrdiff_t>(shape.head_dim)}) {}
-
   /// With gaps between tokens or heads, or heads before tokens.
-  [[gnu::always_inline]] heads_view(T* data, heads_shape shape, heads_strides strides)
-      : data_(data), shape_(shape), strides_(strides) {
-    check(data, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
+  [[gnu::always_inline]] heads_view(detail::elements_at<T> data, heads_shape shape,
+                                    heads_strides strides)
+      : data_(data.first), shape_(shape), strides_(strides) {
+    check(data_, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
   }
-
-  /// Of the words that an engine holds, where T is as<half> or as<bfloat16>; strides in words.
-  heads_view(detail::words_of<T>* words,
-             heads_shape shape) requires detail::is_as<std::remove_const_t<T>>
-      : heads_view(detail::elements_of<T>(words), shape) {}
-  /// Likewise, with strides.
-  heads_view(detail::words_of<T>* words, heads_shape shape,
-             heads_strides strides) requires detail::is_as<std::remove_const_t<T>>
-      : heads_view(detail::elements_of<T>(words), shape, strides) {}
-
   /// Any view converts to a read-only one.
   template <std::same_as<std::remove_const_t<T>> U>
   heads_view(heads_view<U> const& other) noexcept
@@ -94,9 +100,9 @@ class heads_view {
   /// From the lowest byte to one beyond the highest, gaps included.
   memory_range memory() const noexcept {
     if (tokens() == 0 || heads() == 0) return {};
-    std::ptrdiff_t const none = 0,
-                         token = static_cast<std::ptrdiff_t>(tokens() - 1) * strides_.token,
-                         head = static_cast<std::ptrdiff_t>(heads() - 1) * strides_.head;
+    auto const token = static_cast<std::ptrdiff_t>(tokens() - 1) * strides_.token,
+               head = static_cast<std::ptrdiff_t>(heads() - 1) * strides_.head,
+               none = std::ptrdiff_t{0};
     // In integers: the address may be outside the array.
     auto const address = [&](std::ptrdiff_t element) {
       return reinterpret_cast<std::uintptr_t>(data_) +
@@ -108,7 +114,7 @@ class heads_view {
 
   /// `count` tokens, from `first` on. Throws if they reach beyond the view.
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
-    check_slice("tokens", first, count, shape_.tokens);
+    detail::require_slice("heads_view", "tokens", first, count, shape_.tokens);
     auto slice = *this;
     if (count > 0 && heads() > 0) slice.data_ = at(first, 0);
     slice.shape_.tokens = count;
@@ -116,7 +122,7 @@ class heads_view {
   }
   /// `count` heads of every token, from `first` on. Throws if they reach beyond the view.
   heads_view slice_heads(std::size_t first, std::size_t count) const {
-    check_slice("heads", first, count, shape_.heads);
+    detail::require_slice("heads_view", "heads", first, count, shape_.heads);
     auto slice = *this;
     if (count > 0 && tokens() > 0) slice.data_ = at(0, first);
     slice.shape_.heads = count;
@@ -124,7 +130,7 @@ class heads_view {
   }
   /// `count` dims of every head, from `first` on. Throws if they reach beyond the head or are none.
   heads_view slice_dims(std::size_t first, std::size_t count) const {
-    check_slice("dims", first, count, shape_.head_dim);
+    detail::require_slice("heads_view", "dims", first, count, shape_.head_dim);
     detail::require(count > 0, "heads_view: a slice of dims must not be empty");
     auto slice = *this;
     if (data_ != nullptr) slice.data_ = data_ + first;
@@ -141,12 +147,6 @@ class heads_view {
   static std::size_t magnitude(std::ptrdiff_t stride) noexcept {
     return stride < 0 ? std::size_t{0} - static_cast<std::size_t>(stride)
                       : static_cast<std::size_t>(stride);
-  }
-
-  static void check_slice(char const* what, std::size_t first, std::size_t count,
-                          std::size_t size) {
-    detail::require(first <= size && count <= size - first, "heads_view: a slice of ", what,
-                    " must lie within [0, ", size, "), got first ", first, ", count ", count);
   }
 
   // Six arguments, since a call has registers for six: structs would go through memory, and so
@@ -204,6 +204,9 @@ class heads_view {
   heads_strides strides_;
 };
 
+template <class T>
+heads_view(T*, heads_shape, heads_strides = {}) -> heads_view<T>;
+
 namespace detail {
 
 /// False only if no element of a shares memory with one of b. Recognises views that are side by
@@ -212,10 +215,12 @@ namespace detail {
 template <class S, class T>
 bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
   if (!overlap(a.memory(), b.memory())) return false;
-  // With one token or head its stride is unused; any period is then correct.
-  auto const bytes = []<class U>(heads_view<U> const&, std::ptrdiff_t stride) {
-    return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(stride) * sizeof(U));
+  // In bytes. With one token or head its stride is unused; any period is then correct.
+  auto const bytes = [](std::ptrdiff_t stride, std::size_t size) {
+    return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(stride) * size);
   };
+  auto const token = bytes(a.strides().token, sizeof(S)), head = bytes(a.strides().head, sizeof(S));
+  if (token != bytes(b.strides().token, sizeof(T))) return true;
   // Whether the windows x and y, repeated with a period, stay disjoint.
   auto const disjoint = [](std::ptrdiff_t period, memory_range x, memory_range y) {
     if (period <= 0) return false;
@@ -223,19 +228,14 @@ bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
     auto const offset = (y.first % n + n - x.first % n) % n;
     return offset >= x.last - x.first && offset + (y.last - y.first) <= n;
   };
-  auto const token = bytes(a, a.strides().token), head = bytes(a, a.strides().head);
-  bool const same_token = token == bytes(b, b.strides().token),
-             same_head = head == bytes(b, b.strides().head);
-  if (same_token && disjoint(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory()))
-    return false;
-  auto const head_of = [](auto const& v) {
-    return v.slice_tokens(0, 1).slice_heads(0, 1).memory();
-  };
-  return !(same_token && same_head && head > 0 && token % head == 0 &&
-           disjoint(head, head_of(a), head_of(b)));
+  auto const one_of_a = a.slice_tokens(0, 1);
+  auto const one_of_b = b.slice_tokens(0, 1);
+  return !disjoint(token, one_of_a.memory(), one_of_b.memory()) &&
+         !(head == bytes(b.strides().head, sizeof(T)) && head > 0 && token % head == 0 &&
+           disjoint(head, one_of_a.slice_heads(0, 1).memory(),
+                    one_of_b.slice_heads(0, 1).memory()));
 }
 bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
 
 }  // namespace detail
-
 }  // namespace posenc
