@@ -23,7 +23,7 @@ struct score_row {
   std::span<T const> query;
   std::size_t query_index = 0;      ///< among the queries of the call
   std::size_t first_key_index = 0;  ///< of scores[0], among the keys of the call; the next follow
-  /// What the call gave beside the query and beside these keys, empty if nothing: gates, profiles.
+  /// What the call gave beside the query and beside these keys, if anything: gates, profiles.
   std::span<float const> query_side = {};
   heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< [keys][1][any]
 
@@ -35,8 +35,7 @@ struct score_row {
   }
 };
 
-/// The statistics of one row of masked scores x at temperature 1, with p = softmax(x), from one
-/// pass over it.
+/// The statistics of one row of masked scores x at temperature 1, with p = softmax(x).
 struct row_statistics {
   std::size_t keys = 0;    ///< keys that are not masked; if 0, so is all else
   double max = 0;          ///< largest score
