@@ -52,8 +52,8 @@ inline rule_fit best_fit(frequency_table const& table, std::string const& name,
   return best;
 }
 
-/// Starts from bases of the series along the first pairs, along the last ones, and along all: rules
-/// mostly keep the fast pairs, and divide the slow ones by a number.
+/// Starts from bases of the series along the first pairs, the last ones, and all: rules mostly keep
+/// the fast pairs, and divide the slow ones by a number.
 std::vector<rule_parameters> by_bases(frequency_table const& table, auto const& start) {
   std::vector<rule_parameters> starts;
   if (table.expected_base) starts.push_back(start(*table.expected_base));
@@ -81,9 +81,8 @@ inline rule_fit fit_linear(frequency_table const& table) {
   });
 }
 
-/// A guess of a rule that keeps the fast pairs of a series, divides the slow ones by a factor, and
-/// blends along a ramp between: pairs with more than `turns` turns in a length are fast, those with
-/// less than 1 are slow.
+/// A guess of a rule that keeps pairs with more than `turns` turns in a length, divides those with
+/// less than 1 by a factor, and blends along a ramp between.
 struct ramp_guess {
   double factor, length, turns;
 
