@@ -25,34 +25,31 @@ struct site_names {
 
 // clang-format off
 
-/// A name that E has too is ambiguous in this class, whether it is a template, an overload set, a
-/// variable or private. Not of a final class, nor of one that wraps encodings, where an ambiguous
-/// name may belong to a function whose constraint does not hold.
+/// A name that E has too, be it of a template, of several functions, or private, is ambiguous here.
+/// Not of a final class, nor of one that wraps encodings, where it may belong to a function whose
+/// constraint does not hold.
 template <class E>
 struct with_site_names : E, site_names {};
 template <class E>
   requires(!std::is_class_v<E> || std::is_final_v<E> || wraps_encodings<E>)
 struct with_site_names<E> : site_names {};
 
-/// The name of a class is a member of it: a constructor in E, a type in a class derived from E.
+/// Here the name of E itself is a type, where in E it is a constructor.
 template <class E>
 struct child_of : E {};
 template <class E>
   requires(!std::is_class_v<E> || std::is_final_v<E>)
 struct child_of<E> {};
 
-template <class Named, class E>
-concept a_base = std::is_base_of_v<Named, E>;
-
 /// can_NAME<E>: the site can call it. has_NAME<E>: E has a member of that name, other than the name
-/// of E or of a base; this is asked last, since to look for a name may compile a function's body.
-#define POSENC_MEMBER(NAME, ...)                                           \
-  template <class E>                                                       \
-  concept can_##NAME = __VA_ARGS__;                                        \
-  template <class E>                                                       \
-  concept has_##NAME = can_##NAME<E> || requires { &E::NAME; } ||          \
-      (!requires { requires a_base<typename child_of<E>::NAME, E>; } &&    \
-       (!requires { &with_site_names<E>::NAME; } ||                        \
+/// of E or of a base; asked last, since to look for a name may compile a function's body.
+#define POSENC_MEMBER(NAME, ...)                                                   \
+  template <class E>                                                               \
+  concept can_##NAME = __VA_ARGS__;                                                \
+  template <class E>                                                               \
+  concept has_##NAME = can_##NAME<E> || requires { &E::NAME; } ||                  \
+      (!requires { requires std::is_base_of_v<typename child_of<E>::NAME, E>; } && \
+       (!requires { &with_site_names<E>::NAME; } ||                                \
         requires { &E::template NAME<float>; }))
 
 POSENC_MEMBER(embed, acts_on_embeddings<E>);
@@ -103,8 +100,8 @@ consteval bool check_prepared() {
   static_assert(!has_##NAME<E> || can_##NAME<E>, "posenc: " #NAME " must be: " SIGNATURE)
 
 /// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the
-/// sites can call. `static_assert(detail::encoding_check<E>::passed)` stands first wherever an
-/// encoding is asked for: an unmet constraint of a template would not name the function.
+/// sites can call. Its static_assert stands first wherever an encoding is asked for: an unmet
+/// constraint of a template would not name the function.
 template <class E>
 struct encoding_check {
   static constexpr bool encodes = has_prepare<E> || has_encode_queries<E> || has_encode_keys<E> ||

@@ -33,7 +33,7 @@ class task {
 };
 
 /// executor(n, task) calls task(i) once for each i in [0, n), in any order, on any threads, and
-/// returns when all have returned. An engine's own pool is one:
+/// returns when all have. An engine's own pool is one:
 ///
 ///     [&](std::size_t n, posenc::task run) { pool.parallel_for(n, run); }
 ///     [](std::size_t n, posenc::task run) {
@@ -78,7 +78,7 @@ constexpr part part_of(std::size_t count, std::size_t i, std::size_t n) noexcept
   return {each * i + std::min(i, more), each + (i < more ? 1 : 0)};
 }
 
-/// Runs work(i) in every task, and rethrows here the first exception that one of them ends with.
+/// Runs work(i) in every task, and rethrows the first exception of one.
 template <class Executor>
 void run_tasks(tasks<Executor> const& split, auto const& work) {
   if (split.count() == 1) return work(std::size_t{0});

@@ -29,9 +29,9 @@ struct heads_strides {
   std::ptrdiff_t token = 0, head = 0;  ///< in elements, of either sign
 };
 
-/// Addresses in memory.
+/// Addresses in memory, [first, last).
 struct memory_range {
-  std::uintptr_t first = 0, last = 0;  ///< [first, last), in bytes
+  std::uintptr_t first = 0, last = 0;  ///< in bytes
   /// Whether a byte is in both.
   friend constexpr bool overlap(memory_range a, memory_range b) noexcept {
     return a.first < b.last && b.first < a.last;
@@ -39,6 +39,21 @@ struct memory_range {
 };
 
 namespace detail {
+
+template <class T>
+inline constexpr bool is_as = false;
+template <class Format>
+inline constexpr bool is_as<as<Format>> = true;
+
+/// Where elements are: T*, or the words of an engine, where T is as<half> or as<bfloat16>.
+template <class T>
+struct elements_at {
+  using words = std::conditional_t<std::is_const_v<T>, std::uint16_t const, std::uint16_t>;
+  T* first;
+  elements_at(T* elements) noexcept : first(elements) {}
+  elements_at(words* w) noexcept requires is_as<std::remove_const_t<T>>
+      : first(reinterpret_cast<T*>(w)) {}
+};
 
 /// Throws, in the name of a view, unless [first, first + count) lies within [0, size).
 inline void require_slice(char const* view, char const* what, std::size_t first, std::size_t count,
@@ -49,12 +64,10 @@ inline void require_slice(char const* view, char const* what, std::size_t first,
 
 }  // namespace detail
 
-/// A view: it does not own its elements, and a copy refers to the same memory. Zero tokens or heads
-/// make an empty view. data: T*, or the std::uint16_t* of an engine, where T is as<half> or
-/// as<bfloat16>.
-/// Throws std::invalid_argument if head_dim is 0, if data is null but the view is not empty, if the
-/// extent overflows, or, unless T is const, if two heads overlap in memory. (Read-only heads may
-/// overlap: with stride 0, all heads are one.)
+/// A view: a copy refers to the same memory. Zero tokens or heads make an empty view. data: T*, or
+/// an engine's std::uint16_t*, where T is as<half> or as<bfloat16>. Throws std::invalid_argument if
+/// head_dim is 0, if data is null but the view is not empty, if the extent overflows, or, unless T
+/// is const, if two heads overlap in memory. (With stride 0, all heads that are read may be one.)
 template <class T>
 class heads_view {
   static_assert(storable<T>,
@@ -87,13 +100,12 @@ class heads_view {
   std::size_t heads() const noexcept { return shape_.heads; }         ///< of each token
   std::size_t head_dim() const noexcept { return shape_.head_dim; }   ///< of each head, contiguous
 
-  /// One head vector. Precondition, not checked: token < tokens(), head < heads().
+  /// One head. Precondition, not checked: token < tokens(), head < heads().
   std::span<T> operator()(std::size_t token, std::size_t head) const noexcept {
     return {at(token, head), shape_.head_dim};
   }
 
-  /// The first head of a token, null if there are no heads, and the stride between its heads: the
-  /// interface shared with paged_heads.
+  /// As paged_heads has it: the first head of a token, null if there are no heads.
   T* token(std::size_t token) const noexcept { return heads() == 0 ? nullptr : at(token, 0); }
   std::ptrdiff_t head_stride() const noexcept { return strides_.head; }  ///< in elements
 
@@ -149,8 +161,7 @@ class heads_view {
                       : static_cast<std::size_t>(stride);
   }
 
-  // Six arguments, since a call has registers for six: structs would go through memory, and so
-  // would the view.
+  // Six arguments: a call has registers for six, and structs would go through memory.
   static void check(T const* data, std::size_t tokens, std::size_t heads, std::size_t dim,
                     std::ptrdiff_t token_stride, std::ptrdiff_t head_stride) {
     detail::require(dim > 0, "heads_view: head_dim must be positive, got 0");
@@ -172,7 +183,7 @@ class heads_view {
                                std::size_t token, std::size_t head) noexcept {
     auto room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
     auto const take = [&](std::size_t steps, std::size_t size) {
-      // A division only where the product may overflow: it costs as much as rotating a head.
+      // A division costs as much as rotating a head.
       constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;
       bool const fits =
           steps < root && size < root ? steps * size <= room : steps == 0 || size <= room / steps;
@@ -182,8 +193,7 @@ class heads_view {
     return take(1, dim) && take(tokens - 1, token) && take(heads - 1, head);
   }
 
-  // Two heads overlap if |a * token_stride + b * head_stride| < head_dim for some steps (a, b) !=
-  // (0, 0) within the view.
+  // Whether |a * token + b * head| >= dim for all steps (a, b) != (0, 0) within the view.
   static bool is_disjoint(std::size_t tokens, std::size_t heads, std::size_t dim, std::size_t token,
                           std::size_t head) noexcept {
     if ((tokens > 1 && token < dim) || (heads > 1 && head < dim)) return false;
@@ -210,8 +220,7 @@ heads_view(T*, heads_shape, heads_strides = {}) -> heads_view<T>;
 namespace detail {
 
 /// False only if no element of a shares memory with one of b. Recognises views that are side by
-/// side in every token, as queries and keys in one buffer are, or side by side in every head. Other
-/// interleaved views count as overlapping.
+/// side in every token or in every head; others that interleave count as overlapping.
 template <class S, class T>
 bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
   if (!overlap(a.memory(), b.memory())) return false;

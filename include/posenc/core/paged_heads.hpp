@@ -26,7 +26,7 @@ struct pages_shape {
       head_dim = 0;       ///< of each head
 };
 
-/// Distance from one page, token, or head to the next.
+/// Distance from one page, token or head to the next.
 struct pages_strides {
   std::ptrdiff_t page = 0, token = 0, head = 0;  ///< in elements, of either sign
 };
@@ -84,8 +84,7 @@ class paged_heads {
   std::size_t heads() const noexcept { return page_.heads(); }        ///< of each token
   std::size_t head_dim() const noexcept { return page_.head_dim(); }  ///< of each head, contiguous
 
-  /// The first head of a token, null if it has no slot or there are no heads; and the stride
-  /// between its heads.
+  /// The first head of a token, null if it has no slot or there are no heads.
   T* token(std::size_t token) const noexcept {
     if (slots_[token] < 0 || heads() == 0) return nullptr;
     auto const slot = static_cast<std::size_t>(slots_[token]);

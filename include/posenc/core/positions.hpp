@@ -47,9 +47,8 @@ void require_position(char const* what, std::integral auto p, std::size_t token)
 class token_positions {
  public:
   token_positions() = default;
-  /// Of a list in braces.
   token_positions(std::initializer_list<std::int64_t> positions) : positions_(positions) {}
-  /// Of a vector, which is moved if it is given away.
+  /// Moved, if the vector is given away.
   token_positions(std::vector<std::int64_t> positions) noexcept
       : positions_(std::move(positions)) {}
   /// Of integers of any other type. Throws std::invalid_argument unless each position fits int64.

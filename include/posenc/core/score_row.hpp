@@ -1,5 +1,4 @@
-// Rows of scores: what site 3 changes, and the statistics from which site 4 makes its inverse
-// temperature.
+// Rows of scores, which site 3 changes, and their statistics, which site 4 looks at.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ struct scalar_bits {
   static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
 };
 
-/// All ones if a < b, else 0; a and b are below 2^31.
+/// All ones if a < b, else 0; both are below 2^31.
 template <class Bits>
 constexpr Bits below(Bits const& a, Bits const& b) noexcept {
   return Bits(0u) - ((a - b) >> 31);
@@ -34,7 +34,7 @@ constexpr Bits choose(Bits const& condition, Bits const& yes, Bits const& no) no
 }
 
 /// A 16-bit Format as its bits. Format has decode and encode, between the low 16 bits of 32 and
-/// floats: of one number, or of a register of them.
+/// floats, of one number or of a register.
 template <class Format>
 struct float_of_16_bits {
   std::uint16_t bits;  ///< sign, exponent, fraction
@@ -67,7 +67,7 @@ struct float_of_16_bits {
 struct half : detail::float_of_16_bits<half> {
   using float_of_16_bits::float_of_16_bits;
 
-  /// The number of some bits, for one and for a register.
+  /// The numbers of bits.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
     using u32 = typename Bits::bits;
@@ -83,7 +83,7 @@ struct half : detail::float_of_16_bits<half> {
         sign | detail::choose(detail::below(shifted, u32(31u << 23)), finite, not_finite));
   }
 
-  /// The bits of a number, likewise.
+  /// The bits of numbers.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
@@ -112,12 +112,12 @@ struct half : detail::float_of_16_bits<half> {
 struct bfloat16 : detail::float_of_16_bits<bfloat16> {
   using float_of_16_bits::float_of_16_bits;
 
-  /// The number of some bits, for one and for a register.
+  /// The numbers of bits.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
     return Bits::as_number(bits << 16);
   }
-  /// The bits of a number, likewise.
+  /// The bits of numbers.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
@@ -145,9 +145,7 @@ struct stored_as {
 ///     template <> struct posenc::storage_format<my_bf16> : posenc::stored_as<posenc::bfloat16> {};
 template <class T>
 struct storage_format {};
-
-/// An element whose 16 bits have the format that the view names: for engines that hold every 16-bit
-/// format as std::uint16_t.
+/// An element whose 16 bits have the format that the view names, of words of an engine:
 ///
 ///     heads_view<as<bfloat16>> const k(words, shape);           std::uint16_t* words
 ///     heads_view<as<half> const> const q(more_words, shape);    std::uint16_t const* more_words
@@ -185,25 +183,6 @@ template <class T>
 concept writable = storable<T> && !std::is_const_v<T>;
 
 // clang-format on
-
-namespace detail {
-
-template <class T>
-inline constexpr bool is_as = false;
-template <class Format>
-inline constexpr bool is_as<as<Format>> = true;
-
-/// Where elements are: T*, or the words of an engine, where T is as<half> or as<bfloat16>.
-template <class T>
-struct elements_at {
-  using words = std::conditional_t<std::is_const_v<T>, std::uint16_t const, std::uint16_t>;
-  T* first;
-  elements_at(T* elements) noexcept : first(elements) {}
-  elements_at(words* w) noexcept requires is_as<std::remove_const_t<T>>
-      : first(reinterpret_cast<T*>(w)) {}
-};
-
-}  // namespace detail
 
 /// The type of arithmetic on T: double for double, float for all others.
 template <storable T>

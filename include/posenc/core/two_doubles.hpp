@@ -8,8 +8,8 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// high + low, where high is the double nearest to the sum: 106 binary places. The relative error
-/// of operations is a few 2^-104. An operation costs some tens of nanoseconds.
+/// high + low, where high is the double nearest to the sum: 106 binary places. Operations have a
+/// relative error of a few 2^-104.
 struct two_doubles {
   double high, low;
   two_doubles(double x, double rest = 0) noexcept : high(x), low(rest) {}
@@ -48,9 +48,8 @@ inline two_doubles operator/(two_doubles const& a, two_doubles const& b) noexcep
 inline two_doubles two_pi() noexcept { return {6.283185307179586, 2.4492935982947064e-16}; }
 inline two_doubles ln2() noexcept { return {0.6931471805599453, 2.3190468138462996e-17}; }
 
-/// e^x: x = n ln 2 + r; e^(r / 2^8) - 1 by its Taylor series, so that no precision is lost near 1;
-/// then eight squarings. Relative error 2^-102 + |x| 2^-105, absolute error 2^-1073. 0 below x =
-/// -746, and e^709 above 709, near the largest double.
+/// e^x: x = n ln 2 + r; e^(r / 2^8) - 1 by its Taylor series, then eight squarings. Relative error
+/// 2^-102 + |x| 2^-105, absolute error 2^-1073. 0 below x = -746, and e^709 above 709.
 inline two_doubles exp(two_doubles const& x) noexcept {
   if (x.high < -746) return 0;
   if (x.high > 709) return exp(709);
