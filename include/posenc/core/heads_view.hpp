@@ -40,19 +40,15 @@ struct memory_range {
 
 namespace detail {
 
-template <class T>
-inline constexpr bool is_as = false;
-template <class Format>
-inline constexpr bool is_as<as<Format>> = true;
-
 /// Where elements are: T*, or the words of an engine, where T is as<half> or as<bfloat16>.
 template <class T>
 struct elements_at {
-  using words = std::conditional_t<std::is_const_v<T>, std::uint16_t const, std::uint16_t>;
   T* first;
   elements_at(T* elements) noexcept : first(elements) {}
-  elements_at(words* w) noexcept requires is_as<std::remove_const_t<T>>
-      : first(reinterpret_cast<T*>(w)) {}
+  elements_at(
+      std::conditional_t<std::is_const_v<T>, std::uint16_t const, std::uint16_t>* words) noexcept
+      requires std::same_as<std::remove_const_t<T>, as<storage_format_t<T>>>
+      : first(reinterpret_cast<T*>(words)) {}
 };
 
 /// Throws, in the name of a view, unless [first, first + count) lies within [0, size).
@@ -102,11 +98,15 @@ class heads_view {
 
   /// One head. Precondition, not checked: token < tokens(), head < heads().
   std::span<T> operator()(std::size_t token, std::size_t head) const noexcept {
-    return {at(token, head), shape_.head_dim};
+    return {data_ + static_cast<std::ptrdiff_t>(token) * strides_.token +
+                static_cast<std::ptrdiff_t>(head) * strides_.head,
+            head_dim()};
   }
 
   /// As paged_heads has it: the first head of a token, null if there are no heads.
-  T* token(std::size_t token) const noexcept { return heads() == 0 ? nullptr : at(token, 0); }
+  T* token(std::size_t token) const noexcept {
+    return heads() == 0 ? nullptr : data_ + static_cast<std::ptrdiff_t>(token) * strides_.token;
+  }
   std::ptrdiff_t head_stride() const noexcept { return strides_.head; }  ///< in elements
 
   /// From the lowest byte to one beyond the highest, gaps included.
@@ -128,7 +128,7 @@ class heads_view {
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
     detail::require_slice("heads_view", "tokens", first, count, shape_.tokens);
     auto slice = *this;
-    if (count > 0 && heads() > 0) slice.data_ = at(first, 0);
+    if (count > 0 && heads() > 0) slice.data_ = token(first);
     slice.shape_.tokens = count;
     return slice;
   }
@@ -136,7 +136,8 @@ class heads_view {
   heads_view slice_heads(std::size_t first, std::size_t count) const {
     detail::require_slice("heads_view", "heads", first, count, shape_.heads);
     auto slice = *this;
-    if (count > 0 && tokens() > 0) slice.data_ = at(0, first);
+    if (count > 0 && tokens() > 0)
+      slice.data_ += static_cast<std::ptrdiff_t>(first) * strides_.head;
     slice.shape_.heads = count;
     return slice;
   }
@@ -151,16 +152,6 @@ class heads_view {
   }
 
  private:
-  T* at(std::size_t token, std::size_t head) const noexcept {
-    return data_ + static_cast<std::ptrdiff_t>(token) * strides_.token +
-           static_cast<std::ptrdiff_t>(head) * strides_.head;
-  }
-
-  static std::size_t magnitude(std::ptrdiff_t stride) noexcept {
-    return stride < 0 ? std::size_t{0} - static_cast<std::size_t>(stride)
-                      : static_cast<std::size_t>(stride);
-  }
-
   // Six arguments: a call has registers for six, and structs would go through memory.
   static void check(T const* data, std::size_t tokens, std::size_t heads, std::size_t dim,
                     std::ptrdiff_t token_stride, std::ptrdiff_t head_stride) {
@@ -168,6 +159,9 @@ class heads_view {
     if (tokens == 0 || heads == 0) return;
     detail::require(data != nullptr, "heads_view: data must not be null for ", tokens, " tokens x ",
                     heads, " heads");
+    auto const magnitude = [](std::ptrdiff_t stride) {
+      return stride < 0 ? 0 - static_cast<std::size_t>(stride) : static_cast<std::size_t>(stride);
+    };
     auto const token = magnitude(token_stride), head = magnitude(head_stride);
     detail::require(fits_into_memory(tokens, heads, dim, token, head),
                     "heads_view: the view must fit into memory, got ", tokens, " tokens of stride ",
