@@ -13,7 +13,7 @@
 
 #include "posenc/analysis/identify/fit.hpp"
 #include "posenc/analysis/identify/rules.hpp"
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"

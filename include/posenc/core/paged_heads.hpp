@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/list_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"

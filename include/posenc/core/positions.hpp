@@ -1,4 +1,4 @@
-// The positions of tokens.
+// Positions of tokens, and lists of numbers as arguments.
 #pragma once
 
 #include <concepts>
@@ -31,7 +31,27 @@ concept integer_range = requires(R const& numbers) {
 
 // clang-format on
 
+/// An argument that takes what std::span takes, a vector, an array ..., and braces:
+///
+///     contiguous_axes({16, 24, 24})
+///
+/// Valid during the call, which must copy what it keeps.
+template <class T>
+struct list_view : std::span<T const> {
+  list_view(std::initializer_list<T> list) noexcept
+      : std::span<T const>(list.begin(), list.size()) {}
+  template <class List>
+  requires std::convertible_to<List const&, std::span<T const>> list_view(List const& list)
+  noexcept : std::span<T const>(list) {}
+};
+
 namespace detail {
+
+/// Of a vector, an array, a span ...: its span, and the type of its numbers.
+template <class R>
+using span_of = decltype(std::span(std::declval<R&>()));
+template <class R>
+using span_value_t = typename span_of<R>::value_type;
 
 void require_position(char const* what, std::integral auto p, std::size_t token) {
   require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p,

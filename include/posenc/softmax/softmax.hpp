@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "posenc/core/encoding_check.hpp"
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/score_row.hpp"
