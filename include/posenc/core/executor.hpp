@@ -36,10 +36,6 @@ class task {
 /// returns when all have. An engine's own pool is one:
 ///
 ///     [&](std::size_t n, posenc::task run) { pool.parallel_for(n, run); }
-///     [](std::size_t n, posenc::task run) {
-///       #pragma omp parallel for
-///       for (std::size_t i = 0; i < n; ++i) run(i);
-///     }
 ///
 /// A pool in C calls `[](void* t, std::size_t i) { (*static_cast<posenc::task*>(t))(i); }`.
 template <class E>

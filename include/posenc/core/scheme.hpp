@@ -20,7 +20,7 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// As scheme::require_heads, which an encoding made of others has too.
+/// As scheme::require_heads, which a wrapper has too.
 template <class E>
 void require_heads(char const* function, [[maybe_unused]] E const& e,
                    [[maybe_unused]] std::size_t count) {
@@ -85,20 +85,16 @@ class prepared_scheme {
 }  // namespace detail
 
 /// scheme{rope<halves>(...), adaptive_temperature{}}: at each site, every encoding that acts there
-/// is applied, in the order given; inverse temperatures multiply. A scheme is itself an encoding,
-/// which acts where one of its members does, so schemes nest. Gradients get through a site if they
-/// get through every member that acts there.
+/// is applied, in the order given; inverse temperatures multiply. A scheme is an encoding, so they
+/// nest. Gradients get through a site if they get through every member that acts there.
 template <class... Encodings>
 class scheme {
   static_assert((detail::encoding_check<Encodings>::passed && ...));
   static constexpr bool encodes = (acts_on_queries_and_keys<Encodings> || ...),
-                        adjusts = (acts_on_scores<Encodings> || ...);
-  static constexpr bool adjusting_pulls_back =
-      adjusts && (detail::lets_through<Encodings>::scores && ...);
-  static constexpr bool widens = (changes_head_dim<Encodings> || ...),
+                        widens = (changes_head_dim<Encodings> || ...),
                         splits = (scores_near_and_far<Encodings> || ...),
-                        has_one_at_site_2 = (0 + ... + acts_on_queries_and_keys<Encodings>) == 1;
-  static_assert(!(widens || splits) || has_one_at_site_2,
+                        adjusts = (acts_on_scores<Encodings> || ...);
+  static_assert(!(widens || splits) || (0 + ... + acts_on_queries_and_keys<Encodings>) == 1,
                 "posenc: an encoding that changes head_dim, or takes scores near and far, must be "
                 "the only one of a scheme that acts on queries and keys");
 
@@ -179,7 +175,8 @@ class scheme {
   /// Backward: from the last encoding to the first.
   template <class T>
   void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
-                       std::span<T> d_query) const requires(adjusting_pulls_back) {
+                       std::span<T> d_query) const
+      requires(adjusts && (detail::lets_through<Encodings>::scores && ...)) {
     std::apply([&](auto const&... e) { detail::backward_through(before, d_scores, d_query, e...); },
                encodings_);
   }
