@@ -60,41 +60,24 @@ void require_position(char const* what, std::integral auto p, std::size_t token)
 
 }  // namespace detail
 
-/// The same as a value, which owns its numbers, made of integers of any type:
+/// Positions as a value, made of integers of any type:
 ///
 ///     attention_options{.query_positions = std::vector<std::int32_t>{7, 8}, .key_positions = ids}
 ///     m_rope.prepare({7, 8})
-class token_positions {
- public:
+struct token_positions : std::vector<std::int64_t> {
   token_positions() = default;
-  token_positions(std::initializer_list<std::int64_t> positions) : positions_(positions) {}
+  token_positions(std::initializer_list<std::int64_t> positions) : vector(positions) {}
   /// Moved, if the vector is given away.
-  token_positions(std::vector<std::int64_t> positions) noexcept
-      : positions_(std::move(positions)) {}
+  token_positions(std::vector<std::int64_t> positions) noexcept : vector(std::move(positions)) {}
   /// Of integers of any other type. Throws std::invalid_argument unless each position fits int64.
   template <integer_range Integers>
-  token_positions(Integers const& positions)
-      : positions_(static_cast<std::size_t>(std::size(positions))) {
-    std::size_t token = 0;
+  token_positions(Integers const& positions) {
+    reserve(static_cast<std::size_t>(std::size(positions)));
     for (auto const p : positions) {
-      detail::require_position("token_positions", p, token);
-      positions_[token++] = static_cast<std::int64_t>(p);
+      detail::require_position("token_positions", p, size());
+      push_back(static_cast<std::int64_t>(p));
     }
   }
-
-  std::size_t size() const noexcept { return positions_.size(); }  ///< how many tokens
-  bool empty() const noexcept { return positions_.empty(); }       ///< no tokens
-  /// [size()]; valid while this is.
-  std::int64_t const* data() const noexcept { return positions_.data(); }
-  auto begin() const noexcept { return positions_.begin(); }  ///< a constant iterator
-  auto end() const noexcept { return positions_.end(); }      ///< one beyond the last
-  /// Precondition, not checked: token < size().
-  std::int64_t operator[](std::size_t token) const noexcept { return positions_[token]; }
-
-  friend bool operator==(token_positions const&, token_positions const&) = default;
-
- private:
-  std::vector<std::int64_t> positions_;
 };
 
 }  // namespace posenc
