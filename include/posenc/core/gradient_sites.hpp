@@ -38,9 +38,8 @@ concept pulls_back_row =
 
 }  // namespace detail
 
-/// (2) What is prepared also goes backward, in place, [tokens][heads][head_dim]: from gradients of
-/// the encoded vectors to gradients of the inputs, d -> J^T d, J being the matrix of encode_queries
-/// or encode_keys, which are linear.
+/// (2) What is prepared also goes backward, in place: d -> J^T d, J being the matrix of
+/// encode_queries or encode_keys, which are linear, and d [tokens][heads][head_dim].
 ///
 ///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
 ///     prepared.backward_keys(d, first_token);
@@ -55,7 +54,7 @@ template <class E>
 concept adds_bias = adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
                     (acts_on_scores<E> && detail::says_is_bias<E>);
 
-/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to gradients of the
+/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to those of the
 /// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
 /// A gradient of 0 of a key that no other depends on stays 0, whatever its score is, NaN too.
 template <class E>

@@ -110,9 +110,7 @@ concept acts_on_queries_and_keys =
 template <class E>
 concept changes_head_dim =
     acts_on_queries_and_keys<E> && detail::prepares_another_width<E, float> &&
-    requires(E const& e, std::size_t head_dim) {
-      { e.encoded_dim(head_dim) } -> std::same_as<std::size_t>;
-    };
+    requires(E const& e, std::size_t dim) { { e.encoded_dim(dim) } -> std::same_as<std::size_t>; };
 
 /// (2) Takes each score from one of two encodings of the same queries and keys, by their positions:
 /// e.is_near(query_position, key_position). What it prepares encodes the near ones, and
@@ -121,9 +119,7 @@ template <class E>
 concept scores_near_and_far =
     acts_on_queries_and_keys<E> && !changes_head_dim<E> && detail::prepares_far<E, float> &&
     detail::prepares_far<E, double> &&
-    requires(E const& e, std::int64_t query, std::int64_t key) {
-      { e.is_near(query, key) } -> std::same_as<bool>;
-    };
+    requires(E const& e, std::int64_t t) { { e.is_near(t, t) } -> std::same_as<bool>; };
 
 /// (3) A bias by distance, query position - key position: bias(head, distance).
 template <class E>
@@ -133,10 +129,9 @@ concept adds_bias_by_distance = requires(E const& e, std::size_t head, std::int6
 
 /// (3) A bias by positions: bias(head, query_position, key_position).
 template <class E>
-concept adds_bias_by_positions =
-    requires(E const& e, std::size_t head, std::int64_t query, std::int64_t key) {
-      { e.bias(head, query, key) } -> std::convertible_to<double>;
-    };
+concept adds_bias_by_positions = requires(E const& e, std::size_t head, std::int64_t position) {
+  { e.bias(head, position, position) } -> std::convertible_to<double>;
+};
 
 /// (3) Adds a bias, which depends on positions alone, to each score of the head, before the mask. A
 /// rule that looks at scores or at the query changes a row of scores in place instead:
@@ -153,15 +148,12 @@ concept acts_on_softmax = requires(E const& e, row_statistics const& row) {
 
 /// (4) Returns the head's sink logit: exp(sink) is added to the softmax denominator.
 template <class E>
-concept adds_sink = requires(E const& e, std::size_t head) {
-  { e.sink(head) } -> std::convertible_to<double>;
-};
+concept adds_sink =
+    requires(E const& e, std::size_t head) { { e.sink(head) } -> std::convertible_to<double>; };
 
 /// Has parameters for heads() heads; attention must have as many. Without it any number will do.
 template <class E>
-concept knows_heads = requires(E const& e) {
-  { e.heads() } -> std::same_as<std::size_t>;
-};
+concept knows_heads = requires(E const& e) { { e.heads() } -> std::same_as<std::size_t>; };
 
 namespace detail {
 
@@ -179,11 +171,11 @@ concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0
 
 // clang-format on
 
-/// Acts at one site or at several, or nowhere on purpose. Wherever an encoding is asked for,
-/// another type is a compile error of one sentence, and so is a function that has a site's name and
-/// that the site cannot call (core/encoding_check.hpp). Of a final class, and of one that wraps
-/// encodings, the check sees neither private functions, nor several functions of one name, nor a
-/// template that needs more than one type. It takes no class whose destructor alone is final.
+/// Acts at one site or at several, or nowhere on purpose. Anything else, and a function that has a
+/// site's name and that the site cannot call, is a compile error of one sentence wherever an
+/// encoding is asked for (core/encoding_check.hpp). Of a final class, and of one that wraps
+/// encodings, the check sees neither private functions, nor several of one name, nor a template
+/// that needs more than one type. It takes no class whose destructor alone is final.
 ///
 /// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`,
 /// constrains each of its functions to where they have it, and lets what it wraps refuse a number

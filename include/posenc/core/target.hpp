@@ -19,8 +19,8 @@
 /// inline: users write posenc::rotate.
 ///
 /// Why: the linker keeps one copy of all inline functions of one name. A program with files for
-/// several instruction sets would run one set's copy on another CPU and die of an illegal
-/// instruction. With one name per target, files of any targets can be linked together, if:
+/// several instruction sets would die of an illegal instruction. With one name per target, files of
+/// any targets can be linked together, if:
 ///
 /// - Files of different targets pass each other only pointers and numbers. A struct of your own
 ///   that contains a posenc value is used in files of one target.
