@@ -172,9 +172,8 @@ identify(List const& inv_freq, identify_options const& options = {}) {
   return found;
 }
 
-/// The same of factors that divide geometric(2 * factors, base): the tensor rope_freqs of a GGUF
-/// file, with the base of its metadata. 1e30 or more is frequency 0. Throws as identify and
-/// divided_by_factors do.
+/// The same of factors that divide geometric(2 * factors, base): a GGUF file's tensor rope_freqs.
+/// 1e30 or more is frequency 0. Throws as identify and divided_by_factors do.
 template <class List>
 requires storable<detail::span_value_t<List const>> identification
 identify_factors(List const& factors, double base, identify_options options = {}) {

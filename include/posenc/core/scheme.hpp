@@ -49,12 +49,10 @@ class prepared_scheme {
 
   explicit prepared_scheme(std::tuple<Prepared...>&& prepared) : prepared_(std::move(prepared)) {}
 
-  template <class T>
-  void encode_queries(heads_view<T> const& q, std::size_t token = 0, std::size_t head = 0) const {
+  void encode_queries(auto const& q, std::size_t token = 0, std::size_t head = 0) const {
     for_each([&](auto const& each) { detail::encode_queries(each, q, token, head); });
   }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t token = 0, std::size_t head = 0) const {
+  void encode_keys(auto const& k, std::size_t token = 0, std::size_t head = 0) const {
     for_each([&](auto const& each) { detail::encode_keys(each, k, token, head); });
   }
   template <class T>

@@ -108,8 +108,7 @@ struct ramp_guess {
 inline double ramp(double x, double none, double all) {
   return none == all ? x >= all : std::clamp((x - none) / (all - none), 0.0, 1.0);
 }
-/// f of the share `kept`, f / factor of the rest. No 1 - share: a large factor would magnify its
-/// rounding error.
+/// f of the share `kept`, f / factor of the rest. (A large factor would magnify 1 - kept's error.)
 inline double divided(double f, double factor, double kept, double rest) {
   return f * (kept * factor + rest) / factor;
 }
@@ -140,8 +139,8 @@ inline double simplest_in(double least, double most) {
   return middle;
 }
 
-/// Sets original_length and beta_fast of a ramp whose ends are rounded to these pairs. Many round
-/// to them: beta_fast is 32 if it can be, and the length the simplest.
+/// Sets original_length and beta_fast of a ramp whose ends are rounded to these pairs: beta_fast is
+/// 32 if it can be, and the length the simplest.
 inline void round_yarn(rule_fit& rule, double first, double last, double pairs) {
   auto const length_to = [&](double pair) {
     return std::min(turn * std::pow(rule.parameters[1].value, pair / pairs), 1e29);
