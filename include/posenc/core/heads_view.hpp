@@ -231,12 +231,12 @@ bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
     auto const offset = (y.first % n + n - x.first % n) % n;
     return offset >= x.last - x.first && offset + (y.last - y.first) <= n;
   };
-  auto const one_of_a = a.slice_tokens(0, 1);
-  auto const one_of_b = b.slice_tokens(0, 1);
-  return !disjoint(token, one_of_a.memory(), one_of_b.memory()) &&
-         !(head == bytes(b.strides().head, sizeof(T)) && head > 0 && token % head == 0 &&
-           disjoint(head, one_of_a.slice_heads(0, 1).memory(),
-                    one_of_b.slice_heads(0, 1).memory()));
+  if (disjoint(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory())) return false;
+  auto const of_head = [](auto const& v) {
+    return v.slice_tokens(0, 1).slice_heads(0, 1).memory();
+  };
+  return !(head == bytes(b.strides().head, sizeof(T)) && head > 0 && token % head == 0 &&
+           disjoint(head, of_head(a), of_head(b)));
 }
 bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
 
