@@ -24,8 +24,7 @@ constexpr std::int64_t distance_between(std::int64_t query_position,
 
 namespace detail {
 
-/// Throws std::invalid_argument, in the name of a function or encoding, unless each key has a
-/// position.
+/// Throws, in the name of a function or encoding, unless each key has a position.
 template <class T>
 void require_keys(char const* what, score_row<T> const& row) {
   require(row.scores.size() == row.key_positions.size(), what,

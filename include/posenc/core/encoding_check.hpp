@@ -1,5 +1,4 @@
-// If a site cannot call a function of an encoding, that is a compile error of one sentence, which
-// names the function and the signature it must have.
+// A function that its site cannot call is a compile error of one sentence, with its signature.
 #pragma once
 
 #include <type_traits>
@@ -26,8 +25,7 @@ struct site_names {
 // clang-format off
 
 /// A name that E has too, be it of a template, of several functions, or private, is ambiguous here.
-/// Not of a final class, nor of one that wraps encodings, where it may belong to a function whose
-/// constraint does not hold.
+/// Not of a final class, nor of a wrapper, where a function's constraint may not hold.
 template <class E>
 struct with_site_names : E, site_names {};
 template <class E>

@@ -1,5 +1,4 @@
-// A strided view of head vectors, [tokens][heads][head_dim]: queries, keys, values, or embeddings
-// (one head per token).
+// A strided view of heads, [tokens][heads][head_dim]: queries, keys, values, embeddings (one head).
 #pragma once
 
 #include <algorithm>

@@ -9,8 +9,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Allocates at the start of a cache line. Numbers that a vector is given no value for are not
-/// initialised.
+/// Allocates at the start of a cache line. Numbers without a value are not initialised.
 template <class Real>
 struct line_allocator {
   using value_type = Real;

@@ -49,8 +49,7 @@ class paged_heads {
   template <class Slots>
   paged_heads(detail::elements_at<T> data, pages_shape shape, Slots const& slots)
       : paged_heads(data, shape, dense(shape), slots) {}
-  /// slots: [tokens]. Throws std::invalid_argument where heads_view would, if pages overlap, or if
-  /// a slot is beyond the last page.
+  /// slots: [tokens]. Throws where heads_view would, if pages overlap, or if a slot is beyond them.
   template <class Slots>
   paged_heads(detail::elements_at<T> data, pages_shape shape, pages_strides strides,
               Slots const& slots)

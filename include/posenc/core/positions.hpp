@@ -15,21 +15,34 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One position per token, counted in tokens, in any order; gaps, repeats and negative positions
-/// are allowed.
+/// One position per token, in any order; gaps, repeats and negative positions are allowed.
 using positions_view = std::span<std::int64_t const>;
 
-// clang-format off
+namespace detail {
+
+/// Of a vector, an array, a span ...: its span, and the type of its numbers.
+template <class R>
+using span_of = decltype(std::span(std::declval<R&>()));
+template <class R>
+using span_value_t = typename span_of<R>::value_type;
+
+template <class R>
+using number_in = std::remove_cvref_t<decltype(*std::begin(std::declval<R const&>()))>;
+
+void require_position(char const* what, std::integral auto p, std::size_t token) {
+  require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p,
+          " at token ", token);
+}
+
+}  // namespace detail
 
 /// A vector, array, span ... of integers of any type.
 template <class R>
-concept integer_range = requires(R const& numbers) {
-  std::size(numbers);
-  requires std::integral<std::remove_cvref_t<decltype(*std::begin(numbers))>>;
-  requires !std::same_as<std::remove_cvref_t<decltype(*std::begin(numbers))>, bool>;
+concept integer_range =
+    std::integral<detail::number_in<R>> && !std::same_as<detail::number_in<R>, bool> &&
+    requires(R const& r) {
+  std::size(r);
 };
-
-// clang-format on
 
 /// An argument that takes what std::span takes, a vector, an array ..., and braces:
 ///
@@ -44,21 +57,6 @@ struct list_view : std::span<T const> {
   requires std::convertible_to<List const&, std::span<T const>> list_view(List const& list)
   noexcept : std::span<T const>(list) {}
 };
-
-namespace detail {
-
-/// Of a vector, an array, a span ...: its span, and the type of its numbers.
-template <class R>
-using span_of = decltype(std::span(std::declval<R&>()));
-template <class R>
-using span_value_t = typename span_of<R>::value_type;
-
-void require_position(char const* what, std::integral auto p, std::size_t token) {
-  require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p,
-          " at token ", token);
-}
-
-}  // namespace detail
 
 /// Positions as a value, made of integers of any type:
 ///

@@ -1,5 +1,4 @@
-// Errors: what must hold, and what was given. Thrown as std::invalid_argument; without exceptions,
-// they end the program.
+// Errors, thrown as std::invalid_argument; without exceptions, they end the program.
 #pragma once
 
 #include <bit>
@@ -110,8 +109,7 @@ template <class... Parts>
   raise(error_context::placed(sentence).insert(0, "posenc: "));
 }
 
-/// Unless `holds`, throws std::invalid_argument with the parts joined; numbers in their shortest
-/// exact form.
+/// Unless `holds`, throws the parts joined, numbers in their shortest exact form.
 template <class... Parts>
 [[gnu::always_inline]] constexpr void require(bool holds, Parts const&... parts) {
   if (!holds) [[unlikely]]

@@ -96,8 +96,7 @@ concept acts_on_embeddings = detail::embeds<E, float> && detail::embeds<E, doubl
 ///     prepared.encode_queries(q, first_token);    token i of q, by positions[first_token + i]
 ///     prepared.encode_keys(k, first_token);       [tokens][heads][head_dim]
 ///
-/// What differs by head takes a third argument, the index of the view's first head among all, of
-/// keys among kv heads.
+/// What differs by head takes a third argument, the index of the view's first head, or kv head.
 template <class E>
 concept acts_on_queries_and_keys =
     detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
@@ -164,8 +163,7 @@ inline constexpr int sites_of = acts_on_embeddings<E> + acts_on_queries_and_keys
 
 }  // namespace detail
 
-/// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`, as nope says, and a scheme
-/// of such encodings.
+/// Acts nowhere on purpose, as nope does: `static constexpr bool is_nowhere = true`.
 template <class E>
 concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0;
 
@@ -177,9 +175,8 @@ concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0
 /// encodings, the check sees neither private functions, nor several of one name, nor a template
 /// that needs more than one type. It takes no class whose destructor alone is final.
 ///
-/// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`,
-/// constrains each of its functions to where they have it, and lets what it wraps refuse a number
-/// of heads:
+/// An encoding of yours that wraps others says `static constexpr bool wraps_encodings = true`,
+/// constrains its functions to where they have them, and lets them refuse a number of heads:
 ///
 ///     void require_heads(char const* function, std::size_t count) const {
 ///       scheme<Inner const&>(inner).require_heads(function, count);

@@ -1,5 +1,4 @@
-// Storage types: float, double, half, bfloat16, and an engine's own 16-bit types. Arithmetic on
-// 16-bit types is in float.
+// Storage types: float, double, half, bfloat16, and an engine's own 16-bit types.
 #pragma once
 
 #include <bit>
@@ -62,8 +61,7 @@ struct float_of_16_bits {
 
 /// IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits; bit-compatible with _Float16,
 /// CUDA's __half and ggml_fp16_t. From float: rounded once, to nearest even; infinity from 65520
-/// on; subnormals are kept; NaN gives a quiet NaN. To float: exact. On CPUs that flush subnormal
-/// floats to zero, too.
+/// on; subnormals are kept, by CPUs that flush them too; NaN gives a quiet NaN. To float: exact.
 struct half : detail::float_of_16_bits<half> {
   using float_of_16_bits::float_of_16_bits;
 
@@ -74,8 +72,7 @@ struct half : detail::float_of_16_bits<half> {
     auto const sign = (bits & u32(0x8000u)) << 16, shifted = (bits & u32(0x7fffu)) << 13,
                rebias = u32(112u << 23), normal = shifted + rebias, not_finite = normal + rebias,
                leading = u32(smallest_normal);
-    // Subnormal: put the fraction behind a leading 1 of weight 2^-14, then subtract 2^-14. This
-    // leaves fraction * 2^-24.
+    // Subnormal: the fraction behind a leading 1 of weight 2^-14, less 2^-14, is fraction * 2^-24.
     auto const subnormal =
         Bits::as_bits(Bits::as_number(shifted | leading) - Bits::as_number(leading));
     auto const finite = detail::choose(detail::below(shifted, u32(1u << 23)), subnormal, normal);

@@ -31,8 +31,7 @@
 ///   exports only your own functions: version script `{ global: your_*; local: *; };`.
 /// - All files of one target have the same XSIMD_DEFAULT_ARCH: a macro cannot tell xsimd::avx2 from
 ///   xsimd::sse2.
-/// - They include headers instead of declaring posenc's classes; or declare them in `namespace
-///   posenc::inline POSENC_TARGET`.
+/// - They declare posenc's classes, if ever, in `namespace posenc::inline POSENC_TARGET`.
 #define POSENC_TARGET \
   POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS)
 

@@ -8,8 +8,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// high + low, where high is the double nearest to the sum: 106 binary places. Operations have a
-/// relative error of a few 2^-104.
+/// high + low, high the double nearest to the sum. Operations: relative error of a few 2^-104.
 struct two_doubles {
   double high, low;
   two_doubles(double x, double rest = 0) noexcept : high(x), low(rest) {}
@@ -65,8 +64,7 @@ inline two_doubles exp(two_doubles const& x) noexcept {
   return {std::ldexp(e.high, static_cast<int>(n)), std::ldexp(e.low, static_cast<int>(n))};
 }
 
-/// ln x for x > 0: x = 2^n m with m near 1; ln m by std::log and one Newton step. Error 2^-102
-/// max(1, |ln x|).
+/// ln x for x = 2^n m > 0: ln m by std::log and one Newton step. Error 2^-102 max(1, |ln x|).
 inline two_doubles log(two_doubles const& x) noexcept {
   int n = 0;
   if (std::frexp(x.high, &n) < 0.7) --n;  // so that the logarithm of 1 is 0
