@@ -101,7 +101,7 @@ consteval bool check_prepared() {
 /// sites can call. Its static_assert stands first wherever an encoding is asked for: an unmet
 /// constraint of a template would not name the function.
 template <class E>
-struct encoding_check {
+struct check_of {
   static constexpr bool encodes = has_prepare<E> || has_encode_queries<E> || has_encode_keys<E> ||
                                   has_backward_queries<E> || has_backward_keys<E>;
   static_assert(positional_encoding<E> || has_embed<E> || encodes || has_bias<E> ||
@@ -146,9 +146,7 @@ struct encoding_check {
 
 /// What is held by reference is an encoding too.
 template <class E>
-requires(!std::is_same_v<E, std::remove_cvref_t<E>>) struct encoding_check<E>
-    : encoding_check<std::remove_cvref_t<E>> {
-};
+using encoding_check = check_of<std::remove_cvref_t<E>>;
 
 }  // namespace detail
 }  // namespace posenc

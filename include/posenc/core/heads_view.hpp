@@ -115,12 +115,10 @@ class heads_view {
                head = static_cast<std::ptrdiff_t>(heads() - 1) * strides_.head,
                none = std::ptrdiff_t{0};
     // In integers: the address may be outside the array.
-    auto const address = [&](std::ptrdiff_t element) {
-      return reinterpret_cast<std::uintptr_t>(data_) +
-             static_cast<std::uintptr_t>(element) * sizeof(T);
-    };
-    return {address(std::min(token, none) + std::min(head, none)),
-            address(std::max(token, none) + std::max(head, none)) + head_dim() * sizeof(T)};
+    auto const base = reinterpret_cast<std::uintptr_t>(data_);
+    auto const bytes = [](auto n) { return static_cast<std::uintptr_t>(n) * sizeof(T); };
+    return {base + bytes(std::min(token, none) + std::min(head, none)),
+            base + bytes(std::max(token, none) + std::max(head, none)) + bytes(head_dim())};
   }
 
   /// `count` tokens, from `first` on. Throws if they reach beyond the view.

@@ -18,13 +18,11 @@ struct score_row {
   std::size_t head = 0;  ///< index of the query head
   std::int64_t query_position = 0;  ///< as the caller counts
   positions_view key_positions;     ///< [keys]
-  /// [head_dim], after site 2, before scaling: for rules that read the query.
-  std::span<T const> query;
+  std::span<T const> query;         ///< [head_dim], after site 2, before scaling
   std::size_t query_index = 0;      ///< among the queries of the call
   std::size_t first_key_index = 0;  ///< of scores[0], among the keys of the call; the next follow
-  /// What the call gave beside the query and beside these keys, if anything: gates, profiles.
-  std::span<float const> query_side = {};
-  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< [keys][1][any]
+  std::span<float const> query_side = {};  ///< what the call gave beside the query, if anything
+  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< beside these keys, [keys][1][any]
 
   /// The same row with other scores.
   template <class U>
