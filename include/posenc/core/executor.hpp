@@ -8,7 +8,6 @@
 #include <exception>
 #include <memory>
 #include <type_traits>
-#include <utility>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"

@@ -1,12 +1,11 @@
 // Head vectors in a paged cache: one slot per token, in any order.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "posenc/core/heads_view.hpp"
