@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
