@@ -29,6 +29,7 @@ struct half_lanes : register_arithmetic<float, typename xsimd::make_sized_batch<
   using arithmetic_lanes =
       batch_lanes<float, float, typename xsimd::make_sized_batch<float, 8>::type>;
   using number = typename arithmetic_lanes::number;
+  static constexpr bool converts = true;
   static constexpr std::size_t registers = 1;
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {

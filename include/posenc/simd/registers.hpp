@@ -56,6 +56,18 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format on
 }
 
+/// Orders of lanes. x0 x1 x2 x3 ... -> x1 x0 x3 x2 ...
+struct neighbours_swapped {
+  static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
+};
+/// x0 x1 ... xn -> x0 x0 x1 x1 ...: the first or the second half of that.
+template <unsigned Half>
+struct each_twice {
+  static constexpr unsigned get(unsigned i, unsigned size) noexcept {
+    return (Half * size + i) / 2;
+  }
+};
+
 /// A register of float or double. Only its type says how wide it is: XSIMD_DEFAULT_ARCH may choose
 /// a narrower one than the CPU has.
 template <class Number, class Batch = xsimd::batch<Number>>
@@ -118,31 +130,17 @@ struct register_arithmetic {
     return xsimd::haddp(x);
   }
 
-  /// x0 x1 x2 x3 ... -> x1 x0 x3 x2 ...
-  static number neighbours_swapped(number const& x) noexcept {
-    struct neighbour {
-      static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
-    };
+  /// Lane i of the result: lane Order::get(i, size) of x.
+  template <class Order>
+  static number in_order(number const& x) noexcept {
     using index = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
     using arch = typename Batch::arch_type;
-    if constexpr (requires { swapped(x.data); }) {
+    if constexpr (std::same_as<Order, neighbours_swapped> && requires { swapped(x.data); }) {
       return swapped(x.data);
-    } else if constexpr (requires { xsimd::make_batch_constant<index, neighbour, arch>(); }) {
-      return xsimd::swizzle(x, xsimd::make_batch_constant<index, neighbour, arch>());
+    } else if constexpr (requires { xsimd::make_batch_constant<index, Order, arch>(); }) {
+      return xsimd::swizzle(x, xsimd::make_batch_constant<index, Order, arch>());
     } else {  // 8.1
-      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index, arch>, neighbour>());
-    }
-  }
-
-  /// x0 x1 ... xn -> x0 x0 x1 x1 ...: the first and the last half of that.
-  static void duplicated(number const& x, number& low, number& high) noexcept {
-    if constexpr (requires { each_twice(x.data, low.data, high.data); }) {
-      each_twice(x.data, low.data, high.data);
-    } else {
-      alignas(64) Number both[2 * size];
-      xsimd::batch<std::complex<Number>, typename Batch::arch_type>(x, x).store_unaligned(
-          reinterpret_cast<std::complex<Number>*>(both));
-      low = number::load_unaligned(both), high = number::load_unaligned(both + size);
+      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index, arch>, Order>());
     }
   }
 
