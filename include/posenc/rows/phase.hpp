@@ -20,9 +20,10 @@ using cos_sin_values = cos_sin_numbers<double>;  ///< of one angle
 
 namespace detail {
 
+constexpr phase select(bool first, phase a, phase b) noexcept { return first ? a : b; }
+
 /// One phase and its double; phase_lanes.hpp has a register of them.
 struct scalar_phase {
-  using word = phase;
   using bits = phase;
   using number = double;
   static constexpr number signed_number(bits x) noexcept {
@@ -66,19 +67,13 @@ template <class Lanes>
                                                     typename Lanes::number& c,
                                                     typename Lanes::number& s) noexcept {
   using bits = typename Lanes::bits;
-  using word = typename Lanes::word;
-  constexpr int width = CHAR_BIT * sizeof(word);
-  constexpr auto turn = [](int part) { return word{1} << (width - part); };
+  constexpr auto turn = [](int part) { return phase{1} << (64 - part); };
   // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.
   auto const quadrant = angle + bits(turn(3));  // in its two highest bits
-  if constexpr (requires { Lanes::swap_in_odd(quadrant, c, s); }) {
-    Lanes::swap_in_odd(quadrant, c, s);
-  } else {
-    auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
-    auto const other =
-        (cosine ^ sine) & (bits(word{0}) - ((quadrant >> (width - 2)) & bits(word{1})));
-    c = Lanes::as_number(cosine ^ other), s = Lanes::as_number(sine ^ other);
-  }
+  auto const swaps = (quadrant & bits(turn(2))) == bits(turn(2));
+  auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
+  c = Lanes::as_number(select(swaps, sine, cosine));
+  s = Lanes::as_number(select(swaps, cosine, sine));
   auto const minus = bits(turn(1));
   c = Lanes::as_number(Lanes::as_bits(c) ^ ((quadrant + bits(turn(2))) & minus));
   s = Lanes::as_number(Lanes::as_bits(s) ^ (quadrant & minus));

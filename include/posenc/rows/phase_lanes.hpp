@@ -41,7 +41,6 @@ struct single_phase : scalar_phase, one_lane<double> {
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
 using phase_lanes = single_phase;
-using upper_phases = single_phase;
 
 #else
 
@@ -50,7 +49,6 @@ template <class Real>
 struct phase_register : lanes<Real> {
   using typename lanes<Real>::number;
   using lanes<Real>::size;
-  using word = phase;
   using bits = xsimd::batch<std::enable_if_t<sizeof(Real) == sizeof(phase), phase>>;
 
   static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
@@ -94,13 +92,6 @@ struct phase_register : lanes<Real> {
     }
   }
 
-  // clang-format off
-  static void swap_in_odd(bits const& quadrant, number& c, number& s) noexcept
-      requires requires { swap_by(quadrant.data, c.data, s.data); } {
-    swap_by(quadrant.data, c.data, s.data);
-  }
-  // clang-format on
-
   using lanes<Real>::store;
   /// Stores x, then y. Floats: one full-width store, so that a full-width load soon after is
   /// forwarded.
@@ -120,17 +111,6 @@ struct phase_register : lanes<Real> {
 
 using phase_lanes = std::conditional_t<has_registers<double>, phase_register<double>, single_phase>;
 
-/// The upper halves of two registers of phases, for two registers of cosines and sines as floats.
-struct upper_phases : register_bits {
-  using word = std::uint32_t;
-  // clang-format off
-  static void swap_in_odd(auto const& quadrant, number& c, number& s) noexcept
-      requires requires { swap_by(quadrant.data, c.data, s.data); } {
-    swap_by(quadrant.data, c.data, s.data);
-  }
-  // clang-format on
-};
-
 #endif
 
 /// A factor of 1, which costs no multiplication.
@@ -146,15 +126,8 @@ template <class Real, class Factor>
     phase_lanes::number const gain(factor);
     a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
   }
-  if constexpr (std::same_as<Real, float> && requires { upper_halves(x.data, y.data); }) {
-    // As floats, half as many registers are to be swapped and negated.
-    upper_phases::number c(to_floats(a.cos.data, b.cos.data)), s(to_floats(a.sin.data, b.sin.data));
-    into_quadrant<upper_phases>(upper_phases::bits(upper_halves(x.data, y.data)), c, s);
-    lanes<float>::store(cos, c), lanes<float>::store(sin, s);
-  } else {
-    into_quadrant<phase_lanes>(x, a.cos, a.sin), into_quadrant<phase_lanes>(y, b.cos, b.sin);
-    phase_lanes::store(cos, a.cos, b.cos), phase_lanes::store(sin, a.sin, b.sin);
-  }
+  into_quadrant<phase_lanes>(x, a.cos, a.sin), into_quadrant<phase_lanes>(y, b.cos, b.sin);
+  phase_lanes::store(cos, a.cos, b.cos), phase_lanes::store(sin, a.sin, b.sin);
 }
 
 /// A function from a pair to the phases of a register of pairs from there on, at one position,
