@@ -104,7 +104,8 @@ struct turn_side_by_side {
     // The weights of the two registers are neighbours, as in halves.
     at.template apply_weights<halves, arithmetic_lanes>(2 * pair, pairs, x_y[0], x_y[1]);
     for (std::size_t i = 0; i < 2; ++i)
-      x_y[i] = In::multiply_add(x_y[i], c[i], In::template in_order<neighbours_swapped>(x_y[i]) * s[i]);
+      x_y[i] =
+          In::multiply_add(x_y[i], c[i], In::template in_order<neighbours_swapped>(x_y[i]) * s[i]);
     at.apply_gain(x_y[0], x_y[1]);
   }
   static void write_x(auto const&, std::size_t, std::size_t, numbers const&) noexcept {}

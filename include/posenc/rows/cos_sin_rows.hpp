@@ -44,8 +44,8 @@ class cos_sin_rows {
                        detail::write_row_at(position, f.steps(), row, layout);
                      }) {}
   /// The same rows from a maker; of several axes, positions are [axes][tokens].
-  template <bool OfAxes, position_range Positions>
-  cos_sin_rows(basic_row_maker<OfAxes> const& maker, Positions const& positions) {
+  template <position_range Positions>
+  cos_sin_rows(row_maker const& maker, Positions const& positions) {
     detail::checked_positions("cos_sin_rows", positions);
     detail::require(std::size(positions) % maker.axes() == 0,
                     "cos_sin_rows: there must be a position on each of the ", maker.axes(),

@@ -12,7 +12,6 @@
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/phase_step.hpp"
 #include "posenc/rows/phase.hpp"
-#include "posenc/simd/for_phases.hpp"
 #include "posenc/simd/lanes.hpp"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -31,7 +30,10 @@ struct single_phase : scalar_phase, one_lane<double> {
   static bits product_of_lower_halves(bits a, bits b) noexcept {
     return (a & 0xffff'ffff) * (b & 0xffff'ffff);
   }
-  static bits product(phase n, bits x) noexcept { return n * x; }
+  template <bool Near>
+  static bits product(bits n, bits x) noexcept {
+    return n * x;
+  }
   template <class Real>
   static void store(Real* to, number x, number y) noexcept {
     to[0] = static_cast<Real>(x), to[1] = static_cast<Real>(y);
@@ -62,15 +64,15 @@ struct phase_register : lanes<Real> {
       return (a & bits(phase{0xffff'ffff})) * (b & bits(phase{0xffff'ffff}));
     }
   }
-  /// n * x modulo 2^64.
-  static bits product(std::unsigned_integral auto n, bits const& x) noexcept {
-    bits const factor(phase{n});
+  /// n * x modulo 2^64. Near: n is below 2^32.
+  template <bool Near>
+  static bits product(bits const& n, bits const& x) noexcept {
     if constexpr (requires { whole_product(x.data, x.data); }) {
-      return bits(whole_product(factor.data, x.data));
+      return bits(whole_product(n.data, x.data));
     } else {
-      auto crossed = product_of_lower_halves(factor, x >> 32);
-      if constexpr (sizeof n > 4) crossed = crossed + product_of_lower_halves(factor >> 32, x);
-      return product_of_lower_halves(factor, x) + (crossed << 32);
+      auto crossed = product_of_lower_halves(n, x >> 32);
+      if constexpr (!Near) crossed = crossed + product_of_lower_halves(n >> 32, x);
+      return product_of_lower_halves(n, x) + (crossed << 32);
     }
   }
 
@@ -130,45 +132,82 @@ template <class Real, class Factor>
   phase_lanes::store(cos, a.cos, b.cos), phase_lanes::store(sin, a.sin, b.sin);
 }
 
-/// A function from a pair to the phases of a register of pairs from there on, at one position,
-/// |position| < 2^63; 0 after the last pair. Positions of 32 bits take half the multiplications.
-/// Valid while the steps live. (A class, since g++ would call a lambda, and keep the constants of
+/// Functions from a pair to the phases of a register of pairs from there on; 0 after the last pair.
+/// Valid while the steps live. (Classes, since g++ would call a lambda, and keep the constants of
 /// cosines on the stack meanwhile.)
-template <class Position>
-struct phases_at {
-  phases_at(phase_steps const& steps, Position at) noexcept
-      : high(steps.high()), low(steps.low()), turns(steps.turns()), position(at) {}
+struct phases_of_steps {
+  explicit phases_of_steps(phase_steps const& steps) noexcept
+      : high(steps.high()), low(steps.low()), turns(steps.turns()) {}
 
-  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
-    if constexpr (std::floating_point<Position>) {
-      auto const whole = std::floor(position);
-      std::array<phase, phase_lanes::size> more;
-      for (std::size_t i = 0; i < more.size(); ++i)
-        more[i] = phase_of_fraction(position - whole, turns[pair + i]);
-      return sum(static_cast<std::int64_t>(whole), pair) + phase_lanes::load_bits(more.data());
-    } else {
-      return sum(position, pair);
-    }
+  /// At whole positions n, one per pair: n * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
+  /// Near: they are below 2^32, and take half the multiplications.
+  template <bool Near>
+  [[gnu::always_inline]] phase_lanes::bits at_whole(phase_lanes::bits const& n,
+                                                    std::size_t pair) const noexcept {
+    using lanes = phase_lanes;
+    auto const below = lanes::load_bits(low + pair);
+    auto const near = lanes::product<Near>(n, lanes::load_bits(high + pair)) +
+                      (lanes::product_of_lower_halves(n, below) >> 32);
+    if constexpr (Near) return near;
+    auto const signs = lanes::bits(phase{0}) - (n >> 63);
+    return near + lanes::product_of_lower_halves(n >> 32, below) - ((below << 32) & signs);
+  }
+  [[gnu::always_inline]] phase_lanes::bits at_fraction(double fraction,
+                                                       std::size_t pair) const noexcept {
+    std::array<phase, phase_lanes::size> phases;
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      phases[i] = phase_of_fraction(fraction, turns[pair + i]);
+    return phase_lanes::load_bits(phases.data());
   }
 
  private:
-  // position * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
-  [[gnu::always_inline]] phase_lanes::bits sum(auto at, std::size_t pair) const noexcept {
-    using lanes = phase_lanes;
-    using bits = lanes::bits;
-    auto const n = static_cast<std::make_unsigned_t<decltype(at)>>(at);
-    auto const below = lanes::load_bits(low + pair);
-    auto const near = lanes::product(n, lanes::load_bits(high + pair)) +
-                      (lanes::product_of_lower_halves(bits(phase{n}), below) >> 32);
-    if constexpr (sizeof n == 4) return near;
-    auto const signs = static_cast<phase>(static_cast<std::int64_t>(at) >> 63);
-    return near + lanes::product_of_lower_halves(bits(phase{n} >> 32), below) -
-           ((below << 32) & bits(signs));
-  }
-
   phase const *high, *low;
   double const* turns;
+};
+
+/// The positions' whole part.
+constexpr std::integral auto whole_part(std::integral auto position) noexcept { return position; }
+inline std::int64_t whole_part(double position) noexcept {
+  return static_cast<std::int64_t>(std::floor(position));
+}
+
+/// At one position for all pairs, |position| < 2^63.
+template <class Position>
+struct phases_at : phases_of_steps {
+  phases_at(phase_steps const& steps, Position at) noexcept
+      : phases_of_steps(steps), position(at) {}
+
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    auto const whole = whole_part(position);
+    auto const phases =
+        at_whole<sizeof whole == 4>(phase_lanes::bits(static_cast<phase>(whole)), pair);
+    if constexpr (std::integral<Position>) return phases;
+    return phases + at_fraction(position - std::floor(position), pair);
+  }
+
+ private:
   Position position;
+};
+
+/// At the position at(axis) of each pair's axis. masks: [axes][stride], all ones if the pair has
+/// the axis.
+template <class At>
+struct phases_on_axes : phases_of_steps {
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    phase_lanes::bits whole(phase{0}), fractions(phase{0});
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      auto const mask = phase_lanes::load_bits(masks + axis * stride + pair);
+      auto const position = at(axis);
+      whole = whole | (phase_lanes::bits(static_cast<phase>(whole_part(position))) & mask);
+      if constexpr (std::same_as<decltype(at(0)), double>)
+        fractions = fractions | (at_fraction(position - std::floor(position), pair) & mask);
+    }
+    return at_whole<false>(whole, pair) + fractions;
+  }
+
+  phase const* masks;
+  std::size_t axes, stride;
+  At at;
 };
 
 }  // namespace detail
