@@ -51,9 +51,7 @@ struct turn_pairs {
     at.apply_gain(n.x, n.y);
   }
   /// Writes x first, where that is a whole half; else all at last.
-  static constexpr bool x_alone = std::same_as<To, halves> && requires(typename Out::number x) {
-    Out::store(nullptr, x);
-  };
+  static constexpr bool x_alone = std::same_as<To, halves>;
   [[gnu::always_inline]] static void write_x(auto const& at, std::size_t pair, std::size_t,
                                              numbers const& n) noexcept {
     if constexpr (x_alone) Out::store(at.to + pair, n.x);

@@ -31,11 +31,7 @@ struct halves {
   [[gnu::always_inline]] static void store(T* block, std::size_t pair, std::size_t pairs,
                                            typename Lanes::number const& x,
                                            typename Lanes::number const& y) noexcept {
-    if constexpr (requires { Lanes::store(block, x, block, y); }) {
-      Lanes::store(block + pair, x, block + pairs + pair, y);
-    } else {
-      Lanes::store(block + pair, x), Lanes::store(block + pairs + pair, y);
-    }
+    Lanes::store(block + pair, x), Lanes::store(block + pairs + pair, y);
   }
 };
 

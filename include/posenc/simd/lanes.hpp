@@ -183,7 +183,7 @@ struct word_lanes {
   static constexpr std::size_t registers = half_of::computes_halves && !has_32_registers ? 8 : 2;
   static constexpr bool in_order = half_of::rounds && requires(typename half_of::number x) {
     load_bfloat16(nullptr, x.data, x.data);
-    store_bfloat16(nullptr, x.data, x.data, nullptr, x.data, x.data);
+    store_bfloat16(nullptr, x.data, x.data);
   };
 
   /// Floats in the same order.
@@ -209,12 +209,11 @@ struct word_lanes {
     }
     return x;
   }
-  [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y,
-                                           number const& y) noexcept {
+  [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
     if constexpr (in_order) {
-      store_bfloat16(to_x, x.a.data, x.b.data, to_y, y.a.data, y.b.data);
+      store_bfloat16(to, x.a.data, x.b.data);
     } else {
-      half_of::store_pairs(to_x, x.a, x.b), half_of::store_pairs(to_y, y.a, y.b);
+      half_of::store_pairs(to, x.a, x.b);
     }
   }
   static number multiply_add(number const& a, number const& b, number const& c) noexcept {
