@@ -1,5 +1,5 @@
 // The arithmetic of a group of neighbouring pairs of one head in registers: rotated,
-// (x + iy)(c + is), or copied.
+// (x + iy)(c + is).
 //
 // A group begins (reads what comes first in memory), finishes (reads the rest and computes) and
 // writes. Where two groups overlap in place, both finish before either writes.
@@ -70,9 +70,9 @@ struct turn_pairs {
 template <class In, class Out>
 struct turn_side_by_side {
   static constexpr std::size_t pairs = In::size;
-  /// Of halves, 32 registers hold a part of the widest columns: conversions leave time for loads.
+  /// Of halves, some may be in memory: conversions leave time for loads.
   static constexpr std::size_t registers =
-      has_32_registers && In::converts && In::size == 8 ? 1 : 4;
+      has_32_registers && In::converts && In::size == 8 ? 2 : 4;
   using arithmetic_lanes = typename In::arithmetic_lanes;
   typename In::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
   struct numbers {
@@ -110,20 +110,6 @@ struct turn_side_by_side {
   [[gnu::always_inline]] static void write_y(auto const& at, std::size_t pair, std::size_t,
                                              numbers const& n) noexcept {
     for (std::size_t i = 0; i < 2; ++i) Out::store(at.to + 2 * pair + i * pairs, n.x_y[i]);
-  }
-};
-
-/// Pairs of frequency 0.
-template <class From, class To, class In, class Out>
-struct copy_pairs : turn_pairs<From, To, In, Out> {
-  using numbers = typename turn_pairs<From, To, In, Out>::numbers;
-
-  void load(auto const*, auto const*) noexcept {}
-  [[gnu::always_inline]] static void finish(auto const& at, std::size_t pair, std::size_t all,
-                                            numbers& n) noexcept {
-    if constexpr (std::same_as<From, halves>) n.y = In::load(at.from + all + pair);
-    at.template apply_weights<From, typename In::arithmetic_lanes>(pair, all, n.x, n.y);
-    at.apply_gain(n.x, n.y);
   }
 };
 
