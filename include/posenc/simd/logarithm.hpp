@@ -60,9 +60,7 @@ requires(Lanes::size > 1) [[gnu::always_inline]] inline typename Lanes::number
   auto const whole = shifted - number(0x1p52);
 
   auto const s = f / (f + number(2.0)), square = s * s;
-  auto series = number(series_of_logarithm[0]);
-  for (std::size_t j = 1; j < series_of_logarithm.size(); ++j)
-    series = Lanes::multiply_add(series, square, number(series_of_logarithm[j]));
+  auto const series = polynomial<Lanes>(series_of_logarithm, square);
   auto rest = Lanes::multiply_add(s * square, series, s + s);
   as_written(rest);
   rest = Lanes::multiply_add(whole, number(ln2_rest), rest);
