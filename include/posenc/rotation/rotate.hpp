@@ -39,8 +39,7 @@ namespace posenc::inline POSENC_TARGET {
 /// either.
 template <class Rows, detail::set_of_heads First, detail::set_of_heads... More>
 void rotate(Rows const& rows, First const& first, More const&... more) {
-  detail::check_rows<Rows, First>();
-  if constexpr (detail::are_rows_of<Rows, First>) {
+  if constexpr (detail::are_right<Rows, First>()) {
     auto const& view = detail::view_of<First>(rows);
     [&](auto const&... checked) {
       detail::check_apart(first, more...);
@@ -49,25 +48,24 @@ void rotate(Rows const& rows, First const& first, More const&... more) {
   }
 }
 
-/// In place, see above. Layout: halves or interleaved.
-template <class Layout = void, heads_of_tokens V, class Rows>
-void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
-  detail::check_types<Layout, Layout, V, V>(), detail::check_rows<Rows, V>();
-  if constexpr (detail::rotatable<Layout, Layout, V, V> && detail::are_rows_of<Rows, V>) {
-    auto const& view = detail::view_of<V>(rows);
-    detail::rotate_all(detail::check<Layout, Layout, false>(heads, heads, block, {}, view));
-  }
-}
-
-/// From source to target: to other memory, another type, another layout.
+/// From source to target, see above: to other memory, another type, another layout.
 template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target,
           class Rows>
 void rotate(Source const& source, Target const& target, Rows const& rows,
             rotary_block block = rotary_block::first()) {
-  detail::check_types<From, To, Source, Target>(), detail::check_rows<Rows, Target>();
-  if constexpr (detail::rotatable<From, To, Source, Target> && detail::are_rows_of<Rows, Target>) {
+  if constexpr (detail::are_right<From, To, Source, Target>() &&
+                detail::are_right<Rows, Target>()) {
     auto const& view = detail::view_of<Target>(rows);
     detail::rotate_all(detail::check<From, To, false>(source, target, block, {}, view));
+  }
+}
+
+/// In place, see above. Layout: halves or interleaved.
+template <class Layout = void, heads_of_tokens V, class Rows>
+void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
+  if constexpr (detail::are_right<Layout, Layout, V, V>() && detail::are_right<Rows, V>()) {
+    auto const& view = detail::view_of<V>(rows);
+    detail::rotate_all(detail::check<Layout, Layout, false>(heads, heads, block, {}, view));
   }
 }
 

@@ -50,24 +50,29 @@ concept set_of_heads = requires {
   typename R::real;
   requires R::is_rotation;
 };
-template <class From, class To, class Source, class Target>
-concept rotatable = pair_layout<From> && pair_layout<To> && target_of<Target, Source>;
+/// Whether Rows are those for Heads, a view or a rotation.
+template <class Rows, class Heads>
+concept rows_of = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
 
-/// Says what is wrong with the types of a rotation, if anything is, in one sentence.
+/// Says in one sentence what is wrong with the types of a rotation, if anything is.
 template <class From, class To, class Source, class Target>
-constexpr void check_types() noexcept {
+consteval bool are_right() noexcept {
   static_assert(pair_layout<From> && pair_layout<To>,
                 "posenc: a rotation must be told its pair layout: rotate<halves>(...) or "
                 "rotate<interleaved>(...)");
   static_assert(writable_heads<Target>, "posenc: heads that a rotation writes must not be const");
   static_assert(!writable_heads<Target> || target_of<Target, Source>,
                 "posenc: heads of double must be rotated to heads of double, others to others");
+  return pair_layout<From> && pair_layout<To> && target_of<Target, Source>;
 }
-/// Whether Heads, a view or a rotation, can be rotated by them.
 template <class Rows, class Heads>
-concept are_rows_of = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
-/// They as a view: themselves if they are one, since a copy would wait for the caller's stores.
-template <class Heads, are_rows_of<Heads> Rows>
+consteval bool are_right() noexcept {
+  static_assert(rows_of<Rows, Heads>,
+                "posenc: rows must be of double for heads of double, and of float for all others");
+  return rows_of<Rows, Heads>;
+}
+/// Rows as a view: themselves if they are one, since a copy would wait for the caller's stores.
+template <class Heads, rows_of<Heads> Rows>
 [[gnu::always_inline]] inline decltype(auto) view_of(Rows const& rows) noexcept {
   using view = cos_sin_view<typename real_of<Heads>::type>;
   if constexpr (std::same_as<Rows, view>) {
@@ -75,11 +80,6 @@ template <class Heads, are_rows_of<Heads> Rows>
   } else {
     return static_cast<view>(rows);
   }
-}
-template <class Rows, class Heads>
-constexpr void check_rows() noexcept {
-  static_assert(are_rows_of<Rows, Heads>,
-                "posenc: rows must be of double for heads of double, and of float for all others");
 }
 
 }  // namespace detail
@@ -165,21 +165,17 @@ void check_apart(auto const& first, auto const&... more) {
 }
 }  // namespace detail
 
-/// In place.
-template <class Layout = void, heads_of_tokens V>
-auto rotation_of(V const& heads) {
-  detail::check_types<Layout, Layout, V, V>();
-  if constexpr (detail::rotatable<Layout, Layout, V, V>)
-    return rotation<Layout, Layout, V, V>(heads, heads);
-}
-
 /// From source to target, of another type or layout if need be; dims that are not rotated are
 /// copied.
 template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target>
 auto rotation_of(Source const& source, Target const& target) {
-  detail::check_types<From, To, Source, Target>();
-  if constexpr (detail::rotatable<From, To, Source, Target>)
+  if constexpr (detail::are_right<From, To, Source, Target>())
     return rotation<From, To, Source, Target>(source, target);
+}
+/// In place.
+template <class Layout = void, heads_of_tokens V>
+auto rotation_of(V const& heads) {
+  return rotation_of<Layout, Layout>(heads, heads);
 }
 
 }  // namespace posenc
