@@ -2,7 +2,7 @@
 // (x + iy)(c + is).
 //
 // A group begins (reads what comes first in memory), finishes (reads the rest and computes) and
-// writes. Where two groups overlap in place, both finish before either writes.
+// writes. Of groups that overlap in place, all finish before one writes.
 #pragma once
 
 #include <array>
@@ -32,8 +32,8 @@ struct turn_pairs {
   void load(Real const* cos, Real const* sin) noexcept {
     c = arithmetic_lanes::load(cos), s = arithmetic_lanes::load(sin);
   }
-  /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block:
-  /// of halves x alone, since a whole half is read before the other, in the order of addresses.
+  /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block. Of
+  /// halves, x alone: memory is read in the order of addresses.
   [[gnu::always_inline]] static void begin(auto const& at, std::size_t pair, std::size_t all,
                                            numbers& n) noexcept {
     if constexpr (std::same_as<From, halves>) {

@@ -19,10 +19,10 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 inline constexpr std::size_t some_of_L1 = std::size_t{1} << 14, usual_L2 = std::size_t{1} << 20;
 
-/// One column reads memory once and in order; of more columns, a token's heads, or all of them,
-/// stay in a cache from one to the next. Beyond it, jumps from column to column cost more than
-/// reading cosines and sines anew; and of one head, these serve no next head. bytes: of all pairs
-/// that are rotated.
+/// Columns, if one has all pairs and so reads memory in order, or if a token's heads, or all of
+/// them, stay in a cache from one column to the next. Else, jumping from column to column costs
+/// more than reading cosines and sines anew; and a single head has no next one to keep them for.
+/// bytes: of all pairs that are rotated.
 template <class Group>
 constexpr loop loop_for(std::size_t pairs, std::size_t heads, std::size_t bytes_of_token,
                         std::size_t bytes) noexcept {
@@ -113,7 +113,7 @@ void rotate_normalised(Checked const& c, part_of_heads const& part) noexcept {
   }
 }
 
-/// Rotates a part of what was checked. Results do not depend on the cut. At a time, as many tokens
+/// Rotates a part of what was checked; the cut does not change results. At a time, as many tokens
 /// as stay in L1 from column to column, or from pairs that are rotated to those that are copied.
 template <class Checked>
 [[gnu::always_inline]] inline void rotate_part(Checked const& c,

@@ -8,9 +8,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Pairs (i, i + n/2) of a block of n dims: x0 x1 x2 x3 y0 y1 y2 y3.
-/// Also called "half-split", "rotate_half", NeoX. Llama in Hugging Face's weights, Gemma, Qwen, and
-/// the code of the p-RoPE paper.
+/// Pairs (i, i + n/2) of a block of n dims: x0 x1 x2 x3 y0 y1 y2 y3. Also called "half-split",
+/// "rotate_half", NeoX. Llama in Hugging Face's weights, Gemma, Qwen, the p-RoPE paper's code.
 struct halves {
   /// Where x of a pair is in the block.
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return pair; }

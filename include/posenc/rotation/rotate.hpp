@@ -26,17 +26,15 @@ namespace posenc::inline POSENC_TARGET {
 ///            rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),            with norm and scale
 ///            rotation_of<halves>(k, paged_heads(pages, shape, slots)).norm({w_k, 1e-6f}));
 ///
-/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], made in rows/
-/// (cos_sin_rows, cos_sin_table, row_maker ...); float, or double for heads of doubles.
-/// Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. All other dims,
-/// and pairs of frequency 0, are left alone in place, and copied otherwise. Arithmetic is in the
-/// type of the rows, rounded once to the type of the target.
-/// Work split by tokens or heads gives the same bits. Between CPUs with and without fused
-/// multiply-add, the last bit may differ. rows.inverse() undoes it. Allocates nothing.
-/// Throws std::invalid_argument, before anything is changed, unless there is one row per token, the
-/// shapes agree, the block lies within the head, and the heads that are written do not overlap any
-/// others that are read or written. Not checked: rows, weights and slots must not overlap them
-/// either.
+/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], of rows/;
+/// float, or double for heads of doubles. Arithmetic is in their type, rounded once to the
+/// target's. Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. All
+/// other dims, and pairs of frequency 0, are left alone in place, and copied otherwise.
+/// rows.inverse() undoes it. Any split by tokens or heads gives the same bits; between CPUs with
+/// and without fused multiply-add, the last bit may differ. Allocates nothing. Throws
+/// std::invalid_argument, before anything is changed, unless there is one row per token, the shapes
+/// agree, the block lies within the head, and heads that are written overlap no others. Not
+/// checked: rows, weights and slots must not overlap them either.
 template <class Rows, detail::set_of_heads First, detail::set_of_heads... More>
 void rotate(Rows const& rows, First const& first, More const&... more) {
   if constexpr (detail::are_right<Rows, First>()) {

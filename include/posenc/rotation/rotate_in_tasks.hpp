@@ -17,8 +17,8 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// Part i of n: some tokens; some heads where tokens are too few, or where the target is paged,
-/// since its slots may repeat and tokens go in order.
+/// Part i of n: some tokens; or some heads, where tokens are too few, or where slots may repeat and
+/// tokens go in order.
 template <class Checked>
 void rotate_task(Checked const& c, std::size_t i, std::size_t n) noexcept {
   constexpr bool has_slots = !requires { c.to.strides(); };
@@ -34,9 +34,8 @@ void rotate_task(Checked const& c, std::size_t i, std::size_t n) noexcept {
 
 }  // namespace detail
 
-/// The same as rotate(rows, first, more...), by the tasks of `split`: each has some of the tokens,
-/// or of the heads, of every set. The same bits for any split. Refuses the same, before the first
-/// task, and allocates nothing.
+/// rotate(rows, first, more...) by the tasks of `split`: each has some of the tokens, or of the
+/// heads, of every set. Same bits for any split; same errors, before the first task.
 ///
 ///     rotate<halves>(tasks(4, pool), q, rows);
 ///     rotate(tasks(4, pool), rows, rotation_of<halves>(q), rotation_of<halves>(k, cache));

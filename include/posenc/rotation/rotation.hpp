@@ -1,5 +1,4 @@
-// One set of heads to be rotated: where from, where to, and what is done on the way, all in one
-// pass over memory.
+// One set of heads to be rotated: where from, where to, and what is fused with it.
 #pragma once
 
 #include <concepts>
@@ -84,8 +83,7 @@ template <class Heads, rows_of<Heads> Rows>
 
 }  // namespace detail
 
-/// One set of heads: source, target, rotary block, norm and scale. Made by rotation_of. From and To
-/// are pair layouts; Fused: there is a norm or a scale.
+/// One set of heads, made by rotation_of. From, To: pair layouts. Fused: with a norm or a scale.
 template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<Source> Target,
           bool Fused = false>
 class rotation {
@@ -120,8 +118,8 @@ class rotation {
     result.factors_.normalises = true;
     return result;
   }
-  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries. Give attention()
-  /// these as encoded(rotation): it scales scores by 1 / sqrt(head_dim) otherwise.
+  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries, which attention()
+  /// then takes as encoded(rotation), or it would scale scores once more.
   auto scale(real factor) const {
     detail::require(is_finite(factor), "rotation: the scale must be finite, got ", factor);
     fused result(*this);
@@ -165,8 +163,7 @@ void check_apart(auto const& first, auto const&... more) {
 }
 }  // namespace detail
 
-/// From source to target, of another type or layout if need be; dims that are not rotated are
-/// copied.
+/// From source to target, see rotate.
 template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target>
 auto rotation_of(Source const& source, Target const& target) {
   if constexpr (detail::are_right<From, To, Source, Target>())

@@ -44,6 +44,11 @@ template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = si
           bool InRegisters = has_registers<arithmetic_t<T>>>
 struct lanes : one_lane<T> {};
 
+/// Registers, not one_lane.
+template <class Lanes>
+concept several_lanes = Lanes::size >
+1;
+
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
 POSENC_QUIET_BEGIN

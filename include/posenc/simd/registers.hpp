@@ -68,8 +68,8 @@ struct each_twice {
   }
 };
 
-/// A register of float or double. Only its type says how wide it is: XSIMD_DEFAULT_ARCH may choose
-/// a narrower one than the CPU has.
+/// A register of float or double, as wide as its type says: XSIMD_DEFAULT_ARCH may choose a
+/// narrower one than the CPU has.
 template <class Number, class Batch = xsimd::batch<Number>>
 struct register_arithmetic {
   using number = Batch;
@@ -144,8 +144,7 @@ struct register_arithmetic {
     }
   }
 
-  /// Makes g++ load x once, and such numbers in their order: the CPU fetches memory ahead of loads
-  /// whose addresses ascend.
+  /// Makes g++ load x once and in order: CPUs fetch ahead of loads whose addresses ascend.
   static number kept_in_order(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm volatile("" : "+v"(x.data));
