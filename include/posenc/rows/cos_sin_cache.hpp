@@ -41,10 +41,10 @@ struct cos_sin_cache_shape {
 ///     rotate<halves>(q, rows);                         or interleaved: rows know no layout
 ///
 /// The cache stays where it is. Only the rows of the step's positions are copied, once for all
-/// heads and layers: rotary_dim numbers per token, 11 ns in float at rotary_dim 128. Their accuracy
-/// is the cache's: conversion to Real is exact, except from double to float, which rounds once.
+/// heads and layers: 11 ns a token in float at rotary_dim 128. Conversion to Real is exact, except
+/// from double to float, which rounds once. Threads may share it.
 /// Throws std::invalid_argument unless rotary_dim is even and positive, and if an array is null but
-/// has positions. Threads may share it.
+/// has positions.
 template <storable T>
 class cos_sin_cache {
  public:
@@ -56,15 +56,13 @@ class cos_sin_cache {
       : cos_sin_cache(cos_sin, cos_sin == nullptr ? nullptr : cos_sin + shape.rotary_dim / 2, shape,
                       shape.rotary_dim) {}
 
-  std::size_t positions() const noexcept { return shape_.positions; }  ///< rows of the cache
-  /// Cosines in a row, and sines.
-  std::size_t pairs() const noexcept { return all_pairs_.last; }
+  std::size_t positions() const noexcept { return shape_.positions; }    ///< rows of the cache
+  std::size_t pairs() const noexcept { return all_pairs_.last; }         ///< of each row
   std::size_t rotary_dim() const noexcept { return shape_.rotary_dim; }  ///< also a row's length
 
-  /// Writes one row per position, in any order, of any integer type, into memory:
-  /// [tokens][2][pairs]. Returns a view of that memory and of this object. Throws
-  /// std::invalid_argument, before anything is written, at a position that the cache does not have.
-  /// Precondition, not checked: the memory has room for all rows.
+  /// Writes one row per position, in any order, into memory: [tokens][2][pairs]. Returns a view of
+  /// it and of this object. Throws std::invalid_argument, before anything is written, at a position
+  /// that the cache does not have. Precondition, not checked: the memory has room for all rows.
   template <std::floating_point Real, integer_position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const {
     check(positions);

@@ -11,10 +11,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// A cosine and a sine, or a register of each.
+/// The cosine and the sine of an angle, or a register of each.
 template <class Number>
 struct cos_sin_numbers {
-  Number cos, sin;  ///< of the same angle
+  Number cos, sin;
 };
 using cos_sin_values = cos_sin_numbers<double>;  ///< of one angle
 

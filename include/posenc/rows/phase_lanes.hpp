@@ -8,21 +8,16 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/phase_step.hpp"
 #include "posenc/rows/phase.hpp"
 #include "posenc/simd/lanes.hpp"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#endif
+POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 struct single_phase : scalar_phase, one_lane<double> {
   using scalar_phase::multiply_add, scalar_phase::number, one_lane<double>::store;
@@ -95,8 +90,7 @@ struct phase_register : lanes<Real> {
   }
 
   using lanes<Real>::store;
-  /// Stores x, then y. Floats: one full-width store, so that a full-width load soon after is
-  /// forwarded.
+  /// Stores x, then y. Floats in one store, which is forwarded to a load of as many.
   static void store(double* to, number const& x, number const& y) noexcept {
     x.store_unaligned(to), y.store_unaligned(to + size);
   }
@@ -115,26 +109,20 @@ using phase_lanes = std::conditional_t<has_registers<double>, phase_register<dou
 
 #endif
 
-/// A factor of 1, which costs no multiplication.
-struct unit_factor {};
-
-/// Stores factor * cos and factor * sin of two registers of phases, x before y. factor: a double or
-/// unit_factor. They differ by type because g++ 12 -O3 vectorises worse with `if (factor != 1)`.
-template <class Real, class Factor>
-[[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, auto const& x, auto const& y,
-                                                 Factor factor) noexcept {
+/// Stores factor * cos and factor * sin of two registers of phases, x before y.
+template <class Real>
+[[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, phase_lanes::bits const& x,
+                                                 phase_lanes::bits const& y,
+                                                 phase_lanes::number const& factor) noexcept {
   auto a = cos_sin_from_axis<phase_lanes>(x), b = cos_sin_from_axis<phase_lanes>(y);
-  if constexpr (!std::same_as<Factor, unit_factor>) {
-    phase_lanes::number const gain(factor);
-    a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
-  }
   into_quadrant<phase_lanes>(x, a.cos, a.sin), into_quadrant<phase_lanes>(y, b.cos, b.sin);
-  phase_lanes::store(cos, a.cos, b.cos), phase_lanes::store(sin, a.sin, b.sin);
+  phase_lanes::store(cos, a.cos * factor, b.cos * factor);
+  phase_lanes::store(sin, a.sin * factor, b.sin * factor);
 }
 
-/// Functions from a pair to the phases of a register of pairs from there on; 0 after the last pair.
-/// Valid while the steps live. (Classes, since g++ would call a lambda, and keep the constants of
-/// cosines on the stack meanwhile.)
+/// What phases_at and phases_on_axes share: functions from a pair to the phases of a register of
+/// pairs from there on; 0 after the last. Valid while the steps live. (Classes, since g++ would
+/// call a lambda, and keep the constants of cosines on the stack meanwhile.)
 struct phases_of_steps {
   explicit phases_of_steps(phase_steps const& steps) noexcept
       : high(steps.high()), low(steps.low()), turns(steps.turns()) {}
@@ -165,7 +153,6 @@ struct phases_of_steps {
   double const* turns;
 };
 
-/// The positions' whole part.
 constexpr std::integral auto whole_part(std::integral auto position) noexcept { return position; }
 inline std::int64_t whole_part(double position) noexcept {
   return static_cast<std::int64_t>(std::floor(position));
@@ -181,8 +168,11 @@ struct phases_at : phases_of_steps {
     auto const whole = whole_part(position);
     auto const phases =
         at_whole<sizeof whole == 4>(phase_lanes::bits(static_cast<phase>(whole)), pair);
-    if constexpr (std::integral<Position>) return phases;
-    return phases + at_fraction(position - std::floor(position), pair);
+    if constexpr (std::integral<Position>) {
+      return phases;
+    } else {
+      return phases + at_fraction(position - std::floor(position), pair);
+    }
   }
 
  private:
@@ -210,10 +200,6 @@ struct phases_on_axes : phases_of_steps {
   At at;
 };
 
-}  // namespace detail
+}  // namespace posenc::detail
 
-}  // namespace posenc
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+POSENC_QUIET_END

@@ -1,5 +1,4 @@
-// Rows that rotate keys once more, after they were rotated: to other positions, or to other
-// frequencies.
+// Rows that rotate keys once more: to other positions, or to other frequencies.
 #pragma once
 
 #include <complex>
@@ -20,8 +19,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Rows that move rotated keys by delta positions, one delta per token: the pure rotation R(delta),
-/// since the keys already have the attention factor. Accuracy and errors are those of cos_sin_rows.
+/// Rows that move rotated keys by a delta of positions per token: the pure rotation R(delta), since
+/// keys have the attention factor already. Accuracy and errors are those of cos_sin_rows.
 template <std::floating_point Real = float, position_range Deltas>
 cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
   if (f.attention_factor() == 1) return {f, deltas};
@@ -30,7 +29,6 @@ cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
 
 namespace detail {
 
-/// Makes rows that take keys rotated with `from` to keys rotated with `to`.
 struct rerotation {
   frequencies from, to;
   double gain;
@@ -86,18 +84,17 @@ cos_sin_rows<Real> rerotated(rerotation const& maker, auto const& from_positions
 ///                                                 f: inv_freq; A: attention factor
 ///
 /// For dynamic NTK as the context grows, or LongRoPE from short to long. The angle is a difference
-/// of phases, as exact as one angle up to two units of 2^-64 turns. Accuracy, with A_to = A_from:
-/// that of cos_sin_rows. A pair is not rotated if both its frequencies are 0 and A_to = A_from.
-/// Throws std::invalid_argument unless pairs and tokens agree, and at a position that is NaN or
-/// does not fit int64.
+/// of phases, so that accuracy is that of cos_sin_rows. A pair is not rotated if both its
+/// frequencies are 0 and A_to = A_from.
+/// Throws std::invalid_argument as cos_sin_rows does, and unless pairs and tokens agree.
 template <std::floating_point Real = float, position_range From, position_range To>
 cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
                                    From const& from_positions, To const& to_positions) {
   return detail::rerotated<Real>({from, to, false}, from_positions, to_positions);
 }
 
-/// The same for keys that stay at their positions: angle p (f_to - f_from). Pairs of equal
-/// frequencies are not rotated either.
+/// For keys that stay at their positions: angle p (f_to - f_from). Pairs of equal frequencies are
+/// not rotated either.
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
                                    Positions const& positions) {
@@ -107,17 +104,17 @@ cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& t
 /// Rows for one shift after another (StreamingLLM, a sliding context) without drift: each corrects
 /// the rounding of those before.
 /// The product of all rows handed out stays within 4.3e-8 of the exact rotation by the sum of their
-/// deltas, as complex numbers: one rounding of cosine and sine to float, plus 5e-16 per shift; for
-/// a key added later, the same bound holds once more. The rounding of the keys themselves comes on
-/// top. The attention factor is not applied.
+/// deltas, as complex numbers: one rounding of cosine and sine to float, plus 5e-16 per shift;
+/// twice that for a key added later. The keys' own rounding comes on top. No attention factor is
+/// applied.
 class repeated_shift {
  public:
   /// Takes frequencies as the keys have them.
   explicit repeated_shift(frequencies const& f)
       : f_(f.with_attention_factor(1)), so_far_(f.pairs(), 1.0) {}
 
-  /// Rows for `tokens` tokens that all move by delta. Throws std::invalid_argument if the sum of
-  /// all deltas does not fit int64; the sum is then unchanged.
+  /// Rows for `tokens` tokens that all move by delta. Throws std::invalid_argument, and changes
+  /// nothing, if the sum of all deltas does not fit int64.
   cos_sin_rows<float> next(std::int64_t delta, std::size_t tokens = 1) {
     using limits = std::numeric_limits<std::int64_t>;
     detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,

@@ -31,9 +31,8 @@ namespace posenc::inline POSENC_TARGET {
 ///     axis_row_maker const maker(geometric(128, 1e6), contiguous_axes(sections));    Qwen2-VL
 ///
 /// memory: [tokens][2][pairs] floats, or doubles to rotate doubles. Returns a view of the memory
-/// and of the maker. Positions may have any integer type, or be fractional. Preconditions, not
-/// checked: the memory has room for all rows, and every position is finite and fits int64.
-/// Immutable, so threads may share it.
+/// and of the maker. Preconditions, not checked: the memory has room for all rows, and every
+/// position is finite and fits int64. Immutable, so threads may share it.
 class row_maker {
  public:
   /// Keeps the frequencies, and nothing by position.

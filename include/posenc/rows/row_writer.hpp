@@ -84,39 +84,28 @@ inline row_layout layout_of(frequencies const& f) noexcept {
 
 static_assert(2 * phase_lanes::size <= phase_steps::padding + 1);
 
-// Separate functions, outside the loop over ranges: there, clang 14 keeps their constants on the
-// stack.
+// A function of its own: in the loop over ranges, clang 14 keeps constants on the stack.
 template <class Real>
-[[gnu::noinline]] std::size_t write_pairs(Real* cos, Real* sin, pair_range range, auto factor,
-                                          auto const& angles) noexcept {
+[[gnu::noinline]] void write_pairs(Real* cos, Real* sin, pair_range range, double factor,
+                                   auto const& angles) noexcept {
   auto const angles_from = angles;  // a local copy, which stays in registers
+  phase_lanes::number const gain(factor);
   constexpr auto size = phase_lanes::size, two = 2 * size;  // two chains hide latency
   auto i = range.first;
   for (; range.last - i >= two; i += two)
-    store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), factor);
-  return i;
-}
-template <class Real>
-[[gnu::noinline]] void write_last_pairs(Real* cos, Real* sin, pair_range range, double factor,
-                                        auto const& angles_from) noexcept {
-  constexpr auto size = phase_lanes::size;
-  std::array<Real, 2 * size> c, s;
-  auto const first = range.first, count = range.last - first;
-  store_cos_sin(c.data(), s.data(), angles_from(first), angles_from(first + size), factor);
-  std::copy_n(c.begin(), count, cos + first), std::copy_n(s.begin(), count, sin + first);
+    store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), gain);
+  if (i == range.last) return;
+  std::array<Real, two> c, s;
+  store_cos_sin(c.data(), s.data(), angles_from(i), angles_from(i + size), gain);
+  std::copy_n(c.begin(), range.last - i, cos + i), std::copy_n(s.begin(), range.last - i, sin + i);
 }
 
 /// One row: factor * cos and factor * sin of angles_from(i), which gives the phases of a register
 /// of pairs, i first.
 template <class Real>
 void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
-  auto *const cos = row, *const sin = row + layout.pairs;
-  auto const factor = layout.factor;
-  for (auto const range : layout.rotated_pairs) {
-    auto const done = factor == 1 ? write_pairs(cos, sin, range, unit_factor(), angles_from)
-                                  : write_pairs(cos, sin, range, factor, angles_from);
-    if (done != range.last) write_last_pairs(cos, sin, {done, range.last}, factor, angles_from);
-  }
+  for (auto const range : layout.rotated_pairs)
+    write_pairs(row, row + layout.pairs, range, layout.factor, angles_from);
 }
 
 template <class Real>
