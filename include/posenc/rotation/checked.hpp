@@ -1,7 +1,6 @@
 // Checks the arguments of a rotation. Loops take what it returns and check nothing.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <span>

@@ -1,9 +1,6 @@
 // Rotates head vectors: every pair by its token's angle.
 #pragma once
 
-#include <cstddef>
-#include <type_traits>
-
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/checked.hpp"
@@ -11,7 +8,6 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotation.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -80,8 +80,8 @@ class cos_sin_rows {
   cos_sin_rows inverse() const {
     auto result = each_pair([this](Real& cos, Real& sin) {
       double const c = cos, s = sin, largest = std::max(std::abs(c), std::abs(s));
-      auto const norm = has_gains_ ? std::sqrt(square(c / largest) + square(s / largest)) : 0,
-                 gain = has_gains_ ? largest * norm : gain_;
+      auto const x = c / largest, y = s / largest,
+                 gain = has_gains_ ? largest * std::sqrt(x * x + y * y) : gain_;
       // Two divisions, since the square of a gain may be beyond the range of doubles.
       cos = static_cast<Real>(detail::stored(c / gain) / gain);
       sin = static_cast<Real>(detail::stored(-s / gain) / gain);
@@ -97,8 +97,8 @@ class cos_sin_rows {
     return each_pair([](Real&, Real& sin) { sin = -sin; });
   }
 
-  /// For other makers of rows: makes room for `tokens` rows, writes the pairs that are not rotated
-  /// and returns the memory. If memory is short, nothing changes.
+  /// For other makers of rows: returns memory for `tokens` rows, in which the pairs that are not
+  /// rotated are written. If memory is short, nothing changes.
   Real* reshape(detail::row_layout const& layout, std::size_t tokens) {
     auto const alike =
         pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
@@ -114,8 +114,6 @@ class cos_sin_rows {
   }
 
  private:
-  static double square(double x) noexcept { return x * x; }
-
   cos_sin_rows each_pair(auto const& change) const {
     auto result = *this;
     for (std::size_t token = 0; token < tokens(); ++token) {
@@ -128,8 +126,7 @@ class cos_sin_rows {
   }
 
   std::size_t pairs_ = 0, tokens_ = 0;
-  std::vector<Real, detail::line_allocator<Real>>
-      cos_sin_;  // [tokens][2][pairs]; 1 and 0 outside rotated_pairs_
+  std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]
   std::vector<pair_range> rotated_pairs_;
   double gain_ = 1;  // row_layout::factor
   bool has_gains_ = false;

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -104,11 +103,9 @@ class cos_sin_table {
     for (std::int64_t i = 0; i < rows; ++i) {
       detail::write_row_at(i * stride, f_.steps(), row.data(), layout);
       for (auto const [first, last] : layout.rotated_pairs) {
-        for (auto pair = first; pair < last; pair += in_line, to += 2) {
-          for (std::size_t k = 0; k < in_line && pair + k < last; ++k) {
+        for (auto pair = first; pair < last; pair += in_line, to += 2)
+          for (std::size_t k = 0; k < in_line && pair + k < last; ++k)
             to[0].numbers[k] = row[pair + k], to[1].numbers[k] = row[layout.pairs + pair + k];
-          }
-        }
       }
     }
     return result;
@@ -116,7 +113,7 @@ class cos_sin_table {
 
   template <class Real>
   void write_row(double position, Real* row) const noexcept {
-    auto const whole = static_cast<std::int64_t>(std::floor(position));
+    auto const whole = detail::whole_part(position);
     if (static_cast<double>(whole) == position) return write_row(whole, row);
     detail::write_row_at(position, f_.steps(), row, detail::layout_of(f_));
   }
@@ -132,9 +129,8 @@ class cos_sin_table {
     auto const fine_sign = sign_of(f), sign = sign_of(position);
     for (auto const [first, last] : f_.rotated_pairs()) {
       auto pair = first;
-      for (; last - pair >= in_line; pair += in_line, coarse += 2, fine += 2) {
+      for (; last - pair >= in_line; pair += in_line, coarse += 2, fine += 2)
         multiply(coarse, fine, fine_sign, sign, row + pair, row + f_.pairs() + pair);
-      }
       if (pair == last) continue;
       std::array<Real, in_line> cos, sin;
       multiply(coarse, fine, fine_sign, sign, cos.data(), sin.data());

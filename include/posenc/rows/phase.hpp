@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <climits>
 #include <cstdint>
 
 #include "posenc/core/target.hpp"

@@ -52,13 +52,11 @@ struct rerotation {
   row_layout layout() const noexcept { return {from.pairs(), rotated_pairs, gain}; }
 
   /// Writes the rotated pairs of a row.
-  template <class Real>
-  void write_row(auto from_position, auto to_position, Real* row) const noexcept {
-    auto const angles = [there = phases_at(to.steps(), to_position),
-                         here = phases_at(from.steps(), from_position)](std::size_t i) {
-      return there(i) - here(i);
-    };
-    detail::write_row(row, layout(), angles);
+  void write_row(auto from_position, auto to_position, auto* row) const noexcept {
+    detail::write_row(
+        row, layout(),
+        [there = phases_at(to.steps(), to_position), here = phases_at(from.steps(), from_position)](
+            std::size_t i) { return there(i) - here(i); });
   }
 };
 

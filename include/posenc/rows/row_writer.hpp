@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -118,7 +117,7 @@ void write_row_at(std::int64_t position, phase_steps const& steps, Real* row,
 template <class Real>
 void write_row_at(double position, phase_steps const& steps, Real* row,
                   row_layout const& layout) noexcept {
-  auto const whole = static_cast<std::int64_t>(std::floor(position));
+  auto const whole = whole_part(position);
   if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, layout);
   write_row(row, layout, phases_at(steps, position));
 }

@@ -51,15 +51,14 @@ void require_gains(char const* what, char const* format, double most_log2, auto 
              of_factor = std::log2(f.attention_factor());
   std::size_t token = 0;
   for (auto const p : positions) {
-    auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
     // The other pairs' gains lie between 1 and the fastest pair's.
-    auto const gain = from_center * fastest;
+    auto const gain =
+        fastest * (static_cast<double>(widened(p)) - static_cast<double>(decay.center));
     require(
         std::max({std::abs(gain), std::abs(of_factor), std::abs(of_factor + gain)}) <= most_log2,
         what, ": gains must stay within 2^-", most_log2, " to 2^", most_log2, ", the range of ",
-        format, ", got position ", widened(p), " at token ", token, ", the center being ",
+        format, ", got position ", widened(p), " at token ", token++, ", the center being ",
         decay.center, " and the attention factor ", f.attention_factor());
-    ++token;
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
-#include <type_traits>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"

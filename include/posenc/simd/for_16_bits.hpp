@@ -2,8 +2,6 @@
 // width of register.
 #pragma once
 
-#include <cstddef>
-
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 

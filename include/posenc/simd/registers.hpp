@@ -5,7 +5,6 @@
 #include <xsimd/xsimd.hpp>
 
 #include <array>
-#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
