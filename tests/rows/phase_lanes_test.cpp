@@ -73,8 +73,8 @@ TEST(phase_lanes, multiply_as_words_do) {
     auto const a = random_phases(random), b = random_phases(random);
     auto const x = lanes::load_bits(a.data()), y = lanes::load_bits(b.data());
     auto const halves = stored(lanes::product_of_lower_halves(x, y)),
-               whole = stored(lanes::product<false>(x, y));
-    auto const narrow = stored(lanes::product<true>(x & lanes::bits(phase{0xffff'ffff}), y));
+               whole = stored(lanes::product(x, y, false));
+    auto const narrow = stored(lanes::product(x & lanes::bits(phase{0xffff'ffff}), y, true));
     for (std::size_t k = 0; k < lanes::size; ++k) {
       ASSERT_EQ(halves[k], (a[k] & 0xffff'ffff) * (b[k] & 0xffff'ffff));
       ASSERT_EQ(whole[k], a[k] * b[k]);

@@ -22,15 +22,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-namespace detail {
-
-template <position_range Numbers>
-using widened_t = decltype(widened(std::declval<position_in<Numbers>>()));
-
-}  // namespace detail
-
-/// One position per token on each axis (time, height, width), [axes][tokens]; fractional if P is
-/// double. pair_axes assigns pairs to axes. Immutable.
+/// One position per token on each axis (time, height, width); fractional if P is double. Immutable.
 /// Throws std::invalid_argument unless there is at least one axis, all axes have the same number of
 /// tokens, and each position is finite and fits int64.
 template <position P = std::int64_t>
@@ -108,7 +100,7 @@ cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes,
   return axis_rows<Real>(axis_row_maker(f, axes), positions);
 }
 
-/// The type of the positions: int64, or double for fractional ones.
+/// int64, or double for fractional positions.
 template <class P>
 concept built_position = std::same_as<P, std::int64_t> || std::same_as<P, double>;
 
@@ -170,7 +162,7 @@ class axis_position_builder {
 
   /// Of all parts so far, on three axes: time, height, width.
   axis_positions<P> positions() const {
-    std::vector<P> all;
+    std::vector<P> all;  // [axes][tokens]
     for (std::size_t axis = 0; axis < 3; ++axis)
       for (auto const& position : positions_) all.push_back(position[axis]);
     return axis_positions<P>(3, all);
@@ -186,7 +178,7 @@ class axis_position_builder {
   axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height,
                               std::size_t width, double step) {
     // 2^32, or less if std::size_t has 32 bits.
-    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});
+    constexpr auto most = std::min<std::uint64_t>(0x1'0000'0000, ~std::size_t{0});
     auto const require_tokens = [&](bool holds, char const* how_many) {
       detail::require(holds, "axis_position_builder: ", part, " must have at ", how_many, ", got ",
                       frames, " x ", height, " x ", width);

@@ -47,7 +47,7 @@ struct cos_sin_cache_shape {
 template <storable T>
 class cos_sin_cache {
  public:
-  /// Two arrays, or any two parts of one.
+  /// Two arrays, or two parts of one.
   cos_sin_cache(T const* cos, T const* sin, cos_sin_cache_shape const& shape)
       : cos_(cos), sin_(sin), shape_(shape), all_pairs_{0, shape.rotary_dim / 2} {
     detail::require(shape.rotary_dim > 0 && shape.rotary_dim % 2 == 0,

@@ -1,5 +1,4 @@
-// Rows of cosines and sines, one per token: made once per step and shared by all heads, by queries
-// and keys, and by all layers.
+// Rows of cosines and sines, one per token: made once per step, for all heads and layers.
 #pragma once
 
 #include <algorithm>

@@ -59,14 +59,13 @@ class cos_sin_table {
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
     detail::checked_positions("cos_sin_table", positions);
-    auto* row = rows.reshape(detail::layout_of(f_), std::size(positions));
-    for (auto const p : positions) write_row(detail::widened(p), row), row += rotary_dim();
+    write(positions, rows.reshape(detail::layout_of(f_), std::size(positions)));
   }
 
   /// Writes the rows into the caller's memory, [tokens][2][pairs], and returns a view of it and of
   /// this table; allocates nothing. Preconditions, not checked: the memory has room for all rows,
   /// and every position fits int64.
-  template <std::floating_point Real, integer_position_range Positions>
+  template <std::floating_point Real, position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
     auto* row = memory;
     for (auto const p : positions) {

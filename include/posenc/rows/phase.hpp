@@ -53,8 +53,7 @@ template <class Lanes>
   next(c, 0x1.a019f8840eacdp-16), next(s, 0x1.71de357871c0ap-19);
   next(c, -0x1.6c16c1648a8b2p-10), next(s, -0x1.a01a019c12678p-13);
   next(c, 0x1.555555554f951p-5), next(s, 0x1.111111110f880p-7);
-  next(c, -0x1.fffffffffffa3p-2), next(s, -0x1.5555555555549p-3);
-  next(c, 1);
+  next(c, -0x1.fffffffffffa3p-2), next(s, -0x1.5555555555549p-3), next(c, 1);
   s = Lanes::multiply_add(s * z, x, x);
   return {c, s};
 }

@@ -25,10 +25,7 @@ struct single_phase : scalar_phase, one_lane<double> {
   static bits product_of_lower_halves(bits a, bits b) noexcept {
     return (a & 0xffff'ffff) * (b & 0xffff'ffff);
   }
-  template <bool Near>
-  static bits product(bits n, bits x) noexcept {
-    return n * x;
-  }
+  static bits product(bits n, bits x, bool) noexcept { return n * x; }
   template <class Real>
   static void store(Real* to, number x, number y) noexcept {
     to[0] = static_cast<Real>(x), to[1] = static_cast<Real>(y);
@@ -59,14 +56,14 @@ struct phase_register : lanes<Real> {
       return (a & bits(phase{0xffff'ffff})) * (b & bits(phase{0xffff'ffff}));
     }
   }
-  /// n * x modulo 2^64. Near: n is below 2^32.
-  template <bool Near>
-  static bits product(bits const& n, bits const& x) noexcept {
+  /// n * x modulo 2^64. near: n is below 2^32.
+  [[gnu::always_inline]] static bits product(bits const& n, bits const& x,
+                                             [[maybe_unused]] bool near) noexcept {
     if constexpr (requires { whole_product(x.data, x.data); }) {
       return bits(whole_product(n.data, x.data));
     } else {
       auto crossed = product_of_lower_halves(n, x >> 32);
-      if constexpr (!Near) crossed = crossed + product_of_lower_halves(n >> 32, x);
+      if (!near) crossed = crossed + product_of_lower_halves(n >> 32, x);
       return product_of_lower_halves(n, x) + (crossed << 32);
     }
   }
@@ -128,17 +125,16 @@ struct phases_of_steps {
       : high(steps.high()), low(steps.low()), turns(steps.turns()) {}
 
   /// At whole positions n, one per pair: n * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
-  /// Near: they are below 2^32, and take half the multiplications.
-  template <bool Near>
-  [[gnu::always_inline]] phase_lanes::bits at_whole(phase_lanes::bits const& n,
-                                                    std::size_t pair) const noexcept {
+  /// near: they are below 2^32, and take half the multiplications.
+  [[gnu::always_inline]] phase_lanes::bits at_whole(phase_lanes::bits const& n, std::size_t pair,
+                                                    bool near) const noexcept {
     using lanes = phase_lanes;
     auto const below = lanes::load_bits(low + pair);
-    auto const near = lanes::product<Near>(n, lanes::load_bits(high + pair)) +
-                      (lanes::product_of_lower_halves(n, below) >> 32);
-    if constexpr (Near) return near;
+    auto const sum = lanes::product(n, lanes::load_bits(high + pair), near) +
+                     (lanes::product_of_lower_halves(n, below) >> 32);
+    if (near) return sum;
     auto const signs = lanes::bits(phase{0}) - (n >> 63);
-    return near + lanes::product_of_lower_halves(n >> 32, below) - ((below << 32) & signs);
+    return sum + lanes::product_of_lower_halves(n >> 32, below) - ((below << 32) & signs);
   }
   [[gnu::always_inline]] phase_lanes::bits at_fraction(double fraction,
                                                        std::size_t pair) const noexcept {
@@ -166,21 +162,17 @@ struct phases_at : phases_of_steps {
 
   [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
     auto const whole = whole_part(position);
-    auto const phases =
-        at_whole<sizeof whole == 4>(phase_lanes::bits(static_cast<phase>(whole)), pair);
-    if constexpr (std::integral<Position>) {
-      return phases;
-    } else {
-      return phases + at_fraction(position - std::floor(position), pair);
-    }
+    auto phases = at_whole(phase_lanes::bits(static_cast<phase>(whole)), pair, sizeof whole == 4);
+    if constexpr (std::floating_point<Position>)
+      phases = phases + at_fraction(position - std::floor(position), pair);
+    return phases;
   }
 
  private:
   Position position;
 };
 
-/// At the position at(axis) of each pair's axis. masks: [axes][stride], all ones if the pair has
-/// the axis.
+/// At position at(axis) of each pair's axis. masks: [axes][stride], all ones where a pair has it.
 template <class At>
 struct phases_on_axes : phases_of_steps {
   [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
@@ -189,10 +181,10 @@ struct phases_on_axes : phases_of_steps {
       auto const mask = phase_lanes::load_bits(masks + axis * stride + pair);
       auto const position = at(axis);
       whole = whole | (phase_lanes::bits(static_cast<phase>(whole_part(position))) & mask);
-      if constexpr (std::same_as<decltype(at(0)), double>)
+      if constexpr (std::floating_point<decltype(at(0))>)
         fractions = fractions | (at_fraction(position - std::floor(position), pair) & mask);
     }
-    return at_whole<false>(whole, pair) + fractions;
+    return at_whole(whole, pair, false) + fractions;
   }
 
   phase const* masks;

@@ -40,9 +40,8 @@ struct rerotation {
     require(from.pairs() == to.pairs(),
             "rerotation_rows: both frequencies must have the same number of pairs, got ",
             from.pairs(), " and ", to.pairs());
-    gain = to.attention_factor() == from.attention_factor()
-               ? 1
-               : to.attention_factor() / from.attention_factor();
+    auto const old_factor = from.attention_factor(), factor = to.attention_factor();
+    gain = factor == old_factor ? 1 : factor / old_factor;
     rotated_pairs = ranges_of(from.pairs(), [&](std::size_t i) {
       auto const a = with_rest(from, i), b = with_rest(to, i);
       return gain != 1 || (stay ? a.high != b.high || a.low != b.low : a.high != 0 || b.high != 0);

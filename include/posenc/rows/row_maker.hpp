@@ -23,10 +23,7 @@ namespace posenc::inline POSENC_TARGET {
 ///     auto const rows = maker.write(positions, memory);   once per step; allocates nothing
 ///     rotate<halves>(q, rows);
 ///
-/// axis_row_maker writes those of axis_rows, whose pairs have each their axis:
-///
-///     axis_row_maker const maker(geometric(128, 1e6), contiguous_axes(sections));    Qwen2-VL
-///
+/// With axes, those of axis_rows: each pair is at the position of its own axis.
 /// memory: [tokens][2][pairs] floats, or doubles to rotate doubles. Returns a view of the memory
 /// and of the maker. Preconditions, not checked: the memory has room for all rows, and every
 /// position is finite and fits int64. Immutable, so threads may share it.

@@ -25,13 +25,12 @@ concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating
 /// What a range of positions has.
 template <class R>
 using position_in = std::iter_value_t<decltype(std::begin(std::declval<R const&>()))>;
-// clang-format off
 /// A range of known size of positions. Said without the header `ranges`, which takes long to parse.
 template <class R>
-concept position_range = position<position_in<R>> &&
-                         requires(R const& range) { std::size(range), std::end(range); };
-// clang-format on
-/// The same of integers.
+concept position_range = position<position_in<R>> && requires(R const& range) {
+  std::size(range), std::end(range);
+};
+/// Of integers.
 template <class R>
 concept integer_position_range = position_range<R> && std::integral<position_in<R>>;
 
@@ -41,6 +40,8 @@ constexpr std::int64_t widened(std::integral auto p) noexcept {
   return static_cast<std::int64_t>(p);
 }
 constexpr double widened(std::floating_point auto p) noexcept { return static_cast<double>(p); }
+template <position_range R>
+using widened_t = decltype(widened(std::declval<position_in<R>>()));
 
 void require_position(char const* what, std::floating_point auto p, std::size_t token) {
   auto const x = widened(p);
@@ -56,7 +57,7 @@ Positions const& checked_positions(char const* what, Positions const& positions)
   return positions;
 }
 
-/// What the rows of all tokens share.
+/// What the rows of all tokens share. Valid while their frequencies live.
 struct row_layout {
   std::size_t pairs;
   std::span<pair_range const> rotated_pairs;  ///< the others have cosine 1 and sine 0
@@ -76,7 +77,6 @@ struct row_layout {
   }
 };
 
-/// Valid while the frequencies live.
 inline row_layout layout_of(frequencies const& f) noexcept {
   return {f.pairs(), f.rotated_pairs(), f.attention_factor()};
 }
