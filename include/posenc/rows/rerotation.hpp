@@ -1,12 +1,10 @@
 // Rows that rotate keys once more: to other positions, or to other frequencies.
 #pragma once
 
-#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -97,53 +95,5 @@ cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& t
                                    Positions const& positions) {
   return detail::rerotated<Real>({from, to, true}, positions, positions);
 }
-
-/// Rows for one shift after another (StreamingLLM, a sliding context) without drift: each corrects
-/// the rounding of those before.
-/// The product of all rows handed out stays within 4.3e-8 of the exact rotation by the sum of their
-/// deltas, as complex numbers: one rounding of cosine and sine to float, plus 5e-16 per shift;
-/// twice that for a key added later. The keys' own rounding comes on top. No attention factor is
-/// applied.
-class repeated_shift {
- public:
-  /// Takes frequencies as the keys have them.
-  explicit repeated_shift(frequencies const& f)
-      : f_(f.with_attention_factor(1)), so_far_(f.pairs(), 1.0) {}
-
-  /// Rows for `tokens` tokens that all move by delta. Throws std::invalid_argument, and changes
-  /// nothing, if the sum of all deltas does not fit int64.
-  cos_sin_rows<float> next(std::int64_t delta, std::size_t tokens = 1) {
-    using limits = std::numeric_limits<std::int64_t>;
-    detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,
-                    "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ",
-                    total_);
-    auto const layout = detail::layout_of(f_);
-    std::vector<double> wanted(2 * layout.pairs);
-    cos_sin_rows<float> rows(f_, std::vector<std::int64_t>());
-    auto* const first = rows.reshape(layout, tokens);
-    total_ += delta;
-    detail::write_row_at(total_, f_.steps(), wanted.data(), layout);
-    for (auto const [begin, end] : layout.rotated_pairs) {
-      for (auto i = begin; i < end; ++i) {
-        auto& done = so_far_[i];
-        auto const step =
-            std::complex(wanted[i], wanted[layout.pairs + i]) * std::conj(done) / std::norm(done);
-        auto const cos = static_cast<float>(step.real()), sin = static_cast<float>(step.imag());
-        done *= std::complex<double>(cos, sin);
-        auto* row = first;
-        for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout.pairs)
-          row[i] = cos, row[layout.pairs + i] = sin;
-      }
-    }
-    return rows;
-  }
-
-  std::int64_t total() const noexcept { return total_; }  ///< the sum of all deltas so far
-
- private:
-  frequencies f_;
-  std::int64_t total_ = 0;
-  std::vector<std::complex<double>> so_far_;  // the product of all rows handed out
-};
 
 }  // namespace posenc
