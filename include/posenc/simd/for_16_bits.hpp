@@ -137,11 +137,29 @@ inline __m512i bfloat16_words(__m512 first, __m512 last) noexcept {
 inline void store_bfloat16(void* to, __m512 x) noexcept {
   _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_castsi512_si256(bfloat16_words(x, x)));
 }
+inline void store_bfloat16(void* to, __m512 first, __m512 last) noexcept {
+  _mm512_storeu_si512(to, bfloat16_words(first, last));
+}
 inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
   auto const alternating =
       _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
                        21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
   _mm512_storeu_si512(to, _mm512_permutexvar_epi16(alternating, bfloat16_words(x, y)));
+}
+#endif
+#if defined(__AVX512BF16__) && defined(__AVX512VBMI__)
+// The first and the last words as floats.
+inline void load_bfloat16(void const* from, __m512& first, __m512& last) noexcept {
+  constexpr __mmask64 upper = 0xcccc'cccc'cccc'cccc;
+  auto const place =
+      _mm512_set_epi32(0x1f1e'1f1e, 0x1d1c'1d1c, 0x1b1a'1b1a, 0x1918'1918, 0x1716'1716, 0x1514'1514,
+                       0x1312'1312, 0x1110'1110, 0x0f0e'0f0e, 0x0d0c'0d0c, 0x0b0a'0b0a, 0x0908'0908,
+                       0x0706'0706, 0x0504'0504, 0x0302'0302, 0x0100'0100);
+  auto const later = _mm512_add_epi8(place, _mm512_set1_epi8(32));
+  auto words = _mm512_loadu_si512(from);
+  load_here(words);
+  first = _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi8(upper, place, words));
+  last = _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi8(upper, later, words));
 }
 #endif
 

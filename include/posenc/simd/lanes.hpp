@@ -22,10 +22,13 @@ POSENC_QUIET_BEGIN
 namespace posenc::inline POSENC_TARGET::detail {
 
 #if defined(__AVX512F__)
-/// Type half in registers of 256 bits: those of 512 take 1.2 to 1.4 of the time (Zen 4).
+/// Type half in registers of 256 bits, where the CPU converts them: those of 512 bits take 1.2 to
+/// 1.4 of the time on the one CPU that was measured.
 template <storable T>
 struct half_lanes : register_arithmetic<float, typename xsimd::make_sized_batch<float, 8>::type> {
-  using arithmetic_lanes = batch_lanes<float, float, number>;
+  using arithmetic_lanes =
+      batch_lanes<float, float, typename xsimd::make_sized_batch<float, 8>::type>;
+  using number = typename arithmetic_lanes::number;
   static constexpr bool converts = true;
   static constexpr std::size_t registers = 1;
 
@@ -59,7 +62,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   using register_arithmetic<arithmetic_t<T>>::size;
   using bits = register_bits::bits;
   static constexpr bool first_is_low = std::endian::native == std::endian::little;  // in 32 bits
-  // Whether the CPU converts halves, rounds to bfloat16, and has loads of it.
+  // Whether the CPU converts halves, and whether it rounds to bfloat16.
   static constexpr bool converts = std::same_as<Format, half> && requires(number x) {
     load_halves(nullptr, x.data);
   };
@@ -67,36 +70,39 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   static constexpr bool rounds = std::same_as<Format, bfloat16> && requires(number x) {
     store_bfloat16(nullptr, x.data);
   };
-  static constexpr bool widens = std::same_as<Format, bfloat16> && requires(number x) {
-    load_bfloat16(nullptr, x.data);
-  };
   // Whether it is cheaper to look for NaN, which few numbers are, than to encode them all with it.
   static constexpr bool tells_nan =
       !rounds && std::same_as<Format, bfloat16> && requires(number x) {
     any_nan(x.data, x.data);
+  };
+  // Whether it has loads of bfloat16.
+  static constexpr bool widens = std::same_as<Format, bfloat16> && requires(number x) {
+    load_bfloat16(nullptr, x.data);
   };
 
   static constexpr bool free_deinterleave = !converts;
   static constexpr std::size_t registers = converts || (rounds && has_32_registers) ? 1 : 2;
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {
-    number x;
     if constexpr (converts) {
+      number x;
       load_halves(from, x.data);
+      return x;
     } else if constexpr (widens) {
+      number x;
       load_bfloat16(from, x.data);
+      return x;
     } else if constexpr (requires(bits x) { load_wider(from, x.data); }) {
       bits wide;
       load_wider(from, wide.data);
-      x = Format::template decode<register_bits>(wide);
+      return Format::template decode<register_bits>(wide);
     } else {
       std::array<std::uint16_t, size> narrow;
       std::memcpy(narrow.data(), from, sizeof narrow);
       std::array<std::uint32_t, size> wide;
       for (std::size_t i = 0; i < size; ++i) wide[i] = narrow[i];
-      x = Format::template decode<register_bits>(bits::load_unaligned(wide.data()));
+      return Format::template decode<register_bits>(bits::load_unaligned(wide.data()));
     }
-    return x;
   }
   [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
     if constexpr (converts) return store_halves(to, x.data);
@@ -176,8 +182,8 @@ struct two_registers {
   }
 };
 
-/// A whole register of 16-bit words: two registers of floats, those of even and of odd index, which
-/// a mask and a shift take apart.
+/// A whole register of 16-bit words, which are two registers of floats: those of even and of odd
+/// index, apart by a mask and a shift; or the first and the last, where the CPU loads them so.
 template <storable T>
 struct word_lanes {
   using half_of = lanes<T>;
@@ -185,24 +191,40 @@ struct word_lanes {
   static constexpr std::size_t size = 2 * half_of::size;
   // Conversions of type half that are computed take all of 16.
   static constexpr std::size_t registers = half_of::computes_halves && !has_32_registers ? 8 : 2;
+  static constexpr bool in_order = half_of::rounds && requires(typename half_of::number x) {
+    load_bfloat16(nullptr, x.data, x.data);
+    store_bfloat16(nullptr, x.data, x.data);
+  };
 
   /// Floats in the same order.
   struct arithmetic_lanes {
     using number = word_lanes::number;
     [[gnu::always_inline]] static number load(float const* from) noexcept {
       number x;
-      lanes<float>::load_pairs(from, x.a, x.b);
+      if constexpr (in_order) {
+        x.a = lanes<float>::load(from), x.b = lanes<float>::load(from + half_of::size);
+      } else {
+        lanes<float>::load_pairs(from, x.a, x.b);
+      }
       return x;
     }
   };
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {
     number x;
-    half_of::load_pairs(from, x.a, x.b);
+    if constexpr (in_order) {
+      load_bfloat16(from, x.a.data, x.b.data);
+    } else {
+      half_of::load_pairs(from, x.a, x.b);
+    }
     return x;
   }
   [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
-    half_of::store_pairs(to, x.a, x.b);
+    if constexpr (in_order) {
+      store_bfloat16(to, x.a.data, x.b.data);
+    } else {
+      half_of::store_pairs(to, x.a, x.b);
+    }
   }
   static number multiply_add(number const& a, number const& b, number const& c) noexcept {
     return {half_of::multiply_add(a.a, b.a, c.a), half_of::multiply_add(a.b, b.b, c.b)};
