@@ -122,8 +122,7 @@ void copy(auto const& at) noexcept {
   Out::store(at.to, x);
 }
 
-/// For every type and layout, the fastest group: of numbers that are stored as S and written as T.
-/// smaller_group: one register of pairs, where that one takes two.
+/// The fastest group of numbers that are stored as S and written as T.
 template <class From, class To, class S, class T>
 constexpr auto choose_group() noexcept {
   using In = lanes<S>;
@@ -152,7 +151,5 @@ constexpr auto choose_group() noexcept {
 }
 template <class From, class To, class S, class T>
 using group_of = typename decltype(choose_group<From, To, S, T>())::type;
-template <class From, class To, class S, class T>
-using smaller_group = turn_pairs<From, To, lanes<S>, lanes<T>>;
 
 }  // namespace posenc::detail

@@ -34,8 +34,7 @@ struct halves {
   }
 };
 
-/// Pairs (2i, 2i + 1): x0 y0 x1 y1 x2 y2 x3 y3.
-/// [Su 2021]; GPT-J, Llama in Meta's weights, GLM, Cohere.
+/// Pairs (2i, 2i + 1): x0 y0 x1 y1 x2 y2 x3 y3. [Su 2021]; GPT-J, Llama in Meta's weights, GLM.
 struct interleaved {
   /// Where x of a pair is in the block.
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return 2 * pair; }

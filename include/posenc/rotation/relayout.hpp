@@ -81,16 +81,6 @@ void reorder_rows(T* rows, std::size_t row_stride, std::size_t columns,
   }
 }
 
-/// Copies the bits, or rounds once to another format.
-template <class S, class T>
-void copy_number(S const& from, T& to) noexcept {
-  if constexpr (std::same_as<storage_format_t<S>, storage_format_t<T>>) {
-    to = std::bit_cast<T>(from);
-  } else {
-    store(to, load(from));
-  }
-}
-
 }  // namespace detail
 
 /// Copies head vectors in layout From to others in layout To: [tokens][heads][head_dim], any
@@ -112,8 +102,13 @@ void relayout(heads_view<S> const& from, heads_view<T> const& to, std::size_t ro
     for (std::size_t head = 0; head < to.heads(); ++head) {
       auto const source = from(token, head);
       auto const target = to(token, head);
-      for (std::size_t d = 0; d < order.size(); ++d)
-        detail::copy_number(source[order[d]], target[d]);
+      for (std::size_t d = 0; d < order.size(); ++d) {
+        if constexpr (std::same_as<storage_format_t<S>, storage_format_t<T>>) {
+          target[d] = std::bit_cast<T>(source[order[d]]);
+        } else {
+          store(target[d], load(source[order[d]]));
+        }
+      }
     }
 }
 

@@ -49,11 +49,11 @@ concept set_of_heads = requires {
   typename R::real;
   requires R::is_rotation;
 };
-/// Whether Rows are those for Heads, a view or a rotation.
+/// Rows for Heads, a view or a rotation.
 template <class Rows, class Heads>
 concept rows_of = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
 
-/// Says in one sentence what is wrong with the types of a rotation, if anything is.
+/// Says what is wrong with the types of a rotation, if anything is.
 template <class From, class To, class Source, class Target>
 consteval bool are_right() noexcept {
   static_assert(pair_layout<From> && pair_layout<To>,

@@ -38,12 +38,11 @@ T hyperbolic_tangent(one_lane<T>, T x) noexcept {
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
-/// The bits of T, as a number and as a register of them.
+/// The bits of T as a number, a register of them, and a register of T.
 template <std::floating_point T>
 using word_of = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
 template <std::floating_point T>
 using bits_of = xsimd::batch<word_of<T>>;
-/// A register of T.
 template <std::floating_point T>
 using register_of = typename lanes<T>::number;
 
@@ -80,8 +79,7 @@ struct split_exponent {
     // so that these bits are the exponent of 2^n.
     constexpr word bias = std::numeric_limits<T>::max_exponent - 1;
     constexpr auto to_integer = static_cast<T>((word{3} << (places - 1)) + bias);
-    // ln 2 in two parts; the first times any n is exact. (Computing the second would take a long
-    // double that is longer than double.)
+    // ln 2 in two parts, written out (long double varies); the first times any n is exact.
     constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
     constexpr auto ln2_rest = std::same_as<T, float> ? T(0x1.7f7d1cp-20) : T(0x1.ef35793c7673p-45);
 
@@ -96,8 +94,7 @@ struct split_exponent {
   }
 };
 
-/// e^x = 2^n e^r; the error of the series is below an eighth of the last bit. Error at most (2 +
-/// |x|) roundings. NaN gives NaN.
+/// e^x = 2^n e^r, off by at most 2 + |x| roundings; the series by an eighth of one. NaN gives NaN.
 template <std::floating_point T>
 requires has_registers<T>
 [[gnu::always_inline]] inline register_of<T> exponential(lanes<T>,

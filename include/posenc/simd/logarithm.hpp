@@ -26,9 +26,9 @@ inline constexpr auto series_of_logarithm = [] {
 }();
 
 /// ln(1 + x) = k ln 2 + ln(1 + f), 1 + x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for x in [0,
-/// 2^1000]. |s| < 0.172, so the series ends below a quarter of the last bit. 1 + x is kept in two
-/// parts, so f is rounded once, and ln(1 + f) off by 4 roundings of itself: at most 1.4 of 1, where
-/// the sum with ln 2 is 0.34 or more. Error at most 8 roundings.
+/// 2^1000]. |s| < 0.172, so the series ends below a quarter of the last bit. 1 + x has two parts,
+/// so that f is rounded once, and ln(1 + f) off by 4 roundings of itself. Error at most 8
+/// roundings.
 template <several_lanes Lanes>
 [[gnu::always_inline]] inline typename Lanes::number log_1_plus(
     Lanes, typename Lanes::number const& x) noexcept {

@@ -55,16 +55,13 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format on
 }
 
-/// Orders of lanes. x0 x1 x2 x3 ... -> x1 x0 x3 x2 ...
+/// Orders of lanes: x1 x0 x3 x2 ..., and the first or second half of x0 x0 x1 x1 ...
 struct neighbours_swapped {
   static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
 };
-/// x0 x1 ... xn -> x0 x0 x1 x1 ...: the first or the second half of that.
 template <unsigned Half>
 struct each_twice {
-  static constexpr unsigned get(unsigned i, unsigned size) noexcept {
-    return (Half * size + i) / 2;
-  }
+  static constexpr unsigned get(unsigned i, unsigned n) noexcept { return (Half * n + i) / 2; }
 };
 
 /// A register of float or double, as wide as its type says: XSIMD_DEFAULT_ARCH may choose a
