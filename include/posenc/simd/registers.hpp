@@ -25,6 +25,15 @@ inline constexpr bool has_32_registers = true;
 inline constexpr bool has_32_registers = false;
 #endif
 
+/// Orders of lanes: x1 x0 x3 x2 ..., and the first or second half of x0 x0 x1 x1 ...
+struct neighbours_swapped {
+  static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
+};
+template <unsigned Half>
+struct each_twice {
+  static constexpr unsigned get(unsigned i, unsigned n) noexcept { return (Half * n + i) / 2; }
+};
+
 /// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 template <class Number>
@@ -54,15 +63,6 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   }
   // clang-format on
 }
-
-/// Orders of lanes: x1 x0 x3 x2 ..., and the first or second half of x0 x0 x1 x1 ...
-struct neighbours_swapped {
-  static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
-};
-template <unsigned Half>
-struct each_twice {
-  static constexpr unsigned get(unsigned i, unsigned n) noexcept { return (Half * n + i) / 2; }
-};
 
 /// A register of float or double, as wide as its type says: XSIMD_DEFAULT_ARCH may choose a
 /// narrower one than the CPU has.
