@@ -97,7 +97,7 @@ struct ramp_guess {
     };
     while (first + 1 < last && share(first + 1) > 0.99) ++first;
     while (first + 1 < last && share(last - 1) < 0.01) --last;
-    // From half a pair after the last that is kept: a step has no pair on its ramp.
+    // The ramp begins half a pair behind the last pair that is kept, so that a step has none on it.
     turns = std::pow(base, static_cast<double>(last - first - 1) / table.pairs());
     length = turn * turns * std::pow(base, (static_cast<double>(first) + 0.5) / table.pairs());
     factor = 1 / slow;
