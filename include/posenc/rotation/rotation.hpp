@@ -51,7 +51,7 @@ concept set_of_heads = requires {
 };
 /// Rows for Heads, a view or a rotation.
 template <class Rows, class Heads>
-concept rows_of = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
+concept rows_for = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
 
 /// Says what is wrong with the types of a rotation, if anything is.
 template <class From, class To, class Source, class Target>
@@ -66,12 +66,12 @@ consteval bool are_right() noexcept {
 }
 template <class Rows, class Heads>
 consteval bool are_right() noexcept {
-  static_assert(rows_of<Rows, Heads>,
+  static_assert(rows_for<Rows, Heads>,
                 "posenc: rows must be of double for heads of double, and of float for all others");
-  return rows_of<Rows, Heads>;
+  return rows_for<Rows, Heads>;
 }
 /// Rows as a view: themselves if they are one, since a copy would wait for the caller's stores.
-template <class Heads, rows_of<Heads> Rows>
+template <class Heads, rows_for<Heads> Rows>
 [[gnu::always_inline]] inline decltype(auto) view_of(Rows const& rows) noexcept {
   using view = cos_sin_view<typename real_of<Heads>::type>;
   if constexpr (std::same_as<Rows, view>) {
