@@ -1,24 +1,11 @@
 // Reads how a model encodes positions from the header of a GGUF file.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <istream>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
 
-#include "posenc/core/target.hpp"
-#include "posenc/model/gguf/config.hpp"
-#include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
-#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -50,10 +37,10 @@ inline void read_gguf_temperature(gguf_config& config, layer_description& kind,
   }
   auto const scale = config.number("attention.temperature_scale");
   if (!scale || *scale == 0) return;
-  auto const length = config.count("attention.temperature_length", most_tokens);
+  constexpr auto name = "attention.temperature_length";
+  auto const length = config.count(name, most_tokens);
   auto const original = config.count("rope.scaling.original_context_length", most_tokens);
   auto const floor = length ? length : original ? original : config.found.context;
-  constexpr auto name = "attention.temperature_length";
   if (!floor) config.refuse(name, "be given where attention.temperature_scale is");
   if (!length)
     config.assume(config.key(name) + " is not given: the original context, " + shown(*floor) + ".");
@@ -74,7 +61,11 @@ inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   bool const has_alibi = known.alibi || known.alibi_layers == config.found.layers;
   if (!given && has_alibi) given = config.assumed(max_bias, 8.0);
   if (given) {
-    kind.alibi = alibi_bias{config.heads_of_all_layers(), *given};
+    auto const heads = config.heads();
+    bool const are_equal = std::ranges::all_of(heads, [&](auto n) { return n == heads.front(); });
+    config.require(are_equal && heads.front() != 0, "attention.head_count",
+                   "be above 0 and the same for all layers with ALiBi");
+    kind.alibi = alibi_bias{heads.front(), *given};
   } else if (known.learned) {
     config.found.embedding = "learned";
   }
@@ -117,21 +108,25 @@ inline void read_gguf_kind(gguf_config& config, layer_description& kind,
         "no_attention layers are recurrent or feed-forward only: no encoding acts there.");
   }
   bool const slides = layer.type == sliding_attention;
-  kind.head_dim = config.head_dim(slides);
+  auto const latent = config.count("attention.key_length_mla", most_dims);
+  auto const all = latent ? latent : config.count("attention.key_length", most_dims);
+  auto const local = slides ? config.count("attention.key_length_swa", most_dims) : std::nullopt;
+  kind.head_dim = local ? *local : all ? *all : config.embedding_per_head();
   kind.softmax_factor = gguf_softmax_factor(config, kind.head_dim);
   kind.sinks = layer.sinks;
   if (slides || config.architecture.compressed) kind.window = gguf_window(config);
   if (slides && config.architecture.symmetric_window) {
     kind.window = *kind.window / 2 + 1;
-    config.note("The window is symmetric: half of its keys lie before the query, half after it.");
+    config.note(symmetric_window);
   }
   if (layer.type == chunked_attention) kind.chunk = config.architecture.chunk;
-  kind.score_cap = config.positive_or_none("attn_logit_softcapping");
+  constexpr auto cap = "attn_logit_softcapping";
+  kind.score_cap = config.positive_or_none(cap);
   if (!kind.score_cap && config.architecture.score_cap != 0) {
-    kind.score_cap = config.assumed("attn_logit_softcapping", config.architecture.score_cap);
+    kind.score_cap = config.assumed(cap, config.architecture.score_cap);
   }
   read_gguf_bias(config, kind);
-  if (layer.rotates && !kind.alibi) read_gguf_rotation(config, slides, kind);
+  if (layer.rotates && !kind.alibi) gguf_rotation(config, slides, kind).read();
   read_gguf_temperature(config, kind, layer);
   read_gguf_sparse_attention(config, kind, layer);
   config.require(is_finite(kind.softmax_factor), "rope.scaling.yarn_log_multiplier",

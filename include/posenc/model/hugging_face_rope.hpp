@@ -1,22 +1,10 @@
 // A rope_parameters (or rope_scaling) object alone: read, and written back. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "posenc/core/require.hpp"
-#include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/unread_keys.hpp"
-#include "posenc/model/layer_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

@@ -1,15 +1,17 @@
 // How one kind of layers of a model encodes positions, as data.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"

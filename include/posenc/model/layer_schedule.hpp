@@ -1,17 +1,8 @@
 // The type of each layer of a model, and the kinds that its layers share.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "posenc/core/require.hpp"
-#include "posenc/core/target.hpp"
 #include "posenc/model/layer_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -55,6 +46,19 @@ inline constexpr std::string_view full_attention = "full_attention",
                                   linear_attention = "linear_attention",
                                   compressed_sparse_attention = "compressed_sparse_attention",
                                   heavily_compressed_attention = "heavily_compressed_attention";
+
+inline constexpr auto symmetric_window =
+    "The window is symmetric: half of its keys lie before the query, half after it.";
+
+using layer_types = std::vector<std::string>;
+
+/// Full attention in one of n layers, the last or that with index `first`; others elsewhere. 0: in
+/// none.
+inline layer_types full_every(std::size_t layers, std::size_t n, std::string_view others,
+                              std::optional<std::size_t> first = {}) {
+  if (n == 0) return every_nth(layers, 1, others, {});
+  return every_nth(layers, n, full_attention, others, first);
+}
 
 /// What is known of a layer before the keys of its type are read.
 struct scheduled_layer {

@@ -1,17 +1,9 @@
 // The scheme of a layer of a model: its description as an encoding that acts.
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <variant>
-#include <vector>
-
 #include "posenc/core/scheme.hpp"
-#include "posenc/core/sites.hpp"
-#include "posenc/core/target.hpp"
 #include "posenc/model/layer_description.hpp"
 #include "posenc/query_key/rope.hpp"
-#include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -1,13 +1,6 @@
 // How a model encodes positions, layer by layer, as data.
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "posenc/core/require.hpp"
-#include "posenc/core/target.hpp"
 #include "posenc/model/layer_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {

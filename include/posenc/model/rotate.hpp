@@ -1,15 +1,11 @@
 // Rotates heads as a model's description says.
 #pragma once
 
-#include <cstddef>
 #include <type_traits>
-#include <variant>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/target.hpp"
 #include "posenc/model/layer_description.hpp"
 #include "posenc/rotation/rotate.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 

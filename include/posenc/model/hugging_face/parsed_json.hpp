@@ -1,17 +1,9 @@
 // Parses JSON into a value, with the file's name in each error. (nlohmann-json)
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include <nlohmann/json.hpp>
 
 #include "posenc/core/require.hpp"
-#include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

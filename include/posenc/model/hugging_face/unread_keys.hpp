@@ -1,11 +1,6 @@
 // Keys of a config.json that nobody read although their names say that they act. (nlohmann-json)
 #pragma once
 
-#include <array>
-
-#include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/config.hpp"
-#include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/hugging_face/layer_lists.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -46,61 +41,50 @@ inline constexpr std::array<std::string_view, 2> rope_keys_without_effect{
 /// one becomes a note instead.
 inline void check_unread(hugging_face_config& config, json_object const& object,
                          bool is_of_rope = false) {
-  bool const rotates = config.rotates();
-  auto const holds = [](auto const& list, auto const& key) {
-    return std::ranges::find(list, key) != list.end();
-  };
-  for (auto const& key : object.unread()) {
-    auto const has_word_of = [&](auto const& words) {
+  for (auto const& [key, value] : object.whole().items()) {
+    if (value.is_null() || object.is_asked(key)) continue;
+    auto const has_word_of = [&name = key](auto const& words) {
       return std::ranges::any_of(
-          words, [&](std::string_view word) { return key.find(word) != std::string::npos; });
+          words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
     };
     bool const speaks = is_of_rope || has_word_of(words_of_positions);
-    if (!speaks || holds(config.found.ignored, object.setting(key))) continue;
+    if (!speaks || contains(config.found.ignored, object.setting(key))) continue;
     config.ignore(object.setting(key));
-    bool const is_outside = object.path().empty() && !config.path().empty();
-    bool const is_copy = is_outside && config.holds(key, object.whole()[key]);
-    if (is_copy) continue;  // of a key of the text_config, as some writers leave it outside
-    bool const is_of_no_layer = object.is_object(key) && holds(types_with_attention, key);
+    // Some writers leave a copy of a key of the text_config outside.
+    if (object.path().empty() && !config.path().empty() && config.peek(key) == value) continue;
     bool const is_without_effect =
         is_of_rope
-            ? holds(rope_keys_without_effect, key) || is_of_no_layer
-            : holds(keys_that_act_elsewhere, key) || holds(config.family.without_effect, key);
+            ? contains(rope_keys_without_effect, key) ||
+                  (value.is_object() && contains(types_with_attention, key))
+            : contains(keys_that_act_elsewhere, key) || contains(config.family.without_effect, key);
     bool const is_about_rotation = is_of_rope || has_word_of(words_of_rotation);
-    if (is_without_effect || (!rotates && is_about_rotation)) continue;
-    object.require(!config.is_known, key,
-                   "be a key that is read: its name says that it acts on positions, scores or the "
-                   "mask");
+    if (is_without_effect || (!config.rotates() && is_about_rotation)) continue;
+    object.require(!config.is_known, key, std::string("be a key that is read") + says_that_it_acts);
     config.note(object.path() + key + " is not read.");
   }
-  for (auto const& key : object.asked_objects()) {
+  for (auto const& [key, value] : object.whole().items()) {
     bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
     bool const is_twin = key == "rope_scaling" && object.is_object("rope_parameters");
-    if (!is_twin) check_unread(config, *object.object(key), is_of_rope || is_rope);
-  }
-}
-
-/// If no layer has index heads, lists their keys as ignored.
-inline void ignore_index_keys(hugging_face_config& config) {
-  bool const some_have = std::ranges::any_of(
-      config.found.kinds, [](layer_description const& kind) { return kind.index.has_value(); });
-  auto const& index = config.family.index;
-  for (auto const& rule : {index.heads, index.head_dim, index.chosen, index.block,
-                           index.local_blocks, index.key_stride}) {
-    auto const key = std::string(rule.key);
-    if (!some_have && config.has(key)) config.ignore(config.setting(key));
+    if (value.is_object() && object.is_asked(key) && !is_twin) {
+      check_unread(config, *object.object(key), is_of_rope || is_rope);
+    }
   }
 }
 
 /// What was found, with the keys that were read and ignored; throws as check_unread does.
 inline model_description settled(hugging_face_config& config) {
-  ignore_index_keys(config);
-  check_unread(config, config.file);
   auto& found = config.found;
+  auto const& index = config.family.index;
+  bool const some_have_index =
+      std::ranges::any_of(found.kinds, [](auto const& kind) { return kind.index.has_value(); });
+  for (auto const& rule : {index.heads, index.head_dim, index.chosen, index.block,
+                           index.local_blocks, index.key_stride}) {
+    auto const key = std::string(rule.key);
+    if (!some_have_index && config.has(key)) config.ignore(config.setting(key));
+  }
+  check_unread(config, config.file);
   found.read = config.file.read();
-  std::erase_if(found.read, [&](model_setting const& setting) {
-    return std::ranges::find(found.ignored, setting) != found.ignored.end();
-  });
+  std::erase_if(found.read, [&](auto const& setting) { return contains(found.ignored, setting); });
   return std::move(found);
 }
 
