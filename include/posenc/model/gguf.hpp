@@ -71,8 +71,7 @@ inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   }
 }
 
-/// DeepSeek V4's pooled keys, and the heads that choose keys. Both rotate by the frequencies of
-/// their layer.
+/// DeepSeek V4's pooled keys, and the heads that choose keys, with the frequencies of the layer.
 inline void read_gguf_sparse_attention(gguf_config& config, layer_description& kind,
                                        scheduled_layer const& layer) {
   if (layer.type == compressed_sparse_attention) kind.pooled = 4;
@@ -133,18 +132,6 @@ inline void read_gguf_kind(gguf_config& config, layer_description& kind,
                  "leave scores finite");
 }
 
-inline model_description read_gguf_kinds(gguf_config config) {
-  config.found.kinds =
-      kinds_of(gguf_layers(config), [&](layer_description& kind, scheduled_layer const& layer) {
-        read_gguf_kind(config, kind, layer);
-      });
-  if (!config.flag("attention.causal").value_or(true)) {
-    config.note("Queries see later keys too: attention.causal is false.");
-  }
-  config.settle_keys();
-  return std::move(config.found);
-}
-
 }  // namespace detail
 
 /// Reads the keys of more than a hundred architectures of llama.cpp, and the tensors rope_freqs,
@@ -155,9 +142,9 @@ inline model_description read_gguf_kinds(gguf_config config) {
 ///
 /// The layout of pairs is that of the weights in the file: converters permute the queries and keys
 /// of Llama and others to interleaved pairs. Frequencies are computed as by ggml: the factors of a
-/// tensor divide before scaling, and YaRN's ramp is truncated. ggml and a model's own code differ
-/// in Qwen3-VL's last pairs and in Phi 3's window: the reader follows the model's code, and a note
-/// says so.
+/// tensor divide before scaling, and YaRN's ramp is truncated. Where ggml differs from a model's
+/// own code (Qwen3-VL's last pairs, Phi 3's window) the reader follows the latter, and a note says
+/// so.
 ///
 /// Throws std::invalid_argument for what gguf_metadata refuses, an unknown rope.scaling.type, and
 /// keys that are absent, of another type or out of range. The error names file, key and value.
@@ -167,7 +154,15 @@ inline model_description read_gguf_kinds(gguf_config config) {
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());
-  return detail::read_gguf_kinds(detail::gguf_config(metadata, options));
+  detail::gguf_config config(metadata, options);
+  config.found.kinds = detail::kinds_of(
+      detail::gguf_layers(config),
+      [&](auto& kind, auto const& layer) { detail::read_gguf_kind(config, kind, layer); });
+  if (!config.flag("attention.causal").value_or(true)) {
+    config.note("Queries see later keys too: attention.causal is false.");
+  }
+  config.settle_keys();
+  return std::move(config.found);
 }
 
 /// Reads a stream from its current position on; `name` is the name of the file, for errors.

@@ -122,10 +122,9 @@ inline model_description read_hugging_face(json const& parsed, std::string const
 ///
 /// Throws std::invalid_argument for text that is not JSON, a value of another type or out of range,
 /// an unknown rope_type, keys that contradict each other, and a list of the wrong length. The error
-/// names file, key and value.
-/// An error, too, unless unknown_model::as_llama is asked for: a model_type that is not known, and
-/// a key that was not read whose name speaks of positions, of the scale of scores or of the mask,
-/// unless the family is known not to use it.
+/// names file, key and value. An error, too, unless unknown_model::as_llama is asked for: a
+/// model_type that is not known, and a key that was not read whose name speaks of positions, of the
+/// scale of scores or of the mask, unless the family is known not to use it.
 inline model_description read_hugging_face(std::string_view text, std::string const& name,
                                            hugging_face_options const& options = {}) {
   return detail::read_hugging_face(detail::parsed_json(text, name), name, options);
@@ -135,8 +134,6 @@ inline model_description read_hugging_face(std::string_view text, std::string co
 template <std::same_as<nlohmann::json> Json>
 model_description read_hugging_face(Json const& parsed, std::string const& name,
                                     hugging_face_options const& options = {}) {
-  detail::require(parsed.is_object(), name, ": must be a JSON object, got ",
-                  detail::shown_json(parsed));
   return detail::read_hugging_face(parsed, name, options);
 }
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)

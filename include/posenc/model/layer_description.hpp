@@ -21,8 +21,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Frequencies for each length of the sequence, in tokens. Only those of dynamic NTK and LongRoPE
-/// depend on it.
+/// Frequencies for each length of the sequence: those of dynamic NTK and LongRoPE depend on it.
 class frequencies_by_length {
  public:
   /// The same at every length.
@@ -101,21 +100,19 @@ struct index_heads {
 
 /// What layers of one kind do, site by site. What is absent does not act. Plain data.
 struct layer_description {
-  /// The type in the model's settings, full_attention, sliding_attention ..., with ", NoPE" if it
-  /// does not rotate.
+  /// full_attention, sliding_attention ..., as the settings say, with ", NoPE" if it does not
+  /// rotate.
   std::string name;
   std::vector<std::size_t> layers = {};  ///< their indices, from 0
   std::size_t head_dim = 0;              ///< of queries and keys, with the dims that do not rotate
-  /// Mostly one; none is NoPE. A vision model rotates one block of each head for each axis of the
-  /// image.
+  /// Mostly one; none is NoPE. A vision model has one for each axis of the image.
   std::vector<rotary_description> rotary = {};
   // Scores <q, k> / sqrt(head_dim) are multiplied by softmax_factor and temperature, then capped,
   // then biased, then masked.
   std::optional<alibi_bias> alibi = {};                  ///< site 3
   std::optional<bucket_bias> buckets = {};               ///< site 3
   std::optional<position_temperature> temperature = {};  ///< of queries
-  /// DeepSeek's mscale squared, the scales of Gemma and Granite; sqrt(head_dim) where a model does
-  /// not divide.
+  /// DeepSeek's mscale squared, Gemma's scale ...; sqrt(head_dim) where a model does not divide.
   double softmax_factor = 1;
   std::optional<double> score_cap = {};    ///< c tanh(score / c)
   bool sinks = false;                      ///< each head has a learned sink logit, as it is
@@ -123,8 +120,8 @@ struct layer_description {
   std::optional<std::size_t> chunk = {};   ///< a query sees the keys of its own chunk of this size
   std::optional<index_heads> index = {};   ///< a query sees the keys that these choose
   bool shares_index = false;               ///< a query sees the keys that an earlier layer chose
-  /// So many tokens are pooled to one more key, which queries see beside the keys of the window. It
-  /// rotates as other keys do, at the position of its first token. 0: no tokens are pooled.
+  /// So many tokens, or none, are pooled to one more key, which queries see beside the window. It
+  /// rotates at the position of its first token.
   std::size_t pooled = 0;
 };
 

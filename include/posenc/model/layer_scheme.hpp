@@ -7,7 +7,6 @@
 #include "posenc/score/soft_cap.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
 namespace detail {
 
 /// The rotations of a layer at the positions of a step.
@@ -34,9 +33,8 @@ struct prepared_layer {
 /// softmax factor and by the temperature of the query, then capped, then biased by ALiBi.
 /// Positions are those of text: all axes have the same.
 ///
-/// This leaves out window, chunk and the choice of index heads: they belong to the mask. It leaves
-/// out pooled keys. It leaves out sinks, because they are learned: put attention_sinks beside this
-/// in a scheme.
+/// This leaves out pooled keys, and window, chunk and index heads, which belong to the mask. Sinks
+/// are learned: put attention_sinks beside this in a scheme.
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));

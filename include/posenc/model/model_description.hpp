@@ -35,8 +35,8 @@ struct model_description {
   }
 };
 
-/// What readers do with a model_type or general.architecture that is not known, and with keys that
-/// are not read though their names say that they act.
+/// What readers do with an unknown model_type or general.architecture, and with keys that they do
+/// not read though the names say that they act.
 ///
 ///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
 enum class unknown_model {

@@ -9,8 +9,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Rotates heads in place, by the layout and the block of the description. The rows are those of
-/// its frequencies, with its axes if it has any:
+/// Rotates heads in place by the description, and rows of its frequencies, with its axes if any:
 ///
 ///     for (auto const& rotary : model.kind_of(layer).rotary) {
 ///       cos_sin_rows const rows(rotary.frequencies.at(length), positions);  // once per step

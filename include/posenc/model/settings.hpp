@@ -28,10 +28,9 @@ inline std::optional<std::size_t> whole_number(double x, std::uint64_t most) {
 inline constexpr auto says_that_it_acts =
     ": its name says that it acts on positions, scores or the mask";
 
-/// Look-ups by type. A key that is absent has no value; for a value of another type they throw
-/// std::invalid_argument. Keys has value_of(key), which is null for an absent key, and
-/// refuse(key, must). Values has number_in, whole_in, flag_in and text_in of a value, which are
-/// empty for other types.
+/// Look-ups by type, empty for an absent key. They throw std::invalid_argument for another type.
+/// Keys has value_of(key), or null, and refuse(key, must). Values has number_in, whole_in, flag_in
+/// and text_in of a value, which are empty for other types.
 template <class Keys, class Values = Keys>
 class settings {
  public:

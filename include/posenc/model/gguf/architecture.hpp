@@ -94,14 +94,9 @@ constexpr bool gguf_key_speaks(std::string_view name) {
   return std::ranges::any_of(words, holds) || (name.starts_with("attention.") && holds("scal"));
 }
 
-/// llama.cpp's LLAMA_ROPE_TYPE_NONE, _NORM, _NEOX, _MROPE and _IMROPE.
-enum class gguf_rope_type {
-  none,
-  norm,   ///< pairs (2i, 2i + 1)
-  neox,   ///< pairs (i, i + n/2)
-  mrope,  ///< as neox, by axes in sections
-  imrope  ///< as neox, by interleaved axes
-};
+/// llama.cpp's LLAMA_ROPE_TYPE: norm has pairs (2i, 2i + 1), the next (i, i + n/2); mrope has axes
+/// in sections, imrope interleaved axes.
+enum class gguf_rope_type { none, norm, neox, mrope, imrope };
 
 /// How the heads that choose keys rotate, and which layers have them.
 struct gguf_index {

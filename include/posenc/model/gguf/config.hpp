@@ -3,6 +3,7 @@
 
 #include "posenc/model/gguf/architectures.hpp"
 #include "posenc/model/gguf/metadata.hpp"
+#include "posenc/model/rope_rule.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -137,6 +138,46 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
     require(heads != 0 && *embedding % heads == 0, "embedding_length",
             "be a multiple of the " + shown(heads) + " heads of layer 0");
     return *embedding / heads;
+  }
+
+  /// The tensor that divides frequencies, a factor for each pair.
+  std::optional<std::vector<double>> factors(std::size_t pairs, std::string const& tensor) const {
+    auto given = file.values(tensor);
+    if (!given) return {};
+    auto const where = file.file() + ": " + tensor;
+    if (architecture.shared_factors && given->size() > pairs) given->resize(pairs);
+    detail::require(given->size() == pairs, where, " must have one factor for each of the ", pairs,
+                    " pairs, got ", given->size());
+    for (auto const f : *given) {
+      detail::require(is_finite(f) && f > 0, where, " must have finite factors above 0, got ", f);
+    }
+    return given;
+  }
+
+  /// The axis of each pair, where rope.dimension_sections are given or needed.
+  std::optional<pair_axes> axes(std::size_t pairs) {
+    constexpr auto name = "rope.dimension_sections";
+    bool const interleave = architecture.rope == gguf_rope_type::imrope;
+    bool const needed = interleave || architecture.rope == gguf_rope_type::mrope;
+    if (!reads(name)) return {};
+    auto const given = file.numbers(key(name));
+    require(given || !needed, name, "be given");
+    if (!given) return {};
+    auto const where = file.file() + ": " + key(name);
+    auto sections = axis_sections(where, *given);
+    require(sections.size() == 3 || sections.size() == 4, name, "have 3 or 4 sections");
+    bool const has_axes = sections[0] != 0 && sections[1] != 0;  // llama_hparams::use_mrope
+    if (!has_axes && !needed) return {};
+    if (sections.size() == 4 && sections.back() == 0) sections.pop_back();
+    auto result = axes_of(where, sections, pairs, interleave);
+    bool differs = false;
+    for (std::size_t i = 0; interleave && i < pairs; ++i) differs |= i >= 3 * sections[i % 3];
+    if (differs) {
+      note(
+          "Pairs beyond the section of their axis take the first axis, as in the model's own code. "
+          "ggml has a fourth axis for them.");
+    }
+    return result;
   }
 
   /// Lists which keys act and which do not, by their names. A key that is not read is an error; if

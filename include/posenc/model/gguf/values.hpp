@@ -1,5 +1,4 @@
-// The bytes of a GGUF file, and the values of its keys. No length in the file is trusted; each
-// error names the file and what was read.
+// The bytes of a GGUF file, and the values of its keys. No length in the file is trusted.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +28,7 @@ struct gguf_long_text {
   std::uint64_t size;  ///< in bytes
 };
 
-/// A list. If it holds strings, or more than gguf_most_numbers numbers, it is skipped and `numbers`
-/// is empty.
+/// A list. If it holds strings or more than gguf_most_numbers numbers, `numbers` is empty.
 struct gguf_list {
   std::uint64_t size;           ///< how many values the file has
   std::vector<double> numbers;  ///< true is 1; integers beyond 2^53 are rounded
@@ -58,13 +56,8 @@ class gguf_bytes {
   /// Sets the subject of errors: what is read from here on.
   void subject(std::string what) { subject_ = std::move(what); }
 
-  template <class... Parts>
-  [[noreturn]] void refuse(Parts const&... parts) const {
-    detail::refuse(file_, ": ", subject_, " must ", parts...);
-  }
-  template <class... Parts>
-  void require(bool holds, Parts const&... parts) const {
-    if (!holds) refuse(parts...);
+  void require(bool holds, auto const&... parts) const {
+    if (!holds) detail::refuse(file_, ": ", subject_, " must ", parts...);
   }
 
   /// The bits of a little-endian number of at most 8 bytes.
@@ -147,8 +140,8 @@ class gguf_bytes {
   }
 
  private:
-  [[noreturn]] void end(std::uint64_t where) const {
-    refuse("be complete, got a file that ends within it, at byte ", where);
+  void end(std::uint64_t where) const {
+    require(false, "be complete, got a file that ends within it, at byte ", where);
   }
 
   std::istream* in_ = nullptr;

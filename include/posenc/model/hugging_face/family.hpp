@@ -39,12 +39,8 @@ enum class window_rule {
   half_if_both_sides  ///< half_on_each_side if use_bidirectional_attention, else last_keys
 };
 
-/// The order of the axes of M-RoPE's pairs.
-enum class axis_order {
-  contiguous,   ///< ttt...hhh...www
-  interleaved,  ///< thwthw...tt
-  alternating   ///< hwhw...ttt: height and width by turns, then time
-};
+/// The order of the axes of M-RoPE's pairs: ttt...hhh...www, thwthw...tt or hwhw...ttt.
+enum class axis_order { contiguous, interleaved, alternating };
 
 /// A number about index heads: its key, its key in sparse_attention_config, and the family's value.
 struct index_number_rule {

@@ -14,7 +14,10 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// outlive it. Objects within share with it what they were asked for.
 class json_object : public settings<json_object> {
  public:
-  json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {}
+  json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {
+    detail::require(object.is_object(), where_, ": must be a JSON object, got ",
+                    shown_json(object));
+  }
 
   /// Without keys, in the same place.
   json_object emptied() const {

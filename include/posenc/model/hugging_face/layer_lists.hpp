@@ -6,16 +6,17 @@
 namespace posenc::inline POSENC_TARGET::detail {
 
 // clang-format off
-inline constexpr std::array<std::string_view, 11> types_with_attention{
-    full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
-    heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
-    "minimax_m3_sparse", "qwen_sparse_attention"};
+/// First those with attention.
+inline constexpr auto known_layer_types = std::to_array<std::string_view>(
+    {full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
+     heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
+     "minimax_m3_sparse", "qwen_sparse_attention",
+     linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"});
 // clang-format on
-inline constexpr std::array<std::string_view, 6> types_without_attention{
-    linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"};
 
-inline bool has_attention(std::string_view type) {
-  return !contains(types_without_attention, type);
+constexpr bool has_attention(std::string_view type) {
+  return std::ranges::find(known_layer_types, type) <
+         std::ranges::find(known_layer_types, linear_attention);
 }
 
 /// Throws std::invalid_argument unless the list under a key has an entry for each layer; entries
@@ -35,10 +36,9 @@ inline layer_types checked_layer_types(hugging_face_config& config, std::string_
   require_entries(config, key, types.size(), further);
   types.resize(config.found.layers);
   for (auto& type : types) {
-    if (!contains(types_with_attention, type) && has_attention(type)) {
+    if (!contains(known_layer_types, type)) {
       std::string known;
-      for (auto const& one : types_with_attention) (known += one) += ", ";
-      for (auto const& one : types_without_attention) (known += one) += ", ";
+      for (auto const& one : known_layer_types) (known += one) += ", ";
       refuse(config.where(), ": ", key, " must be among ", known, "got ", shown_json(json(type)));
     }
     if (type == "attention" || type == "qwen_sparse_attention") type = full_attention;

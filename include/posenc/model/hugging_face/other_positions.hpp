@@ -1,5 +1,4 @@
-// What a config.json says beside RoPE: ALiBi, T5's buckets, learned embeddings, and which keys
-// sparse attention sees. (nlohmann-json)
+// What a config.json says beside RoPE: ALiBi, buckets, sparse attention ... (nlohmann-json)
 #pragma once
 
 #include "posenc/model/hugging_face/layer_lists.hpp"
@@ -74,8 +73,7 @@ inline void read_alibi_or_learned(hugging_face_config& config) {
   if (scale) kind.softmax_factor = *scale * std::sqrt(static_cast<double>(kind.head_dim));
 }
 
-/// Reads the positions of a model without RoPE. Returns false if its layers are still to be read,
-/// because they rotate or differ.
+/// Reads a model without RoPE. Returns false if layers are still to be read: they rotate or differ.
 inline bool read_other_than_rope(hugging_face_config& config) {
   switch (config.family.positions) {
     case position_rule::rope:
@@ -140,8 +138,7 @@ inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
   return shares;
 }
 
-/// A number under a key of the file, or under another in the object of sparse attention
-/// (MiniMax-M3), or the family's.
+/// A number of the file, of its object of sparse attention (MiniMax-M3), or of the family.
 inline std::size_t index_number(hugging_face_config& config, index_number_rule const& rule) {
   if (rule.key.empty()) return rule.value;
   auto const key = std::string(rule.key);
@@ -152,8 +149,7 @@ inline std::size_t index_number(hugging_face_config& config, index_number_rule c
   return inner ? *inner : config.count_or(key, most_tokens, rule.value);
 }
 
-/// Reads the index heads of a kind of layers that rotates, and the tokens that a compressed key
-/// stands for (DeepSeek-V4).
+/// Reads the index heads of layers that rotate, and the tokens of a pooled key (DeepSeek-V4).
 inline void read_sparse_attention(hugging_face_config& config, scheduled_layer const& layer,
                                   layer_description& kind) {
   auto const& rule = config.family.index;

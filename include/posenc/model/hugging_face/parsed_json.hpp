@@ -9,8 +9,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 using json = nlohmann::json;
 
-/// A value in an error: a scalar as it is written, shortened; a container, which may nest deeply,
-/// by its size.
+/// A value in an error: a scalar as it is written, shortened; a container by its size.
 inline std::string shown_json(json const& value) {
   if (value.is_object()) return "an object of " + std::to_string(value.size()) + " keys";
   if (value.is_array()) return "a list of " + std::to_string(value.size());
@@ -19,9 +18,8 @@ inline std::string shown_json(json const& value) {
   return value.is_string() ? "the string " + text : text;
 }
 
-/// Builds a JSON value from what the parser reads, one function for each kind, as
-/// nlohmann::json_sax has them. json::parse with a callback tells less, and compiles the parser
-/// twice.
+/// Builds a JSON value by the functions of nlohmann::json_sax. json::parse with a callback tells
+/// less, and compiles the parser twice.
 class json_builder {
  public:
   explicit json_builder(std::string const& file) : file_(file) {}
@@ -98,15 +96,12 @@ inline std::string with_quoted_infinities(std::string_view text) {
   return result;
 }
 
-/// The JSON object that is `text`. Throws std::invalid_argument unless it is one, with no key twice
-/// and at most 64 levels.
+/// Throws std::invalid_argument unless the text is JSON, with no key twice and at most 64 levels.
 inline json parsed_json(std::string_view text, std::string const& file) {
   json_builder builder(file);
   std::string quoted;
   if (text.find("Infinity") != std::string_view::npos) text = quoted = with_quoted_infinities(text);
   json::sax_parse(text, &builder);
-  require(builder.built.is_object(), file, ": must be a JSON object, got ",
-          shown_json(builder.built));
   return std::move(builder.built);
 }
 

@@ -16,9 +16,7 @@ class rope_rule : protected rope_record {
       : config_(config), layer_(layer), kind_(kind) {}
 
  protected:
-  /// Without layout, block and axes. `partial` is p of the proportional rule. Throws
-  /// std::invalid_argument for an unknown rope_type, and for keys that are absent, out of range or
-  /// contradict each other.
+  /// Without layout, block and axes. `partial` is p of the proportional rule.
   rotary_description read_rule(std::size_t rotary_dim, double base, std::optional<double> partial) {
     original_outside_ = config_.count(original, most_tokens);
     // Phi 3's first files say yarn.

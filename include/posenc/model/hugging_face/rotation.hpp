@@ -150,8 +150,7 @@ class hugging_face_rotation : rope_rule {
                        partial ? "partial_rotary_factor" : "head_dim");
   }
 
-  /// Ministral 3 and Mistral 4 have the temperature in rope_parameters, Mistral Large 3 in an
-  /// object.
+  /// In rope_parameters (Ministral 3, Mistral 4) or an object of its own (Mistral Large 3).
   void read_temperature() {
     auto const other = config_.object("llama_4_scaling");
     auto const& keys = other ? *other : keys_;

@@ -8,14 +8,18 @@ namespace posenc::inline POSENC_TARGET::detail {
 /// Which layers rotate by no_rope_layers, or the family's interval.
 inline std::vector<bool> rope_by_keys(hugging_face_config& config) {
   auto const layers = config.found.layers;
+  std::vector<bool> rotated(layers, true);
   if (auto const given = config.numbers("no_rope_layers"); given && !given->empty()) {
     require_entries(config, "no_rope_layers", given->size());
-    auto rotated = layers_with_rope(*given);
-    rotated.resize(layers);
+    for (std::size_t i = 0; i < given->size(); ++i) {
+      auto const used = (*given)[i];
+      require(used == 0 || used == 1, "no_rope_layers must hold 0 (no RoPE) or 1 (RoPE), got ",
+              used, " at layer ", i);
+      if (i < layers) rotated[i] = used == 1;
+    }
     config.supersede({"no_rope_layer_interval"});
     return rotated;
   }
-  std::vector<bool> rotated(layers, true);
   if (config.family.nope_every == 0) return rotated;
   auto const n = config.count_or("no_rope_layer_interval", most_dims, config.family.nope_every);
   for (auto i = n - 1; i < layers; i += n) rotated[i] = false;
@@ -105,8 +109,7 @@ inline layer_types types_by_window(hugging_face_config& config) {
   return types;
 }
 
-/// The type of each layer, in Hugging Face's words: full_attention, sliding_attention,
-/// linear_attention ...
+/// The type of each layer, in Hugging Face's words.
 inline layer_types types_of_layers(hugging_face_config& config) {
   auto const& family = config.family;
   auto types = listed_layer_types(config);
@@ -130,8 +133,7 @@ inline layer_types types_of_layers(hugging_face_config& config) {
   return types.empty() ? types_by_window(config) : types;
 }
 
-/// Which layers are not mixtures of experts, where those rotate though they do not slide (Cohere 2
-/// MoE).
+/// Which layers are no mixtures of experts: in Cohere 2 MoE these rotate though they do not slide.
 inline std::vector<bool> dense_layers(hugging_face_config& config) {
   std::vector<bool> dense(config.found.layers, false);
   if (config.count("prefix_dense_sliding_window_pattern", most_dims).value_or(1) != 1) {

@@ -17,24 +17,23 @@ inline constexpr auto words_of_positions = std::to_array<std::string_view>(
      "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink", "temperature",
      "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
 
-/// Parts of the names of keys that act on rotation alone, and so have no effect where no layer
-/// rotates.
+/// The same of keys that act on rotation alone.
 inline constexpr auto words_of_rotation = std::to_array<std::string_view>(
     {"rope", "rotary", "theta", "yarn"});
 
-/// Keys with such a name that act elsewhere, in every family: on the sampling of tokens, on
-/// logits, on routers, on values.
+/// Keys with such a name that act on sampling, logits, routers or values.
 inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
     {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
      "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
      "moe_router_logit_softcapping", "mtp_loss_scaling_factor", "num_global_key_value_heads",
      "swa_num_key_value_heads", "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds",
      "hc_sinkhorn_iters"});
-// clang-format on
 
-/// Keys of a rope_parameters or rope_scaling that act nowhere.
-inline constexpr std::array<std::string_view, 2> rope_keys_without_effect{
-    "finetuned", "max_position_embeddings"};
+/// Keys of a rope_parameters that act nowhere.
+inline constexpr auto rope_keys_without_effect = std::to_array<std::string_view>(
+    {"finetuned", "max_position_embeddings"});
+
+// clang-format on
 
 /// Looks for keys of `object`, and of objects within it, that nobody read and whose names say that
 /// they act. Throws std::invalid_argument for the first one. If the model is read as Llama's, each
@@ -54,8 +53,7 @@ inline void check_unread(hugging_face_config& config, json_object const& object,
     if (object.path().empty() && !config.path().empty() && config.peek(key) == value) continue;
     bool const is_without_effect =
         is_of_rope
-            ? contains(rope_keys_without_effect, key) ||
-                  (value.is_object() && contains(types_with_attention, key))
+            ? contains(rope_keys_without_effect, key) || (value.is_object() && has_attention(key))
             : contains(keys_that_act_elsewhere, key) || contains(config.family.without_effect, key);
     bool const is_about_rotation = is_of_rope || has_word_of(words_of_rotation);
     if (is_without_effect || (!config.rotates() && is_about_rotation)) continue;
