@@ -40,11 +40,13 @@ inline void read_gguf_temperature(gguf_config& config, layer_description& kind,
   constexpr auto name = "attention.temperature_length";
   auto const length = config.count(name, most_tokens);
   auto const original = config.count("rope.scaling.original_context_length", most_tokens);
-  auto const floor = length ? length : original ? original : config.found.context;
-  if (!floor) config.refuse(name, "be given where attention.temperature_scale is");
+  auto const floor = config.needed(length     ? length
+                                   : original ? original
+                                              : config.found.context,
+                                   name, "be given where attention.temperature_scale is");
   if (!length)
-    config.assume(config.key(name) + " is not given: the original context, " + shown(*floor) + ".");
-  kind.temperature = position_temperature{*scale, static_cast<double>(*floor), 0};
+    config.assume(config.key(name) + " is not given: the original context, " + shown(floor) + ".");
+  kind.temperature = position_temperature{*scale, static_cast<double>(floor), 0};
 }
 
 /// T5's buckets, ALiBi, or learned embeddings.
@@ -52,7 +54,7 @@ inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   auto const& known = config.architecture;
   if (known.buckets) {
     kind.buckets =
-        bucket_bias{config.needed("attention.relative_buckets_count", 1, most_dims), 128};
+        bucket_bias{config.needed_count("attention.relative_buckets_count", most_dims), 128};
     config.assume("GGUF has no key for the buckets' max_distance: 128, as llama.cpp has it.");
   }
   if (known.rope != gguf_rope_type::none && known.alibi_layers == 0) return;
@@ -80,7 +82,7 @@ inline void read_gguf_sparse_attention(gguf_config& config, layer_description& k
   if (!layer.has_index || kind.rotary.empty() || kind.pooled != known.pooled) return;
   constexpr auto key_length = "attention.indexer.key_length";
   auto const needed = [&](char const* name, std::uint64_t least = 1) {
-    return config.needed(name, least, most_tokens);
+    return config.needed(config.count(name, least, most_tokens), name);
   };
   auto const dim = kind.rotary[0].frequencies.at(1).rotary_dim();
   auto const head_dim = needed(key_length);

@@ -39,8 +39,7 @@ inline std::size_t head_dim_of(hugging_face_config& config, std::string_view typ
 /// The distance below which a query of a layer that slides sees keys.
 inline std::size_t window_of(hugging_face_config& config, std::string const& type) {
   auto const key = std::string(config.family.window_key);
-  auto const given = config.window();
-  if (!given) config.refuse(key, "be given for layers of " + type);
+  auto const given = config.needed(config.window(), key, "be given for layers of " + type);
   constexpr auto both = "use_bidirectional_attention";
   auto rule = config.family.window_is;
   if (rule == window_rule::half_if_both_sides) {
@@ -49,12 +48,12 @@ inline std::size_t window_of(hugging_face_config& config, std::string const& typ
     rule = on_both ? window_rule::half_on_each_side : window_rule::last_keys;
   }
   if (rule == window_rule::half_of_key) {
-    config.require(*given >= 2, key, "be at least 2");
-    return *given / 2;
+    config.require(given >= 2, key, "be at least 2");
+    return given / 2;
   }
-  if (rule == window_rule::last_keys) return *given;
+  if (rule == window_rule::last_keys) return given;
   config.note(symmetric_window);
-  return *given / 2 + 1;
+  return given / 2 + 1;
 }
 
 inline void read_kind(hugging_face_config& config, layer_description& kind,

@@ -26,9 +26,7 @@ struct model_description {
   /// The kind of a layer. Throws std::invalid_argument if there is no such layer.
   layer_description const& kind_of(std::size_t layer) const {
     for (auto const& kind : kinds) {
-      for (auto const one : kind.layers) {
-        if (one == layer) return kind;
-      }
+      if (std::ranges::find(kind.layers, layer) != kind.layers.end()) return kind;
     }
     detail::refuse("model_description: layer must be below the number of layers, ", layers,
                    ", got ", layer);

@@ -41,6 +41,13 @@ class settings {
     if (!holds) self().refuse(key, must);
   }
 
+  /// Refuses an absent value.
+  template <class T>
+  T needed(std::optional<T> given, std::string_view key, std::string_view must = "be given") const {
+    if (!given) self().refuse(key, must);
+    return *std::move(given);
+  }
+
   std::optional<double> number(std::string_view key) const {
     auto const finite = [](auto const& value) {
       auto const x = Values::number_in(value);

@@ -70,13 +70,19 @@ inline constexpr std::array gguf_keys = [] {
       {"attention.indexer.local_blocks", index_blocks},
   });
 }();
-// clang-format on
 
 /// Keys that sound like position but act on values, logits, experts or residuals.
 inline constexpr std::array<std::string_view, 6> gguf_keys_that_act_elsewhere{
-    "attention.value_length_swa",       "attention.value_scale",
-    "final_logit_softcapping",          "router_logit_softcapping",
-    "expert_chunk_feed_forward_length", "hyper_connection.sinkhorn_iterations"};
+    "attention.value_length_swa", "attention.value_scale", "final_logit_softcapping",
+    "router_logit_softcapping", "expert_chunk_feed_forward_length",
+    "hyper_connection.sinkhorn_iterations"};
+
+/// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
+inline constexpr auto gguf_words = std::to_array<std::string_view>(
+    {"rope", "rotary", "position", "alibi", "yarn", "ntk", "nope", "bucket", "window", "swa",
+     "sliding", "chunk", "causal", "bidirectional", "interval", "recurrent", "indexer", "compress",
+     "softcap", "temperature", "sink"});
+// clang-format on
 
 /// What is known of a key; null for one that is not about positions.
 constexpr gguf_key const* gguf_key_of(std::string_view name) {
@@ -84,14 +90,11 @@ constexpr gguf_key const* gguf_key_of(std::string_view name) {
   return found == gguf_keys.end() ? nullptr : found;
 }
 
-/// Whether the name of a key says that it acts on positions, on the scale of scores or on the mask.
+/// Whether the name of a key has such a word.
 constexpr bool gguf_key_speaks(std::string_view name) {
-  constexpr std::array<std::string_view, 21> words{
-      "rope",     "rotary",    "position", "alibi",    "yarn",    "ntk",         "nope",
-      "bucket",   "window",    "swa",      "sliding",  "chunk",   "causal",      "bidirectional",
-      "interval", "recurrent", "indexer",  "compress", "softcap", "temperature", "sink"};
   auto const holds = [&](std::string_view word) { return name.find(word) != name.npos; };
-  return std::ranges::any_of(words, holds) || (name.starts_with("attention.") && holds("scal"));
+  return std::ranges::any_of(gguf_words, holds) ||
+         (name.starts_with("attention.") && holds("scal"));
 }
 
 /// llama.cpp's LLAMA_ROPE_TYPE: norm has pairs (2i, 2i + 1), the next (i, i + n/2); mrope has axes

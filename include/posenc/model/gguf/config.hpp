@@ -21,8 +21,7 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
  public:
   gguf_config(gguf_metadata const& metadata, gguf_options const& options) : file(metadata) {
     constexpr auto name = "general.architecture";
-    found.type = file.text(name).value_or("");
-    if (!file.has(name)) file.refuse(name, "be given");
+    found.type = file.needed(file.text(name), name);
     bool const is_name = !found.type.empty() && found.type.size() <= 64 &&
                          printable(found.type).starts_with(found.type);
     file.require(is_name, name, "be a name of 1 to 64 printable letters");
@@ -44,7 +43,7 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
       require(!has(refused), refused, "be absent: it makes another model of this");
     }
     note(architecture.note);
-    auto const blocks = needed("block_count", 1, most_dims);
+    auto const blocks = needed_count("block_count", most_dims);
     // These layers follow the others.
     auto const predicting =
         architecture.all_predict ? 0 : count("nextn_predict_layers", 0, blocks - 1).value_or(0);
@@ -78,11 +77,8 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
   [[noreturn]] void refuse(std::string_view name, std::string_view must) const {
     file.refuse(key(name), must);
   }
-  /// A count that must be given.
-  std::size_t needed(std::string_view name, std::uint64_t least, std::uint64_t most) const {
-    auto const given = count(name, least, most);
-    if (!given) refuse(name, "be given");
-    return *given;
+  std::size_t needed_count(std::string_view name, std::uint64_t most) const {
+    return needed(count(name, most), name);
   }
   std::optional<double> positive(std::string_view name) const {
     return settings::positive(name, "be above 0");
@@ -126,18 +122,17 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
 
   /// Query heads of each layer; 0 where it has no attention.
   std::vector<std::size_t> heads() const {
-    auto given = counts("attention.head_count", most_dims);
-    if (!given) refuse("attention.head_count", "be given");
-    return *std::move(given);
+    return needed(counts("attention.head_count", most_dims), "attention.head_count");
   }
   /// embedding_length / head_count, the default of head_dim.
   std::size_t embedding_per_head() const {
-    auto const embedding = count("embedding_length", 1, std::uint64_t{1} << 24);
-    if (!embedding) refuse("embedding_length", "be given where attention.key_length is not");
+    constexpr auto name = "embedding_length";
+    auto const embedding = needed(count(name, std::uint64_t{1} << 24), name,
+                                  "be given where attention.key_length is not");
     auto const heads = this->heads().front();
-    require(heads != 0 && *embedding % heads == 0, "embedding_length",
+    require(heads != 0 && embedding % heads == 0, name,
             "be a multiple of the " + shown(heads) + " heads of layer 0");
-    return *embedding / heads;
+    return embedding / heads;
   }
 
   /// The tensor that divides frequencies, a factor for each pair.

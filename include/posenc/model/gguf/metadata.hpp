@@ -197,14 +197,13 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
     auto const alignment = count(key, 1, std::uint64_t{1} << 30).value_or(32);
     require(std::has_single_bit(alignment), key, "be a power of 2");
     data_begin_ = (bytes.at() + alignment - 1) / alignment * alignment;
-    std::vector<std::string_view> present;
-    std::ranges::copy_if(rope_tensors, std::back_inserter(present),
-                         [&](auto name) { return has_tensor(name); });
-    auto const offset = [&](std::string_view name) { return tensors_.find(name)->second.offset; };
-    std::ranges::sort(present, {}, offset);  // a pipe only goes forward
-    for (auto const name : present) {
-      auto const& [dims, type, at] = tensors_.find(name)->second;
-      bytes.subject(std::string(name));
+    std::multimap<std::uint64_t, std::string> by_offset;  // a pipe only goes forward
+    for (auto const name : rope_tensors) {
+      if (has_tensor(name)) by_offset.emplace(tensors_.find(name)->second.offset, name);
+    }
+    for (auto const& [at, name] : by_offset) {
+      auto const& [dims, type, offset] = tensors_.at(name);
+      bytes.subject(name);
       bool const is_list = dims.size() == 1 && dims[0] >= 1 && dims[0] <= gguf_most_numbers;
       bytes.require(is_list && type == 0, "have 1 dimension, of 1 to ", gguf_most_numbers,
                     " numbers, and type 0 (F32), got ", dims.size(), " dimensions, the first of ",
@@ -212,7 +211,7 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
       bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62,
                     "have an offset below 2^62 that is a multiple of ", alignment, ", got ", at);
       bytes.move_to(data_begin_ + at);
-      auto& numbers = values_[std::string(name)];
+      auto& numbers = values_[name];
       for (std::uint64_t i = 0; i < dims[0]; ++i) numbers.push_back(bytes.number<float>());
     }
   }

@@ -97,9 +97,7 @@ class gguf_rotation : rope_record {
     }
     if (known_.compressed && !slides_) {
       constexpr auto name = "attention.compress_rope_freq_base";
-      auto const compressed = above_one(name);
-      if (!compressed) config_.refuse(name, "be given");
-      return *compressed;
+      return config_.needed(above_one(name), name);
     }
     config_.require(!all || known_.only_base == 0 || *all == known_.only_base, "rope.freq_base",
                     "be " + shown(known_.only_base) + ": llama.cpp has no other for this");
@@ -146,14 +144,14 @@ class gguf_rotation : rope_record {
 
   double original_length() {
     constexpr auto name = "rope.scaling.original_context_length";
-    auto length = config_.count(name, most_tokens);
-    if (!length) {
-      length = config_.found.context;
-      if (!length) config_.refuse(name, "be given where context_length is not");
-      config_.assume(config_.key(name) + " is not given: context_length, " + shown(*length) +
+    auto const given = config_.count(name, most_tokens);
+    auto const length = config_.needed(given ? given : config_.found.context, name,
+                                       "be given where context_length is not");
+    if (!given) {
+      config_.assume(config_.key(name) + " is not given: context_length, " + shown(length) +
                      ", as llama.cpp has it.");
     }
-    return used("original_max_position_embeddings", static_cast<double>(*length));
+    return used("original_max_position_embeddings", static_cast<double>(length));
   }
 
   /// ggml multiplies rotated vectors by 1 + 0.1 ln(factor); llama.cpp divides by that and

@@ -35,10 +35,9 @@ inline layer_types gguf_types_of_layers(gguf_config& config) {
   }
   if (known.compressed) {
     constexpr auto name = "attention.compress_ratios";
-    auto const ratios = config.counts(name, most_dims);
-    if (!ratios) config.refuse(name, "be given");
     layer_types types;
-    for (auto const ratio : *ratios) {
+    auto const ratios = config.needed(config.counts(name, most_dims), name);
+    for (auto const ratio : ratios) {
       config.require(ratio == 0 || ratio == 4 || ratio == 128, name,
                      "be 0, 4 or 128 for each layer");
       types.emplace_back(ratio == 0   ? sliding_attention

@@ -95,7 +95,7 @@ class gguf_bytes {
   }
 
   void skip(std::uint64_t size) {
-    pieces(size, [](std::span<std::byte const>) {});
+    pieces(size, [](auto const&) {});
   }
 
   /// A string, which begins with its length: at most `most` bytes of it, and the length.

@@ -76,10 +76,7 @@ class hugging_face_config : public findings, public json_object {
     return or_assumed(positive(key), key, value);
   }
 
-  std::size_t heads() const {
-    if (!heads_) refuse("num_attention_heads", "be given");
-    return *heads_;
-  }
+  std::size_t heads() const { return needed(heads_, "num_attention_heads"); }
 
   std::size_t head_dim() {
     auto const given = count({"head_dim", "kv_channels", "d_kv", "attention_head_dim"}, most_dims);

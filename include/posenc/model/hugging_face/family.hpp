@@ -66,14 +66,12 @@ inline constexpr index_rule deepseek_index{.heads = {.key = "index_n_heads", .va
 struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
   std::array<std::string_view, 15> types;  ///< values of model_type
   position_rule positions = position_rule::rope;
-  std::string_view refusal = {};     ///< it is not read: what model_type must be, and why
-  std::string_view note = {};        ///< a sentence for users
-  std::string_view alibi_note = {};  ///< one for users of its ALiBi
+  std::string_view refusal = {};  ///< it is not read: what model_type must be, and why
+  std::string_view note = {}, alibi_note = {};  ///< a sentence for users; one about its ALiBi
 
   // Sizes.
-  std::size_t head_dim = 0;         ///< 0: hidden_size / num_attention_heads
-  std::size_t global_head_dim = 0;  ///< head_dim of layers with full attention
-  std::size_t context = 0;          ///< max_position_embeddings
+  std::size_t head_dim = 0, global_head_dim = 0;  ///< of all, and of layers with full attention
+  std::size_t context = 0;                        ///< max_position_embeddings
   bool omits_sizes = false;  ///< a text_config may leave out 32 layers, hidden size 4096, 32 heads
   bool is_decoder = false;   ///< of two stacks, decoder_layers and decoder_attention_heads count
 

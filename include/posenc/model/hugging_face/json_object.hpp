@@ -72,12 +72,10 @@ class json_object : public settings<json_object> {
     return found != nullptr && found->is_number() ? std::optional(*number(key) != 0) : flag(key);
   }
   std::optional<std::vector<double>> numbers(std::string const& key) const {
-    return list<double>(key, "be a list of finite numbers",
-                        [](json const& x) { return x.is_number() && is_finite(x.get<double>()); });
+    return list<double>(key, "be a list of finite numbers");
   }
   std::optional<std::vector<std::string>> texts(std::string const& key) const {
-    return list<std::string>(key, "be a list of strings",
-                             [](json const& x) { return x.is_string(); });
+    return list<std::string>(key, "be a list of strings");
   }
   std::optional<json_object> object(std::string const& key) const {
     auto const* const found = value_of(key);
@@ -138,17 +136,17 @@ class json_object : public settings<json_object> {
 
  private:
   template <class T>
-  std::optional<std::vector<T>> list(std::string const& key, std::string_view must,
-                                     auto const& is_good) const {
+  std::optional<std::vector<T>> list(std::string const& key, std::string_view must) const {
     auto const* const found = value_of(key);
     if (found == nullptr) return {};
     require(found->is_array(), key, must);
     std::vector<T> result;
     for (auto const& item : *found) {
-      if (!is_good(item)) {
-        detail::refuse(where_, ": ", key, " must ", must, ", got ", shown_json(item), " at ",
-                       result.size());
-      }
+      bool const is_good = std::is_same_v<T, std::string>
+                               ? item.is_string()
+                               : item.is_number() && is_finite(item.get<double>());
+      detail::require(is_good, where_, ": ", key, " must ", must, ", got ", shown_json(item),
+                      " at ", result.size());
       result.push_back(item.template get<T>());
     }
     return result;

@@ -44,27 +44,17 @@ inline layer_description& read_alibi(hugging_face_config& config, double max_bia
   return kind;
 }
 
-/// Returns false, and reads no layers, if some of them slide.
-inline bool read_learned_embeddings(hugging_face_config& config) {
-  config.found.embedding = "learned";
-  if (config.family.full_every != 1) return false;
-  add_kind_without_rope(config);
-  return true;
-}
-
 inline void read_alibi_or_learned(hugging_face_config& config) {
-  auto const attention = config.object("attn_config");
-  if (!attention) config.refuse("attn_config", "be given");
-  attention->require(!attention->flag("rope").value_or(false), "rope",
-                     "be false: MPT's RoPE is not read");
-  auto const scale = attention->positive("softmax_scale");
-  auto const has_alibi = attention->flag("alibi");
+  auto const attention = config.needed(config.object("attn_config"), "attn_config");
+  attention.require(!attention.flag("rope").value_or(false), "rope",
+                    "be false: MPT's RoPE is not read");
+  auto const scale = attention.positive("softmax_scale");
   // Where it is absent, transformers takes ALiBi, MosaicML's own code does not.
-  if (!has_alibi) attention->refuse("alibi", "be given");
+  bool const has_alibi = attention.needed(attention.flag("alibi"), "alibi");
   bool const has_learned = config.flag("learned_pos_emb").value_or(true);
-  if (*has_alibi) {
+  if (has_alibi) {
     read_alibi(config,
-               config.or_assumed(attention->positive("alibi_bias_max"), "alibi_bias_max", 8.0));
+               config.or_assumed(attention.positive("alibi_bias_max"), "alibi_bias_max", 8.0));
   } else {
     if (has_learned) config.found.embedding = "learned";
     add_kind_without_rope(config);
@@ -78,30 +68,29 @@ inline bool read_other_than_rope(hugging_face_config& config) {
   switch (config.family.positions) {
     case position_rule::rope:
       return false;
-    case position_rule::alibi:
-      read_alibi(config);
-      return true;
     case position_rule::alibi_if_flagged: {
       if (!config.flag("alibi").value_or(false)) return false;
       auto& kind = read_alibi(config);
       kind.alibi->factor = 1 / std::sqrt(static_cast<double>(kind.head_dim));
-      return true;
+      break;
     }
     case position_rule::alibi_without_context:
       if (config.has("max_position_embeddings")) return false;
       config.found.context = config.count("model_max_length", most_tokens);
       config.assume(
           "max_position_embeddings is not given: ALiBi, as Baichuan's models of 13B have it.");
+      [[fallthrough]];
+    case position_rule::alibi:
       read_alibi(config);
-      return true;
+      break;
     case position_rule::alibi_or_learned:
       read_alibi_or_learned(config);
-      return true;
+      break;
     case position_rule::buckets: {
       auto const buckets = config.count_or("relative_attention_num_buckets", most_dims, 32);
       auto const distance = config.count_or("relative_attention_max_distance", most_tokens, 128);
       add_kind_without_rope(config).buckets = bucket_bias{buckets, distance};
-      return true;
+      break;
     }
     case position_rule::learned_absolute:
       config.require(config.text("position_embedding_type").value_or("absolute") == "absolute",
@@ -109,9 +98,12 @@ inline bool read_other_than_rope(hugging_face_config& config) {
                      "be absolute: relative keys and queries are not read");
       [[fallthrough]];
     case position_rule::learned:
+      config.found.embedding = "learned";
+      if (config.family.full_every != 1) return false;  // some layers slide
+      add_kind_without_rope(config);
       break;
   }
-  return read_learned_embeddings(config);
+  return true;
 }
 
 /// Whether each layer sees the keys that an earlier one chose (GLM-5).
@@ -124,9 +116,8 @@ inline std::vector<bool> layers_that_share_index(hugging_face_config& config) {
   if (!given && config.peek(pattern).is_string()) {
     given = layer_types_by_letter(config, pattern, {{'F', "full"}, {'S', "shared"}},
                                   "hold letters F and S");
-  } else if (!given) {
-    given = config.texts(pattern);
   }
+  if (!given) given = config.texts(pattern);
   auto const every = config.count_or_zero("index_topk_freq", most_dims).value_or(1);
   auto const first = config.count("index_skip_topk_offset", most_dims).value_or(2);
   bool const is_listed = given && !given->empty();

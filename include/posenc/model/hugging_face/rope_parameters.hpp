@@ -63,9 +63,7 @@ class rope_rule : protected rope_record {
     is_nested_ = rope && std::ranges::any_of(rope->whole(), is_object);
     if (is_nested_) {
       auto const name = !family_.compressed ? layer_.type : is_compressed_ ? "compress" : "main";
-      auto const inner = rope->object(name);
-      if (!inner) rope->refuse(name, "be given for layers of " + layer_.type);
-      return *inner;
+      return rope->needed(rope->object(name), name, "be given for layers of " + layer_.type);
     }
     config_.require(!rope || !family_.needs_nested_rope, newer ? "rope_parameters" : "rope_scaling",
                     "have an object for each type of layers of " + config_.found.type);
@@ -184,15 +182,12 @@ class rope_rule : protected rope_record {
     return is_one ? used("attention_factor", 1) : optional("attention_factor");
   }
   double needed(char const* key) {
-    auto const given = optional(key);
-    if (!given) keys_.refuse(key, "be given for rope_type " + name_);
-    return *given;
+    return keys_.needed(optional(key), key, "be given for rope_type " + name_);
   }
   std::vector<double> list(char const* key) {
-    auto given = keys_.numbers(key);
-    if (!given) keys_.refuse(key, "be given for rope_type " + name_);
-    used(key, json(*given).dump());
-    return std::move(*given);
+    auto given = keys_.needed(keys_.numbers(key), key, "be given for rope_type " + name_);
+    used(key, json(given).dump());
+    return given;
   }
   double trained_length() const {
     require(config_.found.context.has_value(), keys_.where(),

@@ -156,9 +156,9 @@ class hugging_face_rotation : rope_rule {
     auto const& keys = other ? *other : keys_;
     auto const beta = keys.number(other ? "beta" : "llama_4_scaling_beta");
     if (!beta) return;
-    auto const length = keys.count(original, most_tokens);
-    if (!length) keys.refuse(original, "be given for the temperature");
-    kind_.temperature = position_temperature{*beta, static_cast<double>(*length), 0};
+    auto const length =
+        keys.needed(keys.count(original, most_tokens), original, "be given for the temperature");
+    kind_.temperature = position_temperature{*beta, static_cast<double>(length), 0};
   }
 
   std::optional<double> base_outside() const {

@@ -18,8 +18,7 @@ inline constexpr auto words_of_positions = std::to_array<std::string_view>(
      "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
 
 /// The same of keys that act on rotation alone.
-inline constexpr auto words_of_rotation = std::to_array<std::string_view>(
-    {"rope", "rotary", "theta", "yarn"});
+inline constexpr std::array<std::string_view, 4> words_of_rotation{"rope", "rotary", "theta", "yarn"};
 
 /// Keys with such a name that act on sampling, logits, routers or values.
 inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
