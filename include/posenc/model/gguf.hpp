@@ -149,10 +149,9 @@ inline void read_gguf_kind(gguf_config& config, layer_description& kind,
 /// so.
 ///
 /// Throws std::invalid_argument for what gguf_metadata refuses, an unknown rope.scaling.type, and
-/// keys that are absent, of another type or out of range. The error names file, key and value.
-/// An error, too, unless unknown_model::as_llama is asked for: an architecture that is not known,
-/// and a key whose name speaks of positions, of the scale of scores or of the mask and that
-/// llama.cpp does not read for the architecture, unless it is known to have no effect.
+/// keys that are absent, of another type or out of range. The error names file, key and value. An
+/// error, too, unless unknown_model::as_llama is asked for: an unknown architecture, and a key that
+/// llama.cpp does not read for it though its name speaks of positions, scale or mask.
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());

@@ -10,7 +10,6 @@
 
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
-#include "posenc/model/hugging_face/unread_keys.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -90,7 +89,7 @@ inline model_description read_hugging_face(json const& parsed, std::string const
                                            hugging_face_options const& options) {
   error_context const context(name);
   hugging_face_config config(json_object(parsed, name), options);
-  if (read_other_than_rope(config)) return settled(config);
+  if (read_other_than_rope(config)) return config.settled();
   config.require(!config.truth("alibi").value_or(false), "alibi",
                  "be false for " + config.found.type);
   if (!config.is_known) {
@@ -107,7 +106,7 @@ inline model_description read_hugging_face(json const& parsed, std::string const
   config.found.kinds = kinds_of(scheduled_layers(config), [&](auto& kind, auto const& layer) {
     read_kind(config, kind, layer);
   });
-  return settled(config);
+  return config.settled();
 }
 
 }  // namespace detail
@@ -121,9 +120,9 @@ inline model_description read_hugging_face(json const& parsed, std::string const
 ///
 /// Throws std::invalid_argument for text that is not JSON, a value of another type or out of range,
 /// an unknown rope_type, keys that contradict each other, and a list of the wrong length. The error
-/// names file, key and value. An error, too, unless unknown_model::as_llama is asked for: a
-/// model_type that is not known, and a key that was not read whose name speaks of positions, of the
-/// scale of scores or of the mask, unless the family is known not to use it.
+/// names file, key and value. An error, too, unless unknown_model::as_llama is asked for: an
+/// unknown model_type, and a key that was not read though its name speaks of positions, scale or
+/// mask.
 inline model_description read_hugging_face(std::string_view text, std::string const& name,
                                            hugging_face_options const& options = {}) {
   return detail::read_hugging_face(detail::parsed_json(text, name), name, options);

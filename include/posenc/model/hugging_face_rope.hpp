@@ -4,7 +4,6 @@
 #include <concepts>
 
 #include "posenc/model/hugging_face/rotation.hpp"
-#include "posenc/model/hugging_face/unread_keys.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -57,7 +56,7 @@ inline rope_reading read_rope_parameters(json const& parsed, std::string const& 
   scheduled_layer const layer{.type = std::string(full_attention)};
   hugging_face_rotation(config, layer, kind).read();
   config.found.kinds.push_back(kind);
-  auto found = settled(config);
+  auto found = config.settled();
   return {.rotary = std::move(kind.rotary.at(0)),
           .softmax_factor = kind.softmax_factor,
           .temperature = kind.temperature,
@@ -83,8 +82,7 @@ inline void write_axes(json& object, pair_axes const& axes) {
   object["mrope_section"] = sections;
   if (axes == contiguous_axes(sections)) return;
   if (sections.size() == 3 && axes == interleaved_axes(sections)) {
-    object["mrope_interleaved"] = true;
-    return;
+    return void(object["mrope_interleaved"] = true);
   }
   require(sections.size() == 3 && sections[1] == sections[2] &&
               axes == alternating_axes_of("", sections, axes.pairs()),

@@ -84,7 +84,6 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
 
   /// Where the tensors' data begins, in bytes from the beginning of the file.
   std::uint64_t data_begin() const noexcept { return data_begin_; }
-
   /// The numbers of one of rope_tensors, if the file has it.
   std::optional<std::vector<double>> values(std::string_view tensor) const {
     auto const found = values_.find(tensor);

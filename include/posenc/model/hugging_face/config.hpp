@@ -111,7 +111,57 @@ class hugging_face_config : public findings, public json_object {
     }
   }
 
+  /// What was found, with the keys that were read and ignored; throws as check_unread does.
+  model_description settled() {
+    auto const& index = family.index;
+    bool const some_have_index =
+        std::ranges::any_of(found.kinds, [](auto const& kind) { return kind.index.has_value(); });
+    for (auto const& rule : {index.heads, index.head_dim, index.chosen, index.block,
+                             index.local_blocks, index.key_stride}) {
+      auto const key = std::string(rule.key);
+      if (!some_have_index && has(key)) ignore(setting(key));
+    }
+    check_unread(file);
+    found.read = file.read();
+    std::erase_if(found.read,
+                  [&](auto const& setting) { return contains(found.ignored, setting); });
+    return std::move(found);
+  }
+
  private:
+  /// Looks for keys of `object`, and of objects within it, that nobody read and whose names say
+  /// that they act. Throws std::invalid_argument for the first one. If the model is read as
+  /// Llama's, each one becomes a note instead.
+  void check_unread(json_object const& object, bool is_of_rope = false) {
+    for (auto const& [key, value] : object.whole().items()) {
+      if (value.is_null() || object.is_asked(key)) continue;
+      auto const has_word_of = [&name = key](auto const& words) {
+        return std::ranges::any_of(
+            words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+      };
+      bool const speaks = is_of_rope || has_word_of(words_of_positions);
+      if (!speaks || contains(found.ignored, object.setting(key))) continue;
+      ignore(object.setting(key));
+      // Some writers leave a copy of a key of the text_config outside.
+      if (object.path().empty() && !path().empty() && peek(key) == value) continue;
+      bool const is_without_effect =
+          is_of_rope
+              ? contains(rope_keys_without_effect, key) || (value.is_object() && has_attention(key))
+              : contains(keys_that_act_elsewhere, key) || contains(family.without_effect, key);
+      bool const is_about_rotation = is_of_rope || has_word_of(words_of_rotation);
+      if (is_without_effect || (!rotates() && is_about_rotation)) continue;
+      object.require(!is_known, key, std::string("be a key that is read") + says_that_it_acts);
+      note(object.path() + key + " is not read.");
+    }
+    for (auto const& [key, value] : object.whole().items()) {
+      bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
+      bool const is_twin = key == "rope_scaling" && object.is_object("rope_parameters");
+      if (value.is_object() && object.is_asked(key) && !is_twin) {
+        check_unread(*object.object(key), is_of_rope || is_rope);
+      }
+    }
+  }
+
   static json_object text_model_of(json_object const& root) {
     auto const model = root.object("thinker_config").value_or(root);
     for (auto const* key : {"text_config", "llm_config", "language_config"}) {

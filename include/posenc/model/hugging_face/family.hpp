@@ -1,4 +1,4 @@
-// What a family's code has and a config.json may leave out.
+// What a family's code has and a config.json may leave out, and the words of its keys.
 #pragma once
 
 #include <array>
@@ -6,6 +6,46 @@
 #include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
+
+// clang-format off
+/// Types of layers: first those with attention.
+inline constexpr auto known_layer_types = std::to_array<std::string_view>(
+    {full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
+     heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
+     "minimax_m3_sparse", "qwen_sparse_attention",
+     linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"});
+
+/// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
+inline constexpr auto words_of_positions = std::to_array<std::string_view>(
+    {"rope", "rotary", "theta", "alibi", "position", "pos_emb", "nope", "window", "sliding", "swa_",
+     "local_att", "global_att", "chunk_attention", "attention_chunk", "layer_type",
+     "layer_pattern", "attention_type", "attn_type", "full_attention", "full_attn",
+     "attention_every", "attn_layer", "sparse_attention", "bidirectional", "causal", "relative_",
+     "compress_", "index_", "indexer", "attention_multiplier", "attn_multiplier", "key_multiplier",
+     "query_pre_attn", "qk_scale", "attn_scale", "attn_scaling", "attention_scal", "softmax_scal",
+     "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink", "temperature",
+     "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
+
+/// The same of keys that act on rotation alone.
+inline constexpr auto words_of_rotation = {"rope", "rotary", "theta", "yarn"};
+
+/// Keys with such a name that act on sampling, logits, routers or values.
+inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
+    {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
+     "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
+     "moe_router_logit_softcapping", "mtp_loss_scaling_factor", "num_global_key_value_heads",
+     "swa_num_key_value_heads", "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds",
+     "hc_sinkhorn_iters"});
+
+/// Keys of a rope_parameters that act nowhere.
+inline constexpr auto rope_keys_without_effect = std::to_array<std::string_view>(
+    {"finetuned", "max_position_embeddings"});
+// clang-format on
+
+constexpr bool has_attention(std::string_view type) {
+  return std::ranges::find(known_layer_types, type) <
+         std::ranges::find(known_layer_types, linear_attention);
+}
 
 /// How a family encodes positions.
 enum class position_rule {
@@ -70,7 +110,7 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::string_view note = {}, alibi_note = {};  ///< a sentence for users; one about its ALiBi
 
   // Sizes.
-  std::size_t head_dim = 0, global_head_dim = 0;  ///< of all, and of layers with full attention
+  std::size_t head_dim = 0, global_head_dim = 0;  ///< of all, of full attention; 0: not known
   std::size_t context = 0;                        ///< max_position_embeddings
   bool omits_sizes = false;  ///< a text_config may leave out 32 layers, hidden size 4096, 32 heads
   bool is_decoder = false;   ///< of two stacks, decoder_layers and decoder_attention_heads count

@@ -145,8 +145,9 @@ class json_object : public settings<json_object> {
       bool const is_good = std::is_same_v<T, std::string>
                                ? item.is_string()
                                : item.is_number() && is_finite(item.get<double>());
-      detail::require(is_good, where_, ": ", key, " must ", must, ", got ", shown_json(item),
-                      " at ", result.size());
+      if (!is_good)
+        detail::refuse(where_, ": ", key, " must ", must, ", got ", shown_json(item), " at ",
+                       result.size());
       result.push_back(item.template get<T>());
     }
     return result;

@@ -5,20 +5,6 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-// clang-format off
-/// First those with attention.
-inline constexpr auto known_layer_types = std::to_array<std::string_view>(
-    {full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
-     heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
-     "minimax_m3_sparse", "qwen_sparse_attention",
-     linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"});
-// clang-format on
-
-constexpr bool has_attention(std::string_view type) {
-  return std::ranges::find(known_layer_types, type) <
-         std::ranges::find(known_layer_types, linear_attention);
-}
-
 /// Throws std::invalid_argument unless the list under a key has an entry for each layer; entries
 /// beyond those are for layers that are not read. If `further` is given, so many or none.
 inline void require_entries(hugging_face_config const& config, std::string_view key,

@@ -95,16 +95,16 @@ inline layer_types types_by_window(hugging_face_config& config) {
   }
   if (!slides || needs_flag) return full_every(config.found.layers, 1, {});
   constexpr auto pattern = "sliding_window_pattern";
-  auto types = [&] {
-    if (config.peek(pattern).is_string()) {  // LLLG in EXAONE 4
-      return layer_types_by_letter(config, pattern,
-                                   {{'L', sliding_attention}, {'G', full_attention}},
-                                   "be a number, or letters L and G");
-    }
+  layer_types types;
+  if (config.peek(pattern).is_string()) {  // LLLG in EXAONE 4
+    types =
+        layer_types_by_letter(config, pattern, {{'L', sliding_attention}, {'G', full_attention}},
+                              "be a number, or letters L and G");
+  } else {
     auto const n =
         config.count({pattern, "_sliding_window_pattern", "global_attn_every_n_layers"}, most_dims);
-    return n ? full_every(config, *n, sliding_attention) : types_by_rule(config);
-  }();
+    types = n ? full_every(config, *n, sliding_attention) : types_by_rule(config);
+  }
   if (contains(types, sliding_attention)) config.note(config.family.sliding_note);
   return types;
 }
@@ -139,13 +139,12 @@ inline std::vector<bool> dense_layers(hugging_face_config& config) {
   if (config.count("prefix_dense_sliding_window_pattern", most_dims).value_or(1) != 1) {
     return dense;
   }
-  if (auto const types = config.texts("mlp_layer_types")) {
-    require_entries(config, "mlp_layer_types", types->size());
-    for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = (*types)[i] == "dense";
-    return dense;
-  }
-  auto const first = config.count_or_zero("first_k_dense_replace", most_dims).value_or(0);
-  for (std::size_t i = 0; i < std::min(first, dense.size()); ++i) dense[i] = true;
+  auto const types = config.texts("mlp_layer_types");
+  if (types) require_entries(config, "mlp_layer_types", types->size());
+  auto const first =
+      types ? 0 : config.count_or_zero("first_k_dense_replace", most_dims).value_or(0);
+  for (std::size_t i = 0; i < dense.size(); ++i)
+    dense[i] = types ? (*types)[i] == "dense" : i < first;
   return dense;
 }
 
