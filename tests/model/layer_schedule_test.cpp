@@ -1,4 +1,4 @@
-#include "posenc/model/layer_schedule.hpp"
+#include "posenc/model/settings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
 

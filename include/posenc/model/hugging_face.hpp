@@ -8,6 +8,7 @@
 #include <filesystem>
 #endif
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
 

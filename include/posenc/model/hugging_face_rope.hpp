@@ -3,6 +3,7 @@
 
 #include <concepts>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "posenc/core/scheme.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/model/model_description.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/soft_cap.hpp"
 

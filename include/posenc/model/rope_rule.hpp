@@ -3,11 +3,11 @@
 
 #include <numeric>
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/linear.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/yarn.hpp"
-#include "posenc/model/layer_schedule.hpp"
 #include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {

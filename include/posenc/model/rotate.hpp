@@ -4,7 +4,8 @@
 #include <type_traits>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/model/model_description.hpp"
 #include "posenc/rotation/rotate.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -1,6 +1,7 @@
 // What each architecture of llama.cpp does by default.
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architecture.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {

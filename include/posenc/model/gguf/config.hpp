@@ -1,6 +1,7 @@
 // The keys of a GGUF file, with what is known of its architecture.
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architectures.hpp"
 #include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/rope_rule.hpp"

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/values.hpp"
 #include "posenc/model/settings.hpp"
 

@@ -1,6 +1,7 @@
 // How one kind of layers rotates queries and keys, by the keys and tensors of a GGUF file.
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -228,8 +229,7 @@ class gguf_rotation : rope_record {
   rotary_description made(std::string rule, frequencies_by_length f,
                           bool has_pair_factors = false) {
     auto const gain = f.at(1).attention_factor();
-    bool const has_word = rule == "yarn" || rule == "longrope";
-    if (!has_word && gain != 1) used(attention_key, gain);
+    if (rule != "yarn" && rule != "longrope" && gain != 1) used(attention_key, gain);
     if (has_pair_factors) used("rope_freqs.weight", std::string("true"));
     auto const type = rule == "ntk" ? "dynamic" : rule;  // alpha makes it NTK
     parameters.insert(parameters.begin(), {"rope_type", "\"" + type + "\""});

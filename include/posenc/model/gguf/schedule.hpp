@@ -1,8 +1,9 @@
 // Which layers slide and which rotate, by the keys of a GGUF file or its architecture.
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/gguf/config.hpp"
-#include "posenc/model/layer_schedule.hpp"
+#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <numeric>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
 

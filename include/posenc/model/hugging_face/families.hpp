@@ -1,6 +1,7 @@
 // What each family does by default.
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/family.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {

@@ -3,7 +3,8 @@
 
 #include <array>
 
-#include "posenc/model/layer_schedule.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -88,7 +89,7 @@ struct index_number_rule {
   std::size_t value = 0;
 };
 
-/// Index heads, as in layer_description.hpp. If `heads` has no value, there are none.
+/// Index heads, as in model_description.hpp. If `heads` has no value, there are none.
 struct index_rule {
   index_number_rule heads = {}, head_dim = {}, chosen = {}, block = {.value = 1}, local_blocks = {},
                     key_stride = {.value = 1};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/parsed_json.hpp"
 #include "posenc/model/settings.hpp"
 

@@ -1,6 +1,7 @@
 // The keys of a config.json that list something for each layer. (nlohmann-json)
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {

@@ -1,6 +1,7 @@
 // What a config.json says beside RoPE: ALiBi, buckets, sparse attention ... (nlohmann-json)
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/layer_lists.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "posenc/core/require.hpp"
+#include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -53,19 +54,13 @@ class json_builder {
     if (!open_.back()->is_array()) return *member_ = std::move(value);
     return open_.back()->emplace_back(std::move(value));
   }
-  bool add(json value) {
-    place_of(std::move(value));
-    return true;
-  }
+  bool add(json value) { return place_of(std::move(value)), true; }
   bool open(json container) {
     require(open_.size() < 64, file_, ": must not nest deeper than 64 levels");
     open_.push_back(&place_of(std::move(container)));
     return true;
   }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
+  bool close() { return open_.pop_back(), true; }
 
   std::string const& file_;
   std::vector<json*> open_;  // each in the one before, which does not grow meanwhile

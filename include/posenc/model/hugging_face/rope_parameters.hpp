@@ -1,6 +1,7 @@
 // From the keys of a rope_parameters (or rope_scaling) to a rule of frequencies. (nlohmann-json)
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"

@@ -1,6 +1,7 @@
 // How one kind of layers rotates queries and keys, by the keys of a config.json. (nlohmann-json)
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
 

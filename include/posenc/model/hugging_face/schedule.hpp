@@ -1,6 +1,7 @@
 // Which layers slide and which rotate, by the keys of a config.json or its family. (nlohmann-json)
 #pragma once
 
+#include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/other_positions.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
