@@ -14,7 +14,7 @@
 #include "posenc/analysis/comparison.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

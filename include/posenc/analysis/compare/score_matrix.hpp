@@ -14,7 +14,7 @@
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/model/model_description.hpp"
 #include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
