@@ -1,11 +1,9 @@
 # A program of tests for each room, and the targets of labels.
 
-# Where nothing is optimised, the tests of these rooms compute for longer than they compile; and attention itself.
+# Where nothing is optimised, the tests of these rooms compute for longer than they compile.
 set(optimised)
 if(CMAKE_CXX_FLAGS_RELEASE MATCHES "-O0")
-  set(optimised rotation analysis)
-  set_source_files_properties(attention/instances.cpp query_key/distance_remapping_test.cpp
-    PROPERTIES COMPILE_OPTIONS -O1 SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  set(optimised simd rotation attention analysis)
 endif()
 
 # posenc_label(LABEL FOLDER...): tests and targets of these folders of tests/ have the label.
@@ -43,8 +41,8 @@ function(posenc_test_room room)
   add_executable(${program} ${sources})
   target_include_directories(${program} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
   target_link_libraries(${program} PRIVATE $<IF:$<STREQUAL:${room},model>,posenc::model,posenc::posenc> ${gtest})
-  # Tests of a folder instantiate the same templates: four files are compiled as one.
-  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  # Tests of a folder instantiate the same templates: eight files are compiled as one.
+  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   target_compile_options(${program} PRIVATE ${of_tests})
   if(room IN_LIST optimised)
     target_compile_options(${program} PRIVATE -O1)

@@ -13,11 +13,8 @@ std::string quoted(std::string const& value) { return value.empty() ? "nothing" 
 
 void print(std::ostream& os, std::vector<posenc::field_difference> const& fields,
            std::string const& indent) {
-  for (auto const& [field, a, b, from] : fields) {
-    auto text = quoted(a) + " / " + quoted(b);
-    if (from) text += ", from position " + grouped(static_cast<std::size_t>(*from)) + " on";
-    print_wrapped(os, indent + field + ": ", text);
-  }
+  for (auto const& [field, a, b] : fields)
+    print_wrapped(os, indent + field + ": ", quoted(a) + " / " + quoted(b));
 }
 
 void print_scores(std::ostream& os, posenc::layer_comparison const& found, double threshold) {

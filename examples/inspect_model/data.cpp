@@ -102,9 +102,7 @@ ordered_json json_of(posenc::layer_description const& kind, std::size_t length) 
 
 ordered_json json_of(std::vector<posenc::field_difference> const& fields) {
   auto list = ordered_json::array();
-  for (auto const& one : fields) {
-    list.push_back({{"field", one.field}, {"a", one.a}, {"b", one.b}, {"from", json_of(one.from)}});
-  }
+  for (auto const& one : fields) list.push_back({{"field", one.field}, {"a", one.a}, {"b", one.b}});
   return list;
 }
 

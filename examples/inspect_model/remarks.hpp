@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "posenc/frequency/frequencies.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/model/model_description.hpp"
 
 /// The longest distance from a query to a key of such a layer, in tokens: its window, its chunk, or
 /// the context.

@@ -11,8 +11,7 @@
 #include "posenc/core/encoding_check.hpp"  // one-sentence errors for wrong signatures
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
 #include "posenc/core/paged_heads.hpp"     // the same in a paged cache
-#include "posenc/core/positions.hpp"       // the positions of tokens
-#include "posenc/core/list_view.hpp"       // arguments: what std::span takes, and braces
+#include "posenc/core/positions.hpp"       // positions of tokens; lists as arguments, in braces
 #include "posenc/core/score_row.hpp"       // the inputs of sites 3 and 4: a row; its statistics
 #include "posenc/core/storage.hpp"         // float, double, half, bfloat16; an engine's own types
 #include "posenc/core/executor.hpp"        // work in tasks, for an engine's own threads

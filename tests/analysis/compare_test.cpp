@@ -157,13 +157,21 @@ TEST(compare, matters_from_the_first_distance_above_the_threshold) {
   // A pair that differs by 1e-3: 2 sin(r / 2000) > t.
   auto const a = layer(frequencies({1, 0.5}), halves(), 4),
              b = layer(frequencies({1, 0.501}), halves(), 4);
-  for (auto const threshold : {0x1p-8, 0.1, 0.5, 1.0, 1.9}) {
+  for (auto const threshold : {0x1p-8, 0.1, 0.5, 1.0}) {
     auto const from = static_cast<std::int64_t>(2000 * std::asin(threshold / 2)) + 1;
     EXPECT_EQ(compare(a, b, {.threshold = threshold, .length = 10'000}).matters_from, from);
     EXPECT_EQ(compare(a, b, {.threshold = threshold, .length = static_cast<std::size_t>(from)})
                   .matters_from,
               std::nullopt);
   }
+  // Where the difference falls and rises again, it is above there and not one before.
+  auto const fast = layer(frequencies({1, 2.5}), halves(), 4);
+  auto const above = [&](std::int64_t r) {
+    return 2 * std::abs(std::sin(2 * static_cast<double>(r) / 2)) > 1.9;
+  };
+  auto const from = compare(a, fast, {.threshold = 1.9, .length = 1000}).matters_from;
+  ASSERT_TRUE(from.has_value());
+  EXPECT_TRUE(above(*from) && !above(*from - 1));
   // A difference of a whole turn is none.
   auto const turn = layer(frequencies({1, 0.5 + 2 * std::numbers::pi}), halves(), 4);
   EXPECT_EQ(compare(a, turn, {.length = 1000}).matters_from, std::nullopt);
@@ -175,7 +183,7 @@ TEST(compare, of_halves_and_interleaved) {
     auto const a = layer(f, halves(), dims), b = layer(f, interleaved(), dims);
     auto const found = compare(a, b, {.length = 500});
     EXPECT_EQ(names(found), list{"layout"});
-    EXPECT_EQ(found.fields[0], (field_difference{"layout", "halves", "interleaved", {}}));
+    EXPECT_EQ(found.fields[0], (field_difference{"layout", "halves", "interleaved"}));
     EXPECT_EQ(found.matters_from, 1);
     EXPECT_EQ(found.scores[1].angle, std::nullopt);
     EXPECT_GT(found.scores[1].worst, 1);
@@ -224,7 +232,7 @@ TEST(compare, of_nope_is_a_rotation_and_none) {
   expect_scores(a, nope, found);
 }
 
-TEST(compare, of_what_is_no_rotation_says_from_where) {
+TEST(compare, of_what_is_no_rotation_has_no_scores) {
   layer_description const a{.name = "x", .head_dim = 64};
   auto b = a;
   b.window = 512, b.chunk = 8192, b.score_cap = 50, b.sinks = true, b.pooled = 4;
@@ -233,25 +241,9 @@ TEST(compare, of_what_is_no_rotation_says_from_where) {
   b.temperature = llama4_temperature();
   b.shares_index = true;
   auto const found = compare(a, b, {.length = 100'000});
-  auto const from = [&](std::string const& name) {
-    return std::ranges::find(found.fields, name, &field_difference::field)->from;
-  };
   EXPECT_EQ(names(found), (list{"alibi", "buckets", "temperature", "score_cap", "sinks", "window",
                                 "chunk", "shares_index", "pooled"}));
-  EXPECT_EQ(from("window"), 512);
-  EXPECT_EQ(from("chunk"), 8192);
-  EXPECT_EQ(from("score_cap"), 0);
-  EXPECT_EQ(from("alibi"), 1);  // slopes up to 1/2
-  EXPECT_EQ(from("temperature"), 8191);
   EXPECT_TRUE(found.scores.empty());
-  auto flatter = a;
-  flatter.alibi = alibi_bias{8, 8.125};
-  // Slopes 2^-(h + 1) and 2^-(1.015625 (h + 1)): the first differ most, by 0.0054.
-  auto near = a;
-  near.alibi = alibi_bias{8};
-  auto const slopes = compare(near, flatter);
-  EXPECT_EQ(slopes.fields[0].from,
-            static_cast<std::int64_t>(0x1p-8 / (0.5 - std::exp2(-1.015625))) + 1);
 }
 
 TEST(compare, ends_at_the_smaller_window) {
@@ -284,7 +276,7 @@ TEST(compare, of_models_puts_layers_together) {
   EXPECT_EQ(found.layers[0].layers, (std::vector<std::size_t>{1, 3}));
   EXPECT_EQ(found.layers[0].difference.matters_from, 1);
   ASSERT_EQ(found.fields.size(), 1);
-  EXPECT_EQ(found.fields[0], (field_difference{"layers", "5", "6", {}}));
+  EXPECT_EQ(found.fields[0], (field_difference{"layers", "5", "6"}));
   EXPECT_EQ(found.layers[0].difference.scores.back().distance, 8191);  // the models' context
 }
 

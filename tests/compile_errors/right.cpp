@@ -12,7 +12,7 @@
 
 // Every function, in words of their own.
 struct right {
-  static constexpr bool is_bias = false, serves_fewer_heads = true;
+  static constexpr bool is_bias = false;
   struct prepared {
     void encode_queries(auto const&, std::size_t const&) const {}
     static void encode_keys(auto, std::size_t) {}

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "posenc/attention/mask.hpp"
-#include "posenc/core/list_view.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/rows/pair_axes.hpp"

@@ -1,4 +1,4 @@
-#include "posenc/model/layer_schedule.hpp"
+#include "posenc/model/settings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,30 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "rejects.hpp"
-
 namespace {
 namespace of_layer_schedule {
 
 using names = std::vector<std::string>;
 
-TEST(layer_schedule, every_nth_counts_layers_from_1) {
-  EXPECT_EQ(posenc::every_nth(7, 3, "full", "sliding"),
-            (names{"sliding", "sliding", "full", "sliding", "sliding", "full", "sliding"}));
-  EXPECT_EQ(posenc::every_nth(2, 1, "full", "sliding"), (names{"full", "full"}));
-  EXPECT_EQ(posenc::every_nth(2, 5, "full", "sliding"), (names{"sliding", "sliding"}));
-  EXPECT_EQ(posenc::every_nth(0, 5, "full", "sliding"), names{});
-  EXPECT_EQ(message_of([] { posenc::every_nth(3, 0, "full", "sliding"); }),
-            "posenc: every_nth: n must be positive, got 0");
-}
-
-TEST(layer_schedule, a_1_in_no_rope_layers_means_rope) {
-  EXPECT_EQ(posenc::layers_with_rope(std::vector<double>{1, 1, 0, 1}),
-            (std::vector<bool>{true, true, false, true}));
-  EXPECT_EQ(message_of([] {
-              posenc::layers_with_rope(std::vector<double>{1, 2});
-            }),
-            "posenc: no_rope_layers must hold 0 (no RoPE) or 1 (RoPE), got 2 at layer 1");
+TEST(layer_schedule, full_every_counts_layers_from_1) {
+  using posenc::detail::full_every;
+  std::string const full = "full_attention";
+  EXPECT_EQ(full_every(7, 3, "slides"),
+            (names{"slides", "slides", full, "slides", "slides", full, "slides"}));
+  EXPECT_EQ(full_every(4, 3, "slides", 0), (names{full, "slides", "slides", full}));
+  EXPECT_EQ(full_every(2, 1, "slides"), (names{full, full}));
+  EXPECT_EQ(full_every(2, 5, "slides"), (names{"slides", "slides"}));
+  EXPECT_EQ(full_every(0, 5, "slides"), names{});
+  EXPECT_EQ(full_every(2, 0, "slides"), (names{"slides", "slides"}));
+  EXPECT_EQ(full_every(2, 0, "slides", 0), (names{"slides", "slides"}));
 }
 
 TEST(layer_schedule, equal_layers_share_a_kind_that_is_read_once) {

@@ -208,9 +208,8 @@ void expect_told(names const& known, std::vector<std::string_view> const& told, 
 TEST(readers, know_the_same_families_or_it_is_said_why_not) {
   names architectures, types;
   for (auto const& one : detail::gguf_architectures::all) architectures.insert(one.name);
-  for (auto const families : detail::model_families) {
-    for (auto const& family : families) types.insert(family.types.begin(), family.types.end());
-  }
+  for (auto const& family : detail::model_families::all)
+    types.insert(family.types.begin(), family.types.end());
   types.erase("");
   std::vector<std::string_view> in_gguf, in_config;
   for (auto const& [architecture, of] : same_families) {

@@ -26,7 +26,6 @@ namespace {
 using posenc::cos_sin_rows;
 using posenc::frequencies;
 using posenc::geometric;
-using posenc::repeated_shift;
 using posenc::rerotation_rows;
 using posenc::shift_rows;
 using complex = std::complex<oracle::wide>;
@@ -175,89 +174,6 @@ TEST(rerotation_rows, refuses_what_does_not_match) {
       }),
       "posenc: rerotation_rows: a position must be finite and within [-2^63, 2^63), got NaN at "
       "token 1");
-}
-
-// The largest distance of the product of all rows from the exact rotation, over all pairs.
-double drift(std::vector<complex> const& product, frequencies const& f, std::int64_t total) {
-  double worst = 0;
-  for (std::size_t i = 0; i < product.size(); ++i) {
-    worst = std::max(
-        worst, static_cast<double>(std::abs(
-                   product[i] - rotation_by(static_cast<oracle::wide>(total), f.inv_freq()[i]))));
-  }
-  return worst;
-}
-
-void multiply(std::vector<complex>& product, cos_sin_rows<float> const& rows) {
-  for (std::size_t i = 0; i < product.size(); ++i) {
-    product[i] *= complex(static_cast<oracle::wide>(rows.cos(0)[i]),
-                          static_cast<oracle::wide>(rows.sin(0)[i]));
-  }
-}
-
-constexpr double of_repeated_shift(double shifts) { return 4.3e-8 + 5e-16 * shifts; }
-
-TEST(repeated_shift, does_not_drift) {
-  auto const f = geometric(128, 1e4);
-  repeated_shift shifts(f);
-  std::vector<complex> product(f.pairs(), complex(1)), plain(f.pairs(), complex(1));
-  auto const once = shift_rows(f, std::vector{-1});
-  int const count = oracle::wide_cost > 1 ? 20'000 : 100'000;
-  for (int n = 1; n <= count; ++n) {
-    multiply(product, shifts.next(-1));
-    multiply(plain, once);
-    if (n % 1000 == 0 || n < 10) {
-      ASSERT_LE(drift(product, f, -n), of_repeated_shift(n)) << n;
-    }
-  }
-  EXPECT_EQ(shifts.total(), -count);
-  EXPECT_GT(drift(plain, f, -count), 1e-9 * count) << "what it is for";
-}
-
-TEST(repeated_shift, holds_for_any_shifts) {
-  auto const f = scaled(geometric(128, 5e5), 1.25);
-  repeated_shift shifts(f);
-  std::vector<complex> product(f.pairs(), complex(1));
-  std::mt19937_64 random(2);
-  std::int64_t total = 0;
-  for (int n = 1; n <= 2000; ++n) {
-    auto const delta =
-        static_cast<std::int64_t>(random() >> (24 + random() % 40)) * (n % 2 == 0 ? 1 : -1);
-    multiply(product, shifts.next(delta));
-    total += delta;
-    ASSERT_LE(drift(product, f, total),
-              of_repeated_shift(n) + tolerance::of_phase(static_cast<double>(total)))
-        << n;
-  }
-}
-
-TEST(repeated_shift, is_the_same_for_every_token) {
-  auto const f = posenc::truncated(geometric(32, 1e4), 0.5);
-  repeated_shift one(f), many(f);
-  for (int n = 0; n < 5; ++n) {
-    auto const row = one.next(-3), rows = many.next(-3, 7);
-    ASSERT_EQ(rows.tokens(), 7u);
-    for (std::size_t token = 0; token < 7; ++token) {
-      EXPECT_TRUE(std::ranges::equal(rows.cos(token), row.cos(0)));
-      EXPECT_TRUE(std::ranges::equal(rows.sin(token), row.sin(0)));
-    }
-    ASSERT_EQ(rows.view().rotated_pairs().size(), 1u);
-    EXPECT_EQ(rows.view().rotated_pairs()[0].last, 8u);
-  }
-  EXPECT_EQ(one.next(-3, 0).tokens(), 0u);
-}
-
-TEST(repeated_shift, refuses_to_leave_int64) {
-  repeated_shift shifts(geometric(8, 1e4));
-  shifts.next(farthest);
-  EXPECT_EQ(message_of([&] { shifts.next(1); }),
-            "posenc: repeated_shift: the sum of all shifts must fit int64, got 1 after "
-            "9223372036854775807");
-  EXPECT_EQ(shifts.total(), farthest);
-  shifts.next(farthest_back);
-  EXPECT_EQ(shifts.total(), -1);
-  EXPECT_NE(message_of([&] { shifts.next(farthest_back); }), "");
-  EXPECT_NO_THROW(shifts.next(-farthest));
 }
 
 TEST(rerotation_rows, turn_pairs_whose_frequencies_differ_in_their_rest_alone) {

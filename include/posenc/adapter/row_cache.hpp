@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -23,8 +23,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The key of a value: the bytes that determine it. Two are equal if their bytes are, one part
-/// after another: so begin with a word of your own and with the sizes of parts that vary.
+/// The key of a value: the bytes that determine it, one part after another. Parts are not told
+/// apart: let the first say what the value is, and how long those parts are whose size varies.
 using content_parts = std::span<std::span<std::byte const> const>;
 
 namespace detail {

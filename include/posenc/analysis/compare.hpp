@@ -1,11 +1,12 @@
-// What differs between two models or two layers, and from which position on it matters.
+// What differs between two models or two layers, and from which distance on scores differ.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
-#include <optional>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -16,7 +17,6 @@
 #include "posenc/analysis/comparison.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_description.hpp"
 #include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -37,47 +37,53 @@ inline std::size_t reach_of(layer_description const& layer, std::size_t length) 
 
 inline layer_comparison compare_layers(layer_description const& a, layer_description const& b,
                                        std::size_t length, double threshold) {
-  layer_comparison result{differing_fields(a, b, length, threshold), {}, {}};
+  layer_comparison result{differing_fields(a, b, length), {}, {}};
   if (a.head_dim != b.head_dim || a.head_dim == 0) return result;
   score_matrix const of_a(a, length), of_b(b, length);
-  matrix_difference const difference(of_a, of_b);
-  if (difference.is_zero()) return result;
+  if (of_a == of_b) return result;
   auto const end = static_cast<std::int64_t>(std::min(reach_of(a, length), reach_of(b, length)));
-  result.matters_from = difference.first_above(threshold, end);
   std::set<std::int64_t> distances{0, end - 1};
   for (std::int64_t r = 1; r < end; r *= 2) distances.insert(r);
-  if (result.matters_from) distances.insert(*result.matters_from);
-  for (auto const r : distances) result.scores.push_back(difference.at(r));
+  for (auto const r : distances) result.scores.push_back(difference_at(r, of_a, of_b));
+  auto const above = [&](score_difference const& x) { return x.worst > threshold; };
+  auto const first = std::ranges::find_if(result.scores, above);
+  if (first == result.scores.end()) return result;
+  auto found = *first,
+       below = first == result.scores.begin() ? score_difference{-1, {}, 0, 0} : *std::prev(first);
+  while (found.distance - below.distance > 1) {
+    auto const between = difference_at(std::midpoint(below.distance, found.distance), of_a, of_b);
+    (above(between) ? found : below) = between;
+  }
+  result.matters_from = found.distance;
+  if (found.distance != first->distance) result.scores.insert(first, found);
   return result;
 }
 
 }  // namespace detail
 
-/// Two layers: which settings differ, from which distance on scores differ by more than a
-/// threshold, and by how much.
+/// Two layers: which settings differ, from which distance on scores of rotated queries and keys
+/// differ by more than a threshold, and by how much.
 ///
 ///     auto const difference = compare(a.kind_of(3), b.kind_of(3), {.length = 131'072});
 ///     difference.matters_from;             // 2: at distance 2 a score may be off by 2^-8
 ///     difference.scores.back().worst;      // 2: what it can be off by at the last distance
 ///
 /// Positions are those of text: all axes have the same. Layers of different head_dim have no
-/// scores. Throws std::invalid_argument unless the threshold is finite and positive and the length
-/// is from 1 to 2^48.
+/// scores. Throws std::invalid_argument unless threshold is positive and length from 1 to 2^48.
 inline layer_comparison compare(layer_description const& a, layer_description const& b,
                                 compare_options const& options = {}) {
   detail::require_options(options);
   return detail::compare_layers(a, b, options.length.value_or(4096), options.threshold);
 }
 
-/// Two models, layer by layer; those in which the same pair of kinds meets are together. If one has
-/// more layers, its others are not compared. Throws as for layers.
+/// Two models, layer by layer, as many as both have; those in which the same pair of kinds meets
+/// are together. Throws as for layers.
 inline model_comparison compare(model_description const& a, model_description const& b,
                                 compare_options const& options = {}) {
   detail::require_options(options);
   model_comparison result;
   auto const field = [&](std::string const& name, auto const& x, auto const& y) {
-    if (x != y)
-      result.fields.push_back({name, detail::shown_setting(x), detail::shown_setting(y), {}});
+    detail::add_field(result.fields, name, x, y);
   };
   field("type", a.type, b.type);
   field("layers", a.layers, b.layers);

@@ -13,10 +13,9 @@ namespace posenc::inline POSENC_TARGET {
 
 /// Which differences matter.
 struct compare_options {
-  /// A difference matters above this: of scores from rotation relative to the largest score of
-  /// queries and keys of that length, |q| |k|; of biases and temperatures in units of logits and of
-  /// 1. 2^-8 is half a unit in the last place of bfloat16, which has 8 significant bits: below it a
-  /// score may stay what it was.
+  /// A difference of scores matters above this, relative to the largest score of queries and keys
+  /// of that length, |q| |k|. 2^-8 is half a unit in the last place of bfloat16, which has 8
+  /// significant bits: below it a score may stay what it was.
   double threshold = 0x1p-8;
   /// Tokens of the sequence, for dynamic_ntk and longrope, and as the end of distances; without,
   /// the smaller context of two models, or 4096.
@@ -28,9 +27,6 @@ struct field_difference {
   std::string field,  ///< as layer_description or model_description names it
       a,              ///< its value in the first model, as text; "" where it is absent
       b;              ///< its value in the second model
-  /// The first position at which this matters, of what is not rotation; of a window the first
-  /// distance.
-  std::optional<std::int64_t> from = {};
 
   bool operator==(field_difference const&) const = default;
 };
@@ -53,8 +49,8 @@ struct score_difference {
 /// What differs between two layers.
 struct layer_comparison {
   std::vector<field_difference> fields;  ///< empty: the layers encode positions alike
-  /// The first distance at which `worst` is above the threshold, or nothing within the reach of
-  /// both layers. Where pairs are other dims or factors differ: exact up to 4096, then within 1 %.
+  /// A distance at which `worst` is above the threshold, while it is not one before: the first, if
+  /// it grows until there. Nothing if it is above at none of the distances of `scores`.
   std::optional<std::int64_t> matters_from = {};
   /// At 0, 1, 2, 4, 8 ..., at matters_from, and at the end of the reach of both layers: the smaller
   /// window, chunk or length. Empty if nothing differs in rotation or factor.

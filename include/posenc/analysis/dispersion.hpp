@@ -137,15 +137,10 @@ row_dispersion dispersion(double spread, std::size_t keys, Encoding const& encod
   auto const plain = sharpest_row(spread, keys);
   auto const beta = detail::inverse_temperature_of(encoding, plain);
   auto const sharpened = sharpest_row(beta * spread, keys);
-  auto const largest = std::exp(sharpened.max - sharpened.log_sum_exp);
-  return {keys,
-          spread,
-          plain.entropy,
-          beta,
-          sharpened.entropy,
-          largest,
-          keys == 1 ? 1 : std::exp(-sharpened.log_sum_exp),
-          dispersion(beta * spread, keys)};
+  auto const largest = std::exp(sharpened.max - sharpened.log_sum_exp),
+             smallest = keys == 1 ? 1 : std::exp(-sharpened.log_sum_exp);
+  auto const bounds = dispersion(beta * spread, keys);
+  return {keys, spread, plain.entropy, beta, sharpened.entropy, largest, smallest, bounds};
 }
 
 /// The first number of keys, up to 2^31, from which on a rule leaves the sharpest row of a spread

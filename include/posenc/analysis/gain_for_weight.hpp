@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 

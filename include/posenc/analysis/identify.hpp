@@ -13,13 +13,13 @@
 
 #include "posenc/analysis/identify/fit.hpp"
 #include "posenc/analysis/identify/rules.hpp"
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/longrope.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -50,13 +50,11 @@ struct frequency_explanation {
 struct identification {
   /// The rounding of the numbers, relative: of their type, or a coarser one that explains them.
   double unit_roundoff = 0;
-  /// Best first: those within rounding, the simplest first; then the others, by their error. The
-  /// last resort, a factor for each pair (divided_by_factors), is always among them: first if no
-  /// rule is within rounding, else last.
+  /// Best first: those within rounding, the simplest first; then the others, by their error. A
+  /// factor for each pair (divided_by_factors) is first if no rule is within rounding, else last.
   std::vector<frequency_explanation> explanations = {};
 
-  /// The first of them.
-  frequency_explanation const& best() const { return explanations.front(); }
+  frequency_explanation const& best() const { return explanations.front(); }  ///< the first
 };
 
 /// What is known beforehand of a table.
@@ -64,8 +62,8 @@ struct identify_options {
   /// A base that is expected, as a file says it: preferred where the table leaves a choice.
   std::optional<double> base = {};
   /// The largest relative error of rounding a number: for decimals of k digits 0.5 10^(1 - k).
-  /// Without, that of the numbers' type; and if no rule explains them, those of float, half and
-  /// bfloat16 in turn, where all numbers are of that type (for doubles: computed in float).
+  /// Without, that of the numbers' type; if no rule explains them, of float, half and bfloat16 in
+  /// turn, where all numbers are of that type (for doubles: computed in float).
   std::optional<double> unit_roundoff = {};
 };
 
@@ -136,10 +134,9 @@ inline double unit_roundoff_of(bfloat16) { return 0x1p-8; }
 /// number may be off by its rounding and by (8 + |ln inv_freq|) unit roundoffs of float (of the
 /// storage, if that is finer), the error of base^exponent. `within_rounding` says whether all are.
 /// Parameters are the simplest that fit: a table of float determines a base to 5 to 7 digits.
-/// low_freq_factor and beta_slow are 1. A table does not tell head_dim, the layout or the attention
-/// factor. Zeros are pairs that do not rotate. Takes milliseconds. Throws std::invalid_argument
-/// unless there are 1 to 4096 numbers, all from 0 to 2^64, base is above 1 and unit_roundoff in (0,
-/// 0.1].
+/// low_freq_factor and beta_slow are 1. Zeros are pairs that do not rotate. Takes milliseconds.
+/// Throws std::invalid_argument unless there are 1 to 4096 numbers, all from 0 to 2^64, base is
+/// above 1 and unit_roundoff in (0, 0.1].
 template <class List>
 requires storable<detail::span_value_t<List const>> identification
 identify(List const& inv_freq, identify_options const& options = {}) {
@@ -175,9 +172,8 @@ identify(List const& inv_freq, identify_options const& options = {}) {
   return found;
 }
 
-/// The same of factors that divide geometric(2 * factors, base): the tensor rope_freqs of a GGUF
-/// file, with the base of its metadata. 1e30 or more is frequency 0. Throws as identify and
-/// divided_by_factors do.
+/// The same of factors that divide geometric(2 * factors, base): a GGUF file's tensor rope_freqs.
+/// 1e30 or more is frequency 0. Throws as identify and divided_by_factors do.
 template <class List>
 requires storable<detail::span_value_t<List const>> identification
 identify_factors(List const& factors, double base, identify_options options = {}) {

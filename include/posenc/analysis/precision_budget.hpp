@@ -34,11 +34,9 @@ concept forms_angles = requires(H const& how, frequencies const& f, std::int64_t
 /// posenc: position * (inv_freq + rest), not rounded.
 struct exact_angles {
   /// Writes the angle of every pair at a position; angles: [pairs].
-  void operator()(frequencies const& f, std::int64_t position,
-                  std::span<formed_angle> angles) const {
+  void operator()(frequencies const& f, std::int64_t at, std::span<formed_angle> angles) const {
     for (std::size_t i = 0; i < f.pairs(); ++i) {
-      auto const product =
-          detail::two_doubles(static_cast<double>(position)) * detail::with_rest(f, i);
+      auto const product = detail::two_doubles(static_cast<double>(at)) * detail::with_rest(f, i);
       angles[i] = {product.high, product.low};
     }
   }
@@ -62,10 +60,9 @@ double as_stored(double number) {
 template <storable P, storable F>
 struct rounded_angles {
   /// As exact_angles does.
-  void operator()(frequencies const& f, std::int64_t position,
-                  std::span<formed_angle> angles) const {
+  void operator()(frequencies const& f, std::int64_t at, std::span<formed_angle> angles) const {
     auto const as_float = [](double x) { return static_cast<float>(x); };
-    auto const p = as_float(detail::as_stored<P>(static_cast<double>(position)));
+    auto const p = as_float(detail::as_stored<P>(static_cast<double>(at)));
     for (std::size_t i = 0; i < f.pairs(); ++i) {
       auto const inv_freq = as_float(detail::as_stored<F>(f.inv_freq()[i]));
       angles[i] = {static_cast<double>(detail::stored(p * inv_freq))};
@@ -77,10 +74,9 @@ using float_angles = rounded_angles<float, float>;  ///< Hugging Face, vLLM
 /// double(position) * float(inv_freq): what rounding the frequencies alone costs.
 struct float_frequencies {
   /// As exact_angles does.
-  void operator()(frequencies const& f, std::int64_t position,
-                  std::span<formed_angle> angles) const {
+  void operator()(frequencies const& f, std::int64_t at, std::span<formed_angle> angles) const {
     for (std::size_t i = 0; i < f.pairs(); ++i)
-      angles[i] = {static_cast<double>(position) *
+      angles[i] = {static_cast<double>(at) *
                    static_cast<double>(static_cast<float>(f.inv_freq()[i]))};
   }
 };
@@ -93,11 +89,10 @@ struct ggml_angles {
   double base;  ///< of the geometric frequencies
 
   /// As exact_angles does.
-  void operator()(frequencies const& f, std::int64_t position,
-                  std::span<formed_angle> angles) const {
+  void operator()(frequencies const& f, std::int64_t at, std::span<formed_angle> angles) const {
     auto const pairs = static_cast<double>(f.pairs());
     auto const scale = static_cast<float>(std::pow(base, -1 / pairs));
-    auto theta = static_cast<float>(position);
+    auto theta = static_cast<float>(at);
     for (std::size_t i = 0; i < f.pairs(); ++i) {
       auto const plain = std::pow(base, -static_cast<double>(i) / pairs);
       auto const factor =

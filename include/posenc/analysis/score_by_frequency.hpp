@@ -10,7 +10,7 @@
 
 #include "posenc/analysis/running_moments.hpp"
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"

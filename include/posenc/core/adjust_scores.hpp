@@ -24,17 +24,14 @@ constexpr std::int64_t distance_between(std::int64_t query_position,
 
 namespace detail {
 
-/// Throws std::invalid_argument, in the name of a function or encoding, unless each key has a
-/// position.
+/// Throws, in the name of a function or encoding, unless each key has a position.
 template <class T>
 void require_keys(char const* what, score_row<T> const& row) {
   require(row.scores.size() == row.key_positions.size(), what,
           ": there must be one position per key, got ", row.key_positions.size(), " positions for ",
           row.scores.size(), " keys");
 }
-
-/// Throws std::invalid_argument, in the name of a function or encoding, unless the row's head is
-/// one of `heads` and each key has a position.
+/// Likewise, and unless the row's head is one of `heads`.
 template <class T>
 void require_row(char const* what, score_row<T> const& row, std::size_t heads) {
   require(row.head < heads, what, ": the head must be below ", heads, ", got ", row.head);
@@ -51,28 +48,24 @@ void add_bias(score_row<T> const& row, auto const& bias) {
 
 }  // namespace detail
 
-/// What attention does to a row at site 3: by the encoding's adjust_scores, or else by adding its
-/// bias to each score, in double, rounded once. Throws std::invalid_argument as the encoding does;
-/// for a bias, unless each key has a position and the encoding has the row's head. A row in braces
-/// is of floats: adjust_scores(alibi(8), {scores, head, query_position, key_positions, query}).
+/// What attention does to a row at site 3: the encoding's adjust_scores, or else its bias is added
+/// to each score, in double, rounded once. Throws std::invalid_argument as the encoding does; for a
+/// bias, unless each key has a position and the encoding has the row's head. A row in braces is of
+/// floats: adjust_scores(alibi(8), {scores, head, query_position, key_positions, query}).
 template <class T = float, acts_on_scores E>
 void adjust_scores(E const& e, score_row<T> const& row) {
   if constexpr (detail::adjusts_scores<E>) {
     e.adjust_scores(row);
   } else {
-    if constexpr (knows_heads<E>) {
-      detail::require_row("adjust_scores", row, e.heads());
-    } else {
-      detail::require_keys("adjust_scores", row);
-    }
-    if constexpr (adds_bias_by_distance<E>) {
-      detail::add_bias(row, [&](std::int64_t key) {
+    if constexpr (knows_heads<E>) detail::require_row("adjust_scores", row, e.heads());
+    detail::require_keys("adjust_scores", row);
+    detail::add_bias(row, [&](std::int64_t key) {
+      if constexpr (adds_bias_by_distance<E>) {
         return e.bias(row.head, distance_between(row.query_position, key));
-      });
-    } else {
-      detail::add_bias(row,
-                       [&](std::int64_t key) { return e.bias(row.head, row.query_position, key); });
-    }
+      } else {
+        return e.bias(row.head, row.query_position, key);
+      }
+    });
   }
 }
 

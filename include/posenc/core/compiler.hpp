@@ -13,7 +13,7 @@
 #define POSENC_INLINED
 #endif
 
-/// Before a loop, for clang, which unrolls loops over loops: several times the code, and no faster.
+/// Before a loop: clang unrolls loops over loops, several times the code, and no faster.
 #if defined(__clang__)
 #define POSENC_NOT_UNROLLED _Pragma("clang loop unroll(disable)")
 #else
@@ -49,8 +49,8 @@ namespace posenc::inline POSENC_TARGET::detail {
 #endif
 }
 
-/// Returns x, which the compiler must take for a new number: in a loop, it then keeps no sums with
-/// x in registers, and does not vectorise; elsewhere, it does not load x with its neighbours.
+/// x, which the compiler must take for a new number: it keeps no sums with it in registers, does
+/// not vectorise a loop with it, and does not load it with its neighbours.
 template <std::integral T>
 [[gnu::always_inline]] inline T anew_in_each_turn(T x) noexcept {
 #if defined(__GNUC__)

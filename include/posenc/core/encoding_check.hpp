@@ -1,5 +1,4 @@
-// If a site cannot call a function of an encoding, that is a compile error of one sentence, which
-// names the function and the signature it must have.
+// A function that its site cannot call is a compile error of one sentence, with its signature.
 #pragma once
 
 #include <type_traits>
@@ -10,9 +9,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// An encoding made of others: `static constexpr bool wraps_encodings = true`. It may have
-/// functions that are constrained to where the others have them; where a constraint does not hold,
-/// there is no function, and no error.
+/// An encoding made of others, with functions constrained to where they have them: where a
+/// constraint does not hold, there is no function, and no error.
 template <class E>
 concept wraps_encodings = std::bool_constant<E::wraps_encodings>::value;
 
@@ -20,117 +18,104 @@ namespace detail {
 
 /// The names of all functions that a site calls.
 struct site_names {
-  char embed, prepare, bias, adjust_scores, inverse_temperature, sink;
-  char heads, serves_fewer_heads, backward_scores, is_bias;
-  char encode_queries, encode_keys, backward_queries, backward_keys;  // of what is prepared
+  char embed, prepare, bias, adjust_scores, inverse_temperature, sink, heads, backward_scores,
+      is_bias, encode_queries, encode_keys, backward_queries, backward_keys;
 };
 
 // clang-format off
 
-/// A name that E has too is ambiguous in this class, whether it is a template, an overload set, a
-/// variable or private. Not of a final class, nor of one that wraps encodings, where an ambiguous
-/// name may belong to a function whose constraint does not hold.
+/// A name that E has too, be it of a template, of several functions, or private, is ambiguous here.
+/// Not of a final class, nor of a wrapper, where a function's constraint may not hold.
 template <class E>
 struct with_site_names : E, site_names {};
 template <class E>
   requires(!std::is_class_v<E> || std::is_final_v<E> || wraps_encodings<E>)
 struct with_site_names<E> : site_names {};
 
-/// The name of a class is a member of it: a constructor in E, a type in a class derived from E.
+/// Here the name of E itself is a type, where in E it is a constructor.
 template <class E>
 struct child_of : E {};
 template <class E>
   requires(!std::is_class_v<E> || std::is_final_v<E>)
 struct child_of<E> {};
 
-template <class Named, class E>
-concept a_base = std::is_base_of_v<Named, E>;
+/// can_NAME<E>: the site can call it. has_NAME<E>: E has a member of that name, other than the name
+/// of E or of a base; asked last, since to look for a name may compile a function's body.
+#define POSENC_MEMBER(NAME, ...)                                                   \
+  template <class E>                                                               \
+  concept can_##NAME = __VA_ARGS__;                                                \
+  template <class E>                                                               \
+  concept has_##NAME = can_##NAME<E> || requires { &E::NAME; } ||                  \
+      (!requires { requires std::is_base_of_v<typename child_of<E>::NAME, E>; } && \
+       (!requires { &with_site_names<E>::NAME; } ||                                \
+        requires { &E::template NAME<float>; }))
 
-/// has_NAME<E>: E has a member of that name, other than the name of E or of a base; of functions
-/// that may be templates, a template too. First: whether the site can call it; to look for a name
-/// may compile the body of a function.
-#define POSENC_HAS(NAME, ...)                                               \
-  template <class E>                                                        \
-  concept has_##NAME = __VA_ARGS__ ||                                       \
-      (!requires { &with_site_names<E>::NAME; } &&                          \
-       !requires { requires a_base<typename child_of<E>::NAME, E>; }) ||    \
-      requires { &E::NAME; }
-/// The same of a function.
-#define POSENC_HAS_FUNCTION(NAME, ...) \
-  POSENC_HAS(NAME, __VA_ARGS__) || requires { &E::template NAME<float>; }
-
-POSENC_HAS_FUNCTION(embed, acts_on_embeddings<E>);
-POSENC_HAS_FUNCTION(prepare, (prepares<E, float> && prepares<E, double>));
-POSENC_HAS_FUNCTION(encode_queries, encodes_queries<E, float>);
-POSENC_HAS_FUNCTION(encode_keys, encodes_keys<E, float>);
-POSENC_HAS_FUNCTION(adjust_scores, adjusts_scores<E>);
-POSENC_HAS_FUNCTION(inverse_temperature, acts_on_softmax<E>);
-POSENC_HAS_FUNCTION(backward_queries, pulls_back_queries<E, float>);
-POSENC_HAS_FUNCTION(backward_keys, pulls_back_keys<E, float>);
-POSENC_HAS_FUNCTION(backward_scores, pulls_back_scores<E>);
-POSENC_HAS(bias, adds_bias_by_distance<E> || adds_bias_by_positions<E>);
-POSENC_HAS(sink, adds_sink<E>);
-POSENC_HAS(heads, knows_heads<E>);
-POSENC_HAS(serves_fewer_heads, posenc::serves_fewer_heads<E>);
-POSENC_HAS(is_bias, says_is_bias<E>);
-#undef POSENC_HAS_FUNCTION
-#undef POSENC_HAS
-
-// clang-format on
+POSENC_MEMBER(embed, acts_on_embeddings<E>);
+POSENC_MEMBER(prepare, prepares<E, float> && prepares<E, double>);
+POSENC_MEMBER(encode_queries, encodes_queries<E, float>);
+POSENC_MEMBER(encode_keys, encodes_keys<E, float>);
+POSENC_MEMBER(backward_queries, pulls_back_queries<E, float>);
+POSENC_MEMBER(backward_keys, pulls_back_keys<E, float>);
+POSENC_MEMBER(bias, adds_bias_by_distance<E> || adds_bias_by_positions<E>);
+POSENC_MEMBER(adjust_scores, adjusts_scores<E>);
+POSENC_MEMBER(backward_scores, pulls_back_scores<E>);
+POSENC_MEMBER(inverse_temperature, acts_on_softmax<E>);
+POSENC_MEMBER(sink, adds_sink<E>);
+POSENC_MEMBER(heads, knows_heads<E>);
+POSENC_MEMBER(is_bias, (has_adjust_scores<E> || wraps_encodings<E>) &&
+                           requires { typename std::bool_constant<E::is_bias>; });
+#undef POSENC_MEMBER
 
 /// Compiles for what prepare<T> may return.
 template <class P, class T>
 struct prepared_check {
-  static constexpr bool widens = encodes_to_another_width<P, T>;
-  static_assert(encodes_queries<P, T> || widens,
+  static constexpr bool encodes = encodes_queries<P, T>, widens = encodes_to_another_width<P, T>,
+                        pulls_back = has_backward_queries<P> || has_backward_keys<P>;
+  static_assert(encodes || widens,
                 "posenc: what prepare returns must have encode_queries: void "
                 "encode_queries(heads_view<T> q, std::size_t first_token) const");
-  static_assert(encodes_keys<P, T> || !encodes_queries<P, T> || widens,
+  static_assert(encodes_keys<P, T> || !encodes || widens,
                 "posenc: what prepare returns must have encode_keys: void "
                 "encode_keys(heads_view<T> k, std::size_t first_token) const");
-  static constexpr bool pulls_back = has_backward_queries<P> || has_backward_keys<P>;
   static_assert(!pulls_back || pulls_back_queries<P, T>,
-                "posenc: backward_queries of what prepare returns must be: void "
-                "backward_queries(heads_view<T> d, std::size_t "
-                "first_token) const, beside backward_keys");
+                "posenc: backward_queries of what prepare returns must be: void backward_queries("
+                "heads_view<T> d, std::size_t first_token) const, beside backward_keys");
   static_assert(!pulls_back || pulls_back_keys<P, T> || !pulls_back_queries<P, T>,
-                "posenc: backward_keys of what prepare returns must be: void "
-                "backward_keys(heads_view<T> d, std::size_t first_token) "
-                "const, beside backward_queries");
-
+                "posenc: backward_keys of what prepare returns must be: void backward_keys("
+                "heads_view<T> d, std::size_t first_token) const, beside backward_queries");
   static constexpr bool passed = true;
 };
 
 template <class E>
 consteval bool check_prepared() {
-  if constexpr (prepares<E, float> && prepares<E, double>)
+  if constexpr (can_prepare<E>)
     return prepared_check<prepared_t<E, float>, float>::passed &&
            prepared_check<prepared_t<E, double>, double>::passed;
   return true;
 }
 
+#define POSENC_MUST_BE(NAME, SIGNATURE) \
+  static_assert(!has_##NAME<E> || can_##NAME<E>, "posenc: " #NAME " must be: " SIGNATURE)
+
 /// Compiles for an encoding that acts somewhere, or nowhere on purpose, and whose functions the
-/// sites can call. `static_assert(detail::encoding_check<E>::passed)` stands first wherever an
-/// encoding is asked for: an unmet constraint of a template would not name the function.
+/// sites can call. Its static_assert stands first wherever an encoding is asked for: an unmet
+/// constraint of a template would not name the function.
 template <class E>
-struct encoding_check {
+struct check_of {
   static constexpr bool encodes = has_prepare<E> || has_encode_queries<E> || has_encode_keys<E> ||
                                   has_backward_queries<E> || has_backward_keys<E>;
-
   static_assert(positional_encoding<E> || has_embed<E> || encodes || has_bias<E> ||
                     has_adjust_scores<E> || has_inverse_temperature<E> || has_sink<E>,
                 "posenc: this type acts nowhere: an encoding must have embed (site 1), prepare "
-                "(2), bias or adjust_scores (3), inverse_temperature "
-                "or sink (4)");
+                "(2), bias or adjust_scores (3), inverse_temperature or sink (4)");
   static_assert(!says_it_is_nowhere<E> || sites_of<E> == 0,
                 "posenc: is_nowhere must not be true of an encoding that acts at a site");
-  static_assert(!has_embed<E> || acts_on_embeddings<E>,
-                "posenc: embed must be: void embed(heads_view<T> x, positions_view positions) "
-                "const, for T = float and T = double");
-  static_assert(!encodes || (prepares<E, float> && prepares<E, double>),
+  POSENC_MUST_BE(embed, "void embed(heads_view<T> x, positions_view positions) const, for T = "
+                        "float and T = double");
+  static_assert(!encodes || can_prepare<E>,
                 "posenc: prepare must be: template <class T> auto prepare(positions_view "
-                "positions) const, for T = float and T = double, "
-                "which returns what has encode_queries and encode_keys");
+                "positions) const, for T = float and T = double, which returns what has "
+                "encode_queries and encode_keys");
   static_assert(check_prepared<E>());
   static_assert(!prepares_another_width<E, float> || changes_head_dim<E>,
                 "posenc: encoded_dim must be: std::size_t encoded_dim(std::size_t head_dim) const, "
@@ -138,43 +123,30 @@ struct encoding_check {
   static_assert(!(requires { &E::is_near; } || prepares_far<E, float>) || scores_near_and_far<E>,
                 "posenc: is_near must be: bool is_near(std::int64_t query_position, std::int64_t "
                 "key_position) const, beside far of what prepare returns");
-  static_assert(!has_bias<E> || adds_bias_by_distance<E> || adds_bias_by_positions<E>,
-                "posenc: bias must be: double bias(std::size_t head, std::int64_t distance) const, "
-                "or double bias(std::size_t head, "
-                "std::int64_t query_position, std::int64_t key_position) const");
-  static_assert(!has_adjust_scores<E> || adjusts_scores<E>,
-                "posenc: adjust_scores must be: void adjust_scores(score_row<T> row) const, for T "
-                "= float and T = double");
-  static_assert(!has_inverse_temperature<E> || acts_on_softmax<E>,
-                "posenc: inverse_temperature must be: double inverse_temperature(row_statistics "
-                "const& row) const");
-  static_assert(!has_sink<E> || adds_sink<E>,
-                "posenc: sink must be: double sink(std::size_t head) const");
-  static_assert(!has_heads<E> || knows_heads<E>,
-                "posenc: heads must be: std::size_t heads() const");
-  static_assert(
-      !has_serves_fewer_heads<E> ||
-          (has_heads<E> && requires { typename std::bool_constant<E::serves_fewer_heads>; }),
-      "posenc: serves_fewer_heads must be: static constexpr bool serves_fewer_heads, beside heads");
-
-  static_assert(!has_backward_scores<E> || pulls_back_scores<E> ||
+  POSENC_MUST_BE(bias, "double bias(std::size_t head, std::int64_t distance) const, or double "
+                       "bias(std::size_t head, std::int64_t query_position, std::int64_t "
+                       "key_position) const");
+  POSENC_MUST_BE(adjust_scores, "void adjust_scores(score_row<T> row) const, for T = float and T = "
+                                "double");
+  POSENC_MUST_BE(inverse_temperature,
+                 "double inverse_temperature(row_statistics const& row) const");
+  POSENC_MUST_BE(sink, "double sink(std::size_t head) const");
+  POSENC_MUST_BE(heads, "std::size_t heads() const");
+  static_assert(!has_backward_scores<E> || can_backward_scores<E> ||
                     (has_adjust_scores<E> && !acts_on_scores<E>),
-                "posenc: backward_scores must be: void backward_scores(score_row<T const> "
-                "before, std::span<T> d_scores, std::span<T> "
-                "d_query) const, for T = float and T = double, beside adjust_scores");
-  static_assert(!has_is_bias<E> || ((has_adjust_scores<E> || wraps_encodings<E>)&&requires {
-    typename std::bool_constant<E::is_bias>;
-  }),
-                "posenc: is_bias must be: static constexpr bool is_bias, beside adjust_scores");
-
+                "posenc: backward_scores must be: void backward_scores(score_row<T const> before, "
+                "std::span<T> d_scores, std::span<T> d_query) const, for T = float and T = double, "
+                "beside adjust_scores");
+  POSENC_MUST_BE(is_bias, "static constexpr bool is_bias, beside adjust_scores");
   static constexpr bool passed = true;
 };
+#undef POSENC_MUST_BE
+
+// clang-format on
 
 /// What is held by reference is an encoding too.
 template <class E>
-requires(!std::is_same_v<E, std::remove_cvref_t<E>>) struct encoding_check<E>
-    : encoding_check<std::remove_cvref_t<E>> {
-};
+using encoding_check = check_of<std::remove_cvref_t<E>>;
 
 }  // namespace detail
 }  // namespace posenc

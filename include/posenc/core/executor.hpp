@@ -8,15 +8,14 @@
 #include <exception>
 #include <memory>
 #include <type_traits>
-#include <utility>
 
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What an executor is given: task(i) does the part i of a call's work. It refers to that work, so
-/// it may be copied, and is over when the call is. It throws nothing.
+/// What an executor is given: task(i) does part i of a call's work, in the thread that calls, and
+/// throws nothing. It may be copied, and is over when the call is.
 class task {
  public:
   /// Refers to `work`, a callable of the index.
@@ -25,8 +24,7 @@ class task {
       : work_(std::addressof(work)),
         run_([](void const* w, std::size_t i) noexcept { (*static_cast<Work const*>(w))(i); }) {}
 
-  /// Does part i of the work, in the thread that calls.
-  void operator()(std::size_t i) const noexcept { run_(work_, i); }
+  void operator()(std::size_t i) const noexcept { run_(work_, i); }  ///< part i
 
  private:
   void const* work_;
@@ -34,29 +32,24 @@ class task {
 };
 
 /// executor(n, task) calls task(i) once for each i in [0, n), in any order, on any threads, and
-/// returns when all have returned. An engine's own pool is one:
+/// returns when all have. An engine's own pool is one:
 ///
 ///     [&](std::size_t n, posenc::task run) { pool.parallel_for(n, run); }
-///     [](std::size_t n, posenc::task run) {
-///       #pragma omp parallel for
-///       for (std::size_t i = 0; i < n; ++i) run(i);
-///     }
 ///
 /// A pool in C calls `[](void* t, std::size_t i) { (*static_cast<posenc::task*>(t))(i); }`.
 template <class E>
 concept executor = std::invocable<E const&, std::size_t, task const&>;
 
-/// How a call splits its work: into `count` tasks, which the executor runs; 1 is run by the caller
-/// itself. The first argument of rotate and attention, whose results have the same bits for any
-/// count, order and threads, and which refuse before the first task. The executor must outlive it.
-/// Throws std::invalid_argument unless there is a task.
+/// How rotate and attention split their work: into `count` tasks, which the executor runs, or the
+/// caller itself, if there is one. Results have the same bits for any count, order and threads;
+/// errors are thrown before the first task. Keeps the executor's address. Throws
+/// std::invalid_argument unless there is a task.
 ///
 ///     rotate<halves>(tasks(4, pool), q, rows);
 ///     attention(tasks(4, pool), q, k, v, encoding);
 template <executor Executor>
 class tasks {
  public:
-  /// run: kept by address.
   tasks(std::size_t count, Executor const& run) : count_(count), run_(std::addressof(run)) {
     detail::require(count > 0, "tasks: there must be a task, got 0");
   }
@@ -71,7 +64,7 @@ class tasks {
 
 namespace detail {
 
-/// The first part of `count` things that task i of n has, and how many.
+/// What task i of n has of `count` things.
 struct part {
   std::size_t first, count;
 };
@@ -80,7 +73,7 @@ constexpr part part_of(std::size_t count, std::size_t i, std::size_t n) noexcept
   return {each * i + std::min(i, more), each + (i < more ? 1 : 0)};
 }
 
-/// Runs work(i) in every task, and rethrows here the first exception that one of them ends with.
+/// Runs work(i) in every task, and rethrows the first exception of one.
 template <class Executor>
 void run_tasks(tasks<Executor> const& split, auto const& work) {
   if (split.count() == 1) return work(std::size_t{0});

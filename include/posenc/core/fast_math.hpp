@@ -11,27 +11,20 @@
 
 /// Inference engines are built with -ffast-math: the compiler may reorder sums, multiply by a
 /// rounded reciprocal instead of dividing, and assume that there is no NaN, no infinity and no -0.
-/// Under it, and under any part of it:
+/// Under it, and under any part of it, this holds:
 ///
-/// - Every accuracy that a header states holds.
+/// - Every accuracy that a header states.
 /// - Errors are thrown. NaN and infinities in what is checked, masked scores (-infinity) and
 ///   no_sink are recognised by their bits: posenc::is_finite, posenc::is_masked.
-/// - What is computed in integers has the same bits: the phases of whole positions, and the
-///   conversions of half and bfloat16.
+/// - The bits of what is computed in integers: phases of whole positions, and the conversions of
+///   half and bfloat16.
 ///
-/// What a header promises otherwise does not hold:
-///
-/// - The same bits in two ways: by number or by register, whole or in parts, on one axis or on
-///   several, in two places of a program. Each way is as accurate as stated.
-/// - NaN out for NaN in.
-/// - The sign of 0; and subnormal numbers, which the CPU may flush to 0.
-///
-/// So a barrier stands only where reordering would cost accuracy. Files with and without
-/// -ffast-math may be linked into one program: their namespaces differ (core/target.hpp).
+/// What else headers promise does not: the same bits in two ways (by number or by register, whole
+/// or in parts, in two places of a program), NaN out for NaN in, the sign of 0, and subnormal
+/// numbers, which the CPU may flush to 0. A barrier stands only where reordering costs accuracy.
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// x, rounded to its type before it is used: no sum or product is reordered across it, and x87
-/// keeps no more than its precision.
+/// x, rounded to its type: no sum or product is reordered across it, and x87 keeps no more.
 template <std::floating_point T>
 T stored(T x) noexcept {
   T const volatile number = x;

@@ -1,10 +1,7 @@
 // The sites of attention in reverse: what an encoding does to gradients, for training.
 //
-//   d x_t <--(1) as it is-- d W x_t <--(2) R_t^T-- d q_t, d k_t <-- d score
-//                                      <--(3) by the rule-- d score' <--(4) * beta-- d weights
-//
 //   (1) embeddings         a constant is added: gradients pass as they are
-//   (2) queries and keys   the transpose of what was done to them
+//   (2) queries and keys   R_t^T, the transpose of what was done to them
 //   (3) scores             a bias lets gradients pass; any other rule has a derivative
 //   (4) softmax            beta and sinks count as constants
 #pragma once
@@ -24,25 +21,25 @@ namespace posenc::inline POSENC_TARGET {
 namespace detail {
 
 template <class P, class T>
-concept pulls_back_queries = requires(P const& p, heads_view<T> const d, std::size_t first) {
-  requires requires { p.backward_queries(d, first); } ||
-           requires { p.backward_queries(d, first, first); };
-};
+concept pulls_back_queries =
+    requires(P const& p, heads_view<T> d) { detail::backward_queries(p, d, 0, 0); };
 template <class P, class T>
-concept pulls_back_keys = requires(P const& p, heads_view<T> const d, std::size_t first) {
-  requires requires { p.backward_keys(d, first); } ||
-           requires { p.backward_keys(d, first, first); };
-};
+concept pulls_back_keys =
+    requires(P const& p, heads_view<T> d) { detail::backward_keys(p, d, 0, 0); };
 template <class E>
 concept says_is_bias = std::bool_constant<std::remove_cvref_t<E>::is_bias>::value;
 template <class P, class T>
 concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
+template <class E, class T>
+concept pulls_back_row =
+    requires(E const& e, score_row<T const> const row, std::span<T> const d) {
+      e.backward_scores(row, d, d);
+    };
 
 }  // namespace detail
 
-/// (2) What is prepared also goes backward: from gradients with respect to the encoded vectors to
-/// gradients with respect to the inputs, in place, [tokens][heads][head_dim]: d -> J^T d, J being
-/// the matrix of encode_queries or encode_keys, which are linear.
+/// (2) What is prepared also goes backward, in place: d -> J^T d, J being the matrix of
+/// encode_queries or encode_keys, which are linear, and d [tokens][heads][head_dim].
 ///
 ///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
 ///     prepared.backward_keys(d, first_token);
@@ -57,18 +54,12 @@ template <class E>
 concept adds_bias = adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
                     (acts_on_scores<E> && detail::says_is_bias<E>);
 
-/// (3) Goes backward: from gradients with respect to the adjusted scores, [keys], to gradients with
-/// respect to the scores before, in place; and adds to the gradient of the encoded query,
-/// [head_dim], if the rule reads it. A gradient of 0 of a key that no other depends on stays 0,
-/// whatever the key's score is, NaN included.
+/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to those of the
+/// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
+/// A gradient of 0 of a key that no other depends on stays 0, whatever its score is, NaN too.
 template <class E>
 concept pulls_back_scores =
-    acts_on_scores<E> &&
-    requires(E const& e, score_row<float const> const before, std::span<float> const d,
-             score_row<double const> const before_in_double, std::span<double> const d_in_double) {
-      e.backward_scores(before, d, d);
-      e.backward_scores(before_in_double, d_in_double, d_in_double);
-    };
+    acts_on_scores<E> && detail::pulls_back_row<E, float> && detail::pulls_back_row<E, double>;
 
 // clang-format on
 
@@ -96,9 +87,7 @@ void backward_through(score_row<T const> const& before, std::span<T> d_scores, s
     if constexpr (!(lets_through<Es>::as_biases && ...)) {
       std::vector<T> scores(before.scores.begin(), before.scores.end());
       adjust_scores(e, before.template with_scores<T>(scores));
-      auto after = before;
-      after.scores = scores;
-      backward_through(after, d_scores, d_query, then...);
+      backward_through(before.template with_scores<T const>(scores), d_scores, d_query, then...);
     }
     if constexpr (!lets_through<E>::as_biases) e.backward_scores(before, d_scores, d_query);
   }

@@ -1,5 +1,4 @@
-// A strided view of head vectors, [tokens][heads][head_dim]: queries, keys, values, or embeddings
-// (one head per token).
+// A strided view of heads, [tokens][heads][head_dim]: queries, keys, values, embeddings (one head).
 #pragma once
 
 #include <algorithm>
@@ -29,46 +28,61 @@ struct heads_strides {
   std::ptrdiff_t token = 0, head = 0;  ///< in elements, of either sign
 };
 
-/// Addresses in memory.
+/// Addresses in memory, [first, last).
 struct memory_range {
-  std::uintptr_t first = 0, last = 0;  ///< [first, last), in bytes
+  std::uintptr_t first = 0, last = 0;  ///< in bytes
   /// Whether a byte is in both.
   friend constexpr bool overlap(memory_range a, memory_range b) noexcept {
     return a.first < b.last && b.first < a.last;
   }
 };
 
-/// A view: it does not own its elements, and a copy refers to the same memory. Zero tokens or heads
-/// make an empty view.
-/// Throws std::invalid_argument if head_dim is 0, if data is null but the view is not empty, if the
-/// extent overflows, or, unless T is const, if two heads overlap in memory. (Read-only heads may
-/// overlap: with stride 0, all heads are one.)
-template <storable T>
+namespace detail {
+
+/// Where elements are: T*, or the words of an engine, where T is as<half> or as<bfloat16>.
+template <class T>
+struct elements_at {
+  T* first;
+  elements_at(T* elements) noexcept : first(elements) {}
+  elements_at(
+      std::conditional_t<std::is_const_v<T>, std::uint16_t const, std::uint16_t>* words) noexcept
+      requires std::same_as<std::remove_const_t<T>, as<storage_format_t<T>>>
+      : first(reinterpret_cast<T*>(words)) {}
+};
+
+/// Throws, in the name of a view, unless [first, first + count) lies within [0, size).
+inline void require_slice(char const* view, char const* what, std::size_t first, std::size_t count,
+                          std::size_t size) {
+  require(first <= size && count <= size - first, view, ": a slice of ", what,
+          " must lie within [0, ", size, "), got first ", first, ", count ", count);
+}
+
+}  // namespace detail
+
+/// A view: a copy refers to the same memory. Zero tokens or heads make an empty view. data: T*, or
+/// an engine's std::uint16_t*, where T is as<half> or as<bfloat16>. Throws std::invalid_argument if
+/// head_dim is 0, if data is null but the view is not empty, if the extent overflows, or, unless T
+/// is const, if two heads overlap in memory. (With stride 0, all heads that are read may be one.)
+template <class T>
 class heads_view {
+  static_assert(storable<T>,
+                "posenc: elements must be float, double, half, bfloat16 or a type with a "
+                "storage_format; 16-bit words are as<half> or as<bfloat16>");
+
  public:
   using element_type = T;  ///< const T where the heads are only read
 
   /// Contiguous: one head vector after another.
-  heads_view(T* data, heads_shape shape)
+  heads_view(detail::elements_at<T> data, heads_shape shape)
       : heads_view(data, shape,
                    {static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim),
                     static_cast<std::ptrdiff_t>(shape.head_dim)}) {}
-
   /// With gaps between tokens or heads, or heads before tokens.
-  [[gnu::always_inline]] heads_view(T* data, heads_shape shape, heads_strides strides)
-      : data_(data), shape_(shape), strides_(strides) {
-    check(data, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
+  [[gnu::always_inline]] heads_view(detail::elements_at<T> data, heads_shape shape,
+                                    heads_strides strides)
+      : data_(data.first), shape_(shape), strides_(strides) {
+    check(data_, shape.tokens, shape.heads, shape.head_dim, strides.token, strides.head);
   }
-
-  /// Of the words that an engine holds, where T is as<half> or as<bfloat16>; strides in words.
-  heads_view(detail::words_of<T>* words,
-             heads_shape shape) requires detail::is_as<std::remove_const_t<T>>
-      : heads_view(detail::elements_of<T>(words), shape) {}
-  /// Likewise, with strides.
-  heads_view(detail::words_of<T>* words, heads_shape shape,
-             heads_strides strides) requires detail::is_as<std::remove_const_t<T>>
-      : heads_view(detail::elements_of<T>(words), shape, strides) {}
-
   /// Any view converts to a read-only one.
   template <std::same_as<std::remove_const_t<T>> U>
   heads_view(heads_view<U> const& other) noexcept
@@ -81,50 +95,52 @@ class heads_view {
   std::size_t heads() const noexcept { return shape_.heads; }         ///< of each token
   std::size_t head_dim() const noexcept { return shape_.head_dim; }   ///< of each head, contiguous
 
-  /// One head vector. Precondition, not checked: token < tokens(), head < heads().
+  /// One head. Precondition, not checked: token < tokens(), head < heads().
   std::span<T> operator()(std::size_t token, std::size_t head) const noexcept {
-    return {at(token, head), shape_.head_dim};
+    return {data_ + static_cast<std::ptrdiff_t>(token) * strides_.token +
+                static_cast<std::ptrdiff_t>(head) * strides_.head,
+            head_dim()};
   }
 
-  /// The first head of a token, null if there are no heads, and the stride between its heads: the
-  /// interface shared with paged_heads.
-  T* token(std::size_t token) const noexcept { return heads() == 0 ? nullptr : at(token, 0); }
+  /// As paged_heads has it: the first head of a token, null if there are no heads.
+  T* token(std::size_t token) const noexcept {
+    return heads() == 0 ? nullptr : data_ + static_cast<std::ptrdiff_t>(token) * strides_.token;
+  }
   std::ptrdiff_t head_stride() const noexcept { return strides_.head; }  ///< in elements
 
   /// From the lowest byte to one beyond the highest, gaps included.
   memory_range memory() const noexcept {
     if (tokens() == 0 || heads() == 0) return {};
-    std::ptrdiff_t const none = 0,
-                         token = static_cast<std::ptrdiff_t>(tokens() - 1) * strides_.token,
-                         head = static_cast<std::ptrdiff_t>(heads() - 1) * strides_.head;
+    auto const token = static_cast<std::ptrdiff_t>(tokens() - 1) * strides_.token,
+               head = static_cast<std::ptrdiff_t>(heads() - 1) * strides_.head,
+               none = std::ptrdiff_t{0};
     // In integers: the address may be outside the array.
-    auto const address = [&](std::ptrdiff_t element) {
-      return reinterpret_cast<std::uintptr_t>(data_) +
-             static_cast<std::uintptr_t>(element) * sizeof(T);
-    };
-    return {address(std::min(token, none) + std::min(head, none)),
-            address(std::max(token, none) + std::max(head, none)) + head_dim() * sizeof(T)};
+    auto const base = reinterpret_cast<std::uintptr_t>(data_);
+    auto const bytes = [](auto n) { return static_cast<std::uintptr_t>(n) * sizeof(T); };
+    return {base + bytes(std::min(token, none) + std::min(head, none)),
+            base + bytes(std::max(token, none) + std::max(head, none)) + bytes(head_dim())};
   }
 
   /// `count` tokens, from `first` on. Throws if they reach beyond the view.
   heads_view slice_tokens(std::size_t first, std::size_t count) const {
-    check_slice("tokens", first, count, shape_.tokens);
+    detail::require_slice("heads_view", "tokens", first, count, shape_.tokens);
     auto slice = *this;
-    if (count > 0 && heads() > 0) slice.data_ = at(first, 0);
+    if (count > 0 && heads() > 0) slice.data_ = token(first);
     slice.shape_.tokens = count;
     return slice;
   }
   /// `count` heads of every token, from `first` on. Throws if they reach beyond the view.
   heads_view slice_heads(std::size_t first, std::size_t count) const {
-    check_slice("heads", first, count, shape_.heads);
+    detail::require_slice("heads_view", "heads", first, count, shape_.heads);
     auto slice = *this;
-    if (count > 0 && tokens() > 0) slice.data_ = at(0, first);
+    if (count > 0 && tokens() > 0)
+      slice.data_ += static_cast<std::ptrdiff_t>(first) * strides_.head;
     slice.shape_.heads = count;
     return slice;
   }
   /// `count` dims of every head, from `first` on. Throws if they reach beyond the head or are none.
   heads_view slice_dims(std::size_t first, std::size_t count) const {
-    check_slice("dims", first, count, shape_.head_dim);
+    detail::require_slice("heads_view", "dims", first, count, shape_.head_dim);
     detail::require(count > 0, "heads_view: a slice of dims must not be empty");
     auto slice = *this;
     if (data_ != nullptr) slice.data_ = data_ + first;
@@ -133,30 +149,16 @@ class heads_view {
   }
 
  private:
-  T* at(std::size_t token, std::size_t head) const noexcept {
-    return data_ + static_cast<std::ptrdiff_t>(token) * strides_.token +
-           static_cast<std::ptrdiff_t>(head) * strides_.head;
-  }
-
-  static std::size_t magnitude(std::ptrdiff_t stride) noexcept {
-    return stride < 0 ? std::size_t{0} - static_cast<std::size_t>(stride)
-                      : static_cast<std::size_t>(stride);
-  }
-
-  static void check_slice(char const* what, std::size_t first, std::size_t count,
-                          std::size_t size) {
-    detail::require(first <= size && count <= size - first, "heads_view: a slice of ", what,
-                    " must lie within [0, ", size, "), got first ", first, ", count ", count);
-  }
-
-  // Six arguments, since a call has registers for six: structs would go through memory, and so
-  // would the view.
+  // Six arguments: a call has registers for six, and structs would go through memory.
   static void check(T const* data, std::size_t tokens, std::size_t heads, std::size_t dim,
                     std::ptrdiff_t token_stride, std::ptrdiff_t head_stride) {
     detail::require(dim > 0, "heads_view: head_dim must be positive, got 0");
     if (tokens == 0 || heads == 0) return;
     detail::require(data != nullptr, "heads_view: data must not be null for ", tokens, " tokens x ",
                     heads, " heads");
+    auto const magnitude = [](std::ptrdiff_t stride) {
+      return stride < 0 ? 0 - static_cast<std::size_t>(stride) : static_cast<std::size_t>(stride);
+    };
     auto const token = magnitude(token_stride), head = magnitude(head_stride);
     detail::require(fits_into_memory(tokens, heads, dim, token, head),
                     "heads_view: the view must fit into memory, got ", tokens, " tokens of stride ",
@@ -172,7 +174,7 @@ class heads_view {
                                std::size_t token, std::size_t head) noexcept {
     auto room = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
     auto const take = [&](std::size_t steps, std::size_t size) {
-      // A division only where the product may overflow: it costs as much as rotating a head.
+      // A division costs as much as rotating a head.
       constexpr auto root = std::size_t{1} << std::numeric_limits<std::size_t>::digits / 2;
       bool const fits =
           steps < root && size < root ? steps * size <= room : steps == 0 || size <= room / steps;
@@ -182,8 +184,7 @@ class heads_view {
     return take(1, dim) && take(tokens - 1, token) && take(heads - 1, head);
   }
 
-  // Two heads overlap if |a * token_stride + b * head_stride| < head_dim for some steps (a, b) !=
-  // (0, 0) within the view.
+  // Whether |a * token + b * head| >= dim for all steps (a, b) != (0, 0) within the view.
   static bool is_disjoint(std::size_t tokens, std::size_t heads, std::size_t dim, std::size_t token,
                           std::size_t head) noexcept {
     if ((tokens > 1 && token < dim) || (heads > 1 && head < dim)) return false;
@@ -204,18 +205,22 @@ class heads_view {
   heads_strides strides_;
 };
 
+template <class T>
+heads_view(T*, heads_shape, heads_strides = {}) -> heads_view<T>;
+
 namespace detail {
 
 /// False only if no element of a shares memory with one of b. Recognises views that are side by
-/// side in every token, as queries and keys in one buffer are, or side by side in every head. Other
-/// interleaved views count as overlapping.
+/// side in every token or in every head; others that interleave count as overlapping.
 template <class S, class T>
 bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
   if (!overlap(a.memory(), b.memory())) return false;
-  // With one token or head its stride is unused; any period is then correct.
-  auto const bytes = []<class U>(heads_view<U> const&, std::ptrdiff_t stride) {
-    return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(stride) * sizeof(U));
+  // In bytes. With one token or head its stride is unused; any period is then correct.
+  auto const bytes = [](std::ptrdiff_t stride, std::size_t size) {
+    return static_cast<std::ptrdiff_t>(static_cast<std::size_t>(stride) * size);
   };
+  auto const token = bytes(a.strides().token, sizeof(S)), head = bytes(a.strides().head, sizeof(S));
+  if (token != bytes(b.strides().token, sizeof(T))) return true;
   // Whether the windows x and y, repeated with a period, stay disjoint.
   auto const disjoint = [](std::ptrdiff_t period, memory_range x, memory_range y) {
     if (period <= 0) return false;
@@ -223,19 +228,14 @@ bool may_overlap(heads_view<S> const& a, heads_view<T> const& b) {
     auto const offset = (y.first % n + n - x.first % n) % n;
     return offset >= x.last - x.first && offset + (y.last - y.first) <= n;
   };
-  auto const token = bytes(a, a.strides().token), head = bytes(a, a.strides().head);
-  bool const same_token = token == bytes(b, b.strides().token),
-             same_head = head == bytes(b, b.strides().head);
-  if (same_token && disjoint(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory()))
-    return false;
-  auto const head_of = [](auto const& v) {
+  if (disjoint(token, a.slice_tokens(0, 1).memory(), b.slice_tokens(0, 1).memory())) return false;
+  auto const of_head = [](auto const& v) {
     return v.slice_tokens(0, 1).slice_heads(0, 1).memory();
   };
-  return !(same_token && same_head && head > 0 && token % head == 0 &&
-           disjoint(head, head_of(a), head_of(b)));
+  return !(head == bytes(b.strides().head, sizeof(T)) && head > 0 && token % head == 0 &&
+           disjoint(head, of_head(a), of_head(b)));
 }
 bool may_overlap(auto const& a, auto const& b) { return overlap(a.memory(), b.memory()); }
 
 }  // namespace detail
-
 }  // namespace posenc

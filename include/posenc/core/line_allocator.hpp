@@ -9,8 +9,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Allocates at the start of a cache line. Numbers that a vector is given no value for are not
-/// initialised: whoever resizes it writes them.
+/// Allocates at the start of a cache line. Numbers without a value are not initialised.
 template <class Real>
 struct line_allocator {
   using value_type = Real;
@@ -20,8 +19,8 @@ struct line_allocator {
   template <class Other>
   line_allocator(line_allocator<Other> const&) noexcept {}
 
-  // glibc's aligned operator new takes four times as long as the plain one: as long as a row. The
-  // byte before the numbers says how far they are from the start.
+  // glibc's aligned operator new takes as long as a row, four times the plain one. The byte before
+  // the numbers says how far they are from the start.
   Real* allocate(std::size_t n) {
     auto* const memory = static_cast<unsigned char*>(::operator new(n * sizeof(Real) + line));
     auto const offset = line - reinterpret_cast<std::uintptr_t>(memory) % line;

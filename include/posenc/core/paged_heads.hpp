@@ -1,16 +1,14 @@
 // Head vectors in a paged cache: one slot per token, in any order.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "posenc/core/heads_view.hpp"
-#include "posenc/core/list_view.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
@@ -26,42 +24,41 @@ struct pages_shape {
       head_dim = 0;       ///< of each head
 };
 
-/// Distance from one page, token, or head to the next.
+/// Distance from one page, token or head to the next.
 struct pages_strides {
   std::ptrdiff_t page = 0, token = 0, head = 0;  ///< in elements, of either sign
 };
 
 /// The heads of as many tokens as there are slots. Token t is in slot slots[t] = page * page_tokens
-/// + token within the page. Tokens with a negative slot are skipped: engines pad their batches with
-/// them. Slots may repeat; tokens are processed in order.
+/// + token within the page. Tokens with a negative slot, as the padding of a batch has, are
+/// skipped. Slots may repeat; tokens are processed in order.
 ///
 ///     dense, or {.page = n * h * d, .token = h * d, .head = d}
 ///                   pages of [tokens][heads][head_dim]      FlashInfer's NHD, vLLM's flash
 ///     {.page = h * n * d, .token = d, .head = n * d}
 ///                   pages of [heads][tokens][head_dim]      FlashInfer's HND
 ///
-/// A view: it owns nothing, and the slots must outlive it.
-template <storable T>
+/// A view: it owns nothing, and the slots, of std::int64_t, must outlive it. data: as heads_view's.
+template <class T>
 class paged_heads {
  public:
   using element_type = T;  ///< const T where the heads are only read
 
   /// Of dense pages, [pages][page_tokens][heads][head_dim].
-  paged_heads(T* data, pages_shape shape, std::span<std::int64_t const> slots)
+  template <class Slots>
+  paged_heads(detail::elements_at<T> data, pages_shape shape, Slots const& slots)
       : paged_heads(data, shape, dense(shape), slots) {}
-
-  /// slots: [tokens]. Throws std::invalid_argument where heads_view would, if pages overlap, or if
-  /// a slot is beyond the last page.
-  paged_heads(T* data, pages_shape shape, pages_strides strides,
-              std::span<std::int64_t const> slots)
+  /// slots: [tokens]. Throws where heads_view would, if pages overlap, or if a slot is beyond them.
+  template <class Slots>
+  paged_heads(detail::elements_at<T> data, pages_shape shape, pages_strides strides,
+              Slots const& slots)
       : page_(data, {shape.pages == 0 ? 0 : shape.page_tokens, shape.heads, shape.head_dim},
               {strides.token, strides.head}),
         page_stride_(strides.page),
-        slots_(slots) {
-    auto const [first, last] = page_.memory();
-    memory_ = {first, last};
-    if (shape.pages > 1 && first != last) {
-      auto const page = (last - first) / sizeof(T);
+        slots_(in_64_bits(slots)),
+        memory_(page_.memory()) {
+    if (shape.pages > 1 && memory_.first != memory_.last) {
+      auto const page = (memory_.last - memory_.first) / sizeof(T);
       detail::require(strides.page > 0 && static_cast<std::size_t>(strides.page) >= page,
                       "paged_heads: pages must not overlap, got pages of ", page,
                       " elements with stride ", strides.page);
@@ -73,28 +70,18 @@ class paged_heads {
       memory_.last += (shape.pages - 1) * static_cast<std::size_t>(strides.page) * sizeof(T);
     }
     auto const size = page_.tokens() == 0 ? 0 : shape.pages * shape.page_tokens;
-    for (std::size_t t = 0; t < slots.size(); ++t) {
-      detail::require(slots[t] < 0 || static_cast<std::uint64_t>(slots[t]) < size,
+    for (std::size_t t = 0; t < slots_.size(); ++t) {
+      detail::require(slots_[t] < 0 || static_cast<std::uint64_t>(slots_[t]) < size,
                       "paged_heads: a slot must be below ", size, " (", shape.pages, " pages of ",
-                      shape.page_tokens, " tokens), got ", slots[t], " for token ", t);
+                      shape.page_tokens, " tokens), got ", slots_[t], " for token ", t);
     }
   }
-
-  /// Of the words that an engine holds, where T is as<half> or as<bfloat16>; strides in words.
-  paged_heads(detail::words_of<T>* words, pages_shape shape,
-              std::span<std::int64_t const> slots) requires detail::is_as<std::remove_const_t<T>>
-      : paged_heads(detail::elements_of<T>(words), shape, slots) {}
-  /// Likewise, with strides.
-  paged_heads(detail::words_of<T>* words, pages_shape shape, pages_strides strides,
-              std::span<std::int64_t const> slots) requires detail::is_as<std::remove_const_t<T>>
-      : paged_heads(detail::elements_of<T>(words), shape, strides, slots) {}
 
   std::size_t tokens() const noexcept { return slots_.size(); }       ///< as many as slots
   std::size_t heads() const noexcept { return page_.heads(); }        ///< of each token
   std::size_t head_dim() const noexcept { return page_.head_dim(); }  ///< of each head, contiguous
 
-  /// The first head of a token, null if it has no slot or there are no heads; and the stride
-  /// between its heads.
+  /// The first head of a token, null if it has no slot or there are no heads.
   T* token(std::size_t token) const noexcept {
     if (slots_[token] < 0 || heads() == 0) return nullptr;
     auto const slot = static_cast<std::size_t>(slots_[token]);
@@ -105,9 +92,7 @@ class paged_heads {
 
   /// `count` tokens, or heads, from `first` on. Throws if they reach beyond this view.
   paged_heads slice_tokens(std::size_t first, std::size_t count) const {
-    detail::require(first <= tokens() && count <= tokens() - first,
-                    "paged_heads: a slice of tokens must lie within [0, ", tokens(),
-                    "), got first ", first, ", count ", count);
+    detail::require_slice("paged_heads", "tokens", first, count, tokens());
     auto slice = *this;
     slice.slots_ = slots_.subspan(first, count);
     return slice;
@@ -128,12 +113,23 @@ class paged_heads {
     return {static_cast<std::ptrdiff_t>(shape.page_tokens * token),
             static_cast<std::ptrdiff_t>(token), static_cast<std::ptrdiff_t>(shape.head_dim)};
   }
+  template <class Slots>
+  static std::span<std::int64_t const> in_64_bits(Slots const& slots) noexcept {
+    static_assert(std::convertible_to<Slots const&, std::span<std::int64_t const>>,
+                  "posenc: the slots of paged_heads must be of std::int64_t");
+    return slots;
+  }
 
   heads_view<T> page_;  // the first one
   std::ptrdiff_t page_stride_;
   std::span<std::int64_t const> slots_;
   memory_range memory_;
 };
+
+template <class T, class Slots>
+paged_heads(T*, pages_shape, Slots const&) -> paged_heads<T>;
+template <class T, class Slots>
+paged_heads(T*, pages_shape, pages_strides, Slots const&) -> paged_heads<T>;
 
 /// The slots of the tokens of sequences, one after another, from a block table, [sequences][pages]:
 /// the pages of each. Made once a step, for the keys and values of every layer:
@@ -143,7 +139,7 @@ class paged_heads {
 ///               {.mask = mask::causal & mask::packed(query_lengths, lengths)});
 ///     auto const written = slots_of(table, lengths, page_tokens, cached);     what the step adds
 ///
-/// cached: how many tokens of each sequence to leave out, which earlier steps have written. Throws
+/// cached: how many tokens of each sequence to leave out, written by earlier steps. Throws
 /// std::invalid_argument unless each sequence has as many pages, and one for each token.
 template <integer_range Table>
 std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> lengths,
@@ -162,11 +158,11 @@ std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> le
                     ", got ", first, " for sequence ", i);
     for (auto t = first; t < lengths[i]; ++t) {
       auto const place = t / page_tokens;
-      detail::require(place < pages && std::data(table)[i * pages + place] >= 0,
-                      "slots_of: there must be a page for token ", t, " of sequence ", i, ", got ",
-                      place < pages ? "a negative one" : "none");
-      slots.push_back(static_cast<std::int64_t>(std::data(table)[i * pages + place]) *
-                          static_cast<std::int64_t>(page_tokens) +
+      auto const page =
+          place < pages ? static_cast<std::int64_t>(std::data(table)[i * pages + place]) : 0;
+      detail::require(place < pages && page >= 0, "slots_of: there must be a page for token ", t,
+                      " of sequence ", i, ", got ", place < pages ? "a negative one" : "none");
+      slots.push_back(page * static_cast<std::int64_t>(page_tokens) +
                       static_cast<std::int64_t>(t % page_tokens));
     }
   }

@@ -1,4 +1,4 @@
-// The positions of tokens.
+// Positions of tokens, and lists of numbers as arguments.
 #pragma once
 
 #include <concepts>
@@ -15,23 +15,19 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One position per token, counted in tokens, in any order; gaps, repeats and negative positions
-/// are allowed.
+/// One position per token, in any order; gaps, repeats and negative positions are allowed.
 using positions_view = std::span<std::int64_t const>;
 
-// clang-format off
-
-/// A vector, array, span ... of integers of any type.
-template <class R>
-concept integer_range = requires(R const& numbers) {
-  std::size(numbers);
-  requires std::integral<std::remove_cvref_t<decltype(*std::begin(numbers))>>;
-  requires !std::same_as<std::remove_cvref_t<decltype(*std::begin(numbers))>, bool>;
-};
-
-// clang-format on
-
 namespace detail {
+
+/// Of a vector, an array, a span ...: its span, and the type of its numbers.
+template <class R>
+using span_of = decltype(std::span(std::declval<R&>()));
+template <class R>
+using span_value_t = typename span_of<R>::value_type;
+
+template <class R>
+using number_in = std::remove_cvref_t<decltype(*std::begin(std::declval<R const&>()))>;
 
 void require_position(char const* what, std::integral auto p, std::size_t token) {
   require(std::in_range<std::int64_t>(p), what, ": a position must fit int64, got ", p,
@@ -40,42 +36,46 @@ void require_position(char const* what, std::integral auto p, std::size_t token)
 
 }  // namespace detail
 
-/// The same as a value, which owns its numbers, made of integers of any type:
+/// A vector, array, span ... of integers of any type.
+template <class R>
+concept integer_range =
+    std::integral<detail::number_in<R>> && !std::same_as<detail::number_in<R>, bool> &&
+    requires(R const& r) {
+  std::size(r);
+};
+
+/// An argument that takes what std::span takes, a vector, an array ..., and braces:
+///
+///     contiguous_axes({16, 24, 24})
+///
+/// Valid during the call, which must copy what it keeps.
+template <class T>
+struct list_view : std::span<T const> {
+  list_view(std::initializer_list<T> list) noexcept
+      : std::span<T const>(list.begin(), list.size()) {}
+  template <class List>
+  requires std::convertible_to<List const&, std::span<T const>> list_view(List const& list)
+  noexcept : std::span<T const>(list) {}
+};
+
+/// Positions as a value, made of integers of any type:
 ///
 ///     attention_options{.query_positions = std::vector<std::int32_t>{7, 8}, .key_positions = ids}
 ///     m_rope.prepare({7, 8})
-class token_positions {
- public:
+struct token_positions : std::vector<std::int64_t> {
   token_positions() = default;
-  /// Of a list in braces.
-  token_positions(std::initializer_list<std::int64_t> positions) : positions_(positions) {}
-  /// Of a vector, which is moved if it is given away.
-  token_positions(std::vector<std::int64_t> positions) noexcept
-      : positions_(std::move(positions)) {}
+  token_positions(std::initializer_list<std::int64_t> positions) : vector(positions) {}
+  /// Moved, if the vector is given away.
+  token_positions(std::vector<std::int64_t> positions) noexcept : vector(std::move(positions)) {}
   /// Of integers of any other type. Throws std::invalid_argument unless each position fits int64.
   template <integer_range Integers>
-  token_positions(Integers const& positions)
-      : positions_(static_cast<std::size_t>(std::size(positions))) {
-    std::size_t token = 0;
+  token_positions(Integers const& positions) {
+    reserve(static_cast<std::size_t>(std::size(positions)));
     for (auto const p : positions) {
-      detail::require_position("token_positions", p, token);
-      positions_[token++] = static_cast<std::int64_t>(p);
+      detail::require_position("token_positions", p, size());
+      push_back(static_cast<std::int64_t>(p));
     }
   }
-
-  std::size_t size() const noexcept { return positions_.size(); }  ///< how many tokens
-  bool empty() const noexcept { return positions_.empty(); }       ///< no tokens
-  /// [size()]; valid while this is.
-  std::int64_t const* data() const noexcept { return positions_.data(); }
-  auto begin() const noexcept { return positions_.begin(); }  ///< a constant iterator
-  auto end() const noexcept { return positions_.end(); }      ///< one beyond the last
-  /// Precondition, not checked: token < size().
-  std::int64_t operator[](std::size_t token) const noexcept { return positions_[token]; }
-
-  friend bool operator==(token_positions const&, token_positions const&) = default;
-
- private:
-  std::vector<std::int64_t> positions_;
 };
 
 }  // namespace posenc

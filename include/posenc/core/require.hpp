@@ -1,5 +1,4 @@
-// Errors: what must hold, and what was given. Thrown as std::invalid_argument; without exceptions,
-// they end the program.
+// Errors, thrown as std::invalid_argument; without exceptions, they end the program.
 #pragma once
 
 #include <bit>
@@ -18,10 +17,10 @@
 #include "posenc/core/target.hpp"
 
 #if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))
-/// Called on an error in programs without exceptions (-fno-exceptions), with the text that
-/// std::invalid_argument would have. A program may define it, as [[noreturn]]. Without a
-/// definition, and on systems without weak symbols (macOS, Windows), the text goes to stderr and
-/// the program aborts. If it is defined in a library, link with -Wl,-u,posenc_on_error.
+/// A program without exceptions (-fno-exceptions) may define it, as [[noreturn]], to be called on
+/// an error with the text of std::invalid_argument. Without it, and on systems without weak symbols
+/// (macOS, Windows), the text goes to stderr and the program aborts. If a library defines it, link
+/// with -Wl,-u,posenc_on_error.
 extern "C" [[noreturn, gnu::weak]] void posenc_on_error(char const* sentence);
 #endif
 
@@ -61,10 +60,9 @@ inline std::string shown(double number) {
 [[gnu::cold, gnu::noinline]] inline void append(std::string& sentence, std::string_view text) {
   sentence += text;
 }
-[[gnu::cold, gnu::noinline]] void append(std::string& sentence, std::integral auto number) {
-  sentence += shown(number);
-}
-[[gnu::cold, gnu::noinline]] inline void append(std::string& sentence, double number) {
+template <class Number>
+requires std::is_arithmetic_v<Number>
+[[gnu::cold, gnu::noinline]] void append(std::string& sentence, Number number) {
   sentence += shown(number);
 }
 
@@ -80,9 +78,8 @@ class error_context {
   ~error_context() { innermost = outer_; }
 
   static std::string placed(std::string const& sentence) {
-    for (auto const* context = innermost; context != nullptr; context = context->outer_) {
+    for (auto const* context = innermost; context != nullptr; context = context->outer_)
       if (sentence.find(context->where_) != std::string::npos) return sentence;
-    }
     if (innermost == nullptr) return sentence;
     return std::string(innermost->where_).append(": ").append(sentence);
   }
@@ -112,8 +109,7 @@ template <class... Parts>
   raise(error_context::placed(sentence).insert(0, "posenc: "));
 }
 
-/// Unless `holds`, throws std::invalid_argument with the parts joined; numbers in their shortest
-/// exact form.
+/// Unless `holds`, throws the parts joined, numbers in their shortest exact form.
 template <class... Parts>
 [[gnu::always_inline]] constexpr void require(bool holds, Parts const&... parts) {
   if (!holds) [[unlikely]]
@@ -121,8 +117,8 @@ template <class... Parts>
     refuse<std::conditional_t<std::is_arithmetic_v<Parts>, Parts, Parts const&>...>(parts...);
 }
 
-/// Unless all numbers are finite, throws "`what` must be finite, got " and the first that is not;
-/// with `where`, that and its index, or the index of its group of `group`.
+/// Unless all numbers are finite, throws "`what` must be finite, got " and the first that is not,
+/// followed by `where` and the index of its group of `group`.
 void require_finite(char const* what, auto const& numbers, char const* where = nullptr,
                     std::size_t group = 1) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {

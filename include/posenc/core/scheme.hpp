@@ -20,14 +20,11 @@ namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// As scheme::require_heads, which an encoding made of others has too.
+/// As scheme::require_heads, which a wrapper has too.
 template <class E>
 void require_heads(char const* function, [[maybe_unused]] E const& e,
                    [[maybe_unused]] std::size_t count) {
-  if constexpr (serves_fewer_heads<E>) {
-    require(count <= e.heads(), function, ": the encoding must have at least ", count,
-            " heads, got ", e.heads());
-  } else if constexpr (knows_heads<E>) {
+  if constexpr (knows_heads<E>) {
     require(count == e.heads(), function, ": the encoding must have ", count, " heads, got ",
             e.heads());
   } else if constexpr (requires { e.require_heads(function, count); }) {
@@ -43,37 +40,6 @@ double inverse_temperature_of([[maybe_unused]] E const& e,
   return 1;
 }
 
-/// Site 2 of what is prepared, which takes no head if all heads are alike. `token` and `head` (of
-/// keys: a kv head) are the indices of the view's first.
-template <class P, class T>
-void encode_queries(P const& p, heads_view<T> const& q, std::size_t token, std::size_t head) {
-  if constexpr (requires { p.encode_queries(q, token, head); })
-    p.encode_queries(q, token, head);
-  else
-    p.encode_queries(q, token);
-}
-template <class P, class T>
-void encode_keys(P const& p, heads_view<T> const& k, std::size_t token, std::size_t head) {
-  if constexpr (requires { p.encode_keys(k, token, head); })
-    p.encode_keys(k, token, head);
-  else
-    p.encode_keys(k, token);
-}
-template <class P, class T>
-void backward_queries(P const& p, heads_view<T> const& d, std::size_t token, std::size_t head) {
-  if constexpr (requires { p.backward_queries(d, token, head); })
-    p.backward_queries(d, token, head);
-  else
-    p.backward_queries(d, token);
-}
-template <class P, class T>
-void backward_keys(P const& p, heads_view<T> const& d, std::size_t token, std::size_t head) {
-  if constexpr (requires { p.backward_keys(d, token, head); })
-    p.backward_keys(d, token, head);
-  else
-    p.backward_keys(d, token);
-}
-
 /// What each encoding of a scheme that acts on queries and keys has prepared, in their order;
 /// backward from the last to the first.
 template <class... Prepared>
@@ -83,12 +49,10 @@ class prepared_scheme {
 
   explicit prepared_scheme(std::tuple<Prepared...>&& prepared) : prepared_(std::move(prepared)) {}
 
-  template <class T>
-  void encode_queries(heads_view<T> const& q, std::size_t token = 0, std::size_t head = 0) const {
+  void encode_queries(auto const& q, std::size_t token = 0, std::size_t head = 0) const {
     for_each([&](auto const& each) { detail::encode_queries(each, q, token, head); });
   }
-  template <class T>
-  void encode_keys(heads_view<T> const& k, std::size_t token = 0, std::size_t head = 0) const {
+  void encode_keys(auto const& k, std::size_t token = 0, std::size_t head = 0) const {
     for_each([&](auto const& each) { detail::encode_keys(each, k, token, head); });
   }
   template <class T>
@@ -116,33 +80,19 @@ class prepared_scheme {
   std::tuple<Prepared...> prepared_;
 };
 
-/// A tuple of what an encoding prepares, empty if it does not act on queries and keys.
-template <class T, class E>
-auto prepared_by([[maybe_unused]] E const& e, [[maybe_unused]] positions_view positions) {
-  if constexpr (acts_on_queries_and_keys<E>) {
-    return std::tuple<prepared_t<E, T>>(e.template prepare<T>(positions));
-  } else {
-    return std::tuple<>();
-  }
-}
-
 }  // namespace detail
 
 /// scheme{rope<halves>(...), adaptive_temperature{}}: at each site, every encoding that acts there
-/// is applied, in the order given; inverse temperatures multiply. A scheme is itself an encoding,
-/// which acts where one of its members does, so schemes nest. Gradients get through a site if they
-/// get through every member that acts there.
+/// is applied, in the order given; inverse temperatures multiply. A scheme is an encoding, so they
+/// nest. Gradients get through a site if they get through every member that acts there.
 template <class... Encodings>
 class scheme {
   static_assert((detail::encoding_check<Encodings>::passed && ...));
   static constexpr bool encodes = (acts_on_queries_and_keys<Encodings> || ...),
-                        adjusts = (acts_on_scores<Encodings> || ...);
-  static constexpr bool adjusting_pulls_back =
-      adjusts && (detail::lets_through<Encodings>::scores && ...);
-  static constexpr bool widens = (changes_head_dim<Encodings> || ...),
+                        widens = (changes_head_dim<Encodings> || ...),
                         splits = (scores_near_and_far<Encodings> || ...),
-                        has_one_at_site_2 = (0 + ... + acts_on_queries_and_keys<Encodings>) == 1;
-  static_assert(!(widens || splits) || has_one_at_site_2,
+                        adjusts = (acts_on_scores<Encodings> || ...);
+  static_assert(!(widens || splits) || (0 + ... + acts_on_queries_and_keys<Encodings>) == 1,
                 "posenc: an encoding that changes head_dim, or takes scores near and far, must be "
                 "the only one of a scheme that acts on queries and keys");
 
@@ -162,45 +112,43 @@ class scheme {
   template <class T>
   void embed(heads_view<T> const& x, token_positions const& positions) const
       requires(acts_on_embeddings<Encodings> || ...) {
-    for_each([&]<class E>(E const& e) {
-      if constexpr (acts_on_embeddings<E>) e.embed(x, positions);
-    });
+    for_each([&](acts_on_embeddings auto const& e) { e.embed(x, positions); });
   }
   /// Site 2, see acts_on_queries_and_keys.
   template <class T>
   auto prepare(token_positions const& positions) const requires(encodes) {
-    return std::apply(
-        [&](auto const&... e) {
-          auto prepared = std::tuple_cat(detail::prepared_by<T>(e, positions)...);
-          if constexpr (widens || splits) {
-            return std::get<0>(std::move(prepared));
-          } else {
-            return detail::prepared_scheme(std::move(prepared));
-          }
-        },
-        encodings_);
+    auto const by_one = [&]<class E>(E const& e) {
+      if constexpr (acts_on_queries_and_keys<E>) {
+        return std::tuple<detail::prepared_t<E, T>>(
+            e.template prepare<T>(positions_view(positions)));
+      } else {
+        return std::tuple<>();
+      }
+    };
+    auto prepared =
+        std::apply([&](auto const&... e) { return std::tuple_cat(by_one(e)...); }, encodings_);
+    if constexpr (widens || splits) {
+      return std::get<0>(std::move(prepared));
+    } else {
+      return detail::prepared_scheme(std::move(prepared));
+    }
   }
   /// Site 2, see changes_head_dim.
   std::size_t encoded_dim(std::size_t head_dim) const requires(widens) {
-    for_each([&]<class E>(E const& e) {
-      if constexpr (changes_head_dim<E>) head_dim = e.encoded_dim(head_dim);
-    });
+    for_each([&](changes_head_dim auto const& e) { head_dim = e.encoded_dim(head_dim); });
     return head_dim;
   }
   /// Site 2, see scores_near_and_far.
   bool is_near(std::int64_t query_position, std::int64_t key_position) const requires(splits) {
     bool near = true;
-    for_each([&]<class E>(E const& e) {
-      if constexpr (scores_near_and_far<E>) near = e.is_near(query_position, key_position);
-    });
+    for_each(
+        [&](scores_near_and_far auto const& e) { near = e.is_near(query_position, key_position); });
     return near;
   }
   /// Site 3, see acts_on_scores.
   template <class T>
   void adjust_scores(score_row<T> const& row) const requires(adjusts) {
-    for_each([&]<class E>(E const& e) {
-      if constexpr (acts_on_scores<E>) posenc::adjust_scores(e, row);
-    });
+    for_each([&](acts_on_scores auto const& e) { posenc::adjust_scores(e, row); });
   }
   /// Site 4, see acts_on_softmax: the product of all.
   double inverse_temperature(row_statistics const& row) const
@@ -212,14 +160,12 @@ class scheme {
   /// The one sink equivalent to all of them: their log-sum-exp.
   double sink(std::size_t head) const requires(adds_sink<Encodings> || ...) {
     double all = detail::negative_infinity<double>;
-    for_each([&]<class E>(E const& e) {
-      if constexpr (adds_sink<E>) all = detail::log_add_exp(all, e.sink(head));
-    });
+    for_each([&](adds_sink auto const& e) { all = detail::log_add_exp(all, e.sink(head)); });
     return all;
   }
 
   /// Throws std::invalid_argument, in the name of a function, unless every encoding with heads()
-  /// has parameters for `count` heads, or for more if it serves fewer.
+  /// has parameters for `count` heads.
   void require_heads(char const* function, std::size_t count) const {
     for_each([&](auto const& e) { detail::require_heads(function, e, count); });
   }
@@ -227,14 +173,19 @@ class scheme {
   /// Backward: from the last encoding to the first.
   template <class T>
   void backward_scores(score_row<T const> const& before, std::span<T> d_scores,
-                       std::span<T> d_query) const requires(adjusting_pulls_back) {
+                       std::span<T> d_query) const
+      requires(adjusts && (detail::lets_through<Encodings>::scores && ...)) {
     std::apply([&](auto const&... e) { detail::backward_through(before, d_scores, d_query, e...); },
                encodings_);
   }
 
  private:
+  // Of those that `act` takes.
   void for_each(auto&& act) const {
-    std::apply([&](auto const&... e) { (act(e), ...); }, encodings_);
+    auto const of_one = [&](auto const& e) {
+      if constexpr (requires { act(e); }) act(e);
+    };
+    std::apply([&](auto const&... e) { (of_one(e), ...); }, encodings_);
   }
   [[no_unique_address]] std::tuple<Encodings...> encodings_;
 };

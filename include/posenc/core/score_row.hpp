@@ -1,5 +1,4 @@
-// Rows of scores: what site 3 changes, and the statistics from which site 4 makes its inverse
-// temperature.
+// Rows of scores, which site 3 changes, and their statistics, which site 4 looks at.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +18,11 @@ struct score_row {
   std::size_t head = 0;  ///< index of the query head
   std::int64_t query_position = 0;  ///< as the caller counts
   positions_view key_positions;     ///< [keys]
-  /// [head_dim], after site 2, before scaling: for rules that read the query.
-  std::span<T const> query;
+  std::span<T const> query;         ///< [head_dim], after site 2, before scaling
   std::size_t query_index = 0;      ///< among the queries of the call
   std::size_t first_key_index = 0;  ///< of scores[0], among the keys of the call; the next follow
-  /// What the call gave beside the query and beside these keys, empty if nothing: gates, profiles.
-  std::span<float const> query_side = {};
-  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< [keys][1][any]
+  std::span<float const> query_side = {};  ///< what the call gave beside the query, if anything
+  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< beside these keys, [keys][1][any]
 
   /// The same row with other scores.
   template <class U>
@@ -35,8 +32,7 @@ struct score_row {
   }
 };
 
-/// The statistics of one row of masked scores x at temperature 1, with p = softmax(x), from one
-/// pass over it.
+/// The statistics of one row of masked scores x at temperature 1, with p = softmax(x).
 struct row_statistics {
   std::size_t keys = 0;    ///< keys that are not masked; if 0, so is all else
   double max = 0;          ///< largest score

@@ -25,89 +25,91 @@ namespace posenc::inline POSENC_TARGET {
 
 // clang-format off
 
-/// (1) Adds p_t to the embeddings x, [tokens][1][dim]; several heads get the same p_t each.
-template <class E>
-concept acts_on_embeddings =
-    requires(E const& e, heads_view<float> const x, heads_view<double> const x_in_double,
-             positions_view const positions) {
-      e.embed(x, positions);
-      e.embed(x_in_double, positions);
-    };
-
 namespace detail {
 
 template <class E, class T>
-concept prepares =
-    requires(E const& e, positions_view const positions) { e.template prepare<T>(positions); };
+concept embeds =
+    requires(E const& e, heads_view<T> const x, positions_view const at) { e.embed(x, at); };
+template <class E, class T>
+concept prepares = requires(E const& e, positions_view const at) { e.template prepare<T>(at); };
 
 /// What an encoding of site 2 has prepared, to compute with in T.
 template <class E, class T>
 using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positions_view()));
 
+/// Site 2 of what is prepared: NAME(p, x, token, head) calls p.NAME, without the head where all
+/// heads are alike. `token` and `head`, of keys a kv head, are the indices of the view's first.
+#define POSENC_SITE_2(NAME)                                                                     \
+  void NAME(auto const& p, auto const& x, std::size_t token, std::size_t head)                  \
+    requires(requires { p.NAME(x, token, head); } || requires { p.NAME(x, token); }) {          \
+    if constexpr (requires { p.NAME(x, token, head); })                                         \
+      p.NAME(x, token, head);                                                                   \
+    else                                                                                        \
+      p.NAME(x, token);                                                                         \
+  }
+POSENC_SITE_2(encode_queries)
+POSENC_SITE_2(encode_keys)
+POSENC_SITE_2(backward_queries)
+POSENC_SITE_2(backward_keys)
+#undef POSENC_SITE_2
+
 template <class P, class T>
-concept encodes_queries = requires(P const& p, heads_view<T> const q, std::size_t first) {
-  requires requires { p.encode_queries(q, first); } ||
-           requires { p.encode_queries(q, first, first); };
-};
+concept encodes_queries =
+    requires(P const& p, heads_view<T> q) { detail::encode_queries(p, q, 0, 0); };
 template <class P, class T>
-concept encodes_keys = requires(P const& p, heads_view<T> const k, std::size_t first) {
-  requires requires { p.encode_keys(k, first); } || requires { p.encode_keys(k, first, first); };
-};
+concept encodes_keys = requires(P const& p, heads_view<T> k) { detail::encode_keys(p, k, 0, 0); };
 template <class P, class T>
 concept encodes_to_another_width =
-    requires(P const& p, heads_view<T const> const from, heads_view<T> const to,
-             std::size_t first) {
-      p.encode_queries(from, to, first, first);
-      p.encode_keys(from, to, first, first);
+    requires(P const& p, heads_view<T const> const from, heads_view<T> const to, std::size_t i) {
+      p.encode_queries(from, to, i, i);
+      p.encode_keys(from, to, i, i);
     };
 
 template <class E, class T>
 concept prepares_another_width = prepares<E, T> && encodes_to_another_width<prepared_t<E, T>, T>;
+template <class P, class T>
+concept encodes = encodes_queries<P, T> && encodes_keys<P, T>;
 template <class E, class T>
-concept prepares_queries_and_keys = prepares_another_width<E, T> || (prepares<E, T> &&
-    encodes_queries<prepared_t<E, T>, T> && encodes_keys<prepared_t<E, T>, T>);
+concept prepares_queries_and_keys =
+    prepares_another_width<E, T> || (prepares<E, T> && encodes<prepared_t<E, T>, T>);
+template <class E, class T>
+concept adjusts = requires(E const& e, score_row<T> const row) { e.adjust_scores(row); };
 template <class E>
-concept adjusts_scores =
-    requires(E const& e, score_row<float> const row, score_row<double> const row_in_double) {
-      e.adjust_scores(row);
-      e.adjust_scores(row_in_double);
-    };
+concept adjusts_scores = adjusts<E, float> && adjusts<E, double>;
 template <class E>
 concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
 template <class E, class T>
-concept prepares_far = prepares<E, T> && requires(prepared_t<E, T> const& prepared) {
-  { prepared.far() } -> encodes_queries<T>;
-  { prepared.far() } -> encodes_keys<T>;
-};
+concept prepares_far =
+    prepares<E, T> && requires(prepared_t<E, T> const& p) { { p.far() } -> encodes<T>; };
 
 }  // namespace detail
 
-/// (2) prepare<T>(positions) makes, once, what positions alone decide: a value, which then encodes
-/// queries and keys in place, whole or by ranges of tokens, for every head, block and layer. T is
-/// float, or double to encode doubles.
+/// (1) Adds p_t to the embeddings x, [tokens][1][dim]; several heads get the same p_t each.
+template <class E>
+concept acts_on_embeddings = detail::embeds<E, float> && detail::embeds<E, double>;
+
+/// (2) prepare<T>(positions) makes, once a step, what positions alone decide: a value, which keeps
+/// no view, and encodes queries and keys in place, whole or by ranges of tokens, in every layer. T
+/// is float, or double to encode doubles.
 ///
-///     auto const prepared = e.template prepare<T>(positions);      once a step; keeps no view
+///     auto const prepared = e.template prepare<T>(positions);
 ///     prepared.encode_queries(q, first_token);    token i of q, by positions[first_token + i]
 ///     prepared.encode_keys(k, first_token);       [tokens][heads][head_dim]
 ///
-/// What differs by head takes a third argument, the index of the view's first head among all:
-/// query heads of queries, kv heads of keys.
+/// What differs by head takes a third argument, the index of the view's first head, or kv head.
 template <class E>
 concept acts_on_queries_and_keys =
     detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
-/// (2) Encodes to heads of another width, encoded_dim(head_dim), out of place. Attention takes
-/// their products; its scale stays that of head_dim. In a scheme no other may act on queries and
-/// keys.
+/// (2) Encodes to heads of another width, encoded_dim(head_dim), out of place. Attention's scale
+/// stays that of head_dim. In a scheme no other may act on queries and keys.
 ///
 ///     prepared.encode_queries(q, to, first_token, first_head);     from heads_view<T const>
 ///     prepared.encode_keys(k, to, first_token, first_head);
 template <class E>
 concept changes_head_dim =
     acts_on_queries_and_keys<E> && detail::prepares_another_width<E, float> &&
-    requires(E const& e, std::size_t head_dim) {
-      { e.encoded_dim(head_dim) } -> std::same_as<std::size_t>;
-    };
+    requires(E const& e, std::size_t dim) { { e.encoded_dim(dim) } -> std::same_as<std::size_t>; };
 
 /// (2) Takes each score from one of two encodings of the same queries and keys, by their positions:
 /// e.is_near(query_position, key_position). What it prepares encodes the near ones, and
@@ -116,12 +118,9 @@ template <class E>
 concept scores_near_and_far =
     acts_on_queries_and_keys<E> && !changes_head_dim<E> && detail::prepares_far<E, float> &&
     detail::prepares_far<E, double> &&
-    requires(E const& e, std::int64_t query, std::int64_t key) {
-      { e.is_near(query, key) } -> std::same_as<bool>;
-    };
+    requires(E const& e, std::int64_t t) { { e.is_near(t, t) } -> std::same_as<bool>; };
 
-/// (3) A bias by distance: bias(head, distance) is added to every score of the head, where distance
-/// is query position - key position.
+/// (3) A bias by distance, query position - key position: bias(head, distance).
 template <class E>
 concept adds_bias_by_distance = requires(E const& e, std::size_t head, std::int64_t distance) {
   { e.bias(head, distance) } -> std::convertible_to<double>;
@@ -129,14 +128,13 @@ concept adds_bias_by_distance = requires(E const& e, std::size_t head, std::int6
 
 /// (3) A bias by positions: bias(head, query_position, key_position).
 template <class E>
-concept adds_bias_by_positions =
-    requires(E const& e, std::size_t head, std::int64_t query, std::int64_t key) {
-      { e.bias(head, query, key) } -> std::convertible_to<double>;
-    };
+concept adds_bias_by_positions = requires(E const& e, std::size_t head, std::int64_t position) {
+  { e.bias(head, position, position) } -> std::convertible_to<double>;
+};
 
-/// (3) Adds a bias, a number that depends on positions alone. A rule that looks at scores or at the
-/// query changes a row of scores in place instead: adjust_scores(row), for float and for double.
-/// Before the mask. If an encoding has both, attention calls adjust_scores.
+/// (3) Adds a bias, which depends on positions alone, to each score of the head, before the mask. A
+/// rule that looks at scores or at the query changes a row of scores in place instead:
+/// adjust_scores(row), for float and for double. Attention calls that, if an encoding has both.
 template <class E>
 concept acts_on_scores =
     adds_bias_by_distance<E> || adds_bias_by_positions<E> || detail::adjusts_scores<E>;
@@ -147,25 +145,14 @@ concept acts_on_softmax = requires(E const& e, row_statistics const& row) {
   { e.inverse_temperature(row) } -> std::convertible_to<double>;
 };
 
-/// (4) Returns the head's sink logit: exp(sink) is added to the softmax denominator, and attends to
-/// no value.
+/// (4) Returns the head's sink logit: exp(sink) is added to the softmax denominator.
 template <class E>
-concept adds_sink = requires(E const& e, std::size_t head) {
-  { e.sink(head) } -> std::convertible_to<double>;
-};
+concept adds_sink =
+    requires(E const& e, std::size_t head) { { e.sink(head) } -> std::convertible_to<double>; };
 
-/// Has parameters for heads() heads, and attention must have as many; without it, any number of
-/// heads will do.
+/// Has parameters for heads() heads; attention must have as many. Without it any number will do.
 template <class E>
-concept knows_heads = requires(E const& e) {
-  { e.heads() } -> std::same_as<std::size_t>;
-};
-
-/// May serve attention of fewer heads, by the parameters of the first:
-/// `static constexpr bool serves_fewer_heads = true`.
-template <class E>
-concept serves_fewer_heads =
-    knows_heads<E> && std::bool_constant<std::remove_cvref_t<E>::serves_fewer_heads>::value;
+concept knows_heads = requires(E const& e) { { e.heads() } -> std::same_as<std::size_t>; };
 
 namespace detail {
 
@@ -176,22 +163,20 @@ inline constexpr int sites_of = acts_on_embeddings<E> + acts_on_queries_and_keys
 
 }  // namespace detail
 
-/// Acts nowhere on purpose: `static constexpr bool is_nowhere = true`, as nope says, and a scheme
-/// of such encodings.
+/// Acts nowhere on purpose, as nope does: `static constexpr bool is_nowhere = true`.
 template <class E>
 concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0;
 
 // clang-format on
 
-/// Acts at one site or at several, or nowhere on purpose. Anything else is a compile error of one
-/// sentence wherever an encoding is asked for, and so is a function that has a site's name and that
-/// the site cannot call: see core/encoding_check.hpp. Of a final class, and of one that wraps
-/// encodings, the check sees neither private functions, nor several functions of one name, nor a
-/// template that needs more than one type. It takes no class whose destructor alone is final.
+/// Acts at one site or at several, or nowhere on purpose. Anything else, and a function that has a
+/// site's name and that the site cannot call, is a compile error of one sentence wherever an
+/// encoding is asked for (core/encoding_check.hpp). Of a final class, and of one that wraps
+/// encodings, the check sees neither private functions, nor several of one name, nor a template
+/// that needs more than one type. It takes no class whose destructor alone is final.
 ///
-/// An encoding of your own that wraps others says `static constexpr bool wraps_encodings = true`,
-/// constrains each of its functions to where they have it, and lets what it wraps refuse a number
-/// of heads:
+/// An encoding of yours that wraps others says `static constexpr bool wraps_encodings = true`,
+/// constrains its functions to where they have them, and lets them refuse a number of heads:
 ///
 ///     void require_heads(char const* function, std::size_t count) const {
 ///       scheme<Inner const&>(inner).require_heads(function, count);

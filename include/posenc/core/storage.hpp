@@ -1,5 +1,4 @@
-// Storage types: float, double, half, bfloat16, and an engine's own 16-bit types. Arithmetic on
-// 16-bit types is in float.
+// Storage types: float, double, half, bfloat16, and an engine's own 16-bit types.
 #pragma once
 
 #include <bit>
@@ -21,7 +20,7 @@ struct scalar_bits {
   static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
 };
 
-/// All ones if a < b, else 0; a and b are below 2^31.
+/// All ones if a < b, else 0; both are below 2^31.
 template <class Bits>
 constexpr Bits below(Bits const& a, Bits const& b) noexcept {
   return Bits(0u) - ((a - b) >> 31);
@@ -33,8 +32,8 @@ constexpr Bits choose(Bits const& condition, Bits const& yes, Bits const& no) no
   return no ^ ((yes ^ no) & condition);
 }
 
-/// A 16-bit Format as its bits. Format has decode and encode, between 16 bits, in the low half of
-/// 32, and floats: of one number, or of a register of them.
+/// A 16-bit Format as its bits. Format has decode and encode, between the low 16 bits of 32 and
+/// floats, of one number or of a register.
 template <class Format>
 struct float_of_16_bits {
   std::uint16_t bits;  ///< sign, exponent, fraction
@@ -62,44 +61,37 @@ struct float_of_16_bits {
 
 /// IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits; bit-compatible with _Float16,
 /// CUDA's __half and ggml_fp16_t. From float: rounded once, to nearest even; infinity from 65520
-/// on; subnormals are kept; NaN gives a quiet NaN. To float: exact. Both hold on CPUs that flush
-/// subnormal floats to zero, too.
+/// on; subnormals are kept, by CPUs that flush them too; NaN gives a quiet NaN. To float: exact.
 struct half : detail::float_of_16_bits<half> {
   using float_of_16_bits::float_of_16_bits;
 
-  /// The number of some bits, for one and for a register.
+  /// The numbers of bits.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
     using u32 = typename Bits::bits;
-    auto const sign = (bits & u32(0x8000u)) << 16;
-    auto const shifted = (bits & u32(0x7fffu)) << 13;
-    auto const rebias = u32(112u << 23);
-    auto const normal = shifted + rebias;
-    // Subnormal: put the fraction behind a leading 1 of weight 2^-14, then subtract 2^-14. This
-    // leaves fraction * 2^-24.
-    auto const leading = Bits::as_number(shifted | u32(smallest_normal));
-    auto const subnormal = Bits::as_bits(leading - Bits::as_number(u32(smallest_normal)));
-    auto const not_finite = normal + rebias;
+    auto const sign = (bits & u32(0x8000u)) << 16, shifted = (bits & u32(0x7fffu)) << 13,
+               rebias = u32(112u << 23), normal = shifted + rebias, not_finite = normal + rebias,
+               leading = u32(smallest_normal);
+    // Subnormal: the fraction behind a leading 1 of weight 2^-14, less 2^-14, is fraction * 2^-24.
+    auto const subnormal =
+        Bits::as_bits(Bits::as_number(shifted | leading) - Bits::as_number(leading));
     auto const finite = detail::choose(detail::below(shifted, u32(1u << 23)), subnormal, normal);
     return Bits::as_number(
         sign | detail::choose(detail::below(shifted, u32(31u << 23)), finite, not_finite));
   }
 
-  /// The bits of a number, likewise.
+  /// The bits of numbers.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
-    auto const all = Bits::as_bits(number);
-    auto const sign = (all >> 16) & u32(0x8000u);
-    auto const magnitude = all & u32(0x7fff'ffffu);
-    auto const odd = (magnitude >> 13) & u32(1u);
+    auto const all = Bits::as_bits(number), sign = (all >> 16) & u32(0x8000u),
+               magnitude = all & u32(0x7fff'ffffu), shifted = magnitude >> 13,
+               quiet_nan = u32(0x7e00u) | (shifted & u32(0x3ffu)), one_half = u32(0x3f00'0000u);
     // Rounding may carry into the exponent.
-    auto const normal = (magnitude - u32(112u << 23) + u32(0xfffu) + odd) >> 13;
+    auto const normal = (magnitude - u32(112u << 23) + u32(0xfffu) + (shifted & u32(1u))) >> 13;
     // Subnormal: adding 1/2 rounds to a multiple of 2^-24, the smallest half.
-    auto const one_half = u32(0x3f00'0000u);
     auto const subnormal =
         Bits::as_bits(Bits::as_number(magnitude) + Bits::as_number(one_half)) - one_half;
-    auto const quiet_nan = u32(0x7e00u) | ((magnitude >> 13) & u32(0x3ffu));
     auto const finite =
         detail::choose(detail::below(magnitude, u32(smallest_normal)), subnormal, normal);
     // Infinity from 2^16 on.
@@ -113,18 +105,16 @@ struct half : detail::float_of_16_bits<half> {
 };
 
 /// The upper half of a float: 1 sign bit, 8 exponent bits, 7 fraction bits; bit-compatible with
-/// __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t. From float: rounded once, to nearest even;
-/// subnormals are kept; NaN gives a quiet NaN. To float: exact.
+/// __bf16, CUDA's __nv_bfloat16 and ggml_bf16_t. Conversions are as half's.
 struct bfloat16 : detail::float_of_16_bits<bfloat16> {
   using float_of_16_bits::float_of_16_bits;
 
-  /// The number of some bits, for one and for a register.
+  /// The numbers of bits.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto decode(typename Bits::bits bits) noexcept {
     return Bits::as_number(bits << 16);
   }
-
-  /// The bits of a number, likewise.
+  /// The bits of numbers.
   template <class Bits>
   [[gnu::always_inline]] static constexpr auto encode(typename Bits::number number) noexcept {
     using u32 = typename Bits::bits;
@@ -145,16 +135,14 @@ struct stored_as {
   using type = Format;  ///< whose bits the type has
 };
 
-/// The format of T: float, double, half or bfloat16. Types described by std::numeric_limits
-/// (Eigen::half, Eigen::bfloat16, std::float16_t ...) are recognised. Any other trivially copyable
-/// type of the same size takes one line:
+/// The format of T: float, double, half or bfloat16. Types that std::numeric_limits describes
+/// (Eigen::half, std::float16_t ...) are recognised. Any other trivially copyable type of the same
+/// size takes one line:
 ///
 ///     template <> struct posenc::storage_format<my_bf16> : posenc::stored_as<posenc::bfloat16> {};
 template <class T>
 struct storage_format {};
-
-/// An element whose 16 bits have the format that is named with the view: for engines that hold
-/// every 16-bit format as std::uint16_t, where a storage_format could name only one.
+/// An element whose 16 bits have the format that the view names, of words of an engine:
 ///
 ///     heads_view<as<bfloat16>> const k(words, shape);           std::uint16_t* words
 ///     heads_view<as<half> const> const q(more_words, shape);    std::uint16_t const* more_words
@@ -187,29 +175,11 @@ using storage_format_t = typename storage_format<std::remove_cv_t<T>>::type;
 template <class T>
 concept storable = std::is_trivially_copyable_v<T> && requires { typename storage_format_t<T>; } &&
                    sizeof(T) == sizeof(storage_format_t<T>);
-
-// clang-format on
-
-namespace detail {
-
-template <class T>
-inline constexpr bool is_as = false;
-template <class Format>
-inline constexpr bool is_as<as<Format>> = true;
-
-/// What holds elements T = as<...>.
-template <class T>
-using words_of = std::conditional_t<std::is_const_v<T>, std::uint16_t const, std::uint16_t>;
-template <class T>
-T* elements_of(words_of<T>* words) noexcept {
-  return reinterpret_cast<T*>(words);
-}
-
-}  // namespace detail
-
 /// T can be an element of a heads_view that is written.
 template <class T>
 concept writable = storable<T> && !std::is_const_v<T>;
+
+// clang-format on
 
 /// The type of arithmetic on T: double for double, float for all others.
 template <storable T>

@@ -18,21 +18,20 @@
 /// It is part of every mangled name, as in posenc::x86_64_v3_xsimd8_1::rotate. The namespace is
 /// inline: users write posenc::rotate.
 ///
-/// Why: the linker keeps one copy of all inline functions of the same name. A program with files
-/// for several instruction sets would run one set's copy on another CPU and die of an illegal
-/// instruction. With one name per target, files of any targets can be linked together, if:
+/// Why: the linker keeps one copy of all inline functions of one name. A program with files for
+/// several instruction sets would die of an illegal instruction. With one name per target, files of
+/// any targets can be linked together, if:
 ///
 /// - Files of different targets pass each other only pointers and numbers. A struct of your own
-/// that contains a posenc value has one name in all of them: use it in files of one target.
-/// - They are compiled with -O2 or more, since functions of the standard library have one name for
-/// all targets: with less, some are not inlined and contain instructions of their target.
-/// - Readers of model files are compiled for one target only, and the attention of each target is
-/// in a shared library that exports only your own functions, by the version script `{ global:
-/// your_*; local: *; };`: nlohmann-json's and Eigen's functions have one name for all targets.
+///   that contains a posenc value is used in files of one target.
+/// - They are compiled with -O2 or more: with less, functions of the standard library, whose names
+///   are the same for all targets, are not inlined.
+/// - For the same reason, readers of model files, which use nlohmann-json, are compiled for one
+///   target only, and the attention of each target, which uses Eigen, is in a shared library that
+///   exports only your own functions: version script `{ global: your_*; local: *; };`.
 /// - All files of one target have the same XSIMD_DEFAULT_ARCH: a macro cannot tell xsimd::avx2 from
-/// xsimd::sse2.
-/// - They include headers instead of declaring posenc's classes; or declare them in `namespace
-/// posenc::inline POSENC_TARGET`.
+///   xsimd::sse2.
+/// - They declare posenc's classes, if ever, in `namespace posenc::inline POSENC_TARGET`.
 #define POSENC_TARGET \
   POSENC_JOIN(POSENC_TARGET_CPU, POSENC_TARGET_XSIMD, POSENC_TARGET_MATH, POSENC_TARGET_ERRORS)
 
@@ -42,6 +41,8 @@
   a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p
 
 // `name` if the predefined `macro` is 1, else nothing.
+#define POSENC_X86(feature, name) POSENC_IF(__##feature##__, name)
+#define POSENC_ARM(feature, name) POSENC_IF(__ARM_FEATURE_##feature, name)
 #define POSENC_IF(macro, name) POSENC_IF_VALUE(macro, name)
 #define POSENC_IF_VALUE(value, name) POSENC_SECOND(POSENC_IS_##value name, , )
 #define POSENC_IS_1 ~,
@@ -52,78 +53,56 @@
 #if defined(__x86_64__) || defined(_M_X64)
 #define POSENC_TARGET_BASE x86_64
 #elif defined(__i386__) || defined(_M_IX86)
-#define POSENC_TARGET_BASE                                                  \
-  POSENC_JOIN(x86_32, POSENC_IF(__SSE__, _sse), POSENC_IF(__SSE2__, _sse2), \
-              POSENC_IF(__SSE2_MATH__, _math))
+#define POSENC_TARGET_BASE \
+  POSENC_JOIN(x86_32, POSENC_X86(SSE, _sse), POSENC_X86(SSE2, _sse2), POSENC_X86(SSE2_MATH, _math))
 #endif
 
 #if defined(POSENC_TARGET_BASE)  // a level of x86-64, and extensions beyond it
-#define POSENC_TARGET_V2                                                    \
-  POSENC_JOIN(POSENC_IF(__SSE3__, _sse3), POSENC_IF(__SSSE3__, _ssse3),     \
-              POSENC_IF(__SSE4_1__, _sse41), POSENC_IF(__SSE4_2__, _sse42), \
-              POSENC_IF(__POPCNT__, _popcnt))
-#define POSENC_TARGET_V3                                                                        \
-  POSENC_JOIN(POSENC_IF(__AVX__, _avx), POSENC_IF(__AVX2__, _avx2), POSENC_IF(__FMA__, _fma),   \
-              POSENC_IF(__F16C__, _f16c), POSENC_IF(__BMI__, _bmi), POSENC_IF(__BMI2__, _bmi2), \
-              POSENC_IF(__LZCNT__, _lzcnt), POSENC_IF(__MOVBE__, _movbe))
-#define POSENC_TARGET_V4                                                      \
-  POSENC_JOIN(POSENC_IF(__AVX512F__, _avx512f), POSENC_IF(__AVX512BW__, _bw), \
-              POSENC_IF(__AVX512CD__, _cd), POSENC_IF(__AVX512DQ__, _dq),     \
-              POSENC_IF(__AVX512VL__, _vl))
-#define POSENC_TARGET_MORE                                                                      \
-  POSENC_JOIN(POSENC_IF(__AVX512BF16__, _bf16), POSENC_IF(__AVX512FP16__, _fp16),               \
-              POSENC_IF(__AVX512IFMA__, _ifma), POSENC_IF(__AVX512VBMI__, _vbmi),               \
-              POSENC_IF(__AVX512VBMI2__, _vbmi2), POSENC_IF(__AVX512VNNI__, _vnni),             \
-              POSENC_IF(__AVX512BITALG__, _bitalg), POSENC_IF(__AVX512VPOPCNTDQ__, _vpopcntdq), \
-              POSENC_IF(__AVX512ER__, _er), POSENC_IF(__AVX512PF__, _pf),                       \
-              POSENC_IF(__AVXVNNI__, _avxvnni), POSENC_IF(__GFNI__, _gfni),                     \
-              POSENC_IF(__FMA4__, _fma4), POSENC_IF(__XOP__, _xop), POSENC_IF(__TBM__, _tbm),   \
-              POSENC_IF(__APX_F__, _apx))
+#define POSENC_TARGET_V2                                                                      \
+  POSENC_JOIN(POSENC_X86(SSE3, _sse3), POSENC_X86(SSSE3, _ssse3), POSENC_X86(SSE4_1, _sse41), \
+              POSENC_X86(SSE4_2, _sse42), POSENC_X86(POPCNT, _popcnt))
+#define POSENC_TARGET_V3                                                               \
+  POSENC_JOIN(POSENC_X86(AVX, _avx), POSENC_X86(AVX2, _avx2), POSENC_X86(FMA, _fma),   \
+              POSENC_X86(F16C, _f16c), POSENC_X86(BMI, _bmi), POSENC_X86(BMI2, _bmi2), \
+              POSENC_X86(LZCNT, _lzcnt), POSENC_X86(MOVBE, _movbe))
+#define POSENC_TARGET_V4                                                                           \
+  POSENC_JOIN(POSENC_X86(AVX512F, _avx512f), POSENC_X86(AVX512BW, _bw), POSENC_X86(AVX512CD, _cd), \
+              POSENC_X86(AVX512DQ, _dq), POSENC_X86(AVX512VL, _vl))
+#define POSENC_TARGET_MORE                                                                         \
+  POSENC_JOIN(POSENC_X86(AVX512BF16, _bf16), POSENC_X86(AVX512FP16, _fp16),                        \
+              POSENC_X86(AVX512IFMA, _ifma), POSENC_X86(AVX512VBMI, _vbmi),                        \
+              POSENC_X86(AVX512VBMI2, _vbmi2), POSENC_X86(AVX512VNNI, _vnni),                      \
+              POSENC_X86(AVX512BITALG, _bitalg), POSENC_X86(AVX512VPOPCNTDQ, _vpopcntdq),          \
+              POSENC_X86(AVX512ER, _er), POSENC_X86(AVX512PF, _pf), POSENC_X86(AVXVNNI, _avxvnni), \
+              POSENC_X86(GFNI, _gfni), POSENC_X86(FMA4, _fma4), POSENC_X86(XOP, _xop),             \
+              POSENC_X86(TBM, _tbm), POSENC_X86(APX_F, _apx))
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__BMI__) && \
     defined(__BMI2__) && defined(__LZCNT__) && defined(__MOVBE__)
-#define POSENC_TARGET_IS_V3
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512CD__) && \
     defined(__AVX512DQ__) && defined(__AVX512VL__)
-#define POSENC_TARGET_IS_V4
+#define POSENC_TARGET_LEVEL _v4
+#else
+#define POSENC_TARGET_LEVEL POSENC_JOIN(_v3, POSENC_TARGET_V4)
 #endif
-#endif
-#if defined(POSENC_TARGET_IS_V4)
-#define POSENC_TARGET_CPU POSENC_JOIN(POSENC_TARGET_BASE, _v4, POSENC_TARGET_MORE)
-#elif defined(POSENC_TARGET_IS_V3)
-#define POSENC_TARGET_CPU POSENC_JOIN(POSENC_TARGET_BASE, _v3, POSENC_TARGET_V4, POSENC_TARGET_MORE)
 #elif defined(__SSE3__) && defined(__SSSE3__) && defined(__SSE4_1__) && defined(__SSE4_2__) && \
     defined(__POPCNT__)
-#define POSENC_TARGET_CPU \
-  POSENC_JOIN(POSENC_TARGET_BASE, _v2, POSENC_TARGET_V3, POSENC_TARGET_V4, POSENC_TARGET_MORE)
+#define POSENC_TARGET_LEVEL POSENC_JOIN(_v2, POSENC_TARGET_V3, POSENC_TARGET_V4)
 #else
-#define POSENC_TARGET_CPU                                                               \
-  POSENC_JOIN(POSENC_TARGET_BASE, POSENC_TARGET_V2, POSENC_TARGET_V3, POSENC_TARGET_V4, \
-              POSENC_TARGET_MORE)
+#define POSENC_TARGET_LEVEL POSENC_JOIN(POSENC_TARGET_V2, POSENC_TARGET_V3, POSENC_TARGET_V4)
 #endif
+#define POSENC_TARGET_CPU POSENC_JOIN(POSENC_TARGET_BASE, POSENC_TARGET_LEVEL, POSENC_TARGET_MORE)
 #elif defined(__aarch64__) || defined(__arm__) || defined(_M_ARM64)
-#define POSENC_TARGET_CPU                                                                        \
-  POSENC_JOIN(arm, POSENC_TARGET_ARM, POSENC_IF(__aarch64__, _64), POSENC_IF(__ARM_NEON, _neon), \
-              POSENC_IF(__ARM_FEATURE_FMA, _fma), POSENC_TARGET_SVE, POSENC_TARGET_ARM_TYPES,    \
-              POSENC_TARGET_ARM_MORE)
-#define POSENC_TARGET_ARM __ARM_ARCH
-#define POSENC_TARGET_ARM_TYPES                                                                   \
-  POSENC_JOIN(POSENC_IF(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC, _fp16),                             \
-              POSENC_IF(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC, _bf16),                             \
-              POSENC_IF(__ARM_FEATURE_DOTPROD, _dotprod),                                         \
-              POSENC_IF(__ARM_FEATURE_MATMUL_INT8, _i8mm),                                        \
-              POSENC_IF(__ARM_FEATURE_COMPLEX, _complex), POSENC_IF(__ARM_FEATURE_FRINT, _frint), \
-              POSENC_IF(__ARM_FEATURE_SHA3, _sha3))
-#define POSENC_TARGET_ARM_MORE                                                              \
-  POSENC_JOIN(POSENC_IF(__ARM_FEATURE_ATOMICS, _lse), POSENC_IF(__ARM_FEATURE_QRDMX, _rdm), \
-              POSENC_IF(__ARM_FEATURE_CSSC, _cssc), POSENC_IF(__ARM_FEATURE_MOPS, _mops),   \
-              POSENC_IF(__ARM_FEATURE_IDIV, _idiv), POSENC_IF(__ARM_FEATURE_JCVT, _jcvt))
-#if defined(__ARM_FEATURE_SVE_BITS)
-#define POSENC_TARGET_SVE \
-  POSENC_JOIN(_sve, __ARM_FEATURE_SVE_BITS, POSENC_IF(__ARM_FEATURE_SVE2, _2))
-#else
-#define POSENC_TARGET_SVE \
-  POSENC_JOIN(POSENC_IF(__ARM_FEATURE_SVE, _sve), POSENC_IF(__ARM_FEATURE_SVE2, _2))
-#endif
+#define POSENC_TARGET_CPU                                                                 \
+  POSENC_JOIN(arm, __ARM_ARCH, POSENC_IF(__aarch64__, _64), POSENC_IF(__ARM_NEON, _neon), \
+              POSENC_ARM(FMA, _fma), POSENC_ARM(SVE, _sve), POSENC_TARGET_BITS,           \
+              POSENC_ARM(SVE2, _2), POSENC_TARGET_MORE)
+#define POSENC_TARGET_MORE                                                                   \
+  POSENC_JOIN(POSENC_ARM(FP16_VECTOR_ARITHMETIC, _fp16),                                     \
+              POSENC_ARM(BF16_VECTOR_ARITHMETIC, _bf16), POSENC_ARM(DOTPROD, _dotprod),      \
+              POSENC_ARM(MATMUL_INT8, _i8mm), POSENC_ARM(COMPLEX, _complex),                 \
+              POSENC_ARM(FRINT, _frint), POSENC_ARM(SHA3, _sha3), POSENC_ARM(ATOMICS, _lse), \
+              POSENC_ARM(QRDMX, _rdm), POSENC_ARM(CSSC, _cssc), POSENC_ARM(MOPS, _mops),     \
+              POSENC_ARM(IDIV, _idiv), POSENC_ARM(JCVT, _jcvt))
 #elif defined(__powerpc__)
 #define POSENC_TARGET_CPU                                                          \
   POSENC_JOIN(ppc, POSENC_IF(__powerpc64__, 64), POSENC_IF(__LITTLE_ENDIAN__, le), \
@@ -132,26 +111,24 @@
 #elif defined(__s390x__)
 #define POSENC_TARGET_CPU POSENC_JOIN(s390x_, __ARCH__, POSENC_IF(__VX__, _vx))
 #elif defined(__riscv)
-#define POSENC_TARGET_CPU \
-  POSENC_JOIN(riscv, __riscv_xlen, POSENC_TARGET_RISCV, POSENC_TARGET_RISCV_V)
-#define POSENC_TARGET_RISCV                                                     \
-  POSENC_JOIN(POSENC_IF(__riscv_zba, _zba), POSENC_IF(__riscv_zbb, _zbb),       \
-              POSENC_IF(__riscv_zbs, _zbs), POSENC_IF(__riscv_zfh, _zfh),       \
-              POSENC_IF(__riscv_zfa, _zfa), POSENC_IF(__riscv_zicond, _zicond), \
-              POSENC_IF(__riscv_zvfh, _zvfh))
-#if defined(__riscv_v_fixed_vlen)
-#define POSENC_TARGET_RISCV_V POSENC_JOIN(_v, __riscv_v_fixed_vlen)
-#elif defined(__riscv_vector)
-#define POSENC_TARGET_RISCV_V _v
-#else
-#define POSENC_TARGET_RISCV_V
-#endif
+#define POSENC_TARGET_CPU                                                                      \
+  POSENC_JOIN(riscv, __riscv_xlen, POSENC_IF(__riscv_zba, _zba), POSENC_IF(__riscv_zbb, _zbb), \
+              POSENC_IF(__riscv_zbs, _zbs), POSENC_IF(__riscv_zfh, _zfh),                      \
+              POSENC_IF(__riscv_zfa, _zfa), POSENC_IF(__riscv_zicond, _zicond),                \
+              POSENC_IF(__riscv_zvfh, _zvfh), POSENC_IF(__riscv_vector, _v), POSENC_TARGET_BITS)
 #elif defined(__wasm__)
 #define POSENC_TARGET_CPU                                  \
   POSENC_JOIN(wasm, POSENC_IF(__wasm_simd128__, _simd128), \
               POSENC_IF(__wasm_relaxed_simd__, _relaxed))
 #else
 #define POSENC_TARGET_CPU cpu
+#endif
+#if defined(__ARM_FEATURE_SVE_BITS)
+#define POSENC_TARGET_BITS __ARM_FEATURE_SVE_BITS
+#elif defined(__riscv_v_fixed_vlen)
+#define POSENC_TARGET_BITS __riscv_v_fixed_vlen
+#else
+#define POSENC_TARGET_BITS
 #endif
 
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)

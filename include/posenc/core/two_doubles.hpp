@@ -8,8 +8,7 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// high + low, where high is the double nearest to the sum: 106 binary places. The relative error
-/// of operations is a few 2^-104. An operation costs some tens of nanoseconds.
+/// high + low, high the double nearest to the sum. Operations: relative error of a few 2^-104.
 struct two_doubles {
   double high, low;
   two_doubles(double x, double rest = 0) noexcept : high(x), low(rest) {}
@@ -48,9 +47,8 @@ inline two_doubles operator/(two_doubles const& a, two_doubles const& b) noexcep
 inline two_doubles two_pi() noexcept { return {6.283185307179586, 2.4492935982947064e-16}; }
 inline two_doubles ln2() noexcept { return {0.6931471805599453, 2.3190468138462996e-17}; }
 
-/// e^x: x = n ln 2 + r; e^(r / 2^8) - 1 by its Taylor series, so that no precision is lost near 1;
-/// then eight squarings. Relative error 2^-102 + |x| 2^-105, absolute error 2^-1073. 0 below x =
-/// -746, and e^709 above 709, near the largest double.
+/// e^x: x = n ln 2 + r; e^(r / 2^8) - 1 by its Taylor series, then eight squarings. Relative error
+/// 2^-102 + |x| 2^-105, absolute error 2^-1073. 0 below x = -746, and e^709 above 709.
 inline two_doubles exp(two_doubles const& x) noexcept {
   if (x.high < -746) return 0;
   if (x.high > 709) return exp(709);
@@ -66,8 +64,7 @@ inline two_doubles exp(two_doubles const& x) noexcept {
   return {std::ldexp(e.high, static_cast<int>(n)), std::ldexp(e.low, static_cast<int>(n))};
 }
 
-/// ln x for x > 0: x = 2^n m with m near 1; ln m by std::log and one Newton step. Error 2^-102
-/// max(1, |ln x|).
+/// ln x for x = 2^n m > 0: ln m by std::log and one Newton step. Error 2^-102 max(1, |ln x|).
 inline two_doubles log(two_doubles const& x) noexcept {
   int n = 0;
   if (std::frexp(x.high, &n) < 0.7) --n;  // so that the logarithm of 1 is 0

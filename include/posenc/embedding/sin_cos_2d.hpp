@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/embedding/add_rows.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 

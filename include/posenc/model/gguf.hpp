@@ -1,24 +1,12 @@
 // Reads how a model encodes positions from the header of a GGUF file.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <istream>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/gguf/config.hpp"
-#include "posenc/model/gguf/metadata.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
-#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -50,14 +38,16 @@ inline void read_gguf_temperature(gguf_config& config, layer_description& kind,
   }
   auto const scale = config.number("attention.temperature_scale");
   if (!scale || *scale == 0) return;
-  auto const length = config.count("attention.temperature_length", most_tokens);
-  auto const original = config.count("rope.scaling.original_context_length", most_tokens);
-  auto const floor = length ? length : original ? original : config.found.context;
   constexpr auto name = "attention.temperature_length";
-  if (!floor) config.refuse(name, "be given where attention.temperature_scale is");
+  auto const length = config.count(name, most_tokens);
+  auto const original = config.count("rope.scaling.original_context_length", most_tokens);
+  auto const floor = config.needed(length     ? length
+                                   : original ? original
+                                              : config.found.context,
+                                   name, "be given where attention.temperature_scale is");
   if (!length)
-    config.assume(config.key(name) + " is not given: the original context, " + shown(*floor) + ".");
-  kind.temperature = position_temperature{*scale, static_cast<double>(*floor), 0};
+    config.assume(config.key(name) + " is not given: the original context, " + shown(floor) + ".");
+  kind.temperature = position_temperature{*scale, static_cast<double>(floor), 0};
 }
 
 /// T5's buckets, ALiBi, or learned embeddings.
@@ -65,7 +55,7 @@ inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   auto const& known = config.architecture;
   if (known.buckets) {
     kind.buckets =
-        bucket_bias{config.needed("attention.relative_buckets_count", 1, most_dims), 128};
+        bucket_bias{config.needed_count("attention.relative_buckets_count", most_dims), 128};
     config.assume("GGUF has no key for the buckets' max_distance: 128, as llama.cpp has it.");
   }
   if (known.rope != gguf_rope_type::none && known.alibi_layers == 0) return;
@@ -74,14 +64,17 @@ inline void read_gguf_bias(gguf_config& config, layer_description& kind) {
   bool const has_alibi = known.alibi || known.alibi_layers == config.found.layers;
   if (!given && has_alibi) given = config.assumed(max_bias, 8.0);
   if (given) {
-    kind.alibi = alibi_bias{config.heads_of_all_layers(), *given};
+    auto const heads = config.heads();
+    bool const are_equal = std::ranges::all_of(heads, [&](auto n) { return n == heads.front(); });
+    config.require(are_equal && heads.front() != 0, "attention.head_count",
+                   "be above 0 and the same for all layers with ALiBi");
+    kind.alibi = alibi_bias{heads.front(), *given};
   } else if (known.learned) {
     config.found.embedding = "learned";
   }
 }
 
-/// DeepSeek V4's pooled keys, and the heads that choose keys. Both rotate by the frequencies of
-/// their layer.
+/// DeepSeek V4's pooled keys, and the heads that choose keys, with the frequencies of the layer.
 inline void read_gguf_sparse_attention(gguf_config& config, layer_description& kind,
                                        scheduled_layer const& layer) {
   if (layer.type == compressed_sparse_attention) kind.pooled = 4;
@@ -90,7 +83,7 @@ inline void read_gguf_sparse_attention(gguf_config& config, layer_description& k
   if (!layer.has_index || kind.rotary.empty() || kind.pooled != known.pooled) return;
   constexpr auto key_length = "attention.indexer.key_length";
   auto const needed = [&](char const* name, std::uint64_t least = 1) {
-    return config.needed(name, least, most_tokens);
+    return config.needed(config.count(name, least, most_tokens), name);
   };
   auto const dim = kind.rotary[0].frequencies.at(1).rotary_dim();
   auto const head_dim = needed(key_length);
@@ -117,37 +110,29 @@ inline void read_gguf_kind(gguf_config& config, layer_description& kind,
         "no_attention layers are recurrent or feed-forward only: no encoding acts there.");
   }
   bool const slides = layer.type == sliding_attention;
-  kind.head_dim = config.head_dim(slides);
+  auto const latent = config.count("attention.key_length_mla", most_dims);
+  auto const all = latent ? latent : config.count("attention.key_length", most_dims);
+  auto const local = slides ? config.count("attention.key_length_swa", most_dims) : std::nullopt;
+  kind.head_dim = local ? *local : all ? *all : config.embedding_per_head();
   kind.softmax_factor = gguf_softmax_factor(config, kind.head_dim);
   kind.sinks = layer.sinks;
   if (slides || config.architecture.compressed) kind.window = gguf_window(config);
   if (slides && config.architecture.symmetric_window) {
     kind.window = *kind.window / 2 + 1;
-    config.note("The window is symmetric: half of its keys lie before the query, half after it.");
+    config.note(symmetric_window);
   }
   if (layer.type == chunked_attention) kind.chunk = config.architecture.chunk;
-  kind.score_cap = config.positive_or_none("attn_logit_softcapping");
+  constexpr auto cap = "attn_logit_softcapping";
+  kind.score_cap = config.positive_or_none(cap);
   if (!kind.score_cap && config.architecture.score_cap != 0) {
-    kind.score_cap = config.assumed("attn_logit_softcapping", config.architecture.score_cap);
+    kind.score_cap = config.assumed(cap, config.architecture.score_cap);
   }
   read_gguf_bias(config, kind);
-  if (layer.rotates && !kind.alibi) read_gguf_rotation(config, slides, kind);
+  if (layer.rotates && !kind.alibi) gguf_rotation(config, slides, kind).read();
   read_gguf_temperature(config, kind, layer);
   read_gguf_sparse_attention(config, kind, layer);
   config.require(is_finite(kind.softmax_factor), "rope.scaling.yarn_log_multiplier",
                  "leave scores finite");
-}
-
-inline model_description read_gguf_kinds(gguf_config config) {
-  config.found.kinds =
-      kinds_of(gguf_layers(config), [&](layer_description& kind, scheduled_layer const& layer) {
-        read_gguf_kind(config, kind, layer);
-      });
-  if (!config.flag("attention.causal").value_or(true)) {
-    config.note("Queries see later keys too: attention.causal is false.");
-  }
-  config.settle_keys();
-  return std::move(config.found);
 }
 
 }  // namespace detail
@@ -160,19 +145,26 @@ inline model_description read_gguf_kinds(gguf_config config) {
 ///
 /// The layout of pairs is that of the weights in the file: converters permute the queries and keys
 /// of Llama and others to interleaved pairs. Frequencies are computed as by ggml: the factors of a
-/// tensor divide before scaling, and YaRN's ramp is truncated. ggml and a model's own code differ
-/// in Qwen3-VL's last pairs and in Phi 3's window: the reader follows the model's code, and a note
-/// says so.
+/// tensor divide before scaling, and YaRN's ramp is truncated. Where ggml differs from a model's
+/// own code (Qwen3-VL's last pairs, Phi 3's window) the reader follows the latter, and a note says
+/// so.
 ///
 /// Throws std::invalid_argument for what gguf_metadata refuses, an unknown rope.scaling.type, and
-/// keys that are absent, of another type or out of range. The error names file, key and value.
-/// An error, too, unless unknown_model::as_llama is asked for: an architecture that is not known,
-/// and a key whose name speaks of positions, of the scale of scores or of the mask and that
-/// llama.cpp does not read for the architecture, unless it is known to have no effect.
+/// keys that are absent, of another type or out of range. The error names file, key and value. An
+/// error, too, unless unknown_model::as_llama is asked for: an unknown architecture, and a key that
+/// llama.cpp does not read for it though its name speaks of positions, scale or mask.
 inline model_description read_gguf(gguf_metadata const& metadata,
                                    gguf_options const& options = {}) {
   detail::error_context const file(metadata.file());
-  return detail::read_gguf_kinds(detail::gguf_config(metadata, options));
+  detail::gguf_config config(metadata, options);
+  config.found.kinds = detail::kinds_of(
+      detail::gguf_layers(config),
+      [&](auto& kind, auto const& layer) { detail::read_gguf_kind(config, kind, layer); });
+  if (!config.flag("attention.causal").value_or(true)) {
+    config.note("Queries see later keys too: attention.causal is false.");
+  }
+  config.settle_keys();
+  return std::move(config.found);
 }
 
 /// Reads a stream from its current position on; `name` is the name of the file, for errors.

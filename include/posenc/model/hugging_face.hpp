@@ -1,26 +1,16 @@
 // Reads how a model encodes positions from Hugging Face's config.json. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
 #include <concepts>
-#include <cstddef>
 #include <fstream>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 #include <version>
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
 #include <filesystem>
 #endif
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/config.hpp"
-#include "posenc/model/hugging_face/other_positions.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
-#include "posenc/model/hugging_face/unread_keys.hpp"
-#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 namespace detail {
@@ -36,12 +26,9 @@ inline void read_llama4_temperature(hugging_face_config& config, layer_descripti
 inline std::size_t head_dim_of(hugging_face_config& config, std::string_view type) {
   auto const nope_dim = config.count("qk_nope_head_dim", most_dims);
   auto const rope_dim = config.count("qk_rope_head_dim", most_dims);
-  if (nope_dim && !rope_dim)
-    config.refuse("qk_rope_head_dim", "be given where qk_nope_head_dim is");
-  if (rope_dim && !config.is_known) {
-    config.refuse("qk_rope_head_dim",
-                  "come with a known model_type, because only some scale scores by mscale");
-  }
+  config.require(!nope_dim || rope_dim, "qk_rope_head_dim", "be given where qk_nope_head_dim is");
+  config.require(!rope_dim || config.is_known, "qk_rope_head_dim",
+                 "come with a known model_type, because only some scale scores by mscale");
   auto const dim = nope_dim ? *nope_dim + *rope_dim : config.head_dim();
   if (type == sliding_attention) return config.count("swa_head_dim", most_dims).value_or(dim);
   auto const global_dim = config.family.global_head_dim;
@@ -49,61 +36,50 @@ inline std::size_t head_dim_of(hugging_face_config& config, std::string_view typ
   return config.count_or("global_head_dim", most_dims, global_dim);
 }
 
-/// By the key attn_logit_softcapping. null means no cap; where the key is absent, the family has
-/// its own.
-inline std::optional<double> score_cap_of(hugging_face_config& config) {
-  constexpr auto key = "attn_logit_softcapping";
-  auto const given = config.number(key);
-  if (given) config.require(*given > 0, key, "be positive");
-  if (given || config.family.score_cap == 0 || config.is_null(key)) return given;
-  return config.assumed(key, config.family.score_cap);
-}
-
-/// The distance below which a query of a layer that slides sees config.
+/// The distance below which a query of a layer that slides sees keys.
 inline std::size_t window_of(hugging_face_config& config, std::string const& type) {
   auto const key = std::string(config.family.window_key);
-  auto const given = config.window();
-  if (!given) config.refuse(key, "be given for layers of " + type);
+  auto const given = config.needed(config.window(), key, "be given for layers of " + type);
   constexpr auto both = "use_bidirectional_attention";
   auto rule = config.family.window_is;
   if (rule == window_rule::half_if_both_sides) {
-    bool const on_both =
-        config.is_text(both) ? config.text(both) == "all" : config.flag(both).value_or(false);
+    bool const on_both = config.peek(both).is_string() ? config.text(both) == "all"
+                                                       : config.flag(both).value_or(false);
     rule = on_both ? window_rule::half_on_each_side : window_rule::last_keys;
   }
   if (rule == window_rule::half_of_key) {
-    config.require(*given >= 2, key, "be at least 2");
-    return *given / 2;
+    config.require(given >= 2, key, "be at least 2");
+    return given / 2;
   }
-  if (rule == window_rule::last_keys) return *given;
-  config.note("The window is symmetric: half of its keys lie before the query, half after it.");
-  return *given / 2 + 1;
+  if (rule == window_rule::last_keys) return given;
+  config.note(symmetric_window);
+  return given / 2 + 1;
 }
 
 inline void read_kind(hugging_face_config& config, layer_description& kind,
                       scheduled_layer const& layer) {
   auto const& type = layer.type;
+  bool const slides = type == sliding_attention;
   if (!layer.attends) {
     return config.note(type + " layers have no attention: no encoding acts there.");
   }
   kind.head_dim = head_dim_of(config, type);
   kind.softmax_factor = softmax_factor(config, kind.head_dim);
-  if (type == sliding_attention || config.family.compressed) {
-    kind.window = window_of(config, type);
-  }
+  if (slides || config.family.compressed) kind.window = window_of(config, type);
   if (type == chunked_attention) {
     kind.chunk = config.count_or("attention_chunk_size", most_tokens, 8192);
   }
-  kind.score_cap = score_cap_of(config);
-  auto const sinks = config.flag(type == sliding_attention ? "add_swa_attention_sink_bias"
-                                                           : "add_full_attention_sink_bias");
-  bool const has_sinks =
-      config.family.sinks || (config.family.sliding_sinks && type == sliding_attention);
-  kind.sinks = sinks.value_or(has_sinks);
+  constexpr auto cap = "attn_logit_softcapping";
+  kind.score_cap = config.positive(cap);
+  if (config.family.score_cap != 0 && config.peek(cap).is_discarded()) {  // null means no cap
+    kind.score_cap = config.assumed(cap, config.family.score_cap);
+  }
+  auto const sinks =
+      config.flag(slides ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias");
+  kind.sinks = sinks.value_or(config.family.sinks || (config.family.sliding_sinks && slides));
   if (layer.rotates) {
     hugging_face_rotation(config, layer, kind).read();
-    read_index_heads(config, layer, kind);
-    read_pooled_keys(config, layer, kind);
+    read_sparse_attention(config, layer, kind);
   }
   require(is_finite(kind.softmax_factor), config.where(),
           ": the factor on scores must be finite, got ", kind.softmax_factor);
@@ -114,15 +90,15 @@ inline model_description read_hugging_face(json const& parsed, std::string const
                                            hugging_face_options const& options) {
   error_context const context(name);
   hugging_face_config config(json_object(parsed, name), options);
-  if (read_other_than_rope(config)) return settled(config);
+  if (read_other_than_rope(config)) return config.settled();
   config.require(!config.truth("alibi").value_or(false), "alibi",
                  "be false for " + config.found.type);
   if (!config.is_known) {
-    auto const keys = config.keys();
-    bool const has_rope_keys = std::ranges::any_of(keys, [](std::string const& key) {
-      return key.find("rope_") != std::string::npos || key.starts_with("rotary_") ||
-             key == "partial_rotary_factor";
-    });
+    bool has_rope_keys = false;
+    for (auto const& [key, value] : config.whole().items()) {
+      has_rope_keys = has_rope_keys || key.find("rope_") != std::string::npos ||
+                      key.starts_with("rotary_") || key == "partial_rotary_factor";
+    }
     config.require(has_rope_keys, "model_type", "be known where no key is about RoPE");
     config.assume("model_type", "llama",
                   "model_type " + config.found.type +
@@ -131,7 +107,7 @@ inline model_description read_hugging_face(json const& parsed, std::string const
   config.found.kinds = kinds_of(scheduled_layers(config), [&](auto& kind, auto const& layer) {
     read_kind(config, kind, layer);
   });
-  return settled(config);
+  return config.settled();
 }
 
 }  // namespace detail
@@ -145,10 +121,9 @@ inline model_description read_hugging_face(json const& parsed, std::string const
 ///
 /// Throws std::invalid_argument for text that is not JSON, a value of another type or out of range,
 /// an unknown rope_type, keys that contradict each other, and a list of the wrong length. The error
-/// names file, key and value.
-/// An error, too, unless unknown_model::as_llama is asked for: a model_type that is not known, and
-/// a key that was not read whose name speaks of positions, of the scale of scores or of the mask,
-/// unless the family is known not to use it.
+/// names file, key and value. An error, too, unless unknown_model::as_llama is asked for: an
+/// unknown model_type, and a key that was not read though its name speaks of positions, scale or
+/// mask.
 inline model_description read_hugging_face(std::string_view text, std::string const& name,
                                            hugging_face_options const& options = {}) {
   return detail::read_hugging_face(detail::parsed_json(text, name), name, options);
@@ -158,8 +133,6 @@ inline model_description read_hugging_face(std::string_view text, std::string co
 template <std::same_as<nlohmann::json> Json>
 model_description read_hugging_face(Json const& parsed, std::string const& name,
                                     hugging_face_options const& options = {}) {
-  detail::require(parsed.is_object(), name, ": must be a JSON object, got ",
-                  detail::shown_json(parsed));
   return detail::read_hugging_face(parsed, name, options);
 }
 #if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)

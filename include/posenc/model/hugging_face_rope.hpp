@@ -1,22 +1,10 @@
 // A rope_parameters (or rope_scaling) object alone: read, and written back. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <concepts>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/config.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
-#include "posenc/model/hugging_face/unread_keys.hpp"
-#include "posenc/model/layer_description.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -54,11 +42,12 @@ inline std::vector<model_setting> of_rope(std::vector<model_setting> const& sett
 
 inline rope_reading read_rope_parameters(json const& parsed, std::string const& name,
                                          rope_surroundings const& around) {
+  json_object const object(parsed, name);
   json file{{"model_type", "llama"},
             {"num_hidden_layers", 1},
             {"head_dim", around.head_dim},
             {"rope_parameters", parsed}};
-  if (!parsed.contains("rope_theta")) file["rope_theta"] = around.base;
+  if (object.peek("rope_theta").is_discarded()) file["rope_theta"] = around.base;
   if (around.context) file["max_position_embeddings"] = *around.context;
   if (around.original_context) file["original_max_position_embeddings"] = *around.original_context;
   error_context const context(name);
@@ -68,7 +57,7 @@ inline rope_reading read_rope_parameters(json const& parsed, std::string const& 
   scheduled_layer const layer{.type = std::string(full_attention)};
   hugging_face_rotation(config, layer, kind).read();
   config.found.kinds.push_back(kind);
-  auto found = settled(config);
+  auto found = config.settled();
   return {.rotary = std::move(kind.rotary.at(0)),
           .softmax_factor = kind.softmax_factor,
           .temperature = kind.temperature,
@@ -93,26 +82,22 @@ inline void write_axes(json& object, pair_axes const& axes) {
   for (std::size_t i = 0; i < axes.pairs(); ++i) ++sections[axes.axis(i)];
   object["mrope_section"] = sections;
   if (axes == contiguous_axes(sections)) return;
-  require(sections.size() == 3, "rope_parameters_json: axes must be in sections or alternate");
-  bool const is_interleaved = axes == interleaved_axes(sections);
-  require(is_interleaved || (sections[1] == sections[2] &&
-                             axes == alternating_axes_of("", sections, axes.pairs())),
-          "rope_parameters_json: axes must be in sections or alternate");
-  if (is_interleaved) {
-    object["mrope_interleaved"] = true;
-  } else {
-    require(object["rope_type"] == "default",
-            "rope_parameters_json: the rule must be default where axes alternate, got ",
-            shown_json(object["rope_type"]));
-    object["rope_type"] = "video_rope";
+  if (sections.size() == 3 && axes == interleaved_axes(sections)) {
+    return void(object["mrope_interleaved"] = true);
   }
+  require(sections.size() == 3 && sections[1] == sections[2] &&
+              axes == alternating_axes_of("", sections, axes.pairs()),
+          "rope_parameters_json: axes must be in sections or alternate");
+  require(object["rope_type"] == "default",
+          "rope_parameters_json: the rule must be default where axes alternate, got ",
+          shown_json(object["rope_type"]));
+  object["rope_type"] = "video_rope";
 }
 
 }  // namespace detail
 
-/// Reads the text of a rope_parameters or rope_scaling object. Errors begin with `name`. `around`
-/// is what the object leaves to the rest of its file. If there is an object for each type of
-/// layers, give one of these.
+/// Reads the text of a rope_parameters or rope_scaling object, of one type of layers. Errors begin
+/// with `name`. `around` is what the object leaves to the rest of its file.
 ///
 ///     read_rope_parameters(R"({"rope_type": "llama3", "factor": 8, ...})", "rope_scaling",
 ///                          {.head_dim = 128, .base = 500'000})
@@ -127,14 +112,11 @@ inline rope_reading read_rope_parameters(std::string_view text, std::string cons
 template <std::same_as<nlohmann::json> Json>
 rope_reading read_rope_parameters(Json const& parsed, std::string const& name,
                                   rope_surroundings const& around) {
-  detail::require(parsed.is_object(), name, ": must be a JSON object, got ",
-                  detail::shown_json(parsed));
   return detail::read_rope_parameters(parsed, name, around);
 }
 
 /// Writes a rope_parameters object, with the values that were read and those that were assumed.
-/// read_rope_parameters gives the same frequencies for it; those of dynamic NTK, if the context is
-/// the same too.
+/// read_rope_parameters gives the same frequencies for it and for the same context.
 ///
 /// Throws std::invalid_argument if the rotation is not of a config.json or GGUF file, or if
 /// rope_parameters have no words for its axes or for a key of GGUF.

@@ -1,21 +1,13 @@
 // The scheme of a layer of a model: its description as an encoding that acts.
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <variant>
-#include <vector>
-
 #include "posenc/core/scheme.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/model/model_description.hpp"
 #include "posenc/query_key/rope.hpp"
-#include "posenc/score/alibi.hpp"
 #include "posenc/score/soft_cap.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
 namespace detail {
 
 /// The rotations of a layer at the positions of a step.
@@ -42,9 +34,8 @@ struct prepared_layer {
 /// softmax factor and by the temperature of the query, then capped, then biased by ALiBi.
 /// Positions are those of text: all axes have the same.
 ///
-/// This leaves out window, chunk and the choice of index heads: they belong to the mask. It leaves
-/// out pooled keys. It leaves out sinks, because they are learned: put attention_sinks beside this
-/// in a scheme.
+/// This leaves out pooled keys, and window, chunk and index heads, which belong to the mask. Sinks
+/// are learned: put attention_sinks beside this in a scheme.
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));

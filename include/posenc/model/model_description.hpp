@@ -1,16 +1,130 @@
 // How a model encodes positions, layer by layer, as data.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/frequency/frequencies.hpp"
+#include "posenc/rotation/layout.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rows/pair_axes.hpp"
+#include "posenc/score/alibi.hpp"
+#include "posenc/softmax/log_n.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+/// Frequencies for each length of the sequence: those of dynamic NTK and LongRoPE depend on it.
+class frequencies_by_length {
+ public:
+  /// The same at every length.
+  frequencies_by_length(frequencies f)
+      : at_([f = std::move(f)](std::size_t) { return f; }), is_constant_(true) {}
+  /// `at` is asked anew for each length.
+  explicit frequencies_by_length(std::function<frequencies(std::size_t length)> at)
+      : at_(std::move(at)), is_constant_(false) {}
+
+  frequencies at(std::size_t length) const { return at_(length); }   ///< length: in tokens
+  bool depends_on_length() const noexcept { return !is_constant_; }  ///< if not, any length will do
+
+ private:
+  std::function<frequencies(std::size_t)> at_;
+  bool is_constant_;
+};
+
+/// A key of a model's settings, and its value as JSON writes it.
+struct model_setting {
+  std::string key;    ///< rope_scaling.factor for a key within an object
+  std::string value;  ///< as JSON writes it
+
+  bool operator==(model_setting const&) const = default;
+};
+
+/// Site 2: how queries and keys rotate.
+struct rotary_description {
+  /// default, linear, dynamic, ntk, yarn, longrope, llama3 or proportional.
+  std::string rule;
+  frequencies_by_length frequencies;           ///< a value for each length
+  std::variant<halves, interleaved> layout;    ///< of pairs within the block
+  rotary_block block = rotary_block::first();  ///< which dims rotate
+  /// The tensor rope_freqs of a GGUF file divides the frequencies of the rule.
+  bool has_pair_factors = false;
+  /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
+  std::optional<pair_axes> axes = {};
+  /// The numbers of the rule, read or assumed. Their keys are those of rope_parameters; a number
+  /// that has no key there has its key or tensor of GGUF. For rope_parameters_json.
+  std::vector<model_setting> parameters = {};
+};
+
+/// Site 3: ALiBi [Press 2021]. For a power of 2 of heads the last slope is 2^-max_bias.
+struct alibi_bias {
+  std::size_t heads;    ///< of queries
+  double max_bias = 8;  ///< minus log2 of the last slope
+  double factor = 1;    ///< on the slopes: Falcon divides them by sqrt(head_dim), as it does scores
+
+  /// Throws std::invalid_argument as alibi does.
+  posenc::alibi encoding() const {
+    posenc::alibi const plain(heads, max_bias);
+    std::vector<double> slopes(plain.slopes().begin(), plain.slopes().end());
+    for (auto& slope : slopes) slope *= factor;
+    return posenc::alibi::with_slopes(slopes);
+  }
+};
+
+/// Site 3: T5's buckets of distances, with a learned bias each.
+struct bucket_bias {
+  std::size_t buckets;       ///< in all
+  std::size_t max_distance;  ///< in tokens; farther ones share a bucket
+};
+
+/// Sparse attention: heads that choose which keys a query sees. They choose the keys with the
+/// highest sum over heads h of w_h relu(<q_h, k>), and in MiniMax-M3 those with the highest max_h
+/// <q_h, k>. All these heads share one key head.
+struct index_heads {
+  std::size_t heads;             ///< of queries
+  std::size_t head_dim;          ///< of each, with the dims that do not rotate
+  rotary_description rotary;     ///< how they rotate; mostly other dims than in attention
+  std::size_t chosen;            ///< a query sees so many blocks of keys
+  std::size_t block = 1;         ///< keys in a block
+  std::size_t local_blocks = 0;  ///< a query always sees so many, up to its own block
+  /// Tokens that one index key stands for. It rotates at the position of the first.
+  std::size_t key_stride = 1;
+};
+
+/// What layers of one kind do, site by site. What is absent does not act. Plain data.
+struct layer_description {
+  /// full_attention, sliding_attention ..., as the settings say, with ", NoPE" if it does not
+  /// rotate.
+  std::string name;
+  std::vector<std::size_t> layers = {};  ///< their indices, from 0
+  std::size_t head_dim = 0;              ///< of queries and keys, with the dims that do not rotate
+  /// Mostly one; none is NoPE. A vision model has one for each axis of the image.
+  std::vector<rotary_description> rotary = {};
+  // Scores <q, k> / sqrt(head_dim) are multiplied by softmax_factor and temperature, then capped,
+  // then biased, then masked.
+  std::optional<alibi_bias> alibi = {};                  ///< site 3
+  std::optional<bucket_bias> buckets = {};               ///< site 3
+  std::optional<position_temperature> temperature = {};  ///< of queries
+  /// DeepSeek's mscale squared, Gemma's scale ...; sqrt(head_dim) where a model does not divide.
+  double softmax_factor = 1;
+  std::optional<double> score_cap = {};    ///< c tanh(score / c)
+  bool sinks = false;                      ///< each head has a learned sink logit, as it is
+  std::optional<std::size_t> window = {};  ///< a query sees keys at distances below this
+  std::optional<std::size_t> chunk = {};   ///< a query sees the keys of its own chunk of this size
+  std::optional<index_heads> index = {};   ///< a query sees the keys that these choose
+  bool shares_index = false;               ///< a query sees the keys that an earlier layer chose
+  /// So many tokens, or none, are pooled to one more key, which queries see beside the window. It
+  /// rotates at the position of its first token.
+  std::size_t pooled = 0;
+};
 
 /// What a reader found in a model's settings. Plain data.
 struct model_description {
@@ -33,17 +147,15 @@ struct model_description {
   /// The kind of a layer. Throws std::invalid_argument if there is no such layer.
   layer_description const& kind_of(std::size_t layer) const {
     for (auto const& kind : kinds) {
-      for (auto const one : kind.layers) {
-        if (one == layer) return kind;
-      }
+      if (std::ranges::find(kind.layers, layer) != kind.layers.end()) return kind;
     }
     detail::refuse("model_description: layer must be below the number of layers, ", layers,
                    ", got ", layer);
   }
 };
 
-/// What readers do with a model_type or general.architecture that is not known, and with keys that
-/// are not read though their names say that they act.
+/// What readers do with an unknown model_type or general.architecture, and with keys that they do
+/// not read though the names say that they act.
 ///
 ///     read_gguf("newcomer.gguf", {.unknown = posenc::unknown_model::as_llama})
 enum class unknown_model {

@@ -1,72 +1,30 @@
-// From the numbers of a RoPE rule, which either reader found, to frequencies and axes.
+// What both readers make of the numbers that they find about a rotation.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
-#include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/longrope.hpp"
 #include "posenc/frequency/ntk.hpp"
-#include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
-#include "posenc/model/layer_description.hpp"
-#include "posenc/rows/pair_axes.hpp"
+#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// What the rules need; each takes some of these.
-struct rope_numbers {
-  std::size_t head_dim, rotary_dim;
-  double base;
-  double divisor = 1;         ///< of all frequencies, before LongRoPE
-  double factor = 1;          ///< linear, proportional and dynamic
-  double alpha = 1;           ///< ntk
-  double partial = 1;         ///< proportional: p
-  double trained_length = 0;  ///< dynamic
-  llama3_scaling llama3 = {};
-  yarn_scaling yarn = {};
-  longrope_scaling longrope = {};
-  std::optional<double> attention_of_long = {};  ///< LongRoPE's attention factor of the long list
-};
-
-/// The frequencies of a rule, by the name that rotary_description has.
-inline frequencies_by_length rule_of(std::string_view name, rope_numbers const& n) {
-  if (name == "proportional") return proportional(n.head_dim, n.base, n.partial, n.factor);
-  if (name == "yarn") return yarn(n.rotary_dim, n.base, n.yarn);
-  auto const plain = geometric(n.rotary_dim, n.base);
-  if (name == "linear") return linear(plain, n.factor);
-  if (name == "ntk") return ntk(plain, n.alpha);
-  if (name == "llama3") return llama3(plain, n.llama3);
-  if (name == "dynamic") {
-    auto const at =
-        [plain, scaling = dynamic_ntk_scaling{n.factor, n.trained_length}](std::size_t length) {
-          return dynamic_ntk(plain, scaling, static_cast<double>(std::max<std::size_t>(length, 1)));
-        };
-    at(1);  // throws here rather than when it is used
-    return frequencies_by_length(at);
-  }
-  if (name == "longrope") {
-    auto const at = [series = linear(plain, n.divisor), scaling = n.longrope,
-                     of_long = n.attention_of_long](std::size_t length) {
-      auto scaling_at = scaling;
-      auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
-      if (of_long && tokens > scaling.original_length) scaling_at.attention_factor = of_long;
-      return longrope(series, scaling_at, tokens);
-    };
-    at(1);
-    at(static_cast<std::size_t>(n.longrope.original_length) + 1);
-    return frequencies_by_length(at);
-  }
-  return plain;
+/// LongRoPE of a series. `of_long` is the attention factor of the long list, if it has its own.
+inline frequencies_by_length longrope_by_length(frequencies const& series,
+                                                longrope_scaling const& scaling,
+                                                std::optional<double> of_long = {}) {
+  auto const at = [=](std::size_t length) {
+    auto scaling_at = scaling;
+    auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
+    if (of_long && tokens > scaling.original_length) scaling_at.attention_factor = of_long;
+    return longrope(series, scaling_at, tokens);
+  };
+  at(1);  // throws here rather than when it is used
+  at(static_cast<std::size_t>(scaling.original_length) + 1);
+  return frequencies_by_length(at);
 }
 
 /// The numbers of a rule, as rotary_description::parameters has them.
@@ -86,10 +44,9 @@ inline std::vector<std::size_t> axis_sections(std::string const& where,
                                               std::vector<double> const& given) {
   std::vector<std::size_t> sections;
   for (auto const pairs : given) {
-    bool const is_whole = pairs >= 0 && pairs <= 65'536 &&
-                          pairs == static_cast<double>(static_cast<std::size_t>(pairs));
-    require(is_whole, where, " must hold whole numbers of pairs, got ", pairs);
-    sections.push_back(static_cast<std::size_t>(pairs));
+    auto const whole = whole_number(pairs, most_dims);
+    require(whole.has_value(), where, " must hold whole numbers of pairs, got ", pairs);
+    sections.push_back(*whole);
   }
   return sections;
 }

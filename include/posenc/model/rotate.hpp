@@ -1,20 +1,16 @@
 // Rotates heads as a model's description says.
 #pragma once
 
-#include <cstddef>
 #include <type_traits>
-#include <variant>
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/model/model_description.hpp"
 #include "posenc/rotation/rotate.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Rotates heads in place, by the layout and the block of the description. The rows are those of
-/// its frequencies, with its axes if it has any:
+/// Rotates heads in place by the description, and rows of its frequencies, with its axes if any:
 ///
 ///     for (auto const& rotary : model.kind_of(layer).rotary) {
 ///       cos_sin_rows const rows(rotary.frequencies.at(length), positions);  // once per step

@@ -1,17 +1,8 @@
-// Keys and values of a model's settings, as both readers look them up, and what they find.
+// Keys of a model's settings, as both readers look them up, and what they find: kinds of layers.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 
@@ -23,9 +14,24 @@ inline constexpr std::size_t most_dims = 65'536;
 inline constexpr auto most_tokens = static_cast<std::size_t>(
     std::min<std::uint64_t>(std::uint64_t{1} << 53, std::numeric_limits<std::size_t>::max()));
 
-/// Look-ups by type, of keys that may be absent. Keys has value_of(key), which is null for an
-/// absent key, and refuse(key, must). Values has number_in, whole_in, flag_in and text_in of a
-/// value, which are empty for other types.
+/// Whether a list holds an item.
+bool contains(auto const& list, auto const& item) {
+  return std::ranges::find(list, item) != std::ranges::end(list);
+}
+
+/// A number that JSON or a list of GGUF holds, if it is whole and from 0 to `most`.
+inline std::optional<std::size_t> whole_number(double x, std::uint64_t most) {
+  bool const fits = x >= 0 && x <= static_cast<double>(most) && x == std::floor(x);
+  return fits ? std::optional(static_cast<std::size_t>(x)) : std::nullopt;
+}
+
+/// Ends the error for a key that was not read.
+inline constexpr auto says_that_it_acts =
+    ": its name says that it acts on positions, scores or the mask";
+
+/// Look-ups by type, empty for an absent key. They throw std::invalid_argument for another type.
+/// Keys has value_of(key), or null, and refuse(key, must). Values has number_in, whole_in, flag_in
+/// and text_in of a value, which are empty for other types.
 template <class Keys, class Values = Keys>
 class settings {
  public:
@@ -36,21 +42,32 @@ class settings {
     if (!holds) self().refuse(key, must);
   }
 
-  /// The value of a key, or nothing where it is absent. Throws std::invalid_argument, as the next
-  /// functions do, for a value of another type.
+  /// Refuses an absent value.
+  template <class T>
+  T needed(std::optional<T> given, std::string_view key, std::string_view must = "be given") const {
+    if (!given) self().refuse(key, must);
+    return *std::move(given);
+  }
+
   std::optional<double> number(std::string_view key) const {
-    auto const* const value = self().value_of(key);
-    if (value == nullptr) return {};
-    auto const result = Values::number_in(*value);
-    if (!result || !is_finite(*result)) self().refuse(key, "be a finite number");
-    return result;
+    auto const finite = [](auto const& value) {
+      auto const x = Values::number_in(value);
+      return x && is_finite(*x) ? x : std::nullopt;
+    };
+    return of_type<double>(key, finite, "be a finite number");
+  }
+  /// A number above 0.
+  std::optional<double> positive(std::string_view key,
+                                 std::string_view must = "be positive") const {
+    auto const given = number(key);
+    require(!given || *given > 0, key, must);
+    return given;
   }
   /// A whole number from least to most.
   std::optional<std::size_t> count(std::string_view key, std::uint64_t least,
                                    std::uint64_t most) const {
-    auto const* const value = self().value_of(key);
-    if (value == nullptr) return {};
-    auto const whole = Values::whole_in(*value);
+    if (!has(key)) return {};
+    auto const whole = Values::whole_in(*self().value_of(key));
     require(whole && *whole >= least && *whole <= most, key,
             "be a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     return static_cast<std::size_t>(*whole);
@@ -58,11 +75,9 @@ class settings {
   std::optional<std::size_t> count(std::string_view key, std::uint64_t most) const {
     return count(key, 1, most);
   }
-  /// A bool; nothing where the key is absent.
   std::optional<bool> flag(std::string_view key) const {
     return of_type<bool>(key, Values::flag_in, "be true or false");
   }
-  /// A string, likewise.
   std::optional<std::string> text(std::string_view key) const {
     return of_type<std::string>(key, Values::text_in, "be a string");
   }
@@ -84,9 +99,11 @@ class findings {
  public:
   model_description found = {};
 
-  /// Records a sentence, once.
+  /// Records a sentence, once. An empty one is none.
   void assume(std::string sentence) { add(found.assumptions, std::move(sentence)); }
-  void note(std::string sentence) { add(found.notes, std::move(sentence)); }
+  void note(std::string_view sentence) {
+    if (!sentence.empty()) add(found.notes, std::string(sentence));
+  }
 
   /// Records a default that stands for an absent key, with a sentence about it.
   void assume(std::string const& key, auto const& value, std::string sentence) {
@@ -103,6 +120,11 @@ class findings {
            key + " is not given: " + shown(value) + ", as " + source_of_defaults_ + ".");
     return value;
   }
+  /// The value that is given, or a default that is recorded.
+  template <class T>
+  T or_assumed(std::optional<T> const& given, std::string const& key, T value) {
+    return given ? *given : assumed(key, value);
+  }
 
   bool rotates() const {
     return std::ranges::any_of(found.kinds, [](auto const& kind) { return !kind.rotary.empty(); });
@@ -115,11 +137,62 @@ class findings {
  private:
   template <class T>
   static void add(std::vector<T>& list, T item) {
-    bool const is_new = std::ranges::find(list, item) == list.end();
-    if (is_new) list.push_back(std::move(item));
+    if (!contains(list, item)) list.push_back(std::move(item));
   }
 
   std::string source_of_defaults_;
 };
+
+/// Types of layers, in Hugging Face's words.
+inline constexpr std::string_view full_attention = "full_attention",
+                                  sliding_attention = "sliding_attention",
+                                  chunked_attention = "chunked_attention",
+                                  linear_attention = "linear_attention",
+                                  compressed_sparse_attention = "compressed_sparse_attention",
+                                  heavily_compressed_attention = "heavily_compressed_attention";
+
+inline constexpr auto symmetric_window =
+    "The window is symmetric: half of its keys lie before the query, half after it.";
+
+using layer_types = std::vector<std::string>;
+
+/// Full attention in one of n layers, the last or that with index `first`; `others` elsewhere.
+/// For n = 0 it is nowhere.
+inline layer_types full_every(std::size_t layers, std::size_t n, std::string_view others,
+                              std::optional<std::size_t> first = {}) {
+  layer_types types(layers, std::string(others));
+  for (auto i = first.value_or(n - 1); n != 0 && i < layers; i += n) types[i] = full_attention;
+  return types;
+}
+
+/// What is known of a layer before the keys of its type are read.
+struct scheduled_layer {
+  std::string type;
+  bool attends = true, rotates = true, sinks = false, has_index = false;
+  std::string name = attends && !rotates ? type + ", NoPE" : type;  ///< of its kind
+  double base = 0;            ///< of its frequencies; 0: as other keys say
+  double partial = 0;         ///< the part of a head that rotates; 0: as other keys say
+  bool shares_index = false;  ///< it sees the keys that an earlier layer chose
+
+  bool operator==(scheduled_layer const&) const = default;
+};
+
+/// The kinds of layers. Equal layers share one, which read(kind, layer) fills.
+inline std::vector<layer_description> kinds_of(std::vector<scheduled_layer> const& layers,
+                                               auto const& read) {
+  std::vector<layer_description> kinds;
+  std::vector<scheduled_layer> seen;  // one for each kind
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    auto const index = static_cast<std::size_t>(std::ranges::find(seen, layers[i]) - seen.begin());
+    if (index == seen.size()) {
+      layer_description kind{.name = layers[i].name};
+      read(kind, layers[i]);
+      kinds.push_back(std::move(kind));
+      seen.push_back(layers[i]);
+    }
+    kinds[index].layers.push_back(i);
+  }
+  return kinds;
+}
 
 }  // namespace posenc::detail

@@ -1,8 +1,8 @@
 // The arithmetic of a group of neighbouring pairs of one head in registers: rotated,
-// (x + iy)(c + is), or copied.
+// (x + iy)(c + is).
 //
 // A group begins (reads what comes first in memory), finishes (reads the rest and computes) and
-// writes. Where two groups overlap in place, both finish before either writes.
+// writes. Of groups that overlap in place, all finish before one writes.
 #pragma once
 
 #include <array>
@@ -17,46 +17,6 @@
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-// clang-format off
-
-/// The CPU deinterleaves two registers in two instructions.
-template <class Lanes>
-concept deinterleaved_by_cpu = requires(typename Lanes::number x) {
-  deinterleave(x.data, x.data, x.data, x.data);
-};
-
-// clang-format on
-
-/// Interleaved pairs in the order in which the CPU deinterleaves them.
-struct in_any_order : interleaved {
-  template <class Lanes, class T>
-  [[gnu::always_inline]] static void load(T const* block, std::size_t pair, std::size_t,
-                                          typename Lanes::number& x,
-                                          typename Lanes::number& y) noexcept {
-    auto const p = Lanes::load(block + 2 * pair), q = Lanes::load(block + 2 * pair + Lanes::size);
-    deinterleave(p.data, q.data, x.data, y.data);
-  }
-  template <class Lanes, class T>
-  [[gnu::always_inline]] static void store(T* block, std::size_t pair, std::size_t,
-                                           typename Lanes::number const& x,
-                                           typename Lanes::number const& y) noexcept {
-    typename Lanes::number p, q;
-    interleave(x.data, y.data, p.data, q.data);
-    Lanes::store(block + 2 * pair, p), Lanes::store(block + 2 * pair + Lanes::size, q);
-  }
-};
-
-/// Cosines or sines of neighbouring pairs, in the order of their layout.
-template <class Layout, class Lanes, class Real>
-[[gnu::always_inline]] inline typename Lanes::number factors(Real const* from) noexcept {
-  auto const x = Lanes::load(from);
-  if constexpr (std::same_as<Layout, in_any_order>) {
-    return as_deinterleaved(x.data);
-  } else {
-    return x;
-  }
-}
-
 /// x' = x c - y s,  y' = x s + y c, with x and y in separate registers.
 template <class From, class To, class In, class Out>
 struct turn_pairs {
@@ -70,10 +30,10 @@ struct turn_pairs {
 
   template <class Real>
   void load(Real const* cos, Real const* sin) noexcept {
-    c = factors<From, arithmetic_lanes>(cos), s = factors<From, arithmetic_lanes>(sin);
+    c = arithmetic_lanes::load(cos), s = arithmetic_lanes::load(sin);
   }
-  /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block:
-  /// of halves x alone, since a whole half is read before the other, in the order of addresses.
+  /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block. Of
+  /// halves, x alone: memory is read in the order of addresses.
   [[gnu::always_inline]] static void begin(auto const& at, std::size_t pair, std::size_t all,
                                            numbers& n) noexcept {
     if constexpr (std::same_as<From, halves>) {
@@ -91,9 +51,7 @@ struct turn_pairs {
     at.apply_gain(n.x, n.y);
   }
   /// Writes x first, where that is a whole half; else all at last.
-  static constexpr bool x_alone = std::same_as<To, halves> && requires(typename Out::number x) {
-    Out::store(nullptr, x);
-  };
+  static constexpr bool x_alone = std::same_as<To, halves>;
   [[gnu::always_inline]] static void write_x(auto const& at, std::size_t pair, std::size_t,
                                              numbers const& n) noexcept {
     if constexpr (x_alone) Out::store(at.to + pair, n.x);
@@ -112,9 +70,9 @@ struct turn_pairs {
 template <class In, class Out>
 struct turn_side_by_side {
   static constexpr std::size_t pairs = In::size;
-  /// Of halves, 32 registers hold a part of the widest columns: conversions leave time for loads.
+  /// Of halves, some may be in memory: conversions leave time for loads.
   static constexpr std::size_t registers =
-      has_32_registers && sizeof(In) == 1 && In::size == 8 ? 1 : 4;
+      has_32_registers && In::converts && In::size == 8 ? 2 : 4;
   using arithmetic_lanes = typename In::arithmetic_lanes;
   typename In::number c[2], s[2];  // c0 c0 c1 c1 ..., -s0 s0 -s1 s1 ...
   struct numbers {
@@ -129,9 +87,11 @@ struct turn_side_by_side {
       return result;
     }();
     auto const sign = arithmetic_lanes::load(signs.data());
-    arithmetic_lanes::duplicated(arithmetic_lanes::load(cos), c[0], c[1]);
-    arithmetic_lanes::duplicated(arithmetic_lanes::load(sin), s[0], s[1]);
-    s[0] = s[0] * sign, s[1] = s[1] * sign;
+    auto const all_c = arithmetic_lanes::load(cos), all_s = arithmetic_lanes::load(sin);
+    c[0] = In::template in_order<each_twice<0>>(all_c);
+    c[1] = In::template in_order<each_twice<1>>(all_c);
+    s[0] = In::template in_order<each_twice<0>>(all_s) * sign;
+    s[1] = In::template in_order<each_twice<1>>(all_s) * sign;
   }
   [[gnu::always_inline]] static void begin(auto const&, std::size_t, std::size_t,
                                            numbers&) noexcept {}
@@ -142,27 +102,14 @@ struct turn_side_by_side {
     // The weights of the two registers are neighbours, as in halves.
     at.template apply_weights<halves, arithmetic_lanes>(2 * pair, pairs, x_y[0], x_y[1]);
     for (std::size_t i = 0; i < 2; ++i)
-      x_y[i] = In::multiply_add(x_y[i], c[i], In::neighbours_swapped(x_y[i]) * s[i]);
+      x_y[i] =
+          In::multiply_add(x_y[i], c[i], In::template in_order<neighbours_swapped>(x_y[i]) * s[i]);
     at.apply_gain(x_y[0], x_y[1]);
   }
   static void write_x(auto const&, std::size_t, std::size_t, numbers const&) noexcept {}
   [[gnu::always_inline]] static void write_y(auto const& at, std::size_t pair, std::size_t,
                                              numbers const& n) noexcept {
     for (std::size_t i = 0; i < 2; ++i) Out::store(at.to + 2 * pair + i * pairs, n.x_y[i]);
-  }
-};
-
-/// Pairs of frequency 0.
-template <class From, class To, class In, class Out>
-struct copy_pairs : turn_pairs<From, To, In, Out> {
-  using numbers = typename turn_pairs<From, To, In, Out>::numbers;
-
-  void load(auto const*, auto const*) noexcept {}
-  [[gnu::always_inline]] static void finish(auto const& at, std::size_t pair, std::size_t all,
-                                            numbers& n) noexcept {
-    if constexpr (std::same_as<From, halves>) n.y = In::load(at.from + all + pair);
-    at.template apply_weights<From, typename In::arithmetic_lanes>(pair, all, n.x, n.y);
-    at.apply_gain(n.x, n.y);
   }
 };
 
@@ -175,8 +122,7 @@ void copy(auto const& at) noexcept {
   Out::store(at.to, x);
 }
 
-/// For every type and layout, the fastest group: of numbers that are stored as S and written as T.
-/// smaller_group: one register of pairs, where that one takes two.
+/// The fastest group of numbers that are stored as S and written as T.
 template <class From, class To, class S, class T>
 constexpr auto choose_group() noexcept {
   using In = lanes<S>;
@@ -199,15 +145,11 @@ constexpr auto choose_group() noexcept {
   } else if constexpr (std::same_as<From, halves> || In::free_deinterleave ||
                        Out::free_deinterleave) {
     return std::type_identity<turn_pairs<From, To, In, Out>>();
-  } else if constexpr (deinterleaved_by_cpu<In> && !(In::converts && Out::converts)) {
-    return std::type_identity<turn_pairs<in_any_order, in_any_order, In, Out>>();
   } else {
     return std::type_identity<turn_side_by_side<In, Out>>();
   }
 }
 template <class From, class To, class S, class T>
 using group_of = typename decltype(choose_group<From, To, S, T>())::type;
-template <class From, class To, class S, class T>
-using smaller_group = turn_pairs<From, To, lanes<S>, lanes<T>>;
 
 }  // namespace posenc::detail

@@ -1,7 +1,6 @@
-// The check of a rotation's arguments, and what was checked.
+// Checks the arguments of a rotation. Loops take what it returns and check nothing.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -25,8 +24,8 @@ struct head_factors {
   bool normalises = false;
 };
 
-/// A rotation whose arguments were checked. Holds references: copying the views would cost as much
-/// as rotating a few heads. Fused: there are factors.
+/// A rotation that passed. Holds references: copying the views would cost as much as rotating a few
+/// heads. Fused: there are factors.
 template <class From, class To, bool Fused, class Source, class Target>
 struct checked_heads {
   using from_layout = From;
@@ -64,8 +63,8 @@ struct checked_heads {
     auto const token_stride = [&](auto const& view) {
       return tokens > 1 ? view.token(token + 1) - view.token(token) : 0;
     };
-    // With one head, the stride may be anything. Clang would load it with that of tokens, 16 bytes,
-    // to which two stores of 8, the caller's, cannot be forwarded.
+    // With one head, the stride may be anything. Clang would load it with that of tokens, 16 bytes
+    // that the caller stored as 8 and 8, which is not forwarded.
     auto const head_stride = [&](auto const& view) {
       return anew_in_each_turn(from.heads() > 1 ? view.head_stride() : 0);
     };
@@ -89,15 +88,12 @@ struct checked_heads {
 template <class Source, class Target>
 bool same_heads(Source const& source, Target const& target) noexcept {
   if (static_cast<void const*>(&source) == &target) return true;
-  if constexpr (std::same_as<std::remove_const_t<typename Source::element_type>,
-                             typename Target::element_type>) {
-    if (source.head_stride() != target.head_stride() && source.heads() > 1) return false;
-    for (std::size_t token = 0; token < source.tokens(); ++token) {
-      if (source.token(token) != target.token(token)) return false;
-    }
-    return true;
-  }
-  return false;
+  using stored = std::remove_const_t<typename Source::element_type>;
+  bool same = std::same_as<stored, typename Target::element_type> &&
+              (source.head_stride() == target.head_stride() || source.heads() <= 1);
+  for (std::size_t token = 0; same && token < source.tokens(); ++token)
+    same = static_cast<void const*>(source.token(token)) == target.token(token);
+  return same;
 }
 
 /// Throws std::invalid_argument as rotate says. Inlined: what it returns stays in registers.

@@ -110,50 +110,27 @@ template <class From, class To, class Group, std::size_t Count, bool Tail = fals
   return stop;
 }
 
-// Rotates the last column: `Count` to `Most` whole groups, and then fewer pairs than a group has.
-template <class From, class To, class Group, std::size_t Most, std::size_t Count = 1>
-void last_column(auto const& some, std::size_t pair, std::size_t last) noexcept {
-  if constexpr (Count < Most) {
-    if (last - pair > (Count + 1) * Group::pairs)
-      return last_column<From, To, Group, Most, Count + 1>(some, pair, last);
-  }
-  columns<From, To, Group, Count, true>(some, pair, last);
-}
-
-using column_widths = std::index_sequence<16, 8, 4, 3, 2, 1>;
-
 // Rotates the pairs from `pair` on, at least as many as a group has, in columns, the widest first.
-template <class From, class To, class Group, std::size_t Most, std::size_t... Count>
-[[gnu::noinline]] void in_some_columns(std::index_sequence<Count...>, auto const& some,
-                                       std::size_t pair, std::size_t last) noexcept {
+template <class From, class To, class Group, std::size_t Most = most_groups<Group>>
+void in_columns(auto const& some, std::size_t pair, std::size_t last) noexcept {
   constexpr auto most = std::min(Most, most_before_tail<Group>);
   auto const whole = (last - pair) / Group::pairs, rest = (last - pair) % Group::pairs,
              stop = rest == 0 ? last : last - rest - (whole > most ? 1 : whole) * Group::pairs;
-  auto const by = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
-    if constexpr (N <= Most) {
-      if (stop - pair >= N * Group::pairs) pair = columns<From, To, Group, N>(some, pair, stop);
-    }
-  };
-  (by(std::integral_constant<std::size_t, Count>()), ...);
-  if (rest != 0) last_column<From, To, Group, most>(some, pair, last);
-}
-
-// One column holds the pairs most often. It is called here, before anything needs a saved register.
-template <class From, class To, class Group, std::size_t Most = most_groups<Group>>
-[[gnu::always_inline]] inline void in_columns(auto const& some, std::size_t pair,
-                                              std::size_t last) noexcept {
-  auto const is_one = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) POSENC_INLINED {
-    if constexpr (N <= Most) {
-      if (last - pair == N * Group::pairs)
-        return columns<From, To, Group, N>(some, pair, last), true;
-    }
-    return false;
-  };
-  bool const done = [&]<std::size_t... Count>(std::index_sequence<Count...>) POSENC_INLINED {
-    return (is_one(std::integral_constant<std::size_t, Count>()) || ...);
+  [&]<std::size_t... Count>(std::index_sequence<Count...>) POSENC_INLINED {
+    auto const by = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) POSENC_INLINED {
+      if constexpr (N <= Most) {
+        if (stop - pair >= N * Group::pairs) pair = columns<From, To, Group, N>(some, pair, stop);
+      }
+    };
+    (by(std::integral_constant<std::size_t, Count>()), ...);
   }
-  (column_widths());
-  if (!done) in_some_columns<From, To, Group, Most>(column_widths(), some, pair, last);
+  (std::index_sequence<16, 8, 4, 3, 2, 1>());
+  if (rest == 0) return;
+  if (most == 1 || last - pair < 2 * Group::pairs) {
+    columns<From, To, Group, 1, true>(some, pair, last);
+  } else {
+    columns<From, To, Group, most, true>(some, pair, last);
+  }
 }
 
 // Rotates the pairs from `pair` on, whole groups and, if Tail, fewer pairs than one has, in order.
@@ -225,7 +202,7 @@ template <class From, class To, class Heads>
   using T = typename Heads::to_type;
   if constexpr (Heads::has_registers) {
     using group = group_of<From, To, S, T>;
-    using smaller = smaller_group<From, To, S, T>;
+    using smaller = turn_pairs<From, To, lanes<S>, lanes<T>>;  // one register of pairs
     if (last - pair >= group::pairs) {
       // Conversions that take all registers take longer than memory does.
       constexpr bool converts_for_long = most_groups<group> == 1;

@@ -19,10 +19,10 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 inline constexpr std::size_t some_of_L1 = std::size_t{1} << 14, usual_L2 = std::size_t{1} << 20;
 
-/// One column reads memory once and in order; of more columns, a token's heads, or all of them,
-/// stay in a cache from one to the next. Beyond it, jumps from column to column cost more than
-/// reading cosines and sines anew; and of one head, these serve no next head. bytes: of all pairs
-/// that are rotated.
+/// Columns, if one has all pairs and so reads memory in order, or if a token's heads, or all of
+/// them, stay in a cache from one column to the next. Else, jumping from column to column costs
+/// more than reading cosines and sines anew; and a single head has no next one to keep them for.
+/// bytes: of all pairs that are rotated.
 template <class Group>
 constexpr loop loop_for(std::size_t pairs, std::size_t heads, std::size_t bytes_of_token,
                         std::size_t bytes) noexcept {
@@ -31,16 +31,16 @@ constexpr loop loop_for(std::size_t pairs, std::size_t heads, std::size_t bytes_
   return is_one_column<Group>(pairs) || in_cache ? loop::columns : loop::in_order;
 }
 
-// Copies neighbouring dims that are not rotated, `first` being relative to the rotary block.
+// Copies neighbouring dims that are not rotated, counted from the rotary block.
 template <class Heads>
-[[gnu::noinline]] void copy_dims(Heads const& some, std::ptrdiff_t first,
+[[gnu::noinline]] void copy_dims(Heads const& some, std::size_t from, std::size_t to,
                                  std::size_t count) noexcept {
   using S = typename Heads::from_type;
   using T = typename Heads::to_type;
   if (count == 0) return;
   POSENC_NOT_UNROLLED
   for (auto head : tokens_of(some)) {
-    head.move(first, first);
+    head.move(static_cast<std::ptrdiff_t>(from), static_cast<std::ptrdiff_t>(to));
     POSENC_NOT_UNROLLED
     for (auto at : heads_of(some, head)) {
       if constexpr (std::same_as<S, T> && !Heads::fused) {
@@ -58,24 +58,18 @@ template <class Heads>
   }
 }
 
-// Copies pairs that are not rotated, to another layout if need be.
+// Copies pairs that are not rotated, one at a time to another layout.
 template <class From, class To, class Heads>
 void copy_range(Heads const& some, std::size_t pair, std::size_t last) noexcept {
-  using S = typename Heads::from_type;
-  using T = typename Heads::to_type;
-  auto const count = last - pair;
-  if (count == 0) return;
-  if constexpr (!std::same_as<From, To>) {
-    using group = copy_pairs<From, To, lanes<S>, lanes<T>>;
-    if constexpr (Heads::has_registers) {
-      if (count >= group::pairs) return in_columns<From, To, group, 1>(some, pair, last);
+  auto const step = std::same_as<From, To> ? last - pair : 1;
+  for (; pair < last; pair += step) {
+    auto const x = From::x_index(pair, some.pairs), to_x = To::x_index(pair, some.pairs);
+    if constexpr (std::same_as<From, interleaved> && std::same_as<To, interleaved>) {
+      copy_dims(some, x, to_x, 2 * step);
+    } else {
+      copy_dims(some, x, to_x, step);
+      copy_dims(some, From::y_index(pair, some.pairs), To::y_index(pair, some.pairs), step);
     }
-    one_by_one<From, To, copy_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
-  } else {
-    auto const x = static_cast<std::ptrdiff_t>(From::x_index(pair, some.pairs)),
-               y = static_cast<std::ptrdiff_t>(From::y_index(pair, some.pairs));
-    if constexpr (std::same_as<From, interleaved>) return copy_dims(some, x, 2 * count);
-    copy_dims(some, x, count), copy_dims(some, y, count);
   }
 }
 
@@ -92,8 +86,8 @@ template <class From, class To, class Heads>
   if (!copies) return;
   copy_range<From, To>(some, done, some.pairs);
   auto const before = some.first_dim, block = 2 * some.pairs;
-  copy_dims(some, -static_cast<std::ptrdiff_t>(before), before);
-  copy_dims(some, static_cast<std::ptrdiff_t>(block), some.head_dim - before - block);
+  copy_dims(some, 0 - before, 0 - before, before);
+  copy_dims(some, block, block, some.head_dim - before - block);
 }
 
 /// Some tokens and heads of a view.
@@ -119,7 +113,7 @@ void rotate_normalised(Checked const& c, part_of_heads const& part) noexcept {
   }
 }
 
-/// Rotates a part of what was checked. Results do not depend on the cut. At a time, as many tokens
+/// Rotates a part of what was checked; the cut does not change results. At a time, as many tokens
 /// as stay in L1 from column to column, or from pairs that are rotated to those that are copied.
 template <class Checked>
 [[gnu::always_inline]] inline void rotate_part(Checked const& c,

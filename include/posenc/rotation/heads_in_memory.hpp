@@ -29,8 +29,7 @@ struct cursor {
   void apply_gain(auto&...) const noexcept {}
 };
 
-/// The same with factors: weights before the rotation (null: none), and the gain of the head after
-/// it.
+/// With factors: weights before the rotation (null: none), and the gain of the head after it.
 template <class S, class T>
 struct cursor<S, T, true> {
   using real = arithmetic_t<T>;
@@ -64,8 +63,7 @@ struct cursor<S, T, true> {
 };
 
 /// Some heads of some tokens: the rotary block of the first head, the cosines of its token (its
-/// sines follow them), and how far it is to the next ones, in elements. Fused: norm weights or
-/// gains are applied.
+/// sines follow them), and how far it is to the next ones, in elements. Fused: with factors.
 template <class S, class T, bool Fused>
 struct heads_in_memory {
   using from_type = S;

@@ -8,9 +8,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Pairs (i, i + n/2) of a block of n dims: x0 x1 x2 x3 y0 y1 y2 y3.
-/// Also called "half-split", "rotate_half", NeoX. Llama in Hugging Face's weights, Gemma, Qwen, and
-/// the code of the p-RoPE paper.
+/// Pairs (i, i + n/2) of a block of n dims: x0 x1 x2 x3 y0 y1 y2 y3. Also called "half-split",
+/// "rotate_half", NeoX. Llama in Hugging Face's weights, Gemma, Qwen, the p-RoPE paper's code.
 struct halves {
   /// Where x of a pair is in the block.
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return pair; }
@@ -31,16 +30,11 @@ struct halves {
   [[gnu::always_inline]] static void store(T* block, std::size_t pair, std::size_t pairs,
                                            typename Lanes::number const& x,
                                            typename Lanes::number const& y) noexcept {
-    if constexpr (requires { Lanes::store(block, x, block, y); }) {
-      Lanes::store(block + pair, x, block + pairs + pair, y);
-    } else {
-      Lanes::store(block + pair, x), Lanes::store(block + pairs + pair, y);
-    }
+    Lanes::store(block + pair, x), Lanes::store(block + pairs + pair, y);
   }
 };
 
-/// Pairs (2i, 2i + 1): x0 y0 x1 y1 x2 y2 x3 y3.
-/// [Su 2021]; GPT-J, Llama in Meta's weights, GLM, Cohere.
+/// Pairs (2i, 2i + 1): x0 y0 x1 y1 x2 y2 x3 y3. [Su 2021]; GPT-J, Llama in Meta's weights, GLM.
 struct interleaved {
   /// Where x of a pair is in the block.
   static constexpr std::size_t x_index(std::size_t pair, std::size_t) noexcept { return 2 * pair; }

@@ -21,7 +21,7 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// The permutation between layouts: dim d of a head in layout To is dim result[d] of the same head
-/// in layout From. All functions here apply it; use it directly to gather tensors of other kinds.
+/// in layout From. What follows applies it; use it to gather tensors of other kinds.
 ///
 ///     interleaved -> halves, 8 of 8 dims           0 2 4 6 1 3 5 7
 ///     halves -> interleaved, the last 4 of 6       0 1 2 4 3 5
@@ -53,15 +53,14 @@ struct rows_shape {
       row_stride = columns;  ///< in elements
 };
 
-/// A span, vector or array of elements that are moved bit by bit: numbers of any type, blocks of
-/// quantised ones, bytes.
+/// A span, vector or array of what can be moved bit by bit: numbers, quantised blocks, bytes.
 template <class R>
 concept movable_elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     std::copyable<std::ranges::range_value_t<R>> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<R>> &&
     !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-/// T can store the numbers of S with at most one rounding: both are double, or neither is.
+/// Both are double, or neither is: T stores the numbers of S with at most one rounding.
 template <class T, class S>
 concept stores_numbers_of =
     writable<T> && storable<S> && std::same_as<arithmetic_t<T>, arithmetic_t<S>>;
@@ -82,24 +81,13 @@ void reorder_rows(T* rows, std::size_t row_stride, std::size_t columns,
   }
 }
 
-/// Copies the bits, or rounds once to another format.
-template <class S, class T>
-void copy_number(S const& from, T& to) noexcept {
-  if constexpr (std::same_as<storage_format_t<S>, storage_format_t<T>>) {
-    to = std::bit_cast<T>(from);
-  } else {
-    store(to, load(from));
-  }
-}
-
 }  // namespace detail
 
 /// Copies head vectors in layout From to others in layout To: [tokens][heads][head_dim], any
 /// strides. Moves rotary_dim dims, the first ones unless `block` says otherwise, and copies the
-/// other dims. Keeps bits, or rounds once to another storage format.
-/// Throws std::invalid_argument, before anything is changed, unless the shapes agree, `from` and
-/// `to` do not overlap, rotary_dim is even and positive, and the block lies within the head.
-/// Allocates head_dim indices.
+/// others. Keeps bits, or rounds once to another storage format. Allocates head_dim indices.
+/// Throws std::invalid_argument, before anything is changed, as relayout_order does, and unless the
+/// shapes agree and do not overlap.
 template <pair_layout From, pair_layout To, storable S, stores_numbers_of<S> T>
 void relayout(heads_view<S> const& from, heads_view<T> const& to, std::size_t rotary_dim,
               rotary_block block = rotary_block::first()) {
@@ -114,13 +102,17 @@ void relayout(heads_view<S> const& from, heads_view<T> const& to, std::size_t ro
     for (std::size_t head = 0; head < to.heads(); ++head) {
       auto const source = from(token, head);
       auto const target = to(token, head);
-      for (std::size_t d = 0; d < order.size(); ++d)
-        detail::copy_number(source[order[d]], target[d]);
+      for (std::size_t d = 0; d < order.size(); ++d) {
+        if constexpr (std::same_as<storage_format_t<S>, storage_format_t<T>>) {
+          target[d] = std::bit_cast<T>(source[order[d]]);
+        } else {
+          store(target[d], load(source[order[d]]));
+        }
+      }
     }
 }
 
-/// The same in place, for example on cached keys, rotated or not. Keeps every bit.
-/// Allocates one head and head_dim indices.
+/// In place, for example on cached keys, rotated or not. Keeps every bit. Allocates one head more.
 template <pair_layout From, pair_layout To, writable T>
 void relayout(heads_view<T> const& x, std::size_t rotary_dim,
               rotary_block block = rotary_block::first()) {
@@ -132,19 +124,17 @@ void relayout(heads_view<T> const& x, std::size_t rotary_dim,
       detail::reorder_rows(x(token, head).data(), 1, 1, order, before);
 }
 
-/// Permutes the rows of a projection W_q or W_k in place: if W x had layout From in each head, it
-/// has To from then on, without rounding. A bias is a projection with one column; so are the
-/// weights of a norm over the head, with one head.
+/// Permutes the rows of a projection W_q or W_k in place: W x had layout From in each head, and has
+/// To from then on. A bias is a projection with one column, and the weights of a norm over the head
+/// are one with one head.
 ///
 ///     relayout_rows<interleaved, halves>(w_q, {.heads = 32, .head_dim = 128, .columns = 4096},
 ///                                        128);        Llama, from Meta's to Hugging Face's
 ///
 /// Moves rotary_dim rows of each head, the first ones unless `block` says otherwise, bit by bit:
-/// whole blocks of a quantised row too.
-/// Throws std::invalid_argument, before anything is changed, unless head_dim and columns are
-/// positive, rows do not overlap, the weights have heads * head_dim rows, rotary_dim is even and
-/// positive, and the block lies within the head.
-/// Allocates the rows of one head and head_dim indices.
+/// whole blocks of a quantised row too. Allocates the rows of one head and head_dim indices.
+/// Throws std::invalid_argument, before anything is changed, as relayout_order does, and unless
+/// head_dim and columns are positive, rows do not overlap, and there are heads * head_dim of them.
 template <pair_layout From, pair_layout To, movable_elements Weights>
 void relayout_rows(Weights&& weights, rows_shape const& shape, std::size_t rotary_dim,
                    rotary_block block = rotary_block::first()) {

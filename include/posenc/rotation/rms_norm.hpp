@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -15,9 +14,8 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// x_i w_i / sqrt(sum x^2 / n + eps) for a head x of n dims [Zhang 2019], applied before the
-/// rotation in Qwen 3 and Gemma 3. (Gemma's w is 1 + its stored weight.) weight: [head_dim], or
-/// empty for 1; it must outlive the rotation. Squares are summed in the arithmetic of the heads: in
-/// float, |x| above 1e19 overflows.
+/// rotation in Qwen 3 and Gemma 3. (Gemma's w is 1 + its stored weight.) The weights must outlive
+/// the rotation. Squares are summed in its arithmetic: in float, |x| above 1e19 overflows.
 template <std::floating_point Real>
 struct rms_norm {
   std::span<Real const> weight;  ///< [head_dim], or empty for 1

@@ -9,7 +9,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// The rotary block of a head of n dims: r dims that are rotated; the others (dots) are not:
+/// Which r dims of a head of n are rotated; the others (dots) are not:
 ///
 ///     first()    rrrr....     GPT-NeoX, GLM, Phi
 ///     last()     ....rrrr     DeepSeek, whose first dims have no position

@@ -1,9 +1,6 @@
 // Rotates head vectors: every pair by its token's angle.
 #pragma once
 
-#include <cstddef>
-#include <type_traits>
-
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/rotation/checked.hpp"
@@ -11,7 +8,6 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotation.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -26,21 +22,18 @@ namespace posenc::inline POSENC_TARGET {
 ///            rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),            with norm and scale
 ///            rotation_of<halves>(k, paged_heads(pages, shape, slots)).norm({w_k, 1e-6f}));
 ///
-/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], made in rows/
-/// (cos_sin_rows, cos_sin_table, row_maker ...); float, or double for heads of doubles.
-/// Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. All other dims,
-/// and pairs of frequency 0, are left alone in place, and copied otherwise. Arithmetic is in the
-/// type of the rows, rounded once to the type of the target.
-/// Work split by tokens or heads gives the same bits. Between CPUs with and without fused
-/// multiply-add, the last bit may differ. rows.inverse() undoes it. Allocates nothing.
-/// Throws std::invalid_argument, before anything is changed, unless there is one row per token, the
-/// shapes agree, the block lies within the head, and the heads that are written do not overlap any
-/// others that are read or written. Not checked: rows, weights and slots must not overlap them
-/// either.
+/// Heads: [tokens][heads][head_dim], any strides, any storable type. rows: [tokens], of rows/;
+/// float, or double for heads of doubles. Arithmetic is in their type, rounded once to the
+/// target's. Rotates rows.rotary_dim() dims, the first ones unless `block` says otherwise. All
+/// other dims, and pairs of frequency 0, are left alone in place, and copied otherwise.
+/// rows.inverse() undoes it. Any split by tokens or heads gives the same bits; between CPUs with
+/// and without fused multiply-add, the last bit may differ. Allocates nothing. Throws
+/// std::invalid_argument, before anything is changed, unless there is one row per token, the shapes
+/// agree, the block lies within the head, and heads that are written overlap no others. Not
+/// checked: rows, weights and slots must not overlap them either.
 template <class Rows, detail::set_of_heads First, detail::set_of_heads... More>
 void rotate(Rows const& rows, First const& first, More const&... more) {
-  detail::check_rows<Rows, First>();
-  if constexpr (detail::are_rows_of<Rows, First>) {
+  if constexpr (detail::are_right<Rows, First>()) {
     auto const& view = detail::view_of<First>(rows);
     [&](auto const&... checked) {
       detail::check_apart(first, more...);
@@ -49,25 +42,24 @@ void rotate(Rows const& rows, First const& first, More const&... more) {
   }
 }
 
-/// In place, see above. Layout: halves or interleaved.
-template <class Layout = void, heads_of_tokens V, class Rows>
-void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
-  detail::check_types<Layout, Layout, V, V>(), detail::check_rows<Rows, V>();
-  if constexpr (detail::rotatable<Layout, Layout, V, V> && detail::are_rows_of<Rows, V>) {
-    auto const& view = detail::view_of<V>(rows);
-    detail::rotate_all(detail::check<Layout, Layout, false>(heads, heads, block, {}, view));
-  }
-}
-
-/// From source to target: to other memory, another type, another layout.
+/// From source to target, see above: to other memory, another type, another layout.
 template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target,
           class Rows>
 void rotate(Source const& source, Target const& target, Rows const& rows,
             rotary_block block = rotary_block::first()) {
-  detail::check_types<From, To, Source, Target>(), detail::check_rows<Rows, Target>();
-  if constexpr (detail::rotatable<From, To, Source, Target> && detail::are_rows_of<Rows, Target>) {
+  if constexpr (detail::are_right<From, To, Source, Target>() &&
+                detail::are_right<Rows, Target>()) {
     auto const& view = detail::view_of<Target>(rows);
     detail::rotate_all(detail::check<From, To, false>(source, target, block, {}, view));
+  }
+}
+
+/// In place, see above. Layout: halves or interleaved.
+template <class Layout = void, heads_of_tokens V, class Rows>
+void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
+  if constexpr (detail::are_right<Layout, Layout, V, V>() && detail::are_right<Rows, V>()) {
+    auto const& view = detail::view_of<V>(rows);
+    detail::rotate_all(detail::check<Layout, Layout, false>(heads, heads, block, {}, view));
   }
 }
 

@@ -11,14 +11,13 @@
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rotation/rotation.hpp"
-#include "posenc/rows/cos_sin_view.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
 namespace detail {
 
-/// Part i of n: some tokens; some heads where tokens are too few, or where the target is paged,
-/// since its slots may repeat and tokens go in order.
+/// Part i of n: some tokens; or some heads, where tokens are too few, or where slots may repeat and
+/// tokens go in order.
 template <class Checked>
 void rotate_task(Checked const& c, std::size_t i, std::size_t n) noexcept {
   constexpr bool has_slots = !requires { c.to.strides(); };
@@ -34,17 +33,15 @@ void rotate_task(Checked const& c, std::size_t i, std::size_t n) noexcept {
 
 }  // namespace detail
 
-/// The same as rotate(rows, first, more...), by the tasks of `split`: each has some of the tokens,
-/// or of the heads, of every set. The same bits for any split. Refuses the same, before the first
-/// task, and allocates nothing.
+/// rotate(rows, first, more...) by the tasks of `split`: each has some of the tokens, or of the
+/// heads, of every set. Same bits for any split; same errors, before the first task.
 ///
 ///     rotate<halves>(tasks(4, pool), q, rows);
 ///     rotate(tasks(4, pool), rows, rotation_of<halves>(q), rotation_of<halves>(k, cache));
 template <class Executor, class Rows, detail::set_of_heads First, detail::set_of_heads... More>
 void rotate(tasks<Executor> const& split, Rows const& rows, First const& first,
             More const&... more) {
-  detail::check_rows<Rows, First>();
-  if constexpr (detail::are_rows_of<Rows, First>) {
+  if constexpr (detail::are_right<Rows, First>()) {
     auto const& view = detail::view_of<First>(rows);
     [&](auto const&... checked) {
       detail::check_apart(first, more...);
@@ -54,23 +51,20 @@ void rotate(tasks<Executor> const& split, Rows const& rows, First const& first,
   }
 }
 
-/// In place, see above.
-template <class Layout = void, class Executor, heads_of_tokens V, class Rows>
-void rotate(tasks<Executor> const& split, V const& heads, Rows const& rows,
-            rotary_block block = rotary_block::first()) {
-  detail::check_types<Layout, Layout, V, V>();
-  if constexpr (detail::rotatable<Layout, Layout, V, V>)
-    rotate(split, rows, rotation<Layout, Layout, V, V>(heads, heads, block));
-}
-
 /// From source to target, see above.
 template <class From = void, class To = From, class Executor, heads_of_tokens Source,
           heads_of_tokens Target, class Rows>
 void rotate(tasks<Executor> const& split, Source const& source, Target const& target,
             Rows const& rows, rotary_block block = rotary_block::first()) {
-  detail::check_types<From, To, Source, Target>();
-  if constexpr (detail::rotatable<From, To, Source, Target>)
+  if constexpr (detail::are_right<From, To, Source, Target>())
     rotate(split, rows, rotation<From, To, Source, Target>(source, target, block));
+}
+
+/// In place, see above.
+template <class Layout = void, class Executor, heads_of_tokens V, class Rows>
+void rotate(tasks<Executor> const& split, V const& heads, Rows const& rows,
+            rotary_block block = rotary_block::first()) {
+  rotate<Layout, Layout>(split, heads, heads, rows, block);
 }
 
 }  // namespace posenc

@@ -1,5 +1,4 @@
-// One set of heads to be rotated: where from, where to, and what is done on the way, all in one
-// pass over memory.
+// One set of heads to be rotated: where from, where to, and what is fused with it.
 #pragma once
 
 #include <concepts>
@@ -50,24 +49,29 @@ concept set_of_heads = requires {
   typename R::real;
   requires R::is_rotation;
 };
-template <class From, class To, class Source, class Target>
-concept rotatable = pair_layout<From> && pair_layout<To> && target_of<Target, Source>;
+/// Rows for Heads, a view or a rotation.
+template <class Rows, class Heads>
+concept rows_for = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
 
-/// Says what is wrong with the types of a rotation, if anything is, in one sentence.
+/// Says what is wrong with the types of a rotation, if anything is.
 template <class From, class To, class Source, class Target>
-constexpr void check_types() noexcept {
+consteval bool are_right() noexcept {
   static_assert(pair_layout<From> && pair_layout<To>,
                 "posenc: a rotation must be told its pair layout: rotate<halves>(...) or "
                 "rotate<interleaved>(...)");
   static_assert(writable_heads<Target>, "posenc: heads that a rotation writes must not be const");
   static_assert(!writable_heads<Target> || target_of<Target, Source>,
                 "posenc: heads of double must be rotated to heads of double, others to others");
+  return pair_layout<From> && pair_layout<To> && target_of<Target, Source>;
 }
-/// Whether Heads, a view or a rotation, can be rotated by them.
 template <class Rows, class Heads>
-concept are_rows_of = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
-/// They as a view: themselves if they are one, since a copy would wait for the caller's stores.
-template <class Heads, are_rows_of<Heads> Rows>
+consteval bool are_right() noexcept {
+  static_assert(rows_for<Rows, Heads>,
+                "posenc: rows must be of double for heads of double, and of float for all others");
+  return rows_for<Rows, Heads>;
+}
+/// Rows as a view: themselves if they are one, since a copy would wait for the caller's stores.
+template <class Heads, rows_for<Heads> Rows>
 [[gnu::always_inline]] inline decltype(auto) view_of(Rows const& rows) noexcept {
   using view = cos_sin_view<typename real_of<Heads>::type>;
   if constexpr (std::same_as<Rows, view>) {
@@ -76,16 +80,10 @@ template <class Heads, are_rows_of<Heads> Rows>
     return static_cast<view>(rows);
   }
 }
-template <class Rows, class Heads>
-constexpr void check_rows() noexcept {
-  static_assert(are_rows_of<Rows, Heads>,
-                "posenc: rows must be of double for heads of double, and of float for all others");
-}
 
 }  // namespace detail
 
-/// One set of heads: source, target, rotary block, norm and scale. Made by rotation_of. From and To
-/// are pair layouts; Fused: there is a norm or a scale.
+/// One set of heads, made by rotation_of. From, To: pair layouts. Fused: with a norm or a scale.
 template <pair_layout From, pair_layout To, heads_of_tokens Source, target_of<Source> Target,
           bool Fused = false>
 class rotation {
@@ -120,8 +118,8 @@ class rotation {
     result.factors_.normalises = true;
     return result;
   }
-  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries. Give attention()
-  /// these as encoded(rotation): it scales scores by 1 / sqrt(head_dim) otherwise.
+  /// A factor on each head, after the rotation: 1 / sqrt(head_dim) on queries, which attention()
+  /// then takes as encoded(rotation), or it would scale scores once more.
   auto scale(real factor) const {
     detail::require(is_finite(factor), "rotation: the scale must be finite, got ", factor);
     fused result(*this);
@@ -165,21 +163,16 @@ void check_apart(auto const& first, auto const&... more) {
 }
 }  // namespace detail
 
+/// From source to target, see rotate.
+template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target>
+auto rotation_of(Source const& source, Target const& target) {
+  if constexpr (detail::are_right<From, To, Source, Target>())
+    return rotation<From, To, Source, Target>(source, target);
+}
 /// In place.
 template <class Layout = void, heads_of_tokens V>
 auto rotation_of(V const& heads) {
-  detail::check_types<Layout, Layout, V, V>();
-  if constexpr (detail::rotatable<Layout, Layout, V, V>)
-    return rotation<Layout, Layout, V, V>(heads, heads);
-}
-
-/// From source to target, of another type or layout if need be; dims that are not rotated are
-/// copied.
-template <class From = void, class To = From, heads_of_tokens Source, heads_of_tokens Target>
-auto rotation_of(Source const& source, Target const& target) {
-  detail::check_types<From, To, Source, Target>();
-  if constexpr (detail::rotatable<From, To, Source, Target>)
-    return rotation<From, To, Source, Target>(source, target);
+  return rotation_of<Layout, Layout>(heads, heads);
 }
 
 }  // namespace posenc

@@ -1,10 +1,9 @@
-// Positions with several coordinates per token, and rows in which each pair rotates by the position
-// of its own axis: M-RoPE, axial and vision encodings.
+// Positions on several axes, and rows in which each pair rotates by its own axis: M-RoPE, axial and
+// vision encodings.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -23,15 +22,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-namespace detail {
-
-template <position_range Numbers>
-using widened_t = decltype(widened(std::declval<position_in<Numbers>>()));
-
-}  // namespace detail
-
-/// One position per token on each axis (time, height, width), [axes][tokens]; fractional if P is
-/// double. pair_axes assigns pairs to axes. Immutable.
+/// One position per token on each axis (time, height, width); fractional if P is double. Immutable.
 /// Throws std::invalid_argument unless there is at least one axis, all axes have the same number of
 /// tokens, and each position is finite and fits int64.
 template <position P = std::int64_t>
@@ -39,26 +30,24 @@ class axis_positions {
  public:
   /// of_axis[axis][token]
   explicit axis_positions(std::vector<std::vector<P>> const& of_axis) : axes_(of_axis.size()) {
-    detail::require(axes_ > 0, "axis_positions: there must be at least one axis, got none");
+    require_axes();
     tokens_ = of_axis.front().size();
     for (std::size_t axis = 0; axis < axes_; ++axis) {
-      detail::require(of_axis[axis].size() == tokens_,
+      auto const& one = detail::checked_positions("axis_positions", of_axis[axis]);
+      detail::require(one.size() == tokens_,
                       "axis_positions: all axes must have the same number of tokens, got ",
-                      of_axis[axis].size(), " on axis ", axis, " and ", tokens_, " on axis 0");
-      detail::checked_positions("axis_positions", of_axis[axis]);
+                      one.size(), " on axis ", axis, " and ", tokens_, " on axis 0");
+      positions_.insert(positions_.end(), one.begin(), one.end());
     }
-    positions_.reserve(axes_ * tokens_);
-    for (auto const& one : of_axis) positions_.insert(positions_.end(), one.begin(), one.end());
   }
 
   /// Of one array, [axes][tokens], as position_ids are held: integers of any type become int64,
-  /// fractional numbers double. Throws std::invalid_argument as above, and unless each axis has as
-  /// many numbers.
+  /// fractional numbers double.
   template <position_range Numbers>
   requires std::same_as<P, detail::widened_t<Numbers>> axis_positions(std::size_t axes,
                                                                       Numbers const& numbers)
       : axes_(axes) {
-    detail::require(axes > 0, "axis_positions: there must be at least one axis, got none");
+    require_axes();
     auto const count = static_cast<std::size_t>(std::size(numbers));
     detail::require(count % axes == 0, "axis_positions: all of the ", axes,
                     " axes must have the same number of tokens, got ", count, " positions");
@@ -77,8 +66,11 @@ class axis_positions {
   }
 
  private:
-  std::size_t axes_;
-  std::size_t tokens_ = 0;
+  void require_axes() const {
+    detail::require(axes_ > 0, "axis_positions: there must be at least one axis, got none");
+  }
+
+  std::size_t axes_, tokens_ = 0;
   std::vector<P> positions_;  // [axes][tokens]
 };
 
@@ -92,10 +84,9 @@ axis_positions(std::size_t, Numbers const&) -> axis_positions<detail::widened_t<
 ///                                                        Qwen2-VL, sections {16, 24, 24}
 ///
 /// Accuracy is that of cos_sin_rows. A token with equal positions on all axes, as in text, gets the
-/// bits of that position's 1-D row. Pairs of frequency 0 are not rotated. Axes of the positions
-/// that no pair has are not read.
-/// Throws std::invalid_argument unless axes and frequencies have the same number of pairs and
-/// positions have every axis that a pair has.
+/// bits of that position's 1-D row. Axes that no pair has are not read. Throws
+/// std::invalid_argument unless axes and frequencies have the same number of pairs and positions
+/// have every axis that a pair has.
 template <std::floating_point Real = float, position P>
 cos_sin_rows<Real> axis_rows(axis_row_maker const& maker, axis_positions<P> const& positions) {
   detail::require(maker.axes() <= positions.axes(), "axis_rows: positions must have each of the ",
@@ -109,7 +100,7 @@ cos_sin_rows<Real> axis_rows(frequencies const& f, pair_axes const& axes,
   return axis_rows<Real>(axis_row_maker(f, axes), positions);
 }
 
-/// The type of the positions: int64, or double for fractional ones.
+/// int64, or double for fractional positions.
 template <class P>
 concept built_position = std::same_as<P, std::int64_t> || std::same_as<P, double>;
 
@@ -117,27 +108,27 @@ concept built_position = std::same_as<P, std::int64_t> || std::same_as<P, double
 enum class after_grid {
   largest,      ///< one beyond the largest position, as Qwen2-VL and Qwen2.5-VL were trained
                 ///< [Qwen2-VL, 2.1; transformers 4, get_rope_index]
-  longest_side  ///< the grid's start plus its longer side, however long the video [transformers 5];
-                ///< the same for images, and for videos of step 1 with no more frames than that
+  longest_side  ///< the grid's start plus its longer side [transformers 5]: the same for images,
+                ///< and for videos of step 1 with no more frames than that
 };
 
-/// Appends the parts of a sequence, each at the position after the part before. Text has one
-/// position on all axes, which grows by 1 per token. A grid counts from its start: frames on axis
-/// 0, rows on axis 1, columns on axis 2, columns fastest.
+/// Appends the parts of a sequence, each at the position after the part before. Text grows by 1 per
+/// token on all axes. A grid counts from its start: frames on axis 0, rows on axis 1, columns on
+/// axis 2, columns fastest.
 ///
 ///     axis_position_builder<>().text(2).image(2, 3).text(1).positions()      t  0 1 2 2 2 2 2 2 5
 ///                                                                            h  0 1 2 2 2 3 3 3 5
 ///                                                                            w  0 1 2 3 4 2 3 4 5
 ///
-/// A part that throws leaves the builder unchanged.
+/// Parts throw std::invalid_argument if a position would reach 2^53, beyond which doubles are not
+/// exact; the builder is then unchanged.
 template <built_position P = std::int64_t>
 class axis_position_builder {
  public:
   /// `after`: where a part begins that follows a grid.
   explicit axis_position_builder(after_grid after = after_grid::largest) : after_(after) {}
 
-  /// Appends `count` tokens of text. Like all parts, throws std::invalid_argument if a position
-  /// would reach 2^53, beyond which doubles are not exact.
+  /// Appends `count` tokens of text.
   axis_position_builder& text(std::size_t count) {
     require_room("text", static_cast<double>(count));
     positions_.reserve(positions_.size() + count);
@@ -147,8 +138,7 @@ class axis_position_builder {
   }
 
   /// Appends height x width tokens: the grid that the language model sees, after patches are merged
-  /// (grid_thw / spatial_merge_size).
-  /// Throws std::invalid_argument unless both are positive and the grid has at most 2^32 tokens.
+  /// (grid_thw / spatial_merge_size). Throws unless both are positive, with at most 2^32 tokens.
   axis_position_builder& image(std::size_t height, std::size_t width) {
     return grid("image", 1, height, width, 1);
   }
@@ -157,7 +147,7 @@ class axis_position_builder {
   /// * seconds_per_grid for Qwen2.5-VL. With integer positions, frame * step is computed in double
   /// and truncated per frame: frame 49 of step 1/49 is at 0. (transformers 5, and some versions
   /// before, truncate the seconds instead: pass tokens_per_second * floor(seconds_per_grid).)
-  /// Throws std::invalid_argument as image does, and unless step is finite and not negative.
+  /// Throws as image does, and unless step is finite and not negative.
   axis_position_builder& video(std::size_t frames, std::size_t height, std::size_t width,
                                double step = 1) {
     return grid("video", frames, height, width, step);
@@ -166,13 +156,13 @@ class axis_position_builder {
   std::size_t tokens() const noexcept { return positions_.size(); }  ///< of all parts so far
   P next() const noexcept { return next_; }  ///< the position of the next part
 
-  /// What to add to the index of a token generated later: largest position + 1 - tokens. The models
-  /// generate beyond a long video even where longest_side steps back after it.
+  /// What to add to the index of a token generated later: largest position + 1 - tokens, even where
+  /// longest_side steps back after a long video.
   P rope_delta() const noexcept { return end_ - static_cast<P>(positions_.size()); }
 
   /// Of all parts so far, on three axes: time, height, width.
   axis_positions<P> positions() const {
-    std::vector<P> all;
+    std::vector<P> all;  // [axes][tokens]
     for (std::size_t axis = 0; axis < 3; ++axis)
       for (auto const& position : positions_) all.push_back(position[axis]);
     return axis_positions<P>(3, all);
@@ -188,7 +178,7 @@ class axis_position_builder {
   axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height,
                               std::size_t width, double step) {
     // 2^32, or less if std::size_t has 32 bits.
-    constexpr auto most = std::min<std::uint64_t>(std::uint64_t{1} << 32, ~std::size_t{0});
+    constexpr auto most = std::min<std::uint64_t>(0x1'0000'0000, ~std::size_t{0});
     auto const require_tokens = [&](bool holds, char const* how_many) {
       detail::require(holds, "axis_position_builder: ", part, " must have at ", how_many, ", got ",
                       frames, " x ", height, " x ", width);

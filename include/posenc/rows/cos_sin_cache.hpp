@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <iterator>
-#include <type_traits>
 #include <utility>
 
 #include "posenc/core/require.hpp"
@@ -41,30 +40,37 @@ struct cos_sin_cache_shape {
 ///     rotate<halves>(q, rows);                         or interleaved: rows know no layout
 ///
 /// The cache stays where it is. Only the rows of the step's positions are copied, once for all
-/// heads and layers: rotary_dim numbers per token, 11 ns in float at rotary_dim 128. Their accuracy
-/// is the cache's: conversion to Real is exact, except from double to float, which rounds once.
+/// heads and layers: 11 ns a token in float at rotary_dim 128. Conversion to Real is exact, except
+/// from double to float, which rounds once. Threads may share it.
 /// Throws std::invalid_argument unless rotary_dim is even and positive, and if an array is null but
-/// has positions. Threads may share it.
+/// has positions.
 template <storable T>
 class cos_sin_cache {
  public:
-  /// Two arrays, or any two parts of one.
+  /// Two arrays, or two parts of one.
   cos_sin_cache(T const* cos, T const* sin, cos_sin_cache_shape const& shape)
-      : cos_sin_cache(cos, sin, shape, shape.rotary_dim / 2) {}
+      : cos_(cos), sin_(sin), shape_(shape), all_pairs_{0, shape.rotary_dim / 2} {
+    detail::require(shape.rotary_dim > 0 && shape.rotary_dim % 2 == 0,
+                    "cos_sin_cache: rotary_dim must be even and positive, got ", shape.rotary_dim);
+    detail::require(shape.positions == 0 || (cos != nullptr && sin != nullptr),
+                    "cos_sin_cache: cosines and sines must not be null for ", shape.positions,
+                    " positions");
+    if (shape.position_stride == 0) shape_.position_stride = static_cast<std::ptrdiff_t>(pairs());
+  }
   /// One array, [positions][cos | sin].
-  cos_sin_cache(T const* cos_sin, cos_sin_cache_shape const& shape)
-      : cos_sin_cache(cos_sin, cos_sin == nullptr ? nullptr : cos_sin + shape.rotary_dim / 2, shape,
-                      shape.rotary_dim) {}
+  cos_sin_cache(T const* cos_sin, cos_sin_cache_shape shape)
+      : cos_sin_cache(cos_sin, cos_sin == nullptr ? nullptr : cos_sin + shape.rotary_dim / 2,
+                      shape) {
+    if (shape.position_stride == 0) shape_.position_stride *= 2;
+  }
 
-  std::size_t positions() const noexcept { return shape_.positions; }  ///< rows of the cache
-  /// Cosines in a row, and sines.
-  std::size_t pairs() const noexcept { return all_pairs_.last; }
+  std::size_t positions() const noexcept { return shape_.positions; }    ///< rows of the cache
+  std::size_t pairs() const noexcept { return all_pairs_.last; }         ///< of each row
   std::size_t rotary_dim() const noexcept { return shape_.rotary_dim; }  ///< also a row's length
 
-  /// Writes one row per position, in any order, of any integer type, into memory:
-  /// [tokens][2][pairs]. Returns a view of that memory and of this object. Throws
-  /// std::invalid_argument, before anything is written, at a position that the cache does not have.
-  /// Precondition, not checked: the memory has room for all rows.
+  /// Writes one row per position, in any order, into memory: [tokens][2][pairs]. Returns a view of
+  /// it and of this object. Throws std::invalid_argument, before anything is written, at a position
+  /// that the cache does not have. Precondition, not checked: the memory has room for all rows.
   template <std::floating_point Real, integer_position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const {
     check(positions);
@@ -82,18 +88,6 @@ class cos_sin_cache {
   }
 
  private:
-  cos_sin_cache(T const* cos, T const* sin, cos_sin_cache_shape const& shape,
-                std::size_t contiguous)
-      : cos_(cos), sin_(sin), shape_(shape), all_pairs_{0, shape.rotary_dim / 2} {
-    detail::require(shape.rotary_dim > 0 && shape.rotary_dim % 2 == 0,
-                    "cos_sin_cache: rotary_dim must be even and positive, got ", shape.rotary_dim);
-    detail::require(shape.positions == 0 || (cos != nullptr && sin != nullptr),
-                    "cos_sin_cache: cosines and sines must not be null for ", shape.positions,
-                    " positions");
-    if (shape.position_stride == 0)
-      shape_.position_stride = static_cast<std::ptrdiff_t>(contiguous);
-  }
-
   void check(auto const& positions) const {
     std::size_t token = 0;
     for (auto const p : positions)
@@ -102,12 +96,10 @@ class cos_sin_cache {
                       " of the cache, got ", p, " at token ", token++);
   }
 
-  template <class Real>
-  void write_row(auto position, Real* row) const noexcept {
+  void write_row(auto position, auto* row) const noexcept {
     auto const first = static_cast<std::ptrdiff_t>(position) * shape_.position_stride;
     convert(cos_ + first, row), convert(sin_ + first, row + pairs());
   }
-
   // The numbers of all pairs at one position.
   template <class Real>
   void convert(T const* from, Real* to) const noexcept {

@@ -1,5 +1,4 @@
-// Rows of cosines and sines, one per token: made once per step and shared by all heads, by queries
-// and keys, and by all layers.
+// Rows of cosines and sines, one per token: made once per step, for all heads and layers.
 #pragma once
 
 #include <algorithm>
@@ -22,30 +21,28 @@
 namespace posenc::inline POSENC_TARGET {
 
 /// cos and sin of position * inv_freq, times attention_factor, for every pair of every token. Any
-/// positions, in any order.
+/// positions, in any order; a pair of frequency 0 has cosine 1 and sine 0.
 /// Accuracy against exact arithmetic, with attention factor 1: float 3e-8, that is, correctly
 /// rounded except for near-ties; double 3e-16 + |position| (8e-29 + inv_freq 2^-98), relative to
 /// the frequencies given or to the formula of the rule that made them. Another factor adds one
-/// rounding; at fractional positions, the angle of the fraction has a relative error of 2^-51. For
-/// comparison, angles formed in float are off by 0.06 to 0.16 at one million. A pair of frequency 0
-/// has cosine 1 and sine 0.
-/// Row bits depend on the position only, not on the other positions of the call. Between CPUs with
-/// and without fused multiply-add, the last bit may differ.
-/// Throws std::invalid_argument at a position that is NaN or out of range. Immutable, except by
-/// cos_sin_table::write.
+/// rounding; at fractional positions, the angle of the fraction has a relative error of 2^-51.
+/// (Angles formed in float are off by 0.06 to 0.16 at one million.)
+/// A row's bits depend on its position alone; between CPUs with and without fused multiply-add, the
+/// last may differ. Throws std::invalid_argument at a position that is NaN or does not fit int64.
+/// Immutable, except by cos_sin_table::write.
 template <std::floating_point Real = float>
 class cos_sin_rows {
  public:
-  /// positions: integers or fractional, [tokens].
+  /// Of integers or fractional positions, [tokens].
   template <position_range Positions>
   cos_sin_rows(frequencies const& f, Positions const& positions)
       : cos_sin_rows(detail::layout_of(f), detail::checked_positions("cos_sin_rows", positions),
                      [&f, layout = detail::layout_of(f)](auto position, Real* row) {
                        detail::write_row_at(position, f.steps(), row, layout);
                      }) {}
-  /// The same rows from a maker; of several axes, positions are [axes][tokens].
-  template <bool OfAxes, position_range Positions>
-  cos_sin_rows(basic_row_maker<OfAxes> const& maker, Positions const& positions) {
+  /// From a maker; of several axes, positions are [axes][tokens].
+  template <position_range Positions>
+  cos_sin_rows(row_maker const& maker, Positions const& positions) {
     detail::checked_positions("cos_sin_rows", positions);
     detail::require(std::size(positions) % maker.axes() == 0,
                     "cos_sin_rows: there must be a position on each of the ", maker.axes(),
@@ -60,12 +57,11 @@ class cos_sin_rows {
     for (auto const p : positions) write(detail::widened(p), row), row += 2 * pairs_;
   }
 
-  /// As rotate takes them.
-  operator cos_sin_view<Real>() const noexcept {
+  /// As rotate takes them. Like the spans below, valid while the rows live.
+  cos_sin_view<Real> view() const noexcept {
     return {cos_sin_.data(), tokens(), pairs_, rotated_pairs_};
   }
-  /// Like the spans below, valid while the rows live.
-  cos_sin_view<Real> view() const noexcept { return *this; }
+  operator cos_sin_view<Real>() const noexcept { return view(); }                 ///< the same
   std::size_t tokens() const noexcept { return cos_sin_.empty() ? 0 : tokens_; }  ///< one row each
   std::size_t pairs() const noexcept { return pairs_; }  ///< of each row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * pairs_; }  ///< 2 pairs()
@@ -83,8 +79,8 @@ class cos_sin_rows {
   cos_sin_rows inverse() const {
     auto result = each_pair([this](Real& cos, Real& sin) {
       double const c = cos, s = sin, largest = std::max(std::abs(c), std::abs(s));
-      auto const norm = has_gains_ ? std::sqrt(square(c / largest) + square(s / largest)) : 0,
-                 gain = has_gains_ ? largest * norm : gain_;
+      auto const x = c / largest, y = s / largest,
+                 gain = has_gains_ ? largest * std::sqrt(x * x + y * y) : gain_;
       // Two divisions, since the square of a gain may be beyond the range of doubles.
       cos = static_cast<Real>(detail::stored(c / gain) / gain);
       sin = static_cast<Real>(detail::stored(-s / gain) / gain);
@@ -93,23 +89,19 @@ class cos_sin_rows {
     return result;
   }
 
-  /// (cos, -sin): rotates back and multiplies by the attention factor once more. For gradients with
-  /// respect to unrotated vectors, and for attention outputs whose values were rotated keys
-  /// [DeepSeek-V4]. Equals inverse() if the factor is 1.
+  /// (cos, -sin): rotates back and multiplies by the attention factor once more; inverse() if that
+  /// is 1. For gradients with respect to unrotated vectors, and for attention outputs whose values
+  /// were rotated keys [DeepSeek-V4].
   cos_sin_rows transpose() const {
     return each_pair([](Real&, Real& sin) { sin = -sin; });
   }
 
-  /// For other makers of rows: makes room for `tokens` rows, writes the pairs that are not rotated
-  /// and returns the memory. If memory is short, nothing changes.
+  /// For other makers of rows: returns memory for `tokens` rows, in which the pairs that are not
+  /// rotated are written. If memory is short, nothing changes.
   Real* reshape(detail::row_layout const& layout, std::size_t tokens) {
     auto const alike =
         pairs_ == layout.pairs && std::ranges::equal(rotated_pairs_, layout.rotated_pairs);
     auto const known = alike ? this->tokens() : 0;
-    if (alike && known == tokens) {
-      gain_ = layout.factor, has_gains_ = layout.has_gains;
-      return cos_sin_.data();
-    }
     cos_sin_.reserve(tokens * 2 * layout.pairs);
     rotated_pairs_.reserve(layout.rotated_pairs.size());
     cos_sin_.resize(tokens * 2 * layout.pairs);
@@ -121,8 +113,6 @@ class cos_sin_rows {
   }
 
  private:
-  static double square(double x) noexcept { return x * x; }
-
   cos_sin_rows each_pair(auto const& change) const {
     auto result = *this;
     for (std::size_t token = 0; token < tokens(); ++token) {
@@ -135,24 +125,21 @@ class cos_sin_rows {
   }
 
   std::size_t pairs_ = 0, tokens_ = 0;
-  std::vector<Real, detail::line_allocator<Real>>
-      cos_sin_;  // [tokens][2][pairs]; 1 and 0 outside rotated_pairs_
+  std::vector<Real, detail::line_allocator<Real>> cos_sin_;  // [tokens][2][pairs]
   std::vector<pair_range> rotated_pairs_;
   double gain_ = 1;  // row_layout::factor
   bool has_gains_ = false;
 };
 
-/// Rows as Hugging Face transformers and vLLM make them; cos_sin_rows are exact
-/// instead and differ by up to 6e-2 at position one million [modeling_llama.py,
-/// LlamaRotaryEmbedding.forward]:
+/// Rows as Hugging Face transformers and vLLM make them [modeling_llama.py,
+/// LlamaRotaryEmbedding.forward]; at position one million, the exact ones differ by up to 6e-2:
 ///
 ///     angle = float(float(position) * float(inv_freq))
 ///     cos = float(float(cos angle) * float(attention_factor)),  sin likewise
 ///
-/// Cosine and sine of this rounded angle are correctly rounded except for near-ties; a float libm
-/// may differ by an ULP. So may an inv_freq computed in float: pass the model's own values to get
-/// the same bits.
-/// Throws std::invalid_argument at a position that is NaN or does not fit int64.
+/// Cosine and sine of this angle are correctly rounded except for near-ties; a float libm may
+/// differ by an ULP, and so may an inv_freq computed in float: for the same bits, pass the model's
+/// own. Throws as cos_sin_rows does.
 template <position_range Positions>
 cos_sin_rows<float> float_angle_rows(frequencies const& f, Positions const& positions) {
   auto const factor = static_cast<float>(f.attention_factor());

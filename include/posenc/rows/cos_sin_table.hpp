@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -28,13 +27,10 @@ namespace posenc::inline POSENC_TARGET {
 ///
 /// Two tables of doubles, together about sqrt(2 range) rows of 16 bytes per rotated pair: 1.5 MiB
 /// at head_dim 128 and range 2^20. Positions outside the range, and fractional ones, are computed
-/// as cos_sin_rows does. The attention factor is included.
-/// Accuracy, with attention factor 1: float 3e-8, that is, correctly rounded except for near-ties;
-/// double 7e-16.
-/// Row bits depend on the position only, not on the other positions of the call. Make one per
-/// model; it is immutable, so threads may share it.
-/// Throws std::invalid_argument unless range is in [1, 2^32], and at a position that is NaN or does
-/// not fit int64.
+/// as cos_sin_rows does. Accuracy, with attention factor 1: float 3e-8, that is, correctly rounded
+/// except for near-ties; double 7e-16. A row's bits depend on its position alone.
+/// Make one per model; it is immutable, so threads may share it. Throws std::invalid_argument
+/// unless range is in [1, 2^32], and as cos_sin_rows does.
 class cos_sin_table {
  public:
   /// Makes the two tables; copies the frequencies.
@@ -58,20 +54,18 @@ class cos_sin_table {
             [this](auto position, Real* row) { this->write_row(position, row); }};
   }
 
-  /// Writes the rows into existing rows of any shape, which are overwritten. Allocates nothing if
-  /// they ever held as many tokens and pairs. Their views become invalid. If it throws, the rows
-  /// are unchanged.
+  /// Overwrites rows of any shape, whose views become invalid. Allocates nothing if they ever held
+  /// as many tokens and pairs. If it throws, they are unchanged.
   template <std::floating_point Real, position_range Positions>
   void write(Positions const& positions, cos_sin_rows<Real>& rows) const {
     detail::checked_positions("cos_sin_table", positions);
-    auto* row = rows.reshape(detail::layout_of(f_), std::size(positions));
-    for (auto const p : positions) write_row(detail::widened(p), row), row += rotary_dim();
+    write(positions, rows.reshape(detail::layout_of(f_), std::size(positions)));
   }
 
   /// Writes the rows into the caller's memory, [tokens][2][pairs], and returns a view of it and of
-  /// this table; allocates nothing. Positions may have any integer type. Preconditions, not
-  /// checked: the memory has room for all rows, and every position fits int64.
-  template <std::floating_point Real, integer_position_range Positions>
+  /// this table; allocates nothing. Preconditions, not checked: the memory has room for all rows,
+  /// and every position fits int64.
+  template <std::floating_point Real, position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
     auto* row = memory;
     for (auto const p : positions) {
@@ -81,10 +75,8 @@ class cos_sin_table {
     return {memory, static_cast<std::size_t>(std::size(positions)), pairs(), f_.rotated_pairs()};
   }
 
-  /// In tokens: farther positions cost more.
-  std::int64_t range() const noexcept { return range_; }
-  /// Of each row, those of frequency 0 too.
-  std::size_t pairs() const noexcept { return f_.pairs(); }
+  std::int64_t range() const noexcept { return range_; }     ///< farther positions cost more
+  std::size_t pairs() const noexcept { return f_.pairs(); }  ///< of a row, those of frequency 0 too
   std::size_t rotary_dim() const noexcept { return 2 * f_.pairs(); }  ///< 2 pairs()
   /// Of both tables.
   std::size_t bytes() const noexcept { return (coarse_.size() + fine_.size()) * sizeof(line); }
@@ -110,11 +102,9 @@ class cos_sin_table {
     for (std::int64_t i = 0; i < rows; ++i) {
       detail::write_row_at(i * stride, f_.steps(), row.data(), layout);
       for (auto const [first, last] : layout.rotated_pairs) {
-        for (auto pair = first; pair < last; pair += in_line, to += 2) {
-          for (std::size_t k = 0; k < in_line && pair + k < last; ++k) {
+        for (auto pair = first; pair < last; pair += in_line, to += 2)
+          for (std::size_t k = 0; k < in_line && pair + k < last; ++k)
             to[0].numbers[k] = row[pair + k], to[1].numbers[k] = row[layout.pairs + pair + k];
-          }
-        }
       }
     }
     return result;
@@ -122,7 +112,7 @@ class cos_sin_table {
 
   template <class Real>
   void write_row(double position, Real* row) const noexcept {
-    auto const whole = static_cast<std::int64_t>(std::floor(position));
+    auto const whole = detail::whole_part(position);
     if (static_cast<double>(whole) == position) return write_row(whole, row);
     detail::write_row_at(position, f_.steps(), row, detail::layout_of(f_));
   }
@@ -138,9 +128,8 @@ class cos_sin_table {
     auto const fine_sign = sign_of(f), sign = sign_of(position);
     for (auto const [first, last] : f_.rotated_pairs()) {
       auto pair = first;
-      for (; last - pair >= in_line; pair += in_line, coarse += 2, fine += 2) {
+      for (; last - pair >= in_line; pair += in_line, coarse += 2, fine += 2)
         multiply(coarse, fine, fine_sign, sign, row + pair, row + f_.pairs() + pair);
-      }
       if (pair == last) continue;
       std::array<Real, in_line> cos, sin;
       multiply(coarse, fine, fine_sign, sign, cos.data(), sin.data());

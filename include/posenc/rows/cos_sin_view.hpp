@@ -15,8 +15,7 @@ namespace posenc::inline POSENC_TARGET {
 template <std::floating_point Real>
 class cos_sin_view {
  public:
-  /// cos_sin: [tokens][2][pairs], the cosines of a token before its sines. rotated_pairs: the pairs
-  /// that the rotation changes.
+  /// cos_sin: [tokens][2][pairs], the cosines of a token before its sines.
   cos_sin_view(Real const* cos_sin, std::size_t tokens, std::size_t pairs,
                std::span<pair_range const> rotated_pairs) noexcept
       : cos_sin_(cos_sin), tokens_(tokens), pairs_(pairs), rotated_pairs_(rotated_pairs) {}

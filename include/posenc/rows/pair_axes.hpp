@@ -1,5 +1,4 @@
-// Which axis of a position each pair rotates by, for positions of several axes: time, height,
-// width.
+// Which axis of a position each pair rotates by: time, height, width.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
-/// One axis per pair, counted from 0. Equal positions on all axes give the rows of one position.
-/// Immutable.
+/// One axis per pair, counted from 0. Immutable.
 class pair_axes {
  public:
   /// axis_of_pair: [pairs], from 0. Throws std::invalid_argument unless there is at least one pair,
@@ -28,8 +26,7 @@ class pair_axes {
     detail::require(axes_ <= 256, "pair_axes: an axis must be below 256, got ", axes_ - 1);
   }
 
-  /// As many as axes were given.
-  std::size_t pairs() const noexcept { return axis_of_pair_.size(); }
+  std::size_t pairs() const noexcept { return axis_of_pair_.size(); }  ///< as given
   std::size_t axes() const noexcept { return axes_; }  ///< 1 + the largest axis of any pair
   /// The axis of a pair. Precondition, not checked: pair < pairs().
   std::size_t axis(std::size_t pair) const noexcept { return axis_of_pair_[pair]; }
@@ -74,9 +71,8 @@ inline pair_axes contiguous_axes(list_view<std::size_t> sections) {
   return pair_axes(std::move(axes));
 }
 
-/// One block of dims (not pairs) per axis, for axial frequencies: {16, 56, 56} gives 8 pairs of
-/// axis 0, then 28 of axis 1, then 28 of axis 2.
-/// Throws std::invalid_argument unless all dims are even.
+/// One block of dims (not pairs) per axis, for axial frequencies: {16, 56, 56} gives 8, 28 and 28
+/// pairs. Throws std::invalid_argument unless all dims are even.
 inline pair_axes axial_axes(list_view<std::size_t> dims) {
   std::vector<std::size_t> sections(dims.begin(), dims.end());
   for (auto& section : sections) {
@@ -88,9 +84,9 @@ inline pair_axes axial_axes(list_view<std::size_t> dims) {
 }
 
 /// Alternating axes, thwthwthw...tt, as in Qwen3-VL: pair i has axis i % 3 while that axis's
-/// section lasts, then axis 0. {24, 20, 20} gives thw 20 times, then tttt. [modeling_qwen3_vl.py,
+/// section lasts, then axis 0. {24, 20, 20} gives thw 20 times, then tttt. Throws
+/// std::invalid_argument unless there are three sections. [modeling_qwen3_vl.py,
 /// apply_interleaved_mrope]
-/// Throws std::invalid_argument unless there are three sections.
 inline pair_axes interleaved_axes(list_view<std::size_t> sections) {
   detail::require(sections.size() == 3, "interleaved_axes: there must be three sections, got ",
                   sections.size());
@@ -98,9 +94,8 @@ inline pair_axes interleaved_axes(list_view<std::size_t> sections) {
                          [&](std::size_t i) { return i < 3 * sections[i % 3] ? i % 3 : 0; });
 }
 
-/// ggml's GGML_ROPE_TYPE_MROPE: sections of four axes, t h w e, repeated to the last pair. [ggml,
-/// ops.cpp]
-/// Throws std::invalid_argument if all sections are 0.
+/// ggml's GGML_ROPE_TYPE_MROPE: sections of four axes, t h w e, repeated to the last pair. Throws
+/// std::invalid_argument if all sections are 0. [ggml, ops.cpp]
 inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size_t pairs) {
   auto const all = detail::sum_of_sections("ggml_axes", sections, 1);
   auto const h = sections[0], w = h + sections[1], e = w + sections[2];  // their first pairs
@@ -110,9 +105,8 @@ inline pair_axes ggml_axes(std::array<std::size_t, 4> const& sections, std::size
   });
 }
 
-/// ggml's GGML_ROPE_TYPE_IMROPE: alternating axes; where the section of an axis has ended, axis 3
-/// (interleaved_axes: axis 0). With Qwen3-VL's {24, 20, 20}, pairs 61 and 62 differ. [ggml,
-/// ops.cpp]
+/// ggml's GGML_ROPE_TYPE_IMROPE: alternating; where the section of an axis has ended, axis 3, not
+/// axis 0 as above: with Qwen3-VL's {24, 20, 20}, pairs 61 and 62 differ. [ggml, ops.cpp]
 inline pair_axes ggml_interleaved_axes(std::array<std::size_t, 4> const& sections,
                                        std::size_t pairs) {
   auto const all = detail::sum_of_sections("ggml_interleaved_axes", sections, 1);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <bit>
-#include <climits>
 #include <cstdint>
 
 #include "posenc/core/target.hpp"
@@ -11,18 +10,19 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// A cosine and a sine, or a register of each.
+/// The cosine and the sine of an angle, or a register of each.
 template <class Number>
 struct cos_sin_numbers {
-  Number cos, sin;  ///< of the same angle
+  Number cos, sin;
 };
 using cos_sin_values = cos_sin_numbers<double>;  ///< of one angle
 
 namespace detail {
 
+constexpr phase select(bool first, phase a, phase b) noexcept { return first ? a : b; }
+
 /// One phase and its double; phase_lanes.hpp has a register of them.
 struct scalar_phase {
-  using word = phase;
   using bits = phase;
   using number = double;
   static constexpr number signed_number(bits x) noexcept {
@@ -53,8 +53,7 @@ template <class Lanes>
   next(c, 0x1.a019f8840eacdp-16), next(s, 0x1.71de357871c0ap-19);
   next(c, -0x1.6c16c1648a8b2p-10), next(s, -0x1.a01a019c12678p-13);
   next(c, 0x1.555555554f951p-5), next(s, 0x1.111111110f880p-7);
-  next(c, -0x1.fffffffffffa3p-2), next(s, -0x1.5555555555549p-3);
-  next(c, 1);
+  next(c, -0x1.fffffffffffa3p-2), next(s, -0x1.5555555555549p-3), next(c, 1);
   s = Lanes::multiply_add(s * z, x, x);
   return {c, s};
 }
@@ -66,19 +65,13 @@ template <class Lanes>
                                                     typename Lanes::number& c,
                                                     typename Lanes::number& s) noexcept {
   using bits = typename Lanes::bits;
-  using word = typename Lanes::word;
-  constexpr int width = CHAR_BIT * sizeof(word);
-  constexpr auto turn = [](int part) { return word{1} << (width - part); };
+  constexpr auto turn = [](int part) { return phase{1} << (64 - part); };
   // Quadrants 1 and 3 swap cos and sin; cos is negative in 1 and 2, sin in 2 and 3.
   auto const quadrant = angle + bits(turn(3));  // in its two highest bits
-  if constexpr (requires { Lanes::swap_in_odd(quadrant, c, s); }) {
-    Lanes::swap_in_odd(quadrant, c, s);
-  } else {
-    auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
-    auto const other =
-        (cosine ^ sine) & (bits(word{0}) - ((quadrant >> (width - 2)) & bits(word{1})));
-    c = Lanes::as_number(cosine ^ other), s = Lanes::as_number(sine ^ other);
-  }
+  auto const swaps = (quadrant & bits(turn(2))) == bits(turn(2));
+  auto const cosine = Lanes::as_bits(c), sine = Lanes::as_bits(s);
+  c = Lanes::as_number(select(swaps, sine, cosine));
+  s = Lanes::as_number(select(swaps, cosine, sine));
   auto const minus = bits(turn(1));
   c = Lanes::as_number(Lanes::as_bits(c) ^ ((quadrant + bits(turn(2))) & minus));
   s = Lanes::as_number(Lanes::as_bits(s) ^ (quadrant & minus));

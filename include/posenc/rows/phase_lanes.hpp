@@ -8,22 +8,16 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/phase_step.hpp"
 #include "posenc/rows/phase.hpp"
-#include "posenc/simd/for_phases.hpp"
 #include "posenc/simd/lanes.hpp"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // g++ 12 warns of its own AVX headers
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#endif
+POSENC_QUIET_BEGIN
 
-namespace posenc::inline POSENC_TARGET {
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 struct single_phase : scalar_phase, one_lane<double> {
   using scalar_phase::multiply_add, scalar_phase::number, one_lane<double>::store;
@@ -31,7 +25,7 @@ struct single_phase : scalar_phase, one_lane<double> {
   static bits product_of_lower_halves(bits a, bits b) noexcept {
     return (a & 0xffff'ffff) * (b & 0xffff'ffff);
   }
-  static bits product(phase n, bits x) noexcept { return n * x; }
+  static bits product(bits n, bits x, bool) noexcept { return n * x; }
   template <class Real>
   static void store(Real* to, number x, number y) noexcept {
     to[0] = static_cast<Real>(x), to[1] = static_cast<Real>(y);
@@ -41,7 +35,6 @@ struct single_phase : scalar_phase, one_lane<double> {
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
 using phase_lanes = single_phase;
-using upper_phases = single_phase;
 
 #else
 
@@ -50,7 +43,6 @@ template <class Real>
 struct phase_register : lanes<Real> {
   using typename lanes<Real>::number;
   using lanes<Real>::size;
-  using word = phase;
   using bits = xsimd::batch<std::enable_if_t<sizeof(Real) == sizeof(phase), phase>>;
 
   static bits load_bits(phase const* from) noexcept { return bits::load_unaligned(from); }
@@ -64,15 +56,15 @@ struct phase_register : lanes<Real> {
       return (a & bits(phase{0xffff'ffff})) * (b & bits(phase{0xffff'ffff}));
     }
   }
-  /// n * x modulo 2^64.
-  static bits product(std::unsigned_integral auto n, bits const& x) noexcept {
-    bits const factor(phase{n});
+  /// n * x modulo 2^64. near: n is below 2^32.
+  [[gnu::always_inline]] static bits product(bits const& n, bits const& x,
+                                             [[maybe_unused]] bool near) noexcept {
     if constexpr (requires { whole_product(x.data, x.data); }) {
-      return bits(whole_product(factor.data, x.data));
+      return bits(whole_product(n.data, x.data));
     } else {
-      auto crossed = product_of_lower_halves(factor, x >> 32);
-      if constexpr (sizeof n > 4) crossed = crossed + product_of_lower_halves(factor >> 32, x);
-      return product_of_lower_halves(factor, x) + (crossed << 32);
+      auto crossed = product_of_lower_halves(n, x >> 32);
+      if (!near) crossed = crossed + product_of_lower_halves(n >> 32, x);
+      return product_of_lower_halves(n, x) + (crossed << 32);
     }
   }
 
@@ -94,16 +86,8 @@ struct phase_register : lanes<Real> {
     }
   }
 
-  // clang-format off
-  static void swap_in_odd(bits const& quadrant, number& c, number& s) noexcept
-      requires requires { swap_by(quadrant.data, c.data, s.data); } {
-    swap_by(quadrant.data, c.data, s.data);
-  }
-  // clang-format on
-
   using lanes<Real>::store;
-  /// Stores x, then y. Floats: one full-width store, so that a full-width load soon after is
-  /// forwarded.
+  /// Stores x, then y. Floats in one store, which is forwarded to a load of as many.
   static void store(double* to, number const& x, number const& y) noexcept {
     x.store_unaligned(to), y.store_unaligned(to + size);
   }
@@ -120,88 +104,94 @@ struct phase_register : lanes<Real> {
 
 using phase_lanes = std::conditional_t<has_registers<double>, phase_register<double>, single_phase>;
 
-/// The upper halves of two registers of phases, for two registers of cosines and sines as floats.
-struct upper_phases : register_bits {
-  using word = std::uint32_t;
-  // clang-format off
-  static void swap_in_odd(auto const& quadrant, number& c, number& s) noexcept
-      requires requires { swap_by(quadrant.data, c.data, s.data); } {
-    swap_by(quadrant.data, c.data, s.data);
-  }
-  // clang-format on
-};
-
 #endif
 
-/// A factor of 1, which costs no multiplication.
-struct unit_factor {};
-
-/// Stores factor * cos and factor * sin of two registers of phases, x before y. factor: a double or
-/// unit_factor. They differ by type because g++ 12 -O3 vectorises worse with `if (factor != 1)`.
-template <class Real, class Factor>
-[[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, auto const& x, auto const& y,
-                                                 Factor factor) noexcept {
+/// Stores factor * cos and factor * sin of two registers of phases, x before y.
+template <class Real>
+[[gnu::always_inline]] inline void store_cos_sin(Real* cos, Real* sin, phase_lanes::bits const& x,
+                                                 phase_lanes::bits const& y,
+                                                 phase_lanes::number const& factor) noexcept {
   auto a = cos_sin_from_axis<phase_lanes>(x), b = cos_sin_from_axis<phase_lanes>(y);
-  if constexpr (!std::same_as<Factor, unit_factor>) {
-    phase_lanes::number const gain(factor);
-    a = {a.cos * gain, a.sin * gain}, b = {b.cos * gain, b.sin * gain};
-  }
-  if constexpr (std::same_as<Real, float> && requires { upper_halves(x.data, y.data); }) {
-    // As floats, half as many registers are to be swapped and negated.
-    upper_phases::number c(to_floats(a.cos.data, b.cos.data)), s(to_floats(a.sin.data, b.sin.data));
-    into_quadrant<upper_phases>(upper_phases::bits(upper_halves(x.data, y.data)), c, s);
-    lanes<float>::store(cos, c), lanes<float>::store(sin, s);
-  } else {
-    into_quadrant<phase_lanes>(x, a.cos, a.sin), into_quadrant<phase_lanes>(y, b.cos, b.sin);
-    phase_lanes::store(cos, a.cos, b.cos), phase_lanes::store(sin, a.sin, b.sin);
-  }
+  into_quadrant<phase_lanes>(x, a.cos, a.sin), into_quadrant<phase_lanes>(y, b.cos, b.sin);
+  phase_lanes::store(cos, a.cos * factor, b.cos * factor);
+  phase_lanes::store(sin, a.sin * factor, b.sin * factor);
 }
 
-/// A function from a pair to the phases of a register of pairs from there on, at one position,
-/// |position| < 2^63; 0 after the last pair. Positions of 32 bits take half the multiplications.
-/// Valid while the steps live. (A class, since g++ would call a lambda, and keep the constants of
-/// cosines on the stack meanwhile.)
-template <class Position>
-struct phases_at {
-  phases_at(phase_steps const& steps, Position at) noexcept
-      : high(steps.high()), low(steps.low()), turns(steps.turns()), position(at) {}
+/// What phases_at and phases_on_axes share: functions from a pair to the phases of a register of
+/// pairs from there on; 0 after the last. Valid while the steps live. (Classes, since g++ would
+/// call a lambda, and keep the constants of cosines on the stack meanwhile.)
+struct phases_of_steps {
+  explicit phases_of_steps(phase_steps const& steps) noexcept
+      : high(steps.high()), low(steps.low()), turns(steps.turns()) {}
 
-  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
-    if constexpr (std::floating_point<Position>) {
-      auto const whole = std::floor(position);
-      std::array<phase, phase_lanes::size> more;
-      for (std::size_t i = 0; i < more.size(); ++i)
-        more[i] = phase_of_fraction(position - whole, turns[pair + i]);
-      return sum(static_cast<std::int64_t>(whole), pair) + phase_lanes::load_bits(more.data());
-    } else {
-      return sum(position, pair);
-    }
+  /// At whole positions n, one per pair: n * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
+  /// near: they are below 2^32, and take half the multiplications.
+  [[gnu::always_inline]] phase_lanes::bits at_whole(phase_lanes::bits const& n, std::size_t pair,
+                                                    bool near) const noexcept {
+    using lanes = phase_lanes;
+    auto const below = lanes::load_bits(low + pair);
+    auto const sum = lanes::product(n, lanes::load_bits(high + pair), near) +
+                     (lanes::product_of_lower_halves(n, below) >> 32);
+    if (near) return sum;
+    auto const signs = lanes::bits(phase{0}) - (n >> 63);
+    return sum + lanes::product_of_lower_halves(n >> 32, below) - ((below << 32) & signs);
+  }
+  [[gnu::always_inline]] phase_lanes::bits at_fraction(double fraction,
+                                                       std::size_t pair) const noexcept {
+    std::array<phase, phase_lanes::size> phases;
+    for (std::size_t i = 0; i < phases.size(); ++i)
+      phases[i] = phase_of_fraction(fraction, turns[pair + i]);
+    return phase_lanes::load_bits(phases.data());
   }
 
  private:
-  // position * (high * 2^-64 + low * 2^-96) turns; low is below 2^32.
-  [[gnu::always_inline]] phase_lanes::bits sum(auto at, std::size_t pair) const noexcept {
-    using lanes = phase_lanes;
-    using bits = lanes::bits;
-    auto const n = static_cast<std::make_unsigned_t<decltype(at)>>(at);
-    auto const below = lanes::load_bits(low + pair);
-    auto const near = lanes::product(n, lanes::load_bits(high + pair)) +
-                      (lanes::product_of_lower_halves(bits(phase{n}), below) >> 32);
-    if constexpr (sizeof n == 4) return near;
-    auto const signs = static_cast<phase>(static_cast<std::int64_t>(at) >> 63);
-    return near + lanes::product_of_lower_halves(bits(phase{n} >> 32), below) -
-           ((below << 32) & bits(signs));
-  }
-
   phase const *high, *low;
   double const* turns;
+};
+
+constexpr std::integral auto whole_part(std::integral auto position) noexcept { return position; }
+inline std::int64_t whole_part(double position) noexcept {
+  return static_cast<std::int64_t>(std::floor(position));
+}
+
+/// At one position for all pairs, |position| < 2^63.
+template <class Position>
+struct phases_at : phases_of_steps {
+  phases_at(phase_steps const& steps, Position at) noexcept
+      : phases_of_steps(steps), position(at) {}
+
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    auto const whole = whole_part(position);
+    auto phases = at_whole(phase_lanes::bits(static_cast<phase>(whole)), pair, sizeof whole == 4);
+    if constexpr (std::floating_point<Position>)
+      phases = phases + at_fraction(position - std::floor(position), pair);
+    return phases;
+  }
+
+ private:
   Position position;
 };
 
-}  // namespace detail
+/// At position at(axis) of each pair's axis. masks: [axes][stride], all ones where a pair has it.
+template <class At>
+struct phases_on_axes : phases_of_steps {
+  [[gnu::always_inline]] phase_lanes::bits operator()(std::size_t pair) const noexcept {
+    phase_lanes::bits whole(phase{0}), fractions(phase{0});
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      auto const mask = phase_lanes::load_bits(masks + axis * stride + pair);
+      auto const position = at(axis);
+      whole = whole | (phase_lanes::bits(static_cast<phase>(whole_part(position))) & mask);
+      if constexpr (std::floating_point<decltype(at(0))>)
+        fractions = fractions | (at_fraction(position - std::floor(position), pair) & mask);
+    }
+    return at_whole(whole, pair, false) + fractions;
+  }
 
-}  // namespace posenc
+  phase const* masks;
+  std::size_t axes, stride;
+  At at;
+};
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+}  // namespace posenc::detail
+
+POSENC_QUIET_END

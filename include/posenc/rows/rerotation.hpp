@@ -1,13 +1,10 @@
-// Rows that rotate keys once more, after they were rotated: to other positions, or to other
-// frequencies.
+// Rows that rotate keys once more: to other positions, or to other frequencies.
 #pragma once
 
-#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -20,8 +17,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Rows that move rotated keys by delta positions, one delta per token: the pure rotation R(delta),
-/// since the keys already have the attention factor. Accuracy and errors are those of cos_sin_rows.
+/// Rows that move rotated keys by a delta of positions per token: the pure rotation R(delta), since
+/// keys have the attention factor already. Accuracy and errors are those of cos_sin_rows.
 template <std::floating_point Real = float, position_range Deltas>
 cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
   if (f.attention_factor() == 1) return {f, deltas};
@@ -30,7 +27,6 @@ cos_sin_rows<Real> shift_rows(frequencies const& f, Deltas const& deltas) {
 
 namespace detail {
 
-/// Makes rows that take keys rotated with `from` to keys rotated with `to`.
 struct rerotation {
   frequencies from, to;
   double gain;
@@ -42,9 +38,8 @@ struct rerotation {
     require(from.pairs() == to.pairs(),
             "rerotation_rows: both frequencies must have the same number of pairs, got ",
             from.pairs(), " and ", to.pairs());
-    gain = to.attention_factor() == from.attention_factor()
-               ? 1
-               : to.attention_factor() / from.attention_factor();
+    auto const old_factor = from.attention_factor(), factor = to.attention_factor();
+    gain = factor == old_factor ? 1 : factor / old_factor;
     rotated_pairs = ranges_of(from.pairs(), [&](std::size_t i) {
       auto const a = with_rest(from, i), b = with_rest(to, i);
       return gain != 1 || (stay ? a.high != b.high || a.low != b.low : a.high != 0 || b.high != 0);
@@ -54,13 +49,11 @@ struct rerotation {
   row_layout layout() const noexcept { return {from.pairs(), rotated_pairs, gain}; }
 
   /// Writes the rotated pairs of a row.
-  template <class Real>
-  void write_row(auto from_position, auto to_position, Real* row) const noexcept {
-    auto const angles = [there = phases_at(to.steps(), to_position),
-                         here = phases_at(from.steps(), from_position)](std::size_t i) {
-      return there(i) - here(i);
-    };
-    detail::write_row(row, layout(), angles);
+  void write_row(auto from_position, auto to_position, auto* row) const noexcept {
+    detail::write_row(
+        row, layout(),
+        [there = phases_at(to.steps(), to_position), here = phases_at(from.steps(), from_position)](
+            std::size_t i) { return there(i) - here(i); });
   }
 };
 
@@ -86,70 +79,21 @@ cos_sin_rows<Real> rerotated(rerotation const& maker, auto const& from_positions
 ///                                                 f: inv_freq; A: attention factor
 ///
 /// For dynamic NTK as the context grows, or LongRoPE from short to long. The angle is a difference
-/// of phases, as exact as one angle up to two units of 2^-64 turns. Accuracy, with A_to = A_from:
-/// that of cos_sin_rows. A pair is not rotated if both its frequencies are 0 and A_to = A_from.
-/// Throws std::invalid_argument unless pairs and tokens agree, and at a position that is NaN or
-/// does not fit int64.
+/// of phases, so that accuracy is that of cos_sin_rows. A pair is not rotated if both its
+/// frequencies are 0 and A_to = A_from.
+/// Throws std::invalid_argument as cos_sin_rows does, and unless pairs and tokens agree.
 template <std::floating_point Real = float, position_range From, position_range To>
 cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
                                    From const& from_positions, To const& to_positions) {
   return detail::rerotated<Real>({from, to, false}, from_positions, to_positions);
 }
 
-/// The same for keys that stay at their positions: angle p (f_to - f_from). Pairs of equal
-/// frequencies are not rotated either.
+/// For keys that stay at their positions: angle p (f_to - f_from). Pairs of equal frequencies are
+/// not rotated either.
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> rerotation_rows(frequencies const& from, frequencies const& to,
                                    Positions const& positions) {
   return detail::rerotated<Real>({from, to, true}, positions, positions);
 }
-
-/// Rows for one shift after another (StreamingLLM, a sliding context) without drift: each corrects
-/// the rounding of those before.
-/// The product of all rows handed out stays within 4.3e-8 of the exact rotation by the sum of their
-/// deltas, as complex numbers: one rounding of cosine and sine to float, plus 5e-16 per shift; for
-/// a key added later, the same bound holds once more. The rounding of the keys themselves comes on
-/// top. The attention factor is not applied.
-class repeated_shift {
- public:
-  /// Takes frequencies as the keys have them.
-  explicit repeated_shift(frequencies const& f)
-      : f_(f.with_attention_factor(1)), so_far_(f.pairs(), 1.0) {}
-
-  /// Rows for `tokens` tokens that all move by delta. Throws std::invalid_argument if the sum of
-  /// all deltas does not fit int64; the sum is then unchanged.
-  cos_sin_rows<float> next(std::int64_t delta, std::size_t tokens = 1) {
-    using limits = std::numeric_limits<std::int64_t>;
-    detail::require(delta < 0 ? total_ >= limits::min() - delta : total_ <= limits::max() - delta,
-                    "repeated_shift: the sum of all shifts must fit int64, got ", delta, " after ",
-                    total_);
-    auto const layout = detail::layout_of(f_);
-    std::vector<double> wanted(2 * layout.pairs);
-    cos_sin_rows<float> rows(f_, std::vector<std::int64_t>());
-    auto* const first = rows.reshape(layout, tokens);
-    total_ += delta;
-    detail::write_row_at(total_, f_.steps(), wanted.data(), layout);
-    for (auto const [begin, end] : layout.rotated_pairs) {
-      for (auto i = begin; i < end; ++i) {
-        auto& done = so_far_[i];
-        auto const step =
-            std::complex(wanted[i], wanted[layout.pairs + i]) * std::conj(done) / std::norm(done);
-        auto const cos = static_cast<float>(step.real()), sin = static_cast<float>(step.imag());
-        done *= std::complex<double>(cos, sin);
-        auto* row = first;
-        for (std::size_t token = 0; token < tokens; ++token, row += 2 * layout.pairs)
-          row[i] = cos, row[layout.pairs + i] = sin;
-      }
-    }
-    return rows;
-  }
-
-  std::int64_t total() const noexcept { return total_; }  ///< the sum of all deltas so far
-
- private:
-  frequencies f_;
-  std::int64_t total_ = 0;
-  std::vector<std::complex<double>> so_far_;  // the product of all rows handed out
-};
 
 }  // namespace posenc

@@ -1,15 +1,12 @@
 // From positions to rows of cosines and sines in the caller's memory, without a table.
 #pragma once
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
 
-#include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
@@ -26,30 +23,23 @@ namespace posenc::inline POSENC_TARGET {
 ///     auto const rows = maker.write(positions, memory);   once per step; allocates nothing
 ///     rotate<halves>(q, rows);
 ///
-/// axis_row_maker writes those of axis_rows, whose pairs have each their axis:
-///
-///     axis_row_maker const maker(geometric(128, 1e6), contiguous_axes(sections));    Qwen2-VL
-///
+/// With axes, those of axis_rows: each pair is at the position of its own axis.
 /// memory: [tokens][2][pairs] floats, or doubles to rotate doubles. Returns a view of the memory
-/// and of the maker. Positions may have any integer type, or be fractional. Preconditions, not
-/// checked: the memory has room for all rows, and every position is finite and fits int64.
-/// Immutable, so threads may share it.
-template <bool OfAxes>
-class basic_row_maker {
+/// and of the maker. Preconditions, not checked: the memory has room for all rows, and every
+/// position is finite and fits int64. Immutable, so threads may share it.
+class row_maker {
  public:
   /// Keeps the frequencies, and nothing by position.
-  explicit basic_row_maker(posenc::frequencies f) requires(!OfAxes) : f_(std::move(f)) {}
-  /// For positions on several axes: each pair has the position of its own axis. Throws
-  /// std::invalid_argument unless axes and frequencies have the same number of pairs.
-  basic_row_maker(posenc::frequencies f, pair_axes const& axes) requires OfAxes
-      : f_(std::move(f)),
-        axes_(axes.axes()),
-        mask_stride_(axes.pairs() + phase_steps::padding) {
+  explicit row_maker(posenc::frequencies f) : f_(std::move(f)) {}
+  /// For positions on several axes. Throws std::invalid_argument unless axes and frequencies have
+  /// the same number of pairs.
+  row_maker(posenc::frequencies f, pair_axes const& axes)
+      : f_(std::move(f)), axes_(axes.axes()), stride_(axes.pairs() + phase_steps::padding) {
     detail::require(axes.pairs() == f_.pairs(), "axis_rows: axes must be given for each of the ",
                     f_.pairs(), " pairs, got ", axes.pairs());
-    masks_.assign(axes_ * mask_stride_, 0);
+    masks_.assign(axes_ * stride_, 0);
     for (std::size_t pair = 0; pair < axes.pairs(); ++pair)
-      masks_[axes.axis(pair) * mask_stride_ + pair] = ~phase{0};
+      masks_[axes.axis(pair) * stride_ + pair] = ~phase{0};
   }
 
   posenc::frequencies const& frequencies() const noexcept { return f_; }  ///< [pairs]
@@ -60,65 +50,34 @@ class basic_row_maker {
   /// positions: [axes][tokens]; memory: [tokens][2][pairs].
   template <std::floating_point Real, position_range Positions>
   cos_sin_view<Real> write(Positions const& positions, Real* memory) const noexcept {
-    auto const size = static_cast<std::size_t>(std::size(positions)),
-               tokens = OfAxes ? size / axes_ : size;
+    auto const tokens = static_cast<std::size_t>(std::size(positions)) / axes_;
     auto const layout = detail::layout_of(f_);
     auto position = std::begin(positions);
     for (std::size_t token = 0; token < tokens; ++token, ++position) {
       auto* const row = memory + rotary_dim() * token;
       layout.write_unrotated(row);
-      if constexpr (!OfAxes) {
-        detail::write_row_at(detail::widened(*position), f_.steps(), row, layout);
+      auto const at = [=](std::size_t axis) {
+        return detail::widened(*std::next(position, static_cast<std::ptrdiff_t>(axis * tokens)));
+      };
+      std::size_t alike = 1;
+      while (alike < axes_ && at(alike) == at(0)) ++alike;
+      if (alike == axes_) {
+        detail::write_row_at(at(0), f_.steps(), row, layout);
       } else {
-        write_axes(layout, row, [=](std::size_t axis) {
-          return detail::widened(*std::next(position, static_cast<std::ptrdiff_t>(axis * tokens)));
-        });
+        detail::write_row(row, layout,
+                          detail::phases_on_axes<decltype(at)>{detail::phases_of_steps(f_.steps()),
+                                                               masks_.data(), axes_, stride_, at});
       }
     }
     return {memory, tokens, pairs(), f_.rotated_pairs()};
   }
 
  private:
-  // A row at position at(axis) on each axis.
-  void write_axes(detail::row_layout const& layout, auto* row, auto const& at) const noexcept {
-    bool equal = true, near = true;
-    for (std::size_t axis = 0; axis < axes_; ++axis)
-      equal = equal && at(axis) == at(0), near = near && is_near(at(axis));
-    if (equal) return detail::write_row_at(at(0), f_.steps(), row, layout);
-    if (!near) return detail::write_row(row, layout, phases(at));
-    detail::write_row(row, layout, phases([at](std::size_t axis) {
-                        return static_cast<std::uint32_t>(at(axis));
-                      }));
-  }
-
-  // A function from a pair to the phases of a register of pairs from there on, each at the position
-  // of its axis.
-  auto phases(auto const& at) const noexcept {
-    return [this, at](std::size_t pair) POSENC_INLINED {
-      auto const of_axis = [&](std::size_t axis) POSENC_INLINED {
-        return detail::phases_at(f_.steps(), at(axis))(pair) &
-               detail::phase_lanes::load_bits(masks_.data() + axis * mask_stride_ + pair);
-      };
-      auto result = of_axis(0);
-      for (std::size_t axis = 1; axis < axes_; ++axis) result = result | of_axis(axis);
-      return result;
-    };
-  }
-
-  // Whether 32 bits hold a position.
-  static bool is_near(std::int64_t position) noexcept {
-    return std::in_range<std::uint32_t>(position);
-  }
-  static bool is_near(double position) noexcept {
-    return position >= 0 && position < 0x1p32 && std::floor(position) == position;
-  }
-
   posenc::frequencies f_;
-  std::size_t axes_ = 1, mask_stride_ = 0;
-  std::vector<phase> masks_;  // [axes][mask_stride_]: all ones if the pair has the axis
+  std::size_t axes_ = 1, stride_ = 0;
+  std::vector<phase> masks_;  // [axes][stride]: all ones if the pair has the axis
 };
 
-using row_maker = basic_row_maker<false>;      ///< for positions on one axis
-using axis_row_maker = basic_row_maker<true>;  ///< for positions on several axes
+using axis_row_maker = row_maker;  ///< for positions on several axes
 
 }  // namespace posenc

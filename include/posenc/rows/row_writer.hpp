@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -26,13 +25,12 @@ concept position = (std::integral<P> && !std::same_as<P, bool>) || std::floating
 /// What a range of positions has.
 template <class R>
 using position_in = std::iter_value_t<decltype(std::begin(std::declval<R const&>()))>;
-// clang-format off
 /// A range of known size of positions. Said without the header `ranges`, which takes long to parse.
 template <class R>
-concept position_range = position<position_in<R>> &&
-                         requires(R const& range) { std::size(range), std::end(range); };
-// clang-format on
-/// The same of integers.
+concept position_range = position<position_in<R>> && requires(R const& range) {
+  std::size(range), std::end(range);
+};
+/// Of integers.
 template <class R>
 concept integer_position_range = position_range<R> && std::integral<position_in<R>>;
 
@@ -42,6 +40,8 @@ constexpr std::int64_t widened(std::integral auto p) noexcept {
   return static_cast<std::int64_t>(p);
 }
 constexpr double widened(std::floating_point auto p) noexcept { return static_cast<double>(p); }
+template <position_range R>
+using widened_t = decltype(widened(std::declval<position_in<R>>()));
 
 void require_position(char const* what, std::floating_point auto p, std::size_t token) {
   auto const x = widened(p);
@@ -57,7 +57,7 @@ Positions const& checked_positions(char const* what, Positions const& positions)
   return positions;
 }
 
-/// What the rows of all tokens share.
+/// What the rows of all tokens share. Valid while their frequencies live.
 struct row_layout {
   std::size_t pairs;
   std::span<pair_range const> rotated_pairs;  ///< the others have cosine 1 and sine 0
@@ -77,46 +77,34 @@ struct row_layout {
   }
 };
 
-/// Valid while the frequencies live.
 inline row_layout layout_of(frequencies const& f) noexcept {
   return {f.pairs(), f.rotated_pairs(), f.attention_factor()};
 }
 
 static_assert(2 * phase_lanes::size <= phase_steps::padding + 1);
 
-// Separate functions, outside the loop over ranges: there, clang 14 keeps their constants on the
-// stack.
+// A function of its own: in the loop over ranges, clang 14 keeps constants on the stack.
 template <class Real>
-[[gnu::noinline]] std::size_t write_pairs(Real* cos, Real* sin, pair_range range, auto factor,
-                                          auto const& angles) noexcept {
+[[gnu::noinline]] void write_pairs(Real* cos, Real* sin, pair_range range, double factor,
+                                   auto const& angles) noexcept {
   auto const angles_from = angles;  // a local copy, which stays in registers
+  phase_lanes::number const gain(factor);
   constexpr auto size = phase_lanes::size, two = 2 * size;  // two chains hide latency
   auto i = range.first;
   for (; range.last - i >= two; i += two)
-    store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), factor);
-  return i;
-}
-template <class Real>
-[[gnu::noinline]] void write_last_pairs(Real* cos, Real* sin, pair_range range, double factor,
-                                        auto const& angles_from) noexcept {
-  constexpr auto size = phase_lanes::size;
-  std::array<Real, 2 * size> c, s;
-  auto const first = range.first, count = range.last - first;
-  store_cos_sin(c.data(), s.data(), angles_from(first), angles_from(first + size), factor);
-  std::copy_n(c.begin(), count, cos + first), std::copy_n(s.begin(), count, sin + first);
+    store_cos_sin(cos + i, sin + i, angles_from(i), angles_from(i + size), gain);
+  if (i == range.last) return;
+  std::array<Real, two> c, s;
+  store_cos_sin(c.data(), s.data(), angles_from(i), angles_from(i + size), gain);
+  std::copy_n(c.begin(), range.last - i, cos + i), std::copy_n(s.begin(), range.last - i, sin + i);
 }
 
 /// One row: factor * cos and factor * sin of angles_from(i), which gives the phases of a register
 /// of pairs, i first.
 template <class Real>
 void write_row(Real* row, row_layout const& layout, auto const& angles_from) noexcept {
-  auto *const cos = row, *const sin = row + layout.pairs;
-  auto const factor = layout.factor;
-  for (auto const range : layout.rotated_pairs) {
-    auto const done = factor == 1 ? write_pairs(cos, sin, range, unit_factor(), angles_from)
-                                  : write_pairs(cos, sin, range, factor, angles_from);
-    if (done != range.last) write_last_pairs(cos, sin, {done, range.last}, factor, angles_from);
-  }
+  for (auto const range : layout.rotated_pairs)
+    write_pairs(row, row + layout.pairs, range, layout.factor, angles_from);
 }
 
 template <class Real>
@@ -129,7 +117,7 @@ void write_row_at(std::int64_t position, phase_steps const& steps, Real* row,
 template <class Real>
 void write_row_at(double position, phase_steps const& steps, Real* row,
                   row_layout const& layout) noexcept {
-  auto const whole = static_cast<std::int64_t>(std::floor(position));
+  auto const whole = whole_part(position);
   if (static_cast<double>(whole) == position) return write_row_at(whole, steps, row, layout);
   write_row(row, layout, phases_at(steps, position));
 }

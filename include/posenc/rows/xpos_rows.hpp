@@ -23,8 +23,8 @@ namespace posenc::inline POSENC_TARGET {
 ///                                                   almost 1 for the last
 ///
 /// The defaults are the paper's. center cancels in every score and only affects the range of keys
-/// and queries: in the first pair, a query loses and a key gains a factor of 2 every 283 positions.
-/// A center in the middle of the sequence doubles the length that stays within the range of half.
+/// and queries: in the first pair, a query loses and a key gains a factor of 2 every 283 positions,
+/// so that a center in the middle of the sequence doubles the length that half can hold.
 struct xpos_decay {
   double gamma = 0.4;       ///< the paper's gamma: larger fades slower
   double scale_base = 512;  ///< in positions
@@ -44,23 +44,21 @@ inline double xpos_log2(xpos_decay const& decay, std::size_t pair, std::size_t p
                    (1 + decay.gamma));
 }
 
-/// Throws unless the gains of all pairs at all positions, alone and times the attention factor, are
-/// within [2^-most_log2, 2^most_log2]. sign: 1 for queries, -1 for keys.
+/// sign: 1 for queries, -1 for keys.
 void require_gains(char const* what, char const* format, double most_log2, auto const& positions,
                    xpos_decay const& decay, double sign, frequencies const& f) {
   auto const fastest = sign * xpos_log2(decay, 0, f.pairs()) / decay.scale_base,
              of_factor = std::log2(f.attention_factor());
   std::size_t token = 0;
   for (auto const p : positions) {
-    auto const from_center = static_cast<double>(widened(p)) - static_cast<double>(decay.center);
     // The other pairs' gains lie between 1 and the fastest pair's.
-    auto const gain = from_center * fastest;
+    auto const gain =
+        fastest * (static_cast<double>(widened(p)) - static_cast<double>(decay.center));
     require(
         std::max({std::abs(gain), std::abs(of_factor), std::abs(of_factor + gain)}) <= most_log2,
         what, ": gains must stay within 2^-", most_log2, " to 2^", most_log2, ", the range of ",
-        format, ", got position ", widened(p), " at token ", token, ", the center being ",
+        format, ", got position ", widened(p), " at token ", token++, ", the center being ",
         decay.center, " and the attention factor ", f.attention_factor());
-    ++token;
   }
 }
 
@@ -92,15 +90,13 @@ cos_sin_rows<Real> xpos_rows(char const* what, frequencies const& f, auto const&
 }  // namespace detail
 
 /// Rows for xPos queries: those of cos_sin_rows, pair i times zeta_i^((n - center) / scale_base).
-/// [Sun 2022, 3.2; torchscale, xpos.py]
-/// Every pair is written, those of frequency 0 too. Accuracy, relative to the gain: 6e-8 in float,
-/// 2e-15 + 4e-18 |n - center| in double.
+/// Pairs of frequency 0 are rotated too. [Sun 2022, 3.2; torchscale, xpos.py]
+/// Accuracy, relative to the gain: 6e-8 in float, 2e-15 + 4e-18 |n - center| in double.
 /// inverse() undoes them, with reciprocal gains; with an attention factor of 1, so does
 /// xpos_key_rows(...).transpose().
-/// Throws std::invalid_argument unless gamma and scale_base are finite and positive, at a position
-/// that is NaN or does not fit int64, and if a gain, alone or times the attention factor, leaves
-/// the range of normal floats, 2^-126 to 2^126. With the paper's decay and no attention factor,
-/// that is beyond 35'000 positions from the center.
+/// Throws std::invalid_argument as cos_sin_rows does, unless gamma and scale_base are finite and
+/// positive, and if a gain, alone or times the attention factor, leaves the range of normal floats,
+/// 2^-126 to 2^126: with the paper's decay alone, beyond 35'000 positions from the center.
 template <std::floating_point Real = float, position_range Positions>
 cos_sin_rows<Real> xpos_query_rows(frequencies const& f, Positions const& positions,
                                    xpos_decay const& decay = {}) {

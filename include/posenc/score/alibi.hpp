@@ -10,7 +10,7 @@
 
 #include "posenc/core/fast_math.hpp"
 #include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

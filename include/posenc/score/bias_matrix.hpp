@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"

@@ -7,8 +7,8 @@
 
 #include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/exponential.hpp"
 #include "posenc/simd/for_doubles.hpp"
-#include "posenc/simd/hyperbolic_tangent.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET {

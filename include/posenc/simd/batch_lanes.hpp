@@ -4,7 +4,6 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
-#include <type_traits>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
@@ -43,6 +42,11 @@ struct one_lane {
 template <storable T, class Format = storage_format_t<T>, std::size_t Bytes = sizeof(Format),
           bool InRegisters = has_registers<arithmetic_t<T>>>
 struct lanes : one_lane<T> {};
+
+/// Registers, not one_lane.
+template <class Lanes>
+concept several_lanes = Lanes::size >
+1;
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 

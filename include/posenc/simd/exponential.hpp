@@ -1,11 +1,10 @@
-// e^x for a register of x <= 0, as softmax needs it.
+// e^x for a register of x <= 0, as softmax needs it, and the tanh that soft-capping needs.
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numbers>
@@ -32,7 +31,20 @@ T one_unless_masked(one_lane<T>, T x) noexcept {
   return is_negative_infinity(x) ? T{0} : T{1};
 }
 
+template <std::floating_point T>
+T hyperbolic_tangent(one_lane<T>, T x) noexcept {
+  return std::tanh(x);
+}
+
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+
+/// The bits of T as a number, a register of them, and a register of T.
+template <std::floating_point T>
+using word_of = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
+template <std::floating_point T>
+using bits_of = xsimd::batch<word_of<T>>;
+template <std::floating_point T>
+using register_of = typename lanes<T>::number;
 
 /// The coefficients of e^r ~ 1 + r + r^2 (...) for |r| <= ln 2 / 2, the highest power first, from
 /// the Remez algorithm. The relative error is below 3.9e-9 in float and 1.2e-17 in double.
@@ -57,19 +69,18 @@ template <>
 /// x = n ln 2 + r with n = round(x / ln 2), |r| <= ln 2 / 2.
 template <std::floating_point T>
 struct split_exponent {
-  typename lanes<T>::number power, rest;  ///< 2^n, r
+  register_of<T> power, rest;  ///< 2^n, r
 
-  [[gnu::always_inline]] explicit split_exponent(typename lanes<T>::number const& x) noexcept {
-    using number = typename lanes<T>::number;
-    using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
+  [[gnu::always_inline]] explicit split_exponent(register_of<T> const& x) noexcept {
+    using number = register_of<T>;
+    using word = word_of<T>;
     constexpr int places = std::numeric_limits<T>::digits - 1;
     // Adding it rounds to an integer, which the last bits then hold. It has the bias of exponents,
     // so that these bits are the exponent of 2^n.
-    constexpr whole bias = std::numeric_limits<T>::max_exponent - 1;
-    constexpr auto to_integer = static_cast<T>((whole{3} << (places - 1)) + bias);
-    // ln 2 in two parts; the first times any n is exact.
+    constexpr word bias = std::numeric_limits<T>::max_exponent - 1;
+    constexpr auto to_integer = static_cast<T>((word{3} << (places - 1)) + bias);
+    // ln 2 in two parts, written out (long double varies); the first times any n is exact.
     constexpr auto ln2_first = std::same_as<T, float> ? T(0x1.62e4p-1) : T(0x1.62e42fefa38p-1);
-    // Written out: computing it would take a long double that is longer than double.
     constexpr auto ln2_rest = std::same_as<T, float> ? T(0x1.7f7d1cp-20) : T(0x1.ef35793c7673p-45);
 
     auto shifted = lanes<T>::multiply_add(x, number(std::numbers::log2e_v<T>), number(to_integer));
@@ -79,31 +90,26 @@ struct split_exponent {
     auto most = lanes<T>::multiply_add(n, number(-ln2_first), x);
     as_written(most);  // else the two parts of ln 2 would be combined
     rest = lanes<T>::multiply_add(n, number(-ln2_rest), most);
-    power = bits_as<T>(bits_as<whole>(shifted) << places);
+    power = bits_as<T>(bits_as<word>(shifted) << places);
   }
 };
 
-/// e^x = 2^n e^r; the error of the series is below an eighth of the last bit. Error at most (2 +
-/// |x|) roundings. NaN gives NaN.
+/// e^x = 2^n e^r, off by at most 2 + |x| roundings; the series by an eighth of one. NaN gives NaN.
 template <std::floating_point T>
 requires has_registers<T>
-[[gnu::always_inline]] inline typename lanes<T>::number exponential(
-    lanes<T>, typename lanes<T>::number const& x) noexcept {
-  using number = typename lanes<T>::number;
-  using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
-  using bits = decltype(bits_as<whole>(x));
-  constexpr auto const& coefficients = series_of_exponential<T>;
+[[gnu::always_inline]] inline register_of<T> exponential(lanes<T>,
+                                                         register_of<T> const& x) noexcept {
   split_exponent<T> const parts(x);
-  auto series = number(coefficients[0]);
-  for (std::size_t k = 1; k < coefficients.size(); ++k)
-    series = lanes<T>::multiply_add(series, parts.rest, number(coefficients[k]));
+  auto const series = polynomial<lanes<T>>(series_of_exponential<T>, parts.rest);
   // Whether x is below the lowest exponent (or -infinity) but not NaN. The bits of negative numbers
   // grow with their magnitude.
-  constexpr auto lowest = std::bit_cast<whole>(lowest_exponent<T>),
-                 infinity = std::bit_cast<whole>(negative_infinity<T>);
-  auto const is_low = bits_as<whole>(x) - bits(lowest + 1) < bits(infinity - lowest);
+  constexpr auto lowest = std::bit_cast<word_of<T>>(lowest_exponent<T>),
+                 infinity = std::bit_cast<word_of<T>>(negative_infinity<T>);
+  auto const is_low =
+      bits_as<word_of<T>>(x) - bits_of<T>(lowest + 1) < bits_of<T>(infinity - lowest);
   // The power is multiplied, not added as bits, so that NaN stays NaN.
-  return bits_as<T>(select(is_low, bits(whole{0}), bits_as<whole>(series * parts.power)));
+  return bits_as<T>(
+      select(is_low, bits_of<T>(word_of<T>{0}), bits_as<word_of<T>>(series * parts.power)));
 }
 
 /// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), for x from the lowest exponent to 0. e^r - 1 is r + r^2
@@ -111,28 +117,40 @@ requires has_registers<T>
 /// third of either, is within 4 roundings of itself.
 template <std::floating_point T>
 requires has_registers<T>
-[[gnu::always_inline]] inline typename lanes<T>::number exponential_less_1(
-    lanes<T>, typename lanes<T>::number const& x) noexcept {
-  using number = typename lanes<T>::number;
-  constexpr auto const& coefficients = series_of_exponential<T>;
+[[gnu::always_inline]] inline register_of<T> exponential_less_1(lanes<T>,
+                                                                register_of<T> const& x) noexcept {
   split_exponent<T> const parts(x);
-  auto series = number(coefficients[0]);
-  for (std::size_t k = 1; k + 2 < coefficients.size(); ++k)
-    series = lanes<T>::multiply_add(series, parts.rest, number(coefficients[k]));
+  auto const series = polynomial<lanes<T>, 2>(series_of_exponential<T>, parts.rest);
   auto of_rest = lanes<T>::multiply_add(series * parts.rest, parts.rest, parts.rest);
-  auto of_power = parts.power - number(T{1});
+  auto of_power = parts.power - register_of<T>(T{1});
   as_written(of_rest), as_written(of_power);  // else 2^n would be taken out of the sum
   return lanes<T>::multiply_add(parts.power, of_rest, of_power);
 }
 
 template <std::floating_point T>
 requires has_registers<T>
-[[gnu::always_inline]] inline typename lanes<T>::number one_unless_masked(
-    lanes<T>, typename lanes<T>::number const& x) noexcept {
-  using whole = std::conditional_t<std::same_as<T, float>, std::uint32_t, std::uint64_t>;
-  using bits = decltype(bits_as<whole>(x));
-  auto const is_masked = bits_as<whole>(x) == bits(std::bit_cast<whole>(negative_infinity<T>));
-  return bits_as<T>(select(is_masked, bits(whole{0}), bits(std::bit_cast<whole>(T{1}))));
+[[gnu::always_inline]] inline register_of<T> one_unless_masked(lanes<T>,
+                                                               register_of<T> const& x) noexcept {
+  using word = word_of<T>;
+  auto const is_masked = bits_as<word>(x) == bits_of<T>(std::bit_cast<word>(negative_infinity<T>));
+  return bits_as<T>(select(is_masked, bits_of<T>(word{0}), bits_of<T>(std::bit_cast<word>(T{1}))));
+}
+
+/// tanh x = -m / (2 + m) with m = e^(-2 |x|) - 1, and the sign of x: no difference cancels. m is
+/// off by 4 roundings, which the quotient makes at most 6; with its own and that of 2 + m, 8
+/// roundings. 1 beyond |x| = 22, where m is -1. NaN gives any number.
+template <std::floating_point T>
+requires has_registers<T>
+[[gnu::always_inline]] inline register_of<T> hyperbolic_tangent(lanes<T>,
+                                                                register_of<T> const& x) noexcept {
+  using number = register_of<T>;
+  using word = word_of<T>;
+  bits_of<T> const sign(word{1} << (8 * sizeof(T) - 1)), of_x = bits_as<word>(x);
+  auto const magnitude = bits_as<T>(of_x & ~sign);
+  auto const m =
+      exponential_less_1(lanes<T>(), lanes<T>::larger(number(T{-44}), number(T{-2}) * magnitude));
+  auto const quotient = m / (m + number(T{2}));
+  return bits_as<T>((bits_as<word>(quotient) & ~sign) | (of_x & sign));
 }
 
 #endif

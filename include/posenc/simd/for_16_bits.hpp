@@ -2,8 +2,6 @@
 // width of register.
 #pragma once
 
-#include <cstddef>
-
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
@@ -102,11 +100,14 @@ inline bool any_nan(__m512 x, __m512 y) noexcept {
 #endif
 
 #if defined(__AVX512BF16__)
-// The CPU rounds to bfloat16 but flushes subnormal results to zero. Where a rounded word is zero or
-// subnormal, as the bits `tiny` say, its number is rounded in integers.
-inline __m512i rounded(__m512 first, __m512 last) noexcept {
-  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(last, first));
+// Makes clang load here. Else it may do so behind the next branch, and the CPU starts later.
+inline void load_here([[maybe_unused]] __m512i& words) noexcept {
+#if defined(__clang__)
+  asm volatile("" : "+v"(words));
+#endif
 }
+// The CPU rounds to bfloat16 but flushes subnormal results to zero. Where a rounded word is zero or
+// subnormal, its number is rounded in integers.
 inline __mmask32 tiny(__m512i words) noexcept {
   auto const exponent = _mm512_set1_epi16(0x7f80);
 #if defined(__clang__)  // which would take two instructions
@@ -117,13 +118,11 @@ inline __mmask32 tiny(__m512i words) noexcept {
   return _mm512_testn_epi16_mask(words, exponent);
 #endif
 }
-// Makes clang load here. Else it may do so behind the next branch, and the CPU starts later.
-inline void load_here([[maybe_unused]] __m512i& words) noexcept {
-#if defined(__clang__)
-  asm volatile("" : "+v"(words));
-#endif
-}
-inline __m512i with_subnormals(__m512i words, __mmask32 tiny, __m512 first, __m512 last) noexcept {
+inline __m512i bfloat16_words(__m512 first, __m512 last) noexcept {
+  auto const words = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(last, first));
+  auto const small = tiny(words);
+  if (small == 0) [[likely]]
+    return words;
   auto const round = [](__m512 x) {
     auto const bits = _mm512_castps_si512(x),
                odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
@@ -132,27 +131,14 @@ inline __m512i with_subnormals(__m512i words, __mmask32 tiny, __m512 first, __m5
   auto const upper =
       _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27,
                        25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-  return _mm512_mask_mov_epi16(words, tiny,
+  return _mm512_mask_mov_epi16(words, small,
                                _mm512_permutex2var_epi16(round(first), upper, round(last)));
-}
-// Both registers; two times both, with one test for four.
-inline __m512i bfloat16_words(__m512 first, __m512 last) noexcept {
-  auto const words = rounded(first, last);
-  auto const small = tiny(words);
-  if (small == 0) [[likely]]
-    return words;
-  return with_subnormals(words, small, first, last);
 }
 inline void store_bfloat16(void* to, __m512 x) noexcept {
   _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_castsi512_si256(bfloat16_words(x, x)));
 }
-inline void store_bfloat16(void* to_x, __m512 x0, __m512 x1, void* to_y, __m512 y0,
-                           __m512 y1) noexcept {
-  auto x = rounded(x0, x1), y = rounded(y0, y1);
-  auto const small_x = tiny(x), small_y = tiny(y);
-  if (_kortestz_mask32_u8(small_x, small_y) == 0) [[unlikely]]
-    x = with_subnormals(x, small_x, x0, x1), y = with_subnormals(y, small_y, y0, y1);
-  _mm512_storeu_si512(to_x, x), _mm512_storeu_si512(to_y, y);
+inline void store_bfloat16(void* to, __m512 first, __m512 last) noexcept {
+  _mm512_storeu_si512(to, bfloat16_words(first, last));
 }
 inline void store_bfloat16_pairs(void* to, __m512 x, __m512 y) noexcept {
   auto const alternating =

@@ -83,9 +83,9 @@ template <std::floating_point T>
 inline double where_finite(one_lane<double>, double of, double x, double otherwise) noexcept {
   return is_finite(of) ? x : otherwise;
 }
-template <class Lanes, class Number>
-requires(Lanes::size > 1) [[gnu::always_inline]] inline Number
-    where_finite(Lanes, Number const& of, Number const& x, Number const& otherwise) noexcept {
+template <several_lanes Lanes, class Number>
+[[gnu::always_inline]] inline Number where_finite(Lanes, Number const& of, Number const& x,
+                                                  Number const& otherwise) noexcept {
   using bits = decltype(bits_as<std::uint64_t>(of));
   bits const exponent(std::uint64_t{0x7ff} << 52);
   auto const not_finite = (bits_as<std::uint64_t>(of) & exponent) == exponent;
@@ -100,10 +100,9 @@ inline bool differences(one_lane<double>, std::int64_t from, std::int64_t const*
   result = static_cast<double>(difference);
   return difference >> 52 == 0;
 }
-template <class Lanes, class Number>
-requires(Lanes::size > 1)
-    [[gnu::always_inline]] inline bool differences(Lanes, std::int64_t from, std::int64_t const* to,
-                                                   Number& result) noexcept {
+template <several_lanes Lanes, class Number>
+[[gnu::always_inline]] inline bool differences(Lanes, std::int64_t from, std::int64_t const* to,
+                                               Number& result) noexcept {
   using bits = decltype(bits_as<std::uint64_t>(result));
   auto const integers = bits(static_cast<std::uint64_t>(from)) -
                         bits::load_unaligned(reinterpret_cast<std::uint64_t const*>(to));
@@ -119,10 +118,9 @@ requires(Lanes::size > 1)
 inline bool all_within(one_lane<double>, double x, double from, double to) noexcept {
   return from <= x && x < to;
 }
-template <class Lanes, class Number>
-requires(Lanes::size > 1)
-    [[gnu::always_inline]] inline bool all_within(Lanes, Number const& x, double from,
-                                                  double to) noexcept {
+template <several_lanes Lanes, class Number>
+[[gnu::always_inline]] inline bool all_within(Lanes, Number const& x, double from,
+                                              double to) noexcept {
   return all((x >= Number(from)) & (x < Number(to)));
 }
 

@@ -69,13 +69,6 @@ inline void store_bfloat16_pairs(void* to, float32x4_t x, float32x4_t y) noexcep
   std::memcpy(to, &both, sizeof both);
 }
 
-inline void each_twice(float32x4_t x, float32x4_t& low, float32x4_t& high) noexcept {
-  low = vzip1q_f32(x, x), high = vzip2q_f32(x, x);
-}
-inline void each_twice(float64x2_t x, float64x2_t& low, float64x2_t& high) noexcept {
-  low = vzip1q_f64(x, x), high = vzip2q_f64(x, x);
-}
-
 }  // namespace posenc::detail
 
 #endif

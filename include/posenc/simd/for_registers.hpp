@@ -45,76 +45,38 @@ inline void load_floats(float const* from, __m256d& x) noexcept {
 inline void store_floats(float* to, __m256d x) noexcept { _mm_storeu_ps(to, _mm256_cvtpd_ps(x)); }
 #endif
 
-// x0 x1 ... xn -> x0 x0 x1 x1 ...: the first and the last half of that.
-#if defined(__AVX2__)
-inline void each_twice(__m256 x, __m256& low, __m256& high) noexcept {
-  auto const pairs = _mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8);  // x0 x1 x4 x5 x2 x3 x6 x7
-  low = _mm256_unpacklo_ps(_mm256_castpd_ps(pairs), _mm256_castpd_ps(pairs));
-  high = _mm256_unpackhi_ps(_mm256_castpd_ps(pairs), _mm256_castpd_ps(pairs));
-}
+// x0 x1 x2 x3 ... -> x1 x0 x3 x2 ... xsimd's takes a register for the order, and longer.
+#if defined(__AVX512F__)
+inline __m512 swapped(__m512 x) noexcept { return _mm512_permute_ps(x, 0xb1); }
 #endif
-// x0 x1 x2 x3 ... -> x1 x0 x3 x2 ... xsimd uses an instruction for any order, which takes a
-// register for it and longer.
 #if defined(__AVX__)
 inline __m256 swapped(__m256 x) noexcept { return _mm256_permute_ps(x, 0xb1); }
 #endif
 
-// deinterleave: from two registers p and q of pairs x0 y0 x1 y1 ..., all x in one register and all
-// y in another. They are not in the order of the pairs, since no number leaves its 128 bits: that
-// takes two instructions. interleave: back again, in two more. as_deinterleaved: a number a pair,
-// in that order.
+// For phases: the product of the lower halves of 64-bit integers; that of the whole,
+// modulo 2^64; 64-bit integers to doubles, rounded once; two registers of doubles to floats.
 #if defined(__AVX512F__)
-inline void deinterleave(__m512 p, __m512 q, __m512& x, __m512& y) noexcept {
-  x = _mm512_shuffle_ps(p, q, 0x88), y = _mm512_shuffle_ps(p, q, 0xdd);
-}
-inline void interleave(__m512 x, __m512 y, __m512& p, __m512& q) noexcept {
-  p = _mm512_unpacklo_ps(x, y), q = _mm512_unpackhi_ps(x, y);
-}
-inline __m512d as_deinterleaved(__m512d x) noexcept {
-  return _mm512_permutexvar_pd(_mm512_set_epi64(7, 3, 6, 2, 5, 1, 4, 0), x);
-}
-inline __m512 as_deinterleaved(__m512 x) noexcept {
-  return _mm512_castpd_ps(as_deinterleaved(_mm512_castps_pd(x)));
-}
-inline void deinterleave(__m512d p, __m512d q, __m512d& x, __m512d& y) noexcept {
-  x = _mm512_unpacklo_pd(p, q), y = _mm512_unpackhi_pd(p, q);
-}
-inline void interleave(__m512d x, __m512d y, __m512d& p, __m512d& q) noexcept {
-  deinterleave(x, y, p, q);
+inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
+#endif
+#if defined(__AVX512DQ__)
+inline __m512i whole_product(__m512i a, __m512i b) noexcept { return _mm512_mullo_epi64(a, b); }
+inline __m512d to_doubles(__m512i x) noexcept { return _mm512_cvtepi64_pd(x); }
+inline __m512 to_floats(__m512d x, __m512d y) noexcept {
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x)), _mm512_cvtpd_ps(y), 1);
 }
 #endif
 #if defined(__AVX2__)
-inline void deinterleave(__m256 p, __m256 q, __m256& x, __m256& y) noexcept {
-  x = _mm256_shuffle_ps(p, q, 0x88), y = _mm256_shuffle_ps(p, q, 0xdd);
-}
-inline void interleave(__m256 x, __m256 y, __m256& p, __m256& q) noexcept {
-  p = _mm256_unpacklo_ps(x, y), q = _mm256_unpackhi_ps(x, y);
-}
-inline __m256d as_deinterleaved(__m256d x) noexcept { return _mm256_permute4x64_pd(x, 0xd8); }
-inline __m256 as_deinterleaved(__m256 x) noexcept {
-  return _mm256_castpd_ps(as_deinterleaved(_mm256_castps_pd(x)));
-}
-inline void deinterleave(__m256d p, __m256d q, __m256d& x, __m256d& y) noexcept {
-  x = _mm256_unpacklo_pd(p, q), y = _mm256_unpackhi_pd(p, q);
-}
-inline void interleave(__m256d x, __m256d y, __m256d& p, __m256d& q) noexcept {
-  deinterleave(x, y, p, q);
+inline __m256i halves_product(__m256i a, __m256i b) noexcept { return _mm256_mul_epu32(a, b); }
+#endif
+#if defined(__AVX__)
+inline __m256 to_floats(__m256d x, __m256d y) noexcept {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(x)), _mm256_cvtpd_ps(y), 1);
 }
 #endif
-inline void deinterleave(__m128 p, __m128 q, __m128& x, __m128& y) noexcept {
-  x = _mm_shuffle_ps(p, q, 0x88), y = _mm_shuffle_ps(p, q, 0xdd);
+inline __m128i halves_product(__m128i a, __m128i b) noexcept { return _mm_mul_epu32(a, b); }
+inline __m128 to_floats(__m128d x, __m128d y) noexcept {
+  return _mm_movelh_ps(_mm_cvtpd_ps(x), _mm_cvtpd_ps(y));
 }
-inline void interleave(__m128 x, __m128 y, __m128& p, __m128& q) noexcept {
-  p = _mm_unpacklo_ps(x, y), q = _mm_unpackhi_ps(x, y);
-}
-inline __m128 as_deinterleaved(__m128 x) noexcept { return x; }
-inline void deinterleave(__m128d p, __m128d q, __m128d& x, __m128d& y) noexcept {
-  x = _mm_unpacklo_pd(p, q), y = _mm_unpackhi_pd(p, q);
-}
-inline void interleave(__m128d x, __m128d y, __m128d& p, __m128d& q) noexcept {
-  deinterleave(x, y, p, q);
-}
-inline __m128d as_deinterleaved(__m128d x) noexcept { return x; }
 
 }  // namespace posenc::detail
 

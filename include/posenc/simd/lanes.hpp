@@ -29,6 +29,7 @@ struct half_lanes : register_arithmetic<float, typename xsimd::make_sized_batch<
   using arithmetic_lanes =
       batch_lanes<float, float, typename xsimd::make_sized_batch<float, 8>::type>;
   using number = typename arithmetic_lanes::number;
+  static constexpr bool converts = true;
   static constexpr std::size_t registers = 1;
 
   [[gnu::always_inline]] static number load(T const* from) noexcept {
@@ -158,6 +159,16 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
   }
 };
 
+/// a[0] x^(n - 1) + ... + a[n - 1], of a series without its `Left` last coefficients.
+template <class Lanes, std::size_t Left = 0, class Number, std::size_t Size>
+[[gnu::always_inline]] inline auto polynomial(std::array<Number, Size> const& a,
+                                              typename Lanes::number const& x) noexcept {
+  typename Lanes::number sum(a[0]);
+  for (std::size_t k = 1; k + Left < Size; ++k)
+    sum = Lanes::multiply_add(sum, x, typename Lanes::number(a[k]));
+  return sum;
+}
+
 /// Two registers of numbers.
 template <class Number>
 struct two_registers {
@@ -182,7 +193,7 @@ struct word_lanes {
   static constexpr std::size_t registers = half_of::computes_halves && !has_32_registers ? 8 : 2;
   static constexpr bool in_order = half_of::rounds && requires(typename half_of::number x) {
     load_bfloat16(nullptr, x.data, x.data);
-    store_bfloat16(nullptr, x.data, x.data, nullptr, x.data, x.data);
+    store_bfloat16(nullptr, x.data, x.data);
   };
 
   /// Floats in the same order.
@@ -208,12 +219,11 @@ struct word_lanes {
     }
     return x;
   }
-  [[gnu::always_inline]] static void store(T* to_x, number const& x, T* to_y,
-                                           number const& y) noexcept {
+  [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
     if constexpr (in_order) {
-      store_bfloat16(to_x, x.a.data, x.b.data, to_y, y.a.data, y.b.data);
+      store_bfloat16(to, x.a.data, x.b.data);
     } else {
-      half_of::store_pairs(to_x, x.a, x.b), half_of::store_pairs(to_y, y.a, y.b);
+      half_of::store_pairs(to, x.a, x.b);
     }
   }
   static number multiply_add(number const& a, number const& b, number const& c) noexcept {

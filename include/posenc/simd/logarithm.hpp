@@ -18,8 +18,7 @@ inline double log_1_plus(one_lane<double>, double x) noexcept { return std::log1
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 
-/// 2 / (2 j + 1), from j = 10 down to 1: ln(1 + f) = 2 s + s (2/3 s^2 + 2/5 s^4 + ...), s = f / (2
-/// + f).
+/// 2 / (2 j + 1), from j = 10 down to 1: with s = f / (2 + f), ln(1 + f) = 2 s + s (2/3 s^2 + ...).
 inline constexpr auto series_of_logarithm = [] {
   std::array<double, 10> coefficients{};
   for (std::size_t j = 1; j <= 10; ++j) coefficients[10 - j] = 2 / static_cast<double>(2 * j + 1);
@@ -27,12 +26,12 @@ inline constexpr auto series_of_logarithm = [] {
 }();
 
 /// ln(1 + x) = k ln 2 + ln(1 + f), 1 + x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for x in [0,
-/// 2^1000]. |s| < 0.172, so the series ends below a quarter of the last bit. 1 + x is kept in two
-/// parts, so f is rounded once, and ln(1 + f) off by 4 roundings of itself: at most 1.4 of 1, where
-/// the sum with ln 2 is 0.34 or more. Error at most 8 roundings.
-template <class Lanes>
-requires(Lanes::size > 1) [[gnu::always_inline]] inline typename Lanes::number
-    log_1_plus(Lanes, typename Lanes::number const& x) noexcept {
+/// 2^1000]. |s| < 0.172, so the series ends below a quarter of the last bit. 1 + x has two parts,
+/// so that f is rounded once, and ln(1 + f) off by 4 roundings of itself. Error at most 8
+/// roundings.
+template <several_lanes Lanes>
+[[gnu::always_inline]] inline typename Lanes::number log_1_plus(
+    Lanes, typename Lanes::number const& x) noexcept {
   using number = typename Lanes::number;
   using bits = decltype(bits_as<std::uint64_t>(x));
   number const one(1.0);
@@ -60,9 +59,7 @@ requires(Lanes::size > 1) [[gnu::always_inline]] inline typename Lanes::number
   auto const whole = shifted - number(0x1p52);
 
   auto const s = f / (f + number(2.0)), square = s * s;
-  auto series = number(series_of_logarithm[0]);
-  for (std::size_t j = 1; j < series_of_logarithm.size(); ++j)
-    series = Lanes::multiply_add(series, square, number(series_of_logarithm[j]));
+  auto const series = polynomial<Lanes>(series_of_logarithm, square);
   auto rest = Lanes::multiply_add(s * square, series, s + s);
   as_written(rest);
   rest = Lanes::multiply_add(whole, number(ln2_rest), rest);

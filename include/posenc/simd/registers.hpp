@@ -5,7 +5,6 @@
 #include <xsimd/xsimd.hpp>
 
 #include <array>
-#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +24,15 @@ inline constexpr bool has_32_registers = true;
 #else
 inline constexpr bool has_32_registers = false;
 #endif
+
+/// Orders of lanes: x1 x0 x3 x2 ..., and the first or second half of x0 x0 x1 x1 ...
+struct neighbours_swapped {
+  static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
+};
+template <unsigned Half>
+struct each_twice {
+  static constexpr unsigned get(unsigned i, unsigned n) noexcept { return (Half * n + i) / 2; }
+};
 
 /// Whether xsimd has registers of Number. On 32-bit ARM it has registers of float only.
 #if defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
@@ -56,8 +64,8 @@ xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
   // clang-format on
 }
 
-/// A register of float or double. Only its type says how wide it is: XSIMD_DEFAULT_ARCH may choose
-/// a narrower one than the CPU has.
+/// A register of float or double, as wide as its type says: XSIMD_DEFAULT_ARCH may choose a
+/// narrower one than the CPU has.
 template <class Number, class Batch = xsimd::batch<Number>>
 struct register_arithmetic {
   using number = Batch;
@@ -118,36 +126,21 @@ struct register_arithmetic {
     return xsimd::haddp(x);
   }
 
-  /// x0 x1 x2 x3 ... -> x1 x0 x3 x2 ...
-  static number neighbours_swapped(number const& x) noexcept {
-    struct neighbour {
-      static constexpr unsigned get(unsigned i, unsigned) noexcept { return i ^ 1; }
-    };
+  /// Lane i of the result: lane Order::get(i, size) of x.
+  template <class Order>
+  static number in_order(number const& x) noexcept {
     using index = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
     using arch = typename Batch::arch_type;
-    if constexpr (requires { swapped(x.data); }) {
+    if constexpr (std::same_as<Order, neighbours_swapped> && requires { swapped(x.data); }) {
       return swapped(x.data);
-    } else if constexpr (requires { xsimd::make_batch_constant<index, neighbour, arch>(); }) {
-      return xsimd::swizzle(x, xsimd::make_batch_constant<index, neighbour, arch>());
+    } else if constexpr (requires { xsimd::make_batch_constant<index, Order, arch>(); }) {
+      return xsimd::swizzle(x, xsimd::make_batch_constant<index, Order, arch>());
     } else {  // 8.1
-      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index, arch>, neighbour>());
+      return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index, arch>, Order>());
     }
   }
 
-  /// x0 x1 ... xn -> x0 x0 x1 x1 ...: the first and the last half of that.
-  static void duplicated(number const& x, number& low, number& high) noexcept {
-    if constexpr (requires { each_twice(x.data, low.data, high.data); }) {
-      each_twice(x.data, low.data, high.data);
-    } else {
-      alignas(64) Number both[2 * size];
-      xsimd::batch<std::complex<Number>, typename Batch::arch_type>(x, x).store_unaligned(
-          reinterpret_cast<std::complex<Number>*>(both));
-      low = number::load_unaligned(both), high = number::load_unaligned(both + size);
-    }
-  }
-
-  /// Makes g++ load x once, and such numbers in their order: the CPU fetches memory ahead of loads
-  /// whose addresses ascend.
+  /// Makes g++ load x once and in order: CPUs fetch ahead of loads whose addresses ascend.
   static number kept_in_order(number x) noexcept {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
     asm volatile("" : "+v"(x.data));

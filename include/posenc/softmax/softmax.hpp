@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "posenc/core/list_view.hpp"
+#include "posenc/core/positions.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/row_exponentials.hpp"

@@ -1,10 +1,10 @@
-// Which settings of two layers differ, as text, and from which position on.
+// Which settings of two layers differ, as text.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,9 +13,8 @@
 
 #include "posenc/analysis/comparison.hpp"
 #include "posenc/core/require.hpp"
-#include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_description.hpp"
+#include "posenc/model/model_description.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -54,9 +53,9 @@ std::string shown_setting(std::optional<T> const& x) {
 
 /// Adds a setting, if it differs.
 void add_field(std::vector<field_difference>& fields, std::string const& name, auto const& a,
-               auto const& b, std::optional<std::int64_t> from = {}) {
+               auto const& b) {
   auto const x = shown_setting(a), y = shown_setting(b);
-  if (x != y) fields.push_back({name, x, y, from});
+  if (x != y) fields.push_back({name, x, y});
 }
 
 inline void add_rotary(std::vector<field_difference>& fields, std::string const& prefix,
@@ -87,7 +86,7 @@ inline void add_rotary(std::vector<field_difference>& fields, std::string const&
   add("first rotary dim", r.block.first_dim(a.head_dim, f.rotary_dim()),
       s.block.first_dim(b.head_dim, g.rotary_dim()));
   add("attention_factor", f.attention_factor(), g.attention_factor());
-  add_field(fields, prefix + "axes", r.axes, s.axes, 0);
+  add("axes", r.axes, s.axes);
   if (f.pairs() != g.pairs()) return;
   std::size_t at = 0;  // the pair that differs most
   double most = 0;
@@ -99,70 +98,29 @@ inline void add_rotary(std::vector<field_difference>& fields, std::string const&
   add("inv_freq of pair " + shown(at), f.inv_freq()[at], g.inv_freq()[at]);
 }
 
-/// The first position at which the quotient of temperatures is off 1 by more than the threshold.
-inline std::optional<std::int64_t> temperatures_differ(layer_description const& a,
-                                                       layer_description const& b,
-                                                       std::size_t length, double threshold) {
-  auto const beta = [](layer_description const& layer, std::int64_t position) {
-    row_statistics row{};
-    row.query_position = position;
-    return layer.temperature ? layer.temperature->inverse_temperature(row) : 1;
-  };
-  std::set<std::int64_t> steps;  // positions at which one of them changes
-  for (auto const& t : {a.temperature, b.temperature}) {
-    for (std::size_t k = 1; t && k < 10'000; ++k) {
-      auto const at = std::ceil(static_cast<double>(k) * t->floor_scale - t->offset);
-      if (at >= static_cast<double>(length)) break;
-      steps.insert(static_cast<std::int64_t>(std::max(at, 0.0)));
-    }
-  }
-  for (auto const at : steps) {
-    auto const x = beta(a, at), y = beta(b, at);
-    if (std::abs(x - y) > threshold * std::max(x, y)) return at;
-  }
-  return {};
-}
-
-/// The first distance at which biases of one head differ by more than the threshold.
-inline std::optional<std::int64_t> alibi_differs(std::optional<alibi_bias> const& a,
-                                                 std::optional<alibi_bias> const& b,
-                                                 std::size_t length, double threshold) {
-  double largest = 0;
-  auto const slope = [](std::optional<alibi_bias> const& x, std::size_t head) {
-    return x && head < x->heads ? x->encoding().bias(head, 1) : 0;
-  };
-  for (std::size_t head = 0; head < std::max(a ? a->heads : 0, b ? b->heads : 0); ++head)
-    largest = std::max(largest, std::abs(slope(a, head) - slope(b, head)));
-  if (largest == 0 || threshold / largest >= static_cast<double>(length - 1)) return {};
-  return static_cast<std::int64_t>(std::floor(threshold / largest)) + 1;
-}
-
 inline std::vector<field_difference> differing_fields(layer_description const& a,
                                                       layer_description const& b,
-                                                      std::size_t length, double threshold) {
+                                                      std::size_t length) {
   std::vector<field_difference> fields;
-  auto const add = [&](std::string const& name, auto const& x, auto const& y,
-                       std::optional<std::int64_t> from = 0) {
-    add_field(fields, name, x, y, from);
+  auto const add = [&](std::string const& name, auto const& of) {
+    add_field(fields, name, std::invoke(of, a), std::invoke(of, b));
   };
-  auto const smaller = [](auto const& x, auto const& y) {
-    return static_cast<std::int64_t>(std::min(x.value_or(SIZE_MAX / 2), y.value_or(SIZE_MAX / 2)));
-  };
-  add("head_dim", a.head_dim, b.head_dim);
-  add("rotary blocks", a.rotary.size(), b.rotary.size(), {});
+  using layer = layer_description;
+  add("head_dim", &layer::head_dim);
+  add("rotary blocks", [](layer const& x) { return x.rotary.size(); });
   for (std::size_t i = 0; i < std::min(a.rotary.size(), b.rotary.size()); ++i)
     add_rotary(fields, i == 0 ? "" : "block " + shown(i) + ": ", a, b, i, length);
-  add("softmax_factor", a.softmax_factor, b.softmax_factor, {});
-  add("alibi", a.alibi, b.alibi, alibi_differs(a.alibi, b.alibi, length, threshold));
-  add("buckets", a.buckets, b.buckets);
-  add("temperature", a.temperature, b.temperature, temperatures_differ(a, b, length, threshold));
-  add("score_cap", a.score_cap, b.score_cap);
-  add("sinks", a.sinks, b.sinks);
-  add("window", a.window, b.window, smaller(a.window, b.window));
-  add("chunk", a.chunk, b.chunk, smaller(a.chunk, b.chunk));
-  add("index heads", a.index, b.index);
-  add("shares_index", a.shares_index, b.shares_index);
-  add("pooled", a.pooled, b.pooled);
+  add("softmax_factor", &layer::softmax_factor);
+  add("alibi", &layer::alibi);
+  add("buckets", &layer::buckets);
+  add("temperature", &layer::temperature);
+  add("score_cap", &layer::score_cap);
+  add("sinks", &layer::sinks);
+  add("window", &layer::window);
+  add("chunk", &layer::chunk);
+  add("index heads", &layer::index);
+  add("shares_index", &layer::shares_index);
+  add("pooled", &layer::pooled);
   return fields;
 }
 

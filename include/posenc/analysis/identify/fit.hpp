@@ -23,9 +23,8 @@ struct frequency_table {
   std::size_t rotated;  ///< pairs before the zeros at the end
   std::optional<double> expected_base;
 
-  /// Numbers rounded to unit roundoff u, computed as base^exponent in float, or as finely as they
-  /// are stored: 4 ULP of the power, and the error of an exponent whose product with ln(base) is
-  /// ln(value).
+  /// Numbers rounded to unit roundoff u, computed as base^exponent in float or as finely as they
+  /// are stored: 4 ULP of the power, and the error of an exponent.
   frequency_table(values numbers, double u, std::optional<double> base = {})
       : value(std::move(numbers)), rotated(value.size()), expected_base(base) {
     for (auto const x : value)

@@ -52,8 +52,8 @@ inline rule_fit best_fit(frequency_table const& table, std::string const& name,
   return best;
 }
 
-/// Starts from bases of the series along the first pairs, along the last ones, and along all: rules
-/// mostly keep the fast pairs, and divide the slow ones by a number.
+/// Starts from bases of the series along the first pairs, the last ones, and all: rules mostly keep
+/// the fast pairs, and divide the slow ones by a number.
 std::vector<rule_parameters> by_bases(frequency_table const& table, auto const& start) {
   std::vector<rule_parameters> starts;
   if (table.expected_base) starts.push_back(start(*table.expected_base));
@@ -81,9 +81,8 @@ inline rule_fit fit_linear(frequency_table const& table) {
   });
 }
 
-/// A guess of a rule that keeps the fast pairs of a series, divides the slow ones by a factor, and
-/// blends along a ramp between: pairs with more than `turns` turns in a length are fast, those with
-/// less than 1 are slow.
+/// A guess of a rule that keeps pairs with more than `turns` turns in a length, divides those with
+/// less than 1 by a factor, and blends along a ramp between.
 struct ramp_guess {
   double factor, length, turns;
 
@@ -98,7 +97,7 @@ struct ramp_guess {
     };
     while (first + 1 < last && share(first + 1) > 0.99) ++first;
     while (first + 1 < last && share(last - 1) < 0.01) --last;
-    // From half a pair after the last that is kept: a step has no pair on its ramp.
+    // The ramp begins half a pair behind the last pair that is kept, so that a step has none on it.
     turns = std::pow(base, static_cast<double>(last - first - 1) / table.pairs());
     length = turn * turns * std::pow(base, (static_cast<double>(first) + 0.5) / table.pairs());
     factor = 1 / slow;
@@ -109,8 +108,7 @@ struct ramp_guess {
 inline double ramp(double x, double none, double all) {
   return none == all ? x >= all : std::clamp((x - none) / (all - none), 0.0, 1.0);
 }
-/// f of the share `kept`, f / factor of the rest. No 1 - share: a large factor would magnify its
-/// rounding error.
+/// f of the share `kept`, f / factor of the rest. (A large factor would magnify 1 - kept's error.)
 inline double divided(double f, double factor, double kept, double rest) {
   return f * (kept * factor + rest) / factor;
 }
@@ -141,8 +139,8 @@ inline double simplest_in(double least, double most) {
   return middle;
 }
 
-/// Sets original_length and beta_fast of a ramp whose ends are rounded to these pairs. Many round
-/// to them: beta_fast is 32 if it can be, and the length the simplest.
+/// Sets original_length and beta_fast of a ramp whose ends are rounded to these pairs: beta_fast is
+/// 32 if it can be, and the length the simplest.
 inline void round_yarn(rule_fit& rule, double first, double last, double pairs) {
   auto const length_to = [&](double pair) {
     return std::min(turn * std::pow(rule.parameters[1].value, pair / pairs), 1e29);

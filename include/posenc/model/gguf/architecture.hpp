@@ -4,42 +4,26 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <string_view>
 
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
+// clang-format off
 /// Groups of the keys and tensors that llama.cpp reads for some architectures only, as bits.
 struct gguf_group {
   enum bits : unsigned {
-    yarn_betas = 1u << 0,
-    yarn_ext_factor = 1u << 1,
-    yarn_log_multiplier = 1u << 2,
-    finetuned = 1u << 3,
-    base_alpha = 1u << 4,
-    sections = 1u << 5,
-    local_base = 1u << 6,
-    window = 1u << 7,
-    pattern = 1u << 8,
-    interval = 1u << 9,
-    scale = 1u << 10,
-    output_scale = 1u << 11,
-    cap = 1u << 12,
-    temperature = 1u << 13,
-    temperature_length = 1u << 14,
-    max_bias = 1u << 15,
-    bucket_count = 1u << 16,
-    loops = 1u << 17,
-    compression = 1u << 18,
-    index = 1u << 19,
-    index_blocks = 1u << 20,
-    latent_length = 1u << 21,
+    yarn_betas = 1u << 0, yarn_ext_factor = 1u << 1, yarn_log_multiplier = 1u << 2,
+    finetuned = 1u << 3, base_alpha = 1u << 4, sections = 1u << 5, local_base = 1u << 6,
+    window = 1u << 7, pattern = 1u << 8, interval = 1u << 9, scale = 1u << 10,
+    output_scale = 1u << 11, cap = 1u << 12, temperature = 1u << 13, temperature_length = 1u << 14,
+    max_bias = 1u << 15, bucket_count = 1u << 16, loops = 1u << 17, compression = 1u << 18,
+    index = 1u << 19, index_blocks = 1u << 20, latent_length = 1u << 21,
     pattern_list = 1u << 22,    ///< that key may be a list; others ignore one
     pair_factors = 1u << 23,    ///< the tensor rope_freqs
     length_factors = 1u << 24,  ///< the tensors rope_factors_short and rope_factors_long
-    sink_tensors = 1u << 25,    ///< attn_sinks of each layer
+    sink_tensors = 1u << 25     ///< attn_sinks of each layer
   };
   /// Converters write these for every model that has them. They have no effect for an architecture
   /// that does not read them.
@@ -51,6 +35,7 @@ struct gguf_group {
                                     latent_length;
 };
 
+/// A key, and the group that reads it; 0: all architectures.
 struct gguf_key {
   std::string_view name;
   unsigned group;
@@ -58,83 +43,63 @@ struct gguf_key {
 
 /// From the calls of get_key in each load_arch_hparams of llama.cpp @ 1425386f; num_loops from
 /// #25994, blocks of keys from #24523.
-inline constexpr std::array gguf_keys_of_some{
-    gguf_key{"rope.scaling.yarn_beta_fast", gguf_group::yarn_betas},
-    gguf_key{"rope.scaling.yarn_beta_slow", gguf_group::yarn_betas},
-    gguf_key{"rope.scaling.yarn_ext_factor", gguf_group::yarn_ext_factor},
-    gguf_key{"rope.scaling.yarn_attn_factor", gguf_group::yarn_ext_factor},
-    gguf_key{"rope.scaling.yarn_log_multiplier", gguf_group::yarn_log_multiplier},
-    gguf_key{"rope.scaling.finetuned", gguf_group::finetuned},
-    gguf_key{"rope.scaling.alpha", gguf_group::base_alpha},
-    gguf_key{"attention.key_length_mla", gguf_group::latent_length},
-    gguf_key{"rope.dimension_sections", gguf_group::sections},
-    gguf_key{"rope.freq_base_swa", gguf_group::local_base},
-    gguf_key{"attention.sliding_window", gguf_group::window},
-    gguf_key{"attention.sliding_window_pattern", gguf_group::pattern},
-    gguf_key{"full_attention_interval", gguf_group::interval},
-    gguf_key{"attention.recurrent_layers", gguf_group::interval},
-    gguf_key{"attention.scale", gguf_group::scale},
-    gguf_key{"attention.output_scale", gguf_group::output_scale},
-    gguf_key{"attn_logit_softcapping", gguf_group::cap},
-    gguf_key{"attention.temperature_scale", gguf_group::temperature},
-    gguf_key{"attention.temperature_length", gguf_group::temperature_length},
-    gguf_key{"attention.max_alibi_bias", gguf_group::max_bias},
-    gguf_key{"attention.relative_buckets_count", gguf_group::bucket_count},
-    gguf_key{"num_loops", gguf_group::loops},
-    gguf_key{"attention.compress_ratios", gguf_group::compression},
-    gguf_key{"attention.compress_rope_freq_base", gguf_group::compression},
-    gguf_key{"attention.indexer.head_count", gguf_group::index},
-    gguf_key{"attention.indexer.key_length", gguf_group::index},
-    gguf_key{"attention.indexer.top_k", gguf_group::index},
-    gguf_key{"attention.indexer.block_size", gguf_group::index_blocks},
-    gguf_key{"attention.indexer.local_blocks", gguf_group::index_blocks},
-};
-
-/// Keys that llama.cpp reads for all architectures.
-inline constexpr std::array<std::string_view, 11> gguf_keys_of_all{
-    "rope.dimension_count",
-    "rope.dimension_count_swa",
-    "rope.freq_base",
-    "rope.scale_linear",
-    "rope.scaling.type",
-    "rope.scaling.factor",
-    "rope.scaling.attn_factor",
-    "rope.scaling.original_context_length",
-    "attention.key_length_swa",
-    "attention.causal",
-    "attention.shared_kv_layers",
-};
+inline constexpr std::array gguf_keys = [] {
+  using enum gguf_group::bits;
+  return std::to_array<gguf_key>({
+      {"rope.dimension_count", 0}, {"rope.dimension_count_swa", 0}, {"rope.freq_base", 0},
+      {"rope.scale_linear", 0}, {"rope.scaling.type", 0}, {"rope.scaling.factor", 0},
+      {"rope.scaling.attn_factor", 0}, {"rope.scaling.original_context_length", 0},
+      {"attention.key_length_swa", 0}, {"attention.causal", 0}, {"attention.shared_kv_layers", 0},
+      {"rope.scaling.yarn_beta_fast", yarn_betas}, {"rope.scaling.yarn_beta_slow", yarn_betas},
+      {"rope.scaling.yarn_ext_factor", yarn_ext_factor},
+      {"rope.scaling.yarn_attn_factor", yarn_ext_factor},
+      {"rope.scaling.yarn_log_multiplier", yarn_log_multiplier},
+      {"rope.scaling.finetuned", finetuned}, {"rope.scaling.alpha", base_alpha},
+      {"attention.key_length_mla", latent_length}, {"rope.dimension_sections", sections},
+      {"rope.freq_base_swa", local_base}, {"attention.sliding_window", window},
+      {"attention.sliding_window_pattern", pattern}, {"full_attention_interval", interval},
+      {"attention.recurrent_layers", interval}, {"attention.scale", scale},
+      {"attention.output_scale", output_scale}, {"attn_logit_softcapping", cap},
+      {"attention.temperature_scale", temperature},
+      {"attention.temperature_length", temperature_length},
+      {"attention.max_alibi_bias", max_bias}, {"attention.relative_buckets_count", bucket_count},
+      {"num_loops", loops}, {"attention.compress_ratios", compression},
+      {"attention.compress_rope_freq_base", compression}, {"attention.indexer.head_count", index},
+      {"attention.indexer.key_length", index}, {"attention.indexer.top_k", index},
+      {"attention.indexer.block_size", index_blocks},
+      {"attention.indexer.local_blocks", index_blocks},
+  });
+}();
 
 /// Keys that sound like position but act on values, logits, experts or residuals.
 inline constexpr std::array<std::string_view, 6> gguf_keys_that_act_elsewhere{
-    "attention.value_length_swa",       "attention.value_scale",
-    "final_logit_softcapping",          "router_logit_softcapping",
-    "expert_chunk_feed_forward_length", "hyper_connection.sinkhorn_iterations"};
+    "attention.value_length_swa", "attention.value_scale", "final_logit_softcapping",
+    "router_logit_softcapping", "expert_chunk_feed_forward_length",
+    "hyper_connection.sinkhorn_iterations"};
 
-/// The group of a key; 0: all architectures read it, or none does.
-constexpr unsigned gguf_group_of(std::string_view name) {
-  auto const* const found = std::ranges::find(gguf_keys_of_some, name, &gguf_key::name);
-  return found == gguf_keys_of_some.end() ? 0 : found->group;
+/// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
+inline constexpr auto gguf_words = std::to_array<std::string_view>(
+    {"rope", "rotary", "position", "alibi", "yarn", "ntk", "nope", "bucket", "window", "swa",
+     "sliding", "chunk", "causal", "bidirectional", "interval", "recurrent", "indexer", "compress",
+     "softcap", "temperature", "sink"});
+// clang-format on
+
+/// What is known of a key; null for one that is not about positions.
+constexpr gguf_key const* gguf_key_of(std::string_view name) {
+  auto const* const found = std::ranges::find(gguf_keys, name, &gguf_key::name);
+  return found == gguf_keys.end() ? nullptr : found;
 }
 
-/// Whether the name of a key says that it acts on positions, on the scale of scores or on the mask.
+/// Whether the name of a key has such a word.
 constexpr bool gguf_key_speaks(std::string_view name) {
-  constexpr std::array<std::string_view, 21> words{
-      "rope",     "rotary",    "position", "alibi",    "yarn",    "ntk",         "nope",
-      "bucket",   "window",    "swa",      "sliding",  "chunk",   "causal",      "bidirectional",
-      "interval", "recurrent", "indexer",  "compress", "softcap", "temperature", "sink"};
   auto const holds = [&](std::string_view word) { return name.find(word) != name.npos; };
-  return std::ranges::any_of(words, holds) || (name.starts_with("attention.") && holds("scal"));
+  return std::ranges::any_of(gguf_words, holds) ||
+         (name.starts_with("attention.") && holds("scal"));
 }
 
-/// llama.cpp's LLAMA_ROPE_TYPE_NONE, _NORM, _NEOX, _MROPE and _IMROPE.
-enum class gguf_rope_type {
-  none,
-  norm,   ///< pairs (2i, 2i + 1)
-  neox,   ///< pairs (i, i + n/2)
-  mrope,  ///< as neox, by several axes in sections
-  imrope  ///< as neox, by several interleaved axes
-};
+/// llama.cpp's LLAMA_ROPE_TYPE: norm has pairs (2i, 2i + 1), the next (i, i + n/2); mrope has axes
+/// in sections, imrope interleaved axes.
+enum class gguf_rope_type { none, norm, neox, mrope, imrope };
 
 /// How the heads that choose keys rotate, and which layers have them.
 struct gguf_index {
@@ -154,18 +119,17 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
   unsigned without_effect = 0;  ///< gguf_group: keys of its files that have no effect
 
   // Rotation.
-  bool last_dims = false;     ///< the last dims of a head rotate
-  bool whole_head = false;    ///< whole heads rotate, whatever rope.dimension_count says
-  bool half_on_full = false;  ///< layers that do not slide rotate half of rope.dimension_count
-  bool unscaled = false;      ///< no layer takes scaling or factors
-  double only_base = 0;       ///< rope.freq_base must be this
-  bool shared_factors =
-      false;              ///< rope_freqs has factors for the widest layers, others take the first
+  bool last_dims = false;       ///< the last dims of a head rotate
+  bool whole_head = false;      ///< whole heads rotate, whatever rope.dimension_count says
+  bool half_on_full = false;    ///< layers that do not slide rotate half of rope.dimension_count
+  bool unscaled = false;        ///< no layer takes scaling or factors
+  double only_base = 0;         ///< rope.freq_base must be this
+  bool shared_factors = false;  ///< narrower layers take the first of the factors of rope_freqs
   double local_base = 0;  ///< rope.freq_base_swa; sliding layers then take no scaling or factors
-  bool unscaled_local = false;     ///< sliding layers take no scaling
-  double beta_fast = 32;           ///< rope.scaling.yarn_beta_fast
-  bool mscale_on_scores = false;   ///< YaRN's magnitude squared multiplies scores, as in DeepSeek's
-                                   ///< code; yarn_log_multiplier is a tenth of mscale_all_dim
+  bool unscaled_local = false;  ///< sliding layers take no scaling
+  double beta_fast = 32;        ///< rope.scaling.yarn_beta_fast
+  /// YaRN's magnitude squared multiplies scores; yarn_log_multiplier is a tenth of mscale_all_dim.
+  bool mscale_on_scores = false;
   bool mscale_is_all_dim = false;  ///< mscale equals mscale_all_dim, else it is 1
 
   // Layers.
@@ -195,11 +159,11 @@ struct gguf_architecture {  // NOLINT(clang-analyzer-optin.performance.Padding):
 
   // Scores.
   std::string_view scale_key = "attention.scale";
-  double attention_scale = 0;              ///< default of that key; 0: 1 / sqrt(head_dim)
-  std::size_t embedding_scale_layers = 0;  ///< the model with this many layers has 1 / sqrt(
-                                           ///< embedding_length / head_count) instead
-  bool scale_by_dim = false;               ///< 1 / head_dim
-  double score_cap = 0;                    ///< attn_logit_softcapping
+  double attention_scale = 0;  ///< default of that key; 0: 1 / sqrt(head_dim)
+  /// The model with this many layers has 1 / sqrt(embedding_length / head_count) instead.
+  std::size_t embedding_scale_layers = 0;
+  bool scale_by_dim = false;      ///< 1 / head_dim
+  double score_cap = 0;           ///< attn_logit_softcapping
   bool sinks = false;             ///< layers have sinks; if the file lists tensors, these tell it
   bool nope_temperature = false;  ///< layers without RoPE have Llama 4's temperature
 

@@ -1,11 +1,6 @@
 // What each architecture of llama.cpp does by default.
 #pragma once
 
-#include <algorithm>
-#include <iterator>
-#include <optional>
-#include <string_view>
-
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architecture.hpp"
 
@@ -26,18 +21,15 @@ struct gguf_architectures {
       {.name = "llama4", .rope = norm, .reads = window | pair_factors, .full_every = 4,
        .chunk = 8192, .nope_temperature = true},
       {"llada", norm}, {"deci", norm, all_factors},
-      {.name = "baichuan", .rope = norm, .alibi_layers = 40},
-      {"internlm2", norm}, {"minicpm", norm, all_factors}, {"xverse", norm}, {"command-r", norm},
-      {"olmo", norm}, {"arctic", norm}, {"deepseek", norm}, {"chatglm", norm},
-      {"glm4", norm, sections},
-      {.name = "granite", .rope = norm, .reads = finetuned | scale | all_factors},
-      {.name = "granitemoe", .rope = norm, .reads = finetuned | scale | all_factors},
-      {.name = "granitehybrid", .rope = norm, .reads = finetuned | scale | pair_factors},
-      {"chameleon", norm}, {"bailingmoe", norm}, {"neo-bert", norm}, {"arcee", norm, pair_factors},
-      {.name = "ernie4_5", .rope = norm, .without_effect = sections},
-      {.name = "ernie4_5-moe", .rope = norm, .without_effect = sections},
-      {.name = "mistral3", .rope = norm,
-       .reads = yarn_betas | yarn_log_multiplier | temperature | all_factors},
+      {.name = "baichuan", .rope = norm, .alibi_layers = 40}, {"internlm2", norm},
+      {"minicpm", norm, all_factors}, {"xverse", norm}, {"command-r", norm}, {"olmo", norm},
+      {"arctic", norm}, {"deepseek", norm}, {"chatglm", norm}, {"glm4", norm, sections},
+      {"granite", norm, finetuned | scale | all_factors},
+      {"granitemoe", norm, finetuned | scale | all_factors},
+      {"granitehybrid", norm, finetuned | scale | pair_factors}, {"chameleon", norm},
+      {"bailingmoe", norm}, {"neo-bert", norm}, {"arcee", norm, pair_factors},
+      {"ernie4_5", norm, 0, sections}, {"ernie4_5-moe", norm, 0, sections},
+      {"mistral3", norm, yarn_betas | yarn_log_multiplier | temperature | all_factors},
       {"llama-embed", norm, all_factors}, {"maincoder", norm},
       {.name = "smollm3", .rope = norm, .nope_every = 4},
       {.name = "cohere2", .rope = norm, .reads = window | pattern, .without_effect = local_base,
@@ -54,12 +46,10 @@ struct gguf_architectures {
        .without_effect = sections, .last_dims = true, .mscale_on_scores = true,
        .index = {.used = true}},
       {.name = "deepseek4", .rope = norm, .reads = window | compression | index | sink_tensors,
-       .last_dims = true,
-       .unscaled_local = true, .compressed = true,
-       .index = {.used = true, .rope = norm, .last_dims = true, .pooled = 4},
-       .sinks = true,
+       .last_dims = true, .unscaled_local = true, .compressed = true, .index = {.used = true,
+       .rope = norm, .last_dims = true, .pooled = 4}, .sinks = true,
        .note = "Values are the rotated keys: what attention gives is rotated back at the position "
-               "of the query."},
+       "of the query."},
       {.name = "deepseek2-ocr", .rope = neox, .without_effect = window, .whole_head = true,
        .unscaled = true, .only_base = 1e4},
       {.name = "mistral4", .rope = norm,
@@ -71,8 +61,8 @@ struct gguf_architectures {
       {"nomic-bert", neox}, {"nomic-bert-moe", neox}, {"eurobert", neox}, {"stablelm", neox},
       {"bitnet", neox}, {"qwen", neox}, {"qwen2", neox}, {"qwen2moe", neox}, {"qwen3", neox},
       {"qwen3moe", neox},
-      {.name = "qwen3next", .rope = neox, .reads = interval, .attention_every = 4},
-      {"dream", neox}, {"llada-moe", neox}, {"rnd1", neox}, {"olmoe", neox}, {"phi2", neox},
+      {.name = "qwen3next", .rope = neox, .reads = interval, .attention_every = 4}, {"dream", neox},
+      {"llada-moe", neox}, {"rnd1", neox}, {"olmoe", neox}, {"phi2", neox},
       {.name = "phi3", .rope = neox, .reads = window | length_factors, .all_slide = true,
        .window_is_off = true},
       {.name = "phimoe", .rope = neox, .reads = window | length_factors, .all_slide = true,
@@ -80,10 +70,8 @@ struct gguf_architectures {
       {"plamo", neox}, {"plamo2", neox}, {"gemma", neox}, {"starcoder2", neox}, {"openelm", neox},
       {"gptneox", neox}, {"codeshell", neox}, {"orion", neox}, {"nemotron", neox},
       {"exaone", neox, pair_factors}, {"bailingmoe2", neox}, {"dots1", neox}, {"hunyuan-moe", neox},
-      {"hunyuan-dense", neox, base_alpha},
-      {.name = "hunyuan_vl", .rope = neox, .reads = sections | base_alpha},
-      {"jais2", neox},
-      {.name = "lfm2", .rope = neox, .reads = window, .all_slide = true},
+      {"hunyuan-dense", neox, base_alpha}, {"hunyuan_vl", neox, sections | base_alpha},
+      {"jais2", neox}, {.name = "lfm2", .rope = neox, .reads = window, .all_slide = true},
       {"lfm2moe", neox}, {"seed_oss", neox}, {"grovemoe", neox}, {"apertus", neox, all_factors},
       {"minimax-m2", neox}, {"pangu-embedded", neox},
       {.name = "cogvlm", .rope = neox, .whole_head = true, .unscaled = true, .only_base = 1e4},
@@ -126,8 +114,8 @@ struct gguf_architectures {
        .full_first = true},
       {.name = "step35", .rope = neox, .reads = slides | all_factors | pattern_list,
        .half_on_full = true, .shared_factors = true, .local_base = 1e4, .needs_pattern = true},
-      {.name = "minimax-m3", .rope = neox, .reads = index | index_blocks,
-       .index = {.used = true, .after_dense = true}},
+      {.name = "minimax-m3", .rope = neox, .reads = index | index_blocks, .index = {.used = true,
+       .after_dense = true}},
       {.name = "dflash", .rope = neox, .reads = window | pattern | pattern_list,
        .without_effect = sections, .needs_pattern = true, .refused = "hyper_connection.count"},
       {"hy_v3", neox}, {"talkie", neox},
@@ -138,8 +126,7 @@ struct gguf_architectures {
       {.name = "qwen35", .rope = imrope, .reads = sections | interval, .attention_every = 4},
       {.name = "qwen35moe", .rope = imrope, .reads = sections | interval, .attention_every = 4},
       {"jamba", none}, {"nemotron_h", none}, {"nemotron_h_moe", none},
-      {"kimi-linear", none, latent_length},
-      {.name = "bloom", .rope = none, .alibi = true},
+      {"kimi-linear", none, latent_length}, {.name = "bloom", .rope = none, .alibi = true},
       {.name = "refact", .rope = none, .alibi = true},
       {.name = "jina-bert-v2", .rope = none, .alibi = true},
       {.name = "jais", .rope = none, .reads = max_bias, .alibi = true, .scale_by_dim = true},
@@ -153,9 +140,10 @@ struct gguf_architectures {
   };
   // clang-format on
 
-  static std::optional<gguf_architecture> find(std::string_view name) {
+  /// Null for an architecture that is not known.
+  static gguf_architecture const* find(std::string_view name) {
     auto const* const found = std::ranges::find(all, name, &gguf_architecture::name);
-    return found == std::end(all) ? std::nullopt : std::optional(*found);
+    return found == std::end(all) ? nullptr : found;
   }
 };
 

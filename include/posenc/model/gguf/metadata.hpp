@@ -1,29 +1,14 @@
 // The header of a GGUF file: its keys and values, and the tensors that divide RoPE's frequencies.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <istream>
 #include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/values.hpp"
 #include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET {
-
 namespace detail {
 
 /// A string in an error: unprintable bytes as ?, at most 64 bytes.
@@ -38,13 +23,20 @@ inline std::string shown_gguf(gguf_value const& value) {
   if (auto const* const text = std::get_if<std::string>(&value))
     return "the string \"" + printable(*text) + "\"";
   if (auto const* const text = std::get_if<gguf_long_text>(&value))
-    return "a string of " + std::to_string(text->size) + " bytes";
+    return "a string of " + shown(text->size) + " bytes";
   if (auto const* const list = std::get_if<gguf_list>(&value))
-    return "a list of " + std::to_string(list->size);
+    return "a list of " + shown(list->size);
   if (auto const* const flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (auto const* const n = std::get_if<std::uint64_t>(&value)) return shown(*n);
   if (auto const* const n = std::get_if<std::int64_t>(&value)) return shown(*n);
   return shown(std::get<double>(value));
+}
+
+/// As JSON writes it.
+inline std::string shown_list(std::vector<double> const& values) {
+  std::string result;
+  for (auto const x : values) result += (result.empty() ? "" : ",") + shown(x);
+  return "[" + result + "]";
 }
 
 }  // namespace detail
@@ -93,7 +85,6 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
 
   /// Where the tensors' data begins, in bytes from the beginning of the file.
   std::uint64_t data_begin() const noexcept { return data_begin_; }
-
   /// The numbers of one of rope_tensors, if the file has it.
   std::optional<std::vector<double>> values(std::string_view tensor) const {
     auto const found = values_.find(tensor);
@@ -129,25 +120,23 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
     return value != nullptr && std::holds_alternative<gguf_list>(*value);
   }
 
-  /// A value as a number; nothing if it is none.
+  /// A value as a number, which a bool is not; nothing for other types, as below.
   static std::optional<double> number_in(gguf_value const& value) {
-    return detail::number_in(value);
+    return flag_in(value) ? std::nullopt : detail::as_number(value);
   }
-  /// Likewise, from 0.
+  /// A whole number from 0.
   static std::optional<std::uint64_t> whole_in(gguf_value const& value) {
-    auto const* const n = std::get_if<std::int64_t>(&value);
-    return n != nullptr && *n >= 0 ? static_cast<std::uint64_t>(*n) : in<std::uint64_t>(value);
+    auto const n = in<std::int64_t>(value);
+    return n && *n >= 0 ? static_cast<std::uint64_t>(*n) : in<std::uint64_t>(value);
   }
-  /// Likewise, of a flag.
+  /// A bool.
   static std::optional<bool> flag_in(gguf_value const& value) { return in<bool>(value); }
-  /// Likewise, of a text.
+  /// A string.
   static std::optional<std::string> text_in(gguf_value const& value) {
     return in<std::string>(value);
   }
 
  private:
-  static constexpr std::uint64_t most_name = 65'535;
-
   template <class T>
   static std::optional<T> in(gguf_value const& value) {
     auto const* const found = std::get_if<T>(&value);
@@ -174,12 +163,14 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
       keys_.emplace(std::move(key), std::move(value));
     }
     read_tensors(bytes, tensors);
+    read_values(bytes);
   }
 
   /// Reads a name, which is the subject of errors from here on.
   static std::string name(detail::gguf_bytes& bytes, std::string_view what, std::uint64_t i,
                           std::uint64_t count) {
     bytes.subject(std::string(what) + " " + std::to_string(i + 1) + " of " + std::to_string(count));
+    constexpr std::uint64_t most_name = 65'535;
     auto [text, size] = bytes.text(most_name);
     bytes.require(0 < size && size <= most_name, "have a name of 1 to ", most_name, " bytes, got ",
                   size);
@@ -199,7 +190,6 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
       tensor.offset = bytes.number<std::uint64_t>();
       tensors_.emplace(std::move(tensor_name), std::move(tensor));
     }
-    read_values(bytes);
   }
 
   void read_values(detail::gguf_bytes& bytes) {
@@ -207,14 +197,13 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
     auto const alignment = count(key, 1, std::uint64_t{1} << 30).value_or(32);
     require(std::has_single_bit(alignment), key, "be a power of 2");
     data_begin_ = (bytes.at() + alignment - 1) / alignment * alignment;
-    std::vector<std::string_view> present;
-    std::ranges::copy_if(rope_tensors, std::back_inserter(present),
-                         [&](auto name) { return has_tensor(name); });
-    auto const offset = [&](std::string_view name) { return tensors_.find(name)->second.offset; };
-    std::ranges::sort(present, {}, offset);  // a pipe only goes forward
-    for (auto const name : present) {
-      auto const& [dims, type, at] = tensors_.find(name)->second;
-      bytes.subject(std::string(name));
+    std::multimap<std::uint64_t, std::string> by_offset;  // a pipe only goes forward
+    for (auto const name : rope_tensors) {
+      if (has_tensor(name)) by_offset.emplace(tensors_.find(name)->second.offset, name);
+    }
+    for (auto const& [at, name] : by_offset) {
+      auto const& [dims, type, offset] = tensors_.at(name);
+      bytes.subject(name);
       bool const is_list = dims.size() == 1 && dims[0] >= 1 && dims[0] <= gguf_most_numbers;
       bytes.require(is_list && type == 0, "have 1 dimension, of 1 to ", gguf_most_numbers,
                     " numbers, and type 0 (F32), got ", dims.size(), " dimensions, the first of ",
@@ -222,7 +211,7 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
       bytes.require(at % alignment == 0 && at < std::uint64_t{1} << 62,
                     "have an offset below 2^62 that is a multiple of ", alignment, ", got ", at);
       bytes.move_to(data_begin_ + at);
-      auto& numbers = values_[std::string(name)];
+      auto& numbers = values_[name];
       for (std::uint64_t i = 0; i < dims[0]; ++i) numbers.push_back(bytes.number<float>());
     }
   }

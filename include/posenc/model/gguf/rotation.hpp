@@ -1,59 +1,78 @@
-// How one kind of layers rotates queries and keys, by the keys of a GGUF file.
+// How one kind of layers rotates queries and keys, by the keys and tensors of a GGUF file.
 #pragma once
 
-#include <cmath>
-
 #include "posenc/core/target.hpp"
-#include "posenc/frequency/longrope.hpp"
 #include "posenc/model/gguf/config.hpp"
-#include "posenc/model/gguf/rope_keys.hpp"
-#include "posenc/model/rope_rule.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// The RoPE rule of one kind of layers.
-class gguf_rope_rule : rope_record {
+class gguf_rotation : rope_record {
  public:
-  gguf_rope_rule(gguf_config& config, bool slides, std::size_t rotary_dim)
-      : config_(config), known_(config.architecture), slides_(slides), dim_(rotary_dim) {}
+  /// `kind` has its head_dim already.
+  gguf_rotation(gguf_config& config, bool slides, layer_description& kind)
+      : config_(config), known_(config.architecture), slides_(slides), kind_(kind) {}
 
-  /// DeepSeek's factor on scores.
-  double on_scores = 1;
+  void read() {
+    dim_ = rotary_dim();
+    auto rotary = read_rule();
+    rotary.axes = config_.axes(dim_ / 2);
+    if (known_.rope == gguf_rope_type::norm && !rotary.axes) rotary.layout = interleaved();
+    if (known_.last_dims) rotary.block = rotary_block::last();
+    kind_.rotary.push_back(std::move(rotary));
+  }
+
+ private:
+  static constexpr auto attention_key = "rope.scaling.attn_factor",
+                        share_key = "rope.scaling.yarn_ext_factor";
+
+  std::size_t rotary_dim() const {
+    if (known_.whole_head) return kind_.head_dim;
+    auto const all = config_.count("rope.dimension_count", most_dims);
+    auto const local = config_.count("rope.dimension_count_swa", most_dims);
+    bool const is_local = slides_ && local;
+    auto const given = is_local ? *local : all.value_or(kind_.head_dim);
+    auto const dim = known_.half_on_full && !slides_ ? given / 2 : given;
+    config_.require(
+        dim % 2 == 0 && dim <= kind_.head_dim,
+        is_local ? "rope.dimension_count_swa"
+        : all    ? "rope.dimension_count"
+                 : "attention.key_length",
+        "give an even number of rotary dims within the " + shown(kind_.head_dim) + " of a head");
+    return dim;
+  }
 
   /// Without layout, block and axes.
-  rotary_description read() {
-    auto const base = gguf_base_of(config_, slides_, dim_);
-    auto const type = gguf_rope_scaling(config_);
-    auto const factor = type == "none" ? 1 : gguf_factor(config_);
-    auto const attention = gguf_attention_factor(config_);
-    used("rope_theta", base.given);
-    rope_numbers n{.head_dim = dim_, .rotary_dim = dim_, .base = base.changed, .factor = factor};
-    if (known_.unscaled || (slides_ && known_.unscaled_local)) {
-      return made("default", rule_of("default", n));
-    }
+  rotary_description read_rule() {
+    auto const given = base();
+    auto const alpha = config_.positive_or_none("rope.scaling.alpha").value_or(0);
+    auto const base = base_with(alpha, given);
+    auto const type = scaling_type();
+    auto const factor = type == "none" ? 1 : this->factor();
+    auto const attention = attention_factor();
+    used("rope_theta", given);
+    auto const plain = geometric(dim_, base);
+    if (known_.unscaled || (slides_ && known_.unscaled_local)) return made("default", plain);
     if (slides_ && known_.local_base != 0) {
-      auto const gain = attention * (type == "yarn" ? unscaled_gain(factor) : 1);
-      return made("default", times(rule_of("default", n), gain));
+      return made("default",
+                  times(plain, attention * (type == "yarn" ? unscaled_gain(factor) : 1)));
     }
-    auto const share = gguf_share_of_yarn(config_, type);
-    bool const is_ntk = base.alpha != 0 && factor == 1 && share == 0;
-    if (base.alpha != 0) used(is_ntk ? "alpha" : "rope.scaling.alpha", base.alpha);
-    if (share != 0) {
-      auto const yarn = gguf_yarn_of(config_, factor, attention, share);
-      record(yarn);
-      on_scores = yarn.on_scores;
-      n.yarn = yarn.scaling;
-      return divided("yarn", rule_of("yarn", n));
-    }
+    // ggml's ext_factor: the share of YaRN in the frequencies, the rest is linear.
+    auto const ext_factor = config_.number(share_key).value_or(-1);
+    config_.require(ext_factor <= 1, share_key,
+                    "be at most 1, or below 0, which leaves it to rope.scaling.type");
+    auto const share = ext_factor >= 0 ? ext_factor : type == "yarn" ? 1 : 0;
+    bool const is_ntk = alpha != 0 && factor == 1 && share == 0;
+    if (alpha != 0) used(is_ntk ? "alpha" : "rope.scaling.alpha", alpha);
+    if (share != 0)
+      return divided("yarn", yarn(dim_, base, yarn_numbers(factor, attention, share)));
     auto const gain = attention * config_.positive("rope.scaling.yarn_attn_factor").value_or(1);
-    auto const scaled = times(rule_of("linear", n), gain);
+    auto const scaled = times(linear(plain, factor), gain);
     if (!config_.file.values("rope_freqs.weight")) {
-      auto const longs = factors("rope_factors_long.weight");
-      auto const shorts = factors("rope_factors_short.weight");
+      auto const longs = config_.factors(dim_ / 2, "rope_factors_long.weight");
+      auto const shorts = config_.factors(dim_ / 2, "rope_factors_short.weight");
       if (longs && shorts) {
         if (factor != 1) used("rope.scaling.factor", factor);
-        n.divisor = factor;
-        return read_longrope(n, *longs, *shorts);
+        return read_longrope(linear(plain, factor), *longs, *shorts);
       }
       require(!longs && !shorts, config_.file.file(),
               ": rope_factors_long.weight and rope_factors_short.weight must be given together, "
@@ -66,74 +85,151 @@ class gguf_rope_rule : rope_record {
     return divided(factor != 1 ? "linear" : is_ntk ? "ntk" : "default", scaled);
   }
 
- private:
-  rotary_description read_longrope(rope_numbers& n, std::vector<double> const& longs,
+  double base() {
+    auto const above_one = [&](char const* name) {
+      auto const given = config_.number(name);
+      config_.require(!given || *given > 1, name, "be above 1");
+      return given;
+    };
+    auto const all = above_one("rope.freq_base");
+    auto const local = above_one("rope.freq_base_swa");
+    if (slides_ && (local || known_.local_base != 0)) {
+      return config_.or_assumed(local, "rope.freq_base_swa", known_.local_base);
+    }
+    if (known_.compressed && !slides_) {
+      constexpr auto name = "attention.compress_rope_freq_base";
+      return config_.needed(above_one(name), name);
+    }
+    config_.require(!all || known_.only_base == 0 || *all == known_.only_base, "rope.freq_base",
+                    "be " + shown(known_.only_base) + ": llama.cpp has no other for this");
+    return config_.or_assumed(all, "rope.freq_base", 1e4);
+  }
+
+  /// XD-RoPE's NTK-aware base.
+  double base_with(double alpha, double base) const {
+    if (alpha == 0) return base;
+    auto const d = static_cast<double>(dim_), changed = base * std::pow(alpha, d / (d - 2));
+    config_.require(is_finite(changed) && changed > 1, "rope.scaling.alpha",
+                    "leave freq_base * alpha^(d / (d - 2)) finite and above 1");
+    return changed;
+  }
+
+  bool has_factor() const {
+    return config_.has("rope.scaling.factor") || config_.has("rope.scale_linear");
+  }
+  double factor() const {
+    constexpr auto name = "rope.scaling.factor", older = "rope.scale_linear";
+    bool const is_older = config_.number(older) && !config_.has(name);
+    return config_.positive_or_none(is_older ? older : name).value_or(1);
+  }
+
+  std::string scaling_type() {
+    constexpr auto name = "rope.scaling.type";
+    auto const given = config_.text(name);
+    auto type = given.value_or("linear");
+    config_.require(type == "none" || type == "linear" || type == "yarn" || type == "longrope",
+                    name, "be one of none, linear, yarn, longrope");
+    if (!given && has_factor() && factor() != 1) {
+      config_.assume(config_.key(name) + " is not given: linear, as llama.cpp has it.");
+    }
+    return type;
+  }
+
+  /// The model's own factor of rotated vectors.
+  double attention_factor() {
+    auto const given = config_.positive(attention_key).value_or(1);
+    if (given == 1 || !known_.compressed) return given;
+    config_.note(config_.key(attention_key) + " is without effect: llama.cpp has 1 in its place.");
+    return 1;
+  }
+
+  double original_length() {
+    constexpr auto name = "rope.scaling.original_context_length";
+    auto const given = config_.count(name, most_tokens);
+    auto const length = config_.needed(given ? given : config_.found.context, name,
+                                       "be given where context_length is not");
+    if (!given) {
+      config_.assume(config_.key(name) + " is not given: context_length, " + shown(length) +
+                     ", as llama.cpp has it.");
+    }
+    return used("original_max_position_embeddings", static_cast<double>(length));
+  }
+
+  /// ggml multiplies rotated vectors by 1 + 0.1 ln(factor); llama.cpp divides by that and
+  /// multiplies by the model's own factor, so that the latter is what remains.
+  yarn_scaling yarn_numbers(double factor, double attention, double share) {
+    if (!has_factor()) config_.assumed("rope.scaling.factor", 1.0);
+    used("factor", factor);
+    yarn_scaling scaling{.factor = factor, .original_length = original_length()};
+    scaling.beta_fast = used(
+        "beta_fast", config_.positive("rope.scaling.yarn_beta_fast").value_or(known_.beta_fast));
+    scaling.beta_slow =
+        used("beta_slow", config_.positive("rope.scaling.yarn_beta_slow").value_or(1));
+    scaling.extrapolation = share;
+    constexpr auto of_attention = "rope.scaling.yarn_attn_factor";
+    if (config_.number(of_attention).value_or(1) != 1) {
+      config_.note(config_.key(of_attention) +
+                   " is without effect: llama.cpp computes another in its place.");
+    }
+    constexpr auto multiplier = "rope.scaling.yarn_log_multiplier";
+    auto all_dim = config_.number(multiplier).value_or(0);
+    config_.require(all_dim >= 0, multiplier, "be 0 or above");
+    if (known_.mscale_on_scores) all_dim *= 10;  // DeepSeek's files hold a tenth of it
+    auto const mscale = known_.mscale_is_all_dim ? all_dim : 1;  // files hold mscale_all_dim alone
+    auto const of_scores = yarn_magnitude(factor, all_dim);
+    auto const own = known_.compressed ? 1
+                     : all_dim == 0    ? yarn_magnitude(factor)
+                                       : yarn_magnitude(factor, mscale) / of_scores;
+    scaling.attention_factor = own * attention;
+    auto const on_scores = own * attention * of_scores * own * attention * of_scores;
+    if (known_.mscale_on_scores) kind_.softmax_factor *= on_scores;
+    used("truncate", std::string("true"));
+    used("attention_factor", *scaling.attention_factor);
+    if (all_dim != 0) used("mscale_all_dim", all_dim);
+    if (share != 1) used(share_key, share);
+    return scaling;
+  }
+
+  rotary_description read_longrope(frequencies const& series, std::vector<double> const& longs,
                                    std::vector<double> const& shorts) {
-    constexpr auto name = "rope.scaling.attn_factor";
-    auto const given = config_.positive(name);
-    auto const attention = given ? *given : config_.assumed(name, 1.0);
-    auto const original = gguf_original_length(config_);
+    auto const attention = config_.or_assumed(config_.positive(attention_key), attention_key, 1.0);
+    auto const original = original_length();
     auto const context = config_.found.context;
-    used("original_max_position_embeddings", original);
     used("factor", context ? static_cast<double>(*context) / original : 1);
     used("attention_factor", attention);
-    used("short_factor", list(shorts));
-    used("long_factor", list(longs));
-    n.longrope = {.short_factor = shorts,
-                  .long_factor = longs,
-                  .original_length = original,
-                  .attention_factor = attention};
-    auto f = rule_of("longrope", n);
+    used("short_factor", shown_list(shorts));
+    used("long_factor", shown_list(longs));
+    auto f = longrope_by_length(series, {.short_factor = shorts,
+                                         .long_factor = longs,
+                                         .original_length = original,
+                                         .attention_factor = attention});
     config_.note("LongRoPE: the short list up to " + shown(original) +
                  " tokens, the long one beyond. llama.cpp chooses by its context instead.");
     return made("longrope", std::move(f));
   }
 
   /// With YaRN, llama.cpp divides by 1 + 0.1 ln(factor) for all layers, and ggml multiplies by it
-  /// only where layers are scaled. This is what remains in the others: 1 for factors of 1 and
-  /// above.
-  double unscaled_gain(double factor) {
+  /// only where layers are scaled. This remains in the others: 1 for factors of 1 and above.
+  double unscaled_gain(double factor) const {
     auto const divisor = 1 + 0.1 * std::log(factor);
     config_.require(divisor > 0, "rope.scaling.factor", "be above exp(-10) with YaRN");
     return yarn_magnitude(factor) / divisor;
   }
-
-  static frequencies times(frequencies_by_length const& f, double gain) {
+  static frequencies times(frequencies const& f, double gain) {
     return changed(
-        f.at(1), [](std::size_t, auto const& inv_freq) { return inv_freq; }, gain);
-  }
-  static std::string list(std::vector<double> const& values) {
-    std::string result;
-    for (auto const value : values) result += (result.empty() ? "[" : ",") + shown(value);
-    return result + "]";
-  }
-  std::optional<std::vector<double>> factors(char const* tensor) {
-    return gguf_factors(config_, tensor, dim_ / 2);
-  }
-
-  void record(gguf_yarn const& yarn) {
-    auto const& scaling = yarn.scaling;
-    used("factor", scaling.factor);
-    used("original_max_position_embeddings", scaling.original_length);
-    used("beta_fast", scaling.beta_fast);
-    used("beta_slow", scaling.beta_slow);
-    used("truncate", std::string("true"));
-    used("attention_factor", *scaling.attention_factor);
-    if (yarn.mscale_all_dim != 0) used("mscale_all_dim", yarn.mscale_all_dim);
-    if (scaling.extrapolation != 1) used("rope.scaling.yarn_ext_factor", scaling.extrapolation);
+        f, [](std::size_t, auto const& inv_freq) { return inv_freq; }, gain);
   }
 
   /// Divided by the tensor rope_freqs, if the file has it.
-  rotary_description divided(std::string rule, frequencies_by_length f) {
-    auto const divisors = factors("rope_freqs.weight");
-    if (divisors) f = divided_by_factors(f.at(1), *divisors);
-    return made(std::move(rule), std::move(f), divisors.has_value());
+  rotary_description divided(std::string rule, frequencies const& f) {
+    auto const divisors = config_.factors(dim_ / 2, "rope_freqs.weight");
+    return divisors ? made(std::move(rule), divided_by_factors(f, *divisors), true)
+                    : made(std::move(rule), f);
   }
   rotary_description made(std::string rule, frequencies_by_length f,
                           bool has_pair_factors = false) {
     auto const gain = f.at(1).attention_factor();
-    bool const has_word = rule == "yarn" || rule == "longrope";
-    if (!has_word && gain != 1) used("rope.scaling.attn_factor", gain);
+    if (rule != "yarn" && rule != "longrope" && gain != 1) used(attention_key, gain);
     if (has_pair_factors) used("rope_freqs.weight", std::string("true"));
     auto const type = rule == "ntk" ? "dynamic" : rule;  // alpha makes it NTK
     parameters.insert(parameters.begin(), {"rope_type", "\"" + type + "\""});
@@ -147,62 +243,8 @@ class gguf_rope_rule : rope_record {
   gguf_config& config_;
   gguf_architecture const& known_;
   bool slides_;
-  std::size_t dim_;
+  layer_description& kind_;
+  std::size_t dim_ = 0;  // that rotate
 };
-
-inline std::size_t gguf_rotary_dim(gguf_config const& config, bool slides, std::size_t head_dim) {
-  auto const& known = config.architecture;
-  if (known.whole_head) return head_dim;
-  auto const all = config.count("rope.dimension_count", most_dims);
-  auto const local = config.count("rope.dimension_count_swa", most_dims);
-  bool const is_local = slides && local;
-  auto const given = is_local ? *local : all.value_or(head_dim);
-  auto const dim = known.half_on_full && !slides ? given / 2 : given;
-  config.require(dim % 2 == 0 && dim <= head_dim,
-                 is_local ? "rope.dimension_count_swa"
-                 : all    ? "rope.dimension_count"
-                          : "attention.key_length",
-                 "give an even number of rotary dims within the " + shown(head_dim) + " of a head");
-  return dim;
-}
-
-/// The axis of each pair, where rope.dimension_sections are given or needed.
-inline std::optional<pair_axes> gguf_axes(gguf_config& config, std::size_t pairs) {
-  constexpr auto name = "rope.dimension_sections";
-  bool const interleave = config.architecture.rope == gguf_rope_type::imrope;
-  bool const needed = interleave || config.architecture.rope == gguf_rope_type::mrope;
-  if (!config.reads(name)) return {};
-  auto const given = config.file.numbers(config.key(name));
-  if (needed && !given) config.refuse(name, "be given");
-  if (!given) return {};
-  auto const where = config.file.file() + ": " + config.key(name);
-  auto sections = axis_sections(where, *given);
-  config.require(sections.size() == 3 || sections.size() == 4, name, "have 3 or 4 sections");
-  bool const has_axes = sections[0] != 0 && sections[1] != 0;  // llama_hparams::use_mrope
-  if (!has_axes && !needed) return {};
-  if (sections.size() == 4 && sections.back() == 0) sections.pop_back();
-  auto result = axes_of(where, sections, pairs, interleave);
-  bool differs = false;
-  for (std::size_t i = 0; interleave && i < pairs; ++i) differs |= i >= 3 * sections[i % 3];
-  if (differs) {
-    config.note(
-        "Pairs beyond the section of their axis take the first axis, as in the model's own code. "
-        "ggml has a fourth axis for them.");
-  }
-  return result;
-}
-
-/// Reads the rotation of a kind of layers, which has its head_dim already.
-inline void read_gguf_rotation(gguf_config& config, bool slides, layer_description& kind) {
-  auto const& known = config.architecture;
-  auto const dim = gguf_rotary_dim(config, slides, kind.head_dim);
-  gguf_rope_rule rule(config, slides, dim);
-  auto rotary = rule.read();
-  kind.softmax_factor *= rule.on_scores;
-  rotary.axes = gguf_axes(config, dim / 2);
-  if (known.rope == gguf_rope_type::norm && !rotary.axes) rotary.layout = interleaved();
-  if (known.last_dims) rotary.block = rotary_block::last();
-  kind.rotary.push_back(std::move(rotary));
-}
 
 }  // namespace posenc::detail

@@ -1,5 +1,4 @@
-// The bytes of a GGUF file, and the values of its keys. No length in the file is trusted; each
-// error names the file and what was read.
+// The bytes of a GGUF file, and the values of its keys. No length in the file is trusted.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -32,8 +28,7 @@ struct gguf_long_text {
   std::uint64_t size;  ///< in bytes
 };
 
-/// A list. If it holds strings, or more than gguf_most_numbers numbers, it is skipped and `numbers`
-/// is empty.
+/// A list. If it holds strings or more than gguf_most_numbers numbers, `numbers` is empty.
 struct gguf_list {
   std::uint64_t size;           ///< how many values the file has
   std::vector<double> numbers;  ///< true is 1; integers beyond 2^53 are rounded
@@ -61,32 +56,27 @@ class gguf_bytes {
   /// Sets the subject of errors: what is read from here on.
   void subject(std::string what) { subject_ = std::move(what); }
 
-  template <class... Parts>
-  [[noreturn]] void refuse(Parts const&... parts) const {
-    detail::refuse(file_, ": ", subject_, " must ", parts...);
-  }
-  template <class... Parts>
-  void require(bool holds, Parts const&... parts) const {
-    if (!holds) refuse(parts...);
+  void require(bool holds, auto const&... parts) const {
+    if (!holds) detail::refuse(file_, ": ", subject_, " must ", parts...);
   }
 
-  /// A little-endian number.
+  /// The bits of a little-endian number of at most 8 bytes.
+  std::uint64_t bits(std::size_t size) {
+    std::array<std::byte, 8> raw{};
+    take(std::span(raw).first(size));
+    std::uint64_t result = 0;
+    for (std::size_t i = 0; i < size; ++i)
+      result |= std::to_integer<std::uint64_t>(raw[i]) << 8 * i;
+    return result;
+  }
   template <class T>
   T number() {
-    std::array<std::byte, sizeof(T)> raw{};
-    take(raw);
+    auto const raw = bits(sizeof(T));
     if constexpr (std::is_same_v<T, float>) {
-      return std::bit_cast<float>(static_cast<std::uint32_t>(whole(raw)));
+      return std::bit_cast<float>(static_cast<std::uint32_t>(raw));
     } else {
-      return static_cast<T>(whole(raw));
+      return static_cast<T>(raw);
     }
-  }
-  static std::uint64_t whole(std::span<std::byte const> raw) {
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < raw.size(); ++i) {
-      bits |= std::to_integer<std::uint64_t>(raw[i]) << (8 * i);
-    }
-    return bits;
   }
 
   /// Calls use(piece) for the next `size` bytes, piece by piece, so that a caller who keeps them
@@ -105,7 +95,7 @@ class gguf_bytes {
   }
 
   void skip(std::uint64_t size) {
-    pieces(size, [](std::span<std::byte const>) {});
+    pieces(size, [](auto const&) {});
   }
 
   /// A string, which begins with its length: at most `most` bytes of it, and the length.
@@ -150,8 +140,8 @@ class gguf_bytes {
   }
 
  private:
-  [[noreturn]] void end(std::uint64_t where) const {
-    refuse("be complete, got a file that ends within it, at byte ", where);
+  void end(std::uint64_t where) const {
+    require(false, "be complete, got a file that ends within it, at byte ", where);
   }
 
   std::istream* in_ = nullptr;
@@ -176,11 +166,10 @@ inline std::size_t size_of(gguf_bytes const& bytes, gguf_type type) {
   return sizes[index];
 }
 
-/// The scalar in size_of(type) bytes.
-inline gguf_value gguf_scalar(gguf_bytes const& bytes, gguf_type type,
-                              std::span<std::byte const> raw) {
+/// Reads a number or a bool, of size_of(type) bytes.
+inline gguf_value read_gguf_scalar(gguf_bytes& bytes, gguf_type type, std::size_t size) {
   using enum gguf_type;
-  auto const bits = gguf_bytes::whole(raw);
+  auto const bits = bytes.bits(size);
   if (type == f32) return double{std::bit_cast<float>(static_cast<std::uint32_t>(bits))};
   if (type == f64) return std::bit_cast<double>(bits);
   if (type == boolean) {
@@ -188,16 +177,17 @@ inline gguf_value gguf_scalar(gguf_bytes const& bytes, gguf_type type,
     return bits == 1;
   }
   if (type == u8 || type == u16 || type == u32 || type == u64) return bits;
-  auto const unused = 64 - 8 * raw.size();
+  auto const unused = 64 - 8 * size;
   return static_cast<std::int64_t>(bits << unused) >> unused;
 }
 
-/// Numbers of any type, as double.
-inline std::optional<double> number_in(gguf_value const& value) {
-  if (auto const* const n = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*n);
-  if (auto const* const n = std::get_if<std::int64_t>(&value)) return static_cast<double>(*n);
-  if (auto const* const x = std::get_if<double>(&value)) return *x;
-  return {};
+/// A number or a bool as a number; nothing for others.
+inline std::optional<double> as_number(gguf_value const& value) {
+  auto const read = []<class T>(T const& x) -> std::optional<double> {
+    if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(x);
+    return {};
+  };
+  return std::visit(read, value);
 }
 
 inline gguf_list read_gguf_list(gguf_bytes& bytes) {
@@ -211,31 +201,22 @@ inline gguf_list read_gguf_list(gguf_bytes& bytes) {
   }
   bytes.require(result.size <= gguf_bytes::most_header / width, "lie within the first ",
                 gguf_bytes::most_header, " bytes of the file, got a list of ", result.size);
-  bytes.pieces(width * result.size, [&](std::span<std::byte const> piece) {
-    if (result.size > gguf_most_numbers) return;
-    // Each piece holds whole numbers, for 8 divides its length.
-    for (std::size_t i = 0; i < piece.size(); i += width) {
-      auto const scalar = gguf_scalar(bytes, type, piece.subspan(i, width));
-      auto const* const flag = std::get_if<bool>(&scalar);
-      result.numbers.push_back(flag != nullptr ? (*flag ? 1 : 0) : *number_in(scalar));
-    }
-  });
+  if (result.size > gguf_most_numbers) return bytes.skip(width * result.size), result;
+  for (std::uint64_t i = 0; i < result.size; ++i) {
+    result.numbers.push_back(*as_number(read_gguf_scalar(bytes, type, width)));
+  }
   return result;
 }
 
 /// Reads a value, which begins with its type.
 inline gguf_value read_gguf_value(gguf_bytes& bytes) {
   auto const type = static_cast<gguf_type>(bytes.number<std::uint32_t>());
-  std::array<std::byte, 8> raw{};
-  auto const scalar = std::span(raw).first(size_of(bytes, type));
+  auto const size = size_of(bytes, type);
   if (type == gguf_type::list) return read_gguf_list(bytes);
-  if (type == gguf_type::string) {
-    auto [text, size] = bytes.text(gguf_most_text);
-    if (size > gguf_most_text) return gguf_long_text{size};
-    return std::move(text);
-  }
-  bytes.take(scalar);
-  return gguf_scalar(bytes, type, scalar);
+  if (type != gguf_type::string) return read_gguf_scalar(bytes, type, size);
+  auto [text, length] = bytes.text(gguf_most_text);
+  if (length > gguf_most_text) return gguf_long_text{length};
+  return std::move(text);
 }
 
 }  // namespace detail

@@ -1,19 +1,12 @@
 // The keys of a config.json, with what is known of its family. (nlohmann-json)
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <initializer_list>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
-#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 /// How to read a config.json.
@@ -23,6 +16,15 @@ struct hugging_face_options {
 
 namespace detail {
 
+/// The family with this model_type, or null.
+inline model_family const* family_of(std::string_view type) {
+  for (auto const& family : model_families::all) {
+    bool const is_this = std::ranges::find(family.types, type) != family.types.end();
+    if (is_this && !type.empty()) return &family;
+  }
+  return nullptr;
+}
+
 /// The keys of the text model, its family, and what was found.
 class hugging_face_config : public findings, public json_object {
  public:
@@ -30,66 +32,52 @@ class hugging_face_config : public findings, public json_object {
       : json_object(text_model_of(root)), file(root) {
     found.type = text("model_type").value_or(root.text("model_type").value_or(""));
     if (found.type.empty()) refuse("model_type", "be given");
-    auto const known = family_of(found.type);
-    is_known = known.has_value();
-    if (!is_known && options.unknown == unknown_model::refused) {
-      refuse("model_type", "be one that is known, unless unknown_model::as_llama is asked for");
-    }
-    family = known.value_or(model_family{});
+    auto const* const known = family_of(found.type);
+    is_known = known != nullptr;
+    require(is_known || options.unknown == unknown_model::as_llama, "model_type",
+            "be one that is known, unless unknown_model::as_llama is asked for");
+    family.slides = true;
+    if (is_known) family = *known;
     take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
+    require(family.refusal.empty(), "model_type", family.refusal);
+    note(family.note);
+    auto const* const outer = family_of(root.text("model_type").value_or(""));
+    if (outer != nullptr) family.has_axes = family.has_axes || outer->has_axes;
 
-    if (family.positions == position_rule::refused) {
-      refuse("model_type", family.refusal);
-    }
-    if (!family.note.empty()) note(std::string(family.note));
-    if (auto const outer = family_of(root.text("model_type").value_or(""))) {
-      family.has_axes = family.has_axes || outer->has_axes;
-    }
     found.layers = layers();
     heads_ = family.is_decoder
                  ? count("decoder_attention_heads", most_dims)
                  : count({"num_attention_heads", "n_head", "n_heads", "num_heads"}, most_dims);
-    if (!heads_ && may_leave_out_sizes()) heads_ = assumed("num_attention_heads", family.heads);
+    if (!heads_ && may_omit_sizes()) heads_ = assumed("num_attention_heads", std::size_t{32});
     read_context();
   }
 
   json_object file;
-  model_family family;
+  model_family family = {};
   bool is_known;
 
   using json_object::count, json_object::number;
   /// The value under one of several names. Throws std::invalid_argument if two names differ.
   std::optional<std::size_t> count(std::initializer_list<char const*> names,
                                    std::size_t most) const {
-    auto const get = [most](json_object const& o, std::string const& key) {
-      return o.count(key, most);
-    };
-    return agreed(names, get);
+    return agreed(names, [most](auto const& o, auto const& key) { return o.count(key, most); });
   }
   std::optional<double> number(std::initializer_list<char const*> names) const {
-    auto const get = [](json_object const& o, std::string const& key) { return o.number(key); };
-    return agreed(names, get);
+    return agreed(names, [](auto const& o, auto const& key) { return o.number(key); });
   }
 
   /// The value of a key, or a default, which is then recorded as assumed.
   std::size_t count_or(std::string const& key, std::size_t most, std::size_t value) {
-    auto const given = count(key, most);
-    return given ? *given : assumed(key, value);
+    return or_assumed(count(key, most), key, value);
   }
   double number_or(std::string const& key, double value) {
-    auto const given = number(key);
-    return given ? *given : assumed(key, value);
+    return or_assumed(number(key), key, value);
   }
   double positive_or(std::string const& key, double value) {
-    auto const given = number(key);
-    if (given) require(*given > 0, key, "be positive");
-    return given ? *given : assumed(key, value);
+    return or_assumed(positive(key), key, value);
   }
 
-  std::size_t heads() const {
-    if (!heads_) refuse("num_attention_heads", "be given");
-    return *heads_;
-  }
+  std::size_t heads() const { return needed(heads_, "num_attention_heads"); }
 
   std::size_t head_dim() {
     auto const given = count({"head_dim", "kv_channels", "d_kv", "attention_head_dim"}, most_dims);
@@ -102,18 +90,18 @@ class hugging_face_config : public findings, public json_object {
               "be a multiple of the " + shown(heads()) + " heads where head_dim is not given");
       return *hidden / heads();
     }
-    if (may_leave_out_sizes()) return assumed("hidden_size", family.hidden) / heads();
+    if (may_omit_sizes()) return assumed("hidden_size", std::size_t{4096}) / heads();
     refuse("head_dim", "be given where hidden_size is not");
   }
 
   /// sliding_window, or the family's name of it: null and 0 are no window, absent is the family's.
   std::optional<std::size_t> window() {
     auto const key = std::string(family.window_key);
-    auto const get = [](json_object const& o, std::string const& name) {
+    auto const get = [](auto const& o, auto const& name) {
       return o.count_or_zero(name, most_tokens);
     };
     auto const given = agreed({key.c_str(), "sliding_window_size"}, get);
-    if (given || family.window == 0 || has(key) || is_null(key)) return given;
+    if (given || family.window == 0 || !peek(key).is_discarded()) return given;
     return assumed(key, family.window);
   }
 
@@ -124,27 +112,66 @@ class hugging_face_config : public findings, public json_object {
     }
   }
 
-  /// The one kind of a model whose layers are all alike.
-  layer_description& add_kind_of_all_layers() {
-    layer_description kind{.name = "full_attention",
-                           .layers = std::vector<std::size_t>(found.layers),
-                           .head_dim = head_dim()};
-    std::iota(kind.layers.begin(), kind.layers.end(), std::size_t{0});
-    return found.kinds.emplace_back(std::move(kind));
+  /// What was found, with the keys that were read and ignored; throws as check_unread does.
+  model_description settled() {
+    auto const& index = family.index;
+    bool const some_have_index =
+        std::ranges::any_of(found.kinds, [](auto const& kind) { return kind.index.has_value(); });
+    for (auto const& rule : {index.heads, index.head_dim, index.chosen, index.block,
+                             index.local_blocks, index.key_stride}) {
+      auto const key = std::string(rule.key);
+      if (!some_have_index && has(key)) ignore(setting(key));
+    }
+    check_unread(file);
+    found.read = file.read();
+    std::erase_if(found.read,
+                  [&](auto const& setting) { return contains(found.ignored, setting); });
+    return std::move(found);
   }
 
  private:
+  /// Looks for keys of `object`, and of objects within it, that nobody read and whose names say
+  /// that they act. Throws std::invalid_argument for the first one. If the model is read as
+  /// Llama's, each one becomes a note instead.
+  void check_unread(json_object const& object, bool is_of_rope = false) {
+    for (auto const& [key, value] : object.whole().items()) {
+      if (value.is_null() || object.is_asked(key)) continue;
+      auto const has_word_of = [&name = key](auto const& words) {
+        return std::ranges::any_of(
+            words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+      };
+      bool const speaks = is_of_rope || has_word_of(words_of_positions);
+      if (!speaks || contains(found.ignored, object.setting(key))) continue;
+      ignore(object.setting(key));
+      // Some writers leave a copy of a key of the text_config outside.
+      if (object.path().empty() && !path().empty() && peek(key) == value) continue;
+      bool const is_without_effect =
+          is_of_rope
+              ? contains(rope_keys_without_effect, key) || (value.is_object() && has_attention(key))
+              : contains(keys_that_act_elsewhere, key) || contains(family.without_effect, key);
+      bool const is_about_rotation = is_of_rope || has_word_of(words_of_rotation);
+      if (is_without_effect || (!rotates() && is_about_rotation)) continue;
+      object.require(!is_known, key, std::string("be a key that is read") + says_that_it_acts);
+      note(object.path() + key + " is not read.");
+    }
+    for (auto const& [key, value] : object.whole().items()) {
+      bool const is_rope = key == "rope_parameters" || key == "rope_scaling" || key == "rotary";
+      bool const is_twin = key == "rope_scaling" && object.is_object("rope_parameters");
+      if (value.is_object() && object.is_asked(key) && !is_twin) {
+        check_unread(*object.object(key), is_of_rope || is_rope);
+      }
+    }
+  }
+
   static json_object text_model_of(json_object const& root) {
-    auto model = root;
-    if (auto const thinker = model.object("thinker_config")) model = *thinker;
+    auto const model = root.object("thinker_config").value_or(root);
     for (auto const* key : {"text_config", "llm_config", "language_config"}) {
       if (auto const inner = model.object(key)) return *inner;
     }
     return model;
   }
 
-  /// A text_config leaves out what its class has by default.
-  bool may_leave_out_sizes() const { return !path().empty() && family.layers != 0; }
+  bool may_omit_sizes() const { return !path().empty() && family.omits_sizes; }
 
   std::size_t layers() {
     auto const given =
@@ -156,7 +183,7 @@ class hugging_face_config : public findings, public json_object {
       require(!listed->empty(), "layers_block_type", "have an entry for each layer");
       return listed->size();
     }
-    if (may_leave_out_sizes()) return assumed("num_hidden_layers", family.layers);
+    if (may_omit_sizes()) return assumed("num_hidden_layers", std::size_t{32});
     refuse(family.is_decoder ? "decoder_layers" : "num_hidden_layers", "be given");
   }
 

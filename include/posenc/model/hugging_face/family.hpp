@@ -1,15 +1,52 @@
-// What a family of models does by default: what its code in transformers has and a config.json may
-// leave out.
+// What a family's code has and a config.json may leave out, and the words of its keys.
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <string_view>
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/layer_schedule.hpp"
+#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
+
+// clang-format off
+/// Types of layers: first those with attention.
+inline constexpr auto known_layer_types = std::to_array<std::string_view>(
+    {full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
+     heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
+     "minimax_m3_sparse", "qwen_sparse_attention",
+     linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"});
+
+/// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
+inline constexpr auto words_of_positions = std::to_array<std::string_view>(
+    {"rope", "rotary", "theta", "alibi", "position", "pos_emb", "nope", "window", "sliding", "swa_",
+     "local_att", "global_att", "chunk_attention", "attention_chunk", "layer_type",
+     "layer_pattern", "attention_type", "attn_type", "full_attention", "full_attn",
+     "attention_every", "attn_layer", "sparse_attention", "bidirectional", "causal", "relative_",
+     "compress_", "index_", "indexer", "attention_multiplier", "attn_multiplier", "key_multiplier",
+     "query_pre_attn", "qk_scale", "attn_scale", "attn_scaling", "attention_scal", "softmax_scal",
+     "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink", "temperature",
+     "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
+
+/// The same of keys that act on rotation alone.
+inline constexpr auto words_of_rotation = {"rope", "rotary", "theta", "yarn"};
+
+/// Keys with such a name that act on sampling, logits, routers or values.
+inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
+    {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
+     "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
+     "moe_router_logit_softcapping", "mtp_loss_scaling_factor", "num_global_key_value_heads",
+     "swa_num_key_value_heads", "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds",
+     "hc_sinkhorn_iters"});
+
+/// Keys of a rope_parameters that act nowhere.
+inline constexpr auto rope_keys_without_effect = std::to_array<std::string_view>(
+    {"finetuned", "max_position_embeddings"});
+// clang-format on
+
+constexpr bool has_attention(std::string_view type) {
+  return std::ranges::find(known_layer_types, type) <
+         std::ranges::find(known_layer_types, linear_attention);
+}
 
 /// How a family encodes positions.
 enum class position_rule {
@@ -20,27 +57,16 @@ enum class position_rule {
   alibi_or_learned,       ///< ALiBi where attn_config has alibi, else learned embeddings
   buckets,                ///< T5
   learned,                ///< embeddings
-  learned_absolute,       ///< embeddings; any position_embedding_type but absolute is an error
-  refused                 ///< known, and not read: `refusal` says why
+  learned_absolute        ///< embeddings; any position_embedding_type but absolute is an error
 };
 
 /// Which layers with attention rotate.
 enum class rotation_rule {
-  every_layer,
+  all_layers,
   no_layer,                  ///< and attention_type, where given, names no RoPE
-  sliding_layers,            ///< where sliding_window is given, else every layer
+  sliding_layers,            ///< where sliding_window is given, else all
   sliding_and_dense_layers,  ///< and those that are no mixtures of experts
-  if_position_type_is_rope,  ///< all where position_embedding_type is rope, else none
-};
-
-/// Which layers slide if sliding_window is given and layer_types is not.
-enum class sliding_rule {
-  none,
-  every_layer,
-  by_pattern,
-  nope_layers,
-  from_max_window_layers,
-  even_below_max_window_layers
+  if_position_type_is_rope   ///< all where position_embedding_type is rope, else none
 };
 
 /// Which of n layers is the one of `full_every`.
@@ -48,31 +74,14 @@ enum class full_place { last_of_each, first_of_each, counted_from_the_end, by_of
 
 /// What sliding_window counts.
 enum class window_rule {
-  last_keys,           ///< all keys that a query sees, its own among them
-  half_of_key,         ///< twice the keys that a query sees
-  half_on_each_side,   ///< the keys on both sides of a query's own, half on each
-  half_if_both_sides,  ///< as half_on_each_side if use_bidirectional_attention is set, else
-                       ///< last_keys
+  last_keys,          ///< all keys that a query sees, its own among them
+  half_of_key,        ///< twice the keys that a query sees
+  half_on_each_side,  ///< the keys on both sides of a query's own, half on each
+  half_if_both_sides  ///< half_on_each_side if use_bidirectional_attention, else last_keys
 };
 
-/// What divides scores before the softmax.
-enum class score_scale {
-  head_dim,               ///< sqrt(head_dim)
-  query_pre_attn_scalar,  ///< its square root
-  attention_multiplier,   ///< multiplies them instead
-  qk_scale_factor,        ///< sqrt(head_dim), and this key multiplies them
-  softmax_scale,          ///< multiplies them instead
-  key_multiplier,         ///< sqrt(head_dim), and this key multiplies them
-  head_dim_if_flagged,    ///< sqrt(head_dim), unless scale_attn_weights is false
-  none
-};
-
-/// The order of the axes of M-RoPE's pairs.
-enum class axis_order {
-  contiguous,   ///< ttt...hhh...www
-  interleaved,  ///< thwthw...tt
-  alternating   ///< hwhw...ttt: height and width by turns, then time
-};
+/// The order of the axes of M-RoPE's pairs: ttt...hhh...www, thwthw...tt or hwhw...ttt.
+enum class axis_order { contiguous, interleaved, alternating };
 
 /// A number about index heads: its key, its key in sparse_attention_config, and the family's value.
 struct index_number_rule {
@@ -80,13 +89,12 @@ struct index_number_rule {
   std::size_t value = 0;
 };
 
-/// Index heads, as in layer_description.hpp. If `heads` has no value, there are none.
+/// Index heads, as in model_description.hpp. If `heads` has no value, there are none.
 struct index_rule {
   index_number_rule heads = {}, head_dim = {}, chosen = {}, block = {.value = 1}, local_blocks = {},
                     key_stride = {.value = 1};
   bool chosen_in_tokens = false;  ///< and not in blocks, which are key_stride tokens
-  bool interleaved = false;
-  bool last_dims = false;
+  bool interleaved = false, last_dims = false;
   std::string_view layers = {};  ///< their type; empty: all with attention
 };
 
@@ -94,25 +102,22 @@ inline constexpr index_rule deepseek_index{.heads = {.key = "index_n_heads", .va
                                            .head_dim = {.key = "index_head_dim", .value = 128},
                                            .chosen = {.key = "index_topk", .value = 2048}};
 
-/// What is known of one family. 0, false and empty mean that it does not have this. To add a
-/// family, add a record. A key of the file overrides its default here.
+/// What is known of one family. 0, false and empty mean that it does not have this. A key of the
+/// file overrides its default here.
 struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
-  std::array<std::string_view, 14> types;  ///< values of model_type
+  std::array<std::string_view, 15> types;  ///< values of model_type
   position_rule positions = position_rule::rope;
-  std::string_view refusal = {};  ///< what model_type must be, and why: for position_rule::refused
-  std::string_view note = {};     ///< a sentence for users
-  std::string_view alibi_note = {};  ///< one for users of its ALiBi
+  std::string_view refusal = {};  ///< it is not read: what model_type must be, and why
+  std::string_view note = {}, alibi_note = {};  ///< a sentence for users; one about its ALiBi
 
   // Sizes.
-  std::size_t head_dim = 0;         ///< 0: hidden_size / num_attention_heads
-  std::size_t global_head_dim = 0;  ///< head_dim of layers with full attention
-  std::size_t context = 0;          ///< max_position_embeddings
-  /// Layers, hidden size and heads of the class, where a text_config leaves them out.
-  std::size_t layers = 0, hidden = 0, heads = 0;
-  bool is_decoder = false;  ///< of two stacks, decoder_layers and decoder_attention_heads count
+  std::size_t head_dim = 0, global_head_dim = 0;  ///< of all, of full attention; 0: not known
+  std::size_t context = 0;                        ///< max_position_embeddings
+  bool omits_sizes = false;  ///< a text_config may leave out 32 layers, hidden size 4096, 32 heads
+  bool is_decoder = false;   ///< of two stacks, decoder_layers and decoder_attention_heads count
 
   // Rotation.
-  rotation_rule rotation = rotation_rule::every_layer;
+  rotation_rule rotation = rotation_rule::all_layers;
   bool interleaved = false;        ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
   double base = 1e4;               ///< rope_theta
   std::string_view base_key = {};  ///< its key outside rope_parameters; empty: any known one
@@ -131,7 +136,7 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::size_t axial_axes = 0;          ///< axes that each have a series of frequencies of their own
   bool unscaled = false;               ///< rope_type must be default
   bool needs_rope = false;             ///< rope_parameters or rope_scaling must be given
-  bool needs_nested_rope = false;      ///< and must have an object for each type of layers
+  bool needs_nested_rope = false;      ///< and with an object for each type of layers
   bool ignores_partial = false;        ///< qk_rope_head_dim dims rotate, whatever the part
   bool has_axes = false;               ///< M-RoPE
   axis_order order = axis_order::contiguous;
@@ -140,38 +145,41 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   double yarn_slope = 0;  ///< YaRN's attention factor is this * ln(factor) + 1; 0: as published
 
   // Layers.
-  sliding_rule sliding = sliding_rule::none;
+  bool slides = false;      ///< all slide if sliding_window is given
+  bool nope_slide = false;  ///< those without RoPE do
+  bool even_slide = false;  ///< even layers below max_window_layers do
   window_rule window_is = window_rule::last_keys;
   std::string_view window_key = "sliding_window";
   std::size_t window = 0;              ///< sliding_window, where the key is absent rather than null
   std::string_view sliding_note = {};  ///< a sentence for users where layers slide
   bool window_needs_flag = false;      ///< none slides unless use_sliding_window is true
-  std::size_t max_window_layers = 0;   ///< for the sliding_rules by it
-  std::size_t full_every = 1;          ///< every n-th layer has full attention, the others slide
+  std::size_t max_window_layers = 0;   ///< those from this one on slide
+  std::size_t full_every = 1;          ///< one of n layers has full attention, the others slide
   std::size_t full_offset = 0;  ///< attn_layer_offset: the first layer of full_place::by_offset
   full_place full_at = full_place::last_of_each;
-  bool rest_full = false;          ///< layers after the last whole group of n have full attention
-  std::string_view others = {};    ///< type of the others, without attention; empty: they slide
-  bool first_full = false;         ///< the first layer has full attention, too
-  bool last_full = false;          ///< the last layer has full attention, too
-  std::size_t nope_every = 0;      ///< every n-th layer does not rotate
+  bool rest_full = false;        ///< layers after the last whole group of n have full attention
+  std::string_view others = {};  ///< type of the others, without attention; empty: they slide
+  bool first_full = false, last_full = false;  ///< the first, the last has full attention, too
+  std::size_t nope_every = 0;                  ///< every n-th layer does not rotate
   bool full_are_nope = false;      ///< full layers do not rotate, unless layer_rope_theta is given
   bool needs_layer_types = false;  ///< a list of the types must be given
   bool chunked_where_rotated = false;  ///< layers with RoPE see a chunk, the others all keys
-  bool compressed = false;  ///< layers see a window and, unless they slide, compressed keys, whose
-                            ///< RoPE has its own keys (DeepSeek-V4)
-
+  bool compressed = false;  ///< those that do not slide see pooled keys, too, whose RoPE has its
+                            ///< own keys (DeepSeek-V4)
   index_rule index = {};
 
   // Scores.
-  score_scale scale = score_scale::head_dim;
-  double scale_default = 0;           ///< of the key that scale names; 0: head_dim
-  double score_cap = 0;               ///< attn_logit_softcapping
-  bool sinks = false;                 ///< a learned logit for each head
-  bool sliding_sinks = false;         ///< the same, of sliding layers alone
-  bool nope_temperature = false;      ///< layers without RoPE have Llama 4's temperature
-  bool mscale_on_scores = false;      ///< YaRN's g(mscale_all_dim)^2 multiplies scores
-  std::string_view mscale_note = {};  ///< a sentence for users where that factor is not 1
+  /// Key of the scale: query_pre_attn_scalar stands for head_dim in 1 / sqrt(head_dim),
+  /// attention_multiplier and softmax_scale for all of it; others multiply scores beside it.
+  std::string_view scale_key = {};
+  double scale_default = 0;                   ///< of that key; 0: what leaves 1 / sqrt(head_dim)
+  bool undivided = false;                     ///< scores are not divided by sqrt(head_dim)
+  bool flag_undivides = false;                ///< nor are they if scale_attn_weights is false
+  double score_cap = 0;                       ///< attn_logit_softcapping
+  bool sinks = false, sliding_sinks = false;  ///< a learned logit for each head; if sliding
+  bool nope_temperature = false;              ///< layers without RoPE have Llama 4's temperature
+  bool mscale_on_scores = false;              ///< YaRN's g(mscale_all_dim)^2 multiplies scores
+  std::string_view mscale_note = {};          ///< a sentence for users where that factor is not 1
 
   /// Keys that sound like position, scores or a mask, but change nothing in this family.
   std::array<std::string_view, 8> without_effect = {};

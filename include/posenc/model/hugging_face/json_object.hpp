@@ -1,36 +1,30 @@
 // The keys of a JSON object. Each error names file, key and value. (nlohmann-json)
 #pragma once
 
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/parsed_json.hpp"
-#include "posenc/model/model_description.hpp"
 #include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// An object and its place in the file. A key with the value null counts as absent. A view: the
-/// JSON must outlive it. Objects within share with it what they were asked for.
+/// An object and its place in the file. A key with the value null counts as absent. The JSON must
+/// outlive it. Objects within share with it what they were asked for.
 class json_object : public settings<json_object> {
  public:
-  json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {}
+  json_object(json const& object, std::string where) : object_(&object), where_(std::move(where)) {
+    detail::require(object.is_object(), where_, ": must be a JSON object, got ",
+                    shown_json(object));
+  }
 
-  /// Other keys and values in the same place.
-  json_object replaced(json const& other) const {
+  /// Without keys, in the same place.
+  json_object emptied() const {
+    static json const none = json::object();
     auto result = *this;
-    result.object_ = &other;
+    result.object_ = &none;
     return result;
   }
 
@@ -58,9 +52,7 @@ class json_object : public settings<json_object> {
     if (value.is_number_unsigned()) return value.get<std::uint64_t>();
     auto const x = number_in(value).value_or(-1);  // signed, too, if a program made the JSON
     if (x >= 0 && value.is_number_integer()) return value.get<std::uint64_t>();
-    return x >= 0 && x <= 0x1p53 && x == std::floor(x)
-               ? std::optional(static_cast<std::uint64_t>(x))
-               : std::nullopt;
+    return whole_number(x, most_tokens);
   }
   static std::optional<bool> flag_in(json const& value) {
     return value.is_boolean() ? std::optional(value.get<bool>()) : std::nullopt;
@@ -81,12 +73,10 @@ class json_object : public settings<json_object> {
     return found != nullptr && found->is_number() ? std::optional(*number(key) != 0) : flag(key);
   }
   std::optional<std::vector<double>> numbers(std::string const& key) const {
-    return list<double>(key, "be a list of finite numbers",
-                        [](json const& x) { return x.is_number() && is_finite(x.get<double>()); });
+    return list<double>(key, "be a list of finite numbers");
   }
   std::optional<std::vector<std::string>> texts(std::string const& key) const {
-    return list<std::string>(key, "be a list of strings",
-                             [](json const& x) { return x.is_string(); });
+    return list<std::string>(key, "be a list of strings");
   }
   std::optional<json_object> object(std::string const& key) const {
     auto const* const found = value_of(key);
@@ -99,17 +89,14 @@ class json_object : public settings<json_object> {
     return result;
   }
 
-  /// These do not count the key as read.
-  bool is_object(std::string const& key) const { return peek(key).is_object(); }
-  bool is_text(std::string const& key) const { return peek(key).is_string(); }
-  bool is_list(std::string const& key) const { return peek(key).is_array(); }
-  bool is_null(std::string const& key) const {
-    return object_->contains(key) && peek(key).is_null();
-  }
   json const& whole() const noexcept { return *object_; }
-  bool holds(std::string const& key, json const& value) const {
-    return object_->contains(key) && peek(key) == value;
+  /// The value, null too; of no type where the key is absent. Does not count the key as read.
+  json const& peek(std::string const& key) const {
+    static json const absent(json::value_t::discarded);
+    auto const found = object_->find(key);
+    return found == object_->end() ? absent : *found;
   }
+  bool is_object(std::string const& key) const { return peek(key).is_object(); }
 
   /// The value under the one of these keys that is given, by get(object, key). Throws
   /// std::invalid_argument if two are given and differ.
@@ -132,66 +119,36 @@ class json_object : public settings<json_object> {
     return result;
   }
 
-  std::vector<std::string> keys() const {
-    std::vector<std::string> result;
-    for (auto const& item : object_->items()) result.push_back(item.key());
-    return result;
-  }
-  /// The keys with a value that nobody asked for.
-  std::vector<std::string> unread() const {
-    auto result = keys();
-    std::erase_if(result, [&](std::string const& key) {
-      return asked_->contains(path_ + key) || is_null(key);
-    });
-    return result;
-  }
-  /// The keys of objects that were asked for.
-  std::vector<std::string> asked_objects() const {
-    auto result = keys();
-    std::erase_if(result, [&](std::string const& key) {
-      return !asked_->contains(path_ + key) || !is_object(key);
-    });
-    return result;
-  }
+  bool is_asked(std::string const& key) const { return asked_->contains(path_ + key); }
   /// The key with its path, and its value.
   model_setting setting(std::string const& key) const {
-    auto value = (*object_)[key].dump(-1, ' ', false, json::error_handler_t::replace);
-    return {path_ + key, std::move(value)};
+    return {path_ + key, (*object_)[key].dump(-1, ' ', false, json::error_handler_t::replace)};
   }
   /// What was asked for and is given, here and in objects within.
   std::vector<model_setting> read() const {
     std::vector<model_setting> result;
-    for (auto const& key : keys()) {
-      if (is_null(key) || !asked_->contains(path_ + key)) continue;
-      if (!is_object(key)) {
-        result.push_back(setting(key));
-        continue;
-      }
-      auto const within = object(key)->read();
+    for (auto const& [key, value] : object_->items()) {
+      if (value.is_null() || !is_asked(key)) continue;
+      auto const within = value.is_object() ? object(key)->read() : std::vector{setting(key)};
       result.insert(result.end(), within.begin(), within.end());
     }
     return result;
   }
 
  private:
-  json const& peek(std::string const& key) const {
-    static json const none;
-    auto const found = object_->find(key);
-    return found == object_->end() ? none : *found;
-  }
-
   template <class T>
-  std::optional<std::vector<T>> list(std::string const& key, std::string_view must,
-                                     auto const& is_good) const {
+  std::optional<std::vector<T>> list(std::string const& key, std::string_view must) const {
     auto const* const found = value_of(key);
     if (found == nullptr) return {};
     require(found->is_array(), key, must);
     std::vector<T> result;
     for (auto const& item : *found) {
-      if (!is_good(item)) {
+      bool const is_good = std::is_same_v<T, std::string>
+                               ? item.is_string()
+                               : item.is_number() && is_finite(item.get<double>());
+      if (!is_good)
         detail::refuse(where_, ": ", key, " must ", must, ", got ", shown_json(item), " at ",
                        result.size());
-      }
       result.push_back(item.template get<T>());
     }
     return result;

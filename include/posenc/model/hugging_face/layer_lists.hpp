@@ -1,30 +1,14 @@
-// The keys of a config.json that list the types of layers. (nlohmann-json)
+// The keys of a config.json that list something for each layer. (nlohmann-json)
 #pragma once
-
-#include <array>
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/config.hpp"
-#include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-// clang-format off
-inline constexpr std::array<std::string_view, 11> types_with_attention{
-    full_attention, "attention", sliding_attention, chunked_attention, compressed_sparse_attention,
-    heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
-    "minimax_m3_sparse", "qwen_sparse_attention"};
-// clang-format on
-inline constexpr std::array<std::string_view, 6> types_without_attention{
-    linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"};
-
-inline bool has_attention(std::string_view type) {
-  return std::ranges::find(types_without_attention, type) == types_without_attention.end();
-}
-
 /// Throws std::invalid_argument unless the list under a key has an entry for each layer; entries
 /// beyond those are for layers that are not read. If `further` is given, so many or none.
-inline void require_entries(hugging_face_config const& config, std::string const& key,
+inline void require_entries(hugging_face_config const& config, std::string_view key,
                             std::size_t entries, std::optional<std::size_t> further = {}) {
   auto const layers = config.found.layers;
   bool const fits = further ? entries == layers || entries == layers + *further : entries >= layers;
@@ -33,19 +17,15 @@ inline void require_entries(hugging_face_config const& config, std::string const
 
 /// The list of texts under a key. Throws std::invalid_argument if a type is unknown, or there is
 /// not one for each layer and each of the layers that predict further tokens.
-inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
-                                                    std::string const& key,
-                                                    std::vector<std::string> types) {
+inline layer_types checked_layer_types(hugging_face_config& config, std::string_view key,
+                                       layer_types types) {
   auto const further = config.count("num_nextn_predict_layers", most_dims).value_or(0);
   require_entries(config, key, types.size(), further);
   types.resize(config.found.layers);
   for (auto& type : types) {
-    bool const attends =
-        std::ranges::find(types_with_attention, type) != types_with_attention.end();
-    if (!attends && has_attention(type)) {
+    if (!contains(known_layer_types, type)) {
       std::string known;
-      for (auto const& one : types_with_attention) (known += one) += ", ";
-      for (auto const& one : types_without_attention) (known += one) += ", ";
+      for (auto const& one : known_layer_types) (known += one) += ", ";
       refuse(config.where(), ": ", key, " must be among ", known, "got ", shown_json(json(type)));
     }
     if (type == "attention" || type == "qwen_sparse_attention") type = full_attention;
@@ -53,14 +33,13 @@ inline std::vector<std::string> checked_layer_types(hugging_face_config& config,
   return types;
 }
 
-/// The types in a list of numbers, which has an entry for each layer, or more. `types` holds the
-/// type for each number.
-inline std::vector<std::string> layer_types_by_number(
+/// The types in a list of numbers. `types` holds the type for each number.
+inline layer_types layer_types_by_number(
     hugging_face_config& config, std::string const& key,
     std::vector<std::pair<double, std::string_view>> const& types) {
   auto const given = *config.numbers(key);
   require_entries(config, key, given.size());
-  std::vector<std::string> result;
+  layer_types result;
   for (std::size_t i = 0; i < config.found.layers; ++i) {
     auto const type =
         std::ranges::find(types, given[i], &std::pair<double, std::string_view>::first);
@@ -76,12 +55,12 @@ inline std::vector<std::string> layer_types_by_number(
 }
 
 /// A letter for each layer; fewer letters repeat. `types` holds the type for each letter.
-inline std::vector<std::string> layer_types_by_letter(
+inline layer_types layer_types_by_letter(
     hugging_face_config& config, std::string const& key,
-    std::vector<std::pair<char, std::string_view>> const& types, std::string const& must) {
+    std::vector<std::pair<char, std::string_view>> const& types, std::string_view must) {
   auto const letters = *config.text(key);
   config.require(!letters.empty(), key, must);
-  std::vector<std::string> result;
+  layer_types result;
   for (std::size_t i = 0; i < config.found.layers; ++i) {
     auto const letter = letters[i % letters.size()];
     auto const type = std::ranges::find(types, letter, &std::pair<char, std::string_view>::first);
@@ -91,40 +70,23 @@ inline std::vector<std::string> layer_types_by_letter(
   return result;
 }
 
-/// Full attention in the layers whose indices a key lists, `others` elsewhere.
-inline std::vector<std::string> layer_types_by_index(hugging_face_config& config,
-                                                     std::string const& key,
-                                                     std::string_view others) {
-  std::vector<std::string> result(config.found.layers, std::string(others));
-  auto const indices = *config.numbers(key);
-  for (auto const index : indices) {
-    bool const fits = index >= 0 && index < static_cast<double>(result.size()) &&
-                      index == static_cast<double>(static_cast<std::size_t>(index));
-    config.require(fits, key, "hold indices of the " + shown(result.size()) + " layers, from 0");
-    result[static_cast<std::size_t>(index)] = full_attention;
-  }
-  return result;
-}
-
-/// The types by a key that lists them, if there is one.
-inline std::vector<std::string> listed_layer_types(hugging_face_config& config) {
-  for (auto const* key : {"layer_types", "layers_block_type"}) {
-    if (auto given = config.texts(key)) return checked_layer_types(config, key, std::move(*given));
-  }
-  for (auto const* key : {"block_types", "_block_types"}) {  // RecurrentGemma repeats them
-    auto given = config.texts(key);
-    if (!given || given->empty()) continue;
-    auto const period = given->size();
-    given->resize(config.found.layers);
-    for (std::size_t i = period; i < given->size(); ++i) (*given)[i] = (*given)[i - period];
-    return checked_layer_types(config, key, std::move(*given));
-  }
-  if (auto given = config.texts("attention_layers")) {  // GPT-Neo
-    for (auto& type : *given) {
-      if (type == "global") type = full_attention;
-      if (type == "local") type = sliding_attention;
+/// The types by a key that lists them; empty if there is none.
+inline layer_types listed_layer_types(hugging_face_config& config) {
+  auto const layers = config.found.layers;
+  for (std::string_view const key :
+       {"layer_types", "layers_block_type", "block_types", "_block_types", "attention_layers"}) {
+    auto given = config.texts(std::string(key));
+    bool const repeats = key.ends_with("block_types");  // RecurrentGemma
+    if (!given || (repeats && given->empty())) continue;
+    if (repeats) {
+      auto const period = given->size();
+      given->resize(layers);
+      for (auto i = period; i < layers; ++i) (*given)[i] = (*given)[i - period];
+    } else if (key == "attention_layers") {  // GPT-Neo
+      std::ranges::replace(*given, "global", std::string(full_attention));
+      std::ranges::replace(*given, "local", std::string(sliding_attention));
     }
-    return checked_layer_types(config, "attention_layers", std::move(*given));
+    return checked_layer_types(config, key, std::move(*given));
   }
   if (config.has("hybrid_override_pattern")) {  // Nemotron-H
     auto const length = config.text("hybrid_override_pattern")->size();
@@ -140,7 +102,7 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
   }
   if (auto const sparse = config.object("sparse_attention_config")) {  // MiniMax-M3
     if (auto const given = sparse->numbers("sparse_attention_freq")) {
-      std::vector<std::string> types;
+      layer_types types;
       for (auto const x : *given) types.emplace_back(x != 0 ? "minimax_m3_sparse" : full_attention);
       return checked_layer_types(config, "sparse_attention_config", std::move(types));
     }
@@ -150,25 +112,31 @@ inline std::vector<std::string> listed_layer_types(hugging_face_config& config) 
                                  {{0, linear_attention}, {1, full_attention}});
   }
   for (auto const* key : {"attn_layer_indices", "full_attn_idxs"}) {  // Bamba, LFM2
-    if (config.has(key)) {
-      return layer_types_by_index(config, key, key[0] == 'a' ? "mamba" : "conv");
+    if (!config.has(key)) continue;
+    auto types = full_every(layers, 0, key[0] == 'a' ? "mamba" : "conv");
+    auto const indices = *config.numbers(key);
+    for (auto const x : indices) {
+      auto const index = whole_number(x, layers - 1);
+      config.require(index.has_value(), key,
+                     "hold indices of the " + shown(layers) + " layers, from 0");
+      types[*index] = full_attention;
     }
+    return types;
   }
   if (config.has("compress_ratios")) {
     return layer_types_by_number(config, "compress_ratios",
                                  {{0, sliding_attention},
-                                  {4, "compressed_sparse_attention"},
-                                  {128, "heavily_compressed_attention"}});
+                                  {4, compressed_sparse_attention},
+                                  {128, heavily_compressed_attention}});
   }
-  if (config.family.needs_layer_types) {
-    config.refuse("layer_types", "be given, or another list of the types of layers");
-  }
+  config.require(!config.family.needs_layer_types, "layer_types",
+                 "be given, or another list of the types of layers");
   return {};
 }
 
 /// Numbers that a key gives for each layer, or for more; none if it is absent or one number.
 inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::string const& key) {
-  if (!config.is_list(key)) return {};
+  if (!config.peek(key).is_array()) return {};
   auto given = *config.numbers(key);
   require_entries(config, key, given.size());
   given.resize(config.found.layers);

@@ -1,13 +1,6 @@
 // Parses JSON into a value, with the file's name in each error. (nlohmann-json)
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include <nlohmann/json.hpp>
 
 #include "posenc/core/require.hpp"
@@ -17,8 +10,7 @@ namespace posenc::inline POSENC_TARGET::detail {
 
 using json = nlohmann::json;
 
-/// A value in an error: a scalar as it is written, shortened; a container, which may nest deeply,
-/// by its size.
+/// A value in an error: a scalar as it is written, shortened; a container by its size.
 inline std::string shown_json(json const& value) {
   if (value.is_object()) return "an object of " + std::to_string(value.size()) + " keys";
   if (value.is_array()) return "a list of " + std::to_string(value.size());
@@ -27,9 +19,8 @@ inline std::string shown_json(json const& value) {
   return value.is_string() ? "the string " + text : text;
 }
 
-/// Builds a JSON value from what the parser reads, one function for each kind, as
-/// nlohmann::json_sax has them. json::parse with a callback tells less, and compiles the parser
-/// twice.
+/// Builds a JSON value by the functions of nlohmann::json_sax. json::parse with a callback tells
+/// less, and compiles the parser twice.
 class json_builder {
  public:
   explicit json_builder(std::string const& file) : file_(file) {}
@@ -63,19 +54,13 @@ class json_builder {
     if (!open_.back()->is_array()) return *member_ = std::move(value);
     return open_.back()->emplace_back(std::move(value));
   }
-  bool add(json value) {
-    place_of(std::move(value));
-    return true;
-  }
+  bool add(json value) { return place_of(std::move(value)), true; }
   bool open(json container) {
     require(open_.size() < 64, file_, ": must not nest deeper than 64 levels");
     open_.push_back(&place_of(std::move(container)));
     return true;
   }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
+  bool close() { return open_.pop_back(), true; }
 
   std::string const& file_;
   std::vector<json*> open_;  // each in the one before, which does not grow meanwhile
@@ -106,15 +91,12 @@ inline std::string with_quoted_infinities(std::string_view text) {
   return result;
 }
 
-/// The JSON object that is `text`. Throws std::invalid_argument unless it is one, with no key twice
-/// and at most 64 levels.
+/// Throws std::invalid_argument unless the text is JSON, with no key twice and at most 64 levels.
 inline json parsed_json(std::string_view text, std::string const& file) {
   json_builder builder(file);
   std::string quoted;
   if (text.find("Infinity") != std::string_view::npos) text = quoted = with_quoted_infinities(text);
   json::sax_parse(text, &builder);
-  require(builder.built.is_object(), file, ": must be a JSON object, got ",
-          shown_json(builder.built));
   return std::move(builder.built);
 }
 

@@ -1,102 +1,130 @@
-// From the keys of a rope_parameters (or rope_scaling) to the numbers of a rule. (nlohmann-json)
+// From the keys of a rope_parameters (or rope_scaling) to a rule of frequencies. (nlohmann-json)
 #pragma once
 
 #include "posenc/core/target.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/ntk.hpp"
+#include "posenc/frequency/truncated.hpp"
 #include "posenc/model/hugging_face/config.hpp"
-#include "posenc/model/hugging_face/json_object.hpp"
 #include "posenc/model/rope_rule.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// The value of rope_type, or of its old key type; old values as the current ones.
-inline std::string rope_type_in(json_object const& keys) {
-  auto const read = [](json_object const& o, std::string const& key) {
-    auto text = o.text(key);
-    if (text == "su") text = "longrope";
-    // mrope's sections are axes, not frequencies; origin is InternLM's.
-    if (text == "mrope" || text == "video_rope" || text == "origin") text = "default";
-    return text;
-  };
-  return keys.agreed({"rope_type", "type"}, read).value_or("default");
-}
-
-/// The RoPE rule of one kind of layers.
-class rope_rule : rope_record {
+/// The RoPE rule of one kind of layers, which has its name and head_dim already.
+class rope_rule : protected rope_record {
  public:
-  /// `kind` has its name and head_dim already. The keys must outlive this.
-  rope_rule(hugging_face_config& config, layer_description const& kind, json_object const& keys)
-      : config_(config),
-        kind_(kind),
-        keys_(keys),
-        original_outside_(config.count("original_max_position_embeddings", most_tokens)),
-        name_(rope_type_in(keys)) {
+  rope_rule(hugging_face_config& config, scheduled_layer const& layer, layer_description& kind)
+      : config_(config), layer_(layer), kind_(kind) {}
+
+ protected:
+  /// Without layout, block and axes. `partial` is p of the proportional rule.
+  rotary_description read_rule(std::size_t rotary_dim, double base, std::optional<double> partial) {
+    original_outside_ = config_.count(original, most_tokens);
     // Phi 3's first files say yarn.
-    if (name_ == "yarn" && keys_.has("short_factor") && keys_.has("long_factor")) {
-      name_ = "longrope";
-    }
-  }
-
-  double mscale_factor = 1;  ///< DeepSeek's factor on scores, g(mscale_all_dim)^2
-
-  /// Without layout, block and axes. `partial` is p of the proportional rule. Throws
-  /// std::invalid_argument for an unknown rope_type, and for keys that are absent, out of range or
-  /// contradict each other.
-  rotary_description read(std::size_t rotary_dim, double base, std::optional<double> partial) {
+    bool const is_longrope =
+        name_ == "yarn" && keys_.has("short_factor") && keys_.has("long_factor");
+    if (is_longrope) name_ = "longrope";
     error_context const context(keys_.where());
     used("rope_type", json(name_).dump());
     used("rope_theta", base);
-    rope_numbers n{.head_dim = kind_.head_dim, .rotary_dim = rotary_dim, .base = base};
-    auto name = name_;
-    if (name != "proportional") geometric(n.rotary_dim, n.base);  // throws for a wrong base
-    if (name == "proportional") {
-      n.partial = used("partial_rotary_factor", partial.value_or(1));
-      n.factor = used("factor", keys_.number("factor").value_or(1));
-    } else if (name == "default") {
-      bool const is_ignored = keys_.number("factor").value_or(1) != 1;
-      keys_.require(!is_ignored, "factor", "not be given without a rope_type that takes it");
-    } else if (name == "linear") {
-      n.factor = needed("factor");
-    } else if (name == "dynamic" && keys_.number("alpha")) {
-      if (keys_.has("factor")) config_.ignore(keys_.setting("factor"));
-      note("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
-      name = "ntk";
-      n.alpha = needed("alpha");
-    } else if (name == "dynamic") {
-      n.factor = needed("factor");
-      n.trained_length = trained_length();
-    } else if (name == "llama3") {
-      n.llama3 = {.factor = needed("factor"),
-                  .low_freq_factor = needed("low_freq_factor"),
-                  .high_freq_factor = needed("high_freq_factor"),
-                  .original_length = original_length()};
-    } else if (name == "yarn") {
-      n.yarn = yarn_numbers(rotary_dim, base);
-    } else if (name == "longrope") {
-      read_longrope(n);
-    } else {
-      keys_.refuse(keys_.has("rope_type") ? "rope_type" : "type",
-                   "be one of default, linear, dynamic, yarn, longrope (or su), llama3, "
-                   "proportional, mrope");
-    }
-    auto f = rule_of(name, n);
-    if (name == "yarn") mscale_factor = softmax_factor(n.yarn);
-    if (name == "dynamic") {
-      note("dynamic NTK: frequencies change with the length beyond " + shown(n.trained_length) +
-           " tokens.");
-    } else if (name == "longrope") {
-      note("LongRoPE: the short list up to " + shown(n.longrope.original_length) +
-           " tokens, the long one beyond.");
-    }
-    return {.rule = name,
+    auto f = frequencies_of(rotary_dim, base, partial);
+    return {.rule = name_,
             .frequencies = std::move(f),
             .layout = halves(),
             .parameters = std::move(parameters)};
   }
 
+  static constexpr auto original = "original_max_position_embeddings";
+
+  hugging_face_config& config_;
+  scheduled_layer const& layer_;
+  layer_description& kind_;
+  model_family const& family_ = config_.family;
+  bool slides_ = layer_.type == sliding_attention;
+  bool is_compressed_ = family_.compressed && !slides_;  ///< of compressed keys (DeepSeek-V4)
+  bool has_local_base_ =  ///< sliding layers have a base of their own
+      config_.is_known ? family_.local_base != 0
+                       : config_.has("rope_local_base_freq") || config_.has("swa_rope_theta");
+  bool is_nested_ = false;     ///< there is an object for each type of layers
+  json_object keys_ = keys();  ///< without any key if the file has none for these layers
+  std::string name_;           ///< rope_type
+
  private:
-  yarn_scaling yarn_numbers(std::size_t rotary_dim, double base) {
-    auto const original = original_length();
-    yarn_scaling scaling{.factor = factor_by_context(original), .original_length = original};
+  /// rope_parameters or rope_scaling.
+  json_object keys() {
+    auto const newer = config_.object("rope_parameters");
+    auto const scaling = config_.object("rope_scaling");
+    bool const agree = !newer || !scaling || newer->whole() == scaling->whole();
+    config_.require(agree, "rope_scaling", "agree with rope_parameters");
+    auto rope = newer ? newer : scaling;
+    if (!rope && config_.is_object("rotary")) rope = config_.object("rotary");  // InternLM
+    config_.require(rope || !(family_.needs_rope || family_.needs_nested_rope), "rope_parameters",
+                    "be given for " + config_.found.type);
+    auto const is_object = [](json const& value) { return value.is_object(); };
+    is_nested_ = rope && std::ranges::any_of(rope->whole(), is_object);
+    if (is_nested_) {
+      auto const name = !family_.compressed ? layer_.type : is_compressed_ ? "compress" : "main";
+      return rope->needed(rope->object(name), name, "be given for layers of " + layer_.type);
+    }
+    config_.require(!rope || !family_.needs_nested_rope, newer ? "rope_parameters" : "rope_scaling",
+                    "have an object for each type of layers of " + config_.found.type);
+    if (auto const types = config_.texts("yarn_only_types")) {  // Step
+      bool const is_full = types->size() == 1 && types->front() == full_attention;
+      config_.require(is_full && family_.scaled_if_full, "yarn_only_types",
+                      "be full_attention alone");
+    }
+    if (!rope) return json_object(config_.whole(), config_.where() + ": rope_parameters").emptied();
+    bool const for_full_layers_only =
+        (has_local_base_ && !family_.local_scaled) || family_.scaled_if_full || family_.compressed;
+    return slides_ && for_full_layers_only ? rope->emptied() : *rope;
+  }
+
+  frequencies_by_length frequencies_of(std::size_t rotary_dim, double base,
+                                       std::optional<double> partial) {
+    if (name_ == "proportional") {
+      auto const p = used("partial_rotary_factor", partial.value_or(1));
+      auto const factor = used("factor", keys_.number("factor").value_or(1));
+      return proportional(kind_.head_dim, base, p, factor);
+    }
+    auto const plain = geometric(rotary_dim, base);
+    if (name_ == "default") {
+      bool const is_ignored = keys_.number("factor").value_or(1) != 1;
+      keys_.require(!is_ignored, "factor", "not be given without a rope_type that takes it");
+      return plain;
+    }
+    if (name_ == "linear") return linear(plain, needed("factor"));
+    if (name_ == "dynamic" && keys_.number("alpha")) {
+      if (keys_.has("factor")) config_.ignore(keys_.setting("factor"));
+      note("dynamic with alpha, as Hunyuan has it: one NTK factor for every length.");
+      name_ = "ntk";
+      return ntk(plain, needed("alpha"));
+    }
+    if (name_ == "dynamic") {
+      auto const factor = needed("factor"), trained = trained_length();
+      auto const at = [=](std::size_t length) {
+        auto const tokens = static_cast<double>(std::max<std::size_t>(length, 1));
+        return dynamic_ntk(plain, {factor, trained}, tokens);
+      };
+      at(1);  // throws here rather than when it is used
+      note("dynamic NTK: frequencies change with the length beyond " + shown(trained) + " tokens.");
+      return frequencies_by_length(at);
+    }
+    if (name_ == "llama3") {
+      return llama3(plain, {.factor = needed("factor"),
+                            .low_freq_factor = needed("low_freq_factor"),
+                            .high_freq_factor = needed("high_freq_factor"),
+                            .original_length = original_length()});
+    }
+    if (name_ == "yarn") return yarn_of(rotary_dim, base);
+    if (name_ == "longrope") return longrope_of(plain);
+    keys_.refuse(keys_.has("rope_type") ? "rope_type" : "type",
+                 "be one of default, linear, dynamic, yarn, longrope (or su), llama3, "
+                 "proportional, mrope");
+  }
+
+  frequencies yarn_of(std::size_t rotary_dim, double base) {
+    auto const length = original_length();
+    yarn_scaling scaling{.factor = factor_by_context(length), .original_length = length};
     auto const set = [&](char const* key, double& to) {
       auto const given = keys_.number(key);
       if (given && *given != 0) to = *given;  // 0 counts as absent in transformers
@@ -108,33 +136,40 @@ class rope_rule : rope_record {
     used("truncate", std::string(scaling.truncate ? "true" : "false"));
     scaling.mscale = optional("mscale");
     scaling.mscale_all_dim = optional("mscale_all_dim");
-    scaling.attention_factor = optional("attention_factor");
-    if (auto const slope = config_.family.yarn_slope; slope != 0 && !scaling.attention_factor) {
+    scaling.attention_factor = attention_factor();
+    if (auto const slope = family_.yarn_slope; slope != 0 && !scaling.attention_factor) {
       scaling.attention_factor = used("attention_factor", slope * std::log(scaling.factor) + 1);
     }
-    if (scaling.beta_fast < scaling.beta_slow) {
+    if (scaling.beta_fast < scaling.beta_slow)
       note("beta_fast is below beta_slow: YaRN's ramp falls.");
-    }
     auto const ramp = ramp_of_yarn(rotary_dim, base, scaling);
     auto const rounded = [](double index) { return shown(std::round(100 * index) / 100); };
     note("YaRN's ramp runs from pair " + rounded(ramp.first) + " to " + rounded(ramp.last) + ".");
-    return scaling;
+    auto f = yarn(rotary_dim, base, scaling);
+    auto const on_scores = softmax_factor(scaling);
+    if (family_.mscale_on_scores) kind_.softmax_factor *= on_scores;
+    if (on_scores != 1 && !family_.mscale_note.empty()) {
+      config_.note("g(mscale_all_dim)^2 = " + shown(on_scores) +
+                   " on scores: " + std::string(family_.mscale_note));
+    }
+    return f;
   }
 
-  void read_longrope(rope_numbers& n) {
-    auto const original = original_length();
-    n.longrope = {.short_factor = list("short_factor"),
-                  .long_factor = list("long_factor"),
-                  .original_length = original,
-                  .factor = factor_by_context(original),
-                  .attention_factor = optional("attention_factor")};
+  frequencies_by_length longrope_of(frequencies const& plain) {
+    auto const length = original_length();
+    longrope_scaling scaling{.short_factor = list("short_factor"),
+                             .long_factor = list("long_factor"),
+                             .original_length = length,
+                             .factor = factor_by_context(length),
+                             .attention_factor = attention_factor()};
     // Phi MoE has an attention factor for each list.
-    auto const of_short = optional("short_mscale");
-    n.attention_of_long = optional("long_mscale");
-    if (of_short.has_value() != n.attention_of_long.has_value()) {
-      keys_.refuse(of_short ? "long_mscale" : "short_mscale", "be given where the other is");
-    }
-    if (of_short) n.longrope.attention_factor = of_short;
+    auto const of_short = optional("short_mscale"), of_long = optional("long_mscale");
+    keys_.require(of_short.has_value() == of_long.has_value(),
+                  of_short ? "long_mscale" : "short_mscale", "be given where the other is");
+    if (of_short) scaling.attention_factor = of_short;
+    auto f = longrope_by_length(plain, scaling, of_long);
+    note("LongRoPE: the short list up to " + shown(length) + " tokens, the long one beyond.");
+    return f;
   }
 
   std::optional<double> optional(char const* key) {
@@ -142,16 +177,18 @@ class rope_rule : rope_record {
     if (given) used(key, *given);
     return given;
   }
+  std::optional<double> attention_factor() {
+    bool const is_one = is_compressed_ && keys_.peek("attention_factor").is_discarded();
+    // DeepSeek's own code has none.
+    return is_one ? used("attention_factor", 1) : optional("attention_factor");
+  }
   double needed(char const* key) {
-    auto const given = optional(key);
-    if (!given) keys_.refuse(key, "be given for rope_type " + name_);
-    return *given;
+    return keys_.needed(optional(key), key, "be given for rope_type " + name_);
   }
   std::vector<double> list(char const* key) {
-    auto given = keys_.numbers(key);
-    if (!given) keys_.refuse(key, "be given for rope_type " + name_);
-    used(key, json(*given).dump());
-    return std::move(*given);
+    auto given = keys_.needed(keys_.numbers(key), key, "be given for rope_type " + name_);
+    used(key, json(given).dump());
+    return given;
   }
   double trained_length() const {
     require(config_.found.context.has_value(), keys_.where(),
@@ -160,26 +197,25 @@ class rope_rule : rope_record {
   }
 
   double original_length() {
-    constexpr auto key = "original_max_position_embeddings";
-    auto const inside = keys_.count(key, most_tokens);
-    auto const outside = original_outside_;
+    auto const inside = keys_.count(original, most_tokens);
+    auto const outside = original_outside_;  // Phi 3 has it there
     if (inside && outside && *inside != *outside) {
-      keys_.refuse(key, "agree with the one outside, which is " + shown(*outside));
+      keys_.refuse(original, "agree with the one outside, which is " + shown(*outside));
     }
-    if (inside || outside) return used(key, static_cast<double>(inside ? *inside : *outside));
+    if (inside || outside) return used(original, static_cast<double>(inside ? *inside : *outside));
     auto const length = trained_length();
-    assume(key, length, "max_position_embeddings, " + shown(length));
-    return used(key, length);
+    assume(original, length, "max_position_embeddings, " + shown(length));
+    return used(original, length);
   }
 
   /// The key factor, or the context divided by the original context.
-  double factor_by_context(double original) {
+  double factor_by_context(double length) {
     auto const given = keys_.number("factor");
     if (!config_.found.context) {
       if (!given) keys_.refuse("factor", "be given where max_position_embeddings is not");
       return used("factor", *given);
     }
-    auto const ratio = static_cast<double>(*config_.found.context) / original;
+    auto const ratio = static_cast<double>(*config_.found.context) / length;
     if (!given) {
       assume("factor", ratio,
              "max_position_embeddings / original_max_position_embeddings, " + shown(ratio));
@@ -196,11 +232,7 @@ class rope_rule : rope_record {
   }
   void note(std::string const& sentence) { config_.note(kind_.name + ": " + sentence); }
 
-  hugging_face_config& config_;
-  layer_description const& kind_;
-  json_object const& keys_;
-  std::optional<std::size_t> original_outside_;  // of rope_parameters, where Phi 3 has it
-  std::string name_;
+  std::optional<std::size_t> original_outside_;
 };
 
 }  // namespace posenc::detail

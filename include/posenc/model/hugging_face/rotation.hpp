@@ -2,43 +2,32 @@
 #pragma once
 
 #include "posenc/core/target.hpp"
-#include "posenc/model/hugging_face/config.hpp"
+#include "posenc/frequency/axial.hpp"
 #include "posenc/model/hugging_face/rope_parameters.hpp"
-#include "posenc/model/hugging_face/rope_source.hpp"
-#include "posenc/model/layer_schedule.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-class hugging_face_rotation {
+class hugging_face_rotation : rope_rule {
  public:
-  /// `kind` has its head_dim already.
-  hugging_face_rotation(hugging_face_config& config, scheduled_layer const& layer,
-                        layer_description& kind)
-      : config_(config),
-        family_(config.family),
-        layer_(layer),
-        kind_(kind),
-        source_(config, layer.type),
-        rope_(source_.keys) {}
+  using rope_rule::rope_rule;
 
+  /// `kind` has its name and head_dim already.
   void read() {
     auto const base = this->base();
-    auto const name = rope_type_in(rope_);
-    bool const is_plain = name == "default" || (name == "axial" && family_.axial_axes != 0);
+    name_ = rope_type();
+    bool const is_plain = name_ == "default" || (name_ == "axial" && family_.axial_axes != 0);
     bool const may_be_scaled = !family_.unscaled && family_.axial_axes == 0;
-    rope_.require(is_plain || may_be_scaled, rope_.has("rope_type") ? "rope_type" : "type",
+    keys_.require(is_plain || may_be_scaled, keys_.has("rope_type") ? "rope_type" : "type",
                   "be default for " + config_.found.type);
-    if (family_.axial_axes != 0) return read_axial(config_, kind_, base);
+    if (family_.axial_axes != 0) return read_axial(base);
     auto const partial = partial_rotary_factor();
     auto const dim = rotary_dim(partial);
-    bool const are_two = !family_.two_axes_key.empty() &&
-                         config_.flag(std::string(family_.two_axes_key)).value_or(false);
-    if (family_.two_axes || are_two) return read_two_axes(config_, kind_, base);
+    bool const are_two =
+        !family_.two_axes_key.empty() && config_.flag(family_.two_axes_key).value_or(false);
+    if (family_.two_axes || are_two) return read_two_axes(base);
 
-    rope_rule rule(config_, kind_, rope_);
-    auto rotary = rule.read(dim, base, partial);
-    read_mscale(rule.mscale_factor);
-    rotary.axes = rope_axes(config_, rope_, dim / 2);
+    auto rotary = read_rule(dim, base, partial);
+    rotary.axes = axes(dim / 2);
     if (is_interleaved()) rotary.layout = interleaved();
     bool const has_dims_without_rope = config_.has("qk_nope_head_dim");
     if (family_.last_dims || has_dims_without_rope) rotary.block = rotary_block::last();
@@ -47,36 +36,47 @@ class hugging_face_rotation {
   }
 
  private:
-  static constexpr auto original_length = "original_max_position_embeddings";
+  /// Old values as the current ones.
+  std::string rope_type() const {
+    auto const read = [](json_object const& o, std::string const& key) {
+      auto text = o.text(key);
+      if (text == "su") text = "longrope";
+      // mrope's sections are axes, not frequencies; origin is InternLM's.
+      if (text == "mrope" || text == "video_rope" || text == "origin") text = "default";
+      return text;
+    };
+    return keys_.agreed({"rope_type", "type"}, read).value_or("default");
+  }
 
   bool is_interleaved() const {
     if (auto const are_halves = config_.flag("rope_is_neox_style")) return !*are_halves;
     if (auto const given = config_.flag("rotary_emb_interleaved")) return *given;
     return config_.flag("rope_interleave").value_or(family_.interleaved);
   }
-  bool slides() const { return layer_.type == sliding_attention; }
 
   double base() {
     if (layer_.base != 0) {
-      auto const of_all = rope_.number("rope_theta");
+      auto const of_all = keys_.number("rope_theta");
       bool const agrees = !of_all || *of_all == layer_.base || !family_.full_are_nope;
-      rope_.require(agrees, "rope_theta",
+      keys_.require(agrees, "rope_theta",
                     "be " + shown(layer_.base) + ", as in the list for each layer");
       return layer_.base;
     }
-    if (auto const inside = rope_.agreed({"rope_theta", "base"}, number_of)) {
+    auto const get = [](auto const& keys, auto const& key) { return keys.number(key); };
+    if (auto const inside = keys_.agreed({"rope_theta", "base"}, get)) {
       auto const outside = base_outside();
-      if (outside && *outside != *inside && !source_.is_nested) {
-        rope_.refuse("rope_theta", "agree with the one outside, which is " + shown(*outside));
+      if (outside && *outside != *inside && !is_nested_) {
+        keys_.refuse("rope_theta", "agree with the one outside, which is " + shown(*outside));
       }
       return *inside;
     }
-    if (source_.is_compressed) return config_.number_or("compress_rope_theta", 160'000);
-    if (slides()) {
-      auto const get = [&] {
-        return config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
-      };
-      if (auto const local = source_.has_local_base ? get() : std::nullopt) return *local;
+    if (is_compressed_) return config_.number_or("compress_rope_theta", 160'000);
+    if (slides_) {
+      if (has_local_base_) {
+        auto const local =
+            config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
+        if (local) return *local;
+      }
       if (family_.local_base != 0) {
         note_other("rope_local_base_freq", family_.other_local_base);
         return config_.assumed("rope_local_base_freq", family_.local_base);
@@ -96,7 +96,7 @@ class hugging_face_rotation {
   }
 
   std::optional<double> partial_rotary_factor() {
-    bool const may_be_zero = rope_type_in(rope_) == "proportional";
+    bool const may_be_zero = name_ == "proportional";
     auto const in_range = [&](json_object const& keys, std::string const& key) {
       auto const given = keys.number(key);
       bool const fits = !given || ((may_be_zero ? *given >= 0 : *given > 0) && *given <= 1);
@@ -108,7 +108,7 @@ class hugging_face_rotation {
                       "be above 0 and at most 1");
       return layer_.partial;
     }
-    if (auto const inside = in_range(rope_, "partial_rotary_factor")) return inside;
+    if (auto const inside = in_range(keys_, "partial_rotary_factor")) return inside;
     auto const outside = config_.agreed(
         {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction"}, in_range);
     if (outside) return outside;
@@ -143,30 +143,23 @@ class hugging_face_rotation {
     if (family_.rotary_dim != 0 && !partial) {
       return within_head(config_.assumed("rotary_dim", family_.rotary_dim), "head_dim");
     }
-    bool const is_whole = rope_type_in(rope_) == "proportional";  // p chooses among all pairs
-    if (is_whole) return within_head(kind_.head_dim, "head_dim");
+    if (name_ == "proportional") {  // p chooses among all pairs
+      return within_head(kind_.head_dim, "head_dim");
+    }
     auto const dims = static_cast<double>(kind_.head_dim) * partial.value_or(1);
     return within_head(static_cast<std::size_t>(dims),
                        partial ? "partial_rotary_factor" : "head_dim");
   }
 
-  void read_mscale(double factor) {
-    if (family_.mscale_on_scores) kind_.softmax_factor *= factor;
-    if (factor == 1 || family_.mscale_note.empty()) return;
-    config_.note("g(mscale_all_dim)^2 = " + shown(factor) +
-                 " on scores: " + std::string(family_.mscale_note));
-  }
-
-  /// Ministral 3 and Mistral 4 have the temperature in rope_parameters, Mistral Large 3 in an
-  /// object.
+  /// In rope_parameters (Ministral 3, Mistral 4) or an object of its own (Mistral Large 3).
   void read_temperature() {
     auto const other = config_.object("llama_4_scaling");
-    auto const& keys = other ? *other : rope_;
+    auto const& keys = other ? *other : keys_;
     auto const beta = keys.number(other ? "beta" : "llama_4_scaling_beta");
     if (!beta) return;
-    auto const original = keys.count(original_length, most_tokens);
-    if (!original) keys.refuse(original_length, "be given for the temperature");
-    kind_.temperature = position_temperature{*beta, static_cast<double>(*original), 0};
+    auto const length =
+        keys.needed(keys.count(original, most_tokens), original, "be given for the temperature");
+    kind_.temperature = position_temperature{*beta, static_cast<double>(length), 0};
   }
 
   std::optional<double> base_outside() const {
@@ -181,16 +174,62 @@ class hugging_face_rotation {
                  " is not given.");
   }
 
-  static std::optional<double> number_of(json_object const& keys, std::string const& key) {
-    return keys.number(key);
+  /// Each half of a head rotates by one coordinate.
+  void read_two_axes(double base) {
+    auto const half = kind_.head_dim / 2;
+    config_.require(kind_.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      std::vector<std::size_t> sections(axis + 1, 0);
+      sections[axis] = half / 2;
+      kind_.rotary.push_back({.rule = "default",
+                              .frequencies = geometric(half, base),
+                              .layout = halves(),
+                              .block = rotary_block::from(axis * half),
+                              .axes = contiguous_axes(sections)});
+    }
   }
 
-  hugging_face_config& config_;
-  model_family const& family_;
-  scheduled_layer const& layer_;
-  layer_description& kind_;
-  rope_source source_;
-  json_object rope_;
+  /// Each axis has a series of frequencies of its own; halves are those of the whole block.
+  void read_axial(double base) {
+    auto const count = family_.axial_axes;
+    std::vector<std::size_t> const dims(count, kind_.head_dim / count / 2 * 2);
+    config_.require(dims[0] > 0, "head_dim", "have room for a pair of each axis");
+    kind_.rotary.push_back({.rule = "axial",
+                            .frequencies = axial(dims, base),
+                            .layout = halves(),
+                            .axes = axial_axes(dims)});
+  }
+
+  /// The axis of each pair by mrope_section or the family, if the model has M-RoPE.
+  std::optional<pair_axes> axes(std::size_t pairs) {
+    constexpr auto key = "mrope_section";
+    auto given = keys_.numbers(key);
+    if (!given) given = config_.numbers(key);
+    if (!given) given = config_.file.numbers(key);  // Ling VL
+    auto const interleave = keys_.flag("mrope_interleaved");
+    bool const is_needed = config_.flag("use_mrope").value_or(false);
+    keys_.require(given || !is_needed, key, "be given where use_mrope is true");
+    bool const is_video =
+        keys_.text("type") == "video_rope" || keys_.text("rope_type") == "video_rope";
+    if (!given && !family_.has_axes && !is_video) return {};
+    auto const where = keys_.where() + ": " + key;
+    std::vector<std::size_t> sections(family_.sections.begin(), family_.sections.end());
+    if (given) {
+      sections = axis_sections(where, *given);
+    } else {
+      keys_.require(sections[0] != 0, key, "be given for " + config_.found.type);
+      config_.assumed(key,
+                      shown(sections[0]) + ", " + shown(sections[1]) + ", " + shown(sections[2]));
+    }
+    if ((is_video || family_.order == axis_order::alternating) && !interleave.value_or(false)) {
+      if (family_.time_last && sections.size() == 3) {
+        std::rotate(sections.begin(), sections.end() - 1, sections.end());
+      }
+      return alternating_axes_of(where, sections, pairs);
+    }
+    return axes_of(where, sections, pairs,
+                   interleave.value_or(family_.order == axis_order::interleaved));
+  }
 };
 
 }  // namespace posenc::detail
