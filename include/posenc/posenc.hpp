@@ -119,9 +119,11 @@
 #include "posenc/analysis/compare.hpp"                // what differs between two models
 #include "posenc/analysis/comparison.hpp"             // its answer
 
-// model: how a model encodes positions, by its own settings. Not included here: these parse files
-//   posenc/model/hugging_face.hpp   config.json (nlohmann-json, target posenc::model)
-//   posenc/model/gguf.hpp           the header of a GGUF file
-//   posenc/model/gguf/metadata.hpp  all its keys and values
-//   posenc/model/rotate.hpp         heads, rotated as either says
-//   posenc/model/layer_scheme.hpp   a layer of either, as an encoding
+// model: how a model encodes positions, by its own settings. Include these by name
+//   posenc/model/hugging_face.hpp       config.json (nlohmann-json, target posenc::model)
+//   posenc/model/hugging_face_rope.hpp  its rope_parameters alone, read and written (the same)
+//   posenc/model/gguf.hpp               the header of a GGUF file
+//   posenc/model/gguf/metadata.hpp      all its keys and values
+//   posenc/model/model_description.hpp  what both give
+//   posenc/model/rotate.hpp             heads, rotated as either says
+//   posenc/model/layer_scheme.hpp       a layer of either, as an encoding
