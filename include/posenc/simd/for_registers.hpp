@@ -29,7 +29,9 @@ inline __m128 fused(__m128 a, __m128 b, __m128 c) noexcept { return _mm_fmadd_ps
 inline __m128d fused(__m128d a, __m128d b, __m128d c) noexcept { return _mm_fmadd_pd(a, b, c); }
 #endif
 
-// Loads of floats as doubles, and stores of doubles as floats, rounded once.
+// Loads of floats as doubles; stores of doubles as floats, rounded once; x0 x1 x2 x3 ... -> x1 x0
+// x3 x2 ..., for which xsimd takes a register more. Of doubles too: clang would take them for
+// floats.
 #if defined(__AVX512F__)
 inline void load_floats(float const* from, __m512d& x) noexcept {
   x = _mm512_cvtps_pd(_mm256_loadu_ps(from));
@@ -37,24 +39,20 @@ inline void load_floats(float const* from, __m512d& x) noexcept {
 inline void store_floats(float* to, __m512d x) noexcept {
   _mm256_storeu_ps(to, _mm512_cvtpd_ps(x));
 }
+inline __m512 swapped(__m512 x) noexcept { return _mm512_permute_ps(x, 0xb1); }
+inline __m512d swapped(__m512d x) noexcept { return _mm512_permute_pd(x, 0x55); }
 #endif
 #if defined(__AVX__)
 inline void load_floats(float const* from, __m256d& x) noexcept {
   x = _mm256_cvtps_pd(_mm_loadu_ps(from));
 }
 inline void store_floats(float* to, __m256d x) noexcept { _mm_storeu_ps(to, _mm256_cvtpd_ps(x)); }
-#endif
-
-// x0 x1 x2 x3 ... -> x1 x0 x3 x2 ... xsimd's takes a register for the order, and longer.
-#if defined(__AVX512F__)
-inline __m512 swapped(__m512 x) noexcept { return _mm512_permute_ps(x, 0xb1); }
-#endif
-#if defined(__AVX__)
 inline __m256 swapped(__m256 x) noexcept { return _mm256_permute_ps(x, 0xb1); }
+inline __m256d swapped(__m256d x) noexcept { return _mm256_permute_pd(x, 0x5); }
 #endif
 
-// For phases: the product of the lower halves of 64-bit integers; that of the whole,
-// modulo 2^64; 64-bit integers to doubles, rounded once; two registers of doubles to floats.
+// For phases: products of 64-bit integers, of their lower halves and modulo 2^64; 64-bit integers
+// to doubles, rounded once; two registers of doubles to floats.
 #if defined(__AVX512F__)
 inline __m512i halves_product(__m512i a, __m512i b) noexcept { return _mm512_mul_epu32(a, b); }
 #endif
