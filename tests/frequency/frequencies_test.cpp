@@ -59,7 +59,10 @@ std::vector<posenc::pair_range> rotated_pairs(frequencies const& f) {
 
 TEST(frequencies, rotate_the_pairs_of_non_zero_frequency) {
   using ranges = std::vector<posenc::pair_range>;
+  EXPECT_EQ(rotated_pairs(frequencies({1, 0.5, 0x1p-1022})), (ranges{{0, 3}}));
+#if !defined(__FAST_MATH__)  // which may take subnormal numbers for 0
   EXPECT_EQ(rotated_pairs(frequencies({1, 0.5, 0x1p-1074})), (ranges{{0, 3}}));
+#endif
   EXPECT_EQ(rotated_pairs(frequencies({0, 1, 0.5, 0, -0.0, 0.25})), (ranges{{1, 3}, {5, 6}}));
   EXPECT_EQ(rotated_pairs(frequencies({0, 0})), ranges{});
 }
