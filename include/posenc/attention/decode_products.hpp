@@ -35,9 +35,9 @@ inline constexpr std::size_t prefetched_ahead = 16'384, prefetched_from = 4 << 2
 template <std::size_t Count, class S>
 [[gnu::always_inline]] inline void prefetch(S const* numbers, std::uintptr_t ahead) noexcept {
   for (std::size_t i = 0; ahead != 0 && i < Count; i += 64 / sizeof(S)) {
+    auto const address = reinterpret_cast<std::uintptr_t>(numbers + i) + ahead;
     // NOLINTNEXTLINE(performance-no-int-to-ptr): in another token, perhaps of another page
-    prefetch_into_l2(
-        reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(numbers + i) + ahead));
+    prefetch_into_l2(reinterpret_cast<void const*>(address));
   }
 }
 

@@ -164,7 +164,8 @@ inline distance_remapping self_extend(std::int64_t window, std::int64_t group) {
   detail::require(group > 0, "self_extend: group must be positive, got ", group);
   auto const in_groups = [group](std::int64_t first) {
     return [=](std::int64_t t) {
-      return static_cast<double>(t / group - (t % group < 0 ? 1 : 0) + first);
+      auto const number = t / group - (t % group < 0 ? 1 : 0) + first;
+      return static_cast<double>(number);
     };
   };
   return {window, in_groups(window - window / group), in_groups(0)};

@@ -26,7 +26,7 @@ inline layer_types gguf_types_of_layers(gguf_config& config) {
     return full_every(layers, n, others,
                       known.full_first ? std::optional<std::size_t>(0) : std::nullopt);
   };
-  auto const all_full = every(1, {}), all_slide = every(0, sliding_attention);
+  auto all_full = every(1, {}), all_slide = every(0, sliding_attention);
   if (known.chunk != 0) {
     if (config.count("attention.sliding_window", 0, most_tokens) == std::size_t{0}) return all_full;
     config.assume(config.found.type + "'s files do not give its chunks: " + shown(known.chunk) +

@@ -164,7 +164,7 @@ class hugging_face_config : public findings, public json_object {
   }
 
   static json_object text_model_of(json_object const& root) {
-    auto const model = root.object("thinker_config").value_or(root);
+    auto model = root.object("thinker_config").value_or(root);
     for (auto const* key : {"text_config", "llm_config", "language_config"}) {
       if (auto const inner = model.object(key)) return *inner;
     }
