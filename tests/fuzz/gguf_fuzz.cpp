@@ -33,7 +33,8 @@ std::string outcome(std::string const& file, auto const& read) {
       for (auto const& rotary : kind.rotary) {
         told += rotary.rule;
         for (auto const& [key, value] : rotary.parameters) told.append(key).append(value);
-        for (auto const x : rotary.frequencies.at(1).inv_freq()) told += std::to_string(x);
+        auto const frequencies = rotary.frequencies.at(1);
+        for (auto const x : frequencies.inv_freq()) told += std::to_string(x);
       }
     }
     for (auto const* list : {&model.assumptions, &model.notes})
