@@ -651,6 +651,7 @@ TEST(axis_position_builder, refuses_what_no_grid_is_and_stays_as_it_was) {
   EXPECT_EQ(
       message([](auto& b) { b.image(65536, 65537); }),
       "posenc: axis_position_builder: image must have at most 2^32 tokens, got 1 x 65536 x 65537");
+#if SIZE_MAX > 0xffff'ffff
   EXPECT_EQ(message([](auto& b) { b.image(std::size_t{1} << 32, std::size_t{1} << 32); }),
             "posenc: axis_position_builder: image must have at most 2^32 tokens, got 1 x "
             "4294967296 x 4294967296");
@@ -658,6 +659,7 @@ TEST(axis_position_builder, refuses_what_no_grid_is_and_stays_as_it_was) {
       message([](auto& b) { b.video(std::numeric_limits<std::size_t>::max(), 65536, 65536); }),
       "posenc: axis_position_builder: video must have at most 2^32 tokens, got "
       "18446744073709551615 x 65536 x 65536");
+#endif
   EXPECT_EQ(message([](auto& b) { b.video(2, 1, 1, -0.5); }),
             "posenc: axis_position_builder: step must be finite and not negative, got -0.5");
   EXPECT_EQ(message([](auto& b) { b.video(2, 1, 1, not_a_number()); }),
