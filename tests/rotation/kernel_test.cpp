@@ -225,7 +225,7 @@ std::vector<S> of_every_kind(std::size_t count) {
   std::uint64_t bits = 1;
   for (std::size_t i = 0; i < count; ++i) {
     bits = bits * 6364136223846793005u + 1442695040888963407u;
-    auto const any = kinds[(bits >> 40) % kinds.size()];
+    auto const any = kinds[static_cast<std::size_t>(bits >> 40) % kinds.size()];
     posenc::store(result[i], i / 64 % 3 == 0 ? any : (bits >> 33) % 16 == 0 ? any : 1.5f);
   }
   return result;

@@ -42,7 +42,7 @@ template <std::floating_point T>
   constexpr auto size = lanes<T>::size;
   std::size_t s = 0;
   for (; s + size <= count; s += size) what(lanes<T>::load(row + s), s, size);
-  if (s == count) return;
+  if (size == 1 || s == count) return;
   std::array<T, size> rest;
   std::fill(std::copy(row + s, row + count, rest.begin()), rest.end(), masked_score<T>);
   what(lanes<T>::load(rest.data()), s, count - s);
