@@ -209,7 +209,7 @@ class expectation {
               std::abs(scale_) * (of_weights[s] * (d_weight + mean + of_difference) +
                                   p * (of_difference + 4 * u * (d_weight + mean)));
           auto const d_score =
-              std::abs(scale_) * static_cast<double>(std::abs(gradients.logits[row + s]));
+              std::abs(scale_) * std::abs(static_cast<double>(gradients.logits[row + s]));
           for (std::size_t i = 0; i < dim; ++i) {
             q_.errors[of_row * dim + i] +=
                 of_score * (std::abs(k[kv(s) * dim + i]) + of_number_) + d_score * of_number_;

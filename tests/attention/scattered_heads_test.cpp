@@ -44,7 +44,7 @@ slots random_slots(std::size_t tokens, std::size_t page_tokens, std::uint64_t se
   slots all((tokens / page_tokens + 3) * page_tokens);
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i] = static_cast<std::int64_t>(i);
-    std::swap(all[i], all[bits() % (i + 1)]);
+    std::swap(all[i], all[static_cast<std::size_t>(bits() % (i + 1))]);
   }
   all.resize(tokens);
   return all;
@@ -68,7 +68,8 @@ class pages {
     store(nan, static_cast<arithmetic_t<S>>(not_a_number()));
     memory_.assign(shape_.pages * static_cast<std::size_t>(strides_.page), nan);
     for (std::size_t t = 0; t < slots_.size(); ++t) {
-      auto const at = slots_[t] / rows * strides_.page + slots_[t] % rows * strides_.token;
+      auto const slot = static_cast<std::ptrdiff_t>(slots_[t]),
+                 at = slot / rows * strides_.page + slot % rows * strides_.token;
       for (std::size_t head = 0; head < shape.heads; ++head) {
         std::copy_n(heads.begin() + static_cast<std::ptrdiff_t>(t * shape.heads + head) * dim, dim,
                     memory_.begin() + at + static_cast<std::ptrdiff_t>(head) * strides_.head);
