@@ -17,8 +17,8 @@ set(libcxx "" "-stdlib=libc++" "-DCMAKE_CXX_COMPILER=clang++-16")
 set(x86-64-v2 "" "-march=x86-64-v2" "")
 set(x86-64-v4 "" "-march=x86-64-v4" "")
 set(x86-64-v4-256 "" "-march=x86-64-v4 -DXSIMD_DEFAULT_ARCH=xsimd::avx2" "")  # registers of 256 bits, xsimd 11.2
-set(emulated aarch64 armhf s390x)
-set(platforms aarch64-sve s390x-vector riscv64 ppc64le i686 i686-sse2 wasm32 libcxx x86-64-v2)
+set(emulated aarch64)
+set(platforms armhf s390x aarch64-sve s390x-vector riscv64 ppc64le i686 i686-sse2 wasm32 libcxx x86-64-v2)
 set(warnings "-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Werror")
 
 set(names ${WHICH})
