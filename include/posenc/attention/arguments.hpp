@@ -31,7 +31,8 @@ struct attention_options {
   bool keep_scores = false, keep_weights = false;  ///< in the result, [heads][queries][keys]
   /// Side values of queries and of keys, [tokens][heads][any], which rules of site 3 find in their
   /// rows: gates, profiles. Query heads may share them, as they share kv heads.
-  heads_view<float const> query_side = {nullptr, {0, 1, 1}}, key_side = {nullptr, {0, 1, 1}};
+  heads_view<float const> query_side = {nullptr, {0, 1, 1}};
+  heads_view<float const> key_side = {nullptr, {0, 1, 1}};  ///< of keys, likewise
 };
 
 /// Queries that are encoded already, and what has multiplied them; made by encoded(). Attention

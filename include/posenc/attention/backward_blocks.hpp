@@ -35,11 +35,11 @@ struct attention_gradients {
 ///         attention_backward(q, k, v, encoding, forward, d_outputs, options, workspace);
 template <std::floating_point T>
 struct gradients_workspace {
-  attention_gradients<T> result;   ///< of the last call
-  attention_gradients<T> far;      ///< through far scores
-  detail::score_memory<T> blocks;  ///< scratch memory, as what follows
-  std::vector<T> keys, values, exponentials, scores_before, d_outputs, d_scores, d_queries,
-      d_encoded_queries, d_far_scores;
+  attention_gradients<T> result;                             ///< of the last call
+  attention_gradients<T> far;                                ///< through far scores
+  detail::score_memory<T> blocks;                            ///< scratch memory, as what follows
+  std::vector<T> keys, values, exponentials, scores_before;  ///< scratch memory
+  std::vector<T> d_outputs, d_scores, d_queries, d_encoded_queries, d_far_scores;  ///< the same
   std::vector<std::ptrdiff_t> key_offsets, value_offsets;  ///< of paged tokens
 };
 

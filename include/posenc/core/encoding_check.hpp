@@ -94,6 +94,7 @@ consteval bool check_prepared() {
   return true;
 }
 
+/// A function of this name is one that its site can call.
 #define POSENC_MUST_BE(NAME, SIGNATURE) \
   static_assert(!has_##NAME<E> || can_##NAME<E>, "posenc: " #NAME " must be: " SIGNATURE)
 

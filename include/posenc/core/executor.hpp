@@ -50,6 +50,7 @@ concept executor = std::invocable<E const&, std::size_t, task const&>;
 template <executor Executor>
 class tasks {
  public:
+  /// Throws std::invalid_argument unless count is positive.
   tasks(std::size_t count, Executor const& run) : count_(count), run_(std::addressof(run)) {
     detail::require(count > 0, "tasks: there must be a task, got 0");
   }

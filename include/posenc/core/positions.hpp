@@ -51,8 +51,10 @@ concept integer_range =
 /// Valid during the call, which must copy what it keeps.
 template <class T>
 struct list_view : std::span<T const> {
+  /// Braces.
   list_view(std::initializer_list<T> list) noexcept
       : std::span<T const>(list.begin(), list.size()) {}
+  /// What std::span takes.
   template <class List>
   requires std::convertible_to<List const&, std::span<T const>> list_view(List const& list)
   noexcept : std::span<T const>(list) {}
@@ -64,6 +66,7 @@ struct list_view : std::span<T const> {
 ///     m_rope.prepare({7, 8})
 struct token_positions : std::vector<std::int64_t> {
   token_positions() = default;
+  /// In braces.
   token_positions(std::initializer_list<std::int64_t> positions) : vector(positions) {}
   /// Moved, if the vector is given away.
   token_positions(std::vector<std::int64_t> positions) noexcept : vector(std::move(positions)) {}

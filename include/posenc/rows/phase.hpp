@@ -13,7 +13,7 @@ namespace posenc::inline POSENC_TARGET {
 /// The cosine and the sine of an angle, or a register of each.
 template <class Number>
 struct cos_sin_numbers {
-  Number cos, sin;
+  Number cos, sin;  ///< of the same angle
 };
 using cos_sin_values = cos_sin_numbers<double>;  ///< of one angle
 
