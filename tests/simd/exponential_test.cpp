@@ -16,14 +16,19 @@ namespace {
 
 using namespace posenc::detail;
 
+/// function(x), of a register that has x in every lane.
 template <class T>
-T exponential_of(T x) {
+T in_every_lane(T x, auto const& function) {
   std::array<T, lanes<T>::size> numbers;
   numbers.fill(x);
-  lanes<T>::store(numbers.data(), exponential(lanes<T>(), lanes<T>::load(numbers.data())));
-  for (auto const e : numbers)
-    EXPECT_EQ(std::memcmp(&e, &numbers[0], sizeof(T)), 0) << "every lane alike";
+  lanes<T>::store(numbers.data(), function(lanes<T>::load(numbers.data())));
+  for (auto const y : numbers)
+    EXPECT_EQ(std::memcmp(&y, &numbers[0], sizeof(T)), 0) << "every lane alike";
   return numbers[0];
+}
+template <class T>
+T exponential_of(T x) {
+  return in_every_lane(x, [](auto const& all) { return exponential(lanes<T>(), all); });
 }
 
 TEST(exponential, is_within_two_roundings_and_one_more_for_each_of_its_exponent) {
@@ -69,12 +74,7 @@ TEST(exponential, of_what_is_no_number_is_none) {
 
 template <class T>
 T tanh_of(T x) {
-  std::array<T, lanes<T>::size> numbers;
-  numbers.fill(x);
-  lanes<T>::store(numbers.data(), hyperbolic_tangent(lanes<T>(), lanes<T>::load(numbers.data())));
-  for (auto const t : numbers)
-    EXPECT_EQ(std::memcmp(&t, &numbers[0], sizeof(T)), 0) << "every lane alike";
-  return numbers[0];
+  return in_every_lane(x, [](auto const& all) { return hyperbolic_tangent(lanes<T>(), all); });
 }
 
 TEST(hyperbolic_tangent, is_within_8_roundings) {

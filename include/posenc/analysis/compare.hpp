@@ -1,4 +1,4 @@
-// What differs between two models or two layers, and from which distance on scores differ.
+// Which settings of two models or layers differ, and the first distance at which scores do.
 #pragma once
 
 #include <algorithm>

@@ -44,7 +44,7 @@ inline frequencies_description describe(frequencies const& f, std::size_t contex
   return result;
 }
 
-/// A line a pair, under one with the names of its columns.
+/// One line per pair, below a line with the names of the columns.
 inline std::ostream& operator<<(std::ostream& os, frequencies_description const& d) {
   std::ostringstream text;  // keeps the stream's own format
   text << std::left << std::setw(6) << "pair" << std::right << std::setw(14) << "rad/position"

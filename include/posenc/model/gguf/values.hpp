@@ -181,7 +181,7 @@ inline gguf_value read_gguf_scalar(gguf_bytes& bytes, gguf_type type, std::size_
   return static_cast<std::int64_t>(bits << unused) >> unused;
 }
 
-/// A number or a bool as a number; nothing for others.
+/// The value of a number or a bool; nullopt for other types.
 inline std::optional<double> as_number(gguf_value const& value) {
   auto const read = []<class T>(T const& x) -> std::optional<double> {
     if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(x);
