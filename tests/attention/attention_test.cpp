@@ -710,7 +710,7 @@ TEST_F(attention_memory, does_not_grow_with_the_number_of_queries_whatever_the_e
   scheme const encoding(rope<halves>(geometric(16, 1e4)), alibi(1), adaptive_temperature{});
   auto const few = memory_of(256, encoding), many = memory_of(640, encoding);
   EXPECT_LT(many, 64 * mib);
-  EXPECT_LT(many - few, 8 * mib) << "a row of scores for each of 384 more queries would be 24 MiB";
+  EXPECT_LT(many - few, 12 * mib) << "a row of scores for each of 384 more queries would be 24 MiB";
 }
 
 TEST_F(attention_memory, is_seen_by_these_tests_where_scores_are_kept) {
