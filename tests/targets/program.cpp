@@ -3,16 +3,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "result.hpp"
 
-#if defined(WITH_SCALAR)
-extern "C" entry run_base, run_scalar, run_v3, run_v3_fast, run_v4, run_native;
-#else
-extern "C" entry run_base, run_v3, run_v4;
-#endif
+extern "C" entry run_base, run_scalar, run_v3, run_v3_fast, run_v4;
 
 namespace {
 
@@ -20,7 +15,7 @@ bool has_v3() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
-bool has_v4() {
+[[maybe_unused]] bool has_v4() {
   return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl");
@@ -41,22 +36,15 @@ std::vector<result> results_of(instruction_set const& set, char const** target) 
 
 }  // namespace
 
-// Arguments: `native` also runs what was compiled for the compiling machine.
-int main(int count, char** arguments) {
-  [[maybe_unused]] bool const native = count > 1 && std::string_view(arguments[1]) == "native";
+int main() {
   instruction_set const sets[] = {
     {"base", run_base, true},
-#if defined(WITH_SCALAR)
+#if defined(HOT)
     {"scalar", run_scalar, true},
+    {"v3_fast", run_v3_fast, has_v3()},
+    {"v4", run_v4, has_v4()},
 #endif
     {"v3", run_v3, has_v3()},
-#if defined(WITH_SCALAR)
-    {"v3_fast", run_v3_fast, has_v3()},
-#endif
-    {"v4", run_v4, has_v4()},
-#if defined(WITH_SCALAR)
-    {"native", run_native, native},
-#endif
   };
   std::vector<result> expected;
   for (auto const& set : sets) {
