@@ -140,6 +140,12 @@ TEST(hugging_face_rope, writes_each_rule) {
   }
 }
 
+TEST(hugging_face_rope, writes_three_sections_for_two_axes) {
+  auto const read = read_rope_parameters(R"({"rope_type": "default", "mrope_section": [4, 4]})",
+                                         "rope", {.head_dim = 16});
+  EXPECT_EQ(rope_parameters_json(read.rotary, 16)["mrope_section"], json({4, 4, 0}));
+}
+
 TEST(hugging_face_rope, writes_a_part_that_gives_the_same_dims) {
   for (std::size_t head_dim = 2; head_dim <= 300; head_dim += 2) {
     for (std::size_t dims = 2; dims <= head_dim; dims += 2) {
