@@ -94,6 +94,13 @@ TEST(reference_attention, a_query_that_sees_no_key_has_outputs_of_0) {
   EXPECT_TRUE(std::none_of(outputs.begin() + 4, outputs.end(), [](double y) { return y == 0; }));
 }
 
+TEST(reference_attention, scores_may_lie_further_apart_than_an_exponential_can_say) {
+  tensors const x({2, 3, 1, 1, 4, 4});
+  auto const outputs = reference(x, nope(), {.scale = 1e6});
+  EXPECT_TRUE(
+      std::all_of(outputs.begin(), outputs.end(), [](double y) { return std::isfinite(y); }));
+}
+
 TEST(reference_attention, a_key_that_is_not_a_number_stays_out_of_rows_that_do_not_see_it) {
   tensors x({4, 4, 1, 1, 4, 4});
   auto const expected = reference(x, adaptive_temperature{});

@@ -204,6 +204,7 @@ TEST(sin_cos_2d, a_grid_must_have_places_and_a_block_for_each_axis) {
   EXPECT_EQ(message({{2, f, not_a_number()}}, {0}), finite + std::string("NaN on axis 0"));
   EXPECT_EQ(message({{2, f}, {2, f, 0, infinity()}}, {0, 1}),
             finite + std::string("infinity on axis 1"));
+  EXPECT_NO_THROW(sin_cos_grid<halves>({{2, f, 0, 0x1p62}}, {0}));
 }
 
 TEST(sin_cos_2d, dims_must_be_shared_out_evenly) {

@@ -291,6 +291,8 @@ TEST(released_files, modernbert_base) {
       "position_embedding_type": "absolute"})");
   EXPECT_EQ(letters(model), repeated("fss", 7) + "f");
   EXPECT_EQ(model.kind_of(1).window, 65u);
+  EXPECT_EQ(model.notes.at(1),
+            "The window is symmetric: half of its keys lie before the query, half after it.");
   EXPECT_EQ(inv_freq(model.kind_of(0)), oracle::default_rule(64, 160'000));
 }
 
