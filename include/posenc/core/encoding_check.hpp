@@ -3,7 +3,6 @@
 
 #include <type_traits>
 
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
