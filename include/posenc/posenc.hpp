@@ -15,8 +15,7 @@
 #include "posenc/core/storage.hpp"         // float, double, half, bfloat16; an engine's own types
 #include "posenc/core/executor.hpp"        // work in tasks, for an engine's own threads
 #include "posenc/core/require.hpp"         // errors; is_finite
-#include "posenc/core/fast_math.hpp"       // what -ffast-math leaves
-#include "posenc/core/compiler.hpp"        // what compilers say in words of their own
+#include "posenc/core/compiler.hpp"        // what holds under -ffast-math; hints to compilers
 #include "posenc/core/target.hpp"          // one namespace per instruction set
 #include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
 

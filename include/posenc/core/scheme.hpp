@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/encoding_check.hpp"
-#include "posenc/core/fast_math.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/sites.hpp"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
