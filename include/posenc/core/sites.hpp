@@ -9,9 +9,8 @@
 //   (4) softmax            adaptive, SSMax, Llama 4    softmax/
 //       nowhere            NoPE                        the empty scheme
 //
-//   In reverse, for training: gradients pass (1), which adds a constant; go through R_t^T at (2);
-//   pass (3) if it adds a bias, and take the derivative of any other rule; at (4), beta and sinks
-//   count as constants.
+//   In reverse, for training: (1) gradients pass; (2) R_t^T; (3) a bias lets them pass, any other
+//   rule has a derivative; (4) beta and sinks count as constants
 #pragma once
 
 #include <concepts>
@@ -86,8 +85,6 @@ concept pulls_back_row =
     requires(E const& e, score_row<T const> const row, std::span<T> const d) {
       e.backward_scores(row, d, d);
     };
-template <class E>
-concept says_it_is_bias = std::bool_constant<std::remove_cvref_t<E>::is_bias>::value;
 template <class E>
 concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
 template <class E, class T>
@@ -164,8 +161,9 @@ concept acts_on_scores =
 /// (3) Adds a term that depends on neither queries nor scores, so gradients pass unchanged: a bias,
 /// or adjust_scores beside `static constexpr bool is_bias = true`.
 template <class E>
-concept adds_bias = adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
-                    (acts_on_scores<E> && detail::says_it_is_bias<E>);
+concept adds_bias =
+    adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
+    (acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_bias>::value);
 
 /// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to those of the
 /// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
@@ -211,21 +209,22 @@ struct lets_through {
 template <class E>
 concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0;
 
-// clang-format on
-
 /// Acts at one site or at several, or nowhere on purpose. Anything else, and a function that has a
 /// site's name and that the site cannot call, is a compile error of one sentence wherever an
 /// encoding is asked for (core/encoding_check.hpp). Of a final class, and of one that wraps
 /// encodings, the check sees neither private functions, nor several of one name, nor a template
 /// that needs more than one type. It takes no class whose destructor alone is final.
-///
-/// An encoding of yours that wraps others says `static constexpr bool wraps_encodings = true`,
-/// constrains its functions to where they have them, and lets them refuse a number of heads:
+template <class E>
+concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
+
+/// Is made of other encodings: `static constexpr bool wraps_encodings = true`. It constrains its
+/// functions to where they have them, and where a constraint does not hold, there is no function,
+/// and no error. It lets them refuse a number of heads:
 ///
 ///     void require_heads(char const* function, std::size_t count) const {
 ///       scheme<Inner const&>(inner).require_heads(function, count);
 ///     }
 template <class E>
-concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
+concept wraps_encodings = std::bool_constant<E::wraps_encodings>::value;
 
 }  // namespace posenc
