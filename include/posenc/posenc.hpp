@@ -6,7 +6,7 @@
 // core: the vocabulary
 #include "posenc/core/sites.hpp"           // the four sites, and their reverse. Read this first
 #include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
-#include "posenc/core/adjust_scores.hpp"   // site 3 on a row of scores; its gradients
+#include "posenc/core/adjust_scores.hpp"   // site 3 on a row of scores
 #include "posenc/core/encoding_check.hpp"  // one-sentence errors for wrong signatures
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
 #include "posenc/core/paged_heads.hpp"     // the same in a paged cache

@@ -1,14 +1,10 @@
-// Site 3 on a row of scores, however an encoding says what it does there; and its gradients.
+// Site 3 on a row of scores, however an encoding says what it does there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
-#include <vector>
 
-#include "posenc/core/require.hpp"
-#include "posenc/core/score_row.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
@@ -71,26 +67,4 @@ void adjust_scores(E const& e, score_row<T> const& row) {
   }
 }
 
-namespace detail {
-
-/// Backward through several encodings, from the last to the first. The scores that one makes are
-/// computed again only if an encoding that follows is no bias.
-template <class T>
-void backward_through(score_row<T const> const&, std::span<T>, std::span<T>) {}
-template <class T, class E, class... Es>
-void backward_through(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query,
-                      E const& e, Es const&... then) {
-  if constexpr (!acts_on_scores<E>) {
-    backward_through(before, d_scores, d_query, then...);
-  } else {
-    if constexpr (!(lets_through<Es>::as_biases && ...)) {
-      std::vector<T> scores(before.scores.begin(), before.scores.end());
-      adjust_scores(e, before.template with_scores<T>(scores));
-      backward_through(before.template with_scores<T const>(scores), d_scores, d_query, then...);
-    }
-    if constexpr (!lets_through<E>::as_biases) e.backward_scores(before, d_scores, d_query);
-  }
-}
-
-}  // namespace detail
 }  // namespace posenc

@@ -194,15 +194,6 @@ template <class E>
 inline constexpr int sites_of = acts_on_embeddings<E> + acts_on_queries_and_keys<E> +
                                 acts_on_scores<E> + (acts_on_softmax<E> || adds_sink<E>);
 
-/// Which of the sites where E acts gradients get through.
-template <class E>
-struct lets_through {
-  static constexpr bool queries_and_keys =
-                            !acts_on_queries_and_keys<E> || pulls_back_queries_and_keys<E>,
-                        as_biases = !acts_on_scores<E> || adds_bias<E>,
-                        scores = as_biases || pulls_back_scores<E>;
-};
-
 }  // namespace detail
 
 /// Acts nowhere on purpose, as nope does: `static constexpr bool is_nowhere = true`.
