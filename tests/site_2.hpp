@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 
 namespace site_2 {

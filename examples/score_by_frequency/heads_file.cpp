@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/model/gguf/metadata.hpp"
 

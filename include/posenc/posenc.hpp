@@ -4,10 +4,9 @@
 // clang-format off
 
 // core: the vocabulary
-#include "posenc/core/sites.hpp"           // the four sites, where encodings act. Read this first
+#include "posenc/core/sites.hpp"           // the four sites, and their reverse. Read this first
 #include "posenc/core/scheme.hpp"          // the encodings used together; nope, the empty scheme
 #include "posenc/core/adjust_scores.hpp"   // site 3 on a row of scores
-#include "posenc/core/gradient_sites.hpp"  // the sites in reverse, for training
 #include "posenc/core/encoding_check.hpp"  // one-sentence errors for wrong signatures
 #include "posenc/core/heads_view.hpp"      // strided views of [tokens][heads][head_dim]
 #include "posenc/core/paged_heads.hpp"     // the same in a paged cache
@@ -16,8 +15,7 @@
 #include "posenc/core/storage.hpp"         // float, double, half, bfloat16; an engine's own types
 #include "posenc/core/executor.hpp"        // work in tasks, for an engine's own threads
 #include "posenc/core/require.hpp"         // errors; is_finite
-#include "posenc/core/fast_math.hpp"       // what -ffast-math leaves
-#include "posenc/core/compiler.hpp"        // what compilers say in words of their own
+#include "posenc/core/compiler.hpp"        // what holds under -ffast-math; hints to compilers
 #include "posenc/core/target.hpp"          // one namespace per instruction set
 #include "posenc/version.hpp"              // POSENC_VERSION_MAJOR, _MINOR, _PATCH
 

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/sites.hpp"
 

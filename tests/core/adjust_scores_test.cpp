@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "numbers.hpp"
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/core/score_row.hpp"
 #include "rejects.hpp"

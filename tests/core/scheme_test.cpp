@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/sites.hpp"
 #include "rejects.hpp"
 #include "site_2.hpp"
 
@@ -444,7 +444,7 @@ struct squares {
 static_assert(adds_bias<adds_facts> && !pulls_back_scores<adds_facts>);
 static_assert(pulls_back_scores<squares> && !adds_bias<squares>);
 
-TEST(gradient_sites, a_rule_goes_backward_from_the_scores_that_the_rules_before_it_made) {
+TEST(backward_scores, a_rule_goes_backward_from_the_scores_that_the_rules_before_it_made) {
   std::vector<double> const scores{0.125, -0.125}, query{3};
   std::vector<std::int64_t> const keys{4, 5};
   std::vector<float> const query_side{1}, key_side{1, 2};

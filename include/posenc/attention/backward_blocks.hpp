@@ -13,8 +13,8 @@
 #include "posenc/attention/block_attention.hpp"
 #include "posenc/attention/products.hpp"
 #include "posenc/attention/score_blocks.hpp"
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/scheme.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
 

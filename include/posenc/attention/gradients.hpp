@@ -14,7 +14,7 @@
 #include "posenc/attention/prepared_encoding.hpp"
 #include "posenc/attention/scattered_heads.hpp"
 #include "posenc/core/encoding_check.hpp"
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -53,10 +53,10 @@ attention_gradients<arithmetic_t<Q>> const& attention_backward(
                 "q, k, v and d_outputs are doubles, or none of them");
   static_assert(through::queries_and_keys,
                 "gradients need backward_queries and backward_keys of what an encoding prepares "
-                "for queries and keys: see pulls_back_queries_and_keys in core/gradient_sites.hpp");
+                "for queries and keys: see pulls_back_queries_and_keys in core/sites.hpp");
   static_assert(through::scores,
                 "gradients need is_bias or backward_scores of an encoding that changes scores: see "
-                "adds_bias and pulls_back_scores in core/gradient_sites.hpp");
+                "adds_bias and pulls_back_scores in core/sites.hpp");
   auto const given =
       detail::checked_arguments<T>("attention_backward", encoding, q.shape(),
                                    detail::shape_of(keys), detail::shape_of(values), options);

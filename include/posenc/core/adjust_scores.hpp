@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "posenc/core/require.hpp"
-#include "posenc/core/score_row.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 

@@ -1,8 +1,11 @@
-// What C++ cannot tell a compiler.
+// What C++ cannot tell a compiler, and what holds under -ffast-math.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <concepts>
-#include <cstddef>
+#include <cstdint>
 
 #include "posenc/core/target.hpp"
 
@@ -33,16 +36,36 @@
 #define POSENC_QUIET_END
 #endif
 
+/// Inference engines are built with -ffast-math: the compiler may reorder sums, multiply by a
+/// rounded reciprocal instead of dividing, and assume that there is no NaN, no infinity and no -0.
+/// Under it, and under any part of it, this holds:
+///
+/// - Every accuracy that a header states.
+/// - Errors are thrown. NaN and infinities in what is checked, masked scores (-infinity) and
+///   no_sink are recognised by their bits: posenc::is_finite, posenc::is_masked.
+/// - The bits of what is computed in integers: phases of whole positions, and the conversions of
+///   half and bfloat16.
+///
+/// What else headers promise does not: the same bits in two ways (by number or by register, whole
+/// or in parts, in two places of a program), NaN out for NaN in, the sign of 0, and subnormal
+/// numbers, which the CPU may flush to 0. A barrier stands only where reordering costs accuracy.
 namespace posenc::inline POSENC_TARGET::detail {
 
-/// Asks for the cache line of an address, which may be any.
-[[gnu::always_inline]] inline void prefetch([[maybe_unused]] void const* address) noexcept {
-#if defined(__GNUC__)
-  __builtin_prefetch(address);
+/// x, rounded to its type: no sum or product is reordered across it, and x87 keeps no more.
+template <std::floating_point T>
+T stored(T x) noexcept {
+  T const volatile number = x;
+  return number;
+}
+
+/// The same for a register, on x86.
+[[gnu::always_inline]] inline void as_written([[maybe_unused]] auto& number) noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  asm("" : "+x"(number.data));
 #endif
 }
 
-/// The same into L2 alone.
+/// Asks for the cache line of an address, which may be any, into L2 alone.
 [[gnu::always_inline]] inline void prefetch_into_l2([[maybe_unused]] void const* address) noexcept {
 #if defined(__GNUC__)
   __builtin_prefetch(address, 0, 2);
@@ -57,6 +80,25 @@ template <std::integral T>
   asm volatile("" : "+r"(x));
 #endif
   return x;
+}
+
+/// -infinity, ln 0.
+template <std::floating_point T>
+inline constexpr T negative_infinity = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
+
+constexpr bool is_negative_infinity(float x) noexcept {
+  return std::bit_cast<std::uint32_t>(x) == 0xff80'0000;
+}
+constexpr bool is_negative_infinity(double x) noexcept {
+  return std::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000;
+}
+
+/// ln(e^a + e^b). Either may be -infinity. No overflow, whatever their difference.
+inline double log_add_exp(double a, double b) noexcept {
+  if (is_negative_infinity(a)) return b;
+  if (is_negative_infinity(b)) return a;
+  auto const [less, more] = std::minmax(a, b);
+  return more + std::log1p(std::exp(less - more));
 }
 
 }  // namespace posenc::detail

@@ -3,18 +3,10 @@
 
 #include <type_traits>
 
-#include "posenc/core/gradient_sites.hpp"
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
-namespace posenc::inline POSENC_TARGET {
-
-/// An encoding made of others, with functions constrained to where they have them: where a
-/// constraint does not hold, there is no function, and no error.
-template <class E>
-concept wraps_encodings = std::bool_constant<E::wraps_encodings>::value;
-
-namespace detail {
+namespace posenc::inline POSENC_TARGET::detail {
 
 /// The names of all functions that a site calls.
 struct site_names {
@@ -87,12 +79,9 @@ struct prepared_check {
 };
 
 template <class E>
-consteval bool check_prepared() {
-  if constexpr (can_prepare<E>)
-    return prepared_check<prepared_t<E, float>, float>::passed &&
-           prepared_check<prepared_t<E, double>, double>::passed;
-  return true;
-}
+concept prepares_rightly = !can_prepare<E> ||
+                           (prepared_check<prepared_t<E, float>, float>::passed &&
+                            prepared_check<prepared_t<E, double>, double>::passed);
 
 /// A function of this name is one that its site can call.
 #define POSENC_MUST_BE(NAME, SIGNATURE) \
@@ -117,7 +106,7 @@ struct check_of {
                 "posenc: prepare must be: template <class T> auto prepare(positions_view "
                 "positions) const, for T = float and T = double, which returns what has "
                 "encode_queries and encode_keys");
-  static_assert(check_prepared<E>());
+  static_assert(prepares_rightly<E>);
   static_assert(!prepares_another_width<E, float> || changes_head_dim<E>,
                 "posenc: encoded_dim must be: std::size_t encoded_dim(std::size_t head_dim) const, "
                 "beside a prepare that encodes to another width");
@@ -143,11 +132,8 @@ struct check_of {
 };
 #undef POSENC_MUST_BE
 
-// clang-format on
-
 /// What is held by reference is an encoding too.
 template <class E>
 using encoding_check = check_of<std::remove_cvref_t<E>>;
 
-}  // namespace detail
-}  // namespace posenc
+}  // namespace posenc::detail

@@ -42,8 +42,7 @@ concept executor = std::invocable<E const&, std::size_t, task const&>;
 
 /// How rotate and attention split their work: into `count` tasks, which the executor runs, or the
 /// caller itself, if there is one. Results have the same bits for any count, order and threads;
-/// errors are thrown before the first task. Keeps the executor's address. Throws
-/// std::invalid_argument unless there is a task.
+/// errors are thrown before the first task. Keeps the executor's address.
 ///
 ///     rotate<halves>(tasks(4, pool), q, rows);
 ///     attention(tasks(4, pool), q, k, v, encoding);

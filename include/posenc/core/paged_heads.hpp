@@ -10,8 +10,6 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -47,7 +45,11 @@ class paged_heads {
   /// Of dense pages, [pages][page_tokens][heads][head_dim].
   template <class Slots>
   paged_heads(detail::elements_at<T> data, pages_shape shape, Slots const& slots)
-      : paged_heads(data, shape, dense(shape), slots) {}
+      : paged_heads(data, shape,
+                    {static_cast<std::ptrdiff_t>(shape.page_tokens * shape.heads * shape.head_dim),
+                     static_cast<std::ptrdiff_t>(shape.heads * shape.head_dim),
+                     static_cast<std::ptrdiff_t>(shape.head_dim)},
+                    slots) {}
   /// slots: [tokens]. Throws where heads_view would, if pages overlap, or if a slot is beyond them.
   template <class Slots>
   paged_heads(detail::elements_at<T> data, pages_shape shape, pages_strides strides,
@@ -108,11 +110,6 @@ class paged_heads {
   memory_range memory() const noexcept { return memory_; }
 
  private:
-  static pages_strides dense(pages_shape const& shape) noexcept {
-    auto const token = shape.heads * shape.head_dim;
-    return {static_cast<std::ptrdiff_t>(shape.page_tokens * token),
-            static_cast<std::ptrdiff_t>(token), static_cast<std::ptrdiff_t>(shape.head_dim)};
-  }
   template <class Slots>
   static std::span<std::int64_t const> in_64_bits(Slots const& slots) noexcept {
     static_assert(std::convertible_to<Slots const&, std::span<std::int64_t const>>,

@@ -6,14 +6,11 @@
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/encoding_check.hpp"
-#include "posenc/core/fast_math.hpp"
-#include "posenc/core/gradient_sites.hpp"
-#include "posenc/core/positions.hpp"
-#include "posenc/core/require.hpp"
-#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -38,6 +35,34 @@ double inverse_temperature_of([[maybe_unused]] E const& e,
                               [[maybe_unused]] row_statistics const& row) {
   if constexpr (acts_on_softmax<E>) return e.inverse_temperature(row);
   return 1;
+}
+
+/// Which of the sites where E acts gradients get through.
+template <class E>
+struct lets_through {
+  static constexpr bool queries_and_keys =
+                            !acts_on_queries_and_keys<E> || pulls_back_queries_and_keys<E>,
+                        as_biases = !acts_on_scores<E> || adds_bias<E>,
+                        scores = as_biases || pulls_back_scores<E>;
+};
+
+/// Backward through several encodings, from the last to the first. The scores that one makes are
+/// computed again only if an encoding that follows is no bias.
+template <class T>
+void backward_through(score_row<T const> const&, std::span<T>, std::span<T>) {}
+template <class T, class E, class... Es>
+void backward_through(score_row<T const> const& before, std::span<T> d_scores, std::span<T> d_query,
+                      E const& e, Es const&... then) {
+  if constexpr (!acts_on_scores<E>) {
+    backward_through(before, d_scores, d_query, then...);
+  } else {
+    if constexpr (!(lets_through<Es>::as_biases && ...)) {
+      std::vector<T> scores(before.scores.begin(), before.scores.end());
+      adjust_scores(e, before.template with_scores<T>(scores));
+      backward_through(before.template with_scores<T const>(scores), d_scores, d_query, then...);
+    }
+    if constexpr (!lets_through<E>::as_biases) e.backward_scores(before, d_scores, d_query);
+  }
 }
 
 /// What each encoding of a scheme that acts on queries and keys has prepared, in their order;
@@ -139,10 +164,9 @@ class scheme {
     return head_dim;
   }
   /// Site 2, see scores_near_and_far.
-  bool is_near(std::int64_t query_position, std::int64_t key_position) const requires(splits) {
+  bool is_near(std::int64_t query, std::int64_t key) const requires(splits) {
     bool near = true;
-    for_each(
-        [&](scores_near_and_far auto const& e) { near = e.is_near(query_position, key_position); });
+    for_each([&](scores_near_and_far auto const& e) { near = e.is_near(query, key); });
     return near;
   }
   /// Site 3, see acts_on_scores.

@@ -8,11 +8,15 @@
 //   (3) scores             ALiBi, T5, KERPLE, FIRE     score/
 //   (4) softmax            adaptive, SSMax, Llama 4    softmax/
 //       nowhere            NoPE                        the empty scheme
+//
+//   In reverse, for training: (1) gradients pass; (2) R_t^T; (3) a bias lets them pass, any other
+//   rule has a derivative; (4) beta and sinks count as constants
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -39,25 +43,23 @@ using prepared_t = decltype(std::declval<E const&>().template prepare<T>(positio
 
 /// Site 2 of what is prepared: NAME(p, x, token, head) calls p.NAME, without the head where all
 /// heads are alike. `token` and `head`, of keys a kv head, are the indices of the view's first.
-#define POSENC_SITE_2(NAME)                                                                     \
+/// DOES_WHAT<P, T>: p has NAME for heads of T.
+#define POSENC_SITE_2(NAME, DOES, WHAT)                                                         \
   void NAME(auto const& p, auto const& x, std::size_t token, std::size_t head)                  \
     requires(requires { p.NAME(x, token, head); } || requires { p.NAME(x, token); }) {          \
     if constexpr (requires { p.NAME(x, token, head); })                                         \
       p.NAME(x, token, head);                                                                   \
     else                                                                                        \
       p.NAME(x, token);                                                                         \
-  }
-POSENC_SITE_2(encode_queries)
-POSENC_SITE_2(encode_keys)
-POSENC_SITE_2(backward_queries)
-POSENC_SITE_2(backward_keys)
+  }                                                                                             \
+  template <class P, class T>                                                                   \
+  concept DOES##_##WHAT = requires(P const& p, heads_view<T> x) { detail::NAME(p, x, 0, 0); };
+POSENC_SITE_2(encode_queries, encodes, queries)
+POSENC_SITE_2(encode_keys, encodes, keys)
+POSENC_SITE_2(backward_queries, pulls_back, queries)
+POSENC_SITE_2(backward_keys, pulls_back, keys)
 #undef POSENC_SITE_2
 
-template <class P, class T>
-concept encodes_queries =
-    requires(P const& p, heads_view<T> q) { detail::encode_queries(p, q, 0, 0); };
-template <class P, class T>
-concept encodes_keys = requires(P const& p, heads_view<T> k) { detail::encode_keys(p, k, 0, 0); };
 template <class P, class T>
 concept encodes_to_another_width =
     requires(P const& p, heads_view<T const> const from, heads_view<T> const to, std::size_t i) {
@@ -69,6 +71,8 @@ template <class E, class T>
 concept prepares_another_width = prepares<E, T> && encodes_to_another_width<prepared_t<E, T>, T>;
 template <class P, class T>
 concept encodes = encodes_queries<P, T> && encodes_keys<P, T>;
+template <class P, class T>
+concept pulls_back = pulls_back_queries<P, T> && pulls_back_keys<P, T>;
 template <class E, class T>
 concept prepares_queries_and_keys =
     prepares_another_width<E, T> || (prepares<E, T> && encodes<prepared_t<E, T>, T>);
@@ -76,6 +80,11 @@ template <class E, class T>
 concept adjusts = requires(E const& e, score_row<T> const row) { e.adjust_scores(row); };
 template <class E>
 concept adjusts_scores = adjusts<E, float> && adjusts<E, double>;
+template <class E, class T>
+concept pulls_back_row =
+    requires(E const& e, score_row<T const> const row, std::span<T> const d) {
+      e.backward_scores(row, d, d);
+    };
 template <class E>
 concept says_it_is_nowhere = std::bool_constant<std::remove_cvref_t<E>::is_nowhere>::value;
 template <class E, class T>
@@ -100,6 +109,16 @@ concept acts_on_embeddings = detail::embeds<E, float> && detail::embeds<E, doubl
 template <class E>
 concept acts_on_queries_and_keys =
     detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
+
+/// (2) What is prepared also goes backward, in place: d -> J^T d, J being the matrix of
+/// encode_queries or encode_keys, which are linear, and d [tokens][heads][head_dim].
+///
+///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
+///     prepared.backward_keys(d, first_token);
+template <class E>
+concept pulls_back_queries_and_keys =
+    acts_on_queries_and_keys<E> && detail::pulls_back<detail::prepared_t<E, float>, float> &&
+    detail::pulls_back<detail::prepared_t<E, double>, double>;
 
 /// (2) Encodes to heads of another width, encoded_dim(head_dim), out of place. Attention's scale
 /// stays that of head_dim. In a scheme no other may act on queries and keys.
@@ -139,6 +158,20 @@ template <class E>
 concept acts_on_scores =
     adds_bias_by_distance<E> || adds_bias_by_positions<E> || detail::adjusts_scores<E>;
 
+/// (3) Adds a term that depends on neither queries nor scores, so gradients pass unchanged: a bias,
+/// or adjust_scores beside `static constexpr bool is_bias = true`.
+template <class E>
+concept adds_bias =
+    adds_bias_by_distance<E> || adds_bias_by_positions<E> ||
+    (acts_on_scores<E> && std::bool_constant<std::remove_cvref_t<E>::is_bias>::value);
+
+/// (3) Goes backward, in place: from gradients of the adjusted scores, [keys], to those of the
+/// scores before; and adds to the gradient of the encoded query, [head_dim], if the rule reads it.
+/// A gradient of 0 of a key that no other depends on stays 0, whatever its score is, NaN too.
+template <class E>
+concept pulls_back_scores =
+    acts_on_scores<E> && detail::pulls_back_row<E, float> && detail::pulls_back_row<E, double>;
+
 /// (4) Returns beta for a row, from the statistics of its masked scores: softmax(beta * row).
 template <class E>
 concept acts_on_softmax = requires(E const& e, row_statistics const& row) {
@@ -167,21 +200,22 @@ inline constexpr int sites_of = acts_on_embeddings<E> + acts_on_queries_and_keys
 template <class E>
 concept acts_nowhere = detail::says_it_is_nowhere<E> && detail::sites_of<E> == 0;
 
-// clang-format on
-
 /// Acts at one site or at several, or nowhere on purpose. Anything else, and a function that has a
 /// site's name and that the site cannot call, is a compile error of one sentence wherever an
 /// encoding is asked for (core/encoding_check.hpp). Of a final class, and of one that wraps
 /// encodings, the check sees neither private functions, nor several of one name, nor a template
 /// that needs more than one type. It takes no class whose destructor alone is final.
-///
-/// An encoding of yours that wraps others says `static constexpr bool wraps_encodings = true`,
-/// constrains its functions to where they have them, and lets them refuse a number of heads:
+template <class E>
+concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
+
+/// Is made of other encodings: `static constexpr bool wraps_encodings = true`. It constrains its
+/// functions to where they have them, and where a constraint does not hold, there is no function,
+/// and no error. It lets them refuse a number of heads:
 ///
 ///     void require_heads(char const* function, std::size_t count) const {
 ///       scheme<Inner const&>(inner).require_heads(function, count);
 ///     }
 template <class E>
-concept positional_encoding = (detail::sites_of<E> > 0) || acts_nowhere<E>;
+concept wraps_encodings = std::bool_constant<E::wraps_encodings>::value;
 
 }  // namespace posenc

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
@@ -20,12 +20,6 @@ inline two_doubles exact_sum(double a, double b) noexcept {
   return {sum, stored(stored(a - of_a) + stored(b - of_b))};
 }
 
-/// a * b, exactly.
-inline two_doubles exact_product(double a, double b) noexcept {
-  auto const product = stored(a * b);
-  return {product, std::fma(a, b, -product)};
-}
-
 inline two_doubles operator-(two_doubles const& a) noexcept { return {-a.high, -a.low}; }
 inline two_doubles operator+(two_doubles const& a, two_doubles const& b) noexcept {
   auto const high = exact_sum(a.high, b.high), low = exact_sum(a.low, b.low),
@@ -34,8 +28,8 @@ inline two_doubles operator+(two_doubles const& a, two_doubles const& b) noexcep
 }
 inline two_doubles operator-(two_doubles const& a, two_doubles const& b) noexcept { return a + -b; }
 inline two_doubles operator*(two_doubles const& a, two_doubles const& b) noexcept {
-  auto const product = exact_product(a.high, b.high);
-  return exact_sum(product.high, stored(product.low + stored(a.high * b.low + a.low * b.high)));
+  auto const product = stored(a.high * b.high), error = std::fma(a.high, b.high, -product);
+  return exact_sum(product, stored(error + stored(a.high * b.low + a.low * b.high)));
 }
 inline two_doubles operator/(two_doubles const& a, two_doubles const& b) noexcept {
   auto const first = stored(a.high / b.high);

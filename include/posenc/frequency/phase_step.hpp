@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/line_allocator.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/multiply_add.hpp"
 

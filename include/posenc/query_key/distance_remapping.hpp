@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/query_key/remapped.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "posenc/core/encoding_check.hpp"
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"

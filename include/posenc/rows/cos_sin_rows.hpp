@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/fast_math.hpp"
-#include "posenc/core/line_allocator.hpp"
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/cos_sin_view.hpp"

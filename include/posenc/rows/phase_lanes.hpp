@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/fast_math.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/phase_step.hpp"
 #include "posenc/rows/phase.hpp"

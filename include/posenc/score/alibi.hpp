@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/fast_math.hpp"
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/positions.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/for_doubles.hpp"
 #include "posenc/simd/lanes.hpp"

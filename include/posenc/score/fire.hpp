@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/adjust_scores.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/simd/for_doubles.hpp"

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/fast_math.hpp"
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/adjust_scores.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {

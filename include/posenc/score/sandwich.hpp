@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/rows/phase.hpp"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "posenc/core/gradient_sites.hpp"
+#include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/exponential.hpp"
 #include "posenc/simd/for_doubles.hpp"

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <numbers>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
 

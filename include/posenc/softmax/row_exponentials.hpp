@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/score_row.hpp"
 #include "posenc/core/target.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "posenc/analysis/comparison.hpp"
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/model/model_description.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail::identifying {
