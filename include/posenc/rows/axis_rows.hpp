@@ -153,22 +153,22 @@ class axis_position_builder {
     return grid("video", frames, height, width, step);
   }
 
-  /// Appends an image by RoPE-Tie, which treats rows and columns alike and is as far from the text
-  /// before as from the text after: with that before at L (-1 if none), patch (y, x), both from 1,
-  /// is at row L + y s and column L + x t, and the next part at L + (height + 1) s = L + (width +
-  /// 1) t. Integers: s = width + 1, t = height + 1. Doubles: the s and t by which that is L +
-  /// height
-  /// * width + 1, as for text of as many tokens. [Su 2024, kexue 10040] It has these two axes; 0
-  /// stays at L + 1. Throws as image does.
+  /// Appends an image as far from the text before as from that after, rows and columns alike:
+  /// RoPE-Tie. With the text before at L (-1 if none), patch (y, x), both from 1, is at row L + y s
+  /// and column L + x t, the next part at L + (height + 1) s = L + (width + 1) t. Integers: s =
+  /// width + 1, t = height + 1. Doubles: s and t by which the next part is where it is after text
+  /// of as many tokens. [Su 2024, kexue 10040] Axis 0 is not of them and stays at L + 1. Throws as
+  /// image does.
   axis_position_builder& tied_image(std::size_t height, std::size_t width) {
     require_grid("tied_image", 1, height, width);
-    auto const h = static_cast<P>(height), w = static_cast<P>(width);
-    P const span = std::same_as<P, double> ? h * w + 1 : (h + 1) * (w + 1);
+    auto const rows = static_cast<P>(height + 1), columns = static_cast<P>(width + 1);
+    P const span = std::same_as<P, double> ? (rows - 1) * (columns - 1) + 1 : rows * columns;
     require_room("tied_image", static_cast<double>(span - 1));
     positions_.reserve(positions_.size() + height * width);
-    P const last = next_ - 1, s = span / (h + 1), t = span / (w + 1);
-    for (P y = 1; y <= h; ++y)
-      for (P x = 1; x <= w; ++x) positions_.push_back({next_, last + y * s, last + x * t});
+    P const last = next_ - 1, s = span / rows, t = span / columns;
+    for (std::size_t y = 1; y <= height; ++y)
+      for (std::size_t x = 1; x <= width; ++x)
+        positions_.push_back({next_, last + static_cast<P>(y) * s, last + static_cast<P>(x) * t});
     next_ = last + span;
     end_ = std::max(end_, next_);
     return *this;
