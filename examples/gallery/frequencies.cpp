@@ -26,7 +26,7 @@ using charts::steps;
 using charts::whole_powers;
 using posenc::geometric;
 
-constexpr std::size_t dim = 128, pairs_of_head = dim / 2;
+constexpr std::size_t dim = 128;
 
 figure frequency_rules() {
   constexpr double factor = 8, trained = 4096;
