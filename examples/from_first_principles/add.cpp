@@ -1,9 +1,13 @@
+#include <Eigen/Eigenvalues>
+#include <array>
 #include <bit>
 #include <numbers>
 
 #include "posenc/attention/attention.hpp"
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/query_key/rope.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "steps.hpp"
 #include "vectors.hpp"
 
@@ -46,7 +50,7 @@ step no_position() {
             {"place of the copy"},
             {"weight"},
             {curve("no position", 0, tokens - 1, weights(posenc::nope())),
-             curve("RoPE, where this goes", 0, tokens - 1, weights(rope))}}},
+             curve("RoPE", 0, tokens - 1, weights(rope))}}},
           {"Attention sees a bag of tokens: with 15 tokens in another order, the output of the "
            "first changes by " +
                compact(change(posenc::nope())) + " at most, which is rounding.",
@@ -146,19 +150,66 @@ step sinusoids() {
                compact(widest_code) + ". It is sum cos(r f), and falls with r to begin with."}};
 }
 
-step adding() {
-  // [W_x W_p] (x, p) = W_x x + W_p p
-  auto const x = words(1, 5), p = sinusoid(100), w = words(2 * dim, 6);
-  auto both = x;
-  both.insert(both.end(), p.begin(), p.end());
-  double difference = 0;
-  for (std::size_t row = 0; row < dim; ++row) {
-    doubles const w_row(w.begin() + static_cast<std::ptrdiff_t>(row * 2 * dim),
-                        w.begin() + static_cast<std::ptrdiff_t>((row + 1) * 2 * dim));
-    doubles const w_x(w_row.begin(), w_row.begin() + dim), w_p(w_row.begin() + dim, w_row.end());
-    difference = std::max(difference, std::abs(dot(w_row, both) - (dot(w_x, x) + dot(w_p, p))));
-  }
+// p_t as RoPE has its pairs: the cosine first.
+doubles cosines_first(std::int64_t t) {
+  static posenc::sinusoidal<posenc::interleaved> const encoding(posenc::geometric(dim, 1e4),
+                                                                {.cosine_first = true});
+  doubles p(dim);
+  encoding.write(t, p);
+  return p;
+}
+doubles rotated_pairs(doubles x, std::int64_t by) {
+  static auto const f = posenc::geometric(dim, 1e4);
+  posenc::rotate<posenc::interleaved>(posenc::heads_view<double>(x.data(), {1, 1, dim}),
+                                      posenc::cos_sin_rows<double>(f, std::array{by}));
+  return x;
+}
 
+step shifting() {
+  constexpr int shift = 10, last = 100;
+  constexpr std::size_t number = 16;  // the cosine of pair 8
+  doubles constant(dim);
+  for (std::size_t i = 0; i < dim; i += 2) constant[i] = 1;
+  double by_shift = 0, of_constant = 0;
+  for (int t = 0; t <= last; ++t) {
+    by_shift = std::max(by_shift, largest_difference(rotated_pairs(cosines_first(t), shift),
+                                                     cosines_first(t + shift)));
+    of_constant =
+        std::max(of_constant, largest_difference(rotated_pairs(constant, t), cosines_first(t)));
+  }
+  charts::chart chart{"The cosine of pair 8", {"t"}, {"a number of p"}, {}};
+  chart.curves = {
+      curve("p_t", 0, last, [](int t) { return cosines_first(t)[number]; }),
+      curve("p_(t + 10)", 0, last, [](int t) { return cosines_first(t + shift)[number]; }),
+      curve("R_10 p_t", 0, last,
+            [](int t) { return rotated_pairs(cosines_first(t), shift)[number]; })};
+  chart.curves.back().colour = 6;
+  chart.curves.back().dashed = true;
+  return {"A shift is a rotation",
+          {chart},
+          {"Going " + std::to_string(shift) +
+               " tokens on rotates each pair of cosine and sine by " + std::to_string(shift) +
+               " times its frequency, wherever it starts: p_(t+k) = R_k p_t, here to " +
+               compact(by_shift) + ".",
+           "So p_t = R_t p_0, with p_0 = (1, 0, 1, 0, ...): the positions that are added are "
+           "RoPE's rotation of a constant. They differ by " +
+               compact(of_constant) + " at most."}};
+}
+
+// The best one projection of x + p for two, W_x x + W_p p, leaves this part of its mean square, of
+// words from N(0, 1) and matrices of independent weights: where p varies by v (of the words' 1), it
+// is (w_x + v w_p) / (1 + v), which leaves (w_x - w_p)^2 v / (1 + v).
+double left_by_one_projection(int length) {
+  Eigen::MatrixXd positions(length, static_cast<Eigen::Index>(dim));
+  for (int t = 0; t < length; ++t)
+    positions.row(t) = Eigen::VectorXd::Map(sinusoid(t).data(), positions.cols()).transpose();
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> const solved(
+      positions.transpose() * positions / length, Eigen::EigenvaluesOnly);
+  auto const v = solved.eigenvalues().array();
+  return 2 * (v / (1 + v)).sum() / (1 + v).sum();
+}
+
+step adding() {
   charts::series overlap{.name = "words and positions"}, expected{.name = "sqrt(2 / (pi d))"};
   for (std::size_t d = 4; d <= 4096; d *= 2) {
     posenc::sinusoidal<posenc::interleaved> const encoding(posenc::geometric(d, 1e4));
@@ -173,21 +224,24 @@ step adding() {
     expected.x.push_back(dims), expected.y.push_back(std::sqrt(2 / (std::numbers::pi * dims)));
   }
   auto const at_4096 = overlap.y.back();
-  return {"Adding, not concatenating",
-          {{"How much of a position looks like a word",
-            {"dims", true},
-            {"mean |cosine|", true},
-            {overlap, expected}}},
-          {"A position beside the word, of " + std::to_string(dim) + " numbers too, makes W_q " +
-               std::to_string(2 * dim * dim) + " weights rather than " + std::to_string(dim * dim) +
-               ", and yields what a sum does: W (x, p) and W_x x + W_p p differ by " +
-               compact(difference) + ".",
-           "A sum has room for both, for random directions are nearly orthogonal: mean |cosine| " +
-               compact(overlap.y[4]) + " in 64 dims, " + compact(at_4096) + " in 4096."}};
+  constexpr int length = 2048;
+  return {
+      "Added, or beside",
+      {{"Words against positions", {"dims", true}, {"mean |cosine|", true}, {overlap, expected}}},
+      {"A position beside the word makes two projections, W (x, p) = W_x x + W_p p: of " +
+           std::to_string(dim) + " numbers each, W_q has " + std::to_string(2 * dim * dim) +
+           " weights rather than " + std::to_string(dim * dim) +
+           ". A sum makes one do for both, W (x + p): the best leaves " +
+           std::to_string(std::lround(100 * left_by_one_projection(length))) +
+           " % of what two make, in mean square, of random words at " + std::to_string(length) +
+           " positions.",
+       "So a place beside the word is worth more, and costs more. A sum has room for both all "
+       "the same, for random directions are nearly orthogonal: mean |cosine| " +
+           compact(overlap.y[4]) + " in 64 dims, " + compact(at_4096) + " in 4096."}};
 }
 
 }  // namespace
 
 std::vector<step> positions_to_add() {
-  return {no_position(), integers(), codes(), sinusoids(), adding()};
+  return {no_position(), integers(), codes(), sinusoids(), shifting(), adding()};
 }

@@ -1,4 +1,7 @@
 // The way from nothing to RoPE: each step draws and measures why it is taken.
+#include <array>
+#include <filesystem>
+
 #include "reporting/program.hpp"
 #include "reporting/svg_chart.hpp"
 #include "reporting/text.hpp"
@@ -8,8 +11,22 @@ namespace {
 
 struct options {
   reporting::outputs outputs;
+  std::string strips;
   std::size_t step = 0;
 };
+
+// Neighbouring steps with one idea, drawn in one row.
+struct strip {
+  char const *file, *title;
+  std::size_t first, last;
+};
+constexpr std::array strips{
+    strip{"numbers.svg", "Attention sees a bag of words; integers drown them", 1, 2},
+    strip{"waves.svg", "The distance of codes is not that of tokens; of waves it is", 3, 4},
+    strip{"rotation.svg", "From waves that are added to rotations", 5, 7},
+    strip{"frequencies.svg", "Many frequencies, each for a pair of dims", 8, 9},
+    strip{"shares.svg", "Pairs can be shared out: content, position, rows, columns", 10, 11},
+    strip{"distance.svg", "What is left open: scores rise again at long distances", 12, 12}};
 
 std::vector<step> all_steps() {
   auto steps = positions_to_add();
@@ -39,22 +56,33 @@ void run(options const& o) {
   if (o.step > steps.size())
     throw std::runtime_error("--step must be at most " + std::to_string(steps.size()) + ", got " +
                              std::to_string(o.step));
-  std::vector<charts::chart> all;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (o.step != 0 && o.step != i + 1) continue;
-    print(steps[i], i + 1, style);
-    for (auto chart : steps[i].charts) {
-      chart.title = std::to_string(i + 1) + ". " + chart.title;
-      all.push_back(std::move(chart));
-    }
-  }
-  reporting::write_file(o.outputs.svg, [&](std::ostream& file) {
-    file << charts::svg(all, {.title = "From nothing to RoPE",
-                              .subtitle = "each step, and what is measured of it",
-                              .charts_per_row = 3,
-                              .chart_width = 400,
-                              .chart_height = 260});
-  });
+  auto const name = [&](strip const& s) {
+    return (std::filesystem::path(o.strips) / s.file).string();
+  };
+  if (!o.strips.empty())
+    for (auto const& s : strips) reporting::check_writable({name(s)});
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (o.step == 0 || o.step == i + 1) print(steps[i], i + 1, style);
+
+  auto const draw_steps = [&](std::string const& file, std::string const& title, std::size_t first,
+                              std::size_t last) {
+    std::vector<charts::chart> row;
+    for (auto i = first; i <= last; ++i)
+      for (auto chart : steps[i - 1].charts) {
+        chart.title = std::to_string(i) + ". " + chart.title;
+        row.push_back(std::move(chart));
+      }
+    reporting::write_file(file, [&](std::ostream& out) {
+      out << charts::svg(row, {.title = title,
+                               .charts_per_row = 3,
+                               .chart_width = row.size() == 3 ? 330.0 : 440.0,
+                               .chart_height = 240});
+    });
+  };
+  draw_steps(o.outputs.svg, "From nothing to RoPE", o.step == 0 ? 1 : o.step,
+             o.step == 0 ? steps.size() : o.step);
+  if (!o.strips.empty())
+    for (auto const& s : strips) draw_steps(name(s), s.title, s.first, s.last);
 }
 
 }  // namespace
@@ -66,6 +94,8 @@ int main(int argc, char** argv) {
       {{"", "all steps"}, {"--step 8 --svg triplets.svg", "one of them, drawn"}},
       [](CLI::App& app, options& o) {
         app.add_option("--step", o.step, "this step alone")->option_text("N");
+        app.add_option("--strips", o.strips, "draw all steps there, in rows of one idea each")
+            ->option_text("FOLDER");
         reporting::declare_svg(app, o.outputs);
         reporting::declare_columns(app, o.outputs);
       },

@@ -7,6 +7,7 @@
 #include "posenc/embedding/sinusoidal.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/axis_rows.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
@@ -78,16 +79,15 @@ std::string scientific(double x) {
 }
 
 step several_frequencies() {
-  posenc::frequencies const one(doubles(dim / 2, 1.0)), all = posenc::geometric(dim, 1e4);
-  auto const decay = [](std::string name, posenc::frequencies const& f, int first, int last) {
-    return curve(std::move(name), first, last, [&](int r) { return mean_cosine(f, r); });
-  };
-  charts::chart reach{"Cosine of one pair", {"distance", true}, {"cos(r f)"}, {}};
+  auto const all = posenc::geometric(dim, 1e4);
+  charts::chart reach{"Two turns of a pair", {"distance", true}, {"cos(r f)"}, {}};
   for (std::size_t const i : {0u, 8u, 16u, 24u}) {
-    posenc::frequencies const pair(doubles{all.inv_freq()[i]});
-    auto const two_turns = static_cast<int>(4 * std::numbers::pi / all.inv_freq()[i]);
-    reach.curves.push_back(
-        decay("pair " + std::to_string(i), pair, 1, std::clamp(two_turns, 2, 4096)));
+    auto const inv_freq = all.inv_freq()[i];
+    doubles distances;  // between tokens too, for the fastest
+    for (int x = 0; x <= 200; ++x)
+      distances.push_back(0.5 * std::pow(8 * std::numbers::pi / inv_freq, x / 200.0));
+    reach.curves.push_back(charts::curve("pair " + std::to_string(i), distances,
+                                         [&](double r) { return std::cos(r * inv_freq); }));
   }
   constexpr std::size_t length = 8192;
   auto const budget = posenc::positional_budget(posenc::geometric(128, 1e4), length, 0.99);
@@ -102,8 +102,9 @@ step several_frequencies() {
       {{"Score of a word with itself",
         {"distance"},
         {"sum cos(r f) / pairs"},
-        {decay("all pairs at 1 radian a token", one, 0, 100),
-         decay("32 frequencies, 1 to 1e-4", all, 0, 100)}},
+        {charts::curve("all pairs at 1 radian a token", charts::steps(0, 100, 0.25),
+                       [](double r) { return std::cos(r); }),  // between tokens too
+         curve("32 frequencies, 1 to 1e-4", 0, 100, [&](int r) { return mean_cosine(all, r); })}},
        reach},
       {"One frequency comes back: of 1 radian a token, " + returns(44) + ", and " + returns(710) +
            ". To give one of 8192 tokens a weight of 0.99, a head needs a score of " +
@@ -165,6 +166,46 @@ step pairs_and_not_triplets() {
                ", but that is a pair and a dim that stands still: so pairs it is."}};
 }
 
+step position_beside_content() {
+  auto const q = words(1, 17), k = words(1, 18);
+  auto const f = posenc::truncated(posenc::geometric(dim, 1e4), 0.5);  // p-RoPE
+  // The dims that rotate, and those that do not, each as a head of its own.
+  constexpr std::ptrdiff_t half = dim / 2, quarter = dim / 4;
+  auto const part = [](doubles const& x, std::ptrdiff_t first) {
+    doubles result(x.begin() + first, x.begin() + first + quarter);
+    result.insert(result.end(), x.begin() + half + first, x.begin() + half + first + quarter);
+    return result;
+  };
+  auto const fast = f.inv_freq().first(quarter);
+  posenc::frequencies const rotating(doubles(fast.begin(), fast.end()));
+  auto const scale = 1 / std::sqrt(dim);
+  auto const score = [&](int r) { return dot(rotated(q, f, r), k) * scale; };
+  auto const content = dot(part(q, quarter), part(k, quarter)) * scale;
+  auto const position = [&](int r) {
+    return dot(rotated(part(q, 0), rotating, r), part(k, 0)) * scale;
+  };
+  running_moments of_position;
+  double apart_most = 0;
+  for (int r = 0; r <= places; ++r) {
+    of_position.add(position(r));
+    apart_most = std::max(apart_most, std::abs(score(r) - content - position(r)));
+  }
+  charts::chart chart{"Half of the pairs rotate", {"distance"}, {"score"}, {}};
+  chart.curves = {curve("dims that rotate", 0, places, position),
+                  curve("that stand still", 0, places, [&](int) { return content; }),
+                  curve("sum: p-RoPE", 0, places, score)};
+  return {
+      "Position beside content",
+      {chart},
+      {"Let some pairs stand still, and the score is a sum, <q, k> = <q_c, k_c> + <q_p, R k_p>: "
+       "of content, " +
+           compact(content) + " at any distance, and of position, " + extent(of_position) +
+           ". It is p-RoPE's score but for " + compact(apart_most) + ".",
+       "So a head has position beside content without more weights: in p-RoPE the slow pairs "
+       "stand still, in partial rotary the last dims, in DeepSeek's heads the first 128 of "
+       "192."}};
+}
+
 step two_axes() {
   constexpr int width = 16;
   auto const q = words(1, 15), k = words(1, 16);
@@ -185,6 +226,8 @@ step two_axes() {
   };
   auto const on_axis = [&](int r) { return (mean_cosine(half, r) + 1) / 2; };
   auto const last = width - 1;
+  auto below = curve("below", 0, last, on_axis);
+  below.dashed = true;
   return {
       "Two axes for images",
       {{"One position a patch, line by line",
@@ -195,7 +238,7 @@ step two_axes() {
        {"A row and a column",
         {"patches to the side, or below"},
         {"sum cos(r f) / pairs"},
-        {curve("to the side, or below", 0, last, on_axis)},
+        {curve("to the side", 0, last, on_axis), below},
         charts::range{-0.3, 1}}},
       {"Count the patches of an image of 16 columns line by line, and the patch to the side is 1 "
        "away, the one below 16: a patch scores " +
@@ -209,5 +252,6 @@ step two_axes() {
 }  // namespace
 
 std::vector<step> positions_to_rotate_by() {
-  return {rotation(), several_frequencies(), pairs_and_not_triplets(), two_axes()};
+  return {rotation(), several_frequencies(), pairs_and_not_triplets(), position_beside_content(),
+          two_axes()};
 }

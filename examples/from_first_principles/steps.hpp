@@ -12,9 +12,9 @@ struct step {
   std::vector<std::string> says;      ///< sentences with numbers
 };
 
-/// No position, integers, codes, sinusoids, and how to join them with words.
+/// No position, integers, codes, sinusoids, what a shift of them is, how to join them with words.
 std::vector<step> positions_to_add();
-/// Rotation, several frequencies, pairs and not triplets, two axes.
+/// Rotation, several frequencies, pairs and not triplets, position beside content, two axes.
 std::vector<step> positions_to_rotate_by();
 /// What RoPE does to attention at long distances, and what would do better.
 std::vector<step> left_open();

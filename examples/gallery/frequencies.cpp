@@ -26,92 +26,83 @@ using charts::steps;
 using charts::whole_powers;
 using posenc::geometric;
 
-constexpr std::size_t dim = 128, pairs_of_head = dim / 2;
+constexpr std::size_t dim = 128;
 
 figure frequency_rules() {
-  auto const add = [](chart& c, std::string name, posenc::frequencies const& f) {
-    c.curves.push_back(
-        curve(std::move(name), steps(0, static_cast<double>(f.pairs() - 1)), [&](double i) {
-          auto const inv_freq = f.inv_freq()[static_cast<std::size_t>(i)];
-          return inv_freq > 0 ? 2 * std::numbers::pi / inv_freq : NAN;
-        }));
-  };
-  auto const titled = [](char const* title) {
-    return chart{title, {"pair"}, {"wavelength, in tokens", true}, {}};
-  };
-  auto const plain = geometric(dim, 1e4);
   constexpr double factor = 8, trained = 4096;
-
-  auto series = titled("Series");
-  add(series, "geometric, base 10k", plain);
-  add(series, "geometric, base 500k", geometric(dim, 5e5));
-  add(series, "geometric_inclusive, 10k", posenc::geometric_inclusive(dim, 1e4));
-  add(series, "axial, 64 and 64 dims", posenc::axial({dim / 2, dim / 2}, 1e4));
-  add(series, "pixel", posenc::pixel(dim));
-
-  auto slow = titled("Slow pairs stopped, or made whole");
-  add(slow, "geometric", plain);
-  add(slow, "truncated, p = 0.75", posenc::truncated(plain, 0.75));
-  add(slow, "proportional, p = 0.25, 1M", posenc::proportional(dim, 1e6, 0.25));
-  add(slow, "fope_floor, 512", posenc::fope_floor(plain, 512));
-  add(slow, "raised_cosine_clip, 60", posenc::raised_cosine_clip(plain, 60));
-  add(slow, "resonance", posenc::resonance(plain));
-  slow.curves.back().dashed = true;
-  for (auto& s : slow.curves) {
-    auto const last =
-        std::ranges::find_if(s.y, [](double y) { return std::isnan(y); }) - s.y.begin();
-    if (last < 63) s.name += ": to pair " + std::to_string(last - 1);
-  }
-
-  auto const add_ratio = [&](chart& c, std::string name, posenc::frequencies const& f) {
-    c.curves.push_back(curve(std::move(name), steps(0, pairs_of_head - 1), [&](double i) {
-      auto const pair = static_cast<std::size_t>(i);
-      return plain.inv_freq()[pair] / f.inv_freq()[pair];
-    }));
+  auto const plain = geometric(dim, 1e4);
+  auto const by_pair = [](posenc::frequencies const& f, auto const& of) {
+    return curve({}, steps(0, static_cast<double>(f.pairs() - 1)),
+                 [&](double i) { return of(static_cast<std::size_t>(i)); });
   };
-  auto longer = titled("Longer contexts: all pairs");
-  longer.y = {"wavelength, of geometric's"};
-  add_ratio(longer, "linear, 8", posenc::linear(plain, factor));
-  add_ratio(longer, "ntk, 8", posenc::ntk(plain, factor));
-  add_ratio(longer, "dynamic_ntk, 8, at 16k",
-            posenc::dynamic_ntk(plain, {.factor = factor, .trained_length = trained}, 16'384));
-  add_ratio(longer, "mixed_ntk, 8", posenc::mixed_ntk(plain, factor));
+  auto const wavelengths = [&](posenc::frequencies const& f) {
+    return by_pair(f, [&](std::size_t i) {
+      return f.inv_freq()[i] > 0 ? 2 * std::numbers::pi / f.inv_freq()[i] : NAN;
+    });
+  };
+  std::vector<chart> all;
+  auto const add = [&](char const* title, posenc::frequencies const& f) {
+    all.push_back(
+        {title, {"pair"}, {"wavelength, in tokens", true}, {wavelengths(plain), wavelengths(f)}});
+    all.back().curves[0].colour = 6;
+    all.back().curves[0].dashed = true;
+    all.back().curves[1].colour = 0;
+    all.back().y_range = {{0.01, 1e6}};
+  };
+  auto const add_ratio = [&](char const* title, posenc::frequencies const& f,
+                             charts::range range = {0, 10}) {
+    all.push_back({title, {"pair"}, {"wavelength, of geometric's"}, {by_pair(f, [&](std::size_t i) {
+                     return plain.inv_freq()[i] / f.inv_freq()[i];
+                   })}});
+    all.back().y_range = range;
+  };
+  add("geometric, 500k", geometric(dim, 5e5));
+  add("geometric_inclusive", posenc::geometric_inclusive(dim, 1e4));
+  add("axial, 64 and 64 dims", posenc::axial({dim / 2, dim / 2}, 1e4));
+  add("pixel", posenc::pixel(dim));
+  add_ratio("resonance", posenc::resonance(plain), {0.9, 1.1});
+
+  add("truncated, p = 0.75", posenc::truncated(plain, 0.75));
+  add("proportional, 0.25, 1M", posenc::proportional(dim, 1e6, 0.25));
+  add("fope_floor, 512", posenc::fope_floor(plain, 512));
+  add("raised_cosine_clip, 60", posenc::raised_cosine_clip(plain, 60));
+  add_ratio("linear", posenc::linear(plain, factor));
+
+  add_ratio("ntk", posenc::ntk(plain, factor));
+  add_ratio("dynamic_ntk, at 16k",
+            posenc::dynamic_ntk(plain, {.factor = factor, .trained_length = trained}, 16'384),
+            {0, 40});
+  add_ratio("mixed_ntk", posenc::mixed_ntk(plain, factor));
   std::vector<double> const factors_short(dim / 2, 1.0);
   std::vector<double> factors_long;
   for (std::size_t i = 0; i < dim / 2; ++i)
     factors_long.push_back(1 + 7.0 * static_cast<double>(i * i) / (63.0 * 63.0));
-  add_ratio(longer, "longrope, a list of factors",
-            posenc::longrope(plain,
-                             {.short_factor = factors_short,
-                              .long_factor = factors_long,
-                              .original_length = trained,
-                              .factor = factor},
-                             16'384));
-  add_ratio(longer, "divided_by_factors, that list",
-            posenc::divided_by_factors(plain, factors_long));
-  longer.curves.back().dashed = true;
+  add_ratio("longrope, a list", posenc::longrope(plain,
+                                                 {.short_factor = factors_short,
+                                                  .long_factor = factors_long,
+                                                  .original_length = trained,
+                                                  .factor = factor},
+                                                 16'384));
+  add_ratio("divided_by_factors", posenc::divided_by_factors(plain, factors_long));
 
-  auto parts = titled("Longer contexts: by turns");
-  parts.y = longer.y;
-  add_ratio(parts, "yarn_by_rotations, 8",
-            posenc::yarn_by_rotations(plain, {.factor = factor, .original_length = trained}));
-  add_ratio(parts, "ntk_by_parts, 8",
+  add_ratio("part_ntk", posenc::part_ntk(dim, 1e4, {.factor = factor, .original_length = trained}));
+  add_ratio("ntk_by_parts",
             posenc::ntk_by_parts(plain, {.factor = factor, .original_length = trained}));
-  add_ratio(parts, "yarn, 8",
-            posenc::yarn(dim, 1e4, {.factor = factor, .original_length = trained}));
-  add_ratio(parts, "part_ntk, 8",
-            posenc::part_ntk(dim, 1e4, {.factor = factor, .original_length = trained}));
-  add_ratio(parts, "llama3, 8",
-            posenc::llama3(plain, {.factor = factor,
-                                   .low_freq_factor = 1,
-                                   .high_freq_factor = 4,
-                                   .original_length = trained}));
-  parts.curves[1].dashed = true;  // yarn_by_rotations has the same frequencies
+  add_ratio("yarn_by_rotations",
+            posenc::yarn_by_rotations(plain, {.factor = factor, .original_length = trained}));
+  add_ratio("yarn", posenc::yarn(dim, 1e4, {.factor = factor, .original_length = trained}));
+  add_ratio("llama3", posenc::llama3(plain, {.factor = factor,
+                                             .low_freq_factor = 1,
+                                             .high_freq_factor = 4,
+                                             .original_length = trained}));
   return {"frequency_rules.svg",
-          charts::svg({series, slow, longer, parts},
-                      {.title = "Frequency rules: wavelength against pair",
-                       .subtitle = "head_dim 128, base 10,000, 4096 trained tokens unless said "
-                                   "otherwise; pairs that do not rotate are left out"})};
+          charts::svg(all, {.title = "What each frequency rule makes of RoPE's wavelengths",
+                            .subtitle = "dashed: geometric, head_dim 128, base 10,000; factor 8 of "
+                                        "4096 tokens unless said otherwise; where a curve ends, "
+                                        "pairs stand still",
+                            .charts_per_row = 5,
+                            .chart_width = 200,
+                            .chart_height = 180})};
 }
 
 figure base_bounds() {

@@ -19,6 +19,8 @@
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 #include "rejects.hpp"
 #include "tolerance.hpp"
 
@@ -135,6 +137,35 @@ TEST(sinusoidal, the_inner_product_of_two_rows_is_the_sum_of_the_cosines_of_thei
         EXPECT_NEAR(static_cast<double>(product), static_cast<double>(expected), tolerance)
             << "distance " << distance << " from " << s;
       }
+    }
+  }
+}
+
+// The way from sinusoids to RoPE: pair i of p_(t+k) is pair i of p_t rotated by k f_i, and p_t
+// itself is (1, 0, 1, 0, ...) rotated by t.
+TEST(sinusoidal, a_shift_is_a_rotation_and_the_vector_is_the_rotation_of_a_constant) {
+  constexpr std::size_t dim = 64;
+  auto const f = geometric(dim, 1e4);
+  sinusoidal<interleaved> const encoding(f, {.cosine_first = true});
+  auto const rotated = [&]<class T>(std::vector<T> x, std::int64_t by) {
+    rotate<interleaved>(heads_view<T>(x.data(), {1, 1, dim}), cos_sin_rows<T>(f, std::array{by}));
+    return x;
+  };
+  auto const constant = [&]<class T>(T one) {
+    std::vector<T> x(dim, 0);
+    for (std::size_t i = 0; i < dim; i += 2) x[i] = one;
+    return x;
+  };
+  for (std::int64_t const t : {0, 1, 7, 1000, -3, 1'000'000}) {
+    EXPECT_EQ(written<double>(encoding, t), rotated(constant(1.0), t)) << t;
+    EXPECT_EQ(written<float>(encoding, t), rotated(constant(1.0f), t)) << t;
+    for (std::int64_t const k : {1, -1, 100, 123'456'789}) {
+      auto const shifted = rotated(written<double>(encoding, t), k),
+                 p = written<double>(encoding, t + k);
+      for (std::size_t i = 0; i < dim; ++i)  // two angles, and a sum of two products
+        ASSERT_NEAR(shifted[i], p[i],
+                    2 * tolerance::of_cosine<double>() + 8 * tolerance::unit_roundoff<double>())
+            << t << " + " << k;
     }
   }
 }

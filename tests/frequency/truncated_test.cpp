@@ -68,6 +68,32 @@ TEST(truncated, keeps_the_highest_frequencies_bit_for_bit_and_stops_the_others) 
   }
 }
 
+// 0.75-RoPE_reversed drops the highest quarter: of 8 pairs, the first 2.
+TEST(truncated, reversed_keeps_the_lowest_frequencies_bit_for_bit) {
+  auto const reversed = [](frequencies const& f, double p) {
+    return truncated(f, p, published_floor, posenc::kept_end::slowest);
+  };
+  auto const all = geometric(16, 1e4), some = reversed(all, 0.75);
+  EXPECT_EQ(some.inv_freq()[1], 0);
+  EXPECT_EQ(some.inv_freq()[2], all.inv_freq()[2]);
+  for (auto const p : {0.0, 0.1, 0.25, 0.5, 0.75, 0.99, 1.0}) {
+    for (std::size_t const head_dim : {2u, 6u, 64u, 100u, 128u, 512u}) {
+      auto const f = geometric(head_dim, 1e6), slow = reversed(f, p);
+      auto const stopped = f.pairs() - oracle::p_rope_kept(p, head_dim);
+      for (std::size_t i = 0; i < f.pairs(); ++i) {
+        ASSERT_EQ(slow.inv_freq()[i], i < stopped ? 0 : f.inv_freq()[i]) << p << " of " << head_dim;
+        ASSERT_EQ(slow.rest()[i], i < stopped ? 0 : f.rest()[i]) << p << " of " << head_dim;
+      }
+    }
+  }
+  EXPECT_EQ(
+      truncated(
+          all, 1, [](double, std::size_t pairs) { return pairs + 1; }, posenc::kept_end::slowest)
+          .inv_freq()[0],
+      1)
+      << "no more than there are";
+}
+
 TEST(truncated, by_1_is_rope_and_by_0_is_nope) {
   EXPECT_EQ(moving(truncated(geometric(128, 1e4), 1)), 64u);
   EXPECT_EQ(moving(truncated(geometric(128, 1e4), 0)), 0u);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -633,6 +634,53 @@ TEST(axis_position_builder, goes_on_alike_by_both_rules_after_an_image_and_a_sho
       }
 }
 
+// RoPE-Tie is what it says of itself [kexue 10040]: the steps s between rows and t between columns,
+// each found by trying all, for which the text after an image has one position on both axes.
+TEST(axis_position_builder, ties_images_to_the_text_on_both_sides) {
+  EXPECT_EQ(of(builder().text(2).tied_image(2, 3).text(1)),
+            (integers{{0, 1, 2, 2, 2, 2, 2, 2, 13},
+                      {0, 1, 5, 5, 5, 9, 9, 9, 13},
+                      {0, 1, 4, 7, 10, 4, 7, 10, 13}}));
+  for (std::int64_t h = 1; h < 6; ++h)
+    for (std::int64_t w = 1; w < 6; ++w) {
+      auto const height = static_cast<std::size_t>(h), width = static_cast<std::size_t>(w);
+      auto const whole = builder().text(3).tied_image(height, width).text(1);
+      auto const parts = axis_position_builder<double>().text(3).tied_image(height, width).text(1);
+      auto const tied = of(whole);
+      auto const fractional = of(parts);
+      int found = 0;
+      for (std::int64_t s = 1; s <= w + 1; ++s)  // next text at 2 + (h + 1) s and 2 + (w + 1) t
+        for (std::int64_t t = 1; t <= h + 1; ++t) {
+          if ((h + 1) * s != (w + 1) * t) continue;
+          ++found;
+          if (s < w + 1) continue;  // a divisor of both may leave smaller ones
+          auto const scale = static_cast<double>(h * w + 1) / static_cast<double>((h + 1) * s);
+          std::size_t token = 3;
+          for (std::int64_t y = 1; y <= h; ++y)
+            for (std::int64_t x = 1; x <= w; ++x, ++token) {
+              ASSERT_EQ(tied[0][token], 3);
+              ASSERT_EQ(tied[1][token], 2 + y * s);
+              ASSERT_EQ(tied[2][token], 2 + x * t);
+              ASSERT_NEAR(fractional[1][token], 2 + static_cast<double>(y * s) * scale, 1e-14);
+              ASSERT_NEAR(fractional[2][token], 2 + static_cast<double>(x * t) * scale, 1e-14);
+            }
+          for (std::size_t axis = 0; axis < 3; ++axis) {
+            ASSERT_EQ(tied[axis].back(), 2 + (h + 1) * s);
+            ASSERT_EQ(fractional[axis].back(), static_cast<double>(token)) << "as in text";
+          }
+        }
+      ASSERT_EQ(found, std::gcd(h + 1, w + 1));
+      EXPECT_EQ(whole.rope_delta(), whole.next() - static_cast<std::int64_t>(whole.tokens()));
+      EXPECT_EQ(parts.rope_delta(), 0);
+    }
+  EXPECT_EQ(of(builder().tied_image(1, 1))[1][0], 1) << "without text before, from -1 on";
+  auto far = builder().video(2, 1, 1, 0x1p53 - 10);
+  EXPECT_EQ(message_of([&] { far.tied_image(2, 3); }),
+            "posenc: axis_position_builder: positions must stay below 2^53, got tied_image of 11 "
+            "positions from 9007199254740983 on");
+  EXPECT_EQ(far.tokens(), 2u);
+}
+
 TEST(axis_position_builder, refuses_what_no_grid_is_and_stays_as_it_was) {
   auto built = builder().text(2);
   auto const message = [&](auto&& part) {
@@ -644,6 +692,9 @@ TEST(axis_position_builder, refuses_what_no_grid_is_and_stays_as_it_was) {
   };
   EXPECT_EQ(message([](auto& b) { b.image(0, 3); }),
             "posenc: axis_position_builder: image must have at least one token, got 1 x 0 x 3");
+  EXPECT_EQ(message([](auto& b) { b.tied_image(0, 3); }),
+            "posenc: axis_position_builder: tied_image must have at least one token, got 1 x 0 x "
+            "3");
   EXPECT_EQ(message([](auto& b) { b.image(3, 0); }),
             "posenc: axis_position_builder: image must have at least one token, got 1 x 3 x 0");
   EXPECT_EQ(message([](auto& b) { b.video(0, 3, 3); }),

@@ -33,27 +33,37 @@ inline std::size_t exact_floor(double p, std::size_t pairs) {
   return static_cast<std::size_t>(is_integer ? nearest : std::floor(product));
 }
 
+/// Which end of the frequencies `truncated` keeps.
+enum class kept_end {
+  fastest,  ///< p-RoPE
+  slowest   ///< the paper's control, p-RoPE_reversed [Barbero 2024, table 2]
+};
+
 /// p-RoPE [Barbero 2024, 6.1]: keeps the highest fraction p of the frequencies and sets the others
 /// to 0. p = 1 is RoPE, p = 0 is NoPE.
 ///
 ///     head_dim 16, base b, p 0.5     exponent of b (all divided by 16)
 ///     RoPE                            0  -2  -4  -6  -8 -10 -12 -14
 ///     truncated: p-RoPE               0  -2  -4  -6   .   .   .   .   same exponents, slow pairs 0
+///     kept_end::slowest: _reversed    .   .   .   .  -8 -10 -12 -14   the control: fast pairs 0
 ///     partial rotary (GPT-NeoX)       0  -4  -8 -12   .   .   .   .   geometric(8, b): whole range
-///
+///                                                                     (the paper's _partial)
 /// Throws std::invalid_argument unless p is in [0, 1] and the frequencies never rise from pair to
 /// pair (geometric's do not, for a base of 1 or more).
 inline frequencies truncated(frequencies const& f, double p,
-                             kept_pairs_rule kept_pairs = published_floor) {
+                             kept_pairs_rule kept_pairs = published_floor,
+                             kept_end end = kept_end::fastest) {
   detail::require(is_finite(p) && p >= 0 && p <= 1, "truncated: p must be in [0, 1], got ", p);
   auto const rise = std::ranges::is_sorted_until(f.inv_freq(), std::greater{});
   detail::require(rise == f.inv_freq().end(),
                   "truncated: frequencies must not rise from pair to pair, as for a base below 1, "
                   "got a rise at pair ",
                   rise - f.inv_freq().begin());
-  auto const kept = kept_pairs(p, f.pairs());
-  return detail::changed(
-      f, [&](std::size_t i, auto const& inv_freq) { return i < kept ? inv_freq : 0; });
+  auto const kept = std::min(kept_pairs(p, f.pairs()), f.pairs());
+  auto const first = end == kept_end::fastest ? 0 : f.pairs() - kept;
+  return detail::changed(f, [&](std::size_t i, auto const& inv_freq) {
+    return first <= i && i < first + kept ? inv_freq : 0;
+  });
 }
 
 /// Gemma 4's p-RoPE, interpolated: base^(-2i / head_dim) / factor for the first floor(p * head_dim

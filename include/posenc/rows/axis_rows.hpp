@@ -153,11 +153,32 @@ class axis_position_builder {
     return grid("video", frames, height, width, step);
   }
 
+  /// Appends an image as far from the text before as from that after, rows and columns alike:
+  /// RoPE-Tie. With the text before at L (-1 if none), patch (y, x), both from 1, is at row L + y s
+  /// and column L + x t, the next part at L + (height + 1) s = L + (width + 1) t. Integers: s =
+  /// width + 1, t = height + 1. Doubles: s and t by which the next part is where it is after text
+  /// of as many tokens. [Su 2024, kexue 10040] Axis 0 is not of them and stays at L + 1. Throws as
+  /// image does.
+  axis_position_builder& tied_image(std::size_t height, std::size_t width) {
+    require_grid("tied_image", 1, height, width);
+    auto const rows = static_cast<P>(height + 1), columns = static_cast<P>(width + 1);
+    P const span = std::same_as<P, double> ? (rows - 1) * (columns - 1) + 1 : rows * columns;
+    require_room("tied_image", static_cast<double>(span - 1));
+    positions_.reserve(positions_.size() + height * width);
+    P const last = next_ - 1, s = span / rows, t = span / columns;
+    for (std::size_t y = 1; y <= height; ++y)
+      for (std::size_t x = 1; x <= width; ++x)
+        positions_.push_back({next_, last + static_cast<P>(y) * s, last + static_cast<P>(x) * t});
+    next_ = last + span;
+    end_ = std::max(end_, next_);
+    return *this;
+  }
+
   std::size_t tokens() const noexcept { return positions_.size(); }  ///< of all parts so far
   P next() const noexcept { return next_; }  ///< the position of the next part
 
   /// What to add to the index of a token generated later: largest position + 1 - tokens, even where
-  /// longest_side steps back after a long video.
+  /// longest_side steps back after a long video; next() - tokens after a tied image.
   P rope_delta() const noexcept { return end_ - static_cast<P>(positions_.size()); }
 
   /// Of all parts so far, on three axes: time, height, width.
@@ -175,8 +196,8 @@ class axis_position_builder {
                     more, " positions from ", static_cast<double>(next_), " on");
   }
 
-  axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height,
-                              std::size_t width, double step) {
+  static void require_grid(char const* part, std::size_t frames, std::size_t height,
+                           std::size_t width) {
     // 2^32, or less if std::size_t has 32 bits.
     constexpr auto most = std::min<std::uint64_t>(0x1'0000'0000, ~std::size_t{0});
     auto const require_tokens = [&](bool holds, char const* how_many) {
@@ -186,6 +207,11 @@ class axis_position_builder {
     require_tokens(frames > 0 && height > 0 && width > 0, "least one token");
     require_tokens(height <= most / width && frames <= most / (std::uint64_t{height} * width),
                    "most 2^32 tokens");
+  }
+
+  axis_position_builder& grid(char const* part, std::size_t frames, std::size_t height,
+                              std::size_t width, double step) {
+    require_grid(part, frames, height, width);
     detail::require(is_finite(step) && step >= 0,
                     "axis_position_builder: step must be finite and not negative, got ", step);
     auto const last_frame = static_cast<double>(frames - 1) * step;

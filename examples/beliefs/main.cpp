@@ -1,0 +1,273 @@
+// What is often said of RoPE, and what is so: prints README.md of this folder, with every number.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <sstream>
+
+#include "posenc/analysis/key_for_distance.hpp"
+#include "posenc/analysis/positional_budget.hpp"
+#include "posenc/analysis/rope_decay.hpp"
+#include "posenc/analysis/semantic_robustness.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "reporting/program.hpp"
+#include "reporting/scale.hpp"
+
+namespace {
+
+using charts::compact;
+using doubles = std::vector<double>;
+using posenc::geometric;
+
+struct belief {
+  std::string says, so;
+};
+
+constexpr std::size_t dim = 128, pairs = dim / 2, length = 8192;
+
+posenc::frequencies const& llama_2() {
+  static auto const f = geometric(dim, 1e4);
+  return f;
+}
+
+// 17156 as 17,156.
+std::string whole(auto number) {
+  auto text = std::to_string(std::llround(static_cast<double>(number)));
+  for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
+    text.insert(static_cast<std::size_t>(i), ",");
+  return text;
+}
+std::string fixed(double number, int digits) {
+  std::ostringstream out;
+  out.precision(digits);
+  out << std::fixed << number;
+  return out.str();
+}
+// Says that numbers are equal but for rounding, whose last digits each CPU has its own.
+std::string equal_to(double bound, double difference) {
+  if (!(difference <= bound)) throw std::runtime_error("expected equal numbers");
+  return "to " + compact(bound);
+}
+
+doubles word(double phase) {
+  doubles x(dim);
+  for (std::size_t i = 0; i < dim; ++i) x[i] = std::sin(phase + 1.7 * static_cast<double>(i));
+  return x;
+}
+doubles rotated(doubles x, std::int64_t by) {
+  posenc::rotate<posenc::halves>(posenc::heads_view<double>(x.data(), {1, 1, dim}),
+                                 posenc::cos_sin_rows<double>(llama_2(), std::array{by}));
+  return x;
+}
+double dot(doubles const& a, doubles const& b) {
+  double all = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) all += a[i] * b[i];
+  return all;
+}
+
+std::vector<belief> of_distance() {
+  constexpr int far = 50'000, base = 10'000;
+  doubles curve;
+  for (int r = 0; r <= far; ++r) curve.push_back(mean_cosine(llama_2(), r));
+  int first_rise = 0, rises = 0;
+  for (int r = base; r > 0; --r)
+    if (curve[static_cast<std::size_t>(r)] > curve[static_cast<std::size_t>(r) - 1])
+      first_rise = r, ++rises;
+  auto const lowest = std::ranges::min_element(curve) - curve.begin();
+  auto const far_mean = correlated_score(llama_2(), 0, far, dim);
+  // Root mean square of what one token more or less changes, around a distance.
+  auto const step = [&](std::size_t around) {
+    double squares = 0;
+    for (auto r = around - 50; r < around + 50; ++r)
+      squares += std::pow(curve[r + 1] - curve[r], 2);
+    return std::sqrt(squares / 100);
+  };
+  constexpr std::size_t chosen = 5000;
+  auto const key = posenc::key_for_distance<posenc::halves>(word(1), llama_2(), chosen, length);
+  return {
+      {"Attention falls with distance",
+       "Of queries and keys that are all ones, the score falls to begin with, first rises at " +
+           whole(first_rise) + " tokens, is below 0 from " +
+           whole(first_negative_distance(llama_2(), far).value_or(0)) + " on, and lowest, " +
+           compact(*std::ranges::min_element(curve)) + " of its highest, at " + whole(lowest) +
+           " (of " + whole(far) + "). Of independent Gaussian ones the mean is " +
+           compact(far_mean.mean) + " at every distance, with the deviation " +
+           compact(std::sqrt(far_mean.variance)) +
+           ": nothing falls ([figure](../README.md#does-rope-make-scores-fall-with-distance)). So "
+           "it depends on queries and keys, and those are learned."},
+      {"The curve is well behaved until the distance exceeds the base",
+       "Of the first " + whole(base) + " steps it rises in " + whole(rises) + "."},
+      {"RoFormer's curve shows how attention falls",
+       "It is a bound from above, and loose: at 100 tokens it is " +
+           compact(roformer_bound(llama_2(), 100) / mean_cosine(llama_2(), 100)) +
+           " times the score of all ones."},
+      {"Rotated in so many dims, a far key hardly ever points where the query does",
+       "Each pair rotates in its own plane, and whatever a rotation does a key can undo: R^r q "
+       "scores highest at distance r. Of q_i = sin(1 + 1.7 i), the key for " +
+           whole(chosen) + " scores " + compact(key.peak) + " there and at most " +
+           compact(key.peak - key.margin) + " at the other distances below " + whole(length) +
+           " ([figure](../README.md#the-key-for-a-distance))."},
+      {"The further away a key is, the less its exact place matters",
+       "One token more or less changes the score of all ones by " + fixed(step(100), 3) +
+           " of its highest around a distance of 100, and by " + fixed(step(base), 3) + " around " +
+           whole(base) +
+           " (root mean square). How much the place matters is up to the pairs that a head uses."},
+  };
+}
+
+std::vector<belief> of_frequencies() {
+  constexpr double text = 128'000;
+  auto const slowest = [](std::size_t head_dim, double base) {
+    return geometric(head_dim, base).inv_freq()[head_dim / 2 - 1];
+  };
+  auto const turns = [&](double base) {
+    return text * slowest(dim, base) / (2 * std::numbers::pi);
+  };
+  auto const above = [&](std::size_t head_dim) {
+    return fixed(100 * (slowest(head_dim, 1e4) * 1e4 - 1), 0) + " %";
+  };
+  auto const one = slowest(dim, 1e4);
+  auto const budget = posenc::positional_budget(llama_2(), length, 0.99);
+  auto const back = posenc::near_recurrences(1, length);
+  auto const& last = *std::ranges::find(back, std::size_t{710}, &posenc::near_recurrence::distance);
+  auto const robust = [](posenc::frequencies const& f) {
+    return whole(posenc::semantic_robustness(f, length, 0.9).robust);
+  };
+  auto const p_rope = posenc::truncated(llama_2(), 0.75);
+  auto const still = std::ranges::count(p_rope.inv_freq(), 0.0);
+  return {
+      {"At base 10,000 the slowest pair makes 2.04 turns in 128,000 tokens; midway attention is 0",
+       "It makes " + fixed(turns(1e4), 2) + " turns. Its frequency is base^(-(d - 2) / d), " +
+           above(dim) + " above 1 / base (" + above(64) + " in heads of 64). Its cosine is 0 at " +
+           whole(posenc::distance_of_cosine(one, 0)) + " tokens and -1 at " +
+           whole(posenc::distance_of_cosine(one, -1)) + "; and it is one pair of " + whole(pairs) +
+           ". At base 500,000 it makes " + fixed(turns(5e5), 2) + " turns."},
+      {"Frequencies follow from the width of the model",
+       "From that of a head. Pair 1 rotates by " + fixed(llama_2().inv_freq()[1], 3) +
+           " radians a token; of a width of 4096 it would by " +
+           fixed(geometric(4096, 1e4).inv_freq()[1], 3) + "."},
+      {"Fast pairs are noise", "They make positional heads. To give one of " + whole(length) +
+                                   " tokens a weight of 0.99 takes a score of " +
+                                   compact(budget.score) + " from the " + whole(budget.cheapest) +
+                                   " fastest pairs, " +
+                                   compact(budget.by_pairs.back().score.value()) +
+                                   " from all ([figure](../README.md#fast-pairs-and-slow-pairs))."},
+      {"A head for the previous token uses the fastest pair",
+       "Not that alone: " + whole(last.distance) + " tokens are whole turns but for " +
+           compact(last.angle) + " radians, and the score it takes is " +
+           fixed(budget.by_pairs.front().score.value() / 1e9, 1) + " billion."},
+      {"Slow pairs carry meaning over any distance",
+       "Over some. Of base 10,000, " + robust(llama_2()) + " pairs of " + whole(pairs) +
+           " keep 0.9 of their score over " + whole(length) + " tokens; of base 500,000, " +
+           robust(geometric(dim, 5e5)) + "; of p-RoPE with p = 0.75, " + robust(p_rope) +
+           ", which do not rotate."},
+      {"p-RoPE uses more low frequencies, and does not hurt",
+       "It uses fewer: with p = 0.75 the slowest " + whole(still) +
+           " pairs stand still, the others are as before. Whether it hurts is up to p: published "
+           "perplexities are 4.463 of RoPE, 4.441 with p = 0.75 and 4.530 with p = 0.25 [Barbero "
+           "2024, table 2: a model of 2B, one run each]."},
+  };
+}
+
+std::vector<belief> of_rotation() {
+  auto const q = word(1), k = word(2);
+  double apart = 0;
+  for (std::int64_t const t : {10, 1000, 1'000'000})
+    apart =
+        std::max(apart, std::abs(dot(rotated(q, t), rotated(k, t - 10)) - dot(rotated(q, 10), k)));
+  auto const of_query = std::abs(dot(rotated(q, 1000), rotated(k, 900)) - dot(rotated(q, 100), k));
+  auto const norm = std::abs(dot(rotated(q, 1000), rotated(q, 1000)) / dot(q, q) - 1);
+
+  constexpr std::size_t tokens = 8;
+  doubles text, reversed;
+  for (std::size_t t = 0; t < tokens; ++t)
+    for (auto const x : word(0.7 * static_cast<double>(t * t))) text.push_back(x / 4);
+  for (std::size_t t = 0; t < tokens; ++t) {
+    auto const from = text.begin() + static_cast<std::ptrdiff_t>((tokens - 1 - t) * dim);
+    reversed.insert(reversed.end(), from, from + dim);
+  }
+  auto const outputs = [](doubles const& x) {
+    posenc::heads_view<double const> const view(x.data(), {tokens, 1, dim});
+    return posenc::attention(view, view, view, posenc::nope(), {.mask = posenc::mask::full})
+        .outputs;
+  };
+  auto const a = outputs(text), b = outputs(reversed);
+  double moved = 0, in_place = 0;
+  for (std::size_t t = 0; t < tokens; ++t)
+    for (std::size_t i = 0; i < dim; ++i) {
+      moved = std::max(moved, std::abs(a[t * dim + i] - b[(tokens - 1 - t) * dim + i]));
+      in_place = std::max(in_place, std::abs(a[t * dim + i] - b[t * dim + i]));
+    }
+  return {
+      {"What counts is the distance relative to the longest text",
+       "No length enters. Ten tokens apart, two words score the same at 10, 1000 and 1,000,000, " +
+           equal_to(1e-12, apart) + "."},
+      {"Rotating the query alone, by the distance, is the same",
+       "One score is the same, " + equal_to(1e-12, of_query) +
+           ". But every key wants the query rotated anew, and a cache of keys that are rotated "
+           "once "
+           "is what RoPE is for."},
+      {"Meaning is in the norm, which a rotation keeps",
+       "It keeps norms, " + equal_to(1e-14, norm) +
+           ", but a score is one of directions too: the word of all ones, 100 tokens on, has a "
+           "cosine of " +
+           compact(mean_cosine(llama_2(), 100)) + " with itself."},
+      {"Without positions the output is the same in any order",
+       "The output of a given token is, " + equal_to(1e-14, moved) +
+           ", and moves with it: reversed, the outputs of " + whole(tokens) +
+           " tokens differ place by place by up to " + compact(in_place) +
+           ". With a causal mask neither holds."},
+      {"For images, rotate triplets",
+       "Rotations of three dims do not commute, so scores would depend on the place and not on the "
+       "distance alone. Rows and columns share the pairs instead (steps 9 and 11 of "
+       "[these](../README.md#from_first_principles))."},
+      {"Nobody clips the angle",
+       "ReRoPE [Su 2023] and Self-Extend [Jin 2024] clip the distance: "
+       "[distance_remapping.hpp](../../include/posenc/query_key/distance_remapping.hpp). A cached "
+       "key cannot have it clipped (step 12 of the [way](../README.md#from_first_principles))."},
+      {"A closed form extends to any length",
+       "It is defined there, and exact here "
+       "([accuracy](../../include/posenc/rows/README.md#accuracy"
+       ")). A model need not be: that of Llama 2 13B, trained on 4096 tokens, has a published loss "
+       "of 1.497 at 4096 and of 8.862 at 8192 [Su 2023, kexue 9708]."},
+  };
+}
+
+// In lines of at most 100 columns.
+void print_paragraph(std::string const& text) {
+  std::istringstream words(text);
+  std::string word, line;
+  while (words >> word) {
+    if (!line.empty() && line.size() + 1 + word.size() > 100)
+      std::cout << std::exchange(line, {}) << '\n';
+    line += (line.empty() ? "" : " ") + word;
+  }
+  std::cout << line << "\n";
+}
+
+struct options {};
+
+void run(options const&) {
+  reporting::check_standard_output();
+  std::cout << "# What is often said of RoPE, and what is so\n\n";
+  print_paragraph(
+      "Llama 2's frequencies (head_dim 128, base 10,000) unless said. `cmake --workflow --preset "
+      "beliefs` prints this page and computes its numbers anew; those of trained models are "
+      "cited.");
+  for (auto const& part : {of_distance(), of_frequencies(), of_rotation()})
+    for (auto const& [says, so] : part) {
+      std::cout << '\n';
+      print_paragraph("**\"" + says + ".\"** " + so);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return reporting::run_program<options>(
+      argc, argv, "Prints what is often said of RoPE, and what is so, as a page.",
+      {{"> examples/beliefs/README.md", "makes the page anew"}}, [](CLI::App&, options&) {}, run);
+}
