@@ -83,7 +83,7 @@ struct column {
   // Whether the curve goes up and down here, far enough to be seen.
   bool turns_back(series const& curve, plane const& axes) const {
     constexpr double visible = 0.02;
-    if (last - first < 4) return false;
+    if (last - first < 5) return false;
     double up = 0, down = 0;
     for (auto i = first + 1; i < last; ++i) {
       double const step = axes.y(curve.y[i]) - axes.y(curve.y[i - 1]);
