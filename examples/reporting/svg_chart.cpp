@@ -98,21 +98,24 @@ void add_note(svg_drawing& out, point at, std::string const& style, std::string 
   out.text(at, 11, 2 * width, style, text);
 }
 
-// Dashed lines, each named below the names of those before it.
+// Dashed lines, each named below the names of those before it, over all lines.
 void add_marks(svg_drawing& out, chart const& c, plane const& axes, box const& in) {
-  double name = in.y;
-  for (auto const& [value, label] : c.marks) {
-    double const at = axes.x(value), x = in.x + at * in.width;
-    if (!(at >= 0 && at <= 1)) continue;
-    out.line({x, in.y}, {x, in.y + in.height}, "axis dashed");
-    bool const to_the_left = at > 0.5;
-    add_note(out, {x + (to_the_left ? -4 : 4), name += 13}, to_the_left ? "end" : "", label);
-  }
+  auto const places = [&](auto const& use) {
+    for (auto const& [value, label] : c.marks)
+      if (double const at = axes.x(value); at >= 0 && at <= 1) use(in.x + at * in.width, label);
+  };
+  places([&](double x, auto const&) { out.line({x, in.y}, {x, in.y + in.height}, "axis dashed"); });
+  double y = in.y;
+  places([&](double x, auto const& label) {
+    bool const fits = x + 4 + text_width(label, 11) < in.x + in.width;
+    add_note(out, {x + (fits ? 4 : -4), y += 13}, fits ? "" : "end", label);
+  });
 }
 
 // Returns where the chart ends, which is below `in` if it has a legend.
-double add_chart(svg_drawing& out, chart c, box const& in) {
+double add_chart(svg_drawing& out, chart c, box in) {
   plane const axes(c);
+  if (c.title.empty()) in.y -= 24;
   box const plot{in.x + left, in.y + above, in.width - left - right, in.height - above - below};
   c.curves = gathered(c, axes, static_cast<int>(plot.width / 3));
   out.text({in.x, in.y + 14}, 14, in.width, "title", c.title);
