@@ -46,9 +46,10 @@ figure score_against_distance() {
   auto const distances = steps(0, 5000);
   auto const random = posenc::profile_distances(
       posenc::rope<halves>(f), {.head_dim = dim, .range = 5001, .inputs = posenc::gaussian{0, 1}});
-  chart ones{"All ones (figure 2a)", {"distance"}, {"score, 1 at distance 0"}, {}},
-      own{"Gaussian, a key each (figure 2b)", {"distance"}, {"score / sqrt(d)"}, {}},
-      repeated{"One Gaussian q, one k (figure 9)", {"distance"}, {"score / sqrt(d)"}, {}};
+  chart ones{"All ones (figure 2a)", {"distance, in tokens"}, {"score, 1 at distance 0"}, {}},
+      own{"Gaussian, a key each (figure 2b)", {"distance, in tokens"}, {"score / sqrt(d)"}, {}},
+      repeated{
+          "One Gaussian q, one k (figure 9)", {"distance, in tokens"}, {"score / sqrt(d)"}, {}};
   ones.curves = {
       curve("", distances, [&](double r) { return mean_cosine(f, static_cast<std::int64_t>(r)); })};
   own.curves = {
