@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include "posenc/model/layer_scheme.hpp"
 #include "posenc/posenc.hpp"
@@ -18,6 +22,72 @@ struct any_bias {
   double bias(std::size_t head, std::int64_t distance) const { return of(head, distance); }
 };
 
+// CoPE's embeddings, for queries of ones: position p lowers a score by 8 p / 63.
+std::vector<float> falling_embeddings(std::size_t head_dim) {
+  constexpr std::size_t positions = 64;  // of the paper
+  std::vector<float> result;
+  for (std::size_t p = 0; p < positions; ++p)
+    result.insert(result.end(), head_dim,
+                  -8.0f * static_cast<float>(p) / static_cast<float>((positions - 1) * head_dim));
+  return result;
+}
+
+// Queries all over the context: evenly, in every residue of small groups, and near its start.
+std::vector<std::int64_t> some_queries(std::size_t range) {
+  auto const last = static_cast<std::int64_t>(range - 1), step = (last / 16) | 1;
+  std::vector<std::int64_t> result;
+  for (auto t = last; t > 0; t -= step) result.push_back(t);
+  for (std::int64_t t = 3; t < step; t *= 3) result.push_back(t);
+  return result;
+}
+
+// [query * keys + key] of the scores of q = k = (1, ..., 1), of the last head.
+std::vector<double> scores_of_ones(auto const& encoding, profile_settings const& settings,
+                                   std::vector<std::int64_t> const& queries,
+                                   std::vector<std::int64_t> const& keys) {
+  auto const [head_dim, heads] = std::pair{settings.head_dim, settings.heads};
+  std::vector<double> const q(queries.size() * head_dim, 1.0), k(keys.size() * head_dim, 1.0);
+  heads_view<double const> const q_heads(q.data(), {queries.size(), heads, head_dim},
+                                         {static_cast<std::ptrdiff_t>(head_dim), 0}),
+      k_heads(k.data(), {keys.size(), 1, head_dim});
+  auto const seen = attention(
+      q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
+      {.mask = mask::full, .query_positions = queries, .key_positions = keys, .keep_scores = true});
+  auto const of_a_head = static_cast<std::ptrdiff_t>(queries.size() * keys.size());
+  return {seen.scores.end() - of_a_head, seen.scores.end()};
+}
+
+// Whether queries elsewhere have other scores at the same distances.
+bool depends_on_query(auto const& encoding, profile_settings const& settings) {
+  std::vector<double> first;
+  for (auto const t : some_queries(settings.range)) {
+    std::vector<std::int64_t> keys;
+    for (auto const r : charts::whole_powers(1, static_cast<double>(t), 16))
+      keys.push_back(t - static_cast<std::int64_t>(r));
+    keys.pop_back();  // the farthest is at no other query's distance
+    auto const scores = scores_of_ones(encoding, settings, {t}, keys);
+    if (first.empty()) first = scores;  // of the last query, which has every distance
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      if (std::abs(scores[i] - first[i]) > 1e-6 * (1 + std::abs(first[i]))) return true;
+  }
+  return false;
+}
+
+// By distance, over these queries.
+std::vector<running_moments> logits_over(std::vector<std::int64_t> const& queries,
+                                         auto const& encoding, profile_settings const& settings) {
+  std::vector<running_moments> logit(settings.range);
+  for (std::size_t first = 0; first < settings.range; first += settings.keys_at_once) {
+    std::vector<std::int64_t> keys(std::min(settings.keys_at_once, settings.range - first));
+    std::iota(keys.begin(), keys.end(), static_cast<std::int64_t>(first));
+    auto const scores = scores_of_ones(encoding, settings, queries, keys);
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      if (auto const r = queries[i / keys.size()] - keys[i % keys.size()]; r >= 0)
+        logit[static_cast<std::size_t>(r)].add(scores[i]);
+  }
+  return logit;
+}
+
 // The curves to be measured, one after another.
 class jobs {
  public:
@@ -25,13 +95,21 @@ class jobs {
        std::function<void(double)> const& progress)
       : settings_(settings), heads_apart_(heads_apart), progress_(progress) {}
 
-  void add(std::string name, bool own, auto const& encoding, std::size_t heads = 1) {
+  void add(std::string name, bool own, auto const& encoding, std::size_t heads = 1,
+           std::optional<std::size_t> keys_at_once = {}) {
     auto at = settings_;
     at.heads = heads;
+    at.keys_at_once = keys_at_once.value_or(at.keys_at_once);
     jobs_.push_back([this, name = std::move(name), own, encoding, at] {
-      auto plain = measure(encoding, at);
-      curves_.push_back(
-          {name, own, std::move(plain), measure(scheme{encoding, adaptive_temperature{}}, at)});
+      curve c{name, own, measure(encoding, at),
+              measure(scheme{encoding, adaptive_temperature{}}, at)};
+      if (depends_on_query(encoding, at)) {
+        auto const queries = some_queries(at.range);
+        c.queries = queries.size();
+        if (std::holds_alternative<all_ones>(at.inputs))
+          c.plain.logit = c.adaptive.logit = logits_over(queries, encoding, at);
+      }
+      curves_.push_back(std::move(c));
     });
   }
 
@@ -78,7 +156,7 @@ class jobs {
 
 std::vector<curve> compute(model const& m, choice const& chosen, profile_settings const& settings,
                            std::function<void(double)> const& progress) {
-  auto const& [encodings, fractions, window, group, heads_apart] = chosen;
+  auto const& [encodings, fractions, window, group, gates, heads_apart] = chosen;
   jobs all(settings, heads_apart, progress);
   auto const add_p_rope = [&](double p) {
     all.add("p-RoPE " + charts::compact(p), m.p > 0 && p == m.p,
@@ -103,6 +181,25 @@ std::vector<curve> compute(model const& m, choice const& chosen, profile_setting
       all.add("xPos", own,
               xpos<halves>(linear(geometric(m.rotary_dim, m.base), m.factor),
                            {.center = static_cast<std::int64_t>(settings.range / 2)}));
+    }
+    if (name == "forget-gates") {
+      for (auto const gate : gates) {
+        auto const log_gate = std::log(gate);
+        all.add("forget gates " + charts::compact(gate, 6) + ", half-life " +
+                    charts::compact(std::log(2.0) / -log_gate),
+                own,
+                forget_gates(std::vector<float>(settings.range, static_cast<float>(log_gate)), 1));
+      }
+    }
+    if (name == "t5") {  // weights that fall by a quarter from bucket to bucket
+      std::vector<float> weights;
+      for (int bucket = 0; bucket < 32; ++bucket)
+        weights.push_back(-0.25f * static_cast<float>(bucket));
+      all.add("T5, 32 buckets", own, t5_bias(relative_buckets(32, 128, false), weights, 1));
+    }
+    if (name == "cope") {
+      all.add("CoPE, 64 positions", own,
+              cope(falling_embeddings(settings.head_dim), settings.head_dim), 1, settings.range);
     }
     if (name == "sinusoidal")
       all.add("sinusoidal", own,

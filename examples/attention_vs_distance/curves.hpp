@@ -16,8 +16,8 @@
 
 /// The first five are shown unless others are asked for.
 inline constexpr std::string_view all_encodings[] = {
-    "rope",        "p-rope",     "nope",         "alibi",    "sinusoidal", "rerope",
-    "self-extend", "kerple-log", "kerple-power", "sandwich", "xpos"};
+    "rope",       "p-rope",       "nope",     "alibi", "sinusoidal",   "rerope", "self-extend",
+    "kerple-log", "kerple-power", "sandwich", "xpos",  "forget-gates", "t5",     "cope"};
 inline constexpr std::size_t default_encodings = 5;
 
 struct choice {
@@ -26,6 +26,7 @@ struct choice {
   std::vector<double> fractions{0.75};  ///< of p-RoPE
   std::int64_t window = 1024;           ///< of ReRoPE and Self-Extend
   std::int64_t group = 8;               ///< of Self-Extend
+  std::vector<double> gates{0.999};     ///< of forget-gates, each a constant
   bool heads_apart = false;  ///< a curve for each of up to eight heads, where heads differ
 };
 
@@ -33,6 +34,9 @@ struct curve {
   std::string encoding;  ///< as people say it: "p-RoPE 0.75"
   bool own = false;      ///< the model itself uses it
   posenc::distance_profile plain, adaptive;
+  /// Above 0: the logit is no function of distance alone. Of all ones it then is over so many
+  /// queries, spread over the context; weights are always those of the last query.
+  std::size_t queries = 0;
 };
 
 /// `progress` hears how much of the whole is done, 0 to 1. Throws std::invalid_argument for

@@ -78,7 +78,9 @@ void declare(CLI::App& app, options& o) {
                  "the layers of the model of a config.json or GGUF file, or of all in a directory")
       ->option_text("FILE|DIR ...");
   app.add_option("--encodings", o.chosen.encodings,
-                 "which to show: " + list_of(encodings, [](auto const& n) { return n; }))
+                 "which to show: " + list_of(encodings, [](auto const& n) { return n; }) +
+                     " (weights that models learn are made up: T5's fall by 1/4 from bucket to "
+                     "bucket, CoPE's by 8/63 from position to position)")
       ->check(CLI::IsMember(encodings))
       ->delimiter(',')
       ->option_text("NAME ...");
@@ -95,6 +97,12 @@ void declare(CLI::App& app, options& o) {
                  "tokens that share a position beyond the window of Self-Extend (8)")
       ->check(CLI::Range(1, 1 << 22))
       ->option_text("N");
+  app.add_option("--gate", o.chosen.gates,
+                 "constant gates of forget-gates, between 0 and 1: what a token leaves of a key's "
+                 "weight; half of it is left after ln 2 / -ln G tokens (0.999)")
+      ->check(CLI::Range(1e-6, 0.9999999))
+      ->delimiter(',')
+      ->option_text("G ...");
   app.add_option("--head-dim", o.head_dim, "instead of the model's; even")
       ->check(CLI::Range(2, 4096))
       ->option_text("N");
@@ -149,28 +157,47 @@ measured_model measure(options const& o, std::string const& name) {
       .head_dim = m.head_dim, .heads = m.heads, .range = o.range.value_or(m.context)};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
   reporting::progress_line progress;
-  auto title = name + ": " + (o.head_dim ? "" : std::string(m.says) + "; ") + "head_dim " +
-               std::to_string(m.head_dim) + ", " + std::to_string(m.heads) + " heads, base " +
-               charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
-  return {std::move(title),
-          compute(m, o.chosen, settings, [&](double part) { progress.show(name, part); })};
+  auto says = (o.head_dim ? "" : std::string(m.says) + "; ") + "head_dim " +
+              std::to_string(m.head_dim) + ", " + std::to_string(m.heads) + " heads, base " +
+              charts::compact(m.base) + ", " + grouped(settings.range) + " tokens";
+  bool const is_window = m.says.find("window") != m.says.npos;
+  return {name, std::move(says),
+          compute(m, o.chosen, settings, [&](double part) { progress.show(name, part); }),
+          charts::mark{static_cast<double>(m.context - 1),
+                       (is_window ? "window: " : "trained: ") + grouped(m.context)}};
 }
 
-measured_model measure_layers(options const& o, std::string const& file) {
+// What a model is called: its file, or the folder of its config.json; by more folders where models
+// of the same name are there already.
+std::string name_of(std::filesystem::path path, std::vector<measured_model> const& there) {
+  if (path.filename() == "config.json" && path.has_parent_path())
+    path = path.parent_path();
+  else
+    path.replace_extension();
+  auto name = path.filename().string();
+  while (std::ranges::count(there, name, &measured_model::name) && path.has_relative_path()) {
+    path = path.parent_path();
+    name = path.filename().string() + "/" + name;
+  }
+  return name;
+}
+
+measured_model measure_layers(options const& o, std::string const& name, std::string const& file) {
   auto const m = read_model(file, false);
-  std::filesystem::path const path(file);
-  auto const name =
-      (path.filename() == "config.json" && path.has_parent_path() ? path.parent_path().filename()
-                                                                  : path.stem())
-          .string();
   posenc::profile_settings settings{.head_dim = o.head_dim.value_or(m.kinds.front().head_dim),
                                     .range = o.range.value_or(m.context.value_or(4096))};
   if (o.rho) settings.inputs = posenc::gaussian{*o.rho, o.samples, o.seed};
   reporting::progress_line progress;
-  return {name + ": " + m.type + ", " + std::to_string(m.layers) + " layers; head_dim " +
-              std::to_string(settings.head_dim) + ", " + grouped(settings.range) + " tokens",
-          compute_layers(m, o.chosen.heads_apart, settings,
-                         [&](double part) { progress.show(name, part); })};
+  measured_model result{name,
+                        m.type + ", " + std::to_string(m.layers) + " layers; head_dim " +
+                            std::to_string(settings.head_dim) + ", " + grouped(settings.range) +
+                            " tokens",
+                        compute_layers(m, o.chosen.heads_apart, settings,
+                                       [&](double part) { progress.show(name, part); }),
+                        {}};
+  if (m.context)
+    result.known = {static_cast<double>(*m.context - 1), "made for: " + grouped(*m.context)};
+  return result;
 }
 
 void run(options o) {
@@ -195,10 +222,12 @@ void run(options o) {
     if (std::ranges::find(models, name, &model::name) != models.end())
       add(measure(o, name));
     else
-      add(measure_layers(o, (std::filesystem::path(shipped_models) / (name + ".json")).string()));
+      add(measure_layers(o, name,
+                         (std::filesystem::path(shipped_models) / (name + ".json")).string()));
   }
   for (auto const& path : o.configs)
-    for (auto const& file : settings_in(path)) add(measure_layers(o, file));
+    for (auto const& file : settings_in(path))
+      add(measure_layers(o, name_of(file, measured), file));
   auto const put = [&](std::ostream& file) { write_csv(file, measured, o.every_distance); };
   if (to_standard_output)
     put(std::cout);
@@ -224,6 +253,7 @@ int main(int argc, char** argv) {
         "encodings of your own choice, drawn"}},
       declare, [](options& o) {
         drop_repeats(o.models), drop_repeats(o.chosen.encodings), drop_repeats(o.chosen.fractions);
+        drop_repeats(o.chosen.gates);
         run(o);
       });
 }

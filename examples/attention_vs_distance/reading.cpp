@@ -43,7 +43,18 @@ bool above(stretch const& a, stretch const& b) {
          4 * std::hypot(a.error, b.error) + 1e-9 * (std::abs(a.mean) + std::abs(b.mean));
 }
 
+// Of all ones: how far the queries' logits at one distance lie apart, where this is most.
+std::string over_queries(curve const& c) {
+  auto const widest = std::ranges::max_element(
+      c.plain.logit, {}, [](posenc::running_moments const& m) { return m.high() - m.low(); });
+  return "the logit is no function of distance: at distance " +
+         std::to_string(widest - c.plain.logit.begin()) + " it is " + compact(widest->low()) +
+         " to " + compact(widest->high()) + " by the query's position, of which the band shows " +
+         std::to_string(c.queries) + "; the weights are those of the last query";
+}
+
 std::string of_logit(curve const& c, bool random_inputs) {
+  if (c.queries > 0 && !random_inputs) return over_queries(c);
   auto const parts = stretches(c.plain.logit, random_inputs);
   auto const &near = parts.front(), &far = parts.back();
   if (random_inputs && c.plain.logit.front().count() < 8)
@@ -118,5 +129,8 @@ std::string of_weight(curve const& c) {
 
 std::string reading(curve const& c, bool random_inputs) {
   return c.encoding + (c.own ? " (its own)" : "") + ": " + of_logit(c, random_inputs) + "; " +
-         of_weight(c) + ".";
+         of_weight(c) +
+         (c.queries > 0 && random_inputs ? "; all of it at the last query, for it depends on the "
+                                           "query's position, too."
+                                         : ".");
 }

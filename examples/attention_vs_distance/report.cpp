@@ -85,8 +85,9 @@ void print_numbers(std::ostream& out, std::vector<curve> const& curves) {
 void print(std::ostream& out, measured_model const& m, charts::terminal_style style,
            bool random_inputs) {
   out << '\n';
-  charts::print_folded(out, m.title, style.columns);
-  out << std::string(std::min(m.title.size(), static_cast<std::size_t>(style.columns)), '=')
+  auto const title = m.name + ": " + m.says;
+  charts::print_folded(out, title, style.columns);
+  out << std::string(std::min(title.size(), static_cast<std::size_t>(style.columns)), '=')
       << "\n\n";
   auto half = style;
   half.columns = std::max(30, (style.columns - 2) / 2);
@@ -99,8 +100,9 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
         distance,
         weight,
         {line("plain softmax", c.plain.weight, true), line("adaptive", c.adaptive.weight, true)}};
-    if (!random_inputs) left.y_range = worth_showing(left);
+    if (!random_inputs && c.queries == 0) left.y_range = worth_showing(left);
     right.y_range = worth_showing(right);
+    left.marks = right.marks = {m.known};
     for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2))
       out << text << '\n';
     out << '\n';
@@ -123,7 +125,6 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured,
     }
   };
   for (auto const& m : measured) {
-    auto const name = m.title.substr(0, m.title.find(':'));
     for (auto const& c : m.curves) {
       for (auto const& [softmax, profile] :
            {std::pair{"plain", &c.plain}, std::pair{"adaptive", &c.adaptive}}) {
@@ -134,7 +135,7 @@ void write_csv(std::ostream& out, std::vector<measured_model> const& measured,
             if (r > distances.back()) distances.push_back(r);
         for (auto const x : distances) {
           auto const r = static_cast<std::size_t>(x);
-          out << name << ',' << c.encoding << ',' << softmax << ',' << r;
+          out << m.name << ',' << c.encoding << ',' << softmax << ',' << r;
           put(profile->logit[r]);
           put(profile->weight[r]);
           out << '\n';
@@ -148,21 +149,32 @@ std::string to_svg(std::vector<measured_model> const& measured, std::string cons
                    bool together) {
   std::vector<charts::chart> all;
   for (auto const& m : measured) {
-    auto const name = m.title.substr(0, m.title.find(':'));
     if (all.empty() || !together) {
-      all.push_back({together ? "logit" : name + ": logit", distance, logit, {}});
-      all.push_back({"weight, plain softmax", distance, weight, {}});
-      all.push_back({"weight, adaptive softmax", distance, weight, {}});
+      auto const of = together ? "" : m.name + ": ";
+      all.push_back({of + "logit", distance, logit, {}});
+      all.push_back({of + "weight, plain softmax", distance, weight, {}});
+      all.push_back({of + "weight, adaptive softmax", distance, weight, {}});
     }
     auto* const three = &all[all.size() - 3];
+    for (int i = 0; i < 3; ++i) {
+      auto mark = m.known;
+      if (together) mark.label = m.name + ", " + mark.label;
+      three[i].marks.push_back(std::move(mark));
+    }
     for (auto const& c : m.curves) {
-      auto const label = together ? name + ": " + c.encoding : c.encoding;
+      auto const label = together ? m.name + ": " + c.encoding : c.encoding;
       three[0].curves.push_back(line(label, c.plain.logit));
       three[1].curves.push_back(line(label, c.plain.weight, true));
       three[2].curves.push_back(line(label, c.adaptive.weight, true));
     }
   }
   for (auto& chart : all) chart.y_range = worth_showing(chart);
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    auto& shown = all[together ? 0 : 3 * i].y_range;
+    for (auto const& c : measured[i].curves)  // bands over queries whole, for they are the matter
+      for (auto const& m : c.plain.logit)
+        if (c.queries > 0) shown = {std::min(shown->low, m.low()), std::max(shown->high, m.high())};
+  }
   return charts::svg(
       all, {.title = "Attention against distance", .subtitle = inputs, .charts_per_row = 3});
 }

@@ -10,8 +10,9 @@
 #include "reporting/terminal_chart.hpp"
 
 struct measured_model {
-  std::string title;  ///< name and settings
+  std::string name, says;  ///< no two models have one name; says: the settings
   std::vector<curve> curves;
+  charts::mark known;  ///< the largest distance that it was trained with
 };
 
 /// Pictures, numbers and readings, as wide as style.columns.

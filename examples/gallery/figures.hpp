@@ -6,12 +6,15 @@
 
 struct figure {
   std::string file, svg;
+  std::string caption = {};  ///< with computed numbers; examples/README.md has it
 };
 
 /// Scores against distance, what positions cost a head.
 std::vector<figure> figures_of_scores();
 /// Frequencies: rules, bases and contexts, errors of angles.
 std::vector<figure> figures_of_frequencies();
+/// How far is too far: what distance does to the slowest pair, and what moves do.
+std::vector<figure> figures_of_distances();
 /// Softmax among many keys.
 std::vector<figure> figures_of_softmax();
 /// Attention maps; layouts of pairs, as boxes.

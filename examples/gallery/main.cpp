@@ -1,4 +1,5 @@
 // Makes the figures of the gallery, or checks that they are as these would be.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -39,21 +40,36 @@ bool alike(std::string const& a, std::string const& b) {
   return *p == *q;
 }
 
+std::string text_of(std::filesystem::path const& file) {
+  std::ifstream in(file);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// With one blank for each line's end.
+std::string unfolded(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 void run(options const& o) {
   reporting::check_standard_output();
-  for (auto const& make :
-       {figures_of_scores, figures_of_frequencies, figures_of_softmax, figures_of_layouts}) {
+  auto const page = std::filesystem::path(o.folder) / ".." / "README.md";
+  for (auto const& make : {figures_of_scores, figures_of_frequencies, figures_of_distances,
+                           figures_of_softmax, figures_of_layouts}) {
     for (auto const& made : make()) {
       auto const name = (std::filesystem::path(o.folder) / made.file).string();
       if (o.check) {
-        std::ifstream in(name);
-        if (!alike(std::string(std::istreambuf_iterator<char>(in), {}), made.svg))
+        if (unfolded(text_of(page)).find(made.caption) == std::string::npos)
+          throw std::runtime_error(page.string() + " must say of " + made.file + ": " +
+                                   made.caption);
+        if (!alike(text_of(name), made.svg))
           throw std::runtime_error(name + " must be made anew, by the target gallery");
       } else {
         reporting::check_writable({name});
         reporting::write_file(name, [&](std::ostream& out) { out << made.svg; });
       }
-      std::cout << name << ": " << made.svg.size() << " bytes\n";
+      std::cout << name << ": " << made.svg.size() << " bytes\n"
+                << made.caption << (made.caption.empty() ? "" : "\n");
     }
   }
 }

@@ -43,23 +43,23 @@ auto distance_in(auto const& values) {
 figure score_against_distance() {
   constexpr std::size_t dim = 256;
   auto const f = posenc::geometric(dim, 1e4);
-  auto const distances = steps(0, 5000, 5);
+  auto const distances = steps(0, 5000);
   auto const random = posenc::profile_distances(
       posenc::rope<halves>(f), {.head_dim = dim, .range = 5001, .inputs = posenc::gaussian{0, 1}});
-  chart ones{"All ones (figure 2a)", {"distance"}, {"score, 1 at distance 0"}, {}},
-      own{"Gaussian, a key each (figure 2b)", {"distance"}, {"score / sqrt(d)"}, {}},
-      repeated{"One Gaussian q, one k (figure 9)", {"distance"}, {"score / sqrt(d)"}, {}};
+  chart ones{"All ones (figure 2a)", {"distance, in tokens"}, {"score, 1 at distance 0"}, {}},
+      own{"Gaussian, a key each (figure 2b)", {"distance, in tokens"}, {"score / sqrt(d)"}, {}},
+      repeated{
+          "One Gaussian q, one k (figure 9)", {"distance, in tokens"}, {"score / sqrt(d)"}, {}};
   ones.curves = {
       curve("", distances, [&](double r) { return mean_cosine(f, static_cast<std::int64_t>(r)); })};
   own.curves = {
       curve("", distances, [&](double r) { return distance_in(random.logit)(r).mean(); })};
   for (unsigned draw = 0; draw < 2; ++draw) {
     auto const q = head(dim, 2 * draw + 1), k = head(dim, 2 * draw + 2);
-    repeated.curves.push_back(
-        curve("draw " + std::to_string(draw + 1), steps(0, 5000, 20), [&](double r) {
-          return posenc::score_by_frequency<halves>(q, k, f, static_cast<std::int64_t>(r)).score /
-                 std::sqrt(dim);
-        }));
+    repeated.curves.push_back(curve("draw " + std::to_string(draw + 1), distances, [&](double r) {
+      return posenc::score_by_frequency<halves>(q, k, f, static_cast<std::int64_t>(r)).score /
+             std::sqrt(dim);
+    }));
   }
   return {"score_against_distance.svg",
           charts::svg({ones, own, repeated},

@@ -31,11 +31,26 @@ struct axis {
   bool logarithmic = false;
 };
 
+/// A vertical line with its name.
+struct mark {
+  double x = 0;
+  std::string label = {};
+};
+
+/// In SVG: words at a place, where a curve needs no legend. x and y are values on the axes.
+struct note {
+  double x = 0, y = 0;
+  std::string text = {};
+  std::optional<std::size_t> colour = {};  ///< That of the curve with this number.
+};
+
 struct chart {
   std::string title = {};
   axis x = {}, y = {};
   std::vector<series> curves = {};
   std::optional<range> y_range = {};  ///< Without it, the chart shows all there is.
+  std::vector<mark> marks = {};       ///< Within the chart, or they are left out.
+  std::vector<note> notes = {};
 };
 
 /// What a legend calls a band, where a chart has one.

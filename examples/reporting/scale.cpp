@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <span>
 
 namespace charts {
 namespace {
@@ -75,7 +76,69 @@ std::vector<double> values_of(chart const& c,
   return result;
 }
 
+// Points [first, last) of a curve, in one column; of others, those that are drawn at all.
+struct column {
+  std::size_t first, last;
+
+  // Whether the curve goes up and down here, far enough to be seen.
+  bool turns_back(series const& curve, plane const& axes) const {
+    constexpr double visible = 0.02;
+    if (last - first < 5) return false;
+    double up = 0, down = 0;
+    for (auto i = first + 1; i < last; ++i) {
+      double const step = axes.y(curve.y[i]) - axes.y(curve.y[i - 1]);
+      (step > 0 ? up : down) += std::abs(step);
+    }
+    return std::min(up, down) > visible;
+  }
+};
+
+std::vector<column> columns_of(series const& curve, plane const& axes, int count) {
+  std::vector<column> result;
+  double before = nan;
+  for (std::size_t i = 0; i < curve.x.size(); ++i) {
+    double const at = std::floor(axes.x(curve.x[i]) * count) + 0 * axes.y(curve.y[i]);
+    if (at != before) result.push_back({i, i});  // always where there is nothing to draw
+    result.back().last = i + 1;
+    before = at;
+  }
+  return result;
+}
+
+series gathered(series const& curve, plane const& axes, int count) {
+  auto const columns = columns_of(curve, axes, count);
+  auto const crowded =
+      std::ranges::find_if(columns, [&](column const& c) { return c.turns_back(curve, axes); });
+  if (crowded == columns.end()) return curve;
+  series result{.name = curve.name, .colour = curve.colour, .dashed = curve.dashed};
+  auto const &low = curve.low.empty() ? curve.y : curve.low,
+             &high = curve.high.empty() ? curve.y : curve.high;
+  auto const add = [&](column const& c) {
+    auto const over = [&](std::vector<double> const& values) {
+      return std::span(values).subspan(c.first, c.last - c.first);
+    };
+    auto const mean = [&](std::vector<double> const& values) {
+      double sum = 0;
+      for (double const value : over(values)) sum += value;
+      return sum / static_cast<double>(c.last - c.first);
+    };
+    result.x.push_back(mean(curve.x)), result.y.push_back(mean(curve.y));
+    result.low.push_back(std::ranges::min(over(low)));
+    result.high.push_back(std::ranges::max(over(high)));
+  };
+  for (auto c = columns.begin(); c != crowded; ++c)
+    for (auto i = c->first; i < c->last; ++i) add({i, i + 1});
+  std::for_each(crowded, columns.end(), add);
+  return result;
+}
+
 }  // namespace
+
+std::vector<series> gathered(chart const& c, plane const& axes, int columns) {
+  std::vector<series> result;
+  for (auto const& curve : c.curves) result.push_back(gathered(curve, axes, columns));
+  return result;
+}
 
 scale::scale(bool logarithmic, std::vector<double> const& values, double margin)
     : logarithmic_(logarithmic), shown_{HUGE_VAL, -HUGE_VAL} {

@@ -46,6 +46,11 @@ struct plane {
   scale x, y;
 };
 
+/// The curves of a chart as so many columns show them. From where a curve turns back within a
+/// column, so that its stroke would fill an area, one point stands for the values of each column:
+/// their mean, with the lowest and the highest as the band.
+std::vector<series> gathered(chart const& c, plane const& axes, int columns);
+
 /// As short as it gets: 0, 0.25, 10, 4k, 131k, 1.5M, 1e-5. At least 3 digits.
 std::string compact(double value, int digits = 3);
 

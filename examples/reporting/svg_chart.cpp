@@ -34,8 +34,8 @@ std::string pen_of(series const& curve, std::size_t i) {
   return pen_style(curve.colour.value_or(i)) + (curve.dashed ? " dashed" : "");
 }
 
-void add_curve(svg_drawing& out, series const& curve, std::size_t i, plane const& axes,
-               box const& in) {
+void add_band(svg_drawing& out, series const& curve, std::size_t i, plane const& axes,
+              box const& in) {
   auto low = curve.low, high = curve.high;
   for (std::size_t k = 0; k < std::min(low.size(), high.size());
        ++k)  // A band with one edge is a gap, too.
@@ -46,6 +46,10 @@ void add_curve(svg_drawing& out, series const& curve, std::size_t i, plane const
     outline.insert(outline.end(), ceiling.rbegin(), ceiling.rend());
     out.path(outline, band_style(curve.colour.value_or(i)));
   }
+}
+
+void add_curve(svg_drawing& out, series const& curve, std::size_t i, plane const& axes,
+               box const& in) {
   for (auto const& stroke : axes.strokes(curve.x, curve.y))
     out.path(thinned(stroke, in), pen_of(curve, i));
 }
@@ -87,21 +91,51 @@ double add_legend(svg_drawing& out, chart const& c, point const start, double wi
   return at.y + row;
 }
 
+// Over curves, which show through a little; style: "end" where the text ends at the point.
+void add_note(svg_drawing& out, point at, std::string const& style, std::string const& text) {
+  double const width = 0.9 * text_width(text, 11), left_end = style == "end" ? at.x - width : at.x;
+  out.rectangle({left_end, at.y - 10, width, 13}, "paper", 0.7);
+  out.text(at, 11, 2 * width, style, text);
+}
+
+// Dashed lines, each named below the names of those before it, over all lines.
+void add_marks(svg_drawing& out, chart const& c, plane const& axes, box const& in) {
+  auto const places = [&](auto const& use) {
+    for (auto const& [value, label] : c.marks)
+      if (double const at = axes.x(value); at >= 0 && at <= 1) use(in.x + at * in.width, label);
+  };
+  places([&](double x, auto const&) { out.line({x, in.y}, {x, in.y + in.height}, "axis dashed"); });
+  double y = in.y;
+  places([&](double x, auto const& label) {
+    bool const fits = x + 4 + text_width(label, 11) < in.x + in.width;
+    add_note(out, {x + (fits ? 4 : -4), y += 13}, fits ? "" : "end", label);
+  });
+}
+
 // Returns where the chart ends, which is below `in` if it has a legend.
-double add_chart(svg_drawing& out, chart const& c, box const& in) {
+double add_chart(svg_drawing& out, chart c, box in) {
   plane const axes(c);
+  if (c.title.empty()) in.y -= 24;
   box const plot{in.x + left, in.y + above, in.width - left - right, in.height - above - below};
+  c.curves = gathered(c, axes, static_cast<int>(plot.width / 3));
   out.text({in.x, in.y + 14}, 14, in.width, "title", c.title);
   out.text({in.x, in.y + 34}, 12, in.width, "label", c.y.label);
   add_axes(out, c, axes, plot);
 
   out.begin_clip(plot);
+  for (std::size_t i = 0; i < c.curves.size(); ++i) add_band(out, c.curves[i], i, axes, plot);
   for (std::size_t i = 0; i < c.curves.size(); ++i) add_curve(out, c.curves[i], i, axes, plot);
   out.end_clip();
+  add_marks(out, c, axes, plot);
+  for (auto const& [x, y, text, colour] : c.notes)
+    add_note(out, {plot.x + axes.x(x) * plot.width, plot.y + (1 - axes.y(y)) * plot.height},
+             colour ? "f" + std::to_string(*colour) : "", text);
 
   double const end = in.y + in.height;
-  return c.curves.size() > 1 || has_band(c) ? add_legend(out, c, {plot.x, end + 14}, plot.width)
-                                            : end;
+  bool const named = std::ranges::any_of(c.curves, [](auto const& s) { return !s.name.empty(); });
+  return (named && c.curves.size() > 1) || has_band(c)
+             ? add_legend(out, c, {plot.x, end + 14}, plot.width)
+             : end;
 }
 
 }  // namespace

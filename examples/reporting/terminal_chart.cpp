@@ -50,6 +50,7 @@ class canvas {
   canvas(int columns, int rows, bool utf8)
       : utf8_(utf8), columns_(columns), rows_(rows), cells_(index(columns) * index(rows)) {}
 
+  int dots_across() const { return columns_ * across(); }
   // The cell at 0 ... 1 of an axis.
   int column(double x) const { return static_cast<int>(dot_at({x, 0}).x) / across(); }
   int row(double y) const { return static_cast<int>(dot_at({0, y}).y) / down(); }
@@ -122,8 +123,11 @@ void draw_curves(canvas& on, chart const& c, plane const& axes, terminal_style c
     for (auto const& stroke : axes.strokes(curve.x, curve.high)) on.draw(stroke, edge);
     for (auto const& stroke : axes.strokes(curve.x, curve.y)) on.draw(stroke, line);
   }
+  int const faint = style.colour ? grey : 0;
   double const zero = c.y.logarithmic ? -1 : axes.y(0);
-  on.draw({{0, zero}, {1, zero}}, {style.colour ? grey : 0, sparse, 0, true});
+  on.draw({{0, zero}, {1, zero}}, {faint, sparse, 0, true});
+  for (auto const& [value, label] : c.marks)
+    on.draw({{axes.x(value), 0}, {axes.x(value), 1}}, {faint, solid, 0, true});
 }
 
 std::vector<std::string> legend(chart const& c, terminal_style const& style, int columns) {
@@ -139,6 +143,8 @@ std::vector<std::string> legend(chart const& c, terminal_style const& style, int
   };
   for (std::size_t i = 0; i < c.curves.size(); ++i) add(pen_of(i, style), c.curves[i].name);
   if (has_band(c)) add({style.colour ? grey : 0, sparse, 0}, band_name);
+  for (auto const& [value, label] : c.marks)
+    lines.push_back(fitted((style.utf8 ? "│ " : "| ") + label, columns, style.utf8));
   return lines;
 }
 
@@ -163,7 +169,7 @@ std::array<std::string, 2> x_axis(canvas const& plot, scale const& x, int indent
 
 }  // namespace
 
-std::vector<std::string> draw(chart const& c, terminal_style style) {
+std::vector<std::string> draw(chart c, terminal_style style) {
   style.columns = std::clamp(style.columns, 30, 1000);
   style.rows = std::clamp(style.rows, 4, 500);
   int const faint = style.colour ? grey : 0;
@@ -175,6 +181,8 @@ std::vector<std::string> draw(chart const& c, terminal_style style) {
   int const indent = gutter + 2, columns = style.columns - indent;
 
   canvas plot(columns, style.rows, style.utf8);
+  std::erase_if(c.marks, [&](mark const& m) { return !(axes.x(m.x) >= 0 && axes.x(m.x) <= 1); });
+  c.curves = gathered(c, axes, plot.dots_across());
   draw_curves(plot, c, axes, style);
   std::vector<std::string> labels(index(style.rows));
   for (auto const& [place, label] : y_ticks) labels[index(plot.row(place))] = label;
@@ -196,7 +204,7 @@ std::vector<std::string> draw(chart const& c, terminal_style style) {
     std::string const label = fitted(c.x.label, columns, style.utf8);
     lines.push_back(blanks(indent + (columns - display_width(label)) / 2) + painted(label, faint));
   }
-  if (c.curves.size() > 1 || has_band(c))
+  if (c.curves.size() > 1 || has_band(c) || !c.marks.empty())
     for (std::string const& line : legend(c, style, columns))
       lines.push_back(blanks(indent) + line);
 

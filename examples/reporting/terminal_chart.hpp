@@ -22,7 +22,7 @@ struct terminal_style {
 terminal_style detect(std::FILE* stream);
 
 /// The lines of a chart, each `style.columns` wide.
-std::vector<std::string> draw(chart const& c, terminal_style style);
+std::vector<std::string> draw(chart c, terminal_style style);
 
 /// Two charts side by side.
 std::vector<std::string> beside(std::vector<std::string> const& left,

@@ -107,6 +107,7 @@
 #include "posenc/analysis/context_bound.hpp"          // the context of a base, and back
 #include "posenc/analysis/suggest_fraction.hpp"       // p of p-RoPE for a context
 #include "posenc/analysis/semantic_robustness.hpp"    // how far slow pairs turn within a context
+#include "posenc/analysis/position_slack.hpp"         // how far a key may move, near and far
 #include "posenc/analysis/score_by_frequency.hpp"     // what each pair contributes to a score
 #include "posenc/analysis/key_for_distance.hpp"       // the key attended to most at a distance
 #include "posenc/analysis/positional_budget.hpp"      // what a head needs to pick one distance

@@ -19,6 +19,7 @@
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
+#include "posenc/score/cope.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "posenc/softmax/attention_sinks.hpp"
 #include "posenc/softmax/constant_temperature.hpp"
@@ -115,6 +116,21 @@ TEST(distance_profile, does_not_depend_on_the_range_it_is_part_of) {
                   2 * tolerance_of_logit(32, distance) + rounding)
           << r << " of " << range;
     }
+  }
+}
+
+TEST(distance_profile, of_keys_that_count_for_each_other_takes_them_at_once) {
+  // Gates of q = k = (1, 1): sigmoid(sqrt(2)) for each key; <q, e[p]> = -p up to position 299.
+  constexpr std::size_t range = 300;
+  std::vector<float> embeddings;
+  for (std::size_t p = 0; p < range; ++p)
+    embeddings.insert(embeddings.end(), 2, -0.5f * static_cast<float>(p));
+  auto const profile = profile_distances(cope(embeddings, 2),
+                                         {.head_dim = 2, .range = range, .keys_at_once = range});
+  auto const gate = 1 / (1 + std::exp(-std::sqrt(2.0)));
+  for (std::size_t r = 0; r < range; ++r) {
+    auto const position = gate * static_cast<double>(r + 1);
+    EXPECT_NEAR(profile.logit[r].mean(), std::sqrt(2.0) - position, 1e-6 * position) << r;
   }
 }
 
@@ -307,6 +323,8 @@ TEST(distance_profile, bad_settings_are_rejected) {
   EXPECT_EQ(rejected({.heads = 0}), must + "128, 0, 4096 and 1");
   EXPECT_EQ(rejected({.range = 0}), must + "128, 1, 0 and 1");
   EXPECT_EQ(rejected({.inputs = gaussian{.samples = 0}}), must + "128, 1, 4096 and 0");
+  EXPECT_EQ(rejected({.keys_at_once = 0}),
+            "posenc: profile_distances: keys_at_once must be positive, got 0");
   EXPECT_EQ(rejected({.heads = 2, .range = std::size_t{1} << 40}),
             "posenc: profile_distances: heads * range must be at most 2^40, got 2 * 1099511627776");
   for (double const rho : {1.5, -1.0000001, infinity(), not_a_number()})

@@ -36,6 +36,9 @@ struct profile_settings {
   std::size_t heads = 1;       ///< heads of the encoding; all have the same q and k
   std::size_t range = 4096;    ///< distances 0 .. range - 1
   std::variant<all_ones, gaussian> inputs = all_ones{};  ///< what q and k are made of
+  /// Each is scored with so many neighbours: all of them, range, where keys count for each other
+  /// (cope).
+  std::size_t keys_at_once = 128;
 };
 
 /// How logits and weights change with distance.
@@ -47,20 +50,21 @@ struct distance_profile {
 };
 
 /// The reference attention of one query to a key at every distance from 0 to range - 1.
-/// Calls progress(done, total) after every 128 keys. Memory: 80 + 8 heads bytes per distance, and
-/// 128 keys.
-/// Throws std::invalid_argument unless head_dim, heads, range and samples are positive and rho is
-/// in [-1, 1], and as the encoding does.
+/// Calls progress(done, total) after every keys_at_once keys. Memory: 80 + 8 heads bytes per
+/// distance, and these keys.
+/// Throws std::invalid_argument unless head_dim, heads, range, samples and keys_at_once are
+/// positive and rho is in [-1, 1], and as the encoding does.
 template <class Encoding, class Progress>
 distance_profile profile_distances(Encoding const& encoding, profile_settings const& settings,
                                    Progress&& progress) {
-  auto const [head_dim, heads, range, inputs] = settings;
+  auto const [head_dim, heads, range, inputs, chunk] = settings;
   auto const* const random = std::get_if<gaussian>(&inputs);
   auto const samples = random == nullptr ? 1 : random->samples;
   auto const rho = random == nullptr ? 1 : random->rho;
   detail::require(head_dim > 0 && heads > 0 && range > 0 && samples > 0,
                   "profile_distances: head_dim, heads, range and samples must be positive, got ",
                   head_dim, ", ", heads, ", ", range, " and ", samples);
+  detail::require(chunk > 0, "profile_distances: keys_at_once must be positive, got 0");
   detail::require(range <= (std::uint64_t{1} << 40) / heads,
                   "profile_distances: heads * range must be at most 2^40, got ", heads, " * ",
                   range);
@@ -69,7 +73,6 @@ distance_profile profile_distances(Encoding const& encoding, profile_settings co
 
   std::mt19937_64 bits(random == nullptr ? 0 : random->seed);
   std::normal_distribution<double> normal;
-  constexpr std::size_t chunk = 128;
   std::vector<double> q(head_dim, 1.0), k(std::min(chunk, range) * head_dim, 1.0),
       rows(heads * range);
   std::vector<std::int64_t> key_positions;

@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <span>
+#include <utility>
+
+#include "figures.hpp"
+#include "posenc/analysis/position_slack.hpp"
+#include "posenc/analysis/rope_decay.hpp"
+#include "posenc/analysis/semantic_robustness.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/llama3.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/query_key/remapped.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "reporting/scale.hpp"
+#include "reporting/svg_chart.hpp"
+
+namespace {
+
+using charts::chart;
+using charts::curve;
+using charts::steps;
+using charts::whole_powers;
+
+constexpr std::size_t head_dim = 128, all_pairs = head_dim / 2;
+
+struct family {
+  char const* name;
+  posenc::frequencies f;
+  double trained;  // tokens; 0: of no model
+};
+
+std::vector<family> families() {
+  auto const large = posenc::geometric(head_dim, 5e5);
+  return {{"base 10k", posenc::geometric(head_dim, 1e4), 4096},
+          {"base 500k", large, 8192},
+          {"Llama 3.1",
+           posenc::llama3(
+               large,
+               {.factor = 8, .low_freq_factor = 1, .high_freq_factor = 4, .original_length = 8192}),
+           131'072},
+          {"p-RoPE 0.75", posenc::truncated(posenc::geometric(head_dim, 1e4), 0.75), 0}};
+}
+
+// 1234567.8 as 1,234,567.
+std::string tokens(double number) {
+  auto digits = std::to_string(static_cast<std::int64_t>(number));
+  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+std::string percent(double share) { return charts::compact(100 * share, 3) + " %"; }
+
+// cos(r f) of the pair that a head has for meaning, for two turns and a half at most.
+figure how_far() {
+  chart cosine{"", {"distance, in tokens", true}, {"cosine of the slowest pair"}, {}};
+  std::string caption;
+  auto const all = families();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto const slowest = all[i].f.inv_freq().back(),
+               end = std::min(1e7, 5 * std::numbers::pi / slowest);
+    cosine.curves.push_back(
+        curve("", whole_powers(100, end, 100), [&](double r) { return std::cos(slowest * r); }));
+    if (all[i].trained == 0) continue;
+    auto const kept = charts::compact(std::cos(slowest * all[i].trained), 4),
+               trained = tokens(all[i].trained);
+    auto const flips = posenc::distance_of_cosine(slowest, 0);
+    cosine.marks.push_back(
+        {all[i].trained, all[i].name + std::string(", trained to ") + trained + ": " + kept});
+    cosine.notes.push_back({flips / 2.2, 0.08, all[i].name, i});
+    caption += (i == 0 ? "The slowest pair of " : "; of ") + std::string(all[i].name) +
+               (i == 0 ? " keeps " : " ") + kept + " at the end of " + trained +
+               " trained tokens, and changes its sign at " + tokens(std::ceil(flips));
+  }
+  cosine.notes.push_back({120, 1.07, all.back().name + std::string(": 1 for good"), 3});
+  cosine.y_range = {-1.1, 1.75};
+  return {"how_far.svg",
+          charts::svg({cosine}, {"How far is too far for meaning?",
+                                 "what a slow pair keeps of a score as its key moves away; "
+                                 "head_dim 128",
+                                 1, 760, 380}),
+          caption + ". A pair that p-RoPE stops keeps all of it."};
+}
+
+// Of the slowest pairs, each with the same budget.
+figure slack() {
+  constexpr double share = 0.1;
+  auto const of = [](posenc::frequencies const& f, std::size_t used) {
+    std::vector<double> budgets(all_pairs);
+    std::fill_n(budgets.rbegin(), used, 1.0);
+    return posenc::position_slack(f, budgets, share);
+  };
+  chart c{"", {"slowest pairs that the head uses"}, {"tokens that a key may move", true}, {}};
+  auto const all = families();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    c.curves.push_back(curve("", steps(1, all_pairs), [&](double used) {
+      auto const found = of(all[i].f, static_cast<std::size_t>(used));
+      return std::isfinite(found) ? found : NAN;
+    }));
+    auto const& drawn = c.curves.back().y;
+    auto const first = static_cast<std::size_t>(
+        std::ranges::find_if(drawn, [](double y) { return !std::isnan(y); }) - drawn.begin());
+    if (first > 0)
+      c.notes.push_back(
+          {2, 1.1 * drawn[first], "no limit up to " + std::to_string(first) + " (p-RoPE)", i});
+    else
+      c.notes.push_back({10.8, 1.25 * drawn[9], all[i].name, i});
+  }
+  auto const of_16 = [&](std::size_t i) { return tokens(of(all[i].f, 16)); };
+  auto const of_all = [&](std::size_t i) { return tokens(of(all[i].f, all_pairs)); };
+  return {"position_slack.svg",
+          charts::svg({c}, {"Freedom to move is in the slow pairs, at any distance",
+                            "moves that change no score by more than a tenth of the largest; "
+                            "head_dim 128",
+                            1, 760, 380}),
+          "A head on the slowest 16 of 64 pairs lets a key move by " + of_16(0) +
+              " tokens (base 500k: " + of_16(1) + "; Llama 3.1: " + of_16(2) +
+              ") before a score can change by a tenth; one on all pairs by " + of_all(0) + " (" +
+              of_all(1) + "; " + of_all(2) + "). The distance is not in the formula."};
+}
+
+// Su et al. 2021, 3.4.3, whose figure shows the bound alone.
+figure bound_and_curve() {
+  auto const f = posenc::geometric(head_dim, 1e4);
+  auto const distances = steps(0, 256);
+  chart c{"", {"distance, in tokens"}, {"of the score at distance 0", true}, {}};
+  c.curves = {
+      curve("", distances,
+            [&](double r) { return roformer_bound(f, static_cast<std::int64_t>(r)); }),
+      curve("", distances, [&](double r) { return mean_cosine(f, static_cast<std::int64_t>(r)); })};
+  c.notes = {{60, 1.35 * c.curves[0].y[60], "RoFormer's bound", 0},
+             {60, 1.25 * c.curves[1].y[60], "the score of all ones", 1}};
+  c.y_range = {0.1, 50};
+  auto const rises = [](std::vector<double> const& y) {
+    return static_cast<std::size_t>(std::ranges::is_sorted_until(y, std::greater()) - y.begin());
+  };
+  return {
+      "roformer_bound.svg",
+      charts::svg({c}, {"RoFormer's bound is no proof of decay",
+                        "Su et al. 2021, 3.4.3; head_dim 128, base 10,000", 1, 760, 340}),
+      "RoFormer's bound is " + charts::compact(c.curves[0].y[0]) + " times the score at 0 and " +
+          charts::compact(c.curves[0].y[100] / c.curves[1].y[100]) +
+          " times that at 100, and rises as the score does (first at " +
+          std::to_string(rises(c.curves[0].y)) + " and " + std::to_string(rises(c.curves[1].y)) +
+          "). It holds for every query and key, and of independent ones no score decays."};
+}
+
+// Keys of an instruction correlate with the query, those of the rest are independent of it.
+figure squeezed_prompt() {
+  constexpr std::size_t instruction = 50, samples = 64;
+  constexpr double rho = 0.45;
+  auto const f = posenc::geometric(head_dim, 1e4);
+  auto const stay = [](std::int64_t t) { return t; };
+  auto const squeezed = [](std::int64_t s) {
+    return s < std::int64_t{instruction} ? std::int64_t{0} : s;
+  };
+  posenc::rope<posenc::halves> const rope(f);
+  posenc::remapped const at_0(rope, stay, squeezed);
+
+  std::vector<double> in_place(instruction), at_start(instruction);
+  std::mt19937_64 bits(1);
+  std::normal_distribution<double> normal;
+  constexpr std::size_t keys = 1024;
+  std::vector<std::int64_t> positions(keys);
+  std::iota(positions.begin(), positions.end(), std::int64_t{0});
+  std::int64_t const query_at = keys - 1;
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    std::vector<double> q(head_dim), k(keys * head_dim), shared(head_dim);
+    for (auto& x : q) x = normal(bits);
+    for (auto& x : shared) x = normal(bits);
+    for (std::size_t i = 0; i < k.size(); ++i)  // one instruction: its keys are alike
+      k[i] = i < instruction * head_dim
+                 ? rho * q[i % head_dim] + std::sqrt(1 - rho * rho) * shared[i % head_dim]
+                 : normal(bits);
+    auto const add = [&](auto const& encoding, std::vector<double>& to) {
+      posenc::heads_view<double const> const q_heads(q.data(), {1, 1, head_dim}),
+          k_heads(k.data(), {keys, 1, head_dim});
+      auto const seen = posenc::attention(q_heads, k_heads, k_heads.slice_dims(0, 1), encoding,
+                                          {.mask = posenc::mask::full,
+                                           .query_positions = std::span(&query_at, 1),
+                                           .key_positions = positions,
+                                           .keep_weights = true});
+      for (std::size_t s = 0; s < instruction; ++s) to[s] += seen.weights[s] / samples;
+    };
+    add(rope, in_place), add(at_0, at_start);
+  }
+  auto const at = [](std::vector<double> const& values) {
+    return [&](double s) { return 100 * values[static_cast<std::size_t>(s)]; };
+  };
+  chart c{"", {"token of the instruction"}, {"weight, in percent"}, {}};
+  c.curves = {curve("", steps(0, instruction - 1), at(in_place)),
+              curve("", steps(0, instruction - 1), at(at_start))};
+  auto const [low, high] = std::ranges::minmax(in_place);
+  auto const sum = [](std::vector<double> const& w) { return std::reduce(w.begin(), w.end()); };
+  c.y_range = {0, 110 * high};
+  c.notes = {{8.5, 100 * high, "in place", 0}, {7, 88 * at_start[7], "all at position 0", 1}};
+  return {"squeezed_prompt.svg",
+          charts::svg({c}, {"Squeezed to one position, each token is heard alike",
+                            "50 equal keys far before a query that correlates with them; mean of "
+                            "64 Gaussian draws",
+                            1, 760, 340}),
+          "In place, tokens of one instruction that say the same get from " + percent(low) +
+              " to " + percent(high) +
+              " of the weight each; squeezed to position 0 by `remapped`, each gets " +
+              percent(at_start[0]) + ", and their order is lost. Together they get " +
+              percent(sum(in_place)) + " and " + percent(sum(at_start)) + "."};
+}
+
+}  // namespace
+
+std::vector<figure> figures_of_distances() {
+  return {how_far(), slack(), bound_and_curve(), squeezed_prompt()};
+}
