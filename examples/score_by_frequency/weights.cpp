@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <numbers>
 #include <stdexcept>
 #include <variant>
@@ -196,7 +197,7 @@ std::vector<model_of_weights::place> model_of_weights::by_fast_share() const {
 model_of_weights read_weights(std::string const& file, std::optional<std::size_t> context,
                               std::optional<std::size_t> layer) {
   tensor_file tensors(file);
-  auto const model = posenc::read_gguf(tensors.header());
+  auto const model = posenc::read_gguf(std::filesystem::path(file));
   model_of_weights result{{}, context.value_or(model.context.value_or(8192)), {}, {}};
   if (layer) model.kind_of(*layer);  // throws if there is none
   for (auto i = layer.value_or(0); i < (layer ? *layer + 1 : model.layers); ++i) {
