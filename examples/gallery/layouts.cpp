@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -10,6 +9,7 @@
 #include "posenc/rotation/layout.hpp"
 #include "posenc/score/alibi.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
+#include "reporting/map.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_drawing.hpp"
 
@@ -80,28 +80,11 @@ figure layouts() {
   return {"layouts.svg", out.page(2 * border + 16 * cell - 4, top + border - 24)};
 }
 
-// A map in nine shades, darkest where a weight is at least a quarter.
+// Full colour from a weight of 0.25 on.
 void draw_map(svg_drawing& out, charts::box const& at, posenc::attention_map const& map) {
-  constexpr int shades = 9;
-  std::vector<std::vector<charts::box>> of_shade(shades + 1);
-  auto const size = at.width / static_cast<double>(map.length);
-  for (std::size_t query = 0; query < map.length; ++query) {
-    auto const row = map.row(0, query);
-    auto const shade = [&](std::size_t key) {
-      return std::min<std::size_t>(
-          shades, static_cast<std::size_t>(std::lround(2 * shades * std::sqrt(row[key]))));
-    };
-    for (std::size_t key = 0, next; key <= query; key = next) {
-      for (next = key + 1; next <= query && shade(next) == shade(key);) ++next;
-      of_shade[shade(key)].push_back({at.x + size * static_cast<double>(key),
-                                      at.y + size * static_cast<double>(query),
-                                      size * static_cast<double>(next - key), size});
-    }
-  }
-  for (std::size_t shade = 1; shade <= shades; ++shade)
-    out.rectangles(of_shade[shade], "f0",
-                   std::round(100.0 * static_cast<double>(shade) / shades) / 100);
-  out.rectangle(at, "frame");
+  charts::draw_map(out, at, map.length, map.length, [&](std::size_t query, std::size_t key) {
+    return key <= query ? 2 * std::sqrt(map.row(0, query)[key]) : 0;
+  });
 }
 
 figure attention_maps() {

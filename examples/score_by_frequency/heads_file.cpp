@@ -10,7 +10,7 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
-#include "posenc/model/gguf/metadata.hpp"
+#include "tensors.hpp"
 
 namespace {
 
@@ -137,38 +137,21 @@ heads_of_file columns_of(heads_of_file const& matrix) {
 
 heads_of_file read_gguf_tensor(std::string const& file, std::string const& name,
                                std::size_t head_dim) {
-  auto in = opened(file);
-  posenc::gguf_metadata const header(in, file);
-  auto const found = header.tensors().find(name);
-  if (found == header.tensors().end()) refuse(file, "has no tensor " + name);
-  auto const& tensor = found->second;
+  tensor_file from(file);
   auto const what = file + ":" + name;
-  shape dims(tensor.dims.rbegin(), tensor.dims.rend());
+  auto const& given = from.tensor(name).dims;
+  shape dims(given.rbegin(), given.rend());
   while (dims.size() > 1 && dims.front() == 1) dims.erase(dims.begin());
   if (dims.empty() || dims.size() > 3)
     refuse(what, "must have 1 to 3 dimensions, got " + std::to_string(dims.size()));
-  auto const count = count_of(what, dims);
-  if (tensor.offset >> 62 != 0) refuse(what, "must have an offset below 2^62");  // else it wraps
-  in.clear();
-  in.seekg(static_cast<std::streamoff>(header.data_begin() + tensor.offset));
-  auto numbers = [&] {
-    switch (tensor.type) {
-      case 0:
-        return numbers_in<float>(in, what, count);
-      case 1:
-        return numbers_in<posenc::half>(in, what, count);
-      case 30:
-        return numbers_in<posenc::bfloat16>(in, what, count);
-      default:
-        refuse(what, "must be F32, F16 or BF16, ggml's types 0, 1 and 30, got " +
-                         std::to_string(tensor.type));
-    }
-  }();
+  std::vector<double> numbers;
+  from.rows(name, 0, count_of(what, dims) / dims.back(),
+            [&](auto, auto const row) { numbers.insert(numbers.end(), row.begin(), row.end()); });
   if (!name.ends_with(".weight") || dims.size() != 2)
     return shaped(what, dims, head_dim, std::move(numbers));
-  auto columns = columns_of(shaped(what, dims, 0, std::move(numbers)));
-  auto result =
-      shaped(what, {columns.tokens, columns.head_dim}, head_dim, std::move(columns.numbers));
+  auto transposed = columns_of(shaped(what, dims, 0, std::move(numbers)));
+  auto result = shaped(what, {transposed.tokens, transposed.head_dim}, head_dim,
+                       std::move(transposed.numbers));
   result.of_weights = true;
   return result;
 }

@@ -1,7 +1,8 @@
-// What each frequency contributes to the scores of a user's own queries and keys.
+// What each frequency contributes to the scores of a user's own queries and keys, and what the
+// weights of a model's heads use each for.
+#include <algorithm>
 #include <cmath>
 #include <optional>
-#include <random>
 #include <stdexcept>
 #include <variant>
 
@@ -9,17 +10,24 @@
 #include "inspect_model/reading.hpp"
 #endif
 #include "heads_file.hpp"
+#include "posenc/analysis/key_for_distance.hpp"
+#include "posenc/analysis/positional_budget.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "report.hpp"
 #include "reporting/program.hpp"
 #include "reporting/scale.hpp"
+#include "reporting/text.hpp"
+#include "weights.hpp"
+#include "weights_report.hpp"
 
 namespace {
 
+constexpr std::size_t usual_context = 8192;
+
 struct options {
-  std::string q, k, config, layout = "halves";
-  std::size_t head_dim = 0, head = 0, layer = 0, distance = 1, context = 8192;
-  std::optional<std::size_t> query, rotary_dim;
+  std::string q, k, config, weights, layout = "halves";
+  std::size_t head_dim = 0, head = 0, distance = 1;
+  std::optional<std::size_t> query, rotary_dim, layer, context;
   std::optional<double> base;
   reporting::outputs outputs;
 };
@@ -27,23 +35,37 @@ struct options {
 void declare(CLI::App& app, options& o) {
   auto const* const says =
       ": FILE.npy, of NumPy, [tokens][heads][head_dim] or fewer dimensions; or FILE.gguf:TENSOR, "
-      "of 32 or 16 bits";
+      "of F32, F16, BF16, Q8_0 or Q4_K";
   auto* const q = app.add_option("--q", o.q, std::string("queries before they are rotated") + says)
                       ->option_text("FILE");
-  auto* const k = app.add_option("--k", o.k, "keys, likewise (without files: random ones)")
-                      ->option_text("FILE");
+  auto* const k =
+      app.add_option("--k", o.k,
+                     "keys, likewise (without files: a head made for the previous token)")
+          ->option_text("FILE");
   q->needs(k), k->needs(q);
-  app.add_option("--head-dim", o.head_dim,
-                 "where a row has several heads (that of the model, else all of a row)")
-      ->check(CLI::Range(1, 65536))
-      ->option_text("N");
-  app.add_option("--head", o.head, "of the queries (0)")->option_text("N");
-  app.add_option("--query", o.query, "this token's alone (the mean over all)")->option_text("N");
-  app.add_option("--distance", o.distance, "from a query to its key, in tokens (1)")
-      ->check(CLI::Range(0, 1 << 30))
-      ->option_text("R");
+  auto* const weights =
+      app.add_option(
+             "--weights", o.weights,
+             "the norms of all heads of all layers, by frequency, from a model's GGUF file; "
+             "--layer N: of one layer")
+          ->excludes(q)
+          ->excludes(k)
+          ->option_text("FILE");
+  auto* const head_dim =
+      app.add_option("--head-dim", o.head_dim,
+                     "where a row has several heads (that of the model, else all of a row)")
+          ->check(CLI::Range(1, 65536))
+          ->option_text("N");
+  auto* const head = app.add_option("--head", o.head, "of the queries (0)")->option_text("N");
+  auto* const query = app.add_option("--query", o.query, "this token's alone (the mean over all)")
+                          ->option_text("N");
+  auto* const distance =
+      app.add_option("--distance", o.distance, "from a query to its key, in tokens (1)")
+          ->check(CLI::Range(0, 1 << 30))
+          ->option_text("R");
   app.add_option("--context", o.context,
-                 "tokens within which turns are counted, and for rules that go by it (8192)")
+                 "tokens within which turns are counted, and for rules that go by it (8192; with "
+                 "--weights, the model's)")
       ->check(CLI::Range(1, 1 << 30))
       ->option_text("N");
   auto* const base =
@@ -56,13 +78,16 @@ void declare(CLI::App& app, options& o) {
       app.add_option("--layout", o.layout, "of pairs: halves or interleaved (halves)")
           ->check(CLI::IsMember({"halves", "interleaved"}))
           ->option_text("NAME");
-  app.add_option("--config", o.config,
-                 "frequencies and layout of the model of a config.json or GGUF file")
-      ->excludes(base)
-      ->excludes(rotary)
-      ->excludes(layout)
-      ->option_text("FILE");
+  auto* const config =
+      app.add_option("--config", o.config,
+                     "frequencies and layout of the model of a config.json or GGUF file")
+          ->excludes(base)
+          ->excludes(rotary)
+          ->excludes(layout)
+          ->option_text("FILE");
   app.add_option("--layer", o.layer, "of that model (0)")->option_text("N");
+  for (auto* const other : {head_dim, head, query, distance, base, rotary, layout, config})
+    weights->excludes(other);
   reporting::declare_csv(app, o.outputs);
   reporting::declare_svg(app, o.outputs);
   reporting::declare_columns(app, o.outputs);
@@ -79,12 +104,13 @@ rotation rotation_of_model([[maybe_unused]] options const& o,
                            [[maybe_unused]] std::size_t& head_dim) {
 #ifdef READS_MODELS
   auto const model = read_model(o.config, false);
-  auto const& kind = model.kind_of(o.layer);
+  auto const& kind = model.kind_of(o.layer.value_or(0));
   if (kind.rotary.empty())
-    throw std::runtime_error(o.config + ": layer " + std::to_string(o.layer) + " does not rotate");
+    throw std::runtime_error(o.config + ": layer " + std::to_string(o.layer.value_or(0)) +
+                             " does not rotate");
   auto const& rotary = kind.rotary.front();
   head_dim = kind.head_dim;
-  return {rotary.frequencies.at(o.context), rotary.layout, rotary.block};
+  return {rotary.frequencies.at(o.context.value_or(usual_context)), rotary.layout, rotary.block};
 #else
   throw std::runtime_error("this program was built without nlohmann-json, which reads models");
 #endif
@@ -97,15 +123,44 @@ rotation rotation_of(options const& o, std::size_t head_dim) {
   return result;
 }
 
-// A query and a key that are Gaussian, correlated by a half.
-void draw_at_random(heads_of_file& q, heads_of_file& k, std::size_t head_dim) {
-  q = k = {1, 1, head_dim != 0 ? head_dim : 128};
-  std::mt19937_64 bits(1);
-  std::normal_distribution<double> normal;
-  for (std::size_t i = 0; i < q.head_dim; ++i) {
-    q.numbers.push_back(normal(bits));
-    k.numbers.push_back(0.5 * q.numbers.back() + std::sqrt(0.75) * normal(bits));
-  }
+// What a constructed head is to attend to, and among how many keys.
+constexpr double wanted_weight = 0.99;
+constexpr std::size_t among = 8192;
+
+// A head that gives the previous token that weight: a query with the same norm in each of the
+// fastest pairs, as many as make the score smallest, and the key R q. [Barbero 2024, Theorem 5.3]
+struct constructed_head {
+  std::size_t pairs;            // that it uses
+  posenc::key_at_distance key;  // and which distance comes next
+};
+constructed_head make_previous_token_head(heads_of_file& q, heads_of_file& k, rotation const& how,
+                                          std::size_t head_dim) {
+  auto const& f = how.frequencies;
+  auto const budget = posenc::positional_budget(f, among, wanted_weight, 1);
+  auto const threshold = [&] {
+    std::vector<double> fastest(f.inv_freq().begin(), f.inv_freq().end());
+    std::ranges::sort(fastest, std::ranges::greater());
+    return fastest[budget.cheapest - 1];
+  }();
+  // <q, R^-1 k> / sqrt(head_dim) is the score; the pairs share it.
+  auto const norm = std::sqrt(budget.score * std::sqrt(static_cast<double>(head_dim)) /
+                              static_cast<double>(budget.cheapest)) /
+                    f.attention_factor();
+  q = k = {1, 1, head_dim, false, std::vector<double>(head_dim)};
+  constructed_head made{budget.cheapest, {}};
+  std::visit(
+      [&]<class Layout>(Layout) {
+        auto const first = how.block.first_dim(head_dim, f.rotary_dim());
+        std::size_t left = budget.cheapest;
+        for (std::size_t i = 0; i < f.pairs(); ++i) {
+          if (f.inv_freq()[i] < threshold || left == 0) continue;
+          q.numbers[first + Layout::x_index(i, f.pairs())] = norm, --left;
+        }
+        made.key = posenc::key_for_distance<Layout>(q.numbers, f, 1, among, how.block);
+      },
+      how.layout);
+  k.numbers = made.key.key;
+  return made;
 }
 
 template <posenc::pair_layout Layout>
@@ -130,7 +185,7 @@ void measure(result& r, rotation const& how, heads_of_file& q, heads_of_file& k,
       sum.score.add(pair.score), sum.budget.add(pair.budget);
       sum.query_norm.add(pair.query_norm), sum.key_norm.add(pair.key_norm);
     }
-    auto const bands = posenc::by_turns(score, o.context);
+    auto const bands = posenc::by_turns(score, r.context);
     for (auto const band :
          {&posenc::score_by_turns::whole_turns, &posenc::score_by_turns::part_of_a_turn,
           &posenc::score_by_turns::less_than_a_quarter, &posenc::score_by_turns::unrotated}) {
@@ -142,8 +197,17 @@ void measure(result& r, rotation const& how, heads_of_file& q, heads_of_file& k,
   }
 }
 
+void show_weights(options const& o, charts::terminal_style const& style) {
+  auto const found = read_weights(o.weights, o.context, o.layer);
+  print(std::cout, found, style);
+  std::cout.flush();
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, found); });
+  reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(found); });
+}
+
 void run(options const& o) {
   auto const style = reporting::checked(o.outputs);
+  if (!o.weights.empty()) return show_weights(o, style);
   auto head_dim = o.head_dim;
   std::optional<rotation> of_model;
   if (!o.config.empty()) {
@@ -153,8 +217,12 @@ void run(options const& o) {
                                ", got " + std::to_string(o.head_dim));
   }
   heads_of_file q, k;
+  std::optional<constructed_head> made;
+  auto how = of_model;
   if (o.q.empty()) {
-    draw_at_random(q, k, head_dim);
+    if (head_dim == 0) head_dim = 128;
+    if (!how) how = rotation_of(o, head_dim);
+    made = make_previous_token_head(q, k, *how, head_dim);
   } else {
     q = read_heads(o.q, head_dim);
     k = read_heads(o.k, head_dim != 0 ? head_dim : q.head_dim);
@@ -173,21 +241,32 @@ void run(options const& o) {
   if (o.head >= q.heads)
     throw std::runtime_error("--head must be below " + std::to_string(q.heads) + ", got " +
                              std::to_string(o.head));
-  auto const how = of_model ? *of_model : rotation_of(o, q.head_dim);
+  if (!how) how = rotation_of(o, q.head_dim);
   result r;
-  std::visit([&]<class Layout>(Layout) { measure<Layout>(r, how, q, k, o); }, how.layout);
+  r.context = o.context.value_or(usual_context);
+  std::visit([&]<class Layout>(Layout) { measure<Layout>(r, *how, q, k, o); }, how->layout);
   auto const count = r.score.count();
-  r.title = (o.q.empty() ? std::string("A random query and key, correlation 0.5")
-                         : "Head " + std::to_string(o.head) + " of " + o.q + ", keys of " + o.k) +
-            "; distance " + std::to_string(o.distance) + ", head_dim " +
-            std::to_string(q.head_dim) + ", " +
-            (o.config.empty() ? "base " + charts::compact(o.base.value_or(10'000.0))
-                              : "layer " + std::to_string(o.layer) + " of " + o.config) +
-            (count > 1 ? "; means over " + std::to_string(count) +
-                             (q.of_weights ? " inputs, each alone and 1" : " queries")
-                       : std::string());
-  r.context = o.context;
+  r.title =
+      (made ? "A head made for the previous token, weight " + charts::compact(wanted_weight) +
+                  " among " + std::to_string(among) + " keys, of the " +
+                  std::to_string(made->pairs) + " fastest pairs"
+            : "Head " + std::to_string(o.head) + " of " + o.q + ", keys of " + o.k) +
+      "; distance " + std::to_string(o.distance) + ", head_dim " + std::to_string(q.head_dim) +
+      ", " +
+      (o.config.empty() ? "base " + charts::compact(o.base.value_or(10'000.0))
+                        : "layer " + std::to_string(o.layer.value_or(0)) + " of " + o.config) +
+      (count > 1 ? "; means over " + std::to_string(count) +
+                       (q.of_weights ? " inputs, each alone and 1" : " queries")
+                 : std::string());
   print(std::cout, r, style);
+  if (made) {
+    auto const next = std::to_string(made->key.runner_up);
+    charts::print_folded(std::cout,
+                         "Distance " + next + " comes next, with " +
+                             charts::compact(made->key.peak - made->key.margin) + ": --distance " +
+                             next + " shows which pairs tell it apart.",
+                         style.columns);
+  }
   std::cout.flush();
   reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, r); });
   reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(r); });
@@ -199,8 +278,9 @@ int main(int argc, char** argv) {
   return reporting::run_program<options>(
       argc, argv,
       "Shows what each pair of dims, and so each frequency, adds to the scores of queries and "
-      "keys.",
-      {{"", "a random query and key"},
+      "keys, and what the weights of a model's heads use each for.",
+      {{"", "a head that attends to the previous token"},
+       {"--weights model.gguf", "all heads of a model, and which may be positional"},
        {"--q q.npy --k k.npy --base 500000 --distance 100", "your own, saved by numpy.save"},
        {"--q m.gguf:blk.0.attn_q.weight --k m.gguf:blk.0.attn_k.weight --head-dim 128 --config "
         "m.gguf",

@@ -87,9 +87,16 @@ class gguf_writer {
   }
   /// A tensor of 1 dimension, F32.
   gguf_writer& tensor(std::string_view name, std::vector<float> const& values) {
+    gguf_text data;
+    for (auto const value : values) data.number(value);
+    return tensor(name, {values.size()}, 0, data.str());
+  }
+  /// A tensor of these bytes; the contiguous dim first.
+  gguf_writer& tensor(std::string_view name, std::vector<std::uint64_t> const& dims,
+                      std::uint32_t type, std::string_view data) {
     auto const offset = pad(data_);
-    for (auto const value : values) data_.number(value);
-    return tensor(name, {values.size()}, 0, offset);
+    data_.bytes(data);
+    return tensor(name, dims, type, offset);
   }
   /// A tensor without data.
   gguf_writer& tensor(std::string_view name, std::vector<std::uint64_t> const& dims,

@@ -1,0 +1,15 @@
+// Maps: a rectangle of cells, each in a shade of its number.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "reporting/svg_drawing.hpp"
+
+namespace charts {
+
+/// In nine shades of the first colour: 0 is the paper, and 1 or more the full colour.
+void draw_map(svg_drawing& out, box const& at, std::size_t rows, std::size_t columns,
+              std::function<double(std::size_t row, std::size_t column)> const& of);
+
+}  // namespace charts
