@@ -23,7 +23,8 @@ std::vector<rule> rules(settings const& s) {
   };
   return {{"softmax", of(constant_temperature(1))},
           {"adaptive", of(adaptive_temperature{})},
-          {"adaptive held", of(adaptive_temperature{adaptive_temperature::held_at_maximum})},
+          {"adaptive held",
+           of(adaptive_temperature{.highest = adaptive_temperature::entropy_of_maximum})},
           {"log-n " + std::to_string(s.trained), of(log_n(static_cast<double>(s.trained)))},
           {"SSMax " + charts::compact(s.scale), of(ssmax({s.scale}))},
           {"SSMax ln n", of(ssmax_without_scale{})}};

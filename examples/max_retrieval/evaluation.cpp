@@ -61,7 +61,8 @@ std::array<measurement, 3> evaluate(network<float> const& n, random_numbers& ran
     add_measurement(sums[plain], n, batch, at_one, std::vector(batch.sets, 1.0));
     for (auto const& [which, encoding] :
          {std::pair{adaptive, adaptive_temperature{}},
-          std::pair{held, adaptive_temperature{adaptive_temperature::held_at_maximum}}}) {
+          std::pair{held,
+                    adaptive_temperature{.highest = adaptive_temperature::entropy_of_maximum}}}) {
       std::vector<double> betas;
       for (std::size_t s = 0; s < batch.sets; ++s) {
         Eigen::Map<Eigen::ArrayXf const> const weights(at_one.weights.data() + s * size,

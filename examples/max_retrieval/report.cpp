@@ -102,13 +102,14 @@ std::string description(settings const& s) {
 
 void print(std::ostream& out, std::vector<size_summary> const& summary,
            charts::terminal_style style) {
-  charts::print_folded(out,
-                       "plain: softmax as in training. adaptive: at test time alone, every row at "
-                       "an inverse temperature beta by its entropy, as "
-                       "published. held: the same, but beta stays at its maximum, " +
-                           fixed(adaptive_temperature::held_at_maximum(1e9), 2) + ", from " +
-                           fixed(adaptive_temperature::entropy_of_maximum, 2) + " nats on.",
-                       style.columns);
+  charts::print_folded(
+      out,
+      "plain: softmax as in training. adaptive: at test time alone, every row at "
+      "an inverse temperature beta by its entropy, as "
+      "published. held: the same, but beta stays at its maximum, " +
+          fixed(adaptive_temperature{}.polynomial(adaptive_temperature::entropy_of_maximum), 2) +
+          ", from " + fixed(adaptive_temperature::entropy_of_maximum, 2) + " nats on.",
+      style.columns);
   out << '\n';
   print_table(out, "Accuracy, %: the mean over seeds, and its 95 % interval",
               {accuracy(plain, style.utf8), from_paper(plain), accuracy(adaptive, style.utf8),
