@@ -78,9 +78,9 @@ TEST(fit_adaptive_temperature, is_the_least_squares_of_the_normal_equations) {
   struct range {
     double low, high, error;
   };
-  for (auto const& [low, high, error] :
-       {range{0, 6, 1e-12}, range{0.01, 0.02, 1e-11}, range{3, 6, 1e-10}, range{5, 6, 1e-8},
-        range{0, 100, 1e-12}, range{5, 5.06, 1e-5}}) {
+  for (auto const& entropies : {range{0, 6, 1e-12}, range{0.01, 0.02, 1e-11}, range{3, 6, 1e-10},
+                                range{5, 6, 1e-8}, range{0, 100, 1e-12}, range{5, 5.06, 1e-5}}) {
+    auto const low = entropies.low, high = entropies.high;
     for (std::size_t const count : {6u, 40u, 3000u}) {
       auto const noise = numbers::random<double>(count, 7);
       std::size_t i = 0;
@@ -91,7 +91,7 @@ TEST(fit_adaptive_temperature, is_the_least_squares_of_the_normal_equations) {
       for (double part = 0; part <= 1; part += 1.0 / 16) {
         auto const h = found.lowest + part * (found.highest - found.lowest);
         EXPECT_NEAR(found.polynomial(h), by_normal_equations(all, h, (low + high) / 2),
-                    error * most(all))
+                    entropies.error * most(all))
             << count << " samples from " << low << " to " << high << ", at " << h;
       }
     }
