@@ -46,13 +46,13 @@ spread_bounds spread_bound(Q const& w_q, K const& w_k, std::size_t head_dim,
     factor *= largest, w /= largest;  // so that no square is lost
     return w.transpose() * w;
   };
-  // lambda <= tr(A^m)^(1/m) <= n^(1/m) lambda, where no eigenvalue of A is negative.
+  // lambda <= tr(A^m)^(1/m) <= n^(1/m) lambda, m = 2^30, where no eigenvalue of A is negative.
   auto const largest_eigenvalue = [](Eigen::MatrixXd a) {
     double logarithm = 0;
-    for (double m = 1; m <= 0x1p30; m *= 2) {
+    for (int step = 0; step <= 30; ++step) {
       auto const trace = a.trace();
       if (!(trace > 0)) return 0.0;
-      logarithm += std::log(trace) / m;
+      logarithm += std::ldexp(std::log(trace), -step);
       a = (a / trace * (a / trace)).eval();
     }
     return std::exp(logarithm);
