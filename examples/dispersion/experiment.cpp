@@ -11,24 +11,6 @@
 
 namespace {
 
-struct rule {
-  std::string name;
-  std::function<double(posenc::row_statistics const&)> inverse_temperature;
-};
-
-std::vector<rule> rules(settings const& s) {
-  using namespace posenc;
-  auto const of = [](auto const& encoding) {
-    return [encoding](row_statistics const& row) { return encoding.inverse_temperature(row); };
-  };
-  return {{"softmax", of(constant_temperature(1))},
-          {"adaptive", of(adaptive_temperature{})},
-          {"adaptive held", of(adaptive_temperature{adaptive_temperature::held_at_maximum})},
-          {"log-n " + std::to_string(s.trained), of(log_n(static_cast<double>(s.trained)))},
-          {"SSMax " + charts::compact(s.scale), of(ssmax({s.scale}))},
-          {"SSMax ln n", of(ssmax_without_scale{})}};
-}
-
 // The experiment: the weights of one row, at the temperature that the rule gives it. Answers with
 // its beta.
 double weigh(std::span<float const> scores, rule const& r, double delta,
@@ -91,6 +73,20 @@ std::vector<rows_of_length> lengths_up_to(std::size_t largest) {
 }
 
 }  // namespace
+
+std::vector<rule> rules(settings const& s) {
+  using namespace posenc;
+  auto const of = [](auto const& encoding) {
+    return [encoding](row_statistics const& row) { return encoding.inverse_temperature(row); };
+  };
+  return {{"softmax", of(constant_temperature(1))},
+          {"adaptive", of(adaptive_temperature{})},
+          {"adaptive held",
+           of(adaptive_temperature{.highest = adaptive_temperature::entropy_of_maximum})},
+          {"log-n " + std::to_string(s.trained), of(log_n(static_cast<double>(s.trained)))},
+          {"SSMax " + charts::compact(s.scale), of(ssmax({s.scale}))},
+          {"SSMax ln n", of(ssmax_without_scale{})}};
+}
 
 std::vector<curve> measure(settings const& s, std::function<void(double)> const& progress) {
   if (!posenc::is_finite(s.delta)) throw std::invalid_argument("delta must be finite");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "posenc/analysis/running_moments.hpp"
+#include "posenc/core/score_row.hpp"
 #include "scores.hpp"
 
 struct settings {
@@ -31,6 +32,16 @@ struct rows_of_length {
   posenc::running_moments smallest = {},
                           least = {};  ///< the smallest weight, at least; at most it is 1 / keys
 };
+
+/// A temperature as an encoding.
+struct rule {
+  std::string name;
+  std::function<double(posenc::row_statistics const&)> beta;
+  double inverse_temperature(posenc::row_statistics const& row) const { return beta(row); }
+};
+
+/// Softmax, and what the settings say.
+std::vector<rule> rules(settings const& s);
 
 struct curve {
   std::string rule;

@@ -12,6 +12,7 @@
 #include "reporting/progress_line.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/text.hpp"
+#include "rows.hpp"
 
 namespace {
 
@@ -21,34 +22,48 @@ struct options {
   std::optional<std::size_t> draws;
   std::optional<std::uint64_t> seed;
   double eps = 0.01;
+  std::string rows;
+  double rows_scale = 1;
   reporting::outputs outputs;
 };
 
 void declare(CLI::App& app, options& o) {
   auto& s = o.experiment;
-  app.add_option("--scores", o.scores,
-                 "of one key delta, of the others between 0 and delta: uniform, gaussian, or all "
-                 "0: gap (uniform)")
-      ->check(
-          CLI::IsMember(std::vector<std::string>(std::begin(shape_names), std::end(shape_names))))
-      ->option_text("NAME");
-  app.add_option("--delta", s.delta, "largest score less smallest (5.69)")
-      ->check(CLI::Range(0.0, 100.0))
-      ->option_text("D");
-  app.add_option("--largest", s.largest, "number of keys to go up to, from 2 (131072)")
-      ->check(CLI::Range(2, 1 << 22))
-      ->option_text("N");
-  app.add_option("--draws", o.draws, "of random scores (8)")
-      ->check(CLI::Range(1, 10000))
-      ->option_text("N");
-  app.add_option("--seed", o.seed, "of random scores (1)")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
-      ->option_text("N");
+  auto* const scores =
+      app.add_option(
+             "--scores", o.scores,
+             "of one key delta, of the others between 0 and delta: uniform, gaussian, or all "
+             "0: gap (uniform)")
+          ->check(CLI::IsMember(
+              std::vector<std::string>(std::begin(shape_names), std::end(shape_names))))
+          ->option_text("NAME");
+  auto* const delta = app.add_option("--delta", s.delta, "largest score less smallest (5.69)")
+                          ->check(CLI::Range(0.0, 100.0))
+                          ->option_text("D");
+  auto* const largest =
+      app.add_option("--largest", s.largest, "number of keys to go up to, from 2 (131072)")
+          ->check(CLI::Range(2, 1 << 22))
+          ->option_text("N");
+  auto* const draws = app.add_option("--draws", o.draws, "of random scores (8)")
+                          ->check(CLI::Range(1, 10000))
+                          ->option_text("N");
+  auto* const seed = app.add_option("--seed", o.seed, "of random scores (1)")
+                         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
+                         ->option_text("N");
   app.add_option("--eps", o.eps, "the weight that is too small to be sharp (0.01)")
       ->option_text("E");
   app.add_option("--scale", s.scale, "of SSMax (0.43)")->option_text("S");
   app.add_option("--trained", s.trained, "number of keys that log-n takes for trained (8192)")
       ->option_text("L");
+  auto* const rows = app.add_option("--rows", o.rows,
+                                    "scores of your own: FILE.npy, FILE.gguf:TENSOR or text, a "
+                                    "line for each row; -inf masks a key")
+                         ->option_text("FILE");
+  for (auto* const of_random : {scores, delta, largest, draws, seed}) rows->excludes(of_random);
+  app.add_option("--rows-scale", o.rows_scale,
+                 "what your scores are multiplied by, such as 1 / sqrt(head_dim) (1)")
+      ->needs(rows)
+      ->option_text("S");
   reporting::declare_csv(app, o.outputs);
   reporting::declare_svg(app, o.outputs);
   reporting::declare_columns(app, o.outputs);
@@ -75,9 +90,23 @@ std::string described(settings const& s) {
          "; curves show the mean, bands the extremes";
 }
 
+void run_rows(options const& o, settings const& s, charts::terminal_style style) {
+  if (!posenc::is_finite(o.rows_scale)) throw std::invalid_argument("--rows-scale must be finite");
+  auto const measured = measure_rows(read_rows(o.rows), o.rows_scale, s);
+  charts::print_folded(std::cout, "Scores of " + o.rows + ", under rules of temperature.",
+                       style.columns);
+  std::cout << '\n';
+  print(std::cout, measured, o.eps, style);
+  std::cout.flush();
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, measured); });
+  reporting::write_file(o.outputs.svg,
+                        [&](std::ostream& file) { file << to_svg(measured, o.rows); });
+}
+
 void run(options const& o) {
   auto const s = checked(o);
   auto const style = reporting::checked(o.outputs);
+  if (!o.rows.empty()) return run_rows(o, s, style);
   std::vector<curve> curves;
   {
     reporting::progress_line progress;
@@ -106,6 +135,7 @@ int main(int argc, char** argv) {
       "temperature do about it.",
       {{"", "scores within 5.69 of each other, as in Gemma 2B's mean head"},
        {"--scores gap --delta 3", "one key 3 above all others, which are equal"},
+       {"--rows scores.npy --rows-scale 0.125", "scores of your own, of heads of 64 dims"},
        {"--delta 12 --largest 1000000 --eps 0.1 --svg weights.svg",
         "more keys, another bound, drawn"}},
       declare, run);

@@ -66,7 +66,7 @@ figure adapting() {
              {"beta"},
              {},
              charts::range{-1, 2.6}};
-  beta.curves = {curve("fitted polynomial", entropies, [&](double h) { return rule.fit(h); }),
+  beta.curves = {curve("fitted polynomial", entropies, [&](double h) { return rule.polynomial(h); }),
                  curve("what the rule does", entropies, [&](double h) {
                    return posenc::detail::inverse_temperature_of(rule, {.entropy = h});
                  })};

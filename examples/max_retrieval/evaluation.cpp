@@ -1,10 +1,14 @@
 #include "evaluation.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "passes.hpp"
-#include "posenc/softmax/adaptive_temperature.hpp"
+#include "posenc/analysis/fit_adaptive_temperature.hpp"
+#include "posenc/softmax/constant_temperature.hpp"
 
 namespace max_retrieval {
 namespace {
@@ -26,16 +30,50 @@ double entropy_of(Eigen::Array<float, Eigen::Dynamic, 1> const& weights) {
   return -static_cast<double>((weights * weights.max(1e-30f).log()).sum());
 }
 
+// Sets, and what the network makes of them before softmax.
+struct asked_sets {
+  item_sets<float> batch;
+  matrix<float> features, question;
+
+  asked_sets(network<float> const& n, random_numbers& random, std::size_t sets, std::size_t size)
+      : batch(draw<float>(random, sets, size)),
+        features(features_of(n, batch.items)),
+        question(query_pass<float>(n, batch.queries).question) {}
+
+  posenc::attention_result<float> attend(auto const& encoding) const {
+    auto options = every_item();
+    options.keep_weights = true;
+    auto const k = as_heads(features, batch.sets);
+    return posenc::attention(as_heads(question, batch.sets), k, k, encoding, options);
+  }
+};
+
+matrix<float> answers(network<float> const& n, posenc::attention_result<float> const& attended) {
+  return answer_pass<float>(n, as_matrix(attended.outputs, n.w_q.rows())).logits;
+}
+
+Eigen::Map<Eigen::ArrayXf const> weights_of(posenc::attention_result<float> const& attended,
+                                            std::size_t set, std::size_t size) {
+  return {attended.weights.data() + set * size, static_cast<Eigen::Index>(size)};
+}
+
+// Calls work(sets) for a few at a time, so many in all.
+void few_at_a_time(network<float> const& n, random_numbers& random, std::size_t sets,
+                   std::size_t size, auto const& work) {
+  auto const at_once = std::max<std::size_t>(4096 / size, 1);
+  for (std::size_t first = 0; first < sets; first += at_once)
+    work(asked_sets(n, random, std::min(at_once, sets - first), size));
+}
+
 // Adds to what was measured of a rule. `betas`: by set.
 void add_measurement(measurement& sum, network<float> const& n, item_sets<float> const& batch,
                      posenc::attention_result<float> const& attended,
                      std::vector<double> const& betas) {
-  answer_pass<float> const answered(n, as_matrix(attended.outputs, n.w_q.rows()));
+  auto const logits = answers(n, attended);
   for (std::size_t s = 0; s < batch.sets; ++s) {
     Eigen::Index answer = 0;
-    answered.logits.row(static_cast<Eigen::Index>(s)).maxCoeff(&answer);
-    Eigen::Map<Eigen::ArrayXf const> const weights(attended.weights.data() + s * batch.size,
-                                                   static_cast<Eigen::Index>(batch.size));
+    logits.row(static_cast<Eigen::Index>(s)).maxCoeff(&answer);
+    auto const weights = weights_of(attended, s, batch.size);
     sum.accuracy += answer == batch.answers[s];
     sum.largest_weight += static_cast<double>(weights.maxCoeff());
     sum.entropy += entropy_of(weights);
@@ -43,44 +81,95 @@ void add_measurement(measurement& sum, network<float> const& n, item_sets<float>
   }
 }
 
+// The weights of the items of largest priority of one set.
+void add_to_map(std::vector<double>& map, item_sets<float> const& batch, std::size_t set,
+                Eigen::Map<Eigen::ArrayXf const> const& weights) {
+  std::vector<std::pair<float, Eigen::Index>> items;
+  for (std::size_t i = 0; i < batch.size; ++i)
+    items.emplace_back(batch.items(static_cast<Eigen::Index>(i * batch.sets + set), 0), i);
+  std::ranges::partial_sort(items, items.begin() + weight_map::items, std::greater{});
+  for (std::size_t i = 0; i < weight_map::items; ++i)
+    map.push_back(static_cast<double>(weights[items[i].second]));
+}
+
 }  // namespace
 
-std::array<measurement, 3> evaluate(network<float> const& n, random_numbers& random,
-                                    std::size_t sets, std::size_t size) {
-  std::array<measurement, 3> sums;
-  auto options = every_item();
-  options.keep_weights = true;
-  auto const at_once = std::max<std::size_t>(4096 / size, 1);
-  for (std::size_t first = 0; first < sets; first += at_once) {
-    auto const batch = draw<float>(random, std::min(at_once, sets - first), size);
-    auto const features = features_of(n, batch.items);
-    query_pass<float> const asked(n, batch.queries);
-    auto const q = as_heads(asked.question, batch.sets), k = as_heads(features, batch.sets);
-
-    auto const at_one = posenc::attention(q, k, k, posenc::nope{}, options);
+std::pair<by_rule<measurement>, weight_map> evaluate(network<float> const& n,
+                                                     adaptive_temperature const& own_rule,
+                                                     random_numbers& random, std::size_t sets,
+                                                     std::size_t size) {
+  by_rule<measurement> sums;
+  weight_map map;
+  few_at_a_time(n, random, sets, size, [&](asked_sets const& asked) {
+    auto const& batch = asked.batch;
+    auto const at_one = asked.attend(posenc::nope{});
     add_measurement(sums[plain], n, batch, at_one, std::vector(batch.sets, 1.0));
     for (auto const& [which, encoding] :
-         {std::pair{adaptive, adaptive_temperature{}},
-          std::pair{held, adaptive_temperature{adaptive_temperature::held_at_maximum}}}) {
+         {std::pair{adaptive, adaptive_temperature{}}, std::pair{own, own_rule}}) {
       std::vector<double> betas;
       for (std::size_t s = 0; s < batch.sets; ++s) {
-        Eigen::Map<Eigen::ArrayXf const> const weights(at_one.weights.data() + s * size,
-                                                       static_cast<Eigen::Index>(size));
-        auto const entropy = entropy_of(weights);
+        auto const entropy = entropy_of(weights_of(at_one, s, size));
         betas.push_back(encoding.inverse_temperature(
             {.keys = size, .max = 0, .log_sum_exp = 0, .entropy = entropy}));
         sums[which].unaided +=
             entropy > adaptive_temperature::entropy_of_maximum && betas.back() == 1;
       }
-      add_measurement(sums[which], n, batch, posenc::attention(q, k, k, encoding, options), betas);
+      auto const attended = asked.attend(encoding);
+      add_measurement(sums[which], n, batch, attended, betas);
+      if (which != adaptive) continue;
+      for (std::size_t s = 0; s < batch.sets; ++s) {
+        if (map.plain.size() == weight_map::sets * weight_map::items) break;
+        add_to_map(map.plain, batch, s, weights_of(at_one, s, size));
+        add_to_map(map.adaptive, batch, s, weights_of(attended, s, size));
+      }
     }
-  }
+    for (auto const which : {beta_2, beta_4, beta_8, hard}) {
+      auto const beta = constant_beta(which);
+      add_measurement(sums[which], n, batch, asked.attend(posenc::constant_temperature(beta)),
+                      std::vector(batch.sets, beta));
+    }
+  });
   for (auto& sum : sums) {
     for (auto* const x :
          {&sum.accuracy, &sum.largest_weight, &sum.entropy, &sum.inverse_temperature, &sum.unaided})
       *x /= static_cast<double>(sets);
   }
-  return sums;
+  return {sums, map};
+}
+
+own_polynomial fit_to(network<float> const& n, random_numbers& random, std::size_t sets,
+                      std::vector<std::size_t> const& sizes) {
+  std::vector<posenc::temperature_sample> samples;
+  own_polynomial result{.rule = {.coefficients = {0, 0, 0, 0, 1}}, .sets = sets * sizes.size()};
+  for (auto const size : sizes) {
+    few_at_a_time(n, random, sets, size, [&](asked_sets const& asked) {
+      struct best {
+        double entropy = 0, at_one = 0, probability = 0, beta = 1;
+      };
+      std::vector<best> of_set(asked.batch.sets);
+      for (auto const beta : {1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0}) {
+        auto const attended = asked.attend(posenc::constant_temperature(beta));
+        auto const logits = answers(n, attended);
+        for (std::size_t s = 0; s < of_set.size(); ++s) {
+          auto const row = logits.row(static_cast<Eigen::Index>(s)).array();
+          auto const right =
+              static_cast<double>(1 / (row - row[asked.batch.answers[s]]).exp().sum());
+          auto& b = of_set[s];
+          if (beta == 1) b.entropy = entropy_of(weights_of(attended, s, size)), b.at_one = right;
+          if (right > b.probability) b.probability = right, b.beta = beta;
+        }
+      }
+      for (auto const& b : of_set)
+        if (b.at_one < 0.9 && b.probability > 0.5) samples.push_back({b.entropy, b.beta});
+    });
+  }
+  result.helped = samples.size();
+  try {
+    result.rule = posenc::fit_adaptive_temperature(samples);
+  } catch (std::invalid_argument const&) {  // too few, or too much alike
+    result.helped = 0;
+  }
+  return result;
 }
 
 }  // namespace max_retrieval

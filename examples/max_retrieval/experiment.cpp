@@ -39,16 +39,21 @@ network<float> train(settings const& s, random_numbers& random, seed_result& res
 }  // namespace
 
 seed_result run_seed(settings const& s, std::uint64_t seed, listener const& listen) {
-  seed_result result{.seed = seed, .loss = 0, .by_size = {}};
-  random_numbers to_train(seed, 0), to_test(seed, 1);
+  seed_result result{.seed = seed};
+  random_numbers to_train(seed, 0), to_test(seed, 1), to_fit(seed, 2);
   constexpr double training = 0.5;  // of the time, about
   auto const weights = train(s, to_train, result, [&](std::string const& what, double part) {
     listen(what, training * part);
   });
   double tested = 0;
   auto const sizes = s.sizes();
+  auto fitted = sizes;
+  std::erase_if(fitted, [&](std::size_t size) { return size > s.largest_fitted; });
+  result.fit = fit_to(weights, to_fit, std::max<std::size_t>(s.sets / 10, 1), fitted);
   for (auto const size : sizes) {
-    result.by_size.push_back(evaluate(weights, to_test, s.sets, size));
+    auto [measured, map] = evaluate(weights, result.fit.rule, to_test, s.sets, size);
+    result.by_size.push_back(measured);
+    result.maps.push_back(std::move(map));
     tested += static_cast<double>(size);
     listen("sets of " + std::to_string(size),
            training + (1 - training) * tested / static_cast<double>(2 * sizes.back()));

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "posenc/softmax/adaptive_temperature.hpp"
+
 namespace max_retrieval {
 
 /// The paper trains on sets of at most 16 items, for 100,000 steps. That all sizes up to 16 are as
@@ -21,6 +23,7 @@ struct settings {
   std::size_t steps = 5000, batch = 128;  ///< of the training
   std::size_t largest_trained = 16;       ///< items; every batch has sets of one size, 1 to so many
   std::size_t sets = 1000;                ///< of each size, to test on
+  std::size_t largest_fitted = 1024;      ///< items of a set, to fit a polynomial to
   std::size_t largest = 16'384;           ///< items of a set, to test on
   std::size_t seeds = 10, threads = 2;
   std::uint64_t seed = 1;
@@ -33,8 +36,18 @@ struct settings {
 };
 
 /// Softmax at test time, with the very same weights on the very same sets.
-enum rule : std::size_t { plain, adaptive, held };
-inline constexpr std::array<std::string_view, 3> rule_names{"plain", "adaptive", "held"};
+enum rule : std::size_t { plain, adaptive, own, beta_2, beta_4, beta_8, hard };
+inline constexpr std::array<std::string_view, 7> rule_names{
+    "plain", "adaptive", "own fit", "beta 2", "beta 4", "beta 8", "hard"};
+inline constexpr std::size_t rule_count = rule_names.size();
+inline constexpr std::array constants{beta_2, beta_4, beta_8};
+/// The same for every row; that of hard attention leaves one item alone.
+inline constexpr double constant_beta(rule which) {
+  return which == beta_2 ? 2 : which == beta_4 ? 4 : which == beta_8 ? 8 : which == hard ? 1e6 : 1;
+}
+
+template <class T>
+using by_rule = std::array<T, rule_count>;
 
 /// Means over the sets of one size.
 struct measurement {
@@ -46,10 +59,24 @@ struct measurement {
                        ///< and yet left as they are
 };
 
+/// The paper's figure 2: the weights of the items of largest priority, in a few sets of one size.
+struct weight_map {
+  static constexpr std::size_t sets = 32, items = 10;
+  std::vector<double> plain, adaptive;  ///< [sets][items], the largest priority first
+};
+
+/// The polynomial that suits a network best, and the sets that it was fitted to.
+struct own_polynomial {
+  posenc::adaptive_temperature rule;
+  std::size_t helped = 0, sets = 0;  ///< sets that a temperature helps, of so many
+};
+
 struct seed_result {
   std::uint64_t seed = 0;
   double loss = 0;  ///< mean over the last hundredth of the training
-  std::vector<std::array<measurement, 3>> by_size;  ///< [sizes][rules]
+  own_polynomial fit = {};
+  std::vector<by_rule<measurement>> by_size = {};  ///< [sizes][rules]
+  std::vector<weight_map> maps = {};               ///< [sizes]
 };
 
 /// Hears what is being done, and how much of all is done, 0 to 1. Called by one thread at a time.

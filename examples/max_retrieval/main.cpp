@@ -3,6 +3,7 @@
 // alone, bring back? [Velickovic 2024, "softmax is not enough"]
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
 #if defined(__GLIBC__)
@@ -20,8 +21,10 @@ using namespace max_retrieval;
 
 struct options {
   settings experiment;
+  std::optional<std::size_t> sets;
   bool quick = false;
   reporting::outputs outputs;
+  std::string maps;
 };
 
 void declare(CLI::App& app, options& o) {
@@ -35,19 +38,23 @@ void declare(CLI::App& app, options& o) {
   auto* const steps = number("--steps", e.steps, 1, 10'000'000, "of training");
   number("--batch", e.batch, 1, 65'536, "sets a step");
   auto* const seeds = number("--seeds", e.seeds, 2, 1000, "networks to train");
-  number("--sets", e.sets, 1, 1'000'000, "of each size to test on");
+  app.add_option("--sets", o.sets, "of each size to test on (" + std::to_string(e.sets) + ")")
+      ->check(CLI::Range(1, 1'000'000))
+      ->option_text("N");
   auto* const largest = number("--largest", e.largest, 16, 262'144,
                                "items of a set: the sizes are 16, 32, 64, ... as far as this");
   number("--threads", e.threads, 1, 256, "seeds at a time");
   number("--seed", e.seed, 0, 1'000'000'000'000, "the first of the seeds");
   app.add_flag("--quick", o.quick,
-               "a first look, in seconds: --steps 1000 --seeds 3 --largest 1024")
+               "a first look, in seconds: --steps 1000 --seeds 3 --sets 600 --largest 1024")
       ->excludes(steps)
       ->excludes(seeds)
       ->excludes(largest);
   reporting::declare_csv(app, o.outputs);
   reporting::declare_svg(app, o.outputs);
   reporting::declare_columns(app, o.outputs, 78);
+  app.add_option("--maps", o.maps, "SVG of the weights of the largest items, by size")
+      ->option_text("FILE");
 }
 
 std::string duration(std::chrono::duration<double> time) {
@@ -68,6 +75,7 @@ void keep_freed_memory() {
 
 void run(options const& o) {
   auto const style = reporting::checked(o.outputs);
+  reporting::check_writable({o.outputs.csv, o.outputs.svg, o.maps});
   auto const& e = o.experiment;
 
   auto const start = std::chrono::steady_clock::now();
@@ -81,14 +89,16 @@ void run(options const& o) {
 
   charts::print_folded(std::cout, "Max retrieval: " + description(e) + ".", style.columns);
   std::cout << '\n';
-  print(std::cout, summary, style);
+  print(std::cout, summary, results, style);
   std::cout << "It took " << duration(took) << " on " << std::min(e.threads, e.seeds)
             << (std::min(e.threads, e.seeds) == 1 ? " thread.\n" : " threads.\n");
   std::cout.flush();
   reporting::write_file(o.outputs.csv,
                         [&](std::ostream& file) { write_csv(file, e.sizes(), results); });
-  reporting::write_file(o.outputs.svg,
-                        [&](std::ostream& file) { file << to_svg(summary, description(e)); });
+  reporting::write_file(
+      o.outputs.svg, [&](std::ostream& file) { file << to_svg(summary, results, description(e)); });
+  reporting::write_file(o.maps,
+                        [&](std::ostream& file) { file << map_svg(e.sizes(), results.front()); });
 }
 
 }  // namespace
@@ -102,7 +112,9 @@ int main(int argc, char** argv) {
        {"--quick", "a first look, in seconds"},
        {"--csv results.csv --svg results.svg", "written to files"}},
       declare, [](options& o) {
-        if (o.quick) o.experiment.steps = 1000, o.experiment.seeds = 3, o.experiment.largest = 1024;
+        auto& e = o.experiment;
+        if (o.quick) e.steps = 1000, e.seeds = 3, e.sets = 600, e.largest = 1024;
+        e.sets = o.sets.value_or(e.sets);
         keep_freed_memory();
         run(o);
       });

@@ -37,23 +37,70 @@ std::string of_plain(std::vector<size_summary> const& summary, bool utf8) {
                      : ", no better than to guess, 10 %, within the interval.");
 }
 
-// Against the plain softmax, size by size.
-std::string of_rule(std::vector<size_summary> const& summary, rule which, std::string const& name,
-                    bool utf8) {
+// Gains of a rule over another, size by size.
+std::string compared(std::vector<size_summary> const& summary, by_rule<interval> size_summary::*of,
+                     rule which, std::string const& name, std::string const& other, bool utf8) {
   std::vector<std::size_t> better, worse;
+  size_summary const* most = nullptr;
   for (auto const& s : summary) {
-    if (s.gain[which].low() > 0) better.push_back(s.size);
-    if (s.gain[which].high() < 0) worse.push_back(s.size);
+    auto const& gain = (s.*of)[which];
+    if (gain.high() < 0) worse.push_back(s.size);
+    if (gain.low() <= 0) continue;
+    better.push_back(s.size);
+    if (most == nullptr || gain.mean > (most->*of)[which].mean) most = &s;
   }
-  auto text =
-      name + (worse.empty() ? " does no worse than plain softmax at any size, within the interval"
-                            : " does worse than plain softmax at " + listed(worse));
-  if (better.empty()) return text + ", and better at none.";
-  auto const most = std::ranges::max_element(summary, {}, [&](size_summary const& s) {
-    return s.gain[which].low() > 0 ? s.gain[which].mean : -1000.0;  // points: below any gain
-  });
+  auto const text = name + " does " +
+                    (worse.empty() ? "no worse than " + other + " at any size, within the interval"
+                                   : "worse than " + other + " at " + listed(worse));
+  if (most == nullptr) return text + ", and better at none.";
   return text + "; it does better at " + listed(better) + ", at most by " +
-         with_interval(most->gain[which], utf8) + " points, at " + std::to_string(most->size) + ".";
+         with_interval((most->*of)[which], utf8) + " points, at " + std::to_string(most->size) +
+         ".";
+}
+
+// Of all sizes together.
+rule best_constant(std::vector<size_summary> const& summary) {
+  return std::ranges::max(constants, {}, [&](rule which) {
+    double sum = 0;
+    for (auto const& s : summary) sum += s.accuracy[which].mean;
+    return sum;
+  });
+}
+
+std::string of_own_fit(std::vector<size_summary> const& summary,
+                       std::vector<seed_result> const& results, bool utf8) {
+  auto const [least, most] =
+      std::ranges::minmax(results, {}, [](seed_result const& result) { return result.fit.helped; });
+  if (least.fit.helped == 0)
+    return "No polynomial could be fitted to every network: too few of the " +
+           std::to_string(least.fit.sets) + " sets for it are such that a temperature helps.";
+  return compared(summary, &size_summary::over_adaptive, own,
+                  "A polynomial fitted to the network itself, to the " +
+                      std::to_string(least.fit.helped) + " to " + std::to_string(most.fit.helped) +
+                      " of " + std::to_string(least.fit.sets) +
+                      " other sets that a temperature helps,",
+                  "the published one", utf8);
+}
+
+std::string of_entropy(std::vector<size_summary> const& summary, rule constant, bool utf8) {
+  auto const text = compared(summary, &size_summary::of_own, constant, "The fit of its own",
+                             "the constant " + fixed(constant_beta(constant), 0), utf8);
+  auto const gains = std::ranges::any_of(
+      summary, [&](size_summary const& s) { return s.of_own[constant].low() > 0; });
+  return text + (gains ? " So the entropy of a row says something of the temperature that it needs."
+                       : " So the entropy of a row says nothing here of the temperature that it "
+                         "needs.");
+}
+
+std::string of_hard(size_summary const& far) {
+  std::size_t best = plain;
+  for (std::size_t which = 0; which < rule_count; ++which)
+    if (which != hard && far.accuracy[which].mean > far.accuracy[best].mean) best = which;
+  auto const of = [&](std::size_t which) { return fixed(far.accuracy[which].mean, 1) + " %"; };
+  return "Hard attention, to the largest score alone, is right in " + of(hard) +
+         " of the sets of " + std::to_string(far.size) +
+         " items; the best of the other rules there, " + std::string(rule_names[best]) + ", in " +
+         of(best) + ".";
 }
 
 std::string of_unaided(size_summary const& far) {
@@ -64,8 +111,7 @@ std::string of_unaided(size_summary const& far) {
          (far.mean[adaptive].unaided > 0 ? left_alone
                                          : "finds none of the sets of " + std::to_string(far.size) +
                                                " items too diffuse for its polynomial") +
-         "; its mean beta there is " + fixed(far.mean[adaptive].inverse_temperature, 2) +
-         ", and held at the maximum " + fixed(far.mean[held].inverse_temperature, 2) + ".";
+         "; its mean beta there is " + fixed(far.mean[adaptive].inverse_temperature, 2) + ".";
 }
 
 std::string of_paper(std::vector<size_summary> const& summary) {
@@ -95,9 +141,20 @@ std::string with_interval(interval const& x, bool utf8) {
   return fixed(x.mean, 1) + (utf8 ? " ± " : " +- ") + fixed(x.half_width, 1);
 }
 
-std::vector<std::string> readings(std::vector<size_summary> const& summary, bool utf8) {
-  return {of_plain(summary, utf8), of_rule(summary, adaptive, "Adaptive temperature", utf8),
-          of_rule(summary, held, "Held at its maximum, it", utf8), of_unaided(summary.back()),
+std::vector<std::string> readings(std::vector<size_summary> const& summary,
+                                  std::vector<seed_result> const& results, bool utf8) {
+  auto const constant = best_constant(summary);
+  return {of_plain(summary, utf8),
+          compared(summary, &size_summary::gain, adaptive, "Adaptive temperature, as published,",
+                   "plain softmax", utf8),
+          compared(summary, &size_summary::over_adaptive, constant,
+                   "A constant beta of " + fixed(constant_beta(constant), 0) +
+                       ", the best of 2, 4 and 8,",
+                   "the published polynomial", utf8),
+          of_own_fit(summary, results, utf8),
+          of_entropy(summary, constant, utf8),
+          of_hard(summary.back()),
+          of_unaided(summary.back()),
           of_paper(summary)};
 }
 

@@ -8,7 +8,8 @@
 
 namespace max_retrieval {
 
-std::vector<std::string> readings(std::vector<size_summary> const& summary, bool utf8);
+std::vector<std::string> readings(std::vector<size_summary> const& summary,
+                                  std::vector<seed_result> const& results, bool utf8);
 
 /// "98.6 +- 0.3"
 std::string with_interval(interval const& x, bool utf8);

@@ -1,6 +1,7 @@
 #include "report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <ostream>
@@ -8,6 +9,7 @@
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reading.hpp"
 #include "reporting/svg_chart.hpp"
+#include "reporting/svg_drawing.hpp"
 #include "reporting/text.hpp"
 
 namespace max_retrieval {
@@ -45,9 +47,9 @@ column accuracy(rule which, bool utf8) {
           [=](size_summary const& s) { return with_interval(s.accuracy[which], utf8); }};
 }
 
-column gain(rule which, bool utf8) {
-  return {std::string(rule_names[which]) + " - plain", 20,
-          [=](size_summary const& s) { return with_interval(s.gain[which], utf8); }};
+column gain(rule which, rule over, by_rule<interval> size_summary::*of, bool utf8) {
+  return {std::string(rule_names[which]) + " - " + std::string(rule_names[over]), 20,
+          [=](size_summary const& s) { return with_interval((s.*of)[which], utf8); }};
 }
 
 column from_paper(rule which) {
@@ -69,8 +71,7 @@ charts::series curve(std::string name, std::vector<size_summary> const& summary,
   return line;
 }
 
-// In this order: where adaptive and held agree, the curve of adaptive is seen.
-constexpr rule drawn[] = {plain, held, adaptive};
+constexpr rule drawn[] = {plain, adaptive, own, beta_8, hard};
 
 charts::chart accuracy_chart(std::vector<size_summary> const& summary) {
   charts::chart c{.title = "accuracy",
@@ -82,6 +83,7 @@ charts::chart accuracy_chart(std::vector<size_summary> const& summary) {
     auto line = curve(std::string(rule_names[which]), summary,
                       [&](size_summary const& s) { return s.accuracy[which].mean; });
     for (auto const& s : summary) {
+      if (which != plain && which != adaptive) break;  // five bands would hide one another
       line.low.push_back(std::max(s.accuracy[which].low(), 0.0));
       line.high.push_back(std::min(s.accuracy[which].high(), 100.0));
     }
@@ -101,33 +103,41 @@ std::string description(settings const& s) {
 }
 
 void print(std::ostream& out, std::vector<size_summary> const& summary,
-           charts::terminal_style style) {
-  charts::print_folded(out,
-                       "plain: softmax as in training. adaptive: at test time alone, every row at "
-                       "an inverse temperature beta by its entropy, as "
-                       "published. held: the same, but beta stays at its maximum, " +
-                           fixed(adaptive_temperature::held_at_maximum(1e9), 2) + ", from " +
-                           fixed(adaptive_temperature::entropy_of_maximum, 2) + " nats on.",
-                       style.columns);
+           std::vector<seed_result> const& results, charts::terminal_style style) {
+  charts::print_folded(
+      out,
+      "plain: softmax as in training. adaptive: at test time alone, every row at an inverse "
+      "temperature beta by its entropy, as published. own fit: the same with a polynomial fitted "
+      "to the network. beta 2, 4, 8: every row at this beta. hard: at beta of a million, which "
+      "leaves the largest score alone.",
+      style.columns);
   out << '\n';
+  auto const utf8 = style.utf8;
   print_table(out, "Accuracy, %: the mean over seeds, and its 95 % interval",
-              {accuracy(plain, style.utf8), from_paper(plain), accuracy(adaptive, style.utf8),
-               from_paper(adaptive), accuracy(held, style.utf8)},
+              {accuracy(plain, utf8), from_paper(plain), accuracy(adaptive, utf8),
+               from_paper(adaptive), accuracy(own, utf8)},
+              summary);
+  print_table(out, "Its controls",
+              {accuracy(beta_2, utf8), accuracy(beta_4, utf8), accuracy(beta_8, utf8),
+               accuracy(hard, utf8)},
               summary);
   print_table(out, "Points of accuracy gained, seed by seed",
-              {gain(adaptive, style.utf8), gain(held, style.utf8)}, summary);
+              {gain(adaptive, plain, &size_summary::gain, utf8),
+               gain(own, adaptive, &size_summary::over_adaptive, utf8),
+               gain(beta_8, adaptive, &size_summary::over_adaptive, utf8)},
+              summary);
   constexpr auto weight = &measurement::largest_weight, entropy = &measurement::entropy,
                  beta = &measurement::inverse_temperature;
   print_table(out, right("largest weight", 33) + right("entropy, nats", 27) + right("beta", 18),
-              {mean(plain, weight, 4), mean(adaptive, weight, 4), mean(held, weight, 4),
-               mean(plain, entropy, 3), mean(adaptive, entropy, 3), mean(held, entropy, 3),
-               mean(adaptive, beta, 3), mean(held, beta, 3)},
+              {mean(plain, weight, 4), mean(adaptive, weight, 4), mean(own, weight, 4),
+               mean(plain, entropy, 3), mean(adaptive, entropy, 3), mean(own, entropy, 3),
+               mean(adaptive, beta, 3), mean(own, beta, 3)},
               summary);
   if (summary.size() > 1) {
     for (auto const& line : charts::draw(accuracy_chart(summary), style)) out << line << '\n';
     out << '\n';
   }
-  for (auto const& sentence : readings(summary, style.utf8))
+  for (auto const& sentence : readings(summary, results, style.utf8))
     charts::print_folded(out, sentence, style.columns);
 }
 
@@ -137,7 +147,7 @@ void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes,
          "loss\n";
   for (auto const& result : results) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      for (auto const which : {plain, adaptive, held}) {
+      for (std::size_t which = 0; which < rule_count; ++which) {
         auto const& m = result.by_size[i][which];
         out << result.seed << ',' << sizes[i] << ',' << rule_names[which];
         for (auto const x : {m.accuracy, m.largest_weight, m.entropy, m.inverse_temperature,
@@ -152,7 +162,8 @@ void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes,
   }
 }
 
-std::string to_svg(std::vector<size_summary> const& summary, std::string const& subtitle) {
+std::string to_svg(std::vector<size_summary> const& summary,
+                   std::vector<seed_result> const& results, std::string const& subtitle) {
   auto all = accuracy_chart(summary);
   for (auto const which : {plain, adaptive}) {
     auto line = curve("paper, " + std::string(rule_names[which]), summary,
@@ -173,9 +184,68 @@ std::string to_svg(std::vector<size_summary> const& summary, std::string const& 
     entropy.curves.push_back(
         curve(name, summary, [&](size_summary const& s) { return s.mean[which].entropy; }));
   }
-  return charts::svg({all, weight, entropy}, {.title = "Max retrieval under three rules of softmax",
-                                              .subtitle = subtitle,
-                                              .charts_per_row = 3});
+  charts::chart beta{.title = "beta of a row, by its entropy, and in controls",
+                     .x = {"entropy of the row, in nats"},
+                     .y = {"beta"}};
+  auto const entropies = charts::steps(0, 8, 0.02);
+  auto const add = [&](rule which, adaptive_temperature const& rule) {
+    beta.curves.push_back(charts::curve(std::string(rule_names[which]), entropies, [&](double h) {
+      return rule.inverse_temperature({.entropy = h});
+    }));
+  };
+  add(plain, {.coefficients = {0, 0, 0, 0, 1}});
+  add(adaptive, {});
+  add(own, results.front().fit.rule);
+  beta.curves.push_back(charts::curve(std::string(rule_names[beta_8]), entropies,
+                                      [](double) { return constant_beta(beta_8); }));
+  return charts::svg({all, beta, weight, entropy},
+                     {.title = "Max retrieval under rules of softmax", .subtitle = subtitle});
+}
+
+std::string map_svg(std::vector<std::size_t> const& sizes, seed_result const& first) {
+  constexpr double cell = 10, gap = 22, left = 28, width = weight_map::items * cell;
+  std::vector<std::size_t> shown;
+  std::size_t const step = sizes.size() > 6 ? 2 : 1;
+  for (auto i = (sizes.size() - 1) % step; i < sizes.size(); i += step) shown.push_back(i);
+  charts::svg_drawing out;
+  auto const across = std::max(static_cast<double>(shown.size()) * (width + gap), 660.0);
+  out.text({left, 44}, 20, across, "title",
+           "Weights of the ten largest items, the largest at left");
+  out.text({left, 68}, 13, across, "label",
+           "a row is a set; bluer: more weight; the number: mean weight of the largest item");
+  double y = 68;
+  for (auto const& [name, of] :
+       {std::pair{"plain softmax", &weight_map::plain},
+        std::pair{"adaptive temperature, as published", &weight_map::adaptive}}) {
+    out.text({left, y += 34}, 14, across, "title", name);
+    y += 14;
+    double height = 0;
+    for (std::size_t column = 0; column < shown.size(); ++column) {
+      auto const& weights = first.maps[shown[column]].*of;
+      auto const rows = weights.size() / weight_map::items;
+      charts::box const at{left + static_cast<double>(column) * (width + gap), y, width,
+                           height = static_cast<double>(rows) * 7};
+      constexpr std::size_t shades = 10;
+      std::vector<std::vector<charts::box>> of_shade(shades + 1);
+      double of_largest = 0;
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        auto const row = i / weight_map::items, item = i % weight_map::items;
+        if (item == 0) of_largest += weights[i] / static_cast<double>(rows);
+        of_shade[static_cast<std::size_t>(std::lround(shades * std::min(weights[i], 1.0)))]
+            .push_back({at.x + cell * static_cast<double>(item), y + 7 * static_cast<double>(row),
+                        cell, 7});
+      }
+      for (std::size_t shade = 1; shade <= shades; ++shade)
+        out.rectangles(of_shade[shade], "f0", static_cast<double>(shade) / shades);
+      out.rectangle(at, "frame");
+      auto const middle = at.x + width / 2;
+      out.text({middle, y + height + 16}, 12, width + gap, "middle", fixed(of_largest, 2));
+      out.text({middle, y + height + 32}, 11, width + gap, "label middle",
+               std::to_string(sizes[shown[column]]) + " items");
+    }
+    y += height + 32;
+  }
+  return out.page(across + 2 * left, y + 24);
 }
 
 }  // namespace max_retrieval

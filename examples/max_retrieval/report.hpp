@@ -15,13 +15,18 @@ std::string description(settings const& s);
 
 /// Tables, a chart and readings, as wide as style.columns.
 void print(std::ostream& out, std::vector<size_summary> const& summary,
-           charts::terminal_style style);
+           std::vector<seed_result> const& results, charts::terminal_style style);
 
 /// One line a seed, size and rule.
 void write_csv(std::ostream& out, std::vector<std::size_t> const& sizes,
                std::vector<seed_result> const& results);
 
-/// Accuracy, largest weight and entropy against the size.
-std::string to_svg(std::vector<size_summary> const& summary, std::string const& subtitle);
+/// Accuracy, largest weight and entropy against the size; the polynomials of the first network.
+std::string to_svg(std::vector<size_summary> const& summary,
+                   std::vector<seed_result> const& results, std::string const& subtitle);
+
+/// The paper's figure 2, of the first network: a map for every size, or every second of many, plain
+/// over adaptive.
+std::string map_svg(std::vector<std::size_t> const& sizes, seed_result const& first);
 
 }  // namespace max_retrieval

@@ -26,7 +26,7 @@ std::vector<double> by_seed(std::vector<seed_result> const& results, std::size_t
 
 std::optional<double> published(rule which, std::size_t size) {
   auto const* const row = std::ranges::find(paper, size, &published_row::size);
-  if (row == std::end(paper) || which == held) return std::nullopt;
+  if (row == std::end(paper) || (which != plain && which != adaptive)) return std::nullopt;
   return which == plain ? row->plain : row->adaptive;
 }
 
@@ -42,9 +42,12 @@ std::vector<size_summary> summarise(std::vector<std::size_t> const& sizes,
     auto const sharpness = [&](std::size_t size) {
       return by_seed(results, size, plain, &measurement::largest_weight, 1);
     };
-    for (auto const which : {plain, adaptive, held}) {
+    for (std::size_t r = 0; r < rule_count; ++r) {
+      auto const which = static_cast<rule>(r);
       s.accuracy[which] = interval_of(accuracy(i, which));
       s.gain[which] = interval_of_difference(accuracy(i, which), accuracy(i, plain));
+      s.over_adaptive[which] = interval_of_difference(accuracy(i, which), accuracy(i, adaptive));
+      s.of_own[which] = interval_of_difference(accuracy(i, own), accuracy(i, which));
       s.paper[which] = published(which, sizes[i]);
       for (auto const what :
            {&measurement::accuracy, &measurement::largest_weight, &measurement::entropy,

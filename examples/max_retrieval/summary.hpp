@@ -1,7 +1,6 @@
 // The experiment over all seeds.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -14,12 +13,14 @@ namespace max_retrieval {
 /// Accuracies in percent.
 struct size_summary {
   std::size_t size = 0;
-  std::array<interval, 3> accuracy;  ///< [rules]
-  std::array<interval, 3> gain;      ///< accuracy above that of the plain softmax, seed by seed
+  by_rule<interval> accuracy;
+  by_rule<interval> gain;           ///< accuracy above that of the plain softmax, seed by seed
+  by_rule<interval> over_adaptive;  ///< above adaptive temperature as published
+  by_rule<interval> of_own;         ///< of the own fit, above that of a rule
   interval lost,
       sharpness_lost;  ///< of the plain softmax since the smallest size: accuracy, largest weight
-  std::array<measurement, 3> mean;
-  std::array<std::optional<double>, 3> paper;  ///< accuracy where it is published
+  by_rule<measurement> mean;
+  by_rule<std::optional<double>> paper;  ///< accuracy where it is published
 };
 
 std::vector<size_summary> summarise(std::vector<std::size_t> const& sizes,

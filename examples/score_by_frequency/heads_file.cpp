@@ -10,6 +10,7 @@
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
+#include "posenc/softmax/row_exponentials.hpp"
 #include "tensors.hpp"
 
 namespace {
@@ -49,8 +50,6 @@ std::vector<double> numbers_in(std::ifstream& in, std::string const& file, std::
     if (!in) refuse(file, "ends before its numbers do");
     for (auto const& x : part) result.push_back(static_cast<double>(posenc::load(x)));
   }
-  for (auto const x : result)
-    if (!posenc::is_finite(x)) refuse(file, "must have finite numbers");
   return result;
 }
 
@@ -158,11 +157,16 @@ heads_of_file read_gguf_tensor(std::string const& file, std::string const& name,
 
 }  // namespace
 
-heads_of_file read_heads(std::string const& from, std::size_t head_dim) {
+heads_of_file read_heads(std::string const& from, std::size_t head_dim, bool may_be_masked) {
   errno = 0;
   auto const colon = from.rfind(".gguf:");
-  if (colon != from.npos)
-    return read_gguf_tensor(from.substr(0, colon + 5), from.substr(colon + 6), head_dim);
-  if (from.ends_with(".gguf")) refuse(from, "needs the name of a tensor: " + from + ":TENSOR");
-  return read_npy(from, head_dim);
+  if (colon == from.npos && from.ends_with(".gguf"))
+    refuse(from, "needs the name of a tensor: " + from + ":TENSOR");
+  auto result = colon == from.npos
+                    ? read_npy(from, head_dim)
+                    : read_gguf_tensor(from.substr(0, colon + 5), from.substr(colon + 6), head_dim);
+  for (auto const x : result.numbers)
+    if (!posenc::is_finite(x) && !(may_be_masked && posenc::is_masked(x)))
+      refuse(from, "must have finite numbers");
+  return result;
 }

@@ -23,6 +23,7 @@ struct heads_of_file {
 /// matrix of GGUF whose name ends in .weight is [heads * head_dim][inputs]; its columns are the
 /// queries or keys of inputs that are 1.
 ///
-/// Throws std::runtime_error, which names the file, unless it can be read and is one of these; and
-/// std::invalid_argument as posenc::gguf_metadata does.
-heads_of_file read_heads(std::string const& from, std::size_t head_dim);
+/// Throws std::runtime_error, which names the file, unless it can be read and is one of these, of
+/// numbers that are finite, or -infinity if they may be masked; and std::invalid_argument as
+/// posenc::gguf_metadata does.
+heads_of_file read_heads(std::string const& from, std::size_t head_dim, bool may_be_masked = false);

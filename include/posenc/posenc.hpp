@@ -113,6 +113,8 @@
 #include "posenc/analysis/positional_budget.hpp"      // what a head needs to pick one distance
 #include "posenc/analysis/gain_for_weight.hpp"        // how much scores must grow for a weight
 #include "posenc/analysis/dispersion.hpp"             // how sharp softmax can be among n keys
+#include "posenc/analysis/fit_adaptive_temperature.hpp"  // the polynomial of one's own network
+#include "posenc/analysis/spread_bound.hpp"           // how far apart weights let scores be
 #include "posenc/analysis/precision_budget.hpp"       // what an engine's angles cost
 #include "posenc/analysis/identify.hpp"               // which rule made a table of frequencies
 #include "posenc/analysis/compare.hpp"                // what differs between two models

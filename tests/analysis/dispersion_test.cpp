@@ -166,16 +166,16 @@ TEST(dispersion, adaptive_temperature_sharpens_between_the_known_entropies) {
   auto const published = sharpens_between();
   EXPECT_NEAR(published.below, 0.848581996009869, 1e-13);
   EXPECT_NEAR(published.above.value(), 5.94452082790514, 1e-13);
-  auto const held = sharpens_between({adaptive_temperature::held_at_maximum});
+  auto const held = sharpens_between({.highest = adaptive_temperature::entropy_of_maximum});
   EXPECT_NEAR(held.below, 0.848581996009869, 1e-13);
   EXPECT_EQ(held.above, std::nullopt);
-  EXPECT_EQ(sharpens_between({[](double) noexcept { return 2.0; }}).below, 0.5) << "the gate";
+  EXPECT_EQ(sharpens_between({.coefficients = {0, 0, 0, 0, 2}}).below, 0.5) << "the gate";
 }
 
 TEST(dispersion, adaptive_temperature_switches_itself_off) {
   // Uniform rows: e^5.94452 = 381.656.
   EXPECT_EQ(switches_off(adaptive_temperature{}, 0), 382u);
-  EXPECT_NEAR(adaptive_temperature::published(std::log(381.0)), 1.0043427618, 5e-11);
+  EXPECT_NEAR(adaptive_temperature{}.polynomial(std::log(381.0)), 1.0043427618, 5e-11);
   EXPECT_NEAR(dispersion(0, 381, adaptive_temperature{}).inverse_temperature, 1.0043427618,
               3 * 381e-9)
       << "P' is -2.5, and 1e-9 a key is subtracted";
@@ -194,8 +194,9 @@ TEST(dispersion, adaptive_temperature_switches_itself_off) {
 
 TEST(dispersion, other_rules_never_switch_off) {
   EXPECT_EQ(switches_off(ssmax_without_scale{}, 3), std::nullopt);
-  EXPECT_EQ(switches_off(adaptive_temperature{adaptive_temperature::held_at_maximum}, 3),
-            std::nullopt);
+  EXPECT_EQ(
+      switches_off(adaptive_temperature{.highest = adaptive_temperature::entropy_of_maximum}, 3),
+      std::nullopt);
   EXPECT_EQ(switches_off(constant_temperature(2), 3), std::nullopt);
   EXPECT_EQ(switches_off(constant_temperature(1), 3), std::nullopt) << "it never sharpens";
 }
@@ -225,8 +226,11 @@ TEST(dispersion, bad_input_is_rejected) {
               dispersion(std::vector{1.0, not_a_number()}, alibi(1));
             }),
             "posenc: dispersion: scores must be finite or masked, got NaN at key 1");
-  EXPECT_EQ(message_of([] { sharpens_between({[](double) noexcept { return 1.0; }}); }),
-            "posenc: sharpens_between: the fit must exceed 1 at 4.41240186596567 nats, got 1");
+  EXPECT_EQ(
+      message_of([] {
+        sharpens_between({.coefficients = {0, 0, 0, 0, 1}});
+      }),
+      "posenc: sharpens_between: the polynomial must exceed 1 at 4.41240186596567 nats, got 1");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ double tolerance_of_beta(double entropy, double entropy_error = 0) {
 
 TEST(adaptive_temperature, coefficients_are_the_published_ones_from_the_highest_power_down) {
   EXPECT_TRUE(
-      std::ranges::equal(adaptive_temperature::coefficients, golden::adaptive_coefficients));
+      std::ranges::equal(adaptive_temperature{}.coefficients, golden::adaptive_coefficients));
 }
 
 TEST(adaptive_temperature, beta_is_the_published_polynomial_where_that_exceeds_1) {
@@ -146,7 +146,7 @@ TEST(adaptive_temperature, the_entropy_is_the_published_one_with_its_epsilon) {
 
 TEST(adaptive_temperature,
      held_is_the_published_one_up_to_the_maximum_bit_for_bit_and_the_maximum_beyond) {
-  constexpr adaptive_temperature held{adaptive_temperature::held_at_maximum};
+  constexpr adaptive_temperature held{.highest = adaptive_temperature::entropy_of_maximum};
   auto const held_beta = [&](double entropy) {
     return held.inverse_temperature({.entropy = entropy});
   };
@@ -161,7 +161,7 @@ TEST(adaptive_temperature,
 }
 
 TEST(adaptive_temperature, held_helps_the_rows_that_the_published_one_leaves_alone) {
-  adaptive_temperature const held{adaptive_temperature::held_at_maximum};
+  adaptive_temperature const held{.highest = adaptive_temperature::entropy_of_maximum};
   std::vector<double> scores(1024);
   scores[5] = 3;
   auto const row = statistics(std::span<double const>(scores));
@@ -175,26 +175,39 @@ TEST(adaptive_temperature, held_helps_the_rows_that_the_published_one_leaves_alo
                       expected, 3 * tolerance_of_beta(golden::adaptive_peak_entropy)));
 }
 
-TEST(adaptive_temperature, a_fit_of_ones_own_counts_where_it_exceeds_1_and_the_entropy_its_gate) {
-  adaptive_temperature const own{[](double entropy) noexcept { return entropy / 2; }};
+TEST(adaptive_temperature, ones_own_polynomial_counts_where_it_exceeds_1_and_the_entropy_its_gate) {
+  adaptive_temperature const own{.coefficients = {0, 0, 0, 0.5, 0}};
   auto const beta = [&](double entropy) { return own.inverse_temperature({.entropy = entropy}); };
   EXPECT_EQ(beta(5), 2.5);
   EXPECT_EQ(beta(1), 1);
-  adaptive_temperature const always{[](double) noexcept { return 3.0; }};
+  adaptive_temperature const always{.coefficients = {0, 0, 0, 0, 3}};
   EXPECT_EQ(always.inverse_temperature({.entropy = 0.5}), 1);
   EXPECT_EQ(always.inverse_temperature({.entropy = 0.51}), 3);
+}
+
+TEST(adaptive_temperature, outside_of_its_entropies_a_polynomial_keeps_its_value_at_the_nearer) {
+  std::array<double, 5> const coefficients{1, -2, 3, -4, 5};  // made when the program runs
+  adaptive_temperature const own{coefficients, 2, 3};
+  for (double const entropy : {-1.0, 0.0, 1.5, 2.0})
+    EXPECT_EQ(own.polynomial(entropy), 16 - 16 + 12 - 8 + 5) << entropy;
+  EXPECT_EQ(own.polynomial(2.5), 39.0625 - 31.25 + 18.75 - 10 + 5);
+  for (double const entropy : {3.0, 3.5, 1e9})
+    EXPECT_EQ(own.polynomial(entropy), 81 - 54 + 27 - 12 + 5) << entropy;
+  EXPECT_EQ(own.inverse_temperature({.entropy = 1}), 9);
+  EXPECT_EQ(own.inverse_temperature({.entropy = 0.5}), 1);
 }
 
 TEST(adaptive_temperature, can_be_known_at_compile_time) {
   static_assert(adaptive_temperature{}.inverse_temperature({.entropy = 2.0}) > 2.0);
   static_assert(adaptive_temperature{}.inverse_temperature({}) == 1);
-  static_assert(adaptive_temperature{adaptive_temperature::held_at_maximum}.inverse_temperature(
-                    {.entropy = 9.0}) > 2.4);
+  static_assert(
+      adaptive_temperature{.highest = adaptive_temperature::entropy_of_maximum}.inverse_temperature(
+          {.entropy = 9.0}) > 2.4);
 }
 
 TEST(adaptive_temperature, obeys_the_laws_of_its_site) {
   laws::obey("as published", adaptive_temperature{}, laws::never_flattens);
-  laws::obey("held", adaptive_temperature{adaptive_temperature::held_at_maximum},
+  laws::obey("held", adaptive_temperature{.highest = adaptive_temperature::entropy_of_maximum},
              laws::never_flattens);
   laws::obey("twice", scheme(adaptive_temperature{}, nope(), scheme(adaptive_temperature{})),
              laws::never_flattens);

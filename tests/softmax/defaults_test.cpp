@@ -36,7 +36,9 @@ TEST(softmax_defaults, are_what_is_documented) {
   EXPECT_EQ(llama.scale, given.scale);
   EXPECT_EQ(llama.floor_scale, given.floor_scale);
   EXPECT_EQ(llama.offset, 1);
-  EXPECT_EQ(adaptive_temperature{}.fit, adaptive_temperature::published);
+  adaptive_temperature const published{{-0.037, 0.481, -2.3, 4.917, -1.791}, 0, 1e300};
+  for (double const entropy : {0.0, 3.0, 1e9})
+    EXPECT_EQ(adaptive_temperature{}.polynomial(entropy), published.polynomial(entropy));
   EXPECT_EQ(ssmax({0.5}).inverse_temperature({.keys = 7}),
             ssmax({0.5}, {0}).inverse_temperature({.keys = 7}));
 }

@@ -167,23 +167,23 @@ struct sharpened_entropies {
   double below;                 ///< in nats
   std::optional<double> above;  ///< in nats
 };
-/// Of a fit that exceeds 1 at adaptive_temperature::entropy_of_maximum, else it throws
+/// Of a polynomial that exceeds 1 at adaptive_temperature::entropy_of_maximum, else it throws
 /// std::invalid_argument, rises before it and does not rise after it, up to 64 nats.
 inline sharpened_entropies sharpens_between(adaptive_temperature const& rule = {}) {
   auto const middle = adaptive_temperature::entropy_of_maximum;
-  detail::require(rule.fit(middle) > 1, "sharpens_between: the fit must exceed 1 at ", middle,
-                  " nats, got ", rule.fit(middle));
+  detail::require(rule.polynomial(middle) > 1, "sharpens_between: the polynomial must exceed 1 at ",
+                  middle, " nats, got ", rule.polynomial(middle));
   auto const border = [&](double inside, double outside) {
     for (int i = 0; i < 64; ++i) {
       auto const between = inside + (outside - inside) / 2;
-      (rule.fit(between) > 1 ? inside : outside) = between;
+      (rule.polynomial(between) > 1 ? inside : outside) = between;
     }
     return inside;
   };
   auto const gate = adaptive_temperature::entropy_gate;
-  sharpened_entropies result{rule.fit(gate) > 1 ? gate : border(middle, gate), {}};
-  if (!(rule.fit(64) > 1)) result.above = border(middle, 64);
-  return result;
+  auto const below = rule.polynomial(gate) > 1 ? gate : border(middle, gate);
+  if (rule.polynomial(64) > 1) return {below, {}};
+  return {below, border(middle, 64)};
 }
 
 }  // namespace posenc

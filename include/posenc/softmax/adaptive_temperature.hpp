@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "posenc/core/sites.hpp"
 #include "posenc/core/target.hpp"
@@ -18,34 +19,33 @@ namespace posenc::inline POSENC_TARGET {
 /// < 5.9445; its maximum is 2.4214. A more diffuse row, such as a uniform one over 382 keys or
 /// more, is left alone unless told otherwise:
 ///
-///     adaptive_temperature{}                                        as published
-///     adaptive_temperature{adaptive_temperature::held_at_maximum}   2.4214 for H above 4.4124
+///     adaptive_temperature{}                          as published
+///     adaptive_temperature{.highest = adaptive_temperature::entropy_of_maximum}
+///                                                     held at 2.4214 for H above 4.4124
+///
+/// The coefficients are of one trained network; fit_adaptive_temperature makes others from samples.
 struct adaptive_temperature {
-  /// Of P, the highest power first.
-  static constexpr std::array coefficients{-0.037, 0.481, -2.3, 4.917, -1.791};
   static constexpr double entropy_gate = 0.5;                     ///< in nats
-  static constexpr double entropy_of_maximum = 4.41240186596567;  ///< where P is largest, in nats
+  static constexpr double entropy_of_maximum = 4.41240186596567;  ///< of the published P, in nats
 
-  /// P(H).
-  static constexpr double published(double entropy) noexcept {
-    double polynomial = 0;
-    for (auto const c : coefficients) polynomial = polynomial * entropy + c;
-    return polynomial;
-  }
-  /// P(min(H, 4.4124)), which never falls, so that the longest and most diffuse rows are sharpened
-  /// too. Not published; extrapolates beyond the range that the coefficients were fitted to.
-  static constexpr double held_at_maximum(double entropy) noexcept {
-    return published(std::min(entropy, entropy_of_maximum));
-  }
+  /// Of P, the highest power first. Finite.
+  std::array<double, 5> coefficients{-0.037, 0.481, -2.3, 4.917, -1.791};
+  /// Between these entropies P counts, in nats; below and above it keeps its value at the nearer.
+  double lowest = 0, highest = std::numeric_limits<double>::max();
 
-  /// beta as a function of H; not null. Other fits go here.
-  double (*fit)(double entropy) noexcept = published;
+  /// P(H), with H between lowest and highest.
+  constexpr double polynomial(double entropy) const noexcept {
+    auto const h = std::clamp(entropy, lowest, highest);
+    double sum = 0;
+    for (auto const c : coefficients) sum = sum * h + c;
+    return sum;
+  }
 
   /// Site 4.
   constexpr double inverse_temperature(row_statistics const& row) const noexcept {
     auto const entropy = row.entropy - 1e-9 * static_cast<double>(row.keys);
     if (!(entropy > entropy_gate)) return 1;
-    auto const beta = fit(entropy);
+    auto const beta = polynomial(entropy);
     return beta > 1 ? beta : 1;
   }
 };
