@@ -1,15 +1,10 @@
-#include <algorithm>
-#include <array>
-#include <cmath>
+#include <cstddef>
+#include <string>
 
 #include "figures.hpp"
-#include "posenc/analysis/attention_map.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
-#include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/score/alibi.hpp"
-#include "posenc/softmax/adaptive_temperature.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_drawing.hpp"
 
@@ -80,54 +75,6 @@ figure layouts() {
   return {"layouts.svg", out.page(2 * border + 16 * cell - 4, top + border - 24)};
 }
 
-// A map in nine shades, darkest where a weight is at least a quarter.
-void draw_map(svg_drawing& out, charts::box const& at, posenc::attention_map const& map) {
-  constexpr int shades = 9;
-  std::vector<std::vector<charts::box>> of_shade(shades + 1);
-  auto const size = at.width / static_cast<double>(map.length);
-  for (std::size_t query = 0; query < map.length; ++query) {
-    auto const row = map.row(0, query);
-    auto const shade = [&](std::size_t key) {
-      return std::min<std::size_t>(
-          shades, static_cast<std::size_t>(std::lround(2 * shades * std::sqrt(row[key]))));
-    };
-    for (std::size_t key = 0, next; key <= query; key = next) {
-      for (next = key + 1; next <= query && shade(next) == shade(key);) ++next;
-      of_shade[shade(key)].push_back({at.x + size * static_cast<double>(key),
-                                      at.y + size * static_cast<double>(query),
-                                      size * static_cast<double>(next - key), size});
-    }
-  }
-  for (std::size_t shade = 1; shade <= shades; ++shade)
-    out.rectangles(of_shade[shade], "f0",
-                   std::round(100.0 * static_cast<double>(shade) / shades) / 100);
-  out.rectangle(at, "frame");
-}
-
-figure attention_maps() {
-  constexpr double side = 240, gap = 28;
-  posenc::attention_map_settings settings{.head_dim = 64, .heads = 1, .length = 40};
-  settings.inputs = posenc::gaussian{0.3, 64, 1};
-  svg_drawing out;
-  out.text({border, border + 16}, 20, 1000, "title", "Mean attention, query by key");
-  out.text(
-      {border, border + 40}, 13, 1000, "label",
-      "queries downwards, keys to the right, 40 tokens; Gaussian, correlation 0.3, head_dim 64; "
-      "full colour from a weight of 0.25 on");
-  double left = border;
-  auto const add = [&](char const* title, auto const& encoding) {
-    out.text({left, border + 80}, 14, side, "title", title);
-    draw_map(out, {left, border + 92, side, side}, map_attention(encoding, settings));
-    left += side + gap;
-  };
-  posenc::rope<posenc::halves> const rope(posenc::geometric(64, 1e4));
-  add("NoPE", posenc::nope());
-  add("RoPE", rope);
-  add("ALiBi, slope 1/16", posenc::alibi::with_slopes({1.0 / 16}));
-  add("RoPE, adaptive temperature", posenc::scheme{rope, posenc::adaptive_temperature{}});
-  return {"attention_maps.svg", out.page(left - gap + border, border + 92 + side + border)};
-}
-
 }  // namespace
 
-std::vector<figure> figures_of_layouts() { return {layouts(), attention_maps()}; }
+std::vector<figure> figures_of_layouts() { return {layouts()}; }

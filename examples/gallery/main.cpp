@@ -41,8 +41,8 @@ bool alike(std::string const& a, std::string const& b) {
 
 void run(options const& o) {
   reporting::check_standard_output();
-  for (auto const& make :
-       {figures_of_scores, figures_of_frequencies, figures_of_softmax, figures_of_layouts}) {
+  for (auto const& make : {figures_of_scores, figures_of_frequencies, figures_of_softmax,
+                           figures_of_heads, figures_of_layouts}) {
     for (auto const& made : make()) {
       auto const name = (std::filesystem::path(o.folder) / made.file).string();
       if (o.check) {
