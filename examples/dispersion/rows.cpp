@@ -11,7 +11,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"

@@ -17,5 +17,7 @@ std::vector<figure> figures_of_frequencies();
 std::vector<figure> figures_of_distances();
 /// Softmax among many keys.
 std::vector<figure> figures_of_softmax();
-/// Attention maps; layouts of pairs, as boxes.
+/// Heads that attend by position, and by content.
+std::vector<figure> figures_of_heads();
+/// Layouts of pairs, as boxes.
 std::vector<figure> figures_of_layouts();

@@ -1,15 +1,10 @@
-#include <array>
-#include <cmath>
+#include <cstddef>
+#include <string>
 
 #include "figures.hpp"
-#include "posenc/analysis/attention_map.hpp"
-#include "posenc/core/scheme.hpp"
+#include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
-#include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/layout.hpp"
-#include "posenc/score/alibi.hpp"
-#include "posenc/softmax/adaptive_temperature.hpp"
-#include "reporting/map.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_drawing.hpp"
 
@@ -80,37 +75,6 @@ figure layouts() {
   return {"layouts.svg", out.page(2 * border + 16 * cell - 4, top + border - 24)};
 }
 
-// Full colour from a weight of 0.25 on.
-void draw_map(svg_drawing& out, charts::box const& at, posenc::attention_map const& map) {
-  charts::draw_map(out, at, map.length, map.length, [&](std::size_t query, std::size_t key) {
-    return key <= query ? 2 * std::sqrt(map.row(0, query)[key]) : 0;
-  });
-}
-
-figure attention_maps() {
-  constexpr double side = 240, gap = 28;
-  posenc::attention_map_settings settings{.head_dim = 64, .heads = 1, .length = 40};
-  settings.inputs = posenc::gaussian{0.3, 64, 1};
-  svg_drawing out;
-  out.text({border, border + 16}, 20, 1000, "title", "Mean attention, query by key");
-  out.text(
-      {border, border + 40}, 13, 1000, "label",
-      "queries downwards, keys to the right, 40 tokens; Gaussian, correlation 0.3, head_dim 64; "
-      "full colour from a weight of 0.25 on");
-  double left = border;
-  auto const add = [&](char const* title, auto const& encoding) {
-    out.text({left, border + 80}, 14, side, "title", title);
-    draw_map(out, {left, border + 92, side, side}, map_attention(encoding, settings));
-    left += side + gap;
-  };
-  posenc::rope<posenc::halves> const rope(posenc::geometric(64, 1e4));
-  add("NoPE", posenc::nope());
-  add("RoPE", rope);
-  add("ALiBi, slope 1/16", posenc::alibi::with_slopes({1.0 / 16}));
-  add("RoPE, adaptive temperature", posenc::scheme{rope, posenc::adaptive_temperature{}});
-  return {"attention_maps.svg", out.page(left - gap + border, border + 92 + side + border)};
-}
-
 }  // namespace
 
-std::vector<figure> figures_of_layouts() { return {layouts(), attention_maps()}; }
+std::vector<figure> figures_of_layouts() { return {layouts()}; }

@@ -55,7 +55,7 @@ void run(options const& o) {
   reporting::check_standard_output();
   auto const page = std::filesystem::path(o.folder) / ".." / "README.md";
   for (auto const& make : {figures_of_scores, figures_of_frequencies, figures_of_distances,
-                           figures_of_softmax, figures_of_layouts}) {
+                           figures_of_softmax, figures_of_heads, figures_of_layouts}) {
     for (auto const& made : make()) {
       auto const name = (std::filesystem::path(o.folder) / made.file).string();
       if (o.check) {

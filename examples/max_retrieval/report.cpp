@@ -8,6 +8,7 @@
 
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reading.hpp"
+#include "reporting/map.hpp"
 #include "reporting/svg_chart.hpp"
 #include "reporting/svg_drawing.hpp"
 #include "reporting/text.hpp"
@@ -203,7 +204,7 @@ std::string to_svg(std::vector<size_summary> const& summary,
 }
 
 std::string map_svg(std::vector<std::size_t> const& sizes, seed_result const& first) {
-  constexpr double cell = 10, gap = 22, left = 28, width = weight_map::items * cell;
+  constexpr double gap = 22, left = 28, width = weight_map::items * 10;
   std::vector<std::size_t> shown;
   std::size_t const step = sizes.size() > 6 ? 2 : 1;
   for (auto i = (sizes.size() - 1) % step; i < sizes.size(); i += step) shown.push_back(i);
@@ -225,19 +226,12 @@ std::string map_svg(std::vector<std::size_t> const& sizes, seed_result const& fi
       auto const rows = weights.size() / weight_map::items;
       charts::box const at{left + static_cast<double>(column) * (width + gap), y, width,
                            height = static_cast<double>(rows) * 7};
-      constexpr std::size_t shades = 10;
-      std::vector<std::vector<charts::box>> of_shade(shades + 1);
       double of_largest = 0;
-      for (std::size_t i = 0; i < weights.size(); ++i) {
-        auto const row = i / weight_map::items, item = i % weight_map::items;
-        if (item == 0) of_largest += weights[i] / static_cast<double>(rows);
-        of_shade[static_cast<std::size_t>(std::lround(shades * std::min(weights[i], 1.0)))]
-            .push_back({at.x + cell * static_cast<double>(item), y + 7 * static_cast<double>(row),
-                        cell, 7});
-      }
-      for (std::size_t shade = 1; shade <= shades; ++shade)
-        out.rectangles(of_shade[shade], "f0", static_cast<double>(shade) / shades);
-      out.rectangle(at, "frame");
+      for (std::size_t row = 0; row < rows; ++row)
+        of_largest += weights[row * weight_map::items] / static_cast<double>(rows);
+      charts::draw_map(out, at, rows, weight_map::items, [&](std::size_t row, std::size_t item) {
+        return weights[row * weight_map::items + item];
+      });
       auto const middle = at.x + width / 2;
       out.text({middle, y + height + 16}, 12, width + gap, "middle", fixed(of_largest, 2));
       out.text({middle, y + height + 32}, 11, width + gap, "label middle",

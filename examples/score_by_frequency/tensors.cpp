@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "posenc/core/fast_math.hpp"
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 
 namespace {

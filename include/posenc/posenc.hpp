@@ -111,6 +111,8 @@
 #include "posenc/analysis/score_by_frequency.hpp"     // what each pair contributes to a score
 #include "posenc/analysis/key_for_distance.hpp"       // the key attended to most at a distance
 #include "posenc/analysis/positional_budget.hpp"      // what a head needs to pick one distance
+#include "posenc/analysis/positional_head.hpp"        // the query and key that attend to a distance
+#include "posenc/analysis/positional_symbolic.hpp"    // whether a head attends by place or content
 #include "posenc/analysis/gain_for_weight.hpp"        // how much scores must grow for a weight
 #include "posenc/analysis/dispersion.hpp"             // how sharp softmax can be among n keys
 #include "posenc/analysis/fit_adaptive_temperature.hpp"  // the polynomial of one's own network

@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "golden/wavelengths.hpp"
 #include "non_numbers.hpp"
 #include "oracle/angle.hpp"
+#include "posenc/attention/attention.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/query_key/rope.hpp"
 #include "rejects.hpp"
 
 namespace {
@@ -79,6 +83,41 @@ TEST(semantic_robustness, counts_pairs_that_keep_the_cosine) {
   EXPECT_EQ(semantic_robustness(f, 1'000'000, -1).robust, 5u);
 }
 
+/// Whether, in attention of a context, a query of one pair gives the wanted token, wherever it is,
+/// more weight than any other; all others are `likeness` times as much like the query.
+bool picks_the_wanted_token(frequencies const& f, std::size_t length, double likeness) {
+  rope<halves> const encoding(f);
+  std::vector<double> const q{6, 0};
+  heads_view<double const> const query(q.data(), {1, 1, 2});
+  for (std::size_t wanted = 0; wanted < length; ++wanted) {
+    std::vector<double> k(2 * length);
+    for (std::size_t s = 0; s < length; ++s) k[2 * s] = s == wanted ? 6 : 6 * likeness;
+    heads_view<double const> const keys(k.data(), {length, 1, 2});
+    auto const weights = attention(query, keys, keys, encoding, {.keep_weights = true}).weights;
+    for (std::size_t s = 0; s < length; ++s)
+      if (s != wanted && weights[s] >= weights[wanted]) return false;
+  }
+  return true;
+}
+
+TEST(semantic_robustness, a_slow_pair_picks_a_wrong_token_from_the_known_length_on) {
+  for (double const inv_freq : {1.0, 0.3, 0.05, 0.02}) {
+    for (double const likeness : {-1.0, -0.9, -0.3, 0.0, 0.2, 0.7, 0.95}) {
+      auto const length = static_cast<std::size_t>(length_of_wrong_token(inv_freq, likeness));
+      frequencies const f({inv_freq});
+      for (std::size_t n = length > 12 ? length - 10 : 2; n < length; ++n)
+        EXPECT_TRUE(picks_the_wanted_token(f, n, likeness)) << inv_freq << " " << likeness << n;
+      EXPECT_FALSE(picks_the_wanted_token(f, length, likeness)) << inv_freq << " " << likeness;
+    }
+  }
+  EXPECT_FALSE(is_finite(length_of_wrong_token(0, -1)));
+  EXPECT_TRUE(picks_the_wanted_token(frequencies({0}), 500, -1));
+  // In Python: pi / (2 f) + 1/2 = 13603.04 and arccos(0.9) / f = 3905.73 are passed at the next
+  // whole distance, and the context has distance 0 as well.
+  EXPECT_EQ(length_of_wrong_token(geometric(128, 1e4).inv_freq().back(), -1), 13605);
+  EXPECT_EQ(length_of_wrong_token(geometric(128, 1e4).inv_freq().back(), 0.9), 3907);
+}
+
 TEST(semantic_robustness, bad_input_is_rejected) {
   EXPECT_EQ(message_of([] { semantic_robustness(geometric(4, 10), 0); }),
             "posenc: semantic_robustness: length must be positive, got 0");
@@ -86,6 +125,10 @@ TEST(semantic_robustness, bad_input_is_rejected) {
             "posenc: semantic_robustness: cosine must be in [-1, 1], got 1.5");
   EXPECT_EQ(message_of([] { distance_of_cosine(1, not_a_number()); }),
             "posenc: distance_of_cosine: cosine must be in [-1, 1], got NaN");
+  EXPECT_EQ(message_of([] { length_of_wrong_token(1.5, 0); }),
+            "posenc: length_of_wrong_token: inv_freq must be in [0, 1], got 1.5");
+  EXPECT_EQ(message_of([] { length_of_wrong_token(0.5, 1); }),
+            "posenc: length_of_wrong_token: likeness must be in [-1, 1), got 1");
   EXPECT_EQ(message_of([] { distance_of_cosine(-1, 0); }),
             "posenc: distance_of_cosine: inv_freq must be finite and at least 0, got -1");
   EXPECT_EQ(message_of([] { distance_of_cosine(infinity(), 0); }),

@@ -46,6 +46,30 @@ struct key_at_distance {
   }
 };
 
+namespace detail {
+
+/// Adds energy (1 - cos((s - distance) inv_freq)) of a pair at each distance s: what its score
+/// lacks there. 1 - cos a = 2 sin^2(a / 2) loses no digits where a is small.
+inline void fall_behind(std::span<double> behind, frequencies const& f, std::size_t pair,
+                        std::size_t distance, double energy) {
+  phase_step const half(f.inv_freq()[pair] / 2, f.rest()[pair] / 2);
+  for (std::size_t s = 0; s < behind.size(); ++s) {
+    auto const apart = static_cast<std::int64_t>(s) - static_cast<std::int64_t>(distance);
+    auto const chord = cos_sin(half.at(apart)).sin;
+    behind[s] += 2 * energy * chord * chord;
+  }
+}
+
+/// The distance that lacks least, but for the one that was chosen; of two or more.
+inline std::size_t least_behind(std::span<double const> behind, std::size_t distance) {
+  auto result = std::size_t{distance == 0};
+  for (std::size_t s = 0; s < behind.size(); ++s)
+    if (s != distance && behind[s] < behind[result]) result = s;
+  return result;
+}
+
+}  // namespace detail
+
 /// Any query can attend most to any distance r: k = R^r q has, at distance s,
 ///
 ///     <q, R^(r - s) q> = sum_i |q_i|^2 cos((r - s) inv_freq_i)
@@ -88,22 +112,13 @@ key_at_distance key_for_distance(Q const& query, frequencies const& f, std::size
         cos_sin(phase_step(f.inv_freq()[i], f.rest()[i]).at(static_cast<std::int64_t>(distance)));
     result.key[first + Layout::x_index(i, n)] = pair.x * cos - pair.y * sin;
     result.key[first + Layout::y_index(i, n)] = pair.x * sin + pair.y * cos;
-    // 1 - cos a = 2 sin^2(a / 2) loses no digits where a is small.
-    phase_step const half(f.inv_freq()[i] / 2, f.rest()[i] / 2);
-    for (std::size_t s = 0; s < length; ++s) {
-      auto const apart = static_cast<std::int64_t>(s) - static_cast<std::int64_t>(distance);
-      auto const chord = cos_sin(half.at(apart)).sin;
-      result.behind[s] += 2 * energy * chord * chord;
-    }
+    detail::fall_behind(result.behind, f, i, distance, energy);
   }
   detail::require(
       rotates,
       "key_for_distance: q must have a pair that rotates and is not 0, or all distances "
       "score the same");
-  result.runner_up = distance == 0 ? 1 : 0;
-  for (std::size_t s = 0; s < length; ++s) {
-    if (s != distance && result.behind[s] < result.behind[result.runner_up]) result.runner_up = s;
-  }
+  result.runner_up = detail::least_behind(result.behind, distance);
   result.margin = result.behind[result.runner_up];
   return result;
 }

@@ -8,17 +8,30 @@
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "posenc/analysis/gain_for_weight.hpp"
+#include "posenc/analysis/key_for_distance.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/rows/phase.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+/// Those that rotate, the fastest first.
+inline std::vector<std::size_t> fastest_pairs(frequencies const& f) {
+  std::vector<std::size_t> pairs;
+  for (std::size_t i = 0; i < f.pairs(); ++i)
+    if (f.inv_freq()[i] > 0) pairs.push_back(i);
+  std::ranges::stable_sort(pairs, std::greater(), [&](auto i) { return f.inv_freq()[i]; });
+  return pairs;
+}
+
+}  // namespace detail
 
 /// A head that has all of its norm in the m fastest pairs, the same in each.
 struct budget_of_pairs {
@@ -52,28 +65,17 @@ inline positional_budget_result positional_budget(frequencies const& f, std::siz
                   length, ", got ", distance);
   detail::require(is_finite(weight) && weight > 0 && weight < 1,
                   "positional_budget: weight must be in (0, 1), got ", weight);
-  std::vector<std::size_t> fastest(f.pairs());
-  std::iota(fastest.begin(), fastest.end(), std::size_t{0});
-  std::ranges::stable_sort(fastest, std::greater(), [&](auto i) { return f.inv_freq()[i]; });
-  detail::require(f.inv_freq()[fastest.front()] > 0,
-                  "positional_budget: a frequency must be above 0, got none");
+  auto const fastest = detail::fastest_pairs(f);
+  detail::require(!fastest.empty(), "positional_budget: a frequency must be above 0, got none");
 
   positional_budget_result result{{}, 0, 0};
   std::vector<double> behind(length), scores(length);
   for (auto const i : fastest) {
-    if (f.inv_freq()[i] == 0) break;
     auto const m = result.by_pairs.size() + 1;
-    phase_step const half(f.inv_freq()[i] / 2, f.rest()[i] / 2);  // 1 - cos a = 2 sin^2(a / 2)
-    for (std::size_t s = 0; s < length; ++s) {
-      auto const apart = static_cast<std::int64_t>(s) - static_cast<std::int64_t>(distance);
-      auto const chord = cos_sin(half.at(apart)).sin;
-      behind[s] += 2 * chord * chord;
-      scores[s] = -behind[s] / static_cast<double>(m);
-    }
-    auto runner_up = std::size_t{distance == 0};
-    for (std::size_t s = 0; s < length; ++s) {
-      if (s != distance && behind[s] < behind[runner_up]) runner_up = s;
-    }
+    detail::fall_behind(behind, f, i, distance, 1);
+    std::ranges::transform(behind, scores.begin(),
+                           [&](double b) { return -b / static_cast<double>(m); });
+    auto const runner_up = detail::least_behind(behind, distance);
     result.by_pairs.push_back({m, gain_for_weight(scores, distance, weight), runner_up});
     auto const& score = result.by_pairs.back().score;
     if (score && (result.cheapest == 0 || *score < result.score))

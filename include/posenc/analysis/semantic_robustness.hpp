@@ -28,6 +28,28 @@ inline double distance_of_cosine(double inv_freq, double cosine) {
   return std::acos(cosine) / inv_freq;
 }
 
+/// The shortest context in which a pair that carries meaning picks a wrong token [Barbero 2024,
+/// Theorem 6.1]. The wanted key scores 1 at distance 0, all others `likeness` (-1: opposite
+/// meanings), the nearest of them if that is >= 0, else the one just before the wanted key, wins if
+///
+///     cos((n - 1) f) < likeness, or below 0:  cos((n - 1) f) < likeness cos((n - 2) f)
+///
+/// Whole tokens, to the rounding of f; infinite for a frequency f of 0 (p-RoPE, NoPE). Throws
+/// std::invalid_argument unless inv_freq is in [0, 1] and likeness in [-1, 1).
+inline double length_of_wrong_token(double inv_freq, double likeness) {
+  detail::require(is_finite(inv_freq) && inv_freq >= 0 && inv_freq <= 1,
+                  "length_of_wrong_token: inv_freq must be in [0, 1], got ", inv_freq);
+  detail::require(is_finite(likeness) && likeness >= -1 && likeness < 1,
+                  "length_of_wrong_token: likeness must be in [-1, 1), got ", likeness);
+  if (inv_freq == 0) return std::numeric_limits<double>::infinity();
+  // cos a + c cos(a - f) is a cosine of a less the phase of 1 + c e^(i f).
+  auto const angle = likeness >= 0
+                         ? std::acos(likeness)
+                         : std::numbers::pi / 2 + std::atan2(-likeness * std::sin(inv_freq),
+                                                             1 - likeness * std::cos(inv_freq));
+  return std::floor(angle / inv_freq) + 2;
+}
+
 /// One pair within a context.
 struct pair_robustness {
   double inv_freq;    ///< in radians per position
@@ -43,8 +65,8 @@ struct semantic_robustness_result {
 
 /// A pair that carries meaning should score the same two tokens alike at any distance: RoPE leaves
 /// cos(r inv_freq) of the score that q and k of one direction have at distance 0. In a long context
-/// every pair that rotates turns it into its opposite [Barbero 2024, Theorem 6.1, proved for one
-/// frequency]; pairs of frequency 0 keep it (p-RoPE). The lowest cosine is over all distances up to
+/// every pair that rotates turns it into its opposite (length_of_wrong_token); pairs of frequency 0
+/// keep it (p-RoPE). The lowest cosine is over all distances up to
 /// length - 1, fractional ones too. Throws std::invalid_argument unless length is positive and
 /// cosine in [-1, 1].
 inline semantic_robustness_result semantic_robustness(frequencies const& f, std::size_t length,

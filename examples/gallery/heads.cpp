@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "figures.hpp"
+#include "posenc/analysis/positional_head.hpp"
+#include "posenc/analysis/positional_symbolic.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/score/alibi.hpp"
+#include "reporting/map.hpp"
+#include "reporting/scale.hpp"
+#include "reporting/svg_chart.hpp"
+#include "reporting/svg_drawing.hpp"
+
+namespace {
+
+using posenc::halves;
+using posenc::heads_view;
+
+constexpr double page_margin = 28;
+
+figure attention_maps() {
+  constexpr double side = 250, gap = 30, above = 40;
+  constexpr std::size_t length = 64;
+  charts::svg_drawing out;
+  out.text({page_margin, page_margin + 16}, 22, 1000, "title",
+           "A head that attends to the previous token");
+  out.text({page_margin, page_margin + 42}, 15, 1000, "label",
+           "64 queries downwards, keys to the right; the same q and k at every token; the last "
+           "query's weight");
+  auto const f = posenc::geometric(128, 1e4);
+  posenc::rope<halves> const rope(f), truncated(posenc::truncated(f, 0.25));
+  std::size_t count = 0;
+  auto const add = [&](std::string const& title, auto const& encoding, std::size_t pairs,
+                       std::size_t shown, std::int64_t late = 0) {
+    auto const head = posenc::positional_head<halves>(f, 1, pairs, 40, 128);
+    heads_view<double const> const q(head.query.data(), {length, 1, 128}, {0, 0}),
+        k(head.key.data(), {length, 1, 128}, {0, 0});
+    std::vector<std::int64_t> positions(length);
+    std::iota(positions.begin(), positions.end(), late);
+    auto const weights = attention(q, k, k.slice_dims(0, 1), encoding,
+                                   {.query_positions = positions, .keep_weights = true})
+                             .weights;
+    double const left = page_margin + static_cast<double>(count % 3) * (side + gap),
+                 top = page_margin + 64 + static_cast<double>(count / 3) * (side + above + 34);
+    ++count;
+    out.text({left, top + 16}, 15, side + gap, "title", title);
+    auto const last = weights[length * length - 1 - shown];
+    out.text({left, top + 35}, 13, side + gap, "label",
+             (shown == 0 ? "itself: " : "previous token: ") + charts::compact(100 * last) + " %");
+    draw_map(out, {left, top + above + 4, side, side}, length, length,
+             [&](std::size_t t, std::size_t s) { return std::sqrt(weights[t * length + s]); });
+  };
+  add("NoPE: cannot", posenc::nope(), 9, 1);
+  add("RoPE, fastest pair alone", rope, 1, 1);
+  add("RoPE, 9 fastest pairs", rope, 9, 1);
+  add("RoPE, all 64 pairs", rope, 64, 1);
+  add("p-RoPE, p = 0.25, 9 pairs", truncated, 9, 1);
+  add("9 pairs, queries 1 late", rope, 9, 0, 1);
+  auto const bottom = page_margin + 64 + 2 * (side + above + 34);
+  out.text({page_margin, bottom + 14}, 15, side, "title", "weight");
+  draw_scale_of_roots(out, {page_margin + 80, bottom, 2 * side, 18});
+  return {"attention_maps.svg",
+          out.page(2 * page_margin + 3 * side + 2 * gap, bottom + 40 + page_margin)};
+}
+
+// The mean of 10 draws: a query psi, 64 keys sqrt(1 - share) psi + sqrt(share) content, so that
+// softmax sees a score of psi with itself.
+posenc::positional_symbolic_score scores_of(auto const& encoding, std::size_t pairs, double score,
+                                            double share) {
+  constexpr std::size_t keys = 64;
+  constexpr int draws = 10;
+  auto const dim = 2 * pairs;
+  auto const norm =
+      std::sqrt(score * std::sqrt(static_cast<double>(dim)) / static_cast<double>(pairs));
+  std::mt19937_64 bits(1);
+  std::normal_distribution<double> normal;
+  posenc::positional_symbolic_score mean{0, 0};
+  for (int draw = 0; draw < draws; ++draw) {
+    std::vector<double> q(dim), k(keys * dim);
+    std::fill_n(q.begin(), pairs, norm);
+    for (std::size_t i = 0; i < k.size(); ++i)
+      k[i] = std::sqrt(1 - share) * q[i % dim] + std::sqrt(share / 2) * norm * normal(bits);
+    auto const found = posenc::positional_symbolic(
+        heads_view<double const>(q.data(), {1, 1, dim}),
+        heads_view<double const>(k.data(), {keys, 1, dim}), encoding)[0];
+    mean.positional += found.positional / draws, mean.symbolic += found.symbolic / draws;
+  }
+  return mean;
+}
+
+figure positional_symbolic() {
+  constexpr double width = 430, height = 330, top = page_margin + 92;
+  auto const f = posenc::geometric(128, 1e4);
+  charts::svg_drawing out;
+  out.text({page_margin, page_margin + 16}, 22, 1000, "title",
+           "Does a head attend by position or by content?");
+  out.text({page_margin, page_margin + 42}, 15, 1000, "label",
+           "64 keys exchange contents: weights stay (positional) or follow (symbolic)");
+  auto const axes = [&](charts::box const& at, std::string const& title, std::string const& x) {
+    out.text({at.x, at.y - 14}, 15, at.width, "title", title);
+    for (double const tick : {0.0, 0.5, 1.0}) {
+      auto const y = at.y + at.height * (1 - tick);
+      out.line({at.x, y}, {at.x + at.width, y}, "grid");
+      out.text({at.x - 6, y + 4}, 13, 60, "label end", charts::compact(tick));
+    }
+    out.text({at.x + at.width / 2, at.y + at.height + 42}, 14, at.width, "label middle", x);
+  };
+  charts::box const left{page_margin + 30, top, width, height},
+      right{left.x + width + 80, top, width, height};
+  axes(left, "Heads of one pair: score", "wavelength of the pair, tokens");
+  auto const across = [&](double tokens) {
+    return left.x + left.width * std::log10(tokens / 6) / std::log10(60'000.0 / 6);
+  };
+  for (double const tokens : {10.0, 100.0, 1000.0, 10'000.0})
+    out.text({across(tokens), top + height + 20}, 13, 80, "label middle", charts::compact(tokens));
+  std::vector<charts::point> positional, symbolic;
+  for (std::size_t i = 0; i < 64; i += 3) {
+    auto const inv_freq = f.inv_freq()[i];
+    auto const found = scores_of(posenc::rope<halves>(posenc::frequencies({inv_freq})), 1, 8, 0.5);
+    auto const x = across(2 * std::acos(-1.0) / inv_freq);
+    positional.push_back({x, top + height * (1 - found.positional)});
+    symbolic.push_back({x, top + height * (1 - found.symbolic)});
+  }
+  out.line({across(64), top}, {across(64), top + height}, "pen s6 dashed");
+  out.text({across(64) - 6, top + height - 10}, 13, 160, "label end", "context: 64");
+  out.path(positional, charts::pen_style(0));
+  out.path(symbolic, charts::pen_style(1));
+  out.text({across(7), positional.front().y - 32}, 14, 100, "title", "positional");
+  out.text({across(7), symbolic.front().y + 36}, 14, 100, "title", "symbolic");
+
+  axes(right, "Whole heads: symbolic upwards", "positional");
+  for (double const tick : {0.0, 0.5, 1.0})
+    out.text({right.x + right.width * tick, top + height + 20}, 13, 60, "label middle",
+             charts::compact(tick));
+  auto const add = [&](std::string const& name, auto const& encoding) {
+    auto const found = scores_of(encoding, 64, 20, 0.9);
+    charts::point const at{right.x + right.width * found.positional,
+                           top + height * (1 - found.symbolic)};
+    out.rectangle({at.x - 4, at.y - 4, 8, 8}, "f0");
+    bool const before = found.positional > 0.7 || found.symbolic > 0.98;
+    out.text({at.x + (before ? -9 : 9), at.y + 16}, 14, 200, before ? "end" : "", name);
+  };
+  add("NoPE", posenc::nope());
+  add("RoPE", posenc::rope<halves>(f));
+  add("p-RoPE 0.25", posenc::rope<halves>(posenc::truncated(f, 0.25)));
+  add("ALiBi, slope 1/4", posenc::alibi::with_slopes({0.25}));
+  return {"positional_symbolic.svg",
+          out.page(right.x + width + page_margin, top + height + 60 + page_margin)};
+}
+
+}  // namespace
+
+std::vector<figure> figures_of_heads() { return {attention_maps(), positional_symbolic()}; }
