@@ -18,8 +18,8 @@ namespace posenc::inline POSENC_TARGET {
 
 /// What every query and every key of the head is, before it rotates.
 struct positional_head_vectors {
-  std::vector<double> query;  ///< [head_dim]: psi
-  std::vector<double> key;    ///< [head_dim]: R^distance psi
+  std::vector<double> query;  ///< psi, [head_dim]
+  std::vector<double> key;    ///< R^distance psi, [head_dim]
 };
 
 /// A head that attends to the key `distance` tokens back: 0 is the diagonal, 1 the previous token

@@ -31,7 +31,8 @@ struct adaptive_temperature {
   /// Of P, the highest power first. Finite.
   std::array<double, 5> coefficients{-0.037, 0.481, -2.3, 4.917, -1.791};
   /// Between these entropies P counts, in nats; below and above it keeps its value at the nearer.
-  double lowest = 0, highest = std::numeric_limits<double>::max();
+  double lowest = 0;
+  double highest = std::numeric_limits<double>::max();  ///< see lowest
 
   /// P(H), with H between lowest and highest.
   constexpr double polynomial(double entropy) const noexcept {
