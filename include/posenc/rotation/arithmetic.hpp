@@ -29,7 +29,7 @@ struct turn_pairs {
   };
 
   template <class Real>
-  void load(Real const* cos, Real const* sin) noexcept {
+  [[gnu::always_inline]] void load(Real const* cos, Real const* sin) noexcept {
     c = arithmetic_lanes::load(cos), s = arithmetic_lanes::load(sin);
   }
   /// Reads the pairs from `pair` on, relative to the cursor, of `all` pairs of the rotary block. Of
@@ -80,7 +80,7 @@ struct turn_side_by_side {
   };
 
   template <class Real>
-  void load(Real const* cos, Real const* sin) noexcept {
+  [[gnu::always_inline]] void load(Real const* cos, Real const* sin) noexcept {
     alignas(64) static constexpr auto signs = [] {
       std::array<Real, pairs> result{};
       for (std::size_t i = 0; i < pairs; ++i) result[i] = i % 2 == 0 ? Real{-1} : Real{1};
