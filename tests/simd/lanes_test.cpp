@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "core/float16_laws.hpp"
@@ -114,24 +115,30 @@ TEST(lanes, store_every_rounding_case_where_the_cpu_flushes_subnormal_floats) {
   });
 }
 
-#if defined(__AVX512F__) && !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
-TEST(lanes, of_few_halves_load_and_store_as_one_lane_does) {
-  using few = posenc::detail::half_lanes<posenc::half>;
-  auto const codes = all_codes<posenc::half>();
-  for (std::size_t i = 0; i < 65536; i += 8) {
-    std::array<float, 8> together;
-    few::arithmetic_lanes::store(together.data(), few::load(&codes[i + 1]));
-    for (std::size_t j = 0; j < 8; ++j)
-      ASSERT_EQ(quiet_bits(together[j]),
-                quiet_bits(one_lane<posenc::half>::load(&codes[i + j + 1])));
-  }
-  auto const cases = rounding_cases<posenc::half>();
-  for (std::size_t i = 0; i < cases.size(); i += 8) {
-    std::array<posenc::half, 8> together, alone;
-    few::store(together.data(), few::arithmetic_lanes::load(&cases[i]));
-    for (std::size_t j = 0; j < 8; ++j) one_lane<posenc::half>::store(&alone[j], cases[i + j]);
-    for (std::size_t j = 0; j < 8; ++j) ASSERT_EQ(together[j].bits, alone[j].bits) << cases[i + j];
-  }
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+TEST(lanes, of_narrower_registers_load_and_store_as_one_lane_does) {
+  in_every_16_bit_type([]<class T>() {
+    auto const codes = all_codes<T>();
+    auto const cases = rounding_cases<T>();
+    auto const check = [&]<class Few>(auto const& next, Few) {
+      if constexpr (Few::size > 1) {
+        for (std::size_t i = 0; i < 65536; i += Few::size) {
+          std::array<float, Few::size> together;
+          Few::arithmetic_lanes::store(together.data(), Few::load(&codes[i + 1]));
+          for (std::size_t j = 0; j < Few::size; ++j)
+            ASSERT_EQ(quiet_bits(together[j]), quiet_bits(one_lane<T>::load(&codes[i + j + 1])));
+        }
+        for (std::size_t i = 0; i < cases.size(); i += Few::size) {
+          std::array<T, Few::size> together, alone;
+          Few::store(together.data(), Few::arithmetic_lanes::load(&cases[i]));
+          for (std::size_t j = 0; j < Few::size; ++j) one_lane<T>::store(&alone[j], cases[i + j]);
+          ASSERT_EQ(std::memcmp(together.data(), alone.data(), sizeof alone), 0) << cases[i];
+        }
+        next(next, typename Few::narrower());
+      }
+    };
+    check(check, typename lanes<T>::narrower());
+  });
 }
 #endif
 

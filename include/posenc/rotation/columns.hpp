@@ -126,11 +126,9 @@ void in_columns(auto const& some, std::size_t pair, std::size_t last) noexcept {
   }
   (std::index_sequence<16, 8, 4, 3, 2, 1>());
   if (rest == 0) return;
-  if (most == 1 || last - pair < 2 * Group::pairs) {
-    columns<From, To, Group, 1, true>(some, pair, last);
-  } else {
-    columns<From, To, Group, most, true>(some, pair, last);
-  }
+  most == 1 || last - pair < 2 * Group::pairs
+      ? columns<From, To, Group, 1, true>(some, pair, last)
+      : columns<From, To, Group, most, true>(some, pair, last);
 }
 
 // Rotates the pairs from `pair` on, whole groups and, if Tail, fewer pairs than one has, in order.
@@ -194,6 +192,19 @@ template <class From, class To, class Single, class Heads>
   }
 }
 
+// Rotates fewer pairs than a group has: in the widest register that they fill.
+template <class From, class To, class S, class T, class In = lanes<S>, class Out = lanes<T>>
+void few_pairs(auto const& some, std::size_t pair, std::size_t last) noexcept {
+  if constexpr (In::size < 4) {
+    one_by_one<From, To, turn_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
+  } else {
+    using group = group_of_lanes<From, To, In, Out>;
+    if constexpr (group::pairs < group_of<From, To, S, T>::pairs)
+      if (last - pair >= In::size) return in_columns<From, To, group, 1>(some, pair, last);
+    few_pairs<From, To, S, T, typename In::narrower, typename Out::narrower>(some, pair, last);
+  }
+}
+
 /// Rotates pairs [pair, last) of some heads.
 template <class From, class To, class Heads>
 [[gnu::noinline]] void rotate_range(Heads const& some, std::size_t pair, std::size_t last,
@@ -202,7 +213,6 @@ template <class From, class To, class Heads>
   using T = typename Heads::to_type;
   if constexpr (Heads::has_registers) {
     using group = group_of<From, To, S, T>;
-    using smaller = turn_pairs<From, To, lanes<S>, lanes<T>>;  // one register of pairs
     if (last - pair >= group::pairs) {
       // Conversions that take all registers take longer than memory does.
       constexpr bool converts_for_long = most_groups<group> == 1;
@@ -213,11 +223,8 @@ template <class From, class To, class Heads>
                    ? in_order<From, To, group, false>(some, pair, last)
                    : in_order<From, To, group, true>(some, pair, last);
     }
-    if constexpr (group::pairs > smaller::pairs) {
-      if (last - pair >= smaller::pairs) return in_columns<From, To, smaller, 1>(some, pair, last);
-    }
   }
-  one_by_one<From, To, turn_pairs<From, To, one_lane<S>, one_lane<T>>>(some, pair, last);
+  few_pairs<From, To, S, T>(some, pair, last);
 }
 
 }  // namespace posenc::detail

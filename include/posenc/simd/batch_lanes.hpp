@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <type_traits>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
@@ -52,10 +53,17 @@ concept several_lanes = Lanes::size >
 
 POSENC_QUIET_BEGIN
 
+/// Lanes of half as many numbers as a Batch has, where the CPU has such registers.
+template <template <class, class, class> class Lanes, class T, class Format, class Batch,
+          class Half =
+              typename xsimd::make_sized_batch<typename Batch::value_type, Batch::size / 2>::type>
+using half_of_lanes = std::conditional_t<std::is_void_v<Half>, one_lane<T>, Lanes<T, Format, Half>>;
+
 /// A register of floats or doubles, computed in the type that is stored.
 template <storable T, class Format, class Batch>
 struct batch_lanes : register_arithmetic<Format, Batch> {
   using arithmetic_lanes = batch_lanes<Format, Format, Batch>;
+  using narrower = half_of_lanes<posenc::detail::batch_lanes, T, Format, Batch>;
   using number = Batch;
   using pairs = xsimd::batch<std::complex<Format>, typename Batch::arch_type>;
 

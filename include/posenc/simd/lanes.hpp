@@ -21,46 +21,27 @@ POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
-#if defined(__AVX512F__)
-/// Type half in registers of 256 bits, where the CPU converts them: those of 512 bits take 1.2 to
-/// 1.4 of the time on the one CPU that was measured.
-template <storable T>
-struct half_lanes : register_arithmetic<float, typename xsimd::make_sized_batch<float, 8>::type> {
-  using arithmetic_lanes =
-      batch_lanes<float, float, typename xsimd::make_sized_batch<float, 8>::type>;
-  using number = typename arithmetic_lanes::number;
-  static constexpr bool converts = true;
-  static constexpr std::size_t registers = 1;
-
-  [[gnu::always_inline]] static number load(T const* from) noexcept {
-    number x;
-    load_halves(from, x.data);
-    return x;
-  }
-  [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
-    store_halves(to, x.data);
-  }
-};
-#endif
-
 /// Where no overload asks for more.
 inline void load_here(auto&) noexcept {}
 
 /// A register of floats and its bits, for the conversions of half and bfloat16.
+template <class Batch>
 struct register_bits {
-  using bits = xsimd::batch<std::uint32_t>;
-  using number = xsimd::batch<float>;
+  using bits = xsimd::batch<std::uint32_t, typename Batch::arch_type>;
+  using number = Batch;
   static bits as_bits(number const& x) noexcept { return bits_as<std::uint32_t>(x); }
   static number as_number(bits const& x) noexcept { return bits_as<float>(x); }
 };
 
 /// half and bfloat16: stored in 16 bits, computed in float.
-template <storable T, class Format>
-struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
-  using arithmetic_lanes = lanes<float>;
-  using typename register_arithmetic<arithmetic_t<T>>::number;
-  using register_arithmetic<arithmetic_t<T>>::size;
-  using bits = register_bits::bits;
+template <storable T, class Format, class Batch>
+struct lanes_of_16_bits : register_arithmetic<float, Batch> {
+  using arithmetic_lanes = batch_lanes<float, float, Batch>;
+  using narrower = half_of_lanes<posenc::detail::lanes_of_16_bits, T, Format, Batch>;
+  using typename register_arithmetic<float, Batch>::number;
+  using register_arithmetic<float, Batch>::size;
+  using as_bits = register_bits<Batch>;
+  using bits = typename as_bits::bits;
   static constexpr bool first_is_low = std::endian::native == std::endian::little;  // in 32 bits
   // Whether the CPU converts halves, and whether it rounds to bfloat16.
   static constexpr bool converts = std::same_as<Format, half> && requires(number x) {
@@ -95,13 +76,13 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     } else if constexpr (requires(bits x) { load_wider(from, x.data); }) {
       bits wide;
       load_wider(from, wide.data);
-      return Format::template decode<register_bits>(wide);
+      return Format::template decode<as_bits>(wide);
     } else {
       std::array<std::uint16_t, size> narrow;
       std::memcpy(narrow.data(), from, sizeof narrow);
       std::array<std::uint32_t, size> wide;
       for (std::size_t i = 0; i < size; ++i) wide[i] = narrow[i];
-      return Format::template decode<register_bits>(bits::load_unaligned(wide.data()));
+      return Format::template decode<as_bits>(bits::load_unaligned(wide.data()));
     }
   }
   [[gnu::always_inline]] static void store(T* to, number const& x) noexcept {
@@ -111,7 +92,7 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       if (!any_nan(x.data, x.data)) [[likely]]
         return store_words(to, rounded(x) >> 16);
     }
-    store_words(to, Format::template encode<register_bits>(x));
+    store_words(to, Format::template encode<as_bits>(x));
   }
   [[gnu::always_inline]] static void load_pairs(T const* from, number& x, number& y) noexcept {
     if constexpr (widens) return load_bfloat16_pairs(from, x.data, y.data);
@@ -120,11 +101,11 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
     auto& low = first_is_low ? x : y;
     auto& high = first_is_low ? y : x;
     if constexpr (std::same_as<Format, bfloat16>) {
-      low = register_bits::as_number(both << 16);
-      high = register_bits::as_number(both & bits(0xffff'0000u));  // the upper 16 bits are in place
+      low = as_bits::as_number(both << 16);
+      high = as_bits::as_number(both & bits(0xffff'0000u));  // the upper 16 bits are in place
     } else {
-      low = Format::template decode<register_bits>(both & bits(0xffffu));
-      high = Format::template decode<register_bits>(both >> 16);
+      low = Format::template decode<as_bits>(both & bits(0xffffu));
+      high = Format::template decode<as_bits>(both >> 16);
     }
   }
   [[gnu::always_inline]] static void store_pairs(T* to, number const& x, number const& y) noexcept {
@@ -138,13 +119,12 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       if (!any_nan(x.data, y.data)) [[likely]]
         return join(rounded(low) >> 16, rounded(high) & bits(0xffff'0000u));
     }
-    join(Format::template encode<register_bits>(low), Format::template encode<register_bits>(high)
-                                                          << 16);
+    join(Format::template encode<as_bits>(low), Format::template encode<as_bits>(high) << 16);
   }
 
  private:
   static bits rounded(number const& x) noexcept {
-    return Format::template rounded<bits>(register_bits::as_bits(x));
+    return Format::template rounded<bits>(as_bits::as_bits(x));
   }
   [[gnu::always_inline]] static void store_words(T* to, bits const& encoded) noexcept {
     if constexpr (requires { store_narrower(to, encoded.data); }) {
@@ -157,6 +137,10 @@ struct lanes<T, Format, 2, true> : register_arithmetic<arithmetic_t<T>> {
       std::memcpy(static_cast<void*>(to), narrow.data(), sizeof narrow);
     }
   }
+};
+template <storable T, class Format>
+struct lanes<T, Format, 2, true> : lanes_of_16_bits<T, Format, xsimd::batch<float>> {
+  using arithmetic_lanes = lanes<float>;
 };
 
 /// a[0] x^(n - 1) + ... + a[n - 1], of a series without its `Left` last coefficients.

@@ -49,16 +49,16 @@ inline constexpr bool has_registers = [] {
 
 POSENC_QUIET_BEGIN
 
-template <class To, class From>
-xsimd::batch<To> bits_as(xsimd::batch<From> const& x) noexcept {
+template <class To, class From, class Arch, class Result = xsimd::batch<To, Arch>>
+Result bits_as(xsimd::batch<From, Arch> const& x) noexcept {
   // clang-format off
-  if constexpr (requires { { xsimd::bitwise_cast<To>(x) } -> std::same_as<xsimd::batch<To>>; }) {
+  if constexpr (requires { { xsimd::bitwise_cast<To>(x) } -> std::same_as<Result>; }) {
     return xsimd::bitwise_cast<To>(x);
   } else {  // 8.1
 #if defined(__ARM_NEON)  // where that calls a function
-    return reinterpret_cast<typename xsimd::batch<To>::register_type>(x.data);
+    return reinterpret_cast<typename Result::register_type>(x.data);
 #else
-    return xsimd::bitwise_cast<xsimd::batch<To>>(x);
+    return xsimd::bitwise_cast<Result>(x);
 #endif
   }
   // clang-format on
