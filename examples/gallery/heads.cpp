@@ -50,8 +50,9 @@ figure attention_maps() {
     auto const weights = attention(q, k, k.slice_dims(0, 1), encoding,
                                    {.query_positions = positions, .keep_weights = true})
                              .weights;
-    double const left = page_margin + static_cast<double>(count % 3) * (side + gap),
-                 top = page_margin + 64 + static_cast<double>(count / 3) * (side + above + 34);
+    auto const line = count / 3, column = count % 3;
+    double const left = page_margin + static_cast<double>(column) * (side + gap),
+                 top = page_margin + 64 + static_cast<double>(line) * (side + above + 34);
     ++count;
     out.text({left, top + 16}, 15, side + gap, "title", title);
     auto const last = weights[length * length - 1 - shown];
