@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "figures.hpp"
+#include "posenc/analysis/attention_map.hpp"
 #include "posenc/analysis/positional_head.hpp"
 #include "posenc/analysis/positional_symbolic.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/attention/mask.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/truncated.hpp"
@@ -72,6 +74,39 @@ figure attention_maps() {
   draw_scale_of_roots(out, {page_margin + 80, bottom, 2 * side, 18});
   return {"attention_maps.svg",
           out.page(2 * page_margin + 3 * side + 2 * gap, bottom + 40 + page_margin)};
+}
+
+// Of queries and keys that are all ones, so that nothing but the encoding and the mask decides.
+figure ways_to_stay_near() {
+  constexpr double side = 250, gap = 30, top = page_margin + 104;
+  constexpr std::size_t near = 16;
+  charts::svg_drawing out;
+  out.text({page_margin, page_margin + 16}, 22, 1000, "title", "Three ways to stay near");
+  out.text({page_margin, page_margin + 42}, 15, 1000, "label",
+           "64 queries downwards, keys to the right, all alike; weight of the nearest 16 tokens");
+  double left = page_margin;
+  std::vector<std::string> parts;
+  auto const add = [&](std::string const& title, auto const& encoding, posenc::mask const& mask) {
+    auto const map = posenc::map_attention(encoding, {.length = 64, .mask = mask});
+    auto const last = map.row(0, 63).last(near);
+    parts.push_back(charts::compact(100 * std::accumulate(last.begin(), last.end(), 0.0)) + " %");
+    out.text({left, top - 24}, 15, side + gap, "title", title);
+    out.text({left, top - 5}, 13, side + gap, "label", "nearest 16: " + parts.back());
+    charts::draw_map(out, {left, top + 4, side, side}, 64, 64,
+                     [&](std::size_t t, std::size_t s) { return std::sqrt(map.row(0, t)[s]); });
+    left += side + gap;
+  };
+  auto const causal = posenc::mask(posenc::mask::causal);
+  add("a window of 16", posenc::nope(), causal & posenc::mask::sliding_window(near));
+  add("a slope: ALiBi, 1/8", posenc::alibi::with_slopes({0.125}), causal);
+  add("a rotation: RoPE", posenc::rope<halves>(posenc::geometric(128, 1e4)), causal);
+  out.text({page_margin, top + side + 46}, 15, side, "title", "weight");
+  charts::draw_scale_of_roots(out, {page_margin + 80, top + side + 32, 2 * side, 18});
+  return {"ways_to_stay_near.svg",
+          out.page(left - gap + page_margin, top + side + 80 + page_margin),
+          "Of 64 tokens that are all alike, the nearest 16 get " + parts[0] +
+              " of the weight in a window of 16, " + parts[1] + " by ALiBi's slope of 1/8 and " +
+              parts[2] + " by RoPE."};
 }
 
 // The mean of 10 draws: a query psi, 64 keys sqrt(1 - share) psi + sqrt(share) content, so that
@@ -161,4 +196,6 @@ figure positional_symbolic() {
 
 }  // namespace
 
-std::vector<figure> figures_of_heads() { return {attention_maps(), positional_symbolic()}; }
+std::vector<figure> figures_of_heads() {
+  return {attention_maps(), ways_to_stay_near(), positional_symbolic()};
+}
