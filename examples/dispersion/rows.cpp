@@ -172,7 +172,8 @@ std::string to_svg(measured_rows const& measured, std::string const& subtitle) {
   charts::chart largest{"largest weight", entropy, {"weight", true}},
       beta{"inverse temperature", entropy, {"beta"}};
   for (std::size_t r = 0; r < measured.rules.size(); ++r) {
-    charts::series weights{.name = measured.rules[r].name}, betas{.name = weights.name};
+    auto const& name = measured.rules[r].name;
+    charts::series weights{.name = name}, betas{.name = name};
     for (auto const i : by_entropy) {
       auto const& row = measured.rows[r][i];
       weights.x.push_back(row.entropy), weights.y.push_back(row.largest);

@@ -132,9 +132,9 @@ using group_of_lanes =
 /// The fastest group of numbers that are stored as S and written as T.
 template <class From, class To, class S, class T>
 constexpr auto choose_group() noexcept {
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
   using In = lanes<S>;
   using Out = lanes<T>;
-#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
   constexpr bool stay = std::same_as<From, To>;
   if constexpr (stay && In::converts && Out::converts && In::size == 16) {
     // In 256 bits: 512 take 1.2 to 1.4 of the time on the one CPU that was measured.
