@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
   return reporting::run_program<options>(
       argc, argv,
       "The way from no positions to RoPE: draws each step, and measures why it is taken.",
-      {{"", "all steps"}, {"--step 8 --svg triplets.svg", "one of them, drawn"}},
+      {{"", "all steps"}, {"--step 9 --svg triplets.svg", "one of them, drawn"}},
       [](CLI::App& app, options& o) {
         app.add_option("--step", o.step, "this step alone")->option_text("N");
         app.add_option("--strips", o.strips, "draw all steps there, in rows of one idea each")

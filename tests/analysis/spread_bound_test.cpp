@@ -146,8 +146,11 @@ TEST(spread_bound, is_never_below_the_spread_of_random_inputs_at_any_positions) 
         return high - low;
       };
       EXPECT_GE(std::min(bounds.norms, bounds.pairs), spread(turned) * (1 - 1e-13)) << seed;
-      EXPECT_GE(bounds.unrotated, spread(plain) * (1 - 1e-13))
-          << seed << ", attained with one input";
+      // Its square is a sum of products of 8 dims that may cancel, as with one input, where it is
+      // attained.
+      EXPECT_GE(std::pow(bounds.unrotated, 2),
+                std::pow(spread(plain), 2) - 0x1p-45 * std::pow(bounds.norms, 2))
+          << seed;
     };
     check(halves{});
     check(interleaved{});
