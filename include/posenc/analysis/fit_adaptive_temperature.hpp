@@ -25,8 +25,8 @@ struct temperature_sample {
 /// between their lowest and highest entropy, beyond which a polynomial says nothing. Of use are
 /// rows that a temperature can help: not those that are right at beta 1, or wrong at any. Errors of
 /// P: 1e-5 of the largest beta, 1e-12 where entropies begin near 0. Throws std::invalid_argument
-/// unless there are 5 samples, entropies in [0, 100], of 5 values or more that spread over more
-/// than a hundredth of the highest, and betas in (0, 1e6].
+/// unless there are at least 5 different entropies, all in [0, 100], their range is more than a
+/// hundredth of the highest, and betas are in (0, 1e6].
 inline adaptive_temperature fit_adaptive_temperature(std::span<temperature_sample const> samples) {
   constexpr auto name = "fit_adaptive_temperature: ";
   auto const n = static_cast<Eigen::Index>(samples.size());

@@ -51,10 +51,10 @@ inline double largest_change_of_score(frequencies const& f, std::span<double con
   return sum;
 }
 
-/// The most tokens by which a key may move so that no score of these budgets changes by more than
-/// `share` of their sum, which is the largest score that they allow. Infinite if even half a turn
-/// of every pair changes less, as where most of the budget is in pairs of frequency 0 (p-RoPE).
-/// A fraction of a token; below 1, no key may move. To a few roundings. Throws
+/// How many tokens a key may move before a score can change by more than `share` of the sum of the
+/// budgets, which is the largest score that they allow. Infinite if even half a turn of every pair
+/// changes less, as where most of the budget is in pairs of frequency 0 (p-RoPE). The result need
+/// not be whole; below 1, no key may move. Within a few roundings. Throws
 /// std::invalid_argument as above, and unless share is above 0 and finite.
 inline double position_slack(frequencies const& f, std::span<double const> budgets, double share) {
   constexpr auto* name = "position_slack";
@@ -71,9 +71,9 @@ inline double position_slack(frequencies const& f, std::span<double const> budge
   return low;
 }
 
-/// The variance of a score's change when the key moves by `tokens`, of independent q, k ~ N(0, I):
-/// A^4 4 sum_i (1 - cos(tokens inv_freq_i)), at any distance, without 1 / sqrt(head_dim). Right
-/// within 2^-52 of each angle, tokens inv_freq_i.
+/// The variance of q . k's change when the key moves by `tokens`, at any distance, for independent
+/// q, k ~ N(0, I): 4 A^4 sum_i (1 - cos(tokens inv_freq_i)), A being the attention factor. Scores
+/// are not divided by sqrt(head_dim). The relative error of each angle is 2^-52.
 inline double variance_of_change(frequencies const& f, double tokens) {
   double sum = 0;
   for (auto const inv_freq : f.inv_freq()) {

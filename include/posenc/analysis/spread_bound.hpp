@@ -12,9 +12,9 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Bounds of the largest score - the smallest of one query, for inputs y of the query and x of keys
-/// of norm 1 at most: others multiply by |y| max |x|, and by what scales scores, 1 /
-/// sqrt(head_dim).
+/// Bounds on the spread of one query's scores, largest less smallest. They hold if the query's
+/// input y and the keys' inputs x have norms of at most 1. Otherwise multiply by |y| max |x|; if
+/// scores are scaled, by 1 / sqrt(head_dim) too.
 struct spread_bounds {
   double norms;      ///< 2 s(W_q) s(W_k): also under RoPE, which keeps norms, at any positions
   double pairs;      ///< 2 sum_i s(W_q,i) s(W_k,i): the same, pair by pair; the smaller one counts

@@ -110,8 +110,8 @@ template <class E>
 concept acts_on_queries_and_keys =
     detail::prepares_queries_and_keys<E, float> && detail::prepares_queries_and_keys<E, double>;
 
-/// (2) What is prepared also goes backward, in place: d -> J^T d, J being the matrix of
-/// encode_queries or encode_keys, which are linear, and d [tokens][heads][head_dim].
+/// (2) What is prepared also turns gradients d, [tokens][heads][head_dim], in place: d -> J^T d. J
+/// is the matrix of encode_queries or encode_keys, which are linear.
 ///
 ///     prepared.backward_queries(d, first_token);      and first_head, where it differs by head
 ///     prepared.backward_keys(d, first_token);

@@ -192,7 +192,7 @@ template <class From, class To, class Single, class Heads>
   }
 }
 
-// Rotates fewer pairs than a group has: in the widest register that they fill.
+// Rotates fewer pairs than a group has, in the widest register that they fill.
 template <class From, class To, class S, class T, class In = lanes<S>, class Out = lanes<T>>
 void few_pairs(auto const& some, std::size_t pair, std::size_t last) noexcept {
   if constexpr (In::size < 4) {
