@@ -19,6 +19,7 @@
 #include "posenc/query_key/rope.hpp"
 #include "posenc/score/alibi.hpp"
 #include "reporting/map.hpp"
+#include "reporting/plane.hpp"
 #include "reporting/scale.hpp"
 #include "reporting/svg_chart.hpp"
 #include "reporting/svg_drawing.hpp"
@@ -142,18 +143,9 @@ figure positional_symbolic() {
            "Does a head attend by position or by content?");
   out.text({page_margin, page_margin + 42}, 15, 1000, "label",
            "64 keys exchange contents: weights stay (positional) or follow (symbolic)");
-  auto const axes = [&](charts::box const& at, std::string const& title, std::string const& x) {
-    out.text({at.x, at.y - 14}, 15, at.width, "title", title);
-    for (double const tick : {0.0, 0.5, 1.0}) {
-      auto const y = at.y + at.height * (1 - tick);
-      out.line({at.x, y}, {at.x + at.width, y}, "grid");
-      out.text({at.x - 6, y + 4}, 13, 60, "label end", charts::compact(tick));
-    }
-    out.text({at.x + at.width / 2, at.y + at.height + 42}, 14, at.width, "label middle", x);
-  };
   charts::box const left{page_margin + 30, top, width, height},
       right{left.x + width + 80, top, width, height};
-  axes(left, "Heads of one pair: score", "wavelength of the pair, tokens");
+  charts::draw_unit_axis(out, left, "Heads of one pair: score", "wavelength of the pair, tokens");
   auto const across = [&](double tokens) {
     return left.x + left.width * std::log10(tokens / 6) / std::log10(60'000.0 / 6);
   };
@@ -174,22 +166,17 @@ figure positional_symbolic() {
   out.text({across(7), positional.front().y - 32}, 14, 100, "title", "positional");
   out.text({across(7), symbolic.front().y + 36}, 14, 100, "title", "symbolic");
 
-  axes(right, "Whole heads: symbolic upwards", "positional");
-  for (double const tick : {0.0, 0.5, 1.0})
-    out.text({right.x + right.width * tick, top + height + 20}, 13, 60, "label middle",
-             charts::compact(tick));
+  std::vector<charts::dot> dots;
   auto const add = [&](std::string const& name, auto const& encoding) {
     auto const found = scores_of(encoding, 64, 20, 0.9);
-    charts::point const at{right.x + right.width * found.positional,
-                           top + height * (1 - found.symbolic)};
-    out.rectangle({at.x - 4, at.y - 4, 8, 8}, "f0");
-    bool const before = found.positional > 0.7 || found.symbolic > 0.98;
-    out.text({at.x + (before ? -9 : 9), at.y + 16}, 14, 200, before ? "end" : "", name);
+    dots.push_back({found.positional, found.symbolic, name});
   };
   add("NoPE", posenc::nope());
   add("RoPE", posenc::rope<halves>(f));
   add("p-RoPE 0.25", posenc::rope<halves>(posenc::truncated(f, 0.25)));
+  add("p-RoPE 0.75", posenc::rope<halves>(posenc::truncated(f, 0.75)));
   add("ALiBi, slope 1/4", posenc::alibi::with_slopes({0.25}));
+  charts::draw_plane(out, right, "Whole heads: symbolic upwards", "positional", dots);
   return {"positional_symbolic.svg",
           out.page(right.x + width + page_margin, top + height + 60 + page_margin)};
 }

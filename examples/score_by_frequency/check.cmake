@@ -24,10 +24,16 @@ expect(0 out "pair 1 628 -0.08 8 pair 0 6.28 0 0 .* is -0.08, and at most 8 " ${
 expect(0 out "1 or more 1 9.61 11.2 .*dims in no pair 0 0 0 .*pair 0 6.28 9.61 11.2" ${own} --rotary-dim 2 --layout interleaved --query 1 --head 0 --base 500)
 # Rows of two heads.
 expect(0 out "head_dim 2, .*pair 0 6.28 25 25 .*is 25 on average" --q "${DATA}/keys.npy" --k "${DATA}/keys.npy" --head-dim 2 --distance 0)
+# Keys of one content stay where they are: positional is 1, symbolic the mean of 2 a b / (a^2 + b^2), worked
+# out apart.
+expect(0 out " 0 1.000 0.256 by position 1 1.000 0.998 by position 2 of 2 heads hold on to positions" ${own} --attends-by)
+expect(0 out " 0 1.000 0.474 by position" ${own} --attends-by --query 1)
+expect(1 err "--query must be 1 to 2, got 3" ${own} --attends-by --query 3)
 
 # Matrices of weights, an input at a time: (10 + 35) / 2.
 set(weights --q "${DATA}/weights.gguf:blk.0.attn_q.weight" --k "${DATA}/weights.gguf:blk.0.attn_k.weight")
 expect(0 out "means over 2 inputs, each alone and 1 .* pair 1 628 19.5 19.5 pair 0 6.28 3 3 .* is 22.5 on average .10 to 35." ${weights} --distance 0)
+expect(1 err "two tokens or more, got weights" ${weights} --attends-by)
 expect(0 out "is 10, and at most 10 " ${weights} --distance 0 --query 0)
 
 # Models that the writer writes, a type of tensor each, with a positional head in layer 1, head 2: of its 6
@@ -76,6 +82,9 @@ endforeach()
 expect(1 err "is a directory" --weights "${models}")
 expect(1 err "layer must be below the number of layers, 3, got 3" --weights "${models}/f32.gguf" --layer 3)
 expect(1 err "excludes" --weights "${models}/f32.gguf" --head 1)
+# A head that attends by position and one that attends by content are told apart, and drawn.
+expect(0 out "Heads of .*q.npy, .*64 tokens.* 0 1\\.000 0\\.000 by position 1 0\\.030 1\\.000 by content 1 of 2 heads hold on to positions" --q "${models}/q.npy" --k "${models}/k.npy" --attends-by --csv check.csv --svg check.svg)
+expect_files(check.csv 3 check.svg "symbolic.*positional.*head 0.*head 1")
 file(REMOVE_RECURSE "${models}")
 
 # The settings of a model.
@@ -102,6 +111,7 @@ expect(0 out "Examples: score_by_frequency a head that attends to the previous t
 
 # Wrongly.
 expect(1 err "requires" --q "${DATA}/queries.npy")
+expect(1 err "requires" --attends-by)
 expect(1 err "no-such.npy: cannot be read: No such file" --q no-such.npy --k no-such.npy)
 expect(1 err "columns.npy: must be in C order: save numpy.ascontiguousarray" --q "${DATA}/columns.npy" --k "${DATA}/keys.npy")
 expect(1 err "check.cmake: must begin as .npy files do" --q "${CMAKE_CURRENT_LIST_FILE}" --k "${DATA}/keys.npy")

@@ -9,6 +9,7 @@
 #ifdef READS_MODELS
 #include "inspect_model/reading.hpp"
 #endif
+#include "attends_by.hpp"
 #include "heads_file.hpp"
 #include "posenc/analysis/key_for_distance.hpp"
 #include "posenc/analysis/positional_budget.hpp"
@@ -26,7 +27,8 @@ constexpr std::size_t usual_context = 8192;
 
 struct options {
   std::string q, k, config, weights, layout = "halves";
-  std::size_t head_dim = 0, head = 0, distance = 1;
+  std::size_t head_dim = 0, head = 0, distance = 1, exchanges = 512;
+  bool attends_by = false;
   std::optional<std::size_t> query, rotary_dim, layer, context;
   std::optional<double> base;
   reporting::outputs outputs;
@@ -57,12 +59,24 @@ void declare(CLI::App& app, options& o) {
           ->check(CLI::Range(1, 65536))
           ->option_text("N");
   auto* const head = app.add_option("--head", o.head, "of the queries (0)")->option_text("N");
-  auto* const query = app.add_option("--query", o.query, "this token's alone (the mean over all)")
+  auto* const query = app.add_option("--query", o.query,
+                                     "this token's alone (the mean over all; with --attends-by, "
+                                     "over 16)")
                           ->option_text("N");
   auto* const distance =
       app.add_option("--distance", o.distance, "from a query to its key, in tokens (1)")
           ->check(CLI::Range(0, 1 << 30))
           ->option_text("R");
+  auto* const attends_by =
+      app.add_flag("--attends-by", o.attends_by,
+                   "says of each head whether it attends by position or by content")
+          ->needs(q)
+          ->excludes(head)
+          ->excludes(distance);
+  app.add_option("--exchanges", o.exchanges, "of two keys' contents, for --attends-by (512)")
+      ->check(CLI::Range(1, 1 << 30))
+      ->needs(attends_by)
+      ->option_text("N");
   app.add_option("--context", o.context,
                  "tokens within which turns are counted, and for rules that go by it (8192; with "
                  "--weights, the model's)")
@@ -197,6 +211,29 @@ void measure(result& r, rotation const& how, heads_of_file& q, heads_of_file& k,
   }
 }
 
+void show_places(options const& o, rotation const& how, heads_of_file& q, heads_of_file& k,
+                 charts::terminal_style const& style) {
+  if (q.of_weights || q.tokens < 2)
+    throw std::runtime_error("--attends-by needs queries and keys of two tokens or more, got " +
+                             (q.of_weights ? "weights" : std::to_string(q.tokens)));
+  if (o.query && (*o.query < 1 || *o.query >= q.tokens))
+    throw std::runtime_error("--query must be 1 to " + std::to_string(q.tokens - 1) + ", got " +
+                             std::to_string(*o.query));
+  places_of_heads found{"Heads of " + o.q + ", keys of " + o.k + ", " + std::to_string(q.tokens) +
+                        " tokens; weights when two keys exchange contents"};
+  std::visit(
+      [&]<class Layout>(Layout) {
+        found.heads =
+            attend_by<Layout>(q.view(), k.view(), posenc::rope<Layout>(how.frequencies, how.block),
+                              o.query, o.exchanges);
+      },
+      how.layout);
+  print(std::cout, found, style);
+  std::cout.flush();
+  reporting::write_file(o.outputs.csv, [&](std::ostream& file) { write_csv(file, found); });
+  reporting::write_file(o.outputs.svg, [&](std::ostream& file) { file << to_svg(found); });
+}
+
 void show_weights(options const& o, charts::terminal_style const& style) {
   auto const found = read_weights(o.weights, o.context, o.layer);
   print(std::cout, found, style);
@@ -242,6 +279,7 @@ void run(options const& o) {
     throw std::runtime_error("--head must be below " + std::to_string(q.heads) + ", got " +
                              std::to_string(o.head));
   if (!how) how = rotation_of(o, q.head_dim);
+  if (o.attends_by) return show_places(o, *how, q, k, style);
   result r;
   r.context = o.context.value_or(usual_context);
   std::visit([&]<class Layout>(Layout) { measure<Layout>(r, *how, q, k, o); }, how->layout);
@@ -282,6 +320,8 @@ int main(int argc, char** argv) {
       {{"", "a head that attends to the previous token"},
        {"--weights model.gguf", "all heads of a model, and which may be positional"},
        {"--q q.npy --k k.npy --base 500000 --distance 100", "your own, saved by numpy.save"},
+       {"--q q.npy --k k.npy --attends-by --svg plane.svg",
+        "whether each head attends by position or by content"},
        {"--q m.gguf:blk.0.attn_q.weight --k m.gguf:blk.0.attn_k.weight --head-dim 128 --config "
         "m.gguf",
         "what the weights of a layer make of inputs that are 1"}},

@@ -1,11 +1,13 @@
 // Writes GGUF files into a folder, each type of tensor once, with a positional head in layer 1,
 // head 2, and compares what tensors.hpp and weights.hpp read from them with a decoder and with
-// norms of its own; and files that are wrong in one way each, for check.cmake.
+// norms of its own; and files that are wrong in one way each, for check.cmake. And queries and keys
+// of a head that attends by position and of one that attends by content.
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/gguf/writer.hpp"
@@ -448,6 +450,30 @@ void write_wrong_files(std::string const& folder, model const& m, random_numbers
                                  .str());
 }
 
+// [64 tokens][2 heads][64], halves, of base 10,000: of the six fastest pairs, the key one token on,
+// and of the six slowest, each key of a meaning of its own.
+void write_two_heads(std::string const& folder, random_numbers& random) {
+  constexpr std::size_t tokens = 64, heads = 2, dim = 64, half = dim / 2;
+  std::vector<double> q(tokens * heads * dim), k(q.size());
+  for (std::size_t t = 0; t < tokens; ++t) {
+    auto const position = t * heads * dim, content = position + dim;
+    for (std::size_t i = 0; i < 6; ++i) {
+      auto const turn = std::pow(10'000.0, -2.0 * static_cast<double>(i) / dim);
+      q[position + i] = 7;
+      k[position + i] = 7 * std::cos(turn), k[position + half + i] = 7 * std::sin(turn);
+      q[content + half - 1 - i] = 4, k[content + half - 1 - i] = random.between(-4, 4);
+    }
+  }
+  for (auto const& [name, numbers] : {std::pair{"/q.npy", &q}, std::pair{"/k.npy", &k}}) {
+    std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (64, 2, 64), }";
+    header.resize(117, ' ');
+    std::ofstream out(folder + name, std::ios::binary);
+    out << std::string("\x93NUMPY\x01\0\x76\0", 10) << header << '\n';
+    out.write(reinterpret_cast<char const*>(numbers->data()),
+              static_cast<std::streamsize>(numbers->size() * sizeof(double)));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -465,5 +491,6 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < codings.size(); ++i)
     finds_the_planted_head(folder, models[i], codings[i], random);
   write_wrong_files(folder, llama, random);
+  write_two_heads(folder, random);
   return mistakes == 0 ? 0 : 1;
 }
