@@ -12,6 +12,7 @@
 #include "posenc/analysis/rope_decay.hpp"
 #include "posenc/analysis/semantic_robustness.hpp"
 #include "posenc/attention/attention.hpp"
+#include "posenc/core/storage.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"
 #include "posenc/frequency/truncated.hpp"
@@ -211,8 +212,102 @@ figure squeezed_prompt() {
               percent(sum(in_place)) + " and " + percent(sum(at_start)) + "."};
 }
 
+// So many whole numbers of [first, last), spread by the golden ratio: at equal steps fast pairs
+// would show but a few of their angles.
+std::vector<double> places_between(double first, double last, int count) {
+  std::vector<double> result;
+  for (int i = 0; i < count; ++i) {
+    auto const part = i * std::numbers::phi;
+    result.push_back(std::floor(first + (last - first) * (part - std::floor(part))));
+  }
+  return result;
+}
+
+// Of one query and its own image as the key, with the same norm in each pair: how often a distance
+// of the farther half of a context scores more than one of the nearer half.
+double position_inversion(posenc::frequencies const& f, double context, int count) {
+  auto const scores = [&](double first, double last) {
+    std::vector<double> result;
+    for (auto const r : places_between(first, last, count))
+      result.push_back(mean_cosine(f, static_cast<std::int64_t>(r)));
+    std::ranges::sort(result);
+    return result;
+  };
+  auto const near = scores(0, context / 2), far = scores(context / 2, context);
+  double inverted = 0;
+  for (auto const score : far)
+    inverted += static_cast<double>(std::ranges::lower_bound(near, score) - near.begin());
+  return inverted / static_cast<double>(near.size() * far.size());
+}
+
+// Of such a query and two independent Gaussian keys: how often the one that scores more at distance
+// 0 scores less at another. <R^r q, k - k'> is Gaussian, with mean_cosine as its correlation with
+// that at 0, so that signs differ with the probability arccos(mean_cosine) / pi.
+double token_inversion(posenc::frequencies const& f, double context, int count) {
+  auto const distances = places_between(0, context, count);
+  double sum = 0;
+  for (auto const r : distances)
+    sum += std::acos(std::min(mean_cosine(f, static_cast<std::int64_t>(r)), 1.0));
+  return sum / std::numbers::pi / static_cast<double>(distances.size());
+}
+
+// How many distances below `context` score, as bfloat16, what another one does: of one query and
+// its own image.
+double position_aliasing(posenc::frequencies const& f, double context) {
+  std::vector<float> scores;
+  for (auto const r : steps(0, context - 1))
+    scores.push_back(posenc::load(
+        posenc::bfloat16(static_cast<float>(mean_cosine(f, static_cast<std::int64_t>(r))))));
+  std::ranges::sort(scores);
+  double shared = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    shared += (i > 0 && scores[i] == scores[i - 1]) ||
+              (i + 1 < scores.size() && scores[i] == scores[i + 1]);
+  return shared / context;
+}
+
+// Du et al. 2026, theorems 1 to 3.
+figure inversions() {
+  struct rule {
+    char const* name;
+    posenc::frequencies f;
+  };
+  std::vector<rule> const rules{
+      {"base 10k", posenc::geometric(head_dim, 1e4)},
+      {"base 500k", posenc::geometric(head_dim, 5e5)},
+      {"base 10M", posenc::geometric(head_dim, 1e7)},
+      {"p-RoPE 0.75", posenc::truncated(posenc::geometric(head_dim, 1e4), 0.75)}};
+  chart positions{
+      "A farther place scores more", {"context, in tokens", true}, {"of pairs of places"}, {}},
+      words{"The better key scores less", {"context, in tokens", true}, {"of pairs of keys"}, {}};
+  std::vector<std::string> at;
+  for (auto* const c : {&positions, &words}) {
+    auto const of = c == &positions ? position_inversion : token_inversion;
+    for (auto const& [name, f] : rules) {
+      c->curves.push_back(curve(name, whole_powers(64, 1'048'576, 8),
+                                [&, &f = f](double n) { return of(f, n, 256); }));
+      for (double const n : {4096.0, 65'536.0}) at.push_back(charts::compact(of(f, n, 8192), 2));
+    }
+    c->curves.push_back(
+        {.name = "chance", .x = {64, 1'048'576}, .y = {0.5, 0.5}, .colour = 6, .dashed = true});
+    c->y_range = {0, 0.62};
+  }
+  return {"inversions.svg",
+          charts::svg({positions, words},
+                      {"Long contexts lose the order of places, and of tokens",
+                       "Du et al. 2026, with a query of the same norm in each pair; head_dim 128"}),
+          "At 4,096 tokens " + at[0] + ", " + at[2] + " and " + at[4] +
+              " of pairs of places are inverted with bases of 10k, 500k and 10M, and " + at[8] +
+              ", " + at[10] + " and " + at[12] + " of pairs of keys; at 65,536 it is " + at[1] +
+              ", " + at[3] + " and " + at[5] + ", and " + at[9] + ", " + at[11] + " and " + at[13] +
+              ". p-RoPE, with p = 0.75, leaves places to chance (" + at[6] +
+              " at 4,096) and keeps keys at " + at[15] + ". In bfloat16, " +
+              percent(position_aliasing(rules[1].f, 4096)) +
+              " of the first 4,096 distances score what another does (base 500k)."};
+}
+
 }  // namespace
 
 std::vector<figure> figures_of_distances() {
-  return {how_far(), slack(), bound_and_curve(), squeezed_prompt()};
+  return {how_far(), slack(), bound_and_curve(), squeezed_prompt(), inversions()};
 }
