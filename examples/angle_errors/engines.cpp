@@ -72,8 +72,8 @@ std::vector<engine> const& engines() {
       {"Hugging Face",
        "angles are float(position) times float(inv_freq); so in vLLM, ONNX Runtime GenAI",
        float_angles},
-      {"in bfloat16", "the same, and cosines and sines rounded to the type of a bfloat16 model",
-       bfloat16_table},
+      {"Hugging Face, bfloat16",
+       "the same, and cosines and sines rounded to the type of a bfloat16 model", bfloat16_table},
       {"ggml on CPUs", "each pair's angle is a float times the angle of the pair before",
        recurrence}};
   return all;

@@ -92,9 +92,8 @@ void run(options const& o) {
                         charts::compact(o.of.base) + "; each point is the worst of " +
                         std::to_string(o.around) + " positions";
   auto const all = measure(o);
-  auto const angle =
-      chart_of(all, &errors::angle, "Error of an angle", "radians, at most, in any pair");
-  auto const score =
+  auto angle = chart_of(all, &errors::angle, "Error of an angle", "radians, at most, in any pair");
+  auto score =
       chart_of(all, &errors::score, "Error of a score", "of the spread of random heads' scores");
 
   std::cout << "RoPE's angles at long positions, against exact ones; " << subtitle << ".\n\n";
@@ -135,9 +134,11 @@ void run(options const& o) {
         file << m.of.name << numbers;
       }
   });
+  angle.marks = score.marks = {{131'072, "Llama 3.1's context"}};
   reporting::write_file(o.outputs.svg, [&](std::ostream& file) {
     file << charts::svg({angle, score},
-                        {.title = "RoPE's angles at long positions", .subtitle = subtitle});
+                        {.title = "Angles in float drift with the position; posenc's do not",
+                         .subtitle = subtitle});
   });
 }
 

@@ -98,7 +98,7 @@ step codes() {
   auto const chart = [](char const* title, code of) {
     return charts::chart{title,
                          {"distance of the tokens"},
-                         {"bits that differ; band: at all places"},
+                         {"bits that differ"},
                          {band("bits", 0, 128, [of](int r) { return bits_apart(of, r); })}};
   };
   return {"Binary numbers and Gray codes",
@@ -140,7 +140,7 @@ step sinusoids() {
   return {"Sinusoids",
           {{"Inner product of two positions",
             {"distance"},
-            {"of its highest; band: at all places"},
+            {"of its highest"},
             {band("binary", 0, 100, of_codes), band("sinusoids", 0, 100, of_sinusoids)}}},
           {"A bit is a wave with corners: bit i has a period of 2^(i+1) tokens. Take sine and "
            "cosine of "

@@ -17,7 +17,7 @@ expect(0 out "scores 0.94 and 0.242 of its score with itself\\. .*both score 0.9
 expect(0 out "first rises at 12, is below 0 from 1707 on, and lowest, -0.28, at 17156\\. .*60 of 64 have.*at 27205 tokens\\. .*it does 0 times\\. .*rank 2,.*clipped it has rank [4-9][0-9]\\."
   --step 12)
 file(READ check.svg svg)
-if(NOT svg MATCHES "^<svg.*1\\. Weight of 16 copies.*12\\. Llama 2's RoPE, to 50,000 tokens.*</svg>\n?$")
+if(NOT svg MATCHES "^<svg.*1\\. Weight of 16 copies.*12\\. Llama 2, to 50,000 tokens.*</svg>\n?$")
   message(FATAL_ERROR "check.svg is ${svg}")
 endif()
 file(REMOVE check.svg)
@@ -25,7 +25,7 @@ file(REMOVE check.svg)
 # Those of the pages, each with the charts of its steps.
 file(MAKE_DIRECTORY strips)
 expect(0 out "1\\. No position.*12\\. What is left open" --strips strips)
-foreach(strip numbers:1.2 waves:3.3.4 rotation:5.6.7 frequencies:8.8.9 shares:10.11.11 distance:12.12)
+foreach(strip numbers:1.2 codes:3.3 waves:4.5 rotation:6.7 frequencies:8.8 pairs:9.10 shares:11.11 distance:12.12)
   string(REGEX MATCH "(.*):(.*)" strip "${strip}")
   string(REPLACE "." "\\. .*>" titles "${CMAKE_MATCH_2}")
   file(READ strips/${CMAKE_MATCH_1}.svg svg)

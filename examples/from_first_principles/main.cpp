@@ -22,11 +22,13 @@ struct strip {
 };
 constexpr std::array strips{
     strip{"numbers.svg", "Attention sees a bag of words; integers drown them", 1, 2},
-    strip{"waves.svg", "The distance of codes is not that of tokens; of waves it is", 3, 4},
-    strip{"rotation.svg", "From waves that are added to rotations", 5, 7},
-    strip{"frequencies.svg", "Many frequencies, each for a pair of dims", 8, 9},
-    strip{"shares.svg", "Pairs can be shared out: content, position, rows, columns", 10, 11},
-    strip{"distance.svg", "What is left open: scores rise again at long distances", 12, 12}};
+    strip{"codes.svg", "The distance of codes is not that of tokens", 3, 3},
+    strip{"waves.svg", "Waves keep distances, and a shift rotates them", 4, 5},
+    strip{"rotation.svg", "Rotate words, rather than add to them", 6, 7},
+    strip{"frequencies.svg", "One frequency comes back, many do not", 8, 8},
+    strip{"pairs.svg", "Pairs of dims, not triplets; not all need rotate", 9, 10},
+    strip{"shares.svg", "Rows and columns share the pairs", 11, 11},
+    strip{"distance.svg", "Scores rise again at long distances", 12, 12}};
 
 std::vector<step> all_steps() {
   auto steps = positions_to_add();
@@ -73,10 +75,7 @@ void run(options const& o) {
         row.push_back(std::move(chart));
       }
     reporting::write_file(file, [&](std::ostream& out) {
-      out << charts::svg(row, {.title = title,
-                               .charts_per_row = 3,
-                               .chart_width = row.size() == 3 ? 330.0 : 440.0,
-                               .chart_height = 240});
+      out << charts::svg(row, {.title = title, .chart_width = 340, .chart_height = 250});
     });
   };
   draw_steps(o.outputs.svg, "From nothing to RoPE", o.step == 0 ? 1 : o.step,

@@ -67,7 +67,7 @@ step long_distances() {
     });
   };
   auto const chart = [&](char const* title, int last, int by) {
-    charts::chart c{title, {"distance"}, {"sum cos(r f) / pairs"}, {{"RoPE"}, {"clipped at pi"}}};
+    charts::chart c{title, {"distance"}, {"mean cos(r f)"}, {{"RoPE"}, {"clipped at pi"}}};
     for (int r = 0; r <= last; r += by) {
       for (auto& s : c.curves) s.x.push_back(r);
       c.curves[0].y.push_back(plain[static_cast<std::size_t>(r)]);
@@ -77,8 +77,7 @@ step long_distances() {
   };
   return {
       "What is left open",
-      {chart("Llama 2's RoPE, to 500 tokens", 500, 1),
-       chart("Llama 2's RoPE, to 50,000 tokens", far, 50)},
+      {chart("Llama 2, to 500 tokens", 500, 1), chart("Llama 2, to 50,000 tokens", far, 50)},
       {"A word's score with itself falls with the distance, but not steadily: it first rises at " +
            std::to_string(first_rise.value_or(0)) + ", is below 0 from " +
            std::to_string(sign.value_or(0)) + " on, and lowest, " +

@@ -59,10 +59,7 @@ step rotation() {
     norms.add(std::abs(std::sqrt(dot(rotated(q, f, t), rotated(q, f, t)) / dot(q, q)) - 1));
   return {
       "Rotation",
-      {{"Score of two words, 10 tokens apart",
-        {"position of the query"},
-        {"score"},
-        {added, turned}}},
+      {{"Two words, 10 tokens apart", {"position of the query"}, {"score"}, {added, turned}}},
       {"A sum makes four products, and those of a word with a position depend on where they "
        "are: two words 10 tokens apart score " +
            extent(moments(added.y)) + ".",
@@ -101,10 +98,11 @@ step several_frequencies() {
       "Several frequencies",
       {{"Score of a word with itself",
         {"distance"},
-        {"sum cos(r f) / pairs"},
+        {"mean cos(r f)"},
         {charts::curve("all pairs at 1 radian a token", charts::steps(0, 100, 0.25),
                        [](double r) { return std::cos(r); }),  // between tokens too
-         curve("32 frequencies, 1 to 1e-4", 0, 100, [&](int r) { return mean_cosine(all, r); })}},
+         curve("32 frequencies, 1 to 1e-4", 0, 100, [&](int r) { return mean_cosine(all, r); })},
+        charts::range{-1.05, 1.5}},
        reach},
       {"One frequency comes back: of 1 radian a token, " + returns(44) + ", and " + returns(710) +
            ". To give one of 8192 tokens a weight of 0.99, a head needs a score of " +
@@ -230,14 +228,14 @@ step two_axes() {
   below.dashed = true;
   return {
       "Two axes for images",
-      {{"One position a patch, line by line",
+      {{"Patches in one line",
         {"patches to the side, or below"},
-        {"sum cos(r f) / pairs"},
+        {"mean cos(r f)"},
         {curve("to the side", 0, last, in_line(1)), curve("below", 0, last, in_line(width))},
         charts::range{-0.3, 1}},
        {"A row and a column",
         {"patches to the side, or below"},
-        {"sum cos(r f) / pairs"},
+        {"mean cos(r f)"},
         {curve("to the side", 0, last, on_axis), below},
         charts::range{-0.3, 1}}},
       {"Count the patches of an image of 16 columns line by line, and the patch to the side is 1 "

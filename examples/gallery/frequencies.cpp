@@ -97,12 +97,11 @@ figure frequency_rules() {
                                              .original_length = trained}));
   return {"frequency_rules.svg",
           charts::svg(all, {.title = "What each frequency rule makes of RoPE's wavelengths",
-                            .subtitle = "dashed: geometric, head_dim 128, base 10,000; factor 8 of "
-                                        "4096 tokens unless said otherwise; where a curve ends, "
-                                        "pairs stand still",
-                            .charts_per_row = 5,
-                            .chart_width = 200,
-                            .chart_height = 180})};
+                            .subtitle = "dashed: geometric, base 10,000, head_dim 128; factor 8 of "
+                                        "4096 tokens; where a curve ends, pairs stand still",
+                            .charts_per_row = 4,
+                            .chart_width = 230,
+                            .chart_height = 190})};
 }
 
 figure base_bounds() {
@@ -130,7 +129,7 @@ figure base_bounds() {
                   {"Which base a context needs, and which context a base allows",
                    "Men et al. 2024, theorem 1: sum cos(r f) is not negative at any distance r; "
                    "the bases that hold are no interval",
-                   3, 400, 280})};
+                   3, 330, 280})};
 }
 
 figure engine_errors() {
@@ -157,7 +156,8 @@ figure engine_errors() {
   add("the same, in bfloat16",
       precision_budget<posenc::bfloat16>(f, length, posenc::float_angles{}), true);
   add("ggml on CPUs", precision_budget(f, length, posenc::ggml_angles{base}));
-  angle.curves.front().name += ": 0, off the axis";
+  angle.curves.front().name.clear();
+  angle.notes = {{3000, angle.curves[1].y.front(), "posenc: 0, off the axis", 0}};
   return {"engine_errors.svg",
           charts::svg({angle, weight},
                       {.title = "What an engine's angles cost",

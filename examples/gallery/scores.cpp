@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -30,10 +31,10 @@ std::vector<double> head(std::size_t dim, unsigned seed) {
 }
 
 charts::svg_page three_in_a_row(std::string title, std::string subtitle) {
-  return {std::move(title), std::move(subtitle), 3, 400, 280};
+  return {std::move(title), std::move(subtitle), 3, 330, 280};
 }
 charts::svg_page two_in_a_row(std::string title, std::string subtitle) {
-  return {std::move(title), std::move(subtitle), 2, 520, 300};
+  return {std::move(title), std::move(subtitle), 2, 400, 300};
 }
 
 auto distance_in(auto const& values) {
@@ -46,7 +47,7 @@ figure score_against_distance() {
   auto const distances = steps(0, 5000);
   auto const random = posenc::profile_distances(
       posenc::rope<halves>(f), {.head_dim = dim, .range = 5001, .inputs = posenc::gaussian{0, 1}});
-  chart ones{"All ones (figure 2a)", {"distance, in tokens"}, {"score, 1 at distance 0"}, {}},
+  chart ones{"All ones (figure 2a)", {"distance, in tokens"}, {"of the score at 0"}, {}},
       own{"Gaussian, a key each (figure 2b)", {"distance, in tokens"}, {"score / sqrt(d)"}, {}},
       repeated{
           "One Gaussian q, one k (figure 9)", {"distance, in tokens"}, {"score / sqrt(d)"}, {}};
@@ -129,9 +130,10 @@ figure keys_for_distances() {
   }
   return {"key_for_distance.svg",
           charts::svg({scores, pairs},
-                      two_in_a_row("Some key scores highest at any distance",
-                                   "Barbero et al. 2024, proposition 3.1; a Gaussian q, head_dim "
-                                   "128, base 10,000"))};
+                      {"Some key scores highest at any distance",
+                       "Barbero et al. 2024, proposition 3.1; a Gaussian q, head_dim 128, base "
+                       "10,000",
+                       2, 520, 300})};
 }
 
 figure budgets() {
@@ -140,30 +142,33 @@ figure budgets() {
       "Score for a weight of 0.99", {"fastest pairs that are used", true}, {"score", true}, {}};
   for (std::size_t const length : {512u, 8192u, 65'536u}) {
     auto const budget = posenc::positional_budget(f, length, 0.99);
-    charts::series s{.name = std::to_string(length) +
-                             " tokens: " + std::to_string(budget.cheapest) + " pairs, " +
-                             charts::compact(budget.score)};
+    charts::series s{.name = std::to_string(length) + " tokens"};
     for (auto const& pairs : budget.by_pairs)
       s.x.push_back(static_cast<double>(pairs.pairs)), s.y.push_back(pairs.score.value_or(NAN));
     needed.curves.push_back(std::move(s));
   }
   chart kept{
       "Lowest share of a score that a pair keeps", {"pair"}, {"cosine within the context"}, {}};
-  auto const add = [&](std::string name, posenc::frequencies const& of, std::size_t length) {
+  auto const add = [&](char const* name, posenc::frequencies const& of, std::size_t length,
+                       double height) {
     auto const result = posenc::semantic_robustness(of, length);
-    kept.curves.push_back(curve(std::move(name), steps(0, 63), [&](double i) {
-      return distance_in(result.pairs)(i).lowest_cosine;
-    }));
+    kept.curves.push_back(curve(
+        "", steps(0, 63), [&](double i) { return distance_in(result.pairs)(i).lowest_cosine; }));
+    auto const& y = kept.curves.back().y;
+    auto const rises = std::ranges::find_if(y, [&](double share) { return share > height; });
+    kept.notes.push_back({static_cast<double>(rises - y.begin()) - 2, height - 0.05, name,
+                          kept.curves.size() - 1, true});
   };
-  add("base 10k, 8192 tokens", f, 8192);
-  add("base 500k, 8192 tokens", posenc::geometric(128, 5e5), 8192);
-  add("base 500k, 131,072 tokens", posenc::geometric(128, 5e5), 131'072);
-  add("base 10k, p = 0.75", posenc::truncated(f, 0.75), 131'072);
-  return {"positional_budget.svg",
-          charts::svg({needed, kept},
-                      two_in_a_row("What fast pairs are good for, and slow ones",
-                                   "to pick one distance takes several fast pairs; meaning keeps "
-                                   "in pairs that hardly turn; head_dim 128"))};
+  add("base 10k, 8192 tokens", f, 8192, -0.8);
+  add("base 500k, 8192 tokens", posenc::geometric(128, 5e5), 8192, 0.7);
+  add("base 500k, 131,072 tokens", posenc::geometric(128, 5e5), 131'072, -0.3);
+  add("p-RoPE 0.75", posenc::truncated(f, 0.75), 131'072, 0.2);
+  return {
+      "positional_budget.svg",
+      charts::svg({needed, kept},
+                  two_in_a_row("Fast pairs find places, slow pairs keep meaning",
+                               "one place takes several fast pairs; meaning keeps in pairs that "
+                               "hardly turn; head_dim 128"))};
 }
 
 }  // namespace

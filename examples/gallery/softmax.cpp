@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "figures.hpp"
@@ -22,39 +23,36 @@ figure dispersing() {
   chart bounded{
       "Bounds of a weight", {"keys", true}, {"weight", true}, {}, charts::range{1e-9, 1.5}};
   bounded.curves = {
-      curve("most, published", keys, [&](double n) { return bounds(n).most_published; }),
-      curve("most there can be", keys, [&](double n) { return bounds(n).most; }),
+      curve("published bound", keys, [&](double n) { return bounds(n).most_published; }),
+      curve("upper bound, tight", keys, [&](double n) { return bounds(n).most; }),
       curve("1 / n", keys, [](double n) { return 1 / n; }),
-      curve("least there can be", keys, [&](double n) { return bounds(n).least; }),
-      curve("least, published", keys, [&](double n) { return bounds(n).least_published; })};
+      curve("lower bound, tight", keys, [&](double n) { return bounds(n).least; }),
+      curve("published", keys, [&](double n) { return bounds(n).least_published; })};
   bounded.curves.front().dashed = bounded.curves.back().dashed = true;
 
-  chart rules{"Largest weight, by rule of temperature",
-              {"keys", true},
-              {"weight", true},
-              {},
-              charts::range{1e-4, 1.2}};
+  chart rules{
+      "Largest weight, by rule", {"keys", true}, {"weight", true}, {}, charts::range{1e-4, 1.2}};
   auto const add = [&](char const* name, auto const& rule) {
     rules.curves.push_back(
         curve(name, keys, [&](double n) { return dispersion(gemma, whole(n), rule).largest; }));
   };
-  add("adaptive temperature", posenc::adaptive_temperature{});
+  add("", posenc::adaptive_temperature{});
   add("SSMax, 0.43 ln n", posenc::ssmax({0.43}));
   add("log n / log 8192", posenc::log_n(8192));
   add("softmax", posenc::nope());
   rules.curves.back().colour = 6, rules.curves.back().dashed = true;
+  rules.notes = {{1300, 0.3, "adaptive temperature", 0}};
 
-  chart spread{
-      "Spread of scores that a weight takes", {"keys", true}, {"largest score - smallest"}, {}};
+  chart spread{"Spread for a weight", {"keys", true}, {"largest score - smallest"}, {}};
   for (double const w : {0.5, 0.9, 0.99})
-    spread.curves.push_back(curve("weight " + charts::compact(w), keys,
-                                  [w](double n) { return posenc::spread_for(w, whole(n)); }));
+    spread.curves.push_back(
+        curve(charts::compact(w), keys, [w](double n) { return posenc::spread_for(w, whole(n)); }));
   return {"dispersion.svg",
           charts::svg({bounded, rules, spread},
                       {"Softmax disperses",
                        "Velickovic et al. 2024: among more keys every weight falls; scores within "
                        "5.69, as in Gemma 2B's mean head",
-                       3, 400, 280})};
+                       3, 330, 280})};
 }
 
 figure adapting() {
@@ -65,36 +63,37 @@ figure adapting() {
              {"entropy of the row, in nats"},
              {"beta"},
              {},
-             charts::range{-1, 2.6}};
-  beta.curves = {curve("fitted polynomial", entropies, [&](double h) { return rule.polynomial(h); }),
-                 curve("what the rule does", entropies, [&](double h) {
+             charts::range{-1, 3.3}};
+  beta.curves = {curve("", entropies, [&](double h) { return rule.polynomial(h); }),
+                 curve("", entropies, [&](double h) {
                    return posenc::detail::inverse_temperature_of(rule, {.entropy = h});
                  })};
-  for (double const border : {below, above.value()})
-    beta.curves.push_back({.name = border == below ? "inert below " + charts::compact(below) +
-                                                         ", above " + charts::compact(*above)
-                                                   : "",
-                           .x = {border, border},
-                           .y = {-1, 2.6},
-                           .colour = 6,
-                           .dashed = true});
+  beta.marks = {{below, "inert below " + charts::compact(below)},
+                {above.value(), "above " + charts::compact(*above)}};
   beta.curves[0].dashed = true;
+  beta.notes = {{3.6, -0.6, "fitted polynomial", 0}, {2.2, 1.7, "what the rule does", 1}};
 
   chart rows{
-      "Among more keys", {"keys", true}, {"beta of the sharpest row"}, {}, charts::range{0.9, 2.6}};
+      "Among more keys", {"keys", true}, {"beta of the sharpest row"}, {}, charts::range{0.9, 3.5}};
   for (double const spread : {0.0, 3.0, gemma, 10.0}) {
     auto const off = switches_off(rule, spread);
-    rows.curves.push_back(curve(
-        "spread " + charts::compact(spread) +
-            (off ? ": off at " + std::to_string(*off) : std::string()),
-        keys, [&](double n) { return dispersion(spread, whole(n), rule).inverse_temperature; }));
+    auto const row = rows.curves.size();
+    rows.curves.push_back(curve("", keys, [&](double n) {
+      return dispersion(spread, whole(n), rule).inverse_temperature;
+    }));
+    auto const& beta_of = rows.curves.back().y;
+    auto const peak = std::ranges::max_element(beta_of) - beta_of.begin();
+    rows.notes.push_back(
+        {keys[static_cast<std::size_t>(peak)] / 6, 3.3 - 0.25 * static_cast<double>(row),
+         "spread " + charts::compact(spread) + ": off at " + std::to_string(off.value_or(0)), row});
   }
   return {
       "adaptive_temperature.svg",
-      charts::svg({beta, rows},
-                  {.title = "Adaptive temperature, and where it does nothing",
-                   .subtitle = "Velickovic et al. 2024: it sharpens rows of middling entropy, and "
-                               "leaves alone the most dispersed, which need it most"})};
+      charts::svg(
+          {beta, rows},
+          {.title = "Adaptive temperature, and where it does nothing",
+           .subtitle = "Velickovic et al. 2024: the most dispersed rows, which need it most, stay "
+                       "as they are"})};
 }
 
 }  // namespace

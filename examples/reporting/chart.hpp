@@ -42,6 +42,7 @@ struct note {
   double x = 0, y = 0;
   std::string text = {};
   std::optional<std::size_t> colour = {};  ///< That of the curve with this number.
+  bool ends = false;                       ///< There, rather than begins.
 };
 
 struct chart {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 #include "reporting/scale.hpp"
 #include "reporting/svg_drawing.hpp"
@@ -10,7 +12,8 @@
 namespace charts {
 namespace {
 
-constexpr double left = 52, right = 16, above = 50, below = 46, gap = 28, border = 28;
+constexpr double left = 56, right = 16, above = 54, below = 50, gap = 28, border = 24;
+constexpr double small = 13, medium = 14, large = 16;  // texts
 
 // Keeps the lowest and the highest point of every half pixel, and places them in the box.
 std::vector<point> thinned(std::vector<point> const& stroke, box const& in) {
@@ -56,18 +59,18 @@ void add_curve(svg_drawing& out, series const& curve, std::size_t i, plane const
 
 void add_axes(svg_drawing& out, chart const& c, plane const& axes, box const& in) {
   double const end = in.x + in.width, bottom = in.y + in.height;
-  for (auto const& [place, label] : axes.y.ticks(std::max(3, static_cast<int>(in.height / 25)))) {
+  for (auto const& [place, label] : axes.y.ticks(std::max(3, static_cast<int>(in.height / 30)))) {
     double const y = bottom - place * in.height;
     out.line({in.x, y}, {end, y}, label == "0" ? "zero" : "grid");
-    out.text({in.x - 8, y + 4}, 11, in.width, "label end", label);
+    out.text({in.x - 8, y + 5}, small, in.width, "label end", label);
   }
-  for (auto const& [place, label] : axes.x.ticks(std::max(3, static_cast<int>(in.width / 60)))) {
+  for (auto const& [place, label] : axes.x.ticks(std::max(3, static_cast<int>(in.width / 70)))) {
     double const x = in.x + place * in.width;
     out.line({x, in.y}, {x, bottom + 4}, "grid");
-    out.text({x, bottom + 18}, 11, in.width, "label middle", label);
+    out.text({x, bottom + 18}, small, in.width, "label middle", label);
   }
   out.line({in.x, bottom}, {end, bottom}, "axis");
-  out.text({in.x + in.width / 2, bottom + 36}, 12, in.width, "label middle", c.x.label);
+  out.text({in.x + in.width / 2, bottom + 38}, medium, in.width, "label middle", c.x.label);
 }
 
 // Rows of names, of the curves that have one; returns where they end.
@@ -76,26 +79,21 @@ double add_legend(svg_drawing& out, chart const& c, point const start, double wi
   point at = start;
   for (std::size_t i = 0; i < c.curves.size(); ++i) {
     if (c.curves[i].name.empty()) continue;
-    double const room = std::min(text_width(c.curves[i].name, 12), width - indent);
+    double const room = std::min(text_width(c.curves[i].name, small), width - indent);
     if (at.x > start.x && at.x + indent + room > start.x + width) at = {start.x, at.y + row};
-    out.line({at.x, at.y - 4}, {at.x + sample, at.y - 4}, pen_of(c.curves[i], i));
-    out.text({at.x + indent, at.y}, 12, room + 1, "", c.curves[i].name);
+    out.line({at.x, at.y - 5}, {at.x + sample, at.y - 5}, pen_of(c.curves[i], i));
+    out.text({at.x + indent, at.y}, small, room + 1, "", c.curves[i].name);
     at.x += indent + room + space;
-  }
-  if (has_band(c)) {
-    double const room = text_width(band_name, 12);
-    if (at.x > start.x && at.x + indent + room > start.x + width) at = {start.x, at.y + row};
-    out.rectangle({at.x, at.y - 9, sample, 10}, band_style(6));
-    out.text({at.x + indent, at.y}, 12, room + 1, "", band_name);
   }
   return at.y + row;
 }
 
-// Over curves, which show through a little; style: "end" where the text ends at the point.
+// Over curves, which show through a little; style ends with "end" where the text ends at the point.
 void add_note(svg_drawing& out, point at, std::string const& style, std::string const& text) {
-  double const width = 0.9 * text_width(text, 11), left_end = style == "end" ? at.x - width : at.x;
-  out.rectangle({left_end, at.y - 10, width, 13}, "paper", 0.7);
-  out.text(at, 11, 2 * width, style, text);
+  double const width = 0.9 * text_width(text, small),
+               left_end = style.ends_with("end") ? at.x - width : at.x;
+  out.rectangle({left_end, at.y - 11, width, 14}, "paper", 0.7);
+  out.text(at, small, 2 * width, style, text);
 }
 
 // Dashed lines, each named below the names of those before it, over all lines.
@@ -107,9 +105,91 @@ void add_marks(svg_drawing& out, chart const& c, plane const& axes, box const& i
   places([&](double x, auto const&) { out.line({x, in.y}, {x, in.y + in.height}, "axis dashed"); });
   double y = in.y;
   places([&](double x, auto const& label) {
-    bool const fits = x + 4 + text_width(label, 11) < in.x + in.width;
-    add_note(out, {x + (fits ? 4 : -4), y += 13}, fits ? "" : "end", label);
+    bool const fits = x + 4 + text_width(label, small) < in.x + in.width;
+    add_note(out, {x + (fits ? 4 : -4), y += 15}, fits ? "" : "end", label);
   });
+}
+
+// What a curve takes of each column of pixels: from low to high, downwards.
+struct columns {
+  explicit columns(double width)
+      : low(static_cast<std::size_t>(width) + 1, INFINITY), high(low.size(), -INFINITY) {}
+
+  void add(point const& a, point const& b) {
+    auto const last = static_cast<double>(low.size()) - 1;
+    auto const put = [&](double x, double y) {
+      auto const at = static_cast<std::size_t>(std::clamp(std::round(x), 0.0, last));
+      low[at] = std::min(low[at], y), high[at] = std::max(high[at], y);
+    };
+    put(a.x, a.y), put(b.x, b.y);
+    for (auto x = std::ceil(a.x); x < b.x; ++x) put(x, a.y + (x - a.x) / (b.x - a.x) * (b.y - a.y));
+  }
+
+  std::vector<double> low, high;
+};
+
+struct name_at {
+  point at;
+  std::size_t curve;
+};
+
+// A place beside each curve for its name, above or below it: over no other text, if possible over
+// no other curve, and nearer to its own than to another; none if a name has no place. Places count
+// from the plot.
+std::optional<std::vector<name_at>> places_of_names(chart const& c, plane const& axes,
+                                                    box const& plot,
+                                                    std::vector<box> const& texts) {
+  std::vector<columns> drawn;
+  for (auto const& curve : c.curves) {
+    drawn.emplace_back(plot.width);
+    for (auto const& stroke : axes.strokes(curve.x, curve.y)) {
+      auto const points = thinned(stroke, {0, 0, plot.width, plot.height});
+      for (std::size_t k = 0; k + 1 < points.size(); ++k)
+        drawn.back().add(points[k], points[k + 1]);
+    }
+  }
+  std::vector<box> taken = texts;
+  std::vector<name_at> names;
+  for (std::size_t i = 0; i < c.curves.size(); ++i) {
+    if (c.curves[i].name.empty()) continue;
+    auto const width = 0.9 * text_width(c.curves[i].name, small);
+    double best = 1000;
+    box place{};
+    for (double x = 2; x + width < plot.width; x += 4) {
+      auto const first = static_cast<std::size_t>(x), last = static_cast<std::size_t>(x + width);
+      double low = INFINITY, high = -INFINITY, sum = 0, count = 0;
+      for (auto k = first; k <= last; ++k) {
+        if (drawn[i].low[k] > drawn[i].high[k]) continue;
+        low = std::min(low, drawn[i].low[k]), high = std::max(high, drawn[i].high[k]);
+        sum += (drawn[i].low[k] + drawn[i].high[k]) / 2, ++count;
+      }
+      if (count < (width + 1) / 2) continue;
+      for (bool const over : {true, false}) {
+        box const room{x, over ? low - 17 : high + 4, width, small};
+        if (room.y < 0 || room.y + room.height > plot.height) continue;
+        auto const own = over ? sum / count - room.y - room.height : room.y - sum / count;
+        double other = 40, crossed = 0, shared = 0;
+        for (std::size_t j = 0; j < drawn.size(); ++j)
+          for (auto k = first; j != i && k <= last; ++k) {
+            auto const apart =
+                std::max(drawn[j].low[k] - room.y - room.height, room.y - drawn[j].high[k]);
+            other = std::min(other, std::max(apart, 0.0)), crossed += apart < 0;
+            shared += std::abs(drawn[j].low[k] - drawn[i].low[k]) < 3;
+          }
+        bool const covers = std::ranges::any_of(taken, [&](box const& b) {
+          return b.x < room.x + room.width && room.x < b.x + b.width &&
+                 b.y < room.y + room.height && room.y < b.y + b.height;
+        });
+        auto const cost = own - other / 2 + (other < own + 2 ? 120 : 0) + 1.5 * crossed + shared +
+                          40 * (1 - count / (width + 1)) + (covers ? 2000 : 0);
+        if (cost < best - 1e-3) best = cost, place = room;  // whatever the rounding
+      }
+    }
+    if (place.width == 0) return {};
+    taken.push_back(place);
+    names.push_back({{place.x, place.y + small - 2}, i});
+  }
+  return names;
 }
 
 // Returns where the chart ends, which is below `in` if it has a legend.
@@ -118,8 +198,9 @@ double add_chart(svg_drawing& out, chart c, box in) {
   if (c.title.empty()) in.y -= 24;
   box const plot{in.x + left, in.y + above, in.width - left - right, in.height - above - below};
   c.curves = gathered(c, axes, static_cast<int>(plot.width / 3));
-  out.text({in.x, in.y + 14}, 14, in.width, "title", c.title);
-  out.text({in.x, in.y + 34}, 12, in.width, "label", c.y.label);
+  out.text({in.x, in.y + 14}, large, in.width, "title", c.title);
+  out.text({in.x, in.y + 36}, small, in.width, "label",
+           has_band(c) ? c.y.label + "; band: " + band_name : c.y.label);
   add_axes(out, c, axes, plot);
 
   out.begin_clip(plot);
@@ -127,15 +208,31 @@ double add_chart(svg_drawing& out, chart c, box in) {
   for (std::size_t i = 0; i < c.curves.size(); ++i) add_curve(out, c.curves[i], i, axes, plot);
   out.end_clip();
   add_marks(out, c, axes, plot);
-  for (auto const& [x, y, text, colour] : c.notes)
-    add_note(out, {plot.x + axes.x(x) * plot.width, plot.y + (1 - axes.y(y)) * plot.height},
-             colour ? "f" + std::to_string(*colour) : "", text);
+  std::vector<box> texts;
+  for (auto const& [x, y, text, colour, ends] : c.notes) {
+    point const at{axes.x(x) * plot.width, (1 - axes.y(y)) * plot.height};
+    auto const width = 0.9 * text_width(text, small);
+    add_note(out, {plot.x + at.x, plot.y + at.y},
+             (colour ? "f" + std::to_string(*colour) : "") + (ends ? " end" : ""), text);
+    texts.push_back({ends ? at.x - width : at.x, at.y - small, width, small});
+  }
+  for (auto const& m : c.marks) {
+    auto const x = axes.x(m.x) * plot.width, width = text_width(m.label, small);
+    texts.push_back({x, 0, 1, plot.height});
+    texts.push_back({x + 4 + width < plot.width ? x : x - width, 0, width,
+                     15.0 * static_cast<double>(c.marks.size())});
+  }
 
   double const end = in.y + in.height;
-  bool const named = std::ranges::any_of(c.curves, [](auto const& s) { return !s.name.empty(); });
-  return (named && c.curves.size() > 1) || has_band(c)
-             ? add_legend(out, c, {plot.x, end + 14}, plot.width)
-             : end;
+  if (c.curves.size() < 2) return end;
+  auto const names = places_of_names(c, axes, plot, texts);
+  if (!names) return add_legend(out, c, {plot.x, end + 14}, plot.width);
+  for (auto const& [at, curve] : *names) {
+    auto const colour = c.curves[curve].colour.value_or(curve);
+    add_note(out, {plot.x + at.x, plot.y + at.y}, "f" + std::to_string(colour % 7),
+             c.curves[curve].name);
+  }
+  return end;
 }
 
 }  // namespace
@@ -151,8 +248,9 @@ std::string svg(std::vector<chart> const& charts, svg_page const& page) {
 
   svg_drawing out;
   double bottom = border;
-  if (!page.title.empty()) out.text({border, bottom += 16}, 20, inner, "title", page.title);
-  if (!page.subtitle.empty()) out.text({border, bottom += 24}, 13, inner, "label", page.subtitle);
+  if (!page.title.empty()) out.text({border, bottom += 16}, 22, inner, "title", page.title);
+  if (!page.subtitle.empty())
+    out.text({border, bottom += 24}, medium, inner, "label", page.subtitle);
 
   double top = bottom > border ? bottom += gap : bottom;
   for (std::size_t i = 0; i < charts.size(); ++i) {

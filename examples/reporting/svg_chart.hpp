@@ -11,7 +11,7 @@ namespace charts {
 struct svg_page {
   std::string title = {}, subtitle = {};
   int charts_per_row = 2;
-  double chart_width = 520,
+  double chart_width = 400,
          chart_height = 300;  ///< Of a chart with its labels but without its legend.
 };
 
