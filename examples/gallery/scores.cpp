@@ -140,8 +140,14 @@ figure budgets() {
   auto const f = posenc::geometric(128, 1e4);
   chart needed{
       "Score for a weight of 0.99", {"fastest pairs that are used", true}, {"score", true}, {}};
+  std::string caption;
   for (std::size_t const length : {512u, 8192u, 65'536u}) {
     auto const budget = posenc::positional_budget(f, length, 0.99);
+    if (length == 8192)
+      caption = "To give one token a weight of 0.99 among 8192 takes a score of " +
+                charts::compact(budget.by_pairs.front().score.value() / 1e9) +
+                " billion with one pair and " + charts::compact(budget.score) + " with " +
+                std::to_string(budget.cheapest);
     charts::series s{.name = std::to_string(length) + " tokens"};
     for (auto const& pairs : budget.by_pairs)
       s.x.push_back(static_cast<double>(pairs.pairs)), s.y.push_back(pairs.score.value_or(NAN));
@@ -168,7 +174,8 @@ figure budgets() {
       charts::svg({needed, kept},
                   two_in_a_row("Fast pairs find places, slow pairs keep meaning",
                                "one place takes several fast pairs; meaning keeps in pairs that "
-                               "hardly turn; head_dim 128"))};
+                               "hardly turn; head_dim 128")),
+      caption};
 }
 
 }  // namespace

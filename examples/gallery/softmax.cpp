@@ -75,17 +75,24 @@ figure adapting() {
 
   chart rows{
       "Among more keys", {"keys", true}, {"beta of the sharpest row"}, {}, charts::range{0.9, 3.5}};
+  auto const off_at = [&](double spread) {
+    return std::to_string(switches_off(rule, spread).value_or(0));
+  };
+  auto const caption = "The published polynomial sharpens rows of an entropy between " +
+                       charts::compact(below) + " and " + charts::compact(above.value()) +
+                       " nats and no others. Rows of equal scores are left alone from " +
+                       off_at(0) + " keys on, those of Gemma 2B's spread from " + off_at(gemma) +
+                       ".";
   for (double const spread : {0.0, 3.0, gemma, 10.0}) {
-    auto const off = switches_off(rule, spread);
     auto const row = rows.curves.size();
     rows.curves.push_back(curve("", keys, [&](double n) {
       return dispersion(spread, whole(n), rule).inverse_temperature;
     }));
     auto const& beta_of = rows.curves.back().y;
     auto const peak = std::ranges::max_element(beta_of) - beta_of.begin();
-    rows.notes.push_back(
-        {keys[static_cast<std::size_t>(peak)] / 6, 3.3 - 0.25 * static_cast<double>(row),
-         "spread " + charts::compact(spread) + ": off at " + std::to_string(off.value_or(0)), row});
+    rows.notes.push_back({keys[static_cast<std::size_t>(peak)] / 6,
+                          3.3 - 0.25 * static_cast<double>(row),
+                          "spread " + charts::compact(spread) + ": off at " + off_at(spread), row});
   }
   return {
       "adaptive_temperature.svg",
@@ -93,7 +100,8 @@ figure adapting() {
           {beta, rows},
           {.title = "Adaptive temperature, and where it does nothing",
            .subtitle = "Velickovic et al. 2024: the most dispersed rows, which need it most, stay "
-                       "as they are"})};
+                       "as they are"}),
+      caption};
 }
 
 }  // namespace
