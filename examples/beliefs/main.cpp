@@ -11,6 +11,7 @@
 #include "posenc/analysis/semantic_robustness.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/frequency/truncated.hpp"
+#include "posenc/query_key/rope.hpp"
 #include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_rows.hpp"
 #include "reporting/program.hpp"
@@ -137,6 +138,23 @@ std::vector<belief> of_frequencies() {
     return whole(posenc::semantic_robustness(f, length, 0.9).robust);
   };
   auto const p_rope = posenc::truncated(llama_2(), 0.75);
+  // The weights of eight words, and those with a large norm in a pair that stands still.
+  auto const weights_with = [&](double norm) {
+    doubles x;
+    for (std::size_t t = 0; t < 8; ++t) {
+      auto const start = x.size();
+      for (auto const entry : word(0.7 * static_cast<double>(t * t))) x.push_back(entry / 2);
+      x[start + pairs - 1] = x[start + dim - 1] = norm / std::sqrt(2.0);
+    }
+    posenc::heads_view<double const> const view(x.data(), {8, 1, dim});
+    return posenc::attention(view, view, view, posenc::rope<posenc::halves>(p_rope),
+                             {.keep_weights = true})
+        .weights;
+  };
+  auto const without = weights_with(0), with = weights_with(30);
+  double changed = 0;
+  for (std::size_t i = 0; i < with.size(); ++i)
+    changed = std::max(changed, std::abs(with[i] - without[i]));
   auto const still = std::ranges::count(p_rope.inv_freq(), 0.0);
   return {
       {"At base 10,000 the slowest pair makes 2.04 turns in 128,000 tokens; midway attention is 0",
@@ -159,6 +177,11 @@ std::vector<belief> of_frequencies() {
        "Not that alone: " + whole(last.distance) + " tokens are whole turns but for " +
            compact(last.angle) + " radians, and the score it takes is " +
            fixed(budget.by_pairs.front().score.value() / 1e9, 1) + " billion."},
+      {"The pairs with the largest norms get the attention",
+       "A norm is what a pair could score, not a weight: what it gives every key alike, softmax "
+       "leaves out. A norm of 30 in a pair that stands still, the same in 8 words, adds " +
+           compact(30 * 30 / std::sqrt(dim)) + " to each score and changes no weight, " +
+           equal_to(1e-12, changed) + "."},
       {"Slow pairs carry meaning over any distance",
        "Over some. Of base 10,000, " + robust(llama_2()) + " pairs of " + whole(pairs) +
            " keep 0.9 of their score over " + whole(length) + " tokens; of base 500,000, " +
