@@ -1,5 +1,5 @@
 // How far off the angles of RoPE are at long positions, by the way in which an engine forms them,
-// and what that does to a score.
+// and what that does to a score and to weights.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -93,8 +93,8 @@ void run(options const& o) {
                         std::to_string(o.around) + " positions";
   auto const all = measure(o);
   auto angle = chart_of(all, &errors::angle, "Error of an angle", "radians, at most, in any pair");
-  auto score =
-      chart_of(all, &errors::score, "Error of a score", "of the spread of random heads' scores");
+  auto weight = chart_of(all, &errors::weight, "Ratio of two attention weights, at worst",
+                         "error as a part of it, for scores up to 10");
 
   std::cout << "RoPE's angles at long positions, against exact ones; " << subtitle << ".\n\n";
   for (auto const& line : draw(angle, style)) std::cout << line << '\n';
@@ -106,9 +106,10 @@ void run(options const& o) {
   std::cout << '\n';
   for (auto const& m : all) {
     for (auto const& [what, name] :
-         {std::pair{&errors::angle, "angle"}, std::pair{&errors::score, "score"}}) {
+         {std::pair{&errors::angle, "angle "}, std::pair{&errors::score, "score "},
+          std::pair{&errors::weight, "weight"}}) {
       auto const first = what == &errors::angle ? std::string(m.of.name) : std::string();
-      std::cout << first << std::string(24 - first.size(), ' ') << name << "     ";
+      std::cout << first << std::string(24 - first.size(), ' ') << name << "    ";
       for (auto const position : landmarks) {
         auto const at = std::ranges::find(m.positions, position) - m.positions.begin();
         if (position > o.last) break;
@@ -125,20 +126,21 @@ void run(options const& o) {
                          style.columns);
   std::cout.flush();
   reporting::write_file(o.outputs.csv, [&](std::ostream& file) {
-    file << "engine,position,angle,score\n";
+    file << "engine,position,angle,score,weight\n";
     for (auto const& m : all)
       for (std::size_t i = 0; i < m.positions.size(); ++i) {
         char numbers[80];
-        std::snprintf(numbers, sizeof numbers, ",%lld,%.9g,%.9g\n",
-                      static_cast<long long>(m.positions[i]), m.worst[i].angle, m.worst[i].score);
-        file << m.of.name << numbers;
+        std::snprintf(numbers, sizeof numbers, ",%lld,%.9g,%.9g,%.9g\n",
+                      static_cast<long long>(m.positions[i]), m.worst[i].angle, m.worst[i].score,
+                      m.worst[i].weight);
+        file << '"' << m.of.name << '"' << numbers;
       }
   });
-  angle.marks = score.marks = {{131'072, "Llama 3.1's context"}};
+  angle.marks = weight.marks = {{131'072, "Llama 3.1's context"}};
   reporting::write_file(o.outputs.svg, [&](std::ostream& file) {
-    file << charts::svg({angle, score},
-                        {.title = "Angles in float drift with the position; posenc's do not",
-                         .subtitle = subtitle});
+    file << charts::svg({angle, weight},
+                        {.title = "Float angles drift with position, posenc's do not",
+                         .subtitle = "formulas of engines, none is run; " + subtitle});
   });
 }
 

@@ -122,7 +122,10 @@ struct columns {
       low[at] = std::min(low[at], y), high[at] = std::max(high[at], y);
     };
     put(a.x, a.y), put(b.x, b.y);
-    for (auto x = std::ceil(a.x); x < b.x; ++x) put(x, a.y + (x - a.x) / (b.x - a.x) * (b.y - a.y));
+    for (auto i = std::lround(std::ceil(a.x)); static_cast<double>(i) < b.x; ++i) {
+      auto const x = static_cast<double>(i);
+      put(x, a.y + (x - a.x) / (b.x - a.x) * (b.y - a.y));
+    }
   }
 
   std::vector<double> low, high;
@@ -155,7 +158,8 @@ std::optional<std::vector<name_at>> places_of_names(chart const& c, plane const&
     auto const width = 0.9 * text_width(c.curves[i].name, small);
     double best = 1000;
     box place{};
-    for (double x = 2; x + width < plot.width; x += 4) {
+    for (int step = 0; 2 + 4 * step + width < plot.width; ++step) {
+      auto const x = 2.0 + 4 * step;
       auto const first = static_cast<std::size_t>(x), last = static_cast<std::size_t>(x + width);
       double low = INFINITY, high = -INFINITY, sum = 0, count = 0;
       for (auto k = first; k <= last; ++k) {
