@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -210,6 +211,40 @@ std::string test_name(testing::TestParamInfo<golden::model> const& tested) {
 
 INSTANTIATE_TEST_SUITE_P(shipped, models, testing::ValuesIn(golden::models), test_name);
 INSTANTIATE_TEST_SUITE_P(published, models, testing::ValuesIn(golden::published), test_name);
+
+TEST(published_models, choose_keys_by_the_index_heads_of_their_code) {
+  struct expected {
+    char const* name;
+    std::size_t layer, heads, chosen, block, key_stride;
+    bool is_interleaved, is_last;
+  };
+  for (auto const& [name, layer, heads, chosen, block, key_stride, is_interleaved, is_last] :
+       {expected{"deepseek-v3.2", 0, 64, 2048, 1, 1, false, false},
+        expected{"deepseek-v4-pro", 2, 64, 1024, 1, 4, true, true},
+        expected{"deepseek-v4-ref", 2, 64, 512, 1, 4, true, true},
+        expected{"glm-5", 0, 32, 2048, 1, 1, true, false},
+        expected{"glm-5.2", 6, 32, 2048, 1, 1, true, false},
+        expected{"minimax-m3-text", 3, 4, 16, 128, 1, false, false},
+        expected{"minimax-m3-vl", 59, 4, 16, 128, 1, false, false}}) {
+    auto const model = posenc::read_hugging_face(published() / (std::string(name) + ".json"));
+    auto const& index = model.kind_of(layer).index;
+    ASSERT_TRUE(index) << name;
+    EXPECT_EQ(index->heads, heads) << name;
+    EXPECT_EQ(index->head_dim, 128u) << name;
+    EXPECT_EQ(index->chosen, chosen) << name;
+    EXPECT_EQ(index->block, block) << name;
+    EXPECT_EQ(index->key_stride, key_stride) << name;
+    EXPECT_EQ(std::holds_alternative<posenc::interleaved>(index->rotary.layout), is_interleaved);
+    EXPECT_EQ(index->rotary.block.first_dim(128, 64), is_last ? 64u : 0u) << name;
+  }
+  for (auto const& [name, layer] : {std::pair{"deepseek-v4-pro", 0},
+                                    {"glm-5.2", 3},
+                                    {"minimax-m3-text", 2},
+                                    {"kimi-k2.7-code", 0}}) {
+    auto const model = posenc::read_hugging_face(published() / (std::string(name) + ".json"));
+    EXPECT_FALSE(model.kind_of(static_cast<std::size_t>(layer)).index) << name;
+  }
+}
 
 TEST(model_files, are_those_with_golden_values) {
   std::set<std::string> files, known;
