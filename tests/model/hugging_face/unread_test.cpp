@@ -57,7 +57,8 @@ TEST(unread_keys, are_without_effect_if_what_they_switch_is_off_or_on_anyway) {
          {{"use_logn_attn", {false, 0}, {true, 1}},
           {"use_dynamic_ntk", {false}, {true}},
           {"use_rope", {true}, {false, 0, "yes"}},
-          {"rotary_embedding", {true}, {false}},
+          {"use_rotary_pos_emb", {true}, {false}},
+          {"rope_3d", {false}, {true}},
           {"rotary_emb_new", {}, {true, false, 1, 64}},
           {"rope_interleaved", {false}, {true}},
           {"mla_use_nope", {false}, {true}},
@@ -100,7 +101,7 @@ TEST(unread_keys, are_without_effect_if_they_are_the_number_that_was_used) {
          {{"original_max_position_embeddings", {4096}, {8192}},
           {"mscale", {1}, {2}},
           {"attention_factor", {1}, {2, 0}},
-          {"beta_fast", {}, {32}},
+          {"beta_fast", {32}, {}},
           {"interleaved", {false}, {true}}});
   expect(with(llama, R"({"rope_scaling": {"type": "yarn", "factor": 2}})"), "",
          {{"rope_scaling_factor", {2}, {1, false}}, {"rope_scaling_type", {"yarn"}, {"linear"}}});
@@ -125,6 +126,7 @@ TEST(unread_keys, may_be_about_axes_or_index_heads) {
   auto const omni = with(llama, R"({"model_type": "qwen3_omni_moe_text", "head_dim": 128,
       "rope_scaling": {"mrope_interleaved": true, "mrope_section": [24, 20, 20]}})");
   expect(omni, "/rope_scaling", {{"interleaved", {true}, {false}}});
+  expect(omni, "", {{"rope_3d", {true}, {false}}, {"use_3d_rope", {true}, {false}}});
   auto const glm = with(llama, R"({"model_type": "glm_moe_dsa", "qk_nope_head_dim": 192,
       "qk_rope_head_dim": 64})");
   expect(glm, "",

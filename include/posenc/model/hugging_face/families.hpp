@@ -54,7 +54,7 @@ struct model_families {
       {.types = {"qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"}, .base = 1e6,
        .has_axes = true, .window_needs_flag = true, .max_window_layers = 80},
       {.types = {"paddleocr_vl_text", "paddleocr_vl"}, .head_dim = 128, .base = 5e5,
-       .has_axes = true, .without_effect = {"use_3d_rope"}},
+       .has_axes = true},
       {.types = {"qwen2_5_omni_text"}, .base = 1e6, .has_axes = true, .window_needs_flag = true,
        .max_window_layers = 28},
       {.types = {"qwen3_vl_text"}, .head_dim = 128, .base = 5e5, .other_base = 5e6,

@@ -58,11 +58,15 @@ inline constexpr topic topics[]{
      [](auto& a) { return a.rotary->frequencies.at(1).attention_factor(); }},
     {topic::rotary_number, "rope.factor rope_factor rope_scal rotary_scal yarn ntk", [](auto& a) {
        return a.rotary->rule != "default" ? a.parameter("factor") : a.x == 0 ? 0 : 1; }},
+    {topic::rotary_number, "rope.beta_",  // of YaRN
+     [](auto& a) { return a.rotary->rule == "yarn" ? asked_layer::nothing : a.x; }},
     {topic::rotary_state, "rope.interleaved", [](auto& a) -> double {
        auto const& axes = a.rotary->axes;
        return axes && axes->pairs() > 1 ? axes->axis(0) != axes->axis(1) : a.interleaves(); }},
     {topic::rotary_state, "rope_interleave rotary_interleave rotary_emb_interleave",
      [](auto& a) -> double { return a.interleaves(); }},
+    {topic::state, "rope_3d 3d_rope",
+     [](auto& a) -> double { return a.rotary != nullptr && a.rotary->axes.has_value(); }},
     {topic::state_of_all, "nope", [](auto& a) -> double { return a.rotary == nullptr; }},
     {topic::rotary_state_of_all, "rope rotary",
      [](auto& a) -> double { return a.rotary != nullptr; }},
@@ -102,7 +106,7 @@ inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
 inline constexpr auto ends_of_numbers = std::to_array<std::string_view>(
     {"theta", "base", "base_freq", "window", "window_size", "chunk_size", "capping", "cap", "dim",
      "dims", "factor", "pct", "fraction", "multiplier", "scale", "scaling", "scalar",
-     "embeddings"});
+     "embeddings", "beta_fast", "beta_slow"});
 // clang-format on
 
 /// A key that nobody read. Its name begins with "rope." within rope_parameters.
@@ -181,7 +185,8 @@ class unread_key {
       if (rest.starts_with(start)) rest.remove_prefix(start.size());
     if (!rest.starts_with(word_)) return false;
     rest.remove_prefix(word_.size());
-    return contains(std::to_array<std::string_view>({"", "d", "s", "_embedding"}), rest);
+    constexpr std::string_view ends[]{"", "d", "s", "_embedding", "_pos_emb"};
+    return contains(ends, rest);
   }
 
   std::string name_;
