@@ -32,15 +32,16 @@ bool is_read(json const& config) {
 /// `at` is the place of the keys in the config.
 void expect(json const& config, std::string const& at, std::vector<key_case> const& cases) {
   ASSERT_TRUE(is_read(config));
-  for (auto const& [key, without_effect, errors] : cases) {
+  for (auto const& one : cases) {
     auto const is_read_with = [&](json const& value) {
       auto changed = config;
-      changed[json::json_pointer(at)][key] = value;
+      changed[json::json_pointer(at)][one.key] = value;
       return is_read(changed);
     };
-    EXPECT_TRUE(is_read_with(nullptr)) << key;
-    for (auto const& value : without_effect) EXPECT_TRUE(is_read_with(value)) << key << value;
-    for (auto const& value : errors) EXPECT_FALSE(is_read_with(value)) << key << value;
+    EXPECT_TRUE(is_read_with(nullptr)) << one.key;
+    for (auto const& value : one.without_effect)
+      EXPECT_TRUE(is_read_with(value)) << one.key << value;
+    for (auto const& value : one.errors) EXPECT_FALSE(is_read_with(value)) << one.key << value;
   }
 }
 
