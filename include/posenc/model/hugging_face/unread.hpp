@@ -32,10 +32,13 @@ struct asked_layer {
 };
 
 /// What keys are about that have one of these words in their names, and what a layer has of it: a
-/// number, or 1 if it acts and 0 if not. A state of all is on if it is in all layers.
+/// number, or 1 if it acts and 0 if not. A number of some is that of the layers where it is not 0,
+/// a state of all is on if it is in all layers.
 // clang-format off
 struct topic {
-  enum { number, state, state_of_all, rotary_number, rotary_state, rotary_state_of_all } is;
+  enum {
+    number, number_of_some, state, state_of_all, rotary_number, rotary_state, rotary_state_of_all
+  } is;
   std::string_view words;  ///< with a space between
   double (*used)(asked_layer const&);
 };
@@ -77,10 +80,10 @@ inline constexpr topic topics[]{
     {topic::state, "sparse_attention index_ indexer",
      [](auto& a) -> double { return a.layer.index.has_value(); }},
     {topic::state, "compress_", [](auto& a) -> double { return a.layer.pooled != 0; }},
-    {topic::number, "sliding_window window sliding swa_ local_att chunk_attention attention_chunk",
+    {topic::number_of_some, "sliding_window window sliding swa_ local_att chunk_attention attention_chunk",
      [](auto& a) { return double(a.layer.window.value_or(a.layer.chunk.value_or(0))); }},
     {topic::state, "sink", [](auto& a) -> double { return a.layer.sinks; }},
-    {topic::number, "softcap soft_cap", [](auto& a) { return a.layer.score_cap.value_or(0); }},
+    {topic::number_of_some, "softcap soft_cap", [](auto& a) { return a.layer.score_cap.value_or(0); }},
     {topic::state, "temperature logn log_n log_scaling",
      [](auto& a) -> double { return a.layer.temperature.has_value(); }},
     {topic::number, "query_pre_attn", [](auto& a) { return std::pow(a.scale(), -2); }},
@@ -145,17 +148,18 @@ class unread_key {
       auto const* rotary = rotates(kind) ? &kind.rotary[0] : nullptr;
       if (has("index")) rotary = kind.index ? &kind.index->rotary : nullptr;
       bool const needs_rotary = is == topic::rotary_number || is == topic::rotary_state;
-      if (!is_about(found, kind, x) || (needs_rotary && rotary == nullptr)) continue;
+      if (!is_about(found, kind) || (needs_rotary && rotary == nullptr)) continue;
       auto const used = about_->used({found, kind, rotary, x, is_encoder});
+      if (is == topic::number_of_some && x != 0 && used == 0) continue;
       // Scales are computed, by a root and a quotient, and may be written as floats.
-      auto const tolerance = is == topic::number ? 0x1p-23 * std::abs(x) : 0;
+      auto const tolerance = is <= topic::number_of_some ? 0x1p-23 * std::abs(x) : 0;
       is_equal = is_equal && std::abs(used - x) <= tolerance;
       some_act = some_act || used > 0;
       some_are_meant = true;
     }
     if (!some_are_meant) return is == topic::rotary_number;  // there are no layers of that type
     if (x == 0) return is_equal;
-    bool const is_number = is == topic::number || is == topic::rotary_number;
+    bool const is_number = is <= topic::number_of_some || is == topic::rotary_number;
     if (is_number == value.is_boolean()) return false;
     auto const ends = [&](auto end) { return name_.ends_with(end); };
     if (is_number) return is_equal && std::ranges::any_of(ends_of_numbers, ends);
@@ -166,12 +170,10 @@ class unread_key {
   bool has(std::string_view part) const { return name_.find(part) != name_.npos; }
 
   /// Whether it is about the layers of a kind. A number of rotation: those with a window if it is
-  /// local, else those without if there are any; where some pool keys, those that do or do not. The
-  /// size of a window: those that have one.
-  bool is_about(model_description const& model, layer_description const& layer, double x) const {
+  /// local, else those without if there are any; where some pool keys, those that do or do not.
+  bool is_about(model_description const& model, layer_description const& layer) const {
     auto const some = [&](auto const& test) { return std::ranges::any_of(model.kinds, test); };
     if (layer.head_dim == 0) return false;
-    if (about_->words.starts_with("sliding_window")) return x == 0 || layer.window || layer.chunk;
     if (about_->is != topic::rotary_number) return true;
     if (some([](auto& k) { return k.pooled != 0; })) return has("compress") == (layer.pooled != 0);
     if (has("local") || has("swa") || has("sliding")) return layer.window.has_value();
