@@ -1,7 +1,8 @@
-# Wrong encodings do not compile, and the compiler's first error is the first line of the case; a
-# case that begins with "compiles" compiles. As C++20, or as C++NN if the name of the case begins
-# with cxxNN_. Run with cmake -P and: CASES, a directory of sources; COMPILER; its FLAGS; INCLUDES,
-# its include directories, except IMPLICIT, which it knows; ROOM, a directory to write to.
+# Wrong encodings do not compile, and the compiler's first error is the first line of the case; no
+# error says of another function what it must be. A case that begins with "compiles" compiles. As
+# C++20, or as C++NN if the name of the case begins with cxxNN_. Run with cmake -P and: CASES, a
+# directory of sources; COMPILER; its FLAGS; INCLUDES, its include directories, except IMPLICIT,
+# which it knows; ROOM, a directory to write to.
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 list(REMOVE_ITEM INCLUDES ${IMPLICIT})
 foreach(directory IN LISTS INCLUDES)
@@ -32,6 +33,9 @@ foreach(case IN LISTS cases)
     RESULT_VARIABLE failed OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(REGEX MATCH "[^\n]*error: [^\n]*" first "${output}")
   string(FIND "${first}" "${sentence}" found)
+  string(REGEX MATCHALL "posenc: [a-z_]+ must be: " functions "${output}")
+  list(REMOVE_DUPLICATES functions)
+  list(LENGTH functions count)
   if(sentence STREQUAL "")
     string(APPEND wrong "\n  ${case} does not begin with what it expects")
   elseif(sentence STREQUAL "compiles")
@@ -42,6 +46,8 @@ foreach(case IN LISTS cases)
     string(APPEND wrong "\n  ${case} compiles")
   elseif(found EQUAL -1)
     string(APPEND wrong "\n  ${case} says first: ${first}\n    instead of ${sentence}")
+  elseif(count GREATER 1)
+    string(APPEND wrong "\n  ${case} says of several functions what they ${functions}")
   endif()
 endforeach()
 if(wrong)

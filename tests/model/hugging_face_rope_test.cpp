@@ -52,6 +52,12 @@ TEST(hugging_face_rope, takes_contexts_from_around) {
   auto const read = read_rope_parameters(
       R"({"type": "yarn"})", "rope", {.head_dim = 64, .context = 8192, .original_context = 2048});
   EXPECT_EQ(read.assumed, (std::vector<model_setting>{{"factor", "4"}}));
+  auto const plain = read_rope_parameters(
+      "{}", "rope", {.head_dim = 64, .context = 8192, .original_context = 2048});
+  EXPECT_EQ(plain.rotary.rule, "default") << "what is around may go unread";
+  EXPECT_NE(
+      refusal(R"({"original_max_position_embeddings": 2048})", {.head_dim = 64, .context = 8192}),
+      "");
   EXPECT_NE(refusal(R"({"type": "yarn"})"), "");
 }
 

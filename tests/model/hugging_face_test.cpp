@@ -456,11 +456,10 @@ TEST(hugging_face, keys_of_rotation_are_ignored_where_nothing_rotates) {
 }
 
 TEST(hugging_face, knows_keys_of_a_family_that_do_not_act) {
-  auto const gptj =
-      read(with(llama(), R"({"model_type": "gptj", "rotary_dim": 64, "rotary": true})"));
-  EXPECT_TRUE(gptj.notes.empty());
-  EXPECT_EQ(value_of("rotary", gptj.ignored), "true");
-  EXPECT_NE(refusal(with(llama(), R"({"rotary": true})")), "");
+  auto const phi3 = read(with(llama(), R"({"model_type": "phi3", "full_attn_mod": 1})"));
+  EXPECT_TRUE(phi3.notes.empty());
+  EXPECT_EQ(value_of("full_attn_mod", phi3.ignored), "1");
+  EXPECT_NE(refusal(with(llama(), R"({"full_attn_mod": 1})")), "");
 }
 
 TEST(hugging_face, refuses_a_model_that_it_does_not_know_unless_asked_to_take_it_for_llama) {
@@ -615,7 +614,11 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
       {R"({"hidden_size": 250})",
        "hidden_size must be a multiple of the 4 heads where head_dim is not given, got 250"},
       {R"({"rope_theta": "1e4"})", "rope_theta must be a finite number, got the string \"1e4\""},
-      {R"({"rope_theta": -1})", "geometric: base must be finite and positive, got -1"},
+      {R"({"rope_theta": -1})", "rope_theta must be positive, got -1"},
+      {R"({"rope_theta": [1e4, -1]})", "rope_theta must hold no number below 0, got a list of 2"},
+      {R"({"rope_scaling": {"type": "yarn"}})",
+       "rope_scaling: factor must be given for rope_type yarn where "
+       "original_max_position_embeddings is not, and is absent"},
       {R"({"partial_rotary_factor": 1.5})",
        "partial_rotary_factor must be above 0 and at most 1, got 1.5"},
       {R"({"partial_rotary_factor": 0.5, "rotary_pct": 0.25})",
@@ -704,8 +707,7 @@ TEST(hugging_face, names_file_key_and_value_of_what_is_wrong) {
        "9007199254740993"},
   };
   for (auto const& [patch, message] : cases) {
-    bool const is_of_rope = std::string(message).starts_with("geometric") ||
-                            std::string(message).starts_with("mrope_section");
+    bool const is_of_rope = std::string(message).starts_with("mrope_section");
     auto const prefix =
         is_of_rope ? "posenc: config.json: rope_parameters: " : "posenc: config.json: ";
     EXPECT_EQ(refusal(with(llama(), patch)), prefix + std::string(message)) << patch;

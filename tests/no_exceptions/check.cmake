@@ -8,7 +8,7 @@ foreach(program "${PLAIN}" "${HANDLING}")
 endforeach()
 
 set(argument "posenc: geometric: the dimension must be even and positive, got 7")
-set(gguf "posenc: model.gguf: the file must begin with GGUF's magic number, 1179993927, got 1730178926")
+set(gguf "posenc: model.gguf: the file must begin with the letters GGUF, got \"no g\", bytes 6e 6f 20 67")
 set(json "posenc: config.json: must be JSON: ")
 set(rule "posenc: config.json: rope_scaling: linear: factor must be finite and positive, got -0.5")
 set(cases argument gguf)

@@ -14,6 +14,8 @@
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+template <class... Encodings>
+class scheme;
 
 namespace detail {
 
@@ -103,6 +105,12 @@ class prepared_scheme {
   }
 
   std::tuple<Prepared...> prepared_;
+};
+
+/// A scheme within another: its encodings are checked where it is defined.
+template <class... Encodings>
+struct check_of<scheme<Encodings...>> {
+  static constexpr bool encodes = (encoding_check<Encodings>::encodes || ...), passed = true;
 };
 
 }  // namespace detail

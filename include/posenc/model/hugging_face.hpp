@@ -29,7 +29,9 @@ inline std::size_t head_dim_of(hugging_face_config& config, std::string_view typ
   config.require(!nope_dim || rope_dim, "qk_rope_head_dim", "be given where qk_nope_head_dim is");
   config.require(!rope_dim || config.is_known, "qk_rope_head_dim",
                  "come with a known model_type, because only some scale scores by mscale");
-  auto const dim = nope_dim ? *nope_dim + *rope_dim : config.head_dim();
+  bool const is_narrow =
+      config.family.nope_narrows && config.flag(config.family.nope_key).value_or(false);
+  auto const dim = !nope_dim ? config.head_dim() : is_narrow ? *nope_dim : *nope_dim + *rope_dim;
   if (type == sliding_attention) return config.count("swa_head_dim", most_dims).value_or(dim);
   auto const global_dim = config.family.global_head_dim;
   if (type != full_attention || global_dim == 0) return dim;
@@ -123,7 +125,8 @@ inline model_description read_hugging_face(json const& parsed, std::string const
 /// an unknown rope_type, keys that contradict each other, and a list of the wrong length. The error
 /// names file, key and value. An error, too, unless unknown_model::as_llama is asked for: an
 /// unknown model_type, and a key that was not read though its name speaks of positions, scale or
-/// mask.
+/// mask, unless it says what was found anyway: a switch of what is off, a factor of 1, the number
+/// that was used.
 inline model_description read_hugging_face(std::string_view text, std::string const& name,
                                            hugging_face_options const& options = {}) {
   return detail::read_hugging_face(detail::parsed_json(text, name), name, options);

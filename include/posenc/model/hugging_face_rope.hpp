@@ -53,6 +53,7 @@ inline rope_reading read_rope_parameters(json const& parsed, std::string const& 
   error_context const context(name);
   hugging_face_config config(json_object(file, name), {});
   config.family.mscale_on_scores = true;
+  config.has("original_max_position_embeddings");  // what is around may go unread
   layer_description kind{.name = std::string(full_attention), .head_dim = config.head_dim()};
   scheduled_layer const layer{.type = std::string(full_attention)};
   hugging_face_rotation(config, layer, kind).read();

@@ -227,7 +227,7 @@ TEST(gguf_metadata, reads_tensors_in_any_order_from_a_pipe) {
 TEST(gguf_metadata, refuses_other_files) {
   EXPECT_EQ(
       refusal("PK\3\4and more"),
-      "posenc: m.gguf: the file must begin with GGUF's magic number, 1179993927, got 67324752");
+      "posenc: m.gguf: the file must begin with the letters GGUF, got \"PK??\", bytes 50 4b 03 04");
   EXPECT_EQ(refusal(""),
             "posenc: m.gguf: the file must be complete, got a file that ends within it, at byte 0");
   EXPECT_EQ(refusal("GGU"),

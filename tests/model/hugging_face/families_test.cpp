@@ -636,6 +636,21 @@ TEST(families, minimax_m3_chooses_blocks_of_keys) {
       "index_head_dim": 32})"),
             "posenc: config.json: index_head_dim must have room for the 64 dims that rotate, got "
             "32");
+  auto const with = [](std::string const& keys) {
+    return R"({"model_type": "minimax_m3", "num_hidden_layers": 3, "num_attention_heads": 64,
+      "hidden_size": 6144, "sparse_attention_config": {"use_sparse_attention": true,
+      "sparse_attention_freq": [0, 1, 1], )" +
+           keys + "}}";
+  };
+  EXPECT_TRUE(read(with(R"("sparse_disable_index_value": [0, 1, 1], "sparse_init_block": 0,
+      "sparse_score_type": "max")"))
+                  .kind_of(1)
+                  .index);
+  for (auto const* wrong :
+       {R"("sparse_disable_index_value": [0, 1, 0])", R"("sparse_init_block": 1)",
+        R"("sparse_disable_index_value": [1])", R"("sparse_score_type": "sum")"})
+    EXPECT_NE(refusal(with(wrong)).find("sparse_attention_config: sparse_"), std::string::npos)
+        << wrong;
 }
 
 TEST(families, qwen_4_pools_index_keys_in_one_layer_of_4) {
@@ -672,6 +687,125 @@ TEST(families, deepseek_v4_pools_keys_by_type_of_layer) {
 }
 
 // The rest.
+
+/// moonshotai/Kimi-Linear-48B-A3B, by its modeling_kimi.py: layers are counted from 1, latent
+/// attention has no rotation, and the 64 dims that would rotate stay.
+TEST(families, kimi_linear_has_latent_attention_without_rotation) {
+  std::string const text = R"({"model_type": "kimi_linear", "num_hidden_layers": 5,
+      "num_attention_heads": 32, "hidden_size": 2304, "head_dim": 72, "model_max_length": 1048576,
+      "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "rope_theta": 10000.0, "rope_scaling": null,
+      "linear_attn_config": {"full_attn_layers": [4, 5], "head_dim": 128, "num_heads": 32,
+      "kda_layers": )";
+  auto const model = read(text + R"([1, 2, 3]}, "mla_use_nope": true})");
+  EXPECT_EQ(letters(model), "---nn");
+  EXPECT_EQ(model.kind_of(3).head_dim, 192u);
+  EXPECT_EQ(model.kind_of(3).softmax_factor, 1);
+  EXPECT_EQ(refusal(text + R"([1, 2, 3]}, "mla_use_nope": false})"),
+            "posenc: config.json: mla_use_nope must be true: rotation in its latent attention is "
+            "not read, got false");
+  EXPECT_EQ(refusal(text + R"([1, 2]}, "mla_use_nope": true})"),
+            "posenc: config.json: linear_attn_config: kda_layers must hold the layers that "
+            "full_attn_layers has not, got a list of 2");
+  EXPECT_EQ(refusal(text + R"([0, 1, 2, 3]}, "mla_use_nope": true})"),
+            "posenc: config.json: linear_attn_config: kda_layers must hold indices of the 5 "
+            "layers, from 1, got a list of 4");
+}
+
+TEST(families, nemotron_nas_says_for_each_layer_whether_it_attends) {
+  auto const with = [](std::string const& attention) {
+    return R"({"model_type": "nemotron-nas", "num_hidden_layers": 2, "num_attention_heads": 64,
+      "hidden_size": 8192, "num_key_value_heads": null, "rope_theta": 500000.0,
+      "block_configs": [{"attention": {"no_op": false, "window_length": null}, "ffn": {}},
+      {"attention": )" +
+           attention + "}]}";
+  };
+  EXPECT_EQ(letters(read(with(R"({"no_op": true, "n_heads_in_group": null})"))), "f-");
+  EXPECT_EQ(letters(read(with(R"({"no_op": false, "replace_with_linear": true})"))), "f-");
+  EXPECT_EQ(inv_freq(read(with("{}")).kinds.at(0)), oracle::default_rule(128, 5e5));
+  EXPECT_EQ(refusal(with(R"({"window_length": 8192})")),
+            "posenc: config.json: block_configs[1]: attention: window_length must be null: it is "
+            "not read, got 8192");
+  EXPECT_EQ(refusal(R"({"model_type": "nemotron-nas", "num_hidden_layers": 2, "head_dim": 128,
+      "block_configs": [3]})"),
+            "posenc: config.json: block_configs must be a list of objects, got a list of 1");
+}
+
+TEST(families, ling_without_rotation_has_narrow_heads) {
+  auto const with = [](std::string const& flag) {
+    return read(R"({"model_type": "bailing_hybrid", "num_hidden_layers": 8,
+      "num_attention_heads": 16, "hidden_size": 1536, "head_dim": 128, "qk_nope_head_dim": 128,
+      "qk_rope_head_dim": 64, "rope_theta": 6000000, "layer_group_size": 4, "use_mla_nope": )" +
+                flag + "}");
+  };
+  EXPECT_EQ(letters(with("true")), "---n---n");
+  EXPECT_EQ(with("true").kind_of(3).head_dim, 128u);
+  EXPECT_EQ(letters(with("false")), "---f---f");
+  EXPECT_EQ(with("false").kind_of(3).head_dim, 192u);
+}
+
+/// microsoft/Phi-3-vision-128k-instruct and Phi-4-multimodal-instruct, with factors of their own.
+TEST(families, phi_with_images_rotates_as_phi) {
+  auto const factors = [](std::size_t pairs, char const* factor) {
+    auto all = repeated(std::string(factor) + ", ", pairs);
+    return "[" + all.substr(0, all.size() - 2) + "]";
+  };
+  auto const with = [&](std::string const& keys, std::size_t pairs) {
+    auto const model = read(R"({"num_hidden_layers": 32, "hidden_size": 3072,
+        "max_position_embeddings": 131072, "original_max_position_embeddings": 4096,
+        "sliding_window": 131072, "embd_layer": {"embedding_cls": "image",
+        "hd_transform_order": "sub_glb"}, "rope_theta": 10000.0, "rope_scaling": {
+        "type": "longrope", "short_factor": )" +
+                            factors(pairs, "1.5") + R"(, "long_factor": )" + factors(pairs, "4") +
+                            "}, " + keys + "}");
+    EXPECT_EQ(letters(model), std::string(32, 's'));
+    EXPECT_EQ(model.kinds[0].window, 131072u);
+    EXPECT_FALSE(is_interleaved(model.kinds[0]));
+    auto const plain = oracle::default_rule(2 * pairs, 1e4);
+    for (bool const is_long : {false, true}) {
+      auto const f = model.kinds[0].rotary[0].frequencies.at(is_long ? 4097 : 4096);
+      for (std::size_t i = 0; i < pairs; ++i)
+        EXPECT_NEAR(f.inv_freq()[i], plain[i] / (is_long ? 4 : 1.5), 1e-15 * plain[i]);
+      EXPECT_NEAR(f.attention_factor(), std::sqrt(1 + std::log(32.0) / std::log(4096.0)), 1e-15);
+    }
+    return model.kinds[0].head_dim;
+  };
+  EXPECT_EQ(with(R"("model_type": "phi3_v", "num_attention_heads": 32)", 48), 96u);
+  EXPECT_EQ(with(R"("model_type": "phi4mm", "num_attention_heads": 24, "full_attn_mod": 1,
+      "partial_rotary_factor": 0.75, "attention_bias": false)",
+                 48),
+            128u);
+}
+
+TEST(families, mimo_slides_as_qwen_2) {
+  std::string const text = R"({"model_type": "mimo", "num_hidden_layers": 3, "head_dim": 128,
+      "num_attention_heads": 32, "hidden_size": 4096, "rope_theta": 640000, "use_mrope": false,
+      "sliding_window": 32768, "max_window_layers": 2, "use_sliding_window": )";
+  EXPECT_EQ(letters(read(text + "false}")), "fff");
+  EXPECT_EQ(letters(read(text + "true}")), "ffs");
+  EXPECT_EQ(inv_freq(read(text + "false}").kinds[0]), oracle::default_rule(128, 640'000));
+}
+
+/// Patch (row, column): pairs 0 to d/4 turn by row * base^(-4j/d), the others by column *
+/// base^(-(4j + 2)/d). [modeling_pixtral.py, PixtralRotaryEmbedding]
+TEST(families, pixtral_takes_frequencies_by_turns_for_rows_and_columns) {
+  auto const model = read(R"({"model_type": "pixtral", "hidden_size": 1024, "image_size": 1540,
+      "num_attention_heads": 16, "num_hidden_layers": 24, "patch_size": 14, "rope_theta": 10000.0,
+      "head_dim": 64, "num_channels": 3})");
+  EXPECT_EQ(letters(model), std::string(24, 'f'));
+  auto const& kind = model.kinds[0];
+  EXPECT_FALSE(is_interleaved(kind));
+  EXPECT_EQ(axis_letters(kind), std::string(16, 't') + std::string(16, 'h'));
+  auto const f = inv_freq(kind);
+  ASSERT_EQ(f.size(), 32u);
+  for (std::size_t j = 0; j < 16; ++j) {
+    auto const exponent = static_cast<double>(4 * j) / 64;
+    EXPECT_NEAR(f[j], std::pow(1e4, -exponent), 4e-16 * f[j]);
+    EXPECT_NEAR(f[16 + j], std::pow(1e4, -exponent - 2.0 / 64), 4e-16 * f[16 + j]);
+  }
+  EXPECT_NE(refusal(R"({"model_type": "pixtral", "text_config": {"hidden_size": 64,
+      "num_attention_heads": 1, "num_hidden_layers": 1}})"),
+            "");
+}
 
 TEST(families, ling_has_its_sections_outside) {
   std::string const text = R"("num_hidden_layers": 12, "num_attention_heads": 16,

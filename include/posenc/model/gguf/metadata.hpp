@@ -57,9 +57,9 @@ struct gguf_tensor {
 /// Reads the header and the tensors in rope_tensors only. No length is trusted before its bytes
 /// were read: memory is proportional to the file, and a header beyond 1 GiB is refused. Immutable.
 ///
-/// Throws std::invalid_argument for another magic number or version, a big-endian file, a file that
-/// ends early, a key or tensor that appears twice, an unknown type of value, a list of lists, and a
-/// bool that is neither 0 nor 1. The error names file, key and value.
+/// Throws std::invalid_argument for other first letters or another version, a big-endian file, a
+/// file that ends early, a key or tensor that appears twice, an unknown type of value, a list of
+/// lists, and a bool that is neither 0 nor 1. The error names file, key and value.
 class gguf_metadata : public detail::settings<gguf_metadata> {
  public:
   /// The factors that divide frequencies in Llama 3, p-RoPE and LongRoPE.
@@ -145,8 +145,13 @@ class gguf_metadata : public detail::settings<gguf_metadata> {
 
   explicit gguf_metadata(detail::gguf_bytes bytes) : file_(bytes.file()) {
     bytes.subject("the file");
-    auto const magic = bytes.number<std::uint32_t>();
-    bytes.require(magic == 0x46554747, "begin with GGUF's magic number, 1179993927, got ", magic);
+    std::array<unsigned char, 4> magic{};
+    bytes.take(std::as_writable_bytes(std::span(magic)));
+    std::string const letters(magic.begin(), magic.end());
+    char hex[12];
+    std::snprintf(hex, sizeof hex, "%02x %02x %02x %02x", magic[0], magic[1], magic[2], magic[3]);
+    bytes.require(letters == "GGUF", "begin with the letters GGUF, got \"",
+                  detail::printable(letters), "\", bytes ", std::string_view(hex));
     bytes.subject("version");
     auto const version = bytes.number<std::uint32_t>();
     bytes.require(version == 0 || version % 0x10000 != 0,

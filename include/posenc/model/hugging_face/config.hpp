@@ -7,6 +7,7 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/hugging_face/families.hpp"
 #include "posenc/model/hugging_face/json_object.hpp"
+#include "posenc/model/hugging_face/unread.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 /// How to read a config.json.
@@ -40,6 +41,8 @@ class hugging_face_config : public findings, public json_object {
     if (is_known) family = *known;
     take_defaults_from((is_known ? found.type : std::string("Llama")) + " has it");
     require(family.refusal.empty(), "model_type", family.refusal);
+    require(path().empty() || !family.alternates, "model_type",
+            "be given within, for this one is of images");
     note(family.note);
     auto const* const outer = family_of(root.text("model_type").value_or(""));
     if (outer != nullptr) family.has_axes = family.has_axes || outer->has_axes;
@@ -56,22 +59,19 @@ class hugging_face_config : public findings, public json_object {
   model_family family = {};
   bool is_known;
 
-  using json_object::count, json_object::number;
+  using json_object::count, json_object::positive;
   /// The value under one of several names. Throws std::invalid_argument if two names differ.
   std::optional<std::size_t> count(std::initializer_list<char const*> names,
                                    std::size_t most) const {
     return agreed(names, [most](auto const& o, auto const& key) { return o.count(key, most); });
   }
-  std::optional<double> number(std::initializer_list<char const*> names) const {
-    return agreed(names, [](auto const& o, auto const& key) { return o.number(key); });
+  std::optional<double> positive(std::initializer_list<char const*> names) const {
+    return agreed(names, [](auto const& o, auto const& key) { return o.positive(key); });
   }
 
   /// The value of a key, or a default, which is then recorded as assumed.
   std::size_t count_or(std::string const& key, std::size_t most, std::size_t value) {
     return or_assumed(count(key, most), key, value);
-  }
-  double number_or(std::string const& key, double value) {
-    return or_assumed(number(key), key, value);
   }
   double positive_or(std::string const& key, double value) {
     return or_assumed(positive(key), key, value);
@@ -130,27 +130,23 @@ class hugging_face_config : public findings, public json_object {
   }
 
  private:
-  /// Looks for keys of `object`, and of objects within it, that nobody read and whose names say
-  /// that they act. Throws std::invalid_argument for the first one. If the model is read as
-  /// Llama's, each one becomes a note instead.
+  /// Looks for keys of `object`, and of objects within it, that nobody read, whose names say that
+  /// they act, and which are not without effect. Throws std::invalid_argument for the first one. If
+  /// the model is read as Llama's, each one becomes a note instead.
   void check_unread(json_object const& object, bool is_of_rope = false) {
     for (auto const& [key, value] : object.whole().items()) {
       if (value.is_null() || object.is_asked(key)) continue;
-      auto const has_word_of = [&name = key](auto const& words) {
-        return std::ranges::any_of(
-            words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
-      };
-      bool const speaks = is_of_rope || has_word_of(words_of_positions);
-      if (!speaks || contains(found.ignored, object.setting(key))) continue;
+      unread_key const unread(is_of_rope ? "rope." + key : key);
+      if (!unread.speaks() || contains(found.ignored, object.setting(key))) continue;
       ignore(object.setting(key));
       // Some writers leave a copy of a key of the text_config outside.
       if (object.path().empty() && !path().empty() && peek(key) == value) continue;
-      bool const is_without_effect =
-          is_of_rope
-              ? contains(rope_keys_without_effect, key) || (value.is_object() && has_attention(key))
-              : contains(keys_that_act_elsewhere, key) || contains(family.without_effect, key);
-      bool const is_about_rotation = is_of_rope || has_word_of(words_of_rotation);
-      if (is_without_effect || (!rotates() && is_about_rotation)) continue;
+      bool const is_of_other_layers = is_of_rope && value.is_object() && has_attention(key);
+      bool const is_known_so = is_of_other_layers || (is_of_rope && key == "finetuned") ||
+                               contains(keys_that_act_elsewhere, key) ||
+                               contains(family.without_effect, key);
+      bool const is_encoder = family.note == model_families::encoder;
+      if (is_known_so || unread.is_without_effect(found, is_encoder, value)) continue;
       object.require(!is_known, key, std::string("be a key that is read") + says_that_it_acts);
       note(object.path() + key + " is not read.");
     }

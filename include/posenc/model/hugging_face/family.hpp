@@ -1,4 +1,4 @@
-// What a family's code has and a config.json may leave out, and the words of its keys.
+// What a family's code has and a config.json may leave out.
 #pragma once
 
 #include <array>
@@ -15,32 +15,6 @@ inline constexpr auto known_layer_types = std::to_array<std::string_view>(
      heavily_compressed_attention, "hybrid", "deepseek_sparse_attention", "hybrid_indexed",
      "minimax_m3_sparse", "qwen_sparse_attention",
      linear_attention, "conv", "mamba", "recurrent", "moe", "mlp"});
-
-/// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
-inline constexpr auto words_of_positions = std::to_array<std::string_view>(
-    {"rope", "rotary", "theta", "alibi", "position", "pos_emb", "nope", "window", "sliding", "swa_",
-     "local_att", "global_att", "chunk_attention", "attention_chunk", "layer_type",
-     "layer_pattern", "attention_type", "attn_type", "full_attention", "full_attn",
-     "attention_every", "attn_layer", "sparse_attention", "bidirectional", "causal", "relative_",
-     "compress_", "index_", "indexer", "attention_multiplier", "attn_multiplier", "key_multiplier",
-     "query_pre_attn", "qk_scale", "attn_scale", "attn_scaling", "attention_scal", "softmax_scal",
-     "scale_attn", "scale_qk", "scaling_factor", "softcap", "soft_cap", "sink", "temperature",
-     "logn", "log_n", "log_scaling", "ntk", "yarn", "mscale"});
-
-/// The same of keys that act on rotation alone.
-inline constexpr auto words_of_rotation = {"rope", "rotary", "theta", "yarn"};
-
-/// Keys with such a name that act on sampling, logits, routers or values.
-inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
-    {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
-     "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
-     "moe_router_logit_softcapping", "mtp_loss_scaling_factor", "num_global_key_value_heads",
-     "swa_num_key_value_heads", "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds",
-     "hc_sinkhorn_iters"});
-
-/// Keys of a rope_parameters that act nowhere.
-inline constexpr auto rope_keys_without_effect = std::to_array<std::string_view>(
-    {"finetuned", "max_position_embeddings"});
 // clang-format on
 
 constexpr bool has_attention(std::string_view type) {
@@ -118,6 +92,9 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
 
   // Rotation.
   rotation_rule rotation = rotation_rule::all_layers;
+  /// A flag: no layer rotates if it is true, and it must be for rotation_rule::no_layer.
+  std::string_view nope_key = {};
+  bool nope_narrows = false;       ///< and heads are then without their qk_rope_head_dim
   bool interleaved = false;        ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
   double base = 1e4;               ///< rope_theta
   std::string_view base_key = {};  ///< its key outside rope_parameters; empty: any known one
@@ -134,11 +111,12 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   bool two_axes = false;        ///< each half of a head rotates by one coordinate of an image patch
   std::string_view two_axes_key = {};  ///< the same for files in which this key is true
   std::size_t axial_axes = 0;          ///< axes that each have a series of frequencies of their own
-  bool unscaled = false;               ///< rope_type must be default
-  bool needs_rope = false;             ///< rope_parameters or rope_scaling must be given
-  bool needs_nested_rope = false;      ///< and with an object for each type of layers
-  bool ignores_partial = false;        ///< qk_rope_head_dim dims rotate, whatever the part
-  bool has_axes = false;               ///< M-RoPE
+  bool alternates = false;         ///< rows and columns of an image take the frequencies by turns
+  bool unscaled = false;           ///< rope_type must be default
+  bool needs_rope = false;         ///< rope_parameters or rope_scaling must be given
+  bool needs_nested_rope = false;  ///< and with an object for each type of layers
+  bool ignores_partial = false;    ///< qk_rope_head_dim dims rotate, whatever the part
+  bool has_axes = false;           ///< M-RoPE
   axis_order order = axis_order::contiguous;
   bool time_last = false;                    ///< mrope_section is [h, w, t], else [t, h, w]
   std::array<std::size_t, 3> sections = {};  ///< mrope_section; 0: must be given

@@ -82,10 +82,16 @@ class json_object : public settings<json_object> {
     auto const* const found = value_of(key);
     if (found == nullptr) return {};
     require(found->is_object(), key, "be an object");
-    auto result = *this;
-    result.object_ = found;
-    result.where_ += ": " + key;
-    result.path_ += key + '.';
+    return within(key, *found);
+  }
+  std::optional<std::vector<json_object>> objects(std::string const& key) const {
+    auto const* const found = value_of(key);
+    if (found == nullptr) return {};
+    bool const are_objects = found->is_array() && std::ranges::all_of(*found, &json::is_object);
+    require(are_objects, key, "be a list of objects");
+    std::vector<json_object> result;
+    for (auto const& item : *found)
+      result.push_back(within(key + "[" + shown(result.size()) + "]", item));
     return result;
   }
 
@@ -136,6 +142,14 @@ class json_object : public settings<json_object> {
   }
 
  private:
+  json_object within(std::string const& name, json const& object) const {
+    auto result = *this;
+    result.object_ = &object;
+    result.where_ += ": " + name;
+    result.path_ += name + '.';
+    return result;
+  }
+
   template <class T>
   std::optional<std::vector<T>> list(std::string const& key, std::string_view must) const {
     auto const* const found = value_of(key);

@@ -70,9 +70,60 @@ inline layer_types layer_types_by_letter(
   return result;
 }
 
+/// The layers that a list of indices names, counted from `first`.
+inline std::vector<bool> layers_by_index(hugging_face_config& config, json_object const& keys,
+                                         std::string const& key, std::size_t first) {
+  std::vector<bool> result(config.found.layers, false);
+  for (auto const x : keys.needed(keys.numbers(key), key)) {
+    auto const index = whole_number(x - static_cast<double>(first), result.size() - 1);
+    keys.require(index.has_value(), key,
+                 "hold indices of the " + shown(result.size()) + " layers, from " + shown(first));
+    result[*index] = true;
+  }
+  return result;
+}
+
+/// The types by a list of layers with full attention; `others` elsewhere.
+inline layer_types full_where(std::vector<bool> const& is_full, std::string_view others) {
+  layer_types types;
+  for (bool const full : is_full) types.emplace_back(full ? full_attention : others);
+  return types;
+}
+
+/// The types by Nemotron-NAS's configurations of layers.
+inline layer_types types_of_blocks(hugging_face_config& config,
+                                   std::vector<json_object> const& blocks) {
+  require_entries(config, "block_configs", blocks.size(), 0);
+  std::vector<bool> attends;
+  for (auto const& block : blocks) {
+    auto const attention = block.needed(block.object("attention"), "attention");
+    for (auto const* key : {"window_length", "num_sink_tokens", "sparsify"})
+      attention.require(!attention.has(key), key, "be null: it is not read");
+    attends.push_back(!attention.flag("no_op").value_or(false) &&
+                      !attention.flag("replace_with_linear").value_or(false));
+  }
+  return full_where(attends, "mlp");
+}
+
+/// The types by MiniMax-M3's object; `sparse` is its sparse_attention_freq.
+inline layer_types types_of_sparse_attention(json_object const& keys,
+                                             std::vector<double> const& sparse) {
+  constexpr auto disable = "sparse_disable_index_value", first = "sparse_init_block";
+  auto const disabled = keys.numbers(disable).value_or(sparse);
+  layer_types types;
+  for (std::size_t i = 0; i < sparse.size(); ++i) {
+    bool const has_value = sparse[i] != 0 && (i >= disabled.size() || disabled[i] == 0);
+    keys.require(!has_value, disable, "hold 1 for each sparse layer: index values are not read");
+    types.emplace_back(sparse[i] != 0 ? "minimax_m3_sparse" : full_attention);
+  }
+  keys.require(!keys.count_or_zero(first, most_tokens), first, "be 0: first blocks are not read");
+  auto const score = keys.text("sparse_score_type");
+  keys.require(score.value_or("max") == "max", "sparse_score_type", "be max");
+  return types;
+}
+
 /// The types by a key that lists them; empty if there is none.
 inline layer_types listed_layer_types(hugging_face_config& config) {
-  auto const layers = config.found.layers;
   for (std::string_view const key :
        {"layer_types", "layers_block_type", "block_types", "_block_types", "attention_layers"}) {
     auto given = config.texts(std::string(key));
@@ -80,8 +131,8 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
     if (!given || (repeats && given->empty())) continue;
     if (repeats) {
       auto const period = given->size();
-      given->resize(layers);
-      for (auto i = period; i < layers; ++i) (*given)[i] = (*given)[i - period];
+      given->resize(config.found.layers);
+      for (auto i = period; i < given->size(); ++i) (*given)[i] = (*given)[i - period];
     } else if (key == "attention_layers") {  // GPT-Neo
       std::ranges::replace(*given, "global", std::string(full_attention));
       std::ranges::replace(*given, "local", std::string(sliding_attention));
@@ -101,11 +152,17 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
                                  {{0, full_attention}, {1, sliding_attention}});
   }
   if (auto const sparse = config.object("sparse_attention_config")) {  // MiniMax-M3
-    if (auto const given = sparse->numbers("sparse_attention_freq")) {
-      layer_types types;
-      for (auto const x : *given) types.emplace_back(x != 0 ? "minimax_m3_sparse" : full_attention);
-      return checked_layer_types(config, "sparse_attention_config", std::move(types));
-    }
+    if (auto const given = sparse->numbers("sparse_attention_freq"))
+      return checked_layer_types(config, "sparse_attention_config",
+                                 types_of_sparse_attention(*sparse, *given));
+  }
+  if (auto const blocks = config.objects("block_configs")) return types_of_blocks(config, *blocks);
+  if (auto const linear = config.object("linear_attn_config")) {  // Kimi Linear, counted from 1
+    auto const full = layers_by_index(config, *linear, "full_attn_layers", 1);
+    auto others = layers_by_index(config, *linear, "kda_layers", 1);
+    others.flip();
+    linear->require(others == full, "kda_layers", "hold the layers that full_attn_layers has not");
+    return full_where(full, linear_attention);
   }
   if (config.has("attn_type_list")) {  // MiniMax
     return layer_types_by_number(config, "attn_type_list",
@@ -113,15 +170,7 @@ inline layer_types listed_layer_types(hugging_face_config& config) {
   }
   for (auto const* key : {"attn_layer_indices", "full_attn_idxs"}) {  // Bamba, LFM2
     if (!config.has(key)) continue;
-    auto types = full_every(layers, 0, key[0] == 'a' ? "mamba" : "conv");
-    auto const indices = *config.numbers(key);
-    for (auto const x : indices) {
-      auto const index = whole_number(x, layers - 1);
-      config.require(index.has_value(), key,
-                     "hold indices of the " + shown(layers) + " layers, from 0");
-      types[*index] = full_attention;
-    }
-    return types;
+    return full_where(layers_by_index(config, config, key, 0), key[0] == 'a' ? "mamba" : "conv");
   }
   if (config.has("compress_ratios")) {
     return layer_types_by_number(config, "compress_ratios",
@@ -139,6 +188,7 @@ inline std::vector<double> numbers_by_layer(hugging_face_config& config, std::st
   if (!config.peek(key).is_array()) return {};
   auto given = *config.numbers(key);
   require_entries(config, key, given.size());
+  config.require(std::ranges::min(given) >= 0, key, "hold no number below 0");
   given.resize(config.found.layers);
   return given;
 }

@@ -19,7 +19,6 @@ class rope_rule : protected rope_record {
  protected:
   /// Without layout, block and axes. `partial` is p of the proportional rule.
   rotary_description read_rule(std::size_t rotary_dim, double base, std::optional<double> partial) {
-    original_outside_ = config_.count(original, most_tokens);
     // Phi 3's first files say yarn.
     bool const is_longrope =
         name_ == "yarn" && keys_.has("short_factor") && keys_.has("long_factor");
@@ -123,6 +122,9 @@ class rope_rule : protected rope_record {
   }
 
   frequencies yarn_of(std::size_t rotary_dim, double base) {
+    bool const is_scaled = keys_.has("factor") || keys_.has(original) || config_.has(original);
+    keys_.require(is_scaled, "factor",
+                  "be given for rope_type yarn where original_max_position_embeddings is not");
     auto const length = original_length();
     yarn_scaling scaling{.factor = factor_by_context(length), .original_length = length};
     auto const set = [&](char const* key, double& to) {
@@ -198,7 +200,7 @@ class rope_rule : protected rope_record {
 
   double original_length() {
     auto const inside = keys_.count(original, most_tokens);
-    auto const outside = original_outside_;  // Phi 3 has it there
+    auto const outside = config_.count(original, most_tokens);  // Phi 3 has it there
     if (inside && outside && *inside != *outside) {
       keys_.refuse(original, "agree with the one outside, which is " + shown(*outside));
     }
@@ -231,8 +233,6 @@ class rope_rule : protected rope_record {
                    kind_.name + ": " + key + " is not given: " + source + ".");
   }
   void note(std::string const& sentence) { config_.note(kind_.name + ": " + sentence); }
-
-  std::optional<std::size_t> original_outside_;
 };
 
 }  // namespace posenc::detail

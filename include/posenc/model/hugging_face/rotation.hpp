@@ -20,6 +20,7 @@ class hugging_face_rotation : rope_rule {
     keys_.require(is_plain || may_be_scaled, keys_.has("rope_type") ? "rope_type" : "type",
                   "be default for " + config_.found.type);
     if (family_.axial_axes != 0) return read_axial(base);
+    if (family_.alternates) return read_alternating(base);
     auto const partial = partial_rotary_factor();
     auto const dim = rotary_dim(partial);
     bool const are_two =
@@ -62,19 +63,19 @@ class hugging_face_rotation : rope_rule {
                     "be " + shown(layer_.base) + ", as in the list for each layer");
       return layer_.base;
     }
-    auto const get = [](auto const& keys, auto const& key) { return keys.number(key); };
+    auto const get = [](auto const& keys, auto const& key) { return keys.positive(key); };
     if (auto const inside = keys_.agreed({"rope_theta", "base"}, get)) {
-      auto const outside = base_outside();
-      if (outside && *outside != *inside && !is_nested_) {
+      auto const outside = is_nested_ ? std::nullopt : base_outside();
+      if (outside && *outside != *inside) {
         keys_.refuse("rope_theta", "agree with the one outside, which is " + shown(*outside));
       }
       return *inside;
     }
-    if (is_compressed_) return config_.number_or("compress_rope_theta", 160'000);
+    if (is_compressed_) return config_.positive_or("compress_rope_theta", 160'000);
     if (slides_) {
       if (has_local_base_) {
         auto const local =
-            config_.number({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
+            config_.positive({"rope_local_base_freq", "swa_rope_theta", "local_rope_theta"});
         if (local) return *local;
       }
       if (family_.local_base != 0) {
@@ -85,9 +86,10 @@ class hugging_face_rotation : rope_rule {
     if (auto const given = base_outside()) return *given;
     if (!family_.base_object.empty()) {
       auto const object = config_.object(std::string(family_.base_object));
-      if (auto const inside = object ? object->number("rope_theta") : std::nullopt) return *inside;
+      if (auto const inside = object ? object->positive("rope_theta") : std::nullopt)
+        return *inside;
     }
-    if (family_.base_is_ratio) return 1e4 * config_.number_or("rope_ratio", 1);
+    if (family_.base_is_ratio) return 1e4 * config_.positive_or("rope_ratio", 1);
     note_other("rope_theta", family_.other_base);
     if (family_.base != 1e4) return config_.assumed("rope_theta", family_.base);
     config_.assume("rope_theta", 1e4,
@@ -164,8 +166,8 @@ class hugging_face_rotation : rope_rule {
 
   std::optional<double> base_outside() const {
     auto const key = std::string(family_.base_key);
-    return key.empty() ? config_.number({"rope_theta", "rotary_emb_base", "theta"})
-                       : config_.number(key);
+    return key.empty() ? config_.positive({"rope_theta", "rotary_emb_base", "theta"})
+                       : config_.positive(key);
   }
 
   void note_other(std::string const& key, double value) {
@@ -174,19 +176,22 @@ class hugging_face_rotation : rope_rule {
                  " is not given.");
   }
 
+  /// Of images: halves, with the coordinate of each pair.
+  void add(std::string rule, frequencies f, std::vector<std::size_t> const& sections,
+           std::size_t first_dim = 0) {
+    kind_.rotary.push_back({.rule = std::move(rule),
+                            .frequencies = std::move(f),
+                            .layout = halves(),
+                            .block = rotary_block::from(first_dim),
+                            .axes = contiguous_axes(sections)});
+  }
+
   /// Each half of a head rotates by one coordinate.
   void read_two_axes(double base) {
     auto const half = kind_.head_dim / 2;
     config_.require(kind_.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-      std::vector<std::size_t> sections(axis + 1, 0);
-      sections[axis] = half / 2;
-      kind_.rotary.push_back({.rule = "default",
-                              .frequencies = geometric(half, base),
-                              .layout = halves(),
-                              .block = rotary_block::from(axis * half),
-                              .axes = contiguous_axes(sections)});
-    }
+    add("default", geometric(half, base), {half / 2});
+    add("default", geometric(half, base), {0, half / 2}, half);
   }
 
   /// Each axis has a series of frequencies of its own; halves are those of the whole block.
@@ -194,10 +199,21 @@ class hugging_face_rotation : rope_rule {
     auto const count = family_.axial_axes;
     std::vector<std::size_t> const dims(count, kind_.head_dim / count / 2 * 2);
     config_.require(dims[0] > 0, "head_dim", "have room for a pair of each axis");
-    kind_.rotary.push_back({.rule = "axial",
-                            .frequencies = axial(dims, base),
-                            .layout = halves(),
-                            .axes = axial_axes(dims)});
+    add("axial", axial(dims, base), std::vector(count, dims[0] / 2));
+  }
+
+  /// One series across both axes: rows take its even frequencies, then columns the odd ones.
+  void read_alternating(double base) {
+    auto const pairs = kind_.head_dim / 2;
+    config_.require(kind_.head_dim % 4 == 0, "head_dim", "be a multiple of 4");
+    auto const series = geometric(kind_.head_dim, base);
+    std::vector<double> inv_freq, rest;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      auto const from = 2 * i % pairs + 2 * i / pairs;
+      inv_freq.push_back(series.inv_freq()[from]);
+      rest.push_back(series.rest()[from]);
+    }
+    add("alternating", {std::move(inv_freq), std::move(rest), 1}, {pairs / 2, pairs / 2});
   }
 
   /// The axis of each pair by mrope_section or the family, if the model has M-RoPE.

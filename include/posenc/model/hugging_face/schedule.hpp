@@ -160,11 +160,15 @@ inline std::vector<scheduled_layer> scheduled_layers(hugging_face_config& config
     auto const named = config.text("attention_type");
     config.require(!named || named->ends_with("nope"), "attention_type", "end in nope");
   }
+  auto const nope_key = family.nope_key;
+  bool const is_nope_all = !nope_key.empty() && config.flag(nope_key).value_or(false);
+  config.require(is_nope_all || nope_key.empty() || rule != no_layer, nope_key,
+                 "be true: rotation in its latent attention is not read");
   auto const position = config.text("position_embedding_type");
   bool const is_rope = position == "rope" || position == "rope_gptj" || position == "absolute";
   config.require(!position || is_rope || position == "nope", "position_embedding_type",
                  "be rope, rope_gptj or nope");
-  bool const never = position == "nope" || rule == no_layer ||
+  bool const never = position == "nope" || rule == no_layer || is_nope_all ||
                      (rule == if_position_type_is_rope && position != "rope");
   bool const with_dense = rule == sliding_and_dense_layers;
   bool const only_sliding = (rule == sliding_layers || with_dense) && config.window();

@@ -1,0 +1,199 @@
+// Whether a key of a config.json that no code asked for changes anything. (nlohmann-json)
+#pragma once
+
+#include <cmath>
+
+#include "posenc/core/target.hpp"
+#include "posenc/model/hugging_face/parsed_json.hpp"
+#include "posenc/model/settings.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// A layer that a key may be about, and the value of the key.
+struct asked_layer {
+  static constexpr double nothing = -1e300;  ///< no key has this value
+
+  model_description const& model;
+  layer_description const& layer;
+  rotary_description const* rotary;  ///< of its heads or its index heads; null: they do not rotate
+  double x;
+  bool is_encoder;  ///< queries see keys on both sides
+
+  double head() const { return static_cast<double>(layer.head_dim); }
+  double dims() const { return static_cast<double>(rotary->frequencies.at(1).rotary_dim()); }
+  double context() const { return static_cast<double>(model.context.value_or(0)); }
+  double scale() const { return layer.softmax_factor / std::sqrt(head()); }
+  bool interleaves() const { return std::holds_alternative<interleaved>(rotary->layout); }
+  /// A number of the rule of frequencies, or `none`.
+  double parameter(std::string_view key, double none = nothing) const {
+    auto const found = std::ranges::find(rotary->parameters, key, &model_setting::key);
+    return found == rotary->parameters.end() ? none : json::parse(found->value).get<double>();
+  }
+};
+
+/// What keys are about that have one of these words in their names, and what a layer has of it: a
+/// number, or 1 if it acts and 0 if not. A number of some is that of the layers where it is not 0,
+/// a state of all is on if it is in all layers.
+// clang-format off
+struct topic {
+  enum {
+    number, number_of_some, state, state_of_all, rotary_number, rotary_state, rotary_state_of_all
+  } is;
+  std::string_view words;  ///< with a space between
+  double (*used)(asked_layer const&);
+};
+
+/// Parts of the names of keys that act on positions, on the scale of scores or on the mask. The
+/// first topic with a word in a name has the key. Keys in rope_parameters begin with "rope.".
+inline constexpr topic topics[]{
+    {topic::rotary_number, "original_max_position", [](auto& a) {
+       auto const whole = a.context() / (a.rotary->rule == "linear" ? a.parameter("factor") : 1);
+       return a.parameter("original_max_position_embeddings", whole); }},
+    {topic::number, "max_position", [](auto& a) { return a.context(); }},
+    {topic::rotary_number, "partial_rotary rotary_pct rope_pct rotary_emb_fraction", [](auto& a) {
+       if (a.rotary->rule == "proportional") return a.parameter("partial_rotary_factor");
+       return std::floor(a.head() * a.x) == a.dims() ? a.x : a.dims() / a.head(); }},
+    {topic::rotary_number, "rotary_dim rotary_ndims rope_dim rope_head_dim",
+     [](auto& a) { return a.dims(); }},
+    {topic::rotary_number, "theta rope_base rope.base rotary_base rotary_emb_base rope_local_base",
+     [](auto& a) { return a.parameter("rope_theta"); }},
+    {topic::rotary_number, "mscale rope.attention_factor",
+     [](auto& a) { return a.rotary->frequencies.at(1).attention_factor(); }},
+    {topic::rotary_number, "rope.factor rope_factor rope_scal rotary_scal yarn ntk", [](auto& a) {
+       return a.rotary->rule != "default" ? a.parameter("factor") : a.x == 0 ? 0 : 1; }},
+    {topic::rotary_number, "rope.beta_",  // of YaRN
+     [](auto& a) { return a.rotary->rule == "yarn" ? asked_layer::nothing : a.x; }},
+    {topic::rotary_state, "rope.interleaved", [](auto& a) -> double {
+       auto const& axes = a.rotary->axes;
+       return axes && axes->pairs() > 1 ? axes->axis(0) != axes->axis(1) : a.interleaves(); }},
+    {topic::rotary_state, "rope_interleave rotary_interleave rotary_emb_interleave",
+     [](auto& a) -> double { return a.interleaves(); }},
+    {topic::state, "rope_3d 3d_rope",
+     [](auto& a) -> double { return a.rotary != nullptr && a.rotary->axes.has_value(); }},
+    {topic::state_of_all, "nope", [](auto& a) -> double { return a.rotary == nullptr; }},
+    {topic::rotary_state_of_all, "rope rotary",
+     [](auto& a) -> double { return a.rotary != nullptr; }},
+    {topic::state, "alibi", [](auto& a) -> double { return a.layer.alibi.has_value(); }},
+    {topic::state, "relative_", [](auto& a) -> double { return a.layer.buckets.has_value(); }},
+    {topic::state, "bidirectional", [](auto& a) -> double { return a.is_encoder; }},
+    {topic::state, "causal", [](auto& a) -> double { return !a.is_encoder; }},
+    {topic::state, "sparse_attention index_ indexer",
+     [](auto& a) -> double { return a.layer.index.has_value(); }},
+    {topic::state, "compress_", [](auto& a) -> double { return a.layer.pooled != 0; }},
+    {topic::number_of_some, "sliding_window window sliding swa_ local_att chunk_attention attention_chunk",
+     [](auto& a) { return double(a.layer.window.value_or(a.layer.chunk.value_or(0))); }},
+    {topic::state, "sink", [](auto& a) -> double { return a.layer.sinks; }},
+    {topic::number_of_some, "softcap soft_cap", [](auto& a) { return a.layer.score_cap.value_or(0); }},
+    {topic::state, "temperature logn log_n log_scaling",
+     [](auto& a) -> double { return a.layer.temperature.has_value(); }},
+    {topic::number, "query_pre_attn", [](auto& a) { return std::pow(a.scale(), -2); }},
+    {topic::state, "scale_attn_weights", [](auto& a) -> double { return a.scale() != 1; }},
+    {topic::number, "attention_multiplier attn_multiplier qk_scale attn_scaling attention_scal"
+     " softmax_scal", [](auto& a) { return a.scale(); }},
+    {topic::number, "scaling_factor key_multiplier", [](auto&) { return 1.0; }},
+    {topic::state, "position pos_emb",
+     [](auto& a) -> double { return !a.model.embedding.empty(); }},
+    // What a key with such a word means is not known: it must be read.
+    {topic::state, "attn_scale scale_attn scale_qk global_att layer_type layer_pattern attn_type"
+     " attention_type full_attention full_attn attention_every attn_layer",
+     [](auto&) { return asked_layer::nothing; }}};
+
+/// Keys with such a name that act on sampling, logits, routers or values.
+inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
+    {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
+     "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
+     "moe_router_logit_softcapping", "num_global_key_value_heads", "swa_num_key_value_heads",
+     "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds", "hc_sinkhorn_iters"});
+
+/// Ends of the names of keys that hold a number as it is used.
+inline constexpr auto ends_of_numbers = std::to_array<std::string_view>(
+    {"theta", "base", "base_freq", "window", "window_size", "chunk_size", "capping", "cap", "dim",
+     "dims", "factor", "pct", "fraction", "multiplier", "scale", "scaling", "scalar",
+     "embeddings", "beta_fast", "beta_slow"});
+// clang-format on
+
+/// A key that nobody read. Its name begins with "rope." within rope_parameters.
+class unread_key {
+ public:
+  explicit unread_key(std::string name) : name_(std::move(name)) {
+    for (auto const& one : topics) {
+      for (auto rest = one.words; about_ == nullptr && !rest.empty();) {
+        word_ = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), word_.size() + 1));
+        if (has(word_)) about_ = &one;
+      }
+    }
+  }
+
+  /// Whether its name says that it acts.
+  bool speaks() const { return about_ != nullptr; }
+
+  /// Whether it says what was found anyway. A switch is off, and no layer has what its word means;
+  /// or it is on, its name is that word, and layers have it. A number, or the name of a rule, is
+  /// the one that was used, in all layers that the key is about: 1 for a factor where there is
+  /// none.
+  bool is_without_effect(model_description const& found, bool is_encoder, json const& value) const {
+    auto const rotates = [](auto const& kind) { return !kind.rotary.empty(); };
+    auto const is = about_->is;
+    if (is >= topic::rotary_number && std::ranges::none_of(found.kinds, rotates)) return true;
+    if (has("mtp")) return true;  // layers that predict further tokens are not read
+    if (value.is_string() && name_.starts_with("rope") && name_.ends_with("_type")) {
+      auto const has_rule = [&](auto& k) { return !rotates(k) || value == k.rotary[0].rule; };
+      return std::ranges::all_of(found.kinds, has_rule);
+    }
+    if (!value.is_boolean() && !value.is_number()) return false;
+    auto const x = value.is_boolean() ? (value == true ? 1.0 : 0.0) : value.get<double>();
+    bool is_equal = true, some_act = false, some_are_meant = false;
+    for (auto const& kind : found.kinds) {
+      auto const* rotary = rotates(kind) ? &kind.rotary[0] : nullptr;
+      if (has("index")) rotary = kind.index ? &kind.index->rotary : nullptr;
+      bool const needs_rotary = is == topic::rotary_number || is == topic::rotary_state;
+      if (!is_about(found, kind) || (needs_rotary && rotary == nullptr)) continue;
+      auto const used = about_->used({found, kind, rotary, x, is_encoder});
+      if (is == topic::number_of_some && x != 0 && used == 0) continue;
+      // Scales are computed, by a root and a quotient, and may be written as floats.
+      auto const tolerance = is <= topic::number_of_some ? 0x1p-23 * std::abs(x) : 0;
+      is_equal = is_equal && std::abs(used - x) <= tolerance;
+      some_act = some_act || used > 0;
+      some_are_meant = true;
+    }
+    if (!some_are_meant) return is == topic::rotary_number;  // there are no layers of that type
+    if (x == 0) return is_equal;
+    bool const is_number = is <= topic::number_of_some || is == topic::rotary_number;
+    if (is_number == value.is_boolean()) return false;
+    auto const ends = [&](auto end) { return name_.ends_with(end); };
+    if (is_number) return is_equal && std::ranges::any_of(ends_of_numbers, ends);
+    return is_the_word() && (is == topic::state ? some_act : is_equal);
+  }
+
+ private:
+  bool has(std::string_view part) const { return name_.find(part) != name_.npos; }
+
+  /// Whether it is about the layers of a kind. A number of rotation: those with a window if it is
+  /// local, else those without if there are any; where some pool keys, those that do or do not.
+  bool is_about(model_description const& model, layer_description const& layer) const {
+    auto const some = [&](auto const& test) { return std::ranges::any_of(model.kinds, test); };
+    if (layer.head_dim == 0) return false;
+    if (about_->is != topic::rotary_number) return true;
+    if (some([](auto& k) { return k.pooled != 0; })) return has("compress") == (layer.pooled != 0);
+    if (has("local") || has("swa") || has("sliding")) return layer.window.has_value();
+    return !layer.window || !some([](auto& k) { return !k.rotary.empty() && !k.window; });
+  }
+
+  /// use_rope, rope, rope_embeddings ...: what such a switch is about is the word alone.
+  bool is_the_word() const {
+    std::string_view rest = name_;
+    for (std::string_view const start : {"use_", "indexer_"})
+      if (rest.starts_with(start)) rest.remove_prefix(start.size());
+    if (!rest.starts_with(word_)) return false;
+    rest.remove_prefix(word_.size());
+    constexpr std::string_view ends[]{"", "d", "s", "_embedding", "_pos_emb"};
+    return contains(ends, rest);
+  }
+
+  std::string name_;
+  std::string_view word_ = {};
+  topic const* about_ = nullptr;
+};
+
+}  // namespace posenc::detail
