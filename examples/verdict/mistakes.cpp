@@ -28,7 +28,7 @@ constexpr double default_base = 1e4;
 
 std::string shown(double number) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.6g", number);
+  std::snprintf(text, sizeof text, number == std::round(number) ? "%.0f" : "%.6g", number);
   return text;
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>
@@ -150,7 +152,7 @@ void expect_by_hand() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 3) return 2;
   std::size_t models = 0;
   for (auto const& file : std::filesystem::directory_iterator(argv[1])) {
     judge(file.path().stem().string(), posenc::read_hugging_face(file.path()));
@@ -162,6 +164,9 @@ int main(int argc, char** argv) {
     judge(name, posenc::read_gguf(in, name));
   }
   expect(models > 60, "there must be models");
+  std::ifstream in(argv[2], std::ios::binary);
+  expect(std::string(std::istreambuf_iterator<char>(in), {}) == gguf_models::gemma_4_31b().str(),
+         std::string(argv[2]) + " must be the header that tests/model/gguf/models.hpp writes");
   expect_by_hand();
   return failures == 0 ? 0 : 1;
 }
