@@ -7,8 +7,6 @@
 #include <cstdint>
 
 #include "posenc/analysis/precision_budget.hpp"
-#include "posenc/model/rotate.hpp"
-#include "posenc/rotation/layout.hpp"
 
 namespace verdicts {
 namespace {
@@ -35,10 +33,12 @@ score_matrix matrix_of(layer_description const& layer, std::size_t length, offse
     auto const gain = layer.softmax_factor * f.attention_factor() * f.attention_factor();
     std::vector<posenc::formed_angle> floats(f.pairs());
     posenc::float_angles{}(f, static_cast<std::int64_t>(offset[0]), floats);
+    auto const first = rotary.block.first_dim(dims, f.rotary_dim());
+    bool const is_halved = !is_interleaved(rotary);
     for (std::size_t i = 0; i < f.pairs(); ++i) {
       auto const axis = rotary.axes ? std::min<std::size_t>(rotary.axes->axis(i), 2) : 0;
       auto const angle = in_float ? floats[i].angle : f.inv_freq()[i] * offset[axis];
-      auto const [x, y] = posenc::dims_of_pair(rotary, dims, i);
+      auto const x = first + (is_halved ? i : 2 * i), y = x + (is_halved ? f.pairs() : 1);
       s.angle[x] = s.angle[y] = angle;
       s.own[x] = s.own[y] = gain * std::cos(angle);
       s.partners[y] = gain * std::sin(angle), s.partners[x] = -s.partners[y];

@@ -120,12 +120,20 @@ made frequencies_of_others(model_description const& model, layer_description con
   for (auto const& other : model.kinds) {
     auto const* const theirs = text_rotation(other);
     if (theirs == nullptr || theirs->parameters == own->parameters) continue;
-    auto f = reread(model, other, layer.head_dim);
-    if (!f && other.head_dim == layer.head_dim) f = theirs->frequencies;
-    if (!f) continue;
     auto wrong = *own;
-    wrong.frequencies = *f;
-    if (f->at(1).pairs() != own->frequencies.at(1).pairs()) wrong.axes.reset();
+    if (other.head_dim == layer.head_dim) {
+      wrong.frequencies = theirs->frequencies;
+    } else {  // the numbers of the other layers, in a head of this size
+      bool const is_whole = theirs->frequencies.at(1).rotary_dim() == other.head_dim;
+      auto const f = is_whole && theirs->rule != "longrope" ? reread(model, other, layer.head_dim)
+                                                            : std::nullopt;
+      if (!f) continue;
+      wrong.frequencies = *f;
+    }
+    auto const pairs = wrong.frequencies.at(1).pairs();
+    if (wrong.axes && wrong.axes->pairs() != pairs) wrong.axes.reset();
+    if (wrong.block.first_dim(layer.head_dim, 0) + 2 * pairs > layer.head_dim)
+      wrong.block = posenc::rotary_block::first();
     return made_mistake{"frequencies are those of " + other.name, with(layer, wrong)};
   }
   return {};
@@ -157,10 +165,10 @@ std::size_t partial_dims(layer_description const& layer) {
   if (rotary == nullptr || rotary->rule != "default" || rotary->has_pair_factors) return 0;
   auto const dims = rotary->frequencies.at(1).rotary_dim();
   bool const is_first = rotary->block.first_dim(layer.head_dim, dims) == 0;
-  return is_first && dims < layer.head_dim ? dims : 0;
+  return is_first && dims < layer.head_dim && layer.head_dim % 2 == 0 ? dims : 0;
 }
 
-made whole_head_for_partial(model_description const&, layer_description const& layer) {
+made partial_ignored(model_description const&, layer_description const& layer) {
   if (partial_dims(layer) == 0) return {};
   auto wrong = layer.rotary.front();
   wrong.frequencies = posenc::geometric(layer.head_dim, *base_of(wrong));
@@ -179,11 +187,12 @@ made p_rope_for_partial(model_description const&, layer_description const& layer
                       with(layer, wrong)};
 }
 
-made whole_head_for_p_rope(model_description const&, layer_description const& layer) {
+made p_rope_ignored(model_description const&, layer_description const& layer) {
   if (moving(layer).empty()) return {};
-  return made_mistake{
-      "all pairs rotate, the slow ones too",
-      with(layer, posenc::geometric(layer.head_dim, *base_of(layer.rotary.front())))};
+  auto const& rotary = layer.rotary.front();
+  auto const dims = rotary.frequencies.at(1).rotary_dim();
+  return made_mistake{"all pairs rotate, the slow ones too",
+                      with(layer, posenc::geometric(dims, *base_of(rotary)))};
 }
 
 made partial_for_p_rope(model_description const&, layer_description const& layer) {
@@ -220,7 +229,7 @@ bool has_axes(layer_description const& layer) {
                              [](auto const& r) { return r.axes && r.axes->axes() > 1; });
 }
 
-made axes_in_sections(model_description const&, layer_description const& layer) {
+made sections_for_alternating(model_description const&, layer_description const& layer) {
   auto wrong = layer;
   bool is_other = false;
   for (auto& rotary : wrong.rotary) {
@@ -295,7 +304,7 @@ made alibi_missing(model_description const&, layer_description const& layer) {
   return made_mistake{"ALiBi's bias is left out", wrong};
 }
 
-made slopes_of_a_power_of_2(model_description const&, layer_description const& layer) {
+made one_series_of_slopes(model_description const&, layer_description const& layer) {
   if (!layer.alibi || std::has_single_bit(layer.alibi->heads)) return {};
   return made_mistake{
       "slopes of " + std::to_string(layer.alibi->heads) + " heads by the formula for a power of 2",
@@ -320,13 +329,15 @@ std::vector<known_mistake> const& known_mistakes() {
       {"pairs-of-partial",
        {"NVIDIA-NeMo/Megatron-Bridge#4195", "apple/coreai-models#66"},
        pairs_of_partial},
-      {"whole-head-for-p-rope", {"jagmarques/nexusquant#12"}, whole_head_for_p_rope},
+      {"p-rope-ignored", {"jagmarques/nexusquant#12"}, p_rope_ignored},
       {"p-rope-for-partial", {"pie-project/pie#603"}, p_rope_for_partial},
-      {"whole-head-for-partial", {"AI-Hypercomputer/maxtext#4616"}, whole_head_for_partial},
+      {"partial-ignored", {"AI-Hypercomputer/maxtext#4616"}, partial_ignored},
       {"halves-for-interleaved",
        {"vllm-project/vllm#941", "vllm-project/vllm-ascend#12765"},
        halves_for_interleaved},
-      {"axes-in-sections", {"alibaba/MNN#4133", "vllm-project/vllm-gaudi#1437"}, axes_in_sections},
+      {"sections-for-alternating",
+       {"alibaba/MNN#4133", "vllm-project/vllm-gaudi#1437"},
+       sections_for_alternating},
       {"axes-ignored", {"ml-explore/mlx-lm#1768"}, axes_ignored},
       {"factor-missing", {"NVIDIA/TensorRT-Model-Connect#400"}, factor_missing},
       {"factor-of-plain-yarn", {"vllm-project/vllm#46280"}, factor_of_plain_yarn},
@@ -337,7 +348,7 @@ std::vector<known_mistake> const& known_mistakes() {
       {"other-list", {"lablup/mlxcel#1358", "ggml-org/llama.cpp#24875"}, other_list},
       {"nope-rotated", {"timtoole02/Camelid#535", "airockchip/rknn-llm#501"}, nope_rotated},
       {"alibi-missing", {"EricLBuehler/mistral.rs#1382"}, alibi_missing},
-      {"slopes-of-a-power-of-2", {"ml-explore/mlx#3071"}, slopes_of_a_power_of_2},
+      {"one-series-of-slopes", {"ml-explore/mlx#3071"}, one_series_of_slopes},
   };
   return all;
 }

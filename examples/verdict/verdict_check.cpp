@@ -100,19 +100,19 @@ std::map<std::string, std::string> const expected{
     {"llama-2-7b", ""},
     {"gpt2", ""},
     {"t5-small", ""},
-    {"gpt-j-6b", "p-rope-for-partial whole-head-for-partial halves-for-interleaved"},
+    {"gpt-j-6b", "p-rope-for-partial partial-ignored halves-for-interleaved"},
     {"llama-3.1-8b", "theta-lost rule-missing"},
     {"llama-3.1-8b.gguf", "theta-lost rule-missing halves-for-interleaved"},
     {"gemma-3-27b", "frequencies-of-other-layers score-factor-missing theta-lost rule-missing"},
     {"gemma-4-31b",
      "frequencies-of-other-layers score-factor-missing theta-lost partial-for-p-rope "
-     "pairs-of-partial whole-head-for-p-rope"},
+     "pairs-of-partial p-rope-ignored"},
     {"gemma-4-31b.gguf",
      "score-factor-missing theta-lost frequencies-of-other-layers partial-for-p-rope "
-     "pairs-of-partial whole-head-for-p-rope"},
+     "pairs-of-partial p-rope-ignored"},
     {"gpt-oss-20b", "theta-lost rule-missing factor-missing ramp-rounded"},
     {"qwen3.5-27b",
-     "theta-lost p-rope-for-partial whole-head-for-partial axes-in-sections axes-ignored"},
+     "theta-lost p-rope-for-partial partial-ignored sections-for-alternating axes-ignored"},
     {"qwen2-vl-7b", "theta-lost axes-ignored"},
     {"deepseek-v3",
      "rule-missing halves-for-interleaved factor-of-plain-yarn score-factor-missing"},
@@ -121,8 +121,8 @@ std::map<std::string, std::string> const expected{
     {"phi-4-mini", "rule-missing factor-missing other-list"},
     {"smollm3-3b", "theta-lost nope-rotated"},
     {"mpt-7b", "alibi-missing"},
-    {"baichuan2-13b", "alibi-missing slopes-of-a-power-of-2"},
-    {"baichuan2-13b.gguf", "alibi-missing slopes-of-a-power-of-2"},
+    {"baichuan2-13b", "alibi-missing one-series-of-slopes"},
+    {"baichuan2-13b.gguf", "alibi-missing one-series-of-slopes"},
 };
 
 void judge(std::string const& name, model_description const& model) {
