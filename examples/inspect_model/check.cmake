@@ -35,6 +35,7 @@ expect_of(2 out "^. \"file\": \"gpt-oss-20b.json\", \"verdict\": \"contested\".*
   "${PROGRAM}" --json --check "${models}/gpt-oss-20b.json")
 expect(0 out "\"verdict\": \"uncontested\"" --json --check "${models}/gpt2.json")
 file(WRITE check.model.json "{\"model_type\": \"llamb\"}")
+expect_of(2 out "gemma4, 60 layers.*10 full_attention 128 of 512 halves 1,000,000 default, rope_freqs all.*p-rope-ignored b" "${PROGRAM}" --check "${models}/../../explorer/gemma-4-31b.gguf")
 expect(1 err "check.model.json: model_type must be one that is known" --check check.model.json)
 expect_of(1 out "^. \"file\": \"check.model.json\", \"verdict\": \"refused\", \"error\": \"check.model.json: model_type must" "${PROGRAM}" --json --check check.model.json)
 file(REMOVE check.model.json)
