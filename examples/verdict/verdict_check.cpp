@@ -1,5 +1,6 @@
 // The verdicts on all models of a folder and on GGUF headers: which mistakes are named, and that
 // each does to angles and scores what posenc's own rotation says.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -87,6 +88,66 @@ void expect_effects(std::string const& name, model_description const& model,
   }
 }
 
+// ---- What the mistakes make of frequencies
+
+using numbers = std::vector<double>;
+
+void expect_frequencies(model_description const& model, std::size_t layer,
+                        std::string const& mistake, numbers const& expected) {
+  auto const known =
+      std::ranges::find(verdicts::known_mistakes(), mistake, &verdicts::known_mistake::name);
+  auto const made = known->make(model, model.kind_of(layer));
+  auto const where = model.type + ", layer " + std::to_string(layer) + ", " + mistake;
+  expect(made.has_value(), where + ": must be made");
+  if (!made) return;
+  auto const f = made->wrong.rotary.at(0).frequencies.at(1024);
+  bool is_right = f.pairs() == expected.size();
+  for (std::size_t i = 0; is_right && i < expected.size(); ++i)
+    is_right = std::abs(f.inv_freq()[i] - expected[i]) <= 1e-6 * expected[i];  // factors are floats
+  expect(is_right, where + ": must have other frequencies");
+}
+
+numbers kept(numbers series, std::size_t count) {
+  std::fill(series.begin() + static_cast<std::ptrdiff_t>(count), series.end(), 0.0);
+  return series;
+}
+numbers first(numbers series, std::size_t count) {
+  series.resize(count);
+  return series;
+}
+
+void expect_frequencies(std::string const& models) {
+  auto const read = [&](char const* name) {
+    return posenc::read_hugging_face(std::filesystem::path(models) / (std::string(name) + ".json"));
+  };
+  using oracle::default_rule;
+  auto const gemma = read("gemma-4-31b");  // layer 0 slides, layer 5 sees all
+  expect_frequencies(gemma, 0, "frequencies-of-other-layers", kept(default_rule(256, 1e6), 32));
+  expect_frequencies(gemma, 5, "frequencies-of-other-layers", default_rule(512, 1e4));
+  expect_frequencies(gemma, 5, "theta-lost", kept(default_rule(512, 1e4), 64));
+  expect_frequencies(gemma, 5, "partial-for-p-rope", default_rule(128, 1e6));
+  expect_frequencies(gemma, 5, "pairs-of-partial", first(default_rule(512, 1e6), 64));
+  expect_frequencies(gemma, 5, "p-rope-ignored", default_rule(512, 1e6));
+  auto const qwen = read("qwen3.5-27b");
+  expect_frequencies(qwen, 3, "partial-ignored", default_rule(256, 1e7));
+  expect_frequencies(qwen, 3, "p-rope-for-partial", kept(default_rule(256, 1e7), 32));
+  auto const llama = read("llama-3.1-8b");
+  expect_frequencies(llama, 0, "rule-missing", default_rule(128, 5e5));
+  expect_frequencies(llama, 0, "theta-lost",
+                     oracle::llama3_rule(default_rule(128, 1e4), 8, 1, 4, 8192));
+  // A tensor holds what Llama 3's rule divides by, at its own base.
+  std::istringstream in(gguf_models::llama_3_1_8b().str());
+  auto const right = default_rule(128, 5e5), divided = oracle::llama3_rule(right, 8, 1, 4, 8192);
+  auto expected = default_rule(128, 1e4);
+  for (std::size_t i = 0; i < 64; ++i) expected[i] *= divided[i] / right[i];
+  expect_frequencies(posenc::read_gguf(in, "gguf"), 0, "theta-lost", expected);
+  auto const phi = read("phi-4-mini");
+  expect_frequencies(phi, 0, "other-list", numbers([&] {
+                       auto const f = phi.kind_of(0).rotary[0].frequencies.at(100'000);
+                       return numbers(f.inv_freq().begin(), f.inv_freq().end());
+                     }()));
+}
+
 // ---- Which mistakes are named
 
 std::string names_of(verdicts::verdict const& found) {
@@ -168,5 +229,6 @@ int main(int argc, char** argv) {
   expect(std::string(std::istreambuf_iterator<char>(in), {}) == gguf_models::gemma_4_31b().str(),
          std::string(argv[2]) + " must be the header that tests/model/gguf/models.hpp writes");
   expect_by_hand();
+  expect_frequencies(argv[1]);
   return failures == 0 ? 0 : 1;
 }
