@@ -33,5 +33,20 @@ expect("model=rule&rule=rope" "role=\"img\" aria-label=\"Wavelengths" "<table ar
 
 expect("model=gemma-3-27b&kind=1&context=4096" "full_attention: 10 layers</option>" "sliding_attention: 52 layers" "gemma-3-27b</h2>"
   "keys that a query sees</th><td>4096")
+# The verdict on a model of the list, and on a file that is dropped.
+expect("model=gemma-3-27b&context=4096" "<h3 id=\"says\">Engines are known to make 5 mistakes on such a model.</h3>" "<td>52 sliding_attention</td><td>128 of 128</td>" "theta-lost: the base is 10000, where the model has 1000000"
+  "<small>deepspeedai/DeepSpeed#8345, vllm-project/vllm#9503</small>")
+file(READ "${SOURCE}/gemma-4-31b.gguf" bytes HEX)
+file(READ "${PAGE}" page_text)
+string(REPLACE "size = 1 << 24" "size = 1 << 9" page_text "${page_text}")  # its header is longer
+string(APPEND page_text "<script>{ const given = new DataTransfer(), bytes = Uint8Array.from('${bytes}'.match(/../g), byte => parseInt(byte, 16));
+given.items.add(new File([bytes], 'my.gguf')); dispatchEvent(new DragEvent('drop', { dataTransfer: given, cancelable: true })); }</script>")
+set(whole_page "${PAGE}")
+set(PAGE "${PAGE}.drop.html")
+file(WRITE "${PAGE}" "${page_text}")
+expect("" "gemma4</h2>" "<option>full_attention: 10 layers</option>" "128 of 512" "pairs-of-partial")
+file(REMOVE "${PAGE}")
+set(PAGE "${whole_page}")
+
 expect("model=rule&rule=yarn&factor=0" "role=\"alert\">factor must be from 1 to 1024, got 0")
 expect("model=config&config=%7B%22model_type%22%3A%22%3Cimg%20src%3Dx%3A%22%7D" "model_type must be one that is known")

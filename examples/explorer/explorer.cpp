@@ -21,9 +21,11 @@
 #include "posenc/frequency/ntk.hpp"
 #include "posenc/frequency/truncated.hpp"
 #include "posenc/frequency/yarn.hpp"
+#include "posenc/model/gguf.hpp"
 #include "posenc/model/hugging_face.hpp"
 #include "posenc/softmax/adaptive_temperature.hpp"
 #include "reporting/svg_chart.hpp"
+#include "verdict/verdict.hpp"
 
 namespace explorer {
 namespace {
@@ -131,6 +133,36 @@ subject by_kind(posenc::layer_description const& kind, std::size_t context) {
   return result;
 }
 
+// ---- The verdict
+
+/// Three digits, and whole numbers from 100 on.
+std::string brief(double value) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, value < 100 ? "%.3g" : "%.0f", value);
+  return digits;
+}
+
+json told(verdicts::pitfall const& one) {
+  json angles = json::array(), scores = json::array();
+  for (auto const& e : one.effects) {
+    angles.push_back(e.radians ? brief(*e.radians) : "-");
+    scores.push_back(brief(e.score));
+  }
+  return {{"name", one.name},       {"says", one.says}, {"kinds", one.kinds},
+          {"threads", one.threads}, {"angles", angles}, {"scores", scores}};
+}
+
+void add_verdict(json& result, posenc::model_description const& model) {
+  auto const found = verdicts::verdict_on(model);
+  auto &rows = result["layers"] = json::array(), &pitfalls = result["pitfalls"] = json::array();
+  for (auto const& row : found.rows)
+    rows.push_back({std::to_string(row.layers.size()) + " " + row.kind, row.dims, row.pairs,
+                    row.base ? brief(*row.base) : "", row.rule,
+                    row.sees ? std::to_string(*row.sees) : "all"});
+  for (auto const& one : found.pitfalls) pitfalls.push_back(told(one));
+  if (found.rounding) result["rounding"] = told(*found.rounding);
+}
+
 // ---- Charts
 
 /// Mean score of queries and keys of unit variance, rho correlated, at a distance.
@@ -208,7 +240,7 @@ charts::chart sharpest_weights(double spread, std::size_t context) {
 
 }  // namespace
 
-std::string answer(std::string_view given) {
+std::string answer(std::string_view given, std::span<std::byte const> file) {
   auto const settings = json::parse(given, nullptr, false);
   if (!settings.is_object()) refuse("settings must be a JSON object");
   auto const context = count(settings, "context", 64, most_tokens);
@@ -216,11 +248,15 @@ std::string answer(std::string_view given) {
 
   json result{{"name", "your rule"}, {"kinds", json::array()}, {"remarks", json::array()}};
   auto const of = [&] {
-    if (!settings.contains("config")) return by_rule(settings);
-    auto const model = posenc::read_hugging_face(text(settings, "config"), "config.json");
+    bool const is_gguf = settings.contains("gguf");
+    if (!is_gguf && !settings.contains("config")) return by_rule(settings);
+    auto const name = is_gguf ? text(settings, "gguf") : "config.json";
+    auto const model = is_gguf ? posenc::read_gguf(posenc::gguf_metadata(file, name))
+                               : posenc::read_hugging_face(text(settings, "config"), name);
     result["name"] = model.type, result["kinds"] = kinds_of(model);
     if (model.context) result["context"] = *model.context;
-    if (model.kinds.empty()) refuse("config.json: must have a layer");
+    if (model.kinds.empty()) refuse(name + ": must have a layer");
+    add_verdict(result, model);
     auto const last = static_cast<double>(model.kinds.size() - 1);
     auto const& kind = model.kinds[count(settings, "kind", 0, last)];
     for (auto const& list : {left_out(kind), model.assumptions, model.notes})

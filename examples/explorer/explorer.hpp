@@ -1,20 +1,26 @@
 // What the explorer answers: settings in, numbers and a figure out, both as JSON.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace explorer {
 
-/// Settings are an object: "config", the text of a config.json, and "kind", which of its kinds of
-/// layers, from 0; or "rule" (rope, p-rope, linear, ntk, yarn, llama3), "dim", "base", "p",
-/// "factor" and "trained". And always "context" in tokens, "rho", the correlation of queries and
-/// keys, and "spread", the largest score of a row less the smallest.
+/// Settings are an object: "config", the text of a config.json, or "gguf", the name of a GGUF file
+/// whose first bytes `file` has, and "kind", which of its kinds of layers, from 0; or "rule" (rope,
+/// p-rope, linear, ntk, yarn, llama3), "dim", "base", "p", "factor" and "trained". And always
+/// "context" in tokens, "rho", the correlation of queries and keys, and "spread", the largest score
+/// of a row less the smallest.
 ///
 /// The answer is an object: "name"; "context", that of the model if it says so; "kinds" and
-/// "remarks", lists of texts; "facts", a list of names and values; "figures", a list of SVGs.
+/// "remarks", lists of texts; "facts", a list of names and values; "figures", a list of SVGs. Of a
+/// model also "layers", the rows of a table, and "pitfalls", what engines are known to get wrong on
+/// it: "name", "says", "kinds", "threads", and "angles" and "scores" in 1024, 32,768 and 131,072
+/// tokens, as examples/verdict says.
 /// Settings that make no sense end in refuse, or in posenc's error.
-std::string answer(std::string_view settings);
+std::string answer(std::string_view settings, std::span<std::byte const> file = {});
 
 /// Defined by the program: ends the answer with a sentence on what must hold.
 [[noreturn]] void refuse(std::string const& sentence);

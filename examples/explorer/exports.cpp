@@ -1,11 +1,14 @@
 // What the page calls: text in memory in, text in memory out. (WebAssembly)
 #include <cstddef>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "explorer.hpp"
 
 namespace {
 std::string settings, answer;
+std::vector<std::byte> file;
 }
 
 extern "C" {
@@ -22,9 +25,15 @@ extern "C" {
   return settings.data();
 }
 
+/// Where the page writes so many bytes of the beginning of a GGUF file.
+[[clang::export_name("file")]] std::byte* file_of(std::size_t size) {
+  file.assign(size, std::byte(0));
+  return file.data();
+}
+
 /// The answer to these settings, ended by 0.
 [[clang::export_name("answer")]] char const* answer_to_settings() {
-  answer = explorer::answer(settings);
+  answer = explorer::answer(settings, file);
   return answer.c_str();
 }
 }

@@ -1,6 +1,10 @@
 // The explorer's answers without a browser: settings as JSON, one line each, from the standard
-// input; the answers, without figures, to the standard output.
+// input, with GGUF files from the working directory; the answers, without figures, to the standard
+// output.
+#include <fstream>
 #include <iostream>
+#include <iterator>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -13,7 +17,11 @@ void explorer::refuse(std::string const& sentence) { throw std::invalid_argument
 int main() {
   for (std::string settings; std::getline(std::cin, settings);) {
     try {
-      auto answer = nlohmann::json::parse(explorer::answer(settings));
+      auto const given = nlohmann::json::parse(settings, nullptr, false);
+      std::ifstream in(given.is_object() ? given.value("gguf", "") : "", std::ios::binary);
+      std::string const file(std::istreambuf_iterator<char>(in), {});
+      auto answer = nlohmann::json::parse(
+          explorer::answer(settings, std::as_bytes(std::span(file.data(), file.size()))));
       answer.erase("figures");
       std::cout << answer.dump() << '\n';
     } catch (std::invalid_argument const& error) {

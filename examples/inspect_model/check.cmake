@@ -19,6 +19,29 @@ expect(0 out "^pair,inv_freq,x_dim,y_dim 0,1,0,64 1,0.8659643[0-9]*,1,65 .*63,[0
 expect(0 out "^kind,first_layer,layers,rule,layout,pair,x_dim,y_dim,axis,inv_freq,wavelength,turns,last_angle,attention_factor \"full_attention\",0,32,default,halves,0,0,64,0,1,6.28"
   --csv "${models}/llama-2-7b.json")
 
+# What engines get wrong on a model: the exit status says whether they do.
+expect(0 out "32 full_attention 128 of 128 halves 10,000 default all.*angles-in-float.*No engine is known" --check "${models}/llama-2-7b.json")
+expect_of(2 out "a 50 sliding_attention 256 of 256 halves 10,000 default 1,024 0-4, 6-10.*b 10 full_attention 128 of 512 halves 1,000,000 proportional all\
+.*theta-lost b 151.5 4,853 19,414 0.7 0.73 0.7 the base is 10000, where the model has 1000000 .DeepSpeed#8345.*make 8 mistakes on such a model" "${PROGRAM}" --check "${models}/gemma-4-31b.json")
+execute_process(COMMAND "${PROGRAM}" --check "${models}/llama-3.1-8b.json" OUTPUT_VARIABLE out)
+string(REGEX MATCH " +angle off by.*float32\n" shown "${out}")
+file(READ "${CMAKE_CURRENT_LIST_DIR}/../README.md" page)
+string(FIND "${page}" "${shown}" at)
+if(at EQUAL -1 OR shown STREQUAL "")
+  message(FATAL_ERROR "examples/README.md must show\n${shown}")
+endif()
+expect_of(2 out "alibi-missing - - - 281 9,000 " "${PROGRAM}" --check "${models}/mpt-7b.json")
+expect_of(2 out "^. \"file\": \"gpt-oss-20b.json\", \"verdict\": \"contested\".*\"name\": \"theta-lost\".*\"tokens\": 131072, \"distance\": 131071, \"radians\": 12392.[0-9]*, \"score\": 1.44"
+  "${PROGRAM}" --json --check "${models}/gpt-oss-20b.json")
+expect(0 out "\"verdict\": \"uncontested\"" --json --check "${models}/gpt2.json")
+file(WRITE check.model.json "{\"model_type\": \"llamb\"}")
+expect_of(2 out "gemma4, 60 layers.*10 full_attention 128 of 512 halves 1,000,000 default, rope_freqs all.*p-rope-ignored b" "${PROGRAM}" --check "${models}/../../explorer/gemma-4-31b.gguf")
+expect(1 err "check.model.json: model_type must be one that is known" --check check.model.json)
+expect_of(1 out "^. \"file\": \"check.model.json\", \"verdict\": \"refused\", \"error\": \"check.model.json: model_type must" "${PROGRAM}" --json --check check.model.json)
+file(REMOVE check.model.json)
+expect(1 err "--check must be of one model" --check "${models}/gpt2.json" "${models}/mpt-7b.json")
+expect(1 err "--check and --csv" --check --csv "${models}/gpt2.json")
+
 # Which rule made a table: as text, as JSON, in few digits, from another model's own frequencies.
 file(WRITE check.table "[1.0, 0.1, 0.01, 0.001]  # base 10^4\n")
 expect(0 out "check.table: 4 numbers, rounded to .*geometric: base 10000.*within rounding.*else geometric_inclusive: base 1000;" --identify check.table)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "answers.hpp"
+#include "check.hpp"
 #include "data.hpp"
 #include "posenc/analysis/compare.hpp"
 #include "posenc/analysis/identify.hpp"
@@ -25,12 +26,17 @@ struct options {
   std::optional<std::size_t> length;
   std::optional<double> base;
   double threshold = posenc::compare_options().threshold;
-  bool all_pairs = false, as_llama = false, each = false, json = false, csv = false;
+  bool all_pairs = false, as_llama = false, each = false, json = false, csv = false,
+       verdict = false;
 };
 
 void declare(CLI::App& app, options& o) {
   app.add_option("FILE", o.files,
                  "a config.json of Hugging Face, or a GGUF file; two are compared");
+  app.add_flag(
+      "--check", o.verdict,
+      "what engines are known to get wrong on such a model, and what that does; exit status "
+      "0: nothing, 2: something, 1: the file is refused");
   app.add_option("--length", o.length,
                  "of the sequence, in tokens (default: the context of the model, or 4096)")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32));
@@ -59,6 +65,8 @@ void check(options const& o) {
   require(!o.files.empty() || !o.table.empty(), "FILE or --identify must be given; see --help");
   require(o.files.empty() || o.table.empty(), "FILE and --identify must not be given together");
   require(!(o.json && o.csv), "--json and --csv must not be given together");
+  require(!o.verdict || o.files.size() == 1, "--check must be of one model");
+  require(!o.verdict || !o.csv, "--check and --csv must not be given together");
   require(!o.json || o.files.size() <= 1 || (o.files.size() == 2 && !o.each),
           "--json must be of one model, one comparison or one table");
   require(!o.csv || o.files.size() == 1, "--csv must be of one model");
@@ -112,6 +120,30 @@ void print_tables(options const& o) {
   if (o.json) print_json(std::cout, tables);
 }
 
+// The exit status.
+int print_verdict(options const& o) {
+  auto const &file = o.files.front(), name = name_of(file);
+  try {
+    auto const model = read_model(file, o.as_llama);
+    auto const found = verdicts::verdict_on(model);
+    if (o.json) {
+      nlohmann::ordered_json object{{"file", name}};
+      object.update(json_of(found, model));
+      std::cout << object.dump(2) << '\n';
+    } else {
+      print(std::cout, name, model, found);
+    }
+    return found.pitfalls.empty() ? 0 : 2;
+  } catch (std::exception const& error) {
+    if (!o.json) throw;
+    nlohmann::ordered_json const object{
+        {"file", name}, {"verdict", "refused"}, {"error", reporting::message_of(error)}};
+    std::cout << object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+              << '\n';
+    return 1;
+  }
+}
+
 // False if a file of several could not be read; the others are printed.
 bool print_models(options const& o) {
   bool good = true;
@@ -127,16 +159,17 @@ bool print_models(options const& o) {
   return good;
 }
 
-bool run(options const& o) {
+int run(options const& o) {
   check(o);
+  if (o.verdict) return print_verdict(o);
   if (!o.table.empty()) {
     print_tables(o);
   } else if (o.files.size() == 2 && !o.each) {
     print_comparison(o);
   } else {
-    return print_models(o);
+    return print_models(o) ? 0 : 1;
   }
-  return true;
+  return 0;
 }
 
 }  // namespace
@@ -149,8 +182,9 @@ int main(int argc, char** argv) {
       "matters. Of a table of frequencies, which rule made it.",
       {{"config.json", "of Hugging Face"},
        {"Llama-3.1-8B-Q4_K_M.gguf", "of llama.cpp"},
+       {"--check config.json", "what engines are known to get wrong on it"},
        {"llama-3.1-8b.json llama-2-7b.json", "what differs, and from where"},
        {"llama-3.1-8b.json --csv --columns pair,inv_freq", "for programs"},
        {"--identify inv_freq.txt --base 500000", "which rule made the table"}},
-      declare, [](options const& o) { return run(o) ? 0 : 1; });
+      declare, run);
 }

@@ -1,8 +1,11 @@
 // Reads how a model encodes positions from the header of a GGUF file.
 #pragma once
 
-#include <filesystem>
 #include <fstream>
+#include <version>
+#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
+#include <filesystem>
+#endif
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/rotation.hpp"
@@ -173,6 +176,7 @@ inline model_description read_gguf(std::istream& in, std::string name,
   return read_gguf(gguf_metadata(in, std::move(name)), options);
 }
 
+#if !defined(_LIBCPP_HAS_NO_FILESYSTEM_LIBRARY)
 /// Reads a file. For a model split into several files, give the first.
 inline model_description read_gguf(std::filesystem::path const& file,
                                    gguf_options const& options = {}) {
@@ -181,5 +185,6 @@ inline model_description read_gguf(std::filesystem::path const& file,
                   ": must be a file that can be read");
   return read_gguf(in, file.filename().string(), options);
 }
+#endif
 
 }  // namespace posenc

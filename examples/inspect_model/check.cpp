@@ -1,0 +1,104 @@
+#include "check.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+#include <string_view>
+
+#include "report.hpp"
+
+namespace {
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size(), width), ' ');
+  return text;
+}
+std::string aligned(std::string const& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+void print_line(std::ostream& os, std::string const& text) {
+  os << text.substr(0, text.find_last_not_of(' ') + 1) << '\n';
+}
+
+std::string two_digits(double number) {
+  if (number >= 100) return rounded(number);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", number);
+  return text;
+}
+
+// A letter for each kind of layers, if there are several.
+std::string letter_of(std::vector<verdicts::layer_row> const& rows, std::string const& kind) {
+  if (rows.size() < 2) return "";
+  auto const at = std::ranges::find(rows, kind, &verdicts::layer_row::kind) - rows.begin();
+  return at < 26 ? std::string(1, static_cast<char>('a' + at)) : kind;
+}
+
+void print_rows(std::ostream& os, std::vector<verdicts::layer_row> const& rows) {
+  auto const line = [&](std::initializer_list<std::string> cells) {
+    constexpr std::size_t widths[] = {1, 35, 12, 11, 10, 16, 1};
+    std::string text = "  ";
+    for (std::size_t i = 0; auto const& cell : cells) text += padded(cell, widths[i++]) + " ";
+    print_line(os, text);
+  };
+  line({"", "layers", "dims rotated", "pairs", "base", "rule", "sees"});
+  for (auto const& row : rows) {
+    line({letter_of(rows, row.kind), std::to_string(row.layers.size()) + " " + row.kind, row.dims,
+          row.pairs, row.base ? rounded(*row.base) : "", row.rule,
+          row.sees ? grouped(*row.sees) : "all"});
+    if (rows.size() > 1) print_line(os, "      " + shown_layers(row.layers));
+  }
+}
+
+void print_numbers(std::ostream& os, std::string const& name,
+                   std::vector<std::string> const& angles, std::vector<std::string> const& scores) {
+  auto text = "  " + padded(name, 34);
+  for (auto const& x : angles) text += aligned(x, 10);
+  text += "   ";
+  for (auto const& x : scores) text += aligned(x, 9);
+  print_line(os, text);
+}
+
+void print_pitfall(std::ostream& os, verdicts::pitfall const& one,
+                   std::vector<verdicts::layer_row> const& rows) {
+  std::vector<std::string> angles, scores;
+  for (auto const& e : one.effects) {
+    angles.push_back(e.radians ? two_digits(*e.radians) : "-");
+    scores.push_back(two_digits(e.score));
+  }
+  auto name = one.name;
+  for (auto const& kind : one.kinds) name += " " + letter_of(rows, kind);
+  print_numbers(os, name, angles, scores);
+  std::string text = one.says;
+  for (auto const& thread : one.threads)
+    text += (&thread == &one.threads.front() ? " [" : ", ") + thread.substr(thread.find('/') + 1);
+  print_wrapped(os, "      ", text + (one.threads.empty() ? "" : "]"));
+}
+
+}  // namespace
+
+void print(std::ostream& os, std::string const& file, posenc::model_description const& model,
+           verdicts::verdict const& found) {
+  os << file << ": " << model.type << ", " << grouped(model.layers) << " layers";
+  if (model.context) os << ", made for " << grouped(*model.context) << " tokens";
+  os << "\n\n";
+  print_rows(os, found.rows);
+  if (!model.embedding.empty()) os << "  Positions are " << model.embedding << " embeddings.\n";
+  for (auto const& sentence : model.assumptions) print_wrapped(os, "  Assumed: ", sentence);
+  std::vector<verdicts::pitfall> all = found.pitfalls;
+  if (found.rounding) all.push_back(*found.rounding);
+  if (!all.empty()) {
+    std::vector<std::string> tokens;
+    for (auto const& e : all.front().effects) tokens.push_back(grouped(e.tokens));
+    os << '\n';
+    print_numbers(os, "", {"angle off by, in rad"}, {"  score off by, in its rms"});
+    print_numbers(os, "mistake; tokens:", tokens, tokens);
+  }
+  for (auto const& one : all) print_pitfall(os, one, found.rows);
+  os << '\n';
+  auto const count = found.pitfalls.size();
+  print_wrapped(os, "  ",
+                count == 0 ? "Read. No engine is known to get more than rounding wrong here."
+                           : "Read. Engines are known to make " + std::to_string(count) +
+                                 (count == 1 ? " mistake" : " mistakes") + " on such a model.");
+}

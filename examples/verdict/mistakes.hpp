@@ -1,0 +1,50 @@
+// Mistakes that engines are known to make: each is another description of the same layers. Names
+// are those of examples/conformance where it knows the mistake.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "posenc/model/model_description.hpp"
+
+namespace verdicts {
+
+/// Between which tokens it shows.
+enum class place {
+  text,       ///< all axes have the same position
+  image,      ///< opposite corners of a square image of so many tokens
+  flat_image  ///< the same, which the mistake takes for so many tokens of text
+};
+
+/// The layers as an engine has them that makes the mistake.
+struct made_mistake {
+  std::string says;
+  posenc::layer_description wrong;
+  place where = place::text;
+  bool in_float = false;  ///< angles are float(position) float(inv_freq)
+};
+
+struct known_mistake {
+  std::string_view name;
+  std::vector<std::string_view> threads;
+  /// Nothing where layers of this kind leave no room for it.
+  std::optional<made_mistake> (*make)(posenc::model_description const&,
+                                      posenc::layer_description const&);
+};
+std::vector<known_mistake> const& known_mistakes();
+
+/// Every engine that forms angles in float makes it, at any model; it is a yardstick.
+known_mistake const& float_angles();
+
+/// The slope of a head by the formula for a power of 2 of heads, whatever their number.
+double plain_slope(posenc::alibi_bias const& alibi, std::size_t head);
+
+std::optional<double> base_of(posenc::rotary_description const& rotary);
+bool is_interleaved(posenc::rotary_description const& rotary);
+/// A frequency that turns no angle: 0, or one divided by a factor like 1e30.
+bool is_standing(double inv_freq);
+
+}  // namespace verdicts

@@ -1,0 +1,162 @@
+"""That conformance.py is right of engines that are right, and names the mistakes of others. Runs by
+itself and in pytest."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import numpy
+
+import conformance
+import numpy_engine
+
+HERE = pathlib.Path(__file__).parent
+CASES = conformance.cases()
+SKIPPED = {str(case) for case in CASES
+           if case.config["rope_parameters"]["rope_type"] not in numpy_engine.KEYS
+           or "extrapolation" in case.config["rope_parameters"]}
+
+
+def verdicts(rotate, precision="float32", accept=()):
+    found = [conformance.verdict(case, rotate, precision, accept) for case in CASES]
+    assert {one.case for one in found if one.status == "skipped"} == SKIPPED
+    return {one.case: one for one in found if one.status != "skipped"}
+
+
+def expect_wrong(rotate, names, mistake):
+    """Exactly these cases are wrong, each by this mistake."""
+    found = verdicts(rotate)
+    wrong = {name for name, one in found.items() if one.status == "wrong"}
+    assert wrong == names - SKIPPED, wrong ^ (names - SKIPPED)
+    others = [str(found[name]) for name in wrong if found[name].mistakes != (mistake,)]
+    assert not others, others
+
+
+def test_the_right_engine_is_right_in_each_precision():
+    assert len(CASES) - len(SKIPPED) >= 70
+    for precision in ("float64", "float32", "float16"):
+        others = [str(v) for v in verdicts(numpy_engine.rotate, precision).values()
+                  if v.status != "right"]
+        assert not others, others
+
+
+def test_a_layout_is_named_where_the_model_has_the_other():
+    names = {str(case) for case in CASES if case.config["layout"] == "interleaved"}
+    expect_wrong(numpy_engine.all_halves, names, "halves-for-interleaved")
+
+
+def test_a_lost_theta_is_named_where_it_is_another():
+    names = {str(case) for case in CASES
+             if case.config["rope_parameters"].get("rope_theta", 10000) != 10000}
+    expect_wrong(numpy_engine.theta_lost, names, "theta-lost")
+
+
+def test_float_angles_are_named_and_can_be_accepted():
+    names = {str(case) for case in CASES if numpy.abs(case.positions).max() > 100_000}
+    expect_wrong(numpy_engine.float_angles, names, "angles-in-float")
+    accepted = verdicts(numpy_engine.float_angles, accept=["angles-in-float"]).values()
+    assert not [v for v in accepted if v.status == "wrong"]
+
+
+def test_each_mistake_is_named_or_one_that_does_the_same():
+    for name, mistake in conformance.MISTAKES.items():
+        made = named = 0
+        for case in CASES:
+            recipe = mistake(case, conformance.right(case))
+            if recipe is None or recipe.pairs.max() >= case.x.shape[1]:
+                continue
+            found = conformance.verdict(case, lambda x, *_: recipe.rotate(x), "float64")
+            made += found.status == "wrong"
+            named += found.mistakes == (name,)
+            assert found.status == "right" or len(found.mistakes) == 1, str(found)
+        assert name == "angles-in-float" or named > 0.8 * made > 0, (name, named, made)
+
+
+def test_a_setting_that_is_not_used_is_named():
+    def factor_of_3(x, positions, config):
+        parameters = {**config["rope_parameters"], "factor": 3}
+        return numpy_engine.rotate(x, positions, {**config, "rope_parameters": parameters})
+
+    def half_as_fast(x, positions, config):
+        return numpy_engine.rotate(x, positions / 2, config)
+
+    case = next(case for case in CASES if str(case) == "linear")
+    assert conformance.verdict(case, factor_of_3).mistakes == ("factor-without-effect",)
+    assert conformance.verdict(case, half_as_fast).mistakes == ()
+
+
+def test_bfloat16_rounds_to_the_nearest_and_ties_to_even():
+    x = numpy.array([1 + 2**-8, 1 + 3 * 2**-8, 3.14159, -0.1])
+    assert conformance.rounded(x, "bfloat16").tolist() == [1, 1 + 2**-6, 3.140625, -0.10009765625]
+
+
+def test_names_are_those_of_the_program():
+    program = (HERE / "../../examples/conformance/rotary_mistakes.cpp").read_text()
+    for name in conformance.MISTAKES:
+        assert f'{{"{name}"' in program, name
+
+
+def test_check_is_for_pytest():
+    case = next(case for case in CASES if str(case) == "default-interleaved")
+    conformance.check(case, numpy_engine.rotate)
+    for rotate, says in ((numpy_engine.all_halves, "halves-for-interleaved"),
+                         (lambda x, *_: x[:1], "must be of shape (7, 32), is (1, 32)"),
+                         (lambda x, *_: x * numpy.nan, "is nan, must be"),
+                         (lambda x, *_: {}["a"], "raises KeyError: 'a'")):
+        try:
+            conformance.check(case, rotate)
+        except AssertionError as error:
+            assert says in str(error), str(error)
+        else:
+            raise AssertionError(f"must be wrong: {says}")
+
+    def refuses(*_):
+        raise NotImplementedError
+
+    try:
+        conformance.check(case, refuses)
+    except unittest.SkipTest:
+        return
+    raise AssertionError("must be skipped")
+
+
+def test_a_heads_own_memory_may_be_changed():
+    def in_place(x, positions, config):
+        x[:] = numpy_engine.rotate(x, positions, config)
+
+    assert all(one.status == "right" for one in verdicts(in_place).values())
+
+
+def test_the_command_says_it_by_its_exit_status():
+    def run(*arguments):
+        return subprocess.run([sys.executable, HERE / "conformance.py", *arguments],
+                              capture_output=True, text=True)
+
+    engine = str(HERE / "numpy_engine.py")
+    good, bad = run(engine), run(engine + ":all_halves")
+    assert good.returncode == 0 and " 0 wrong" in good.stdout, good
+    assert bad.returncode == 1 and "WRONG    model-glm-4-9b-chat: halves-for-" in bad.stdout, bad
+    for arguments in (["no.py"], [engine + ":no"], [engine, "--cases", "no"], ["no.txt"]):
+        assert run(*arguments).returncode == 2, arguments
+
+
+def test_the_page_shows_what_is_said():
+    def without_factor(x, positions, config):
+        factor = numpy_engine.frequencies(config)[1]
+        return numpy_engine.float_angles(x, positions, config) / factor
+
+    page = (HERE / "README.md").read_text()
+    for name, rotate in (("model-glm-4-9b-chat", numpy_engine.all_halves), ("yarn", without_factor),
+                         ("model-llama-3.1-8b", numpy_engine.theta_lost)):
+        case = next(case for case in CASES if str(case) == name)
+        says = str(conformance.verdict(case, rotate))
+        assert says in page, says
+    assert f"all {len(CASES) - len(SKIPPED)} cases" in page
+
+
+if __name__ == "__main__":
+    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    for name, test in tests:
+        test()
+    print(f"{len(tests)} tests passed")
