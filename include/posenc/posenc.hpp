@@ -54,6 +54,12 @@
 #include "posenc/rotation/rotate_in_tasks.hpp"        // the same in tasks, for an engine's threads
 #include "posenc/rotation/relayout.hpp"               // heads, caches, weights: to the other layout
 
+// cache: keys and values in the formats that engines store
+#include "posenc/cache/encoded_heads.hpp"    // heads in pages of any format
+#include "posenc/cache/format.hpp"           // what a format is; one of your own
+#include "posenc/cache/integer_formats.hpp"  // OpenVINO's u8, ggml's q8_0, vLLM's and MLAS's int8
+#include "posenc/cache/float_formats.hpp"    // bfloat16 and others, E4M3, DeepSeek V4's page
+
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
 #include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, timesteps ...
