@@ -49,6 +49,8 @@ struct bytes_at {
   Void* data;             ///< void*, or void const* to read
   pages_strides strides;  ///< in bytes, of either sign
 };
+template <class Void>
+bytes_at(Void*, pages_strides) -> bytes_at<Void>;
 
 /// Heads in the pages of a cache, as Format (or Format const, to read them) has them; token t is in
 /// slot slots[t], as paged_heads has it. A sink of write_step, and a source of attention.
