@@ -14,6 +14,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/rotation/checked.hpp"
 
 namespace posenc::inline POSENC_TARGET {
 
@@ -71,8 +72,9 @@ class encoded_heads {
   using raw = std::conditional_t<reads, void const, void>;
 
  public:
-  using format_type = std::remove_const_t<Format>;               ///< not const
-  static constexpr bool is_scaled = scaled_format<format_type>;  ///< scales are elsewhere
+  using element_type = std::conditional_t<reads, float const, float>;  ///< as they are decoded
+  using format_type = std::remove_const_t<Format>;                     ///< not const
+  static constexpr bool is_scaled = scaled_format<format_type>;        ///< scales are elsewhere
 
   /// Dense pages.
   template <class Slots>
@@ -93,6 +95,7 @@ class encoded_heads {
   std::size_t heads() const noexcept { return codes_.heads(); }    ///< of each token
   std::size_t head_dim() const noexcept { return head_dim_; }      ///< of each head
   format_type const& format() const noexcept { return format_; }   ///< how they are stored
+  static constexpr bool is_encoded = true;                         ///< how write_step knows it
   /// Whether a token has a slot that is not negative.
   bool has(std::size_t token) const noexcept { return codes_.token(token) != nullptr; }
 
@@ -152,6 +155,11 @@ class encoded_heads {
     }
   }
 
+  /// Whether these are the heads of a target, in the same places.
+  bool are(encoded_heads<format_type> const& target) const noexcept {
+    return tokens() == target.tokens() && heads() == target.heads() &&
+           detail::same_heads(codes_, target.codes_) && detail::same_heads(scales_, target.scales_);
+  }
   /// Of the codes, and of scales that are elsewhere.
   std::array<paged_memory, is_scaled ? 2 : 1> memory() const noexcept {
     if constexpr (is_scaled) {
@@ -162,6 +170,9 @@ class encoded_heads {
   }
 
  private:
+  template <class Other>
+  requires cache_format<std::remove_const_t<Other>>
+  friend class encoded_heads;
   using pages = paged_heads<byte>;
   struct places {
     bytes_at<raw> codes, scales;

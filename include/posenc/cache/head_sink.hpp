@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "posenc/cache/encoded_heads.hpp"
 #include "posenc/cache/float_formats.hpp"
@@ -117,6 +118,16 @@ template <heads_of_tokens A, class B>
 bool are_same(A const& a, view_sink<B> const& b) noexcept {
   return same_heads(a, b.view());
 }
+template <class A, class B>
+bool are_same(encoded_heads<A> const& a, encoded_heads<B> const& b) noexcept {
+  if constexpr (std::same_as<std::remove_const_t<A>, B>) return a.are(b);
+  return false;
+}
+
+template <class S>
+concept encoded_source = requires {
+  requires S::is_encoded;
+};
 
 template <class Target>
 auto sink_of(Target const& target) {
@@ -126,6 +137,8 @@ auto sink_of(Target const& target) {
     return view_sink(target);
   }
 }
+template <class S>
+concept step_source = heads_of_tokens<S> || encoded_source<S>;
 template <class Target>
 concept step_target = head_sink<Target> || writable_heads<Target>;
 }  // namespace detail

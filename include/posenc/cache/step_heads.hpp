@@ -24,7 +24,7 @@ inline constexpr std::size_t most_head_dim = 4096;
 }  // namespace detail
 
 /// One set of heads of a step, made by rotated or unrotated. From, To: pair layouts, or void.
-template <class From, class To, heads_of_tokens Source, head_sink Sink,
+template <class From, class To, detail::step_source Source, head_sink Sink,
           class Norm = detail::nothing, class Round = detail::nothing>
 class step_heads {
  public:
@@ -105,7 +105,7 @@ class step_heads {
   }
 
  private:
-  template <class F, class T, heads_of_tokens S, head_sink K, class N, class R>
+  template <class F, class T, detail::step_source S, head_sink K, class N, class R>
   friend class step_heads;
   template <class OtherNorm, class OtherRound>
   auto with(OtherNorm const& norm) const {
@@ -122,21 +122,23 @@ class step_heads {
   float scale_ = 1;
 };
 
-/// Heads that a step rotates and gives to a target: heads_view or paged_heads, a cache's
-/// encoded_heads, or any head_sink; From and To: halves or interleaved.
-template <pair_layout From, pair_layout To = From, heads_of_tokens Source,
+/// Heads that a step rotates and gives to a target. Both: heads_view, paged_heads, or the
+/// encoded_heads of a cache, which must have a slot for each token; the target may be any
+/// head_sink. From and To: halves or interleaved.
+template <pair_layout From, pair_layout To = From, detail::step_source Source,
           detail::step_target Target>
 auto rotated(Source const& source, Target const& target) {
   return step_heads<From, To, Source, decltype(detail::sink_of(target))>(source,
                                                                          detail::sink_of(target));
 }
-/// In place.
-template <pair_layout Layout, writable_heads Heads>
+/// In place. Cached keys move so, in any format: they are decoded, rotated by shift_rows or
+/// rerotation_rows, and encoded.
+template <pair_layout Layout, detail::step_target Heads>
 auto rotated(Heads const& heads) {
   return rotated<Layout>(heads, heads);
 }
 /// Heads that a step gives to a target as they are, or with a norm or scale: values.
-template <heads_of_tokens Source, detail::step_target Target>
+template <detail::step_source Source, detail::step_target Target>
 auto unrotated(Source const& source, Target const& target) {
   return step_heads<void, void, Source, decltype(detail::sink_of(target))>(source,
                                                                            detail::sink_of(target));

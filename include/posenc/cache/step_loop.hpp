@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include "posenc/cache/codes.hpp"
 #include "posenc/cache/head_norm.hpp"
@@ -30,8 +31,9 @@ class step_loop {
   using S = typename Heads::from_type;
   using Norm = typename Heads::norm_type;
   using Round = typename Heads::round_type;
-  static constexpr bool normalises = !std::same_as<Norm, nothing>,
-                        rounds = !std::same_as<Round, nothing>;
+  static constexpr bool
+      is_encoded = encoded_source<std::remove_cvref_t<decltype(std::declval<Heads>().source())>>,
+      normalises = !std::same_as<Norm, nothing>, rounds = !std::same_as<Round, nothing>;
   using From = typename Heads::from_layout;
   using To = typename Heads::to_layout;
 
@@ -43,13 +45,12 @@ class step_loop {
   void run(part_of_heads const& part) {
     auto const most = std::clamp<std::size_t>(numbers / 2 / dim_, 1, most_heads);
     for (auto token = part.token; token < part.token + part.tokens; ++token) {
-      auto const* const first = heads_.source().token(token);
-      if (first == nullptr) continue;
-      auto const stride = heads_.source().head_stride();
       for (std::size_t done = 0, count; done < part.heads; done += count) {
         count = std::min(most, part.heads - done);
         auto const head = part.head + done;
-        auto const* const from = first + static_cast<std::ptrdiff_t>(head) * stride;
+        auto const* const from = heads_at(token, head, count);
+        if (from == nullptr) break;
+        auto const stride = head_stride();
         if constexpr (is_plain) {
           if (heads_.scale() == 1) {
             for (std::size_t i = 0; i < count; ++i)
@@ -71,6 +72,25 @@ class step_loop {
       !Heads::rotates && !normalises && !rounds && std::same_as<S, float>;
 
   std::span<float> of(float* some, std::size_t i) const noexcept { return {some + i * dim_, dim_}; }
+  // Where some heads of a token are as numbers, which cached ones are in loaded_; null if nowhere.
+  S const* heads_at(std::size_t token, std::size_t head, std::size_t count) noexcept {
+    auto const& source = heads_.source();
+    if constexpr (is_encoded) {
+      if (!source.has(token)) return nullptr;
+      for (std::size_t i = 0; i < count; ++i) source.read(token, head + i, of(loaded_, i));
+      return loaded_;
+    } else {
+      auto const* const first = source.token(token);
+      return first == nullptr ? first
+                              : first + static_cast<std::ptrdiff_t>(head) * source.head_stride();
+    }
+  }
+  std::ptrdiff_t head_stride() const noexcept {
+    if constexpr (is_encoded)
+      return static_cast<std::ptrdiff_t>(dim_);
+    else
+      return heads_.source().head_stride();
+  }
   bool is_usual() const noexcept {  // as rotate itself has it
     if constexpr (rounds) {
       return false;
