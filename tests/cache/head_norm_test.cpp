@@ -176,7 +176,9 @@ void rounds_as_separate_calls(head_norm<T> const& norm) {
   write_step(rows, k.template round<T>(rounding_points::separate_calls()));
   EXPECT_EQ(memory, expected);
   write_step(rows, rotated<Layout>(source, unrounded).norm(norm));
-  if (std::same_as<T, bfloat16>) EXPECT_NE(other, expected);  // half is too fine to be seen in E4M3
+  if (std::same_as<T, bfloat16>) {  // half is too fine to be seen in E4M3
+    EXPECT_NE(other, expected);
+  }
 }
 
 TEST(rounding_points, separate_calls_has_the_bits_of_separate_calls) {
