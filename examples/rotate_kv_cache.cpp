@@ -43,7 +43,7 @@ std::vector<double> exact_key(std::vector<float> const& keys, std::size_t token,
 int main() {
   auto const frequencies = posenc::geometric(head_dim, 5e5);
   posenc::cos_sin_table const table(
-      frequencies);  // once a model: any position costs as much as reading a table
+      frequencies);  // once per model: any position costs as much as reading a table
 
   // Pages 0 and 2 hold a sequence at its start, 1 and 3 one at a million tokens.
   std::mt19937_64 random(1);
@@ -62,7 +62,7 @@ int main() {
   std::vector<float> q(tokens * q_heads * head_dim), k(tokens * kv_heads * head_dim),
       weight(head_dim);
   for (auto* const x : {&q, &k, &weight}) std::ranges::generate(*x, [&] { return normal(random); });
-  auto const rows = table.rows(positions);  // once a step, for every layer
+  auto const rows = table.rows(positions);  // once per step, for every layer
   posenc::rotate(rows,
                  rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
                      .norm({weight, eps})

@@ -37,7 +37,7 @@ int main() {
   std::vector<std::int64_t> positions(tokens);
   std::iota(positions.begin(), positions.end(), 1'000'000);
   posenc::cos_sin_rows const rows(posenc::geometric(head_dim, 5e5),
-                                  positions);  // once a step, shared by all threads
+                                  positions);  // once per step, shared by all threads
 
   auto q_alone = q, k_alone = k;
   posenc::rotate<halves>(heads_view(q_alone.data(), {tokens, q_heads, head_dim}), rows);

@@ -1,6 +1,6 @@
 // Attention of a prompt under a causal mask, and of a step of decoding; softmax alone.
 //
-// Tried on a Zen 4, decoding 4096 keys, ns a head and a key of float and of bfloat16:
+// Tried on a Zen 4, decoding 4096 keys, ns per head and key of float and of bfloat16:
 //     no prefetch                          20.6, 18.0
 //     16 KiB ahead to L2, dense weights    12.4 to 13.2, 8.2 to 9.3
 // Scores alone, of float:
@@ -205,7 +205,7 @@ void add_attention(report& r) {
   auto const* const prefill =
       r.add(table{.path = "attention/prefill",
                   .title = "Attention of a prompt",
-                  .note = "ns a query and a visible key; one head of 128 floats, causal. The limit "
+                  .note = "ns per query and visible key; one head of 128 floats, causal. The limit "
                           "is the rate of the unmasked products QK^T and PV alone: Eigen's in the "
                           "first two lines, OpenBLAS's in the others. Paged: keys and values in "
                           "pages of 16 tokens; last, our time / that of contiguous ones.",
@@ -215,7 +215,7 @@ void add_attention(report& r) {
   auto const* const decode =
       r.add(table{.path = "attention/decode",
                   .title = "Attention of a step of decoding",
-                  .note = "ns a head and a key; 32 heads of 128 dims over 8 of keys and values. "
+                  .note = "ns per head and key; 32 heads of 128 dims over 8 of keys and values. "
                           "There are two limits: reading the cache once · its multiply-adds.",
                   .on_page = {{"float", "attention of a step of float"},
                               {"float, paged", "attention of a step of float in pages"},

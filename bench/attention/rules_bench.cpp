@@ -69,7 +69,7 @@ void add_rules(report& r) {
   auto const* const t =
       r.add(table{.path = "attention/rules",
                   .title = "Encodings of scores, within attention",
-                  .note = "ns a query and a visible key · our time / that of "
+                  .note = "ns per query and visible key · our time / that of "
                           "attention without an encoding.",
                   .shows = cells::cost,
                   .on_page = {{"adaptive temperature", "attention with adaptive temperature"},

@@ -38,7 +38,7 @@ class threads_table {
         table_(r.add(
             {.path = "threads",
              .title = "Two threads",
-             .note = "ns a head vector, a query and a visible key, or a head and a key · "
+             .note = "ns per head vector, query and visible key, or head and key · "
                      "time of two threads that only scale or read the same bytes / ours · "
                      "time of one / time of two. RoPE and ALiBi, 128 dims; rotation and "
                      "attention get an executor, but for a step split by keys, whose two "

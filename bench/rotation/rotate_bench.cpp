@@ -14,15 +14,15 @@
 //     interleaved pairs of 128 dims apart     .80 in L2; side by side .87
 //     cosines of a row loaded before its sines    1 % faster, of one head a token
 //     8 heads of 512 at a time, so that they stay in L1    .72 to .78 in L2, all .81; AVX2 .77, .75
-// Zen 4, ns a head vector of 128 bfloat16:
+// Zen 4, ns per head vector of 128 bfloat16:
 //     1 less than each word tested, so that zeros pass    6.9 with and without zeros; 6.6 and 7.0
 //     the least word of a head found, tested once         7.2
 //     interleaved pairs with x and y in one register      7.5; as even and odd words 6.8
 //     cosines and sines from L1, one loop over groups    7.2; with a tail 1.3 times as long
-// Zen 4, ns a head vector of 16 bfloat16:
+// Zen 4, ns per head vector of 16 bfloat16:
 //     a part of a register written with a mask            14; in two overlapping parts 3 to 5
 // Intel Xeon (model 167):
-//     a list of the addresses of tokens      3 ns a token; strides and a loop 1
+//     a list of the addresses of tokens      3 ns per token; strides and a loop 1
 //     no prefetch in 64 MiB          .62 to .93 at head_dim 256 and 512, with it .89 to 1.04
 //     vfpclassps to tell zeros from subnormals    as fast, and blind where subnormals are zeros
 //     one call of the kernel for each head   .87 in 8 MiB at head_dim 512; one for all: 1.03
@@ -77,7 +77,7 @@ void add_type(report& r, std::string const& type) {
   auto const table_of = [&](std::string const& layout) {
     return r.add(table{.path = "rotation/" + type + '/' + layout,
                        .title = type + ", " + layout,
-                       .in_picture = true,
+                       .in_picture = layout == "halves" && (type == "float" || type == "bfloat16"),
                        .on_page = type == "double"
                                       ? std::vector<page_line>()
                                       : std::vector<page_line>{{"128", name + ' ' + layout}}});

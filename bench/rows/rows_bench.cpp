@@ -106,7 +106,7 @@ void add_rows(report& r) {
   auto const* const t = r.add(
       table{.path = "rows",
             .title = "Rows of cosines and sines",
-            .note = "ns a row of 64 pairs. Baselines: std::cos and std::sin of angles in double, "
+            .note = "ns per row of 64 pairs. Baselines: std::cos and std::sin of angles in double, "
                     "and in float (whose errors grow with the position).",
             .on_page = {{"float, row_maker", "rows by row_maker"},
                         {"float, cos_sin_table", "rows by cos_sin_table"}}});

@@ -3,11 +3,11 @@ include("${CMAKE_CURRENT_LIST_DIR}/../reporting/expect.cmake")
 
 # The figures of the README, which a float libm may move in their second digit.
 expect(0 out "posenc angle 3.0e-08 3.0e-08 3.0e-08 3.0e-08 score" --last 1000000)
-expect(0 out "Hugging Face angle [67]..e-05 [67]..e-04 [78]..e-03 [67]..e-02 score ....... ....... ....... 1.[12]e-02" --last 1000000)
-expect(0 out "ggml on CPUs angle [89]..e-05 [89]..e-04 [89]..e-03 9..e-02 score ....... ....... ....... [23]..e-02" --last 1000000)
+expect(0 out "Hugging Face, vLLM angle [67]..e-05 [67]..e-04 [78]..e-03 [67]..e-02 score ....... ....... ....... 1.[12]e-02 weight ....... ....... 1.[678]e-01 3..e.00" --last 1000000)
+expect(0 out "ggml on CPUs angle [89]..e-05 [89]..e-04 [89]..e-03 9..e-02 score ....... ....... ....... [23]..e-02 weight ....... ....... [12]..e-01 [56]..e.00" --last 1000000)
 file(READ "${README}" readme)
 string(REGEX REPLACE "[ \n]+" " " readme "${readme}")
-if(NOT readme MATCHES "off by up to 0.07 radians and ggml on CPUs by 0.09.* root mean square, 1.2 % and 2.9 %.* right to 3.0e-8")
+if(NOT readme MATCHES "within 3.0e-8 .* off by up to 0.07 radians .ggml on CPUs: 0.09.* by 1.2 % .2.9 %. of its standard deviation")
   message(FATAL_ERROR "the README must have the figures of angle_errors")
 endif()
 
@@ -17,7 +17,7 @@ expect(0 out "position 1k 10k 100k posenc" --around 1 --last 100000)
 
 # Files.
 expect(0 out "posenc" --around 1 --last 1000 --csv check.csv --svg check.svg)
-expect_files(check.csv 69 check.svg "Error of an angle.*Error of a score")  # a header, 4 ways x 17 positions
+expect_files(check.csv 69 check.svg "Error of an angle.*Ratio of two attention weights")  # a header, 4 ways x 17 positions
 
 # Wrongly.
 expect(1 err "even and positive, got 7" --head-dim 7)

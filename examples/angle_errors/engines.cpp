@@ -69,10 +69,10 @@ exact_row exact(setting const& s, std::int64_t position) {
 std::vector<engine> const& engines() {
   static std::vector<engine> const all{
       {"posenc", "angles in integers, reduced before they become floats", posenc_row},
-      {"Hugging Face",
-       "angles are float(position) times float(inv_freq); so in vLLM, ONNX Runtime GenAI",
-       float_angles},
-      {"in bfloat16", "the same, and cosines and sines rounded to the type of a bfloat16 model",
+      {"Hugging Face, vLLM",
+       "angles are float(position) times float(inv_freq); so in ONNX Runtime GenAI", float_angles},
+      {"the same, in bfloat16",
+       "the same angles, and cosines and sines rounded to the type of a bfloat16 model",
        bfloat16_table},
       {"ggml on CPUs", "each pair's angle is a float times the angle of the pair before",
        recurrence}};
@@ -84,13 +84,15 @@ errors errors_between(engine const& e, setting const& s, std::int64_t first, std
   for (auto position = first; position <= last; ++position) {
     auto const actual = e.at(s, position);
     auto const wanted = exact(s, position);
-    double squares = 0;
+    double squares = 0, largest = 0;
     for (std::size_t i = 0; i < wanted.cos.size(); ++i) {
       auto const d_cos = static_cast<double>(actual.cos[i] - wanted.cos[i]),
                  d_sin = static_cast<double>(actual.sin[i] - wanted.sin[i]);
       worst.angle = std::max({worst.angle, std::abs(d_cos), std::abs(d_sin)});
       squares += d_cos * d_cos + d_sin * d_sin;
+      largest = std::max(largest, std::hypot(d_cos, d_sin));
     }
+    worst.weight = std::max(worst.weight, std::expm1(2 * 10 * largest));
     worst.score =
         std::max(worst.score, std::sqrt(squares / static_cast<double>(wanted.cos.size())));
   }

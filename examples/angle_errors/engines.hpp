@@ -26,12 +26,16 @@ struct engine {
 std::vector<engine> const& engines();
 
 struct errors {
-  double angle = 0;  // the largest |cos - exact| or |sin - exact|, of any pair: in radians
-  double score = 0;  // what the score of random heads is off by, root mean square, in its spread
+  double angle = 0;   // the largest |cos - exact| or |sin - exact|, of any pair: in radians
+  double score = 0;   // what the score of random heads is off by, root mean square, in its spread
+  double weight = 0;  // what the ratio of two attention weights is off by at worst: 1 is 100 %
 };
 
-// The worst of the positions from `first` to `last`. The score is of a query there and a key at
-// position 0, whose numbers are Gaussian: with mean square errors of cosines and sines
+// The worst of the positions from `first` to `last`, of a query there and a key at position 0. Of
+// Gaussian numbers, with errors of cosines and sines
 //
 //     spread of the change / spread of the score = sqrt(mean over pairs of dcos^2 + dsin^2)
+//
+// Weights are e^score, of scores in [-10, 10] before the error. At worst all of q and k is in the
+// pair that is the furthest off: e^(2 * 10 * max over pairs of |(dcos, dsin)|) - 1
 errors errors_between(engine const& e, setting const& s, std::int64_t first, std::int64_t last);

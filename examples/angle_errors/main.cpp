@@ -1,5 +1,5 @@
 // How far off the angles of RoPE are at long positions, by the way in which an engine forms them,
-// and what that does to a score.
+// and what that does to a score and to weights.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -86,6 +86,19 @@ charts::chart chart_of(std::vector<measured> const& all, double errors::*what, c
   return chart;
 }
 
+// Names at their curves in place of a legend. place: along the positions; over: the curve.
+charts::chart with_names(charts::chart chart) {
+  constexpr double place[] = {0.1, 0.02, 0.05, 0.02}, over[] = {1.6, 0.13, 1.6, 4.5};
+  for (std::size_t i = 0; i < chart.curves.size(); ++i) {
+    auto& curve = chart.curves[i];
+    auto const at = static_cast<std::size_t>(place[i] * static_cast<double>(curve.x.size()));
+    chart.notes.push_back({curve.x[at], over[i] * curve.y[at], std::move(curve.name), i});
+    curve.name.clear();
+  }
+  chart.marks = {{131'072, "Llama 3.1's context"}};
+  return chart;
+}
+
 void run(options const& o) {
   auto const style = reporting::checked(o.outputs);
   auto const subtitle = "head_dim " + std::to_string(o.of.head_dim) + ", base " +
@@ -94,8 +107,8 @@ void run(options const& o) {
   auto const all = measure(o);
   auto const angle =
       chart_of(all, &errors::angle, "Error of an angle", "radians, at most, in any pair");
-  auto const score =
-      chart_of(all, &errors::score, "Error of a score", "of the spread of random heads' scores");
+  auto const weight = chart_of(all, &errors::weight, "Ratio of two attention weights, at worst",
+                               "error as a part of it, for scores up to 10");
 
   std::cout << "RoPE's angles at long positions, against exact ones; " << subtitle << ".\n\n";
   for (auto const& line : draw(angle, style)) std::cout << line << '\n';
@@ -107,9 +120,10 @@ void run(options const& o) {
   std::cout << '\n';
   for (auto const& m : all) {
     for (auto const& [what, name] :
-         {std::pair{&errors::angle, "angle"}, std::pair{&errors::score, "score"}}) {
+         {std::pair{&errors::angle, "angle "}, std::pair{&errors::score, "score "},
+          std::pair{&errors::weight, "weight"}}) {
       auto const first = what == &errors::angle ? std::string(m.of.name) : std::string();
-      std::cout << first << std::string(24 - first.size(), ' ') << name << "     ";
+      std::cout << first << std::string(24 - first.size(), ' ') << name << "    ";
       for (auto const position : landmarks) {
         auto const at = std::ranges::find(m.positions, position) - m.positions.begin();
         if (position > o.last) break;
@@ -126,18 +140,21 @@ void run(options const& o) {
                          style.columns);
   std::cout.flush();
   reporting::write_file(o.outputs.csv, [&](std::ostream& file) {
-    file << "engine,position,angle,score\n";
+    file << "engine,position,angle,score,weight\n";
     for (auto const& m : all)
       for (std::size_t i = 0; i < m.positions.size(); ++i) {
         char numbers[80];
-        std::snprintf(numbers, sizeof numbers, ",%lld,%.9g,%.9g\n",
-                      static_cast<long long>(m.positions[i]), m.worst[i].angle, m.worst[i].score);
-        file << m.of.name << numbers;
+        std::snprintf(numbers, sizeof numbers, ",%lld,%.9g,%.9g,%.9g\n",
+                      static_cast<long long>(m.positions[i]), m.worst[i].angle, m.worst[i].score,
+                      m.worst[i].weight);
+        file << '"' << m.of.name << '"' << numbers;
       }
   });
   reporting::write_file(o.outputs.svg, [&](std::ostream& file) {
-    file << charts::svg({angle, score},
-                        {.title = "RoPE's angles at long positions", .subtitle = subtitle});
+    file << charts::svg(
+        {with_names(angle), with_names(weight)},
+        {.title = "Float angles drift with position, posenc's do not",
+         .subtitle = "by the formulas of engines, of which none is run; " + subtitle});
   });
 }
 

@@ -5,9 +5,7 @@
 
 #include "figures.hpp"
 #include "posenc/analysis/context_bound.hpp"
-#include "posenc/analysis/precision_budget.hpp"
 #include "posenc/analysis/suggest_fraction.hpp"
-#include "posenc/core/storage.hpp"
 #include "posenc/frequency/axial.hpp"
 #include "posenc/frequency/geometric.hpp"
 #include "posenc/frequency/llama3.hpp"
@@ -133,40 +131,6 @@ figure base_bounds() {
                    3, 400, 280})};
 }
 
-figure engine_errors() {
-  constexpr std::size_t length = std::size_t{1} << 20;
-  constexpr double base = 5e5, logit = 10;
-  auto const f = geometric(dim, base);
-  chart angle{"Error of an angle", {"tokens", true}, {"radians, at most", true}, {}},
-      weight{"Error of a ratio of weights",
-             {"tokens", true},
-             {"of it, for scores up to 10", true},
-             {}};
-  auto const add = [&](char const* name, std::vector<posenc::precision_at_length> const& at,
-                       bool dashed = false) {
-    charts::series a{.name = name}, w{.name = name};
-    a.dashed = w.dashed = dashed;
-    for (auto const& errors : at) {
-      a.x.push_back(static_cast<double>(errors.length)), a.y.push_back(errors.angle);
-      w.x.push_back(static_cast<double>(errors.length)), w.y.push_back(errors.weight(logit));
-    }
-    angle.curves.push_back(std::move(a)), weight.curves.push_back(std::move(w));
-  };
-  add("posenc", precision_budget(f, length, posenc::exact_angles{}));
-  add("Hugging Face, vLLM", precision_budget(f, length, posenc::float_angles{}));
-  add("the same, in bfloat16",
-      precision_budget<posenc::bfloat16>(f, length, posenc::float_angles{}), true);
-  add("ggml on CPUs", precision_budget(f, length, posenc::ggml_angles{base}));
-  angle.curves.front().name += ": 0, off the axis";
-  return {"engine_errors.svg",
-          charts::svg({angle, weight},
-                      {.title = "What an engine's angles cost",
-                       .subtitle = "by the formulas that engines form them with; no engine is run; "
-                                   "head_dim 128, base 500,000"})};
-}
-
 }  // namespace
 
-std::vector<figure> figures_of_frequencies() {
-  return {frequency_rules(), base_bounds(), engine_errors()};
-}
+std::vector<figure> figures_of_frequencies() { return {frequency_rules(), base_bounds()}; }

@@ -8,13 +8,13 @@
  *
  *     posenc1_frequencies *f;
  *     posenc1_row_maker *maker;
- *     posenc1_frequencies_of_base(128, 500000.0, &f);             once a model
+ *     posenc1_frequencies_of_base(128, 500000.0, &f);             once per model
  *     posenc1_row_maker_create(f, 0, &maker);
- *     posenc1_write_rows(maker, positions, NULL, tokens, POSENC1_F32, memory);    once a step
+ *     posenc1_write_rows(maker, positions, NULL, tokens, POSENC1_F32, memory);    once per step
  *     posenc1_rotation q = {.from = {.data = queries, .type = POSENC1_BF16},
  *                           .tokens = tokens, .heads = 32, .head_dim = 128,
  *                           .cos_sin = memory, .rows = tokens, .maker = maker};
- *     if (posenc1_rotate(&q, 0, SIZE_MAX) != POSENC1_OK) puts(posenc1_error());   once a layer
+ *     if (posenc1_rotate(&q, 0, SIZE_MAX) != POSENC1_OK) puts(posenc1_error());   once per layer
  *
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
  * Arguments are checked before a byte is changed. No exception leaves a function. Arrays begin at

@@ -201,9 +201,9 @@ class comparison {
   /// those of all others; and its arithmetic.
   ///
   /// Where the scores of n keys are off by e, H is off by at most 2 H e, H being at most ln n. The
-  /// adaptive beta is off by that, and by the published epsilon of 1e-9 a key, times |P'|, which is
-  /// at most 2.53 where P exceeds 1. And that times how far a score is below the mean of the row,
-  /// which is at most ln n below its maximum.
+  /// adaptive beta is off by that, and by the published epsilon of 1e-9 per key, times |P'|, which
+  /// is at most 2.53 where P exceeds 1. And that times how far a score is below the mean of the
+  /// row, which is at most ln n below its maximum.
   std::vector<double> expect_weights(posenc::attention_result<T> const& actual, std::size_t head,
                                      std::size_t t, double of_scores, bool adaptive) const {
     auto const row = row_of(head, t);

@@ -5,10 +5,10 @@
 # - a header of a site with a public class says, by static_assert, where the class acts;
 # - a header with such an encoding, or with a frequency rule, has a test of its name;
 # - that test has a line laws::obey... (tests/laws/) for every such encoding;
-# - README.md names every such encoding in a row of its site and links the name to the header;
+# - include/posenc/README.md names every such encoding in a row of its site and links it to the header;
 # - the table of include/posenc/frequency/README.md names every frequency rule;
 # - the headers of a room have at most the lines that tests/contents/rooms.txt allows.
-# Run with cmake -P and SOURCE, the directory that holds include/, tests/ and README.md.
+# Run with cmake -P and SOURCE, the directory that holds include/ and tests/.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
 
@@ -42,12 +42,12 @@ if(NOT headers)
 endif()
 file(READ "${SOURCE}/include/posenc/posenc.hpp" contents)
 
-# Of README.md: the names in the rows of each site, as <name>, and the links, as [name]: header.
+# Of include/posenc/README.md: the names in the rows of each site, as <name>, and the links, as [name]: header.
 set(at_1 embedding)
 set(at_2 query_key)
 set(at_3 score)
 set(at_4 softmax)
-file(READ "${SOURCE}/README.md" readme)
+file(READ "${SOURCE}/include/posenc/README.md" readme)
 string(REGEX REPLACE "[;\\]" "," readme "${readme}")
 string(REPLACE "[" "<" readme "${readme}")  # brackets would join the elements of a list
 string(REPLACE "]" ">" readme "${readme}")
@@ -69,16 +69,17 @@ list(LENGTH headers count)
 set(encodings 0)
 set(rules 0)
 
-# Appends to `wrong` unless the table of the header's folder names what the header has, and README.md
+# Appends to `wrong` unless the table of the header's folder names what the header has, and the page
 # links an encoding to it.
 macro(require_in_readme name header)
   string(REGEX REPLACE "^posenc/([a-z_]+)/.*$" "\\1" folder "${header}")
   if(NOT names_of_${folder} MATCHES "<${name}>")
-    string(APPEND wrong "\n  no row of README.md for ${folder}/ names ${name}, which ${header} has")
+    string(APPEND wrong "\n  no row of the page for ${folder}/ names ${name}, which ${header} has")
   elseif(NOT folder STREQUAL "frequency")
-    string(FIND "${readme}" "\n<${name}>: include/${header}\n" link)
+    string(REPLACE "posenc/" "" file "${header}")
+    string(FIND "${readme}" "\n<${name}>: ${file}\n" link)
     if(link EQUAL -1)
-      string(APPEND wrong "\n  README.md does not link ${name} to include/${header}")
+      string(APPEND wrong "\n  include/posenc/README.md does not link ${name} to ${file}")
     endif()
   endif()
 endmacro()

@@ -120,7 +120,7 @@ struct ggml_rope_call {
   bool backward = false;                     ///< GGML_OP_ROPE_BACK: the transpose
 };
 
-/// What makes the rows of a call: once a model. Throws as ggml_frequencies does.
+/// What makes the rows of a call: once per model. Throws as ggml_frequencies does.
 inline axis_row_maker ggml_row_maker(ggml_rope_call const& call, std::size_t head_dim) {
   return {ggml_frequencies(call.parameters, head_dim, call.freq_factors),
           ggml_pair_axes(call.parameters, head_dim)};

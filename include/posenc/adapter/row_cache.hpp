@@ -90,7 +90,7 @@ class content_cache {
 
 /// Rows of the last calls, and makers of rows, each found by the bytes that determine it.
 ///
-///     thread_local posenc::row_cache cache;                  one a thread, nothing is locked
+///     thread_local posenc::row_cache cache;                  one per thread, nothing is locked
 ///     auto const rows = cache.rows(frequencies, positions);  in each call, of queries or of keys
 ///     rotate<halves>(q, rows);
 ///

@@ -75,7 +75,7 @@ void in_fours(std::size_t rows, auto const& few) {
 }
 
 /// Scores and weights of this many tokens are dense while blocks of them are computed. Whole rows,
-/// one a head, would be read in as many places at once, too many for the CPU to prefetch.
+/// one per head, would be read in as many places at once, too many for the CPU to prefetch.
 inline constexpr std::size_t near_tokens = 64;
 
 /// scores[r][s] = scale * <q[r], k[s]> for Rows queries and Keys keys, from key `first` of the

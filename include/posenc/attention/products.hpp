@@ -1,15 +1,15 @@
 // The two matrix products of attention. (Eigen)
 #pragma once
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push  // g++ 12 warns of its own AVX-512 headers within Eigen
+// clang and g++ 12 warn of Eigen, g++ of its own AVX-512 headers within it.
+#pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+#if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <Eigen/Core>
-#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
-#endif
 
 #include <algorithm>
 #include <bit>

@@ -129,7 +129,7 @@ template <class T, class Slots>
 paged_heads(T*, pages_shape, pages_strides, Slots const&) -> paged_heads<T>;
 
 /// The slots of the tokens of sequences, one after another, from a block table, [sequences][pages]:
-/// the pages of each. Made once a step, for the keys and values of every layer:
+/// the pages of each. Made once per step, for the keys and values of every layer:
 ///
 ///     auto const read = slots_of(table, lengths, page_tokens);
 ///     attention(q, paged_heads(keys, shape, read), paged_heads(values, shape, read), encoding,

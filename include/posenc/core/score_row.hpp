@@ -38,7 +38,7 @@ struct row_statistics {
   double max = 0;          ///< largest score
   double log_sum_exp = 0;  ///< ln sum_s exp(x_s)
   /// H = -sum_s p_s ln p_s, in nats: 0 (one-hot) to ln(keys) (uniform). [Velickovic 2024] has
-  /// ln(p_s + 1e-9), up to 1e-9 a key less: adaptive_temperature subtracts that itself.
+  /// ln(p_s + 1e-9), up to 1e-9 per key less: adaptive_temperature subtracts that itself.
   double entropy = 0;
   std::size_t head = 0;             ///< index of the query head
   std::int64_t query_position = 0;  ///< as the caller counts

@@ -21,7 +21,7 @@ namespace posenc::inline POSENC_TARGET {
 /// An axis of a grid. Cell i has the coordinate first + i * step.
 struct grid_axis {
   std::size_t cells;                ///< at least 1
-  posenc::frequencies frequencies;  ///< of its block: two numbers a pair
+  posenc::frequencies frequencies;  ///< of its block: two numbers per pair
   double first = 0, step = 1;       ///< coordinates, in cells
 };
 

@@ -20,8 +20,8 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// What an encoding prepares that rotates by rows, one a token: rope, m_rope, and one of your own,
-/// which needs nothing but
+/// What an encoding prepares that rotates by rows, one per token: rope, m_rope, and one of your
+/// own, which needs nothing but
 ///
 ///     template <class T>
 ///     auto prepare(positions_view positions) const {
@@ -30,7 +30,7 @@ namespace posenc::inline POSENC_TARGET {
 ///
 /// Queries and keys are rotated whole, or by ranges of tokens:
 ///
-///     auto const prepared = rope<halves>(f).prepare(positions);    once a step
+///     auto const prepared = rope<halves>(f).prepare(positions);    once per step
 ///     prepared.encode_queries(q);                                  every layer; any storage type
 ///     prepared.encode_keys(k);                                     the keys of the same tokens
 ///     prepared.encode_queries(q_of_some, 100);                     tokens 100, 101, ... of them
@@ -44,7 +44,7 @@ class prepared_rotation {
   /// Throws for tokens, the first and how many, that cannot be rotated in half.
   using half_check = std::function<void(std::size_t, std::size_t)>;
 
-  /// One row a token; `block` says which dims rotate.
+  /// One row per token; `block` says which dims rotate.
   explicit prepared_rotation(cos_sin_rows<Real> rows, rotary_block block = rotary_block::first(),
                              half_check in_half = {})
       : rows_(std::move(rows)), block_(block), in_half_(std::move(in_half)) {}

@@ -36,14 +36,14 @@ struct cos_sin_cache_shape {
 ///     cos_sin_cache const c(z, z + 1, {n, d, d, 2});                         Llama's freqs_cis
 ///         [n][d / 2] of cos + i sin
 ///
-///     auto const rows = c.write(positions, memory);    once a step; allocates nothing
+///     auto const rows = c.write(positions, memory);    once per step; allocates nothing
 ///     rotate<halves>(q, rows);                         or interleaved: rows know no layout
 ///
 /// The cache stays where it is. Only the rows of the step's positions are copied, once for all
-/// heads and layers: 11 ns a token in float at rotary_dim 128. Conversion to Real is exact, except
-/// from double to float, which rounds once. Threads may share it.
-/// Throws std::invalid_argument unless rotary_dim is even and positive, and if an array is null but
-/// has positions.
+/// heads and layers: 11 ns per token in float at rotary_dim 128. Conversion to Real is exact,
+/// except from double to float, which rounds once. Threads may share it. Throws
+/// std::invalid_argument unless rotary_dim is even and positive, and if an array is null but has
+/// positions.
 template <storable T>
 class cos_sin_cache {
  public:

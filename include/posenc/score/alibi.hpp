@@ -56,7 +56,7 @@ class alibi {
     }
   }
 
-  /// Slopes of one's own, one a head; 0: no bias. Throws unless there is one, and all are finite.
+  /// Slopes of one's own, one per head; 0: no bias. Throws unless there is one, and all are finite.
   static alibi with_slopes(list_view<double> slopes) {
     detail::require(!slopes.empty() && slopes.size() <= 65'536,
                     "alibi: there must be 1 to 65536 slopes, got ", slopes.size());

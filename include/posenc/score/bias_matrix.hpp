@@ -19,9 +19,9 @@ namespace posenc::inline POSENC_TARGET {
 /// The same bits as the rule, up to a product that the compiler fuses. Beyond `longest`, before or
 /// after the query, it asks the rule.
 ///
-///     bias_table(kerple_power(learned), heads, 131'072)        once a model
+///     bias_table(kerple_power(learned), heads, 131'072)        once per model
 ///
-/// Memory: 16 bytes a head and distance.
+/// Memory: 16 bytes per head and distance.
 template <class Rule>
 class bias_table {
   static_assert(detail::encoding_check<Rule>::passed);

@@ -30,7 +30,7 @@ struct position_network {
 
 /// score(t, s) += network(t - s)_head, on scores that are scaled already. [x-transformers,
 /// DynamicPositionBias; CrossFormer, Wang 2021, 3.2] LayerNorm's epsilon is 1e-5. A table holds the
-/// biases from -longest to longest, 8 bytes a head and distance; beyond, each call runs the
+/// biases from -longest to longest, 8 bytes per head and distance; beyond, each call runs the
 /// network.
 class dynamic_position_bias {
  public:

@@ -34,7 +34,7 @@ class kerple {
     for (std::size_t h = 0; h < heads_.size(); ++h) heads_[h].clamp(h);
   }
 
-  std::span<Head const> learned() const noexcept { return heads_; }  ///< one a head, clamped
+  std::span<Head const> learned() const noexcept { return heads_; }  ///< one per head, clamped
   std::size_t heads() const noexcept { return heads_.size(); }       ///< of queries
 
   /// Site 3: what is added to a score. Precondition, not checked: head < heads().
