@@ -226,6 +226,14 @@ class encoded_heads {
   std::span<std::int64_t const> slots_;
 };
 
+namespace detail {
+/// encoded_heads.
+template <class S>
+concept encoded_source = requires {
+  requires S::is_encoded;
+};
+}  // namespace detail
+
 template <class Format, class Void, class Slots>
 encoded_heads(Format, Void*, pages_shape, Slots const&)
     -> encoded_heads<std::conditional_t<std::is_const_v<Void>, Format const, Format>>;

@@ -124,11 +124,6 @@ bool are_same(encoded_heads<A> const& a, encoded_heads<B> const& b) noexcept {
   return false;
 }
 
-template <class S>
-concept encoded_source = requires {
-  requires S::is_encoded;
-};
-
 template <class Target>
 auto sink_of(Target const& target) {
   if constexpr (head_sink<Target>) {
