@@ -129,20 +129,20 @@ TEST(encoded_heads, takes_any_strides_and_scales_anywhere) {
       std::equal(bytes.scales.begin(), bytes.scales.end(), scales.begin() + 300 + 2 * 33 - 8 + 4));
 }
 
-TEST(encoded_heads, slices_tokens_and_heads) {
+TEST(encoded_heads, slices_heads) {
   auto memory = memory_for(int8_per_head{}, three_pages), sliced = memory;
   slots const all{11, 0, 3, 4};
   encoded_heads const whole(int8_per_head{}, memory.data(), three_pages, all),
       parts(int8_per_head{}, sliced.data(), three_pages, all);
   auto const head = numbers::random<float>(64);
   whole.write(2, 1, head);
-  auto const slice = parts.slice_tokens(1, 2).slice_heads(1, 1);
-  EXPECT_EQ(slice.tokens(), 2u);
+  auto const slice = parts.slice_heads(1, 1);
+  EXPECT_EQ(slice.tokens(), 4u);
   EXPECT_EQ(slice.heads(), 1u);
-  slice.write(1, 0, head);
+  slice.write(2, 0, head);
   EXPECT_EQ(memory, sliced);
-  EXPECT_EQ(message_of([&] { parts.slice_tokens(3, 2); }),
-            "posenc: paged_heads: a slice of tokens must lie within [0, 4), got first 3, count 2");
+  EXPECT_EQ(message_of([&] { parts.slice_heads(1, 2); }),
+            "posenc: heads_view: a slice of heads must lie within [0, 2), got first 1, count 2");
 }
 
 TEST(encoded_heads, refuses_what_paged_heads_refuses_and_head_dims_that_a_format_has_not) {

@@ -41,7 +41,9 @@ TEST(e4m3, reads_and_writes_every_code) {
     encoded const x{{static_cast<std::byte>(code)}, {}};
     auto const number = decode(e4m3{}, x, 1)[0];
     EXPECT_EQ(number, e4m3_number(code)) << code;
+#if !defined(__FAST_MATH__)  // where the sign of 0 is not promised
     EXPECT_EQ(std::signbit(number), code >= 128);
+#endif
     EXPECT_EQ(written(number), code);
     EXPECT_EQ(written(number, {1, 1, e4m3_rounding::towards_zero}), code == 0x80 ? 0 : code)
         << "vLLM's has no -0";

@@ -251,7 +251,7 @@ TEST(integer_formats, make_a_head_with_a_number_that_is_not_finite_nan) {
       EXPECT_TRUE(std::ranges::all_of(std::span(read).last(32), is_nan)) << bad;
       EXPECT_TRUE(std::ranges::none_of(std::span(read).first(32), is_nan)) << bad;
     }
-    EXPECT_EQ(encode(int8_static{1}, head).signed_code(40), bad > 0 ? 127 : bad < 0 ? -128 : 0);
+    EXPECT_EQ(encode(int8_static{1}, head).signed_code(40), std::signbit(bad) ? -128 : 127);
   }
 }
 

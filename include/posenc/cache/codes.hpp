@@ -7,68 +7,108 @@
 #include <cstring>
 #include <span>
 
+#include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/lanes.hpp"
+#include "posenc/simd/registers.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
 /// Calls each(i) for i < n, in blocks that compilers compute in registers.
 template <std::size_t Block = 32>
 [[gnu::always_inline]] inline void each_of(std::size_t n, auto const& each) noexcept {
-  std::size_t i = 0;
-  for (; i + Block <= n; i += Block)
+  auto const whole = n / Block * Block;
+  for (std::size_t i = 0; i < whole; i += Block)
     for (std::size_t j = 0; j < Block; ++j) each(i + j);
-  for (; i < n; ++i) each(i);
+  for (auto i = whole; i < n; ++i) each(i);
 }
 
-/// Within [least, most]; NaN stays.
-[[gnu::always_inline]] constexpr float limited(float x, float least, float most) noexcept {
-  auto const above = x < least ? least : x;
-  return above > most ? most : above;
+/// to[i] = the low byte of code(x[i]). By way of a block of its own: bytes may be anyone's, and
+/// compilers would take x to change as they are written.
+[[gnu::always_inline]] inline void write_codes(std::span<float const> x, std::byte* to,
+                                               auto const& code) noexcept {
+  constexpr std::size_t block = 32;
+  auto const whole = x.size() / block * block;
+  for (std::size_t i = 0; i < whole; i += block) {
+    std::uint8_t codes[block];
+    for (std::size_t j = 0; j < block; ++j) codes[j] = static_cast<std::uint8_t>(code(x[i + j]));
+    std::memcpy(to + i, codes, block);
+  }
+  for (auto i = whole; i < x.size(); ++i) to[i] = static_cast<std::byte>(code(x[i]));
 }
 
-/// The nearest integer, ties to even, for |x| < 2^22; of infinity times 0, a multiple of 256. In
-/// integers: compilers keep it as it stands under -ffast-math, and compute it in registers.
+/// Within [least, most].
+[[gnu::always_inline]] constexpr std::int32_t limited(std::int32_t code, std::int32_t least,
+                                                      std::int32_t most) noexcept {
+  auto const above = code > least ? code : least;
+  return above < most ? above : most;
+}
+
+/// The nearest integer, ties to even, for |x| < 2^22; larger for larger ones, up to infinity; of
+/// NaN, a multiple of 256. In integers: compilers keep it as it stands under -ffast-math, and
+/// compute it in registers.
 [[gnu::always_inline]] constexpr std::int32_t nearest(float x) noexcept {
   constexpr float ones = 0x1.8p23f;  // whose last bit has the weight 1
-  return std::bit_cast<std::int32_t>(x + ones) - std::bit_cast<std::int32_t>(ones);
+  return static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x + ones) -
+                                   std::bit_cast<std::uint32_t>(ones));
 }
-/// The nearest integer, ties away from zero, as C's roundf.
-[[gnu::always_inline]] constexpr std::int32_t nearest_away(float x) noexcept {
-  auto const even = nearest(x);
-  auto const rest = x - static_cast<float>(even);  // exact
-  return even + (rest == 0.5f && x > 0 ? 1 : 0) - (rest == -0.5f && x < 0 ? 1 : 0);
+/// x, or 512 of its sign if that is less: of any number, then, nearest is right.
+[[gnu::always_inline]] constexpr float within_512(float x) noexcept {
+  auto const all = std::bit_cast<std::int32_t>(x), m = all & 0x7fff'ffff,
+             most = std::bit_cast<std::int32_t>(512.0f);
+  return std::bit_cast<float>((m < most ? m : most) | (all & (-0x7fff'ffff - 1)));
 }
-/// Towards zero, as a conversion in C.
+/// Towards zero, as a conversion in C; NaN gives an integer of low byte 0.
 [[gnu::always_inline]] constexpr std::int32_t truncated_to_integer(float x) noexcept {
-  auto const even = nearest(x);
-  auto const rest = x - static_cast<float>(even);  // exact
-  return even - (rest < 0 && x > 0 ? 1 : 0) + (rest > 0 && x < 0 ? 1 : 0);
+  return static_cast<std::int32_t>(x);
 }
+/// The nearest integer, ties away from zero, as C's roundf, for |x| < 2^22.
+[[gnu::always_inline]] constexpr std::int32_t nearest_away(float x) noexcept {
+  // Just below 1/2: the sum of that and a number just below 1/2 must not round to 1.
+  constexpr auto below_half = std::bit_cast<std::uint32_t>(0x1.fffffep-2f);
+  auto const sign = std::bit_cast<std::uint32_t>(x) & 0x8000'0000u;
+  return truncated_to_integer(x + std::bit_cast<float>(below_half | sign));
+}
+
+/// The least and the most of place(bits), of integers in a register or alone.
+struct extremes {
+  std::int32_t least = 0x7fff'ffff, most = -0x7fff'ffff - 1;
+
+  template <class Lanes = lanes<float>>
+  [[gnu::always_inline]] extremes(std::span<float const> x, auto const& place) noexcept {
+    std::size_t i = 0;
+    auto const take = [&](std::int32_t low, std::int32_t high) POSENC_INLINED {
+      least = low < least ? low : least, most = high > most ? high : most;
+    };
+    if constexpr (several_lanes<Lanes>) {
+      using number = typename Lanes::number;
+      using integers = xsimd::batch<std::int32_t, typename number::arch_type>;
+      integers low(least), high(most);
+      for (; i + Lanes::size <= x.size(); i += Lanes::size) {
+        auto const bits = place(bits_as<std::int32_t>(number(Lanes::load(x.data() + i))));
+        low = xsimd::min(low, bits), high = xsimd::max(high, bits);
+      }
+      std::int32_t lows[Lanes::size], highs[Lanes::size];
+      low.store_unaligned(lows), high.store_unaligned(highs);
+      for (std::size_t j = 0; j < Lanes::size; ++j) take(lows[j], highs[j]);
+    }
+    for (; i < x.size(); ++i) {
+      auto const bits = place(std::bit_cast<std::int32_t>(x[i]));
+      take(bits, bits);
+    }
+  }
+};
 
 /// The largest magnitude, compared as bits: NaN is larger than infinity.
 [[gnu::always_inline]] inline float largest_magnitude(std::span<float const> x) noexcept {
-  std::int32_t most = 0;
-  each_of(x.size(), [&](std::size_t i) {
-    auto const bits = std::bit_cast<std::int32_t>(x[i]) & 0x7fff'ffff;
-    most = bits > most ? bits : most;
-  });
-  return std::bit_cast<float>(most);
+  auto const magnitude = [](auto bits)
+                             POSENC_INLINED { return bits & decltype(bits)(0x7fff'ffff); };
+  return std::bit_cast<float>(extremes(x, magnitude).most);
 }
-
-/// The least and the largest number, in the order of bits: NaN is beyond infinity, -0 before 0.
-struct extremes {
-  float least, most;
-  [[gnu::always_inline]] explicit extremes(std::span<float const> x) noexcept {
-    // Magnitudes of negative numbers, turned round: integers in the order of the numbers.
-    auto const ordered = [](std::int32_t bits) { return bits ^ ((bits >> 31) & 0x7fff'ffff); };
-    std::int32_t low = 0x7fff'ffff, high = -0x7fff'ffff - 1;
-    each_of(x.size(), [&](std::size_t i) {
-      auto const place = ordered(std::bit_cast<std::int32_t>(x[i]));
-      low = place < low ? place : low, high = place > high ? place : high;
-    });
-    least = std::bit_cast<float>(ordered(low)), most = std::bit_cast<float>(ordered(high));
-  }
+/// Integers in the order of the numbers whose bits these are, and back; NaN is beyond infinity.
+inline constexpr auto ordered = [](auto bits) POSENC_INLINED {
+  return bits ^ ((bits >> 31) & decltype(bits)(0x7fff'ffff));
 };
 
 /// E4M3 of OCP: 1 sign bit, 4 exponent bits of bias 7, 3 fraction bits. The largest number is 448,

@@ -102,11 +102,12 @@ class encoded_heads {
   /// Encodes a head; nothing where the token has no slot. Not checked: numbers has head_dim().
   void write(std::size_t token, std::size_t head, std::span<float const> numbers) const noexcept
       requires(!reads) {
-    if (!has(token)) return;
+    auto* const to = at(codes_, token, head);
+    if (to == nullptr) return;
     if constexpr (is_scaled) {
-      format_.encode(numbers, at(codes_, token, head), at(scales_, token, head));
+      format_.encode(numbers, to, at(scales_, token, head));
     } else {
-      format_.encode(numbers, at(codes_, token, head));
+      format_.encode(numbers, to);
     }
   }
   /// Decodes a head. Not checked: the token has a slot.
@@ -118,18 +119,10 @@ class encoded_heads {
     }
   }
 
-  /// `count` tokens, or heads, from `first` on. Throws if they reach beyond this view.
-  encoded_heads slice_tokens(std::size_t first, std::size_t count) const {
-    auto slice = *this;
-    slice.codes_ = codes_.slice_tokens(first, count);
-    slice.scales_ = scales_.slice_tokens(first, count);
-    slice.slots_ = slots_.subspan(first, count);
-    return slice;
-  }
-  /// Likewise, of the heads of every token.
+  /// `count` heads of every token, from `first` on. Throws if they reach beyond this view.
   encoded_heads slice_heads(std::size_t first, std::size_t count) const {
     auto slice = *this;
-    slice.codes_ = codes_.slice_heads(first, count);
+    slice.codes_ = codes_.slice_heads(first, count),
     slice.scales_ = scales_.slice_heads(first, count);
     return slice;
   }
@@ -215,7 +208,8 @@ class encoded_heads {
     return {static_cast<byte*>(where.data), shape, where.strides, slots};
   }
   static auto* at(pages const& view, std::size_t token, std::size_t head) noexcept {
-    auto* const first = view.token(token) + static_cast<std::ptrdiff_t>(head) * view.head_stride();
+    auto* first = view.token(token);
+    if (first != nullptr) first += static_cast<std::ptrdiff_t>(head) * view.head_stride();
     return reinterpret_cast<std::conditional_t<reads, std::byte const, std::byte>*>(first);
   }
 

@@ -24,14 +24,11 @@ struct numbers_of {
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim * sizeof(T); }  ///< same
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
-    auto* const numbers = reinterpret_cast<T*>(to);
-    std::size_t i = 0;
-    if constexpr (detail::several_lanes<detail::lanes<T>>) {
-      using in = typename detail::lanes<T>::arithmetic_lanes;
-      for (; i + in::size <= head.size(); i += in::size)
-        detail::lanes<T>::store(numbers + i, in::load(head.data() + i));
-    }
-    for (; i < head.size(); ++i) {
+    using in = typename detail::lanes<T>::arithmetic_lanes;
+    auto const whole = in::size > 1 ? head.size() / in::size * in::size : 0;
+    for (std::size_t i = 0; i < whole; i += in::size)
+      detail::lanes<T>::store(reinterpret_cast<T*>(to) + i, in::load(head.data() + i));
+    for (auto i = whole; i < head.size(); ++i) {
       T number;
       store(number, head[i]);
       detail::put(to + i * sizeof(T), number);
@@ -76,9 +73,7 @@ struct e4m3 {
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
     auto const write = [&](auto const& code) POSENC_INLINED {
-      detail::each_of(head.size(), [&](std::size_t i) {
-        to[i] = static_cast<std::byte>(code(head[i] * inverse));
-      });
+      detail::write_codes(head, to, [&](float x) POSENC_INLINED { return code(x * inverse); });
     };
     if (rounding == e4m3_rounding::nearest)
       return write([](float x) { return detail::e4m3_codes::to_nearest(x); });
@@ -151,8 +146,9 @@ struct deepseek_v4 {
       *scales = static_cast<std::byte>(exponent);
       auto const inverse =
           std::bit_cast<float>(exponent == 255 ? 0x7fc0'0000u : (254 - exponent) << 23);
-      for (std::size_t i = 0; i < group; ++i)
-        to[i] = static_cast<std::byte>(detail::e4m3_codes::to_nearest(x[i] * inverse, flushes));
+      detail::write_codes(x, to, [&](float number) POSENC_INLINED {
+        return detail::e4m3_codes::to_nearest(number * inverse, flushes);
+      });
     }
     *scales = std::byte{0};
     numbers_of<bfloat16>().encode(head.subspan(plain), to);

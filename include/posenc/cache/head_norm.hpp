@@ -63,16 +63,12 @@ namespace detail {
 /// No norm, no rounding.
 struct nothing {};
 
-template <storable T>
-void round_to(std::span<float> x) noexcept {
-  each_of(x.size(), [&](std::size_t i) {
-    x[i] = static_cast<float>(static_cast<storage_format_t<T>>(x[i]));
-  });
-}
 template <class T>
-void round_to(std::span<float> x, bool here) noexcept {
+void round_to([[maybe_unused]] std::span<float> x, [[maybe_unused]] bool here) noexcept {
   if constexpr (!std::same_as<T, nothing>) {
-    if (here) round_to<T>(x);
+    if (here)
+      each_of(x.size(),
+              [&](std::size_t i) { x[i] = static_cast<float>(storage_format_t<T>(x[i])); });
   }
 }
 

@@ -4,6 +4,7 @@
 // format says otherwise; what an engine makes of one depends on its instructions.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,15 +32,16 @@ struct u8_per_head {
   std::size_t bytes(std::size_t head_dim) const noexcept { return head_dim + 8; }  ///< of a head
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
-    detail::extremes const of_head(head);
-    auto scale = (of_head.most - of_head.least) / 255;
+    detail::extremes const of_head(head, detail::ordered);
+    auto const least = std::bit_cast<float>(detail::ordered(of_head.least)),
+               most = std::bit_cast<float>(detail::ordered(of_head.most));
+    auto scale = (most - least) / 255;
     if (scale == 0) scale = 1e-4f;
-    auto const zero = -of_head.least / scale, inverse = 1 / scale;
+    // NaN, too, if the scale is infinite.
+    auto const zero = -least / scale - 0 * scale, inverse = 1 / scale;
     detail::put(to, scale), detail::put(to + 4, zero);
-    auto* const codes = to + 8;
-    detail::each_of(head.size(), [&](std::size_t i) {
-      auto const x = detail::limited(detail::multiply_add(head[i], inverse, zero), 0, 255);
-      codes[i] = static_cast<std::byte>(detail::nearest(x));
+    detail::write_codes(head, to + 8, [&](float x) POSENC_INLINED {
+      return detail::limited(detail::nearest(detail::multiply_add(x, inverse, zero)), 0, 255);
     });
   }
   /// Reads a head.
@@ -97,8 +99,9 @@ struct q8_0 {
  private:
   [[gnu::always_inline]] static void write(std::span<float const> x, float inverse, std::byte* to,
                                            auto const& rounded) noexcept {
-    for (std::size_t i = 0; i < group; ++i)
-      to[i] = static_cast<std::byte>(rounded(detail::limited(x[i] * inverse, -127, 127)));
+    detail::write_codes(x.first<group>(), to, [&](float number) POSENC_INLINED {
+      return rounded(number * inverse);  // at most 127 and a little
+    });
   }
 };
 
@@ -119,8 +122,8 @@ struct int8_per_head {
                inverse = 1 / scale;
     detail::put(scales, scale);
     auto const write = [&](auto const& rounded) POSENC_INLINED {
-      detail::each_of(head.size(), [&](std::size_t i) {
-        to[i] = static_cast<std::byte>(rounded(detail::limited(head[i] * inverse, -128, 127)));
+      detail::write_codes(head, to, [&](float x) POSENC_INLINED {
+        return rounded(x * inverse);  // at most 127 and a little
       });
     };
     if (truncates) return write(detail::truncated_to_integer);
@@ -141,7 +144,7 @@ struct int8_per_head {
 ///
 ///     code = x (1 / scale), to the nearest, ties to even, within [-128, 127];   read as code scale
 ///
-/// head_dim bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 0.
+/// head_dim bytes. A scale of 0 writes as 1 does, and reads 0. NaN gives 127 or -128, by its sign.
 struct int8_static {
   float scale = 1;  ///< of the tensor
 
@@ -149,9 +152,8 @@ struct int8_static {
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
     auto const inverse = scale != 0 ? 1 / scale : 1;
-    detail::each_of(head.size(), [&](std::size_t i) {
-      auto const x = head[i] * inverse;
-      to[i] = static_cast<std::byte>(detail::nearest(detail::limited(x == x ? x : 0, -128, 127)));
+    detail::write_codes(head, to, [&](float number) POSENC_INLINED {
+      return detail::limited(detail::nearest(detail::within_512(number * inverse)), -128, 127);
     });
   }
   /// Reads a head.
