@@ -197,8 +197,9 @@ TEST(moved_keys, of_deepseek_v4_keep_their_codes) {
   };
   write({10, 20, 30});
   auto const before = memory;
-  posenc::rotate<interleaved>(deepseek_v4::rotary_part(memory.data(), shape, three),
-                              shift_rows(f, std::vector{-5, -5, -5}));
+  posenc::paged_heads const turning(reinterpret_cast<bfloat16*>(memory.data() + 448), {2, 4, 1, 64},
+                                    {.page = 292 * 4, .token = 288}, three);
+  posenc::rotate<interleaved>(turning, shift_rows(f, std::vector{-5, -5, -5}));
   auto const moved = memory;
   write({5, 15, 25});
   std::size_t changed = 0;

@@ -59,11 +59,11 @@ template <std::size_t Block = 32>
              most = std::bit_cast<std::int32_t>(512.0f);
   return std::bit_cast<float>((m < most ? m : most) | (all & (-0x7fff'ffff - 1)));
 }
-/// Towards zero, as a conversion in C; NaN gives an integer of low byte 0.
+/// Towards zero, for |x| < 512; of larger ones, infinity and NaN, an integer of low byte 0.
 [[gnu::always_inline]] constexpr std::int32_t truncated_to_integer(float x) noexcept {
-  return static_cast<std::int32_t>(x);
+  return static_cast<std::int32_t>(within_512(x));
 }
-/// The nearest integer, ties away from zero, as C's roundf, for |x| < 2^22.
+/// The nearest integer, ties away from zero, as C's roundf; within 512, as above.
 [[gnu::always_inline]] constexpr std::int32_t nearest_away(float x) noexcept {
   // Just below 1/2: the sum of that and a number just below 1/2 must not round to 1.
   constexpr auto below_half = std::bit_cast<std::uint32_t>(0x1.fffffep-2f);
@@ -77,7 +77,7 @@ struct extremes {
 
   template <class Lanes = lanes<float>>
   [[gnu::always_inline]] extremes(std::span<float const> x, auto const& place) noexcept {
-    std::size_t i = 0;
+    auto const whole = x.size() / Lanes::size * Lanes::size;
     auto const take = [&](std::int32_t low, std::int32_t high) POSENC_INLINED {
       least = low < least ? low : least, most = high > most ? high : most;
     };
@@ -85,7 +85,7 @@ struct extremes {
       using number = typename Lanes::number;
       using integers = xsimd::batch<std::int32_t, typename number::arch_type>;
       integers low(least), high(most);
-      for (; i + Lanes::size <= x.size(); i += Lanes::size) {
+      for (std::size_t i = 0; i < whole; i += Lanes::size) {
         auto const bits = place(bits_as<std::int32_t>(number(Lanes::load(x.data() + i))));
         low = xsimd::min(low, bits), high = xsimd::max(high, bits);
       }
@@ -93,7 +93,7 @@ struct extremes {
       low.store_unaligned(lows), high.store_unaligned(highs);
       for (std::size_t j = 0; j < Lanes::size; ++j) take(lows[j], highs[j]);
     }
-    for (; i < x.size(); ++i) {
+    for (auto i = several_lanes<Lanes> ? whole : 0; i < x.size(); ++i) {
       auto const bits = place(std::bit_cast<std::int32_t>(x[i]));
       take(bits, bits);
     }

@@ -94,7 +94,6 @@ class encoded_heads {
   std::size_t tokens() const noexcept { return codes_.tokens(); }  ///< as many as slots
   std::size_t heads() const noexcept { return codes_.heads(); }    ///< of each token
   std::size_t head_dim() const noexcept { return head_dim_; }      ///< of each head
-  format_type const& format() const noexcept { return format_; }   ///< how they are stored
   static constexpr bool is_encoded = true;                         ///< how write_step knows it
   /// Whether a token has a slot that is not negative.
   bool has(std::size_t token) const noexcept { return codes_.token(token) != nullptr; }

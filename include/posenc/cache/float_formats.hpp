@@ -10,7 +10,6 @@
 #include "posenc/cache/codes.hpp"
 #include "posenc/cache/format.hpp"
 #include "posenc/core/compiler.hpp"
-#include "posenc/core/paged_heads.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
@@ -93,7 +92,8 @@ struct e4m3 {
 ///     e = ceil(log2(max(|x|max / 448, least)));   code = E4M3(x 2^-e);   read as E4M3 2^e
 ///
 /// 576 bytes for 512 dims, and elsewhere 8: a byte e + 127 for each group, then one 0. Numbers are
-/// rounded to bfloat16 first. To shift keys, rotate their rotary_part: no code is written anew.
+/// rounded to bfloat16 first. Keys shift without a code written anew: in dense pages of one head,
+/// rotate paged_heads<bfloat16> from byte 448 on, strides {.page = 292 page_tokens, .token = 288}.
 struct deepseek_v4 {
   bool flushes = false;                                  ///< codes below 2^-6 are written as 0
   float least = 1e-4f / 448;                             ///< the least scale
@@ -104,26 +104,6 @@ struct deepseek_v4 {
   /// Their writers for CPUs with AVX-512: two differences, in tiles with |x|max below .0448, and in
   /// numbers below 2^-14 of the largest of their group.
   static constexpr deepseek_v4 of_cpus() noexcept { return {true, 1e-4f}; }
-
-  /// The dims that rotate, of dense pages. Throws where paged_heads and bytes would.
-  template <class Slots>
-  static paged_heads<bfloat16> rotary_part(void* data, pages_shape shape, Slots const& slots) {
-    deepseek_v4 const format;
-    auto const head = format.bytes(shape.head_dim), scales = format.scale_bytes(shape.head_dim),
-               of_token = shape.heads * head,
-               page = shape.page_tokens * shape.heads * (head + scales);
-    detail::require(page % 2 == 0, "deepseek_v4: a page must be of an even number of bytes, got ",
-                    page);
-    auto const in_numbers = [](std::size_t bytes) {
-      return static_cast<std::ptrdiff_t>(bytes / 2);
-    };
-    auto* const first = static_cast<std::byte*>(data) + (shape.head_dim - rotary);
-    shape.head_dim = rotary;
-    return {reinterpret_cast<bfloat16*>(first),
-            shape,
-            {in_numbers(page), in_numbers(of_token), in_numbers(head)},
-            slots};
-  }
 
   /// Of a head. Throws unless head_dim is 64 and a positive multiple of 64 more.
   std::size_t bytes(std::size_t head_dim) const {

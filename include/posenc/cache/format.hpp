@@ -9,8 +9,7 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// A format with all bytes of a head in one place: a struct of facts with three functions, none of
-/// which throws but bytes. One of your own is used like the library's:
+/// A format with all bytes of a head in one place. One of your own is used like the library's:
 ///
 ///     struct signs {                                        one bit a dim
 ///       std::size_t bytes(std::size_t head_dim) const;      of a head; throws if it has none such

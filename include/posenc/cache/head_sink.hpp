@@ -1,10 +1,10 @@
 // Who takes the heads of a step: views, caches, structs of a user's.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <span>
-#include <type_traits>
 
 #include "posenc/cache/encoded_heads.hpp"
 #include "posenc/cache/float_formats.hpp"
@@ -83,44 +83,47 @@ void for_each_sink(both<First, Second> const& sinks, auto const& each) {
   for_each_sink(sinks.first, each), for_each_sink(sinks.second, each);
 }
 
-/// Calls each(range) for the memory that a view or sink has; none of a sink of a user's.
-void for_each_memory(heads_of_tokens auto const& view, auto const& each) {
-  each(paged_memory{view.memory()});
+/// What a sink stands for: a view, or itself.
+template <class X>
+X const& place_of(X const& x) noexcept {
+  return x;
 }
 template <class View>
-void for_each_memory(view_sink<View> const& sink, auto const& each) {
-  each(paged_memory{sink.view().memory()});
+View const& place_of(view_sink<View> const& sink) noexcept {
+  return sink.view();
 }
-template <class Format>
-void for_each_memory(encoded_heads<Format> const& heads, auto const& each) {
-  for (auto const& memory : heads.memory()) each(memory);
-}
-void for_each_memory(head_sink auto const&, auto const&) {}
 
-/// Whether a byte that a view or sink has may be one of another.
-bool may_share(auto const& a, auto const& b) {
-  bool shared = false;
-  for_each_memory(a, [&](auto const& x) {
-    for_each_memory(b, [&](auto const& y) { shared = shared || may_overlap(x, y); });
-  });
-  return shared;
+/// The memory of a place; none of a user's sink.
+template <class X>
+auto ranges_of(X const& x) noexcept {
+  if constexpr (encoded_source<X>) {
+    return x.memory();
+  } else if constexpr (heads_of_tokens<X>) {
+    return std::array{paged_memory{x.memory()}};
+  } else {
+    return std::array<paged_memory, 0>{};
+  }
 }
+
+/// Whether a byte of one place may be one of another.
 template <class A, class B>
-bool may_share(view_sink<A> const& a, view_sink<B> const& b) {
-  return may_overlap(a.view(), b.view());
+bool may_share(A const& a, B const& b) {
+  if constexpr (heads_of_tokens<A> && heads_of_tokens<B>) {
+    return may_overlap(a, b);
+  } else {
+    for (auto const& x : ranges_of(a))
+      for (auto const& y : ranges_of(b))
+        if (may_overlap(x, y)) return true;
+    return false;
+  }
 }
-template <heads_of_tokens A, class B>
-bool may_share(A const& a, view_sink<B> const& b) {
-  return may_overlap(a, b.view());
-}
-bool are_same(auto const&, auto const&) noexcept { return false; }
-template <heads_of_tokens A, class B>
-bool are_same(A const& a, view_sink<B> const& b) noexcept {
-  return same_heads(a, b.view());
-}
+/// Whether both are the same heads.
 template <class A, class B>
-bool are_same(encoded_heads<A> const& a, encoded_heads<B> const& b) noexcept {
-  if constexpr (std::same_as<std::remove_const_t<A>, B>) return a.are(b);
+bool are_same(A const& a, B const& b) noexcept {
+  if constexpr (heads_of_tokens<A> && heads_of_tokens<B>) return same_heads(a, b);
+  if constexpr (encoded_source<A> && encoded_source<B>) {
+    if constexpr (std::same_as<typename A::format_type, typename B::format_type>) return a.are(b);
+  }
   return false;
 }
 

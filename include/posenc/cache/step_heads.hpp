@@ -96,7 +96,8 @@ class step_heads {
                         " tokens x ", heads, " heads of ", dim, " and ", sink.tokens(), " x ",
                         sink.heads(), " of ", sink.head_dim());
       if constexpr (requires { sink.require_each_slot_once(); }) sink.require_each_slot_once();
-      detail::require(detail::are_same(source_, sink) || !detail::may_share(source_, sink),
+      auto const& place = detail::place_of(sink);
+      detail::require(detail::are_same(source_, place) || !detail::may_share(source_, place),
                       "write_step: source and target must not overlap, unless they are the same "
                       "heads");
     });

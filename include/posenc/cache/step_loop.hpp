@@ -48,9 +48,8 @@ class step_loop {
       for (std::size_t done = 0, count; done < part.heads; done += count) {
         count = std::min(most, part.heads - done);
         auto const head = part.head + done;
-        auto const* const from = heads_at(token, head, count);
+        auto const [from, stride] = heads_at(token, head, count);
         if (from == nullptr) break;
-        auto const stride = head_stride();
         if constexpr (is_plain) {
           if (heads_.scale() == 1) {
             for (std::size_t i = 0; i < count; ++i)
@@ -72,24 +71,20 @@ class step_loop {
       !Heads::rotates && !normalises && !rounds && std::same_as<S, float>;
 
   std::span<float> of(float* some, std::size_t i) const noexcept { return {some + i * dim_, dim_}; }
-  // Where some heads of a token are as numbers, which cached ones are in loaded_; null if nowhere.
-  S const* heads_at(std::size_t token, std::size_t head, std::size_t count) noexcept {
+  // Where some heads of a token are as numbers, which cached ones are in loaded_, and how far it is
+  // to the next; null if nowhere.
+  std::pair<S const*, std::ptrdiff_t> heads_at(std::size_t token, std::size_t head,
+                                               std::size_t count) noexcept {
     auto const& source = heads_.source();
     if constexpr (is_encoded) {
-      if (!source.has(token)) return nullptr;
+      if (!source.has(token)) return {nullptr, 0};
       for (std::size_t i = 0; i < count; ++i) source.read(token, head + i, of(loaded_, i));
-      return loaded_;
+      return {loaded_, static_cast<std::ptrdiff_t>(dim_)};
     } else {
-      auto const* const first = source.token(token);
-      return first == nullptr ? first
-                              : first + static_cast<std::ptrdiff_t>(head) * source.head_stride();
+      auto const* first = source.token(token);
+      if (first != nullptr) first += static_cast<std::ptrdiff_t>(head) * source.head_stride();
+      return {first, source.head_stride()};
     }
-  }
-  std::ptrdiff_t head_stride() const noexcept {
-    if constexpr (is_encoded)
-      return static_cast<std::ptrdiff_t>(dim_);
-    else
-      return heads_.source().head_stride();
   }
   bool is_usual() const noexcept {  // as rotate itself has it
     if constexpr (rounds) {

@@ -27,24 +27,22 @@ concept heads_of_step = requires {
 template <class H>
 concept part_of_step = heads_of_step<H> || set_of_heads<H>;
 
+/// Calls each(place) for the places that a set writes.
+void for_each_target(heads_of_step auto const& heads, auto const& each) {
+  for_each_sink(heads.sink(), [&](auto const& sink) { each(place_of(sink)); });
+}
+void for_each_target(set_of_heads auto const& heads, auto const& each) { each(heads.target()); }
+
 /// Throws as write_step says, of two sets of a step.
-template <class A, class B>
-void check_step_apart(A const& a, B const& b) {
-  auto const writes = [](auto const& of, auto const& each) {
-    if constexpr (set_of_heads<std::remove_cvref_t<decltype(of)>>) {
-      each(view_sink(of.target()));
-    } else {
-      for_each_sink(of.sink(), each);
-    }
-  };
+void check_step_apart(auto const& a, auto const& b) {
   auto const apart = [](auto const& x, auto const& y) {
     require(!may_share(x, y),
             "write_step: heads that one part of a step writes must not overlap those of another");
   };
-  writes(b, [&](auto const& sink) { apart(a.source(), sink); });
-  writes(a, [&](auto const& sink) {
-    apart(b.source(), sink);
-    writes(b, [&](auto const& other) { apart(sink, other); });
+  for_each_target(b, [&](auto const& target) { apart(a.source(), target); });
+  for_each_target(a, [&](auto const& target) {
+    apart(b.source(), target);
+    for_each_target(b, [&](auto const& other) { apart(target, other); });
   });
 }
 template <class First, class... More>
@@ -52,16 +50,6 @@ void check_all_apart(First const& first, More const&... more) {
   (check_step_apart(first, more), ...);
   if constexpr (sizeof...(more) > 1) check_all_apart(more...);
 }
-
-/// Whether tokens must stay in order: slots of paged_heads may repeat.
-template <class View>
-inline constexpr bool in_slots = heads_of_tokens<View> && !requires(View const& view) {
-  view.strides();
-};
-template <class View>
-inline constexpr bool in_slots<view_sink<View>> = in_slots<View>;
-template <class First, class Second>
-inline constexpr bool in_slots<both<First, Second>> = in_slots<First> || in_slots<Second>;
 
 /// A set of a step that passed. run: part i of n.
 template <heads_of_step Heads>
@@ -74,8 +62,11 @@ struct checked_step {
     auto const tokens = rows.tokens(), of_token = heads.source().heads();
     if (of_token == 0) return;
     part_of_heads part{0, tokens, 0, of_token};
-    if (!in_slots<std::remove_cvref_t<decltype(heads.sink())>> &&
-        (tokens >= n || tokens >= of_token)) {
+    bool in_order = false;  // slots of paged_heads may repeat
+    for_each_target(heads, [&]<class Place>(Place const&) {
+      in_order = in_order || (heads_of_tokens<Place> && !requires(Place const& p) { p.strides(); });
+    });
+    if (!in_order && (tokens >= n || tokens >= of_token)) {
       auto const [first, count] = part_of(tokens, i, n);
       part.token = first, part.tokens = count;
     } else {
