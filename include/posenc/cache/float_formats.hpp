@@ -95,9 +95,10 @@ struct e4m3 {
 /// rounded to bfloat16 first. Keys shift without a code written anew: in dense pages of one head,
 /// rotate paged_heads<bfloat16> from byte 448 on, strides {.page = 292 page_tokens, .token = 288}.
 struct deepseek_v4 {
-  bool flushes = false;                                  ///< codes below 2^-6 are written as 0
-  float least = 1e-4f / 448;                             ///< the least scale
-  static constexpr std::size_t group = 64, rotary = 64;  ///< dims
+  bool flushes = false;                      ///< codes below 2^-6 are written as 0
+  float least = 1e-4f / 448;                 ///< the least scale
+  static constexpr std::size_t group = 64;   ///< dims with one scale
+  static constexpr std::size_t rotary = 64;  ///< dims of bfloat16
 
   /// vLLM's and sglang's writers for CUDA.
   static constexpr deepseek_v4 of_cuda() noexcept { return {}; }
