@@ -107,6 +107,15 @@ TEST(q8_0, reads_the_scale_that_it_stores_which_is_half) {
   EXPECT_EQ(decode(q8_0{}, written, 32)[3], 127 * float(d));
 }
 
+TEST(q8_0, does_not_round_the_number_before_a_half_up) {
+  std::vector<float> head(32, 0.0f);
+  head[0] = 127, head[1] = std::nextafter(0.5f, 0.0f), head[2] = -head[1], head[3] = 0.5f;
+  auto const written = encode(q8_0{}, head);
+  EXPECT_EQ(written.signed_code(3), 0);
+  EXPECT_EQ(written.signed_code(4), 0);
+  EXPECT_EQ(written.signed_code(5), 1);
+}
+
 TEST(q8_0, of_zeros_is_zeros) {
   for (auto const writer : {q8_0_writer::reference, q8_0_writer::avx2}) {
     auto const written = encode(q8_0{writer}, std::vector<float>(64, 0.0f));

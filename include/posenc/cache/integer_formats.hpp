@@ -81,9 +81,9 @@ struct q8_0 {
       auto const most = detail::largest_magnitude(x), d = most / 127;
       detail::put(to, half(d).bits);
       if (writer == q8_0_writer::reference) {
-        write(x, d != 0 ? 1 / d : 0, to + 2, detail::nearest_away);
+        write(x, 1 / d, to + 2, detail::nearest_away);
       } else {
-        write(x, most != 0 ? 127 / most : 0, to + 2, detail::nearest);
+        write(x, 127 / most, to + 2, detail::nearest);
       }
     }
   }
