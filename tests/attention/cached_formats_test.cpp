@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "cache/codes.hpp"
 #include "numbers.hpp"
 #include "posenc/attention/attention.hpp"
 #include "posenc/cache/float_formats.hpp"
