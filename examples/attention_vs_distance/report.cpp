@@ -30,20 +30,6 @@ charts::series line(std::string name, std::vector<running_moments> const& values
 
 charts::axis const distance{"distance, in tokens", true}, logit{"logit"}, weight{"weight", true};
 
-// What is worth looking at: the means, for the extremes of a few heads would flatten them; and no
-// weight far below a uniform one.
-charts::range worth_showing(charts::chart const& c) {
-  charts::range all{1e300, -1e300};
-  for (auto const& curve : c.curves) {
-    auto const [low, high] = std::ranges::minmax_element(curve.y);
-    all = {std::min(all.low, *low), std::max(all.high, *high)};
-  }
-  std::size_t longest = 0;
-  for (auto const& curve : c.curves) longest = std::max(longest, curve.x.size());
-  auto const tokens = static_cast<double>(longest);
-  return {std::max(all.low, c.y.logarithmic ? 1e-6 / tokens : -std::abs(all.high) / 2), all.high};
-}
-
 // Distances that are worth a column: 0, 1, then a few round steps on a logarithmic scale, and the
 // last.
 std::vector<std::size_t> landmarks(std::size_t range) {
@@ -100,8 +86,8 @@ void print(std::ostream& out, measured_model const& m, charts::terminal_style st
         distance,
         weight,
         {line("plain softmax", c.plain.weight, true), line("adaptive", c.adaptive.weight, true)}};
-    if (!random_inputs && c.queries == 0) left.y_range = worth_showing(left);
-    right.y_range = worth_showing(right);
+    if (!random_inputs && c.queries == 0) left.y_range = charts::worth_showing(left);
+    right.y_range = charts::worth_showing(right);
     left.marks = right.marks = {m.known};
     for (auto const& text : charts::beside(draw(left, half), draw(right, half), 2))
       out << text << '\n';
@@ -168,7 +154,7 @@ std::string to_svg(std::vector<measured_model> const& measured, std::string cons
       three[2].curves.push_back(line(label, c.adaptive.weight, true));
     }
   }
-  for (auto& chart : all) chart.y_range = worth_showing(chart);
+  for (auto& chart : all) chart.y_range = charts::worth_showing(chart);
   for (std::size_t i = 0; i < measured.size(); ++i) {
     auto& shown = all[together ? 0 : 3 * i].y_range;
     for (auto const& c : measured[i].curves)  // bands over queries whole, for they are the matter

@@ -1,6 +1,7 @@
 // Line charts as plain data. terminal_chart.hpp and svg_chart.hpp draw them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -48,7 +49,7 @@ struct chart {
   std::string title = {};
   axis x = {}, y = {};
   std::vector<series> curves = {};
-  std::optional<range> y_range = {};  ///< Without it, the chart shows all there is.
+  std::optional<range> y_range = {};  ///< Without it, all there is; see worth_showing.
   std::vector<mark> marks = {};       ///< Within the chart, or they are left out.
   std::vector<note> notes = {};
 };
@@ -84,6 +85,21 @@ series curve(std::string name, std::vector<double> xs, auto const& of) {
   series s{.name = std::move(name), .x = std::move(xs)};
   for (auto const x : s.x) s.y.push_back(of(x));
   return s;
+}
+
+/// For y_range, of curves against distance: their means, as bands of a few heads would flatten
+/// them, nothing far below 0 (a bias of -500 would flatten the others), no weight far below a
+/// uniform one.
+inline range worth_showing(chart const& c) {
+  range all{1e300, -1e300};
+  std::size_t longest = 1;
+  for (auto const& curve : c.curves) {
+    longest = std::max(longest, curve.x.size());
+    for (auto const y : curve.y) all = {std::min(all.low, y), std::max(all.high, y)};
+  }
+  auto const least =
+      c.y.logarithmic ? 1e-6 / static_cast<double>(longest) : -std::abs(all.high) / 2;
+  return {std::max(all.low, least), all.high};
 }
 
 }  // namespace charts

@@ -388,6 +388,7 @@ TEST(identify_factors, knows_the_tensor_of_llama_3) {
   auto const rounded = identify_factors(coarse, 5e5);
   expect_found(rounded, "llama3", exact, 10);
   EXPECT_EQ(rounded.unit_roundoff, 0x1p-11);
+  EXPECT_EQ(identify_factors(coarse, 5e5, {.unit_roundoff = 0x1p-8}).unit_roundoff, 0x1p-8);
   // Gemma 4: 1e30 for pairs that stand.
   std::vector<float> standing(64, 1.0f);
   std::fill(standing.begin() + 16, standing.end(), 1e30f);

@@ -584,9 +584,9 @@ TEST(attention, shapes_that_disagree_are_rejected) {
   EXPECT_EQ(rejected({.k = {5, 2, 10}}),
             "posenc: attention: keys must have the queries' head_dim 8, got 10");
   EXPECT_EQ(rejected({.v = {4, 2, 6}}),
-            "posenc: attention: there must be one value per key, [5][2], got [4][2]");
+            "posenc: attention: values must have the keys' [tokens][heads], [5][2], got [4][2]");
   EXPECT_EQ(rejected({.v = {5, 1, 6}}),
-            "posenc: attention: there must be one value per key, [5][2], got [5][1]");
+            "posenc: attention: values must have the keys' [tokens][heads], [5][2], got [5][1]");
   EXPECT_EQ(rejected({.q = {3, 0, 8}}), "posenc: attention: there must be a head, got 0");
   EXPECT_EQ(rejected({.k = {5, 0, 8}, .v = {5, 0, 6}}),
             "posenc: attention: kv_heads must divide heads, got 0 kv heads for 4 heads");

@@ -211,7 +211,7 @@ TEST(attention_arguments, shapes_that_do_not_agree_are_refused) {
   EXPECT_EQ(refusal({2, 2, 4}, {3, 2, 5}, {3, 2, 4}),
             "posenc: attention: keys must have the queries' head_dim 4, got 5");
   EXPECT_EQ(refusal({2, 2, 4}, {3, 2, 4}, {3, 1, 4}),
-            "posenc: attention: there must be one value per key, [3][2], got [3][1]");
+            "posenc: attention: values must have the keys' [tokens][heads], [3][2], got [3][1]");
   EXPECT_EQ(refusal({2, 0, 4}, {3, 2, 4}, {3, 2, 4}),
             "posenc: attention: there must be a head, got 0");
   EXPECT_EQ(refusal({2, 3, 4}, {3, 2, 4}, {3, 2, 4}),

@@ -198,7 +198,8 @@ TEST(scattered_heads, must_have_a_slot_each_and_the_shape_of_keys_and_values) {
   expect(bad, good, "posenc: attention: keys must all have a slot, got none for token 1");
   expect(good, bad, "posenc: attention: values must all have a slot, got none for token 1");
   expect(k, bad, "posenc: attention: values must all have a slot, got none for token 1");
-  expect(good, few, "posenc: attention: there must be one value per key, [3][2], got [2][2]");
+  expect(good, few,
+         "posenc: attention: values must have the keys' [tokens][heads], [3][2], got [2][2]");
   EXPECT_EQ(message_of([&] {
               attention_backward(q, bad, good, nope(), before,
                                  heads_view<float const>(x.data(), {1, 2, 8}));

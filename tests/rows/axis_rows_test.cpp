@@ -673,6 +673,7 @@ TEST(axis_position_builder, ties_images_to_the_text_on_both_sides) {
       EXPECT_EQ(whole.rope_delta(), whole.next() - static_cast<std::int64_t>(whole.tokens()));
       EXPECT_EQ(parts.rope_delta(), 0);
     }
+  EXPECT_EQ(builder().text(3).tied_image(2, 3).rope_delta(), 14 - 9) << "an image at the end";
   EXPECT_EQ(of(builder().tied_image(1, 1))[1][0], 1) << "without text before, from -1 on";
   auto far = builder().video(2, 1, 1, 0x1p53 - 10);
   EXPECT_EQ(message_of([&] { far.tied_image(2, 3); }),

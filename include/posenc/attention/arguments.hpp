@@ -126,8 +126,9 @@ attention_arguments checked_arguments(char const* function, Encoding const& enco
   auto const key_dim = options.keys_are_encoded ? product_dim : q.head_dim;
   require(k.head_dim == key_dim, function, ": keys must have the queries' head_dim ", key_dim,
           ", got ", k.head_dim);
-  require(v.tokens == keys && v.heads == k.heads, function, ": there must be one value per key, [",
-          keys, "][", k.heads, "], got [", v.tokens, "][", v.heads, "]");
+  require(v.tokens == keys && v.heads == k.heads, function,
+          ": values must have the keys' [tokens][heads], [", keys, "][", k.heads, "], got [",
+          v.tokens, "][", v.heads, "]");
   require(q.heads > 0, function, ": there must be a head, got 0");
   require(k.heads > 0 && q.heads % k.heads == 0, function, ": kv_heads must divide heads, got ",
           k.heads, " kv heads for ", q.heads, " heads");

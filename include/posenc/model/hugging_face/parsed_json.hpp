@@ -45,7 +45,8 @@ class json_builder {
     return true;
   }
   [[noreturn]] bool parse_error(std::size_t, std::string const&, json::exception const& error) {
-    refuse(file_, ": must be JSON: ", std::string(error.what()).substr(0, 200));
+    std::string const what = error.what();  // after its [number]
+    refuse(file_, ": must be JSON: ", what.substr(what.find("] ") + 2, 200));
   }
 
  private:
