@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   bench::add_rotation(report);
   bench::add_shapes(report);
   bench::add_around(report);
+  bench::add_cache(report);
   bench::add_rows(report);
   bench::add_attention(report);
   bench::add_threads(report, cpus);

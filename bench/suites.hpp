@@ -10,6 +10,7 @@ namespace bench {
 void add_rotation(report&);
 void add_shapes(report&);
 void add_around(report&);
+void add_cache(report&);
 void add_rows(report&);
 void add_attention(report&);
 /// cpus: those that the bench may use, the last one by its main thread.

@@ -54,6 +54,16 @@
 #include "posenc/rotation/rotate_in_tasks.hpp"        // the same in tasks, for an engine's threads
 #include "posenc/rotation/relayout.hpp"               // heads, caches, weights: to the other layout
 
+// cache: a step in one pass, into the formats that engines store
+#include "posenc/cache/write_step.hpp"       // norm, rotation, rounding, write: q, k and v in one call
+#include "posenc/cache/step_heads.hpp"       // one set of its heads
+#include "posenc/cache/head_sink.hpp"        // who takes them: a struct of your own
+#include "posenc/cache/head_norm.hpp"        // the norms of engines; where they round
+#include "posenc/cache/encoded_heads.hpp"    // heads in pages of any format
+#include "posenc/cache/format.hpp"           // what a format is; one of your own
+#include "posenc/cache/integer_formats.hpp"  // OpenVINO's u8, ggml's q8_0, vLLM's and MLAS's int8
+#include "posenc/cache/float_formats.hpp"    // bfloat16 and others, E4M3, DeepSeek V4's page
+
 // the encodings, by site
 #include "posenc/embedding/sinusoidal.hpp"          // (1)
 #include "posenc/embedding/sinusoidal_forms.hpp"    //     by name: Whisper, timesteps ...

@@ -81,14 +81,16 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// are computed with as float.
 ///
 ///     q [queries][heads][head_dim]      heads_view, or encoded()
-///     k [keys][kv_heads][head_dim]      keys and values: heads_view, or paged_heads, whose slots
-///     v [keys][kv_heads][value_dim]     are in the order of the keys, and may be shared
+///     k [keys][kv_heads][head_dim]      keys and values: heads_view; or paged_heads, or a cache's
+///     v [keys][kv_heads][value_dim]     encoded_heads of any format, whose slots are in the order
+///                                       of the keys, and may be shared
 ///
 /// Grouped queries: head h sees the keys and values of kv head h / (heads / kv_heads).
 /// An encoding of site 1 is a compile error. Products and exponentials in T, sums of exponentials
 /// in double. Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows
 /// that see them. Memory beside the results: 256 rows of scores, or where queries are few up to 8
-/// of each kv head; a head of keys and of values, unless they are read as they are stored. Throws
+/// of each kv head; a head of keys and of values, unless they are read as they are stored (cached
+/// formats: all heads of a task, decoded). Throws
 /// std::invalid_argument unless the shapes, positions and packed sequences agree, every key and
 /// value has a slot, there is a head, kv_heads divides heads, and an encoding that knows its heads
 /// has as many (or more, where it says that it may serve fewer); and, then amid the work, where an

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "posenc/cache/encoded_heads.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/paged_heads.hpp"
 #include "posenc/core/require.hpp"
@@ -16,10 +17,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Where keys and values may be: heads_view or paged_heads.
+/// Where keys and values may be: heads_view, paged_heads, or a cache's encoded_heads of any format.
 template <class V>
 concept attended_heads = std::same_as<V, heads_view<typename V::element_type>> ||
-    std::same_as<V, paged_heads<typename V::element_type>>;
+    std::same_as<V, paged_heads<typename V::element_type>> || detail::encoded_source<V>;
 
 namespace detail {
 
@@ -90,15 +91,27 @@ scattered_heads<S const> to_read(char const* function, char const* what, paged_h
   return {first, offsets, x.head_stride(), shape_of(x)};
 }
 
+template <encoded_source Heads>
+Heads const& to_read(char const* function, char const* what, Heads const& x,
+                     std::vector<std::ptrdiff_t>&) {
+  for (std::size_t t = 0; t < x.tokens() && x.heads() > 0; ++t)
+    require(x.has(t), function, ": ", what, " must all have a slot, got none for token ", t);
+  return x;
+}
+
 /// Some tokens and heads of a view as dense numbers, [tokens][heads][head_dim], to be computed
 /// with.
 template <class T, class Heads>
 heads_view<T> copied(T* to, Heads const& x) {
-  heads_view<T> const copy(to, x.shape());
+  heads_view<T> const copy(to, shape_of(x));
   for (std::size_t token = 0; token < x.tokens(); ++token) {
     for (std::size_t head = 0; head < x.heads(); ++head) {
-      auto const numbers = x(token, head);
-      to = std::ranges::transform(numbers, to, [](auto const& number) { return load(number); }).out;
+      if constexpr (encoded_source<Heads>) {
+        x.read(token, head, copy(token, head));
+      } else {
+        auto const of_head = x(token, head);
+        to = std::ranges::transform(of_head, to, [](auto const& n) { return load(n); }).out;
+      }
     }
   }
   return copy;
@@ -120,6 +133,16 @@ heads_view<T const> as_computed(std::vector<T>& numbers, Heads const& x) {
     return x;
   } else {
     return copied<T>(numbers, x);
+  }
+}
+
+/// What products of few rows read: heads in place, or decoded.
+template <class T, class Heads>
+decltype(auto) as_decoded([[maybe_unused]] std::vector<T>& numbers, Heads const& x) {
+  if constexpr (encoded_source<Heads>) {
+    return heads_view<T const>(copied<T>(numbers, x));
+  } else {
+    return (x);
   }
 }
 

@@ -1,0 +1,193 @@
+// A layer's step: 32 query heads in place, 8 heads of keys and 8 of values to a cache, of 128 dims.
+//
+// Tried, ns a head of 128 floats in L1, Zen 4, g++ -O3:
+//     codes written where they belong, number by number    u8 67, q8_0 550: bytes may be anyone's
+//     limits compared as floats      static int8 48; as integers 13: NaN forbids to vectorise them
+//     the largest magnitude found by a compiled loop of 16 numbers    u8 66; in registers 33
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/write_step.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "rotation/limits.hpp"
+#include "suites.hpp"
+
+namespace bench {
+namespace {
+
+using posenc::encoded_heads, posenc::halves, posenc::heads_view, posenc::rotated,
+    posenc::rotation_of, posenc::unrotated;
+
+constexpr std::size_t head_dim = 128, q_heads = 32, kv_heads = 8, page_tokens = 16;
+constexpr float eps = 1e-6f;
+
+std::vector<std::int64_t> in_order(std::size_t count, std::int64_t first) {
+  std::vector<std::int64_t> result(count);
+  std::iota(result.begin(), result.end(), first);
+  return result;
+}
+
+template <class S, class Format>
+struct layer {
+  Format format;
+  std::size_t tokens;
+  std::vector<S> q, k, v;
+  std::vector<float> weight = std::vector<float>(head_dim, 1.01f), rotated_keys;
+  std::vector<std::int64_t> slots;
+  std::vector<std::byte> k_pages, v_pages;
+  posenc::cos_sin_rows<float> rows{posenc::geometric(head_dim, 1e4), in_order(tokens, 100'003)};
+
+  layer(Format const& f, std::size_t n)
+      : format(f), tokens(n), q(n * q_heads * head_dim), k(n * kv_heads * head_dim), v(k.size()) {
+    for (auto* const x : {&q, &k, &v})
+      for (std::size_t i = 0; i < x->size(); ++i)
+        posenc::store((*x)[i], static_cast<float>(i * 37 % 101) / 50 - 1);
+    rotated_keys.resize(k.size());
+    slots = in_order(n, 0);
+    for (auto& slot : slots) slot ^= 16;  // pages in another order
+    auto bytes = format.bytes(head_dim);
+    if constexpr (posenc::scaled_format<Format>) bytes += format.scale_bytes(head_dim);
+    k_pages.resize(pages().pages * page_tokens * kv_heads * bytes);
+    v_pages = k_pages;
+  }
+  posenc::pages_shape pages() const {
+    return {tokens / page_tokens + 2, page_tokens, kv_heads, head_dim};
+  }
+  heads_view<S> view(std::vector<S>& x, std::size_t heads) {
+    return {x.data(), {tokens, heads, head_dim}};
+  }
+  encoded_heads<Format> cache(std::vector<std::byte>& memory) {
+    return {format, memory.data(), pages(), slots};
+  }
+  std::size_t heads() const { return tokens * (q_heads + 2 * kv_heads); }
+
+  void step() {
+    posenc::write_step(rows, rotation_of<halves>(view(q, q_heads)).norm({weight, eps}),
+                       rotated<halves>(view(k, kv_heads), cache(k_pages)).norm({weight, eps}),
+                       unrotated(view(v, kv_heads), cache(v_pages)));
+  }
+  void rotate_alone() {
+    posenc::rotate(rows, rotation_of<halves>(view(q, q_heads)).norm({weight, eps}),
+                   rotation_of<halves>(view(k, kv_heads)).norm({weight, eps}));
+  }
+  // Norm, rotation and encoding one after another, each posenc's.
+  void separate_passes() {
+    auto const queries = view(q, q_heads);
+    heads_view<float> const keys(rotated_keys.data(), {tokens, kv_heads, head_dim});
+    posenc::write_step(rows, unrotated(queries, queries).norm({weight, eps}));
+    posenc::rotate<halves>(queries, rows);
+    posenc::write_step(rows, unrotated(view(k, kv_heads), keys).norm({weight, eps}));
+    posenc::rotate<halves>(keys, rows);
+    posenc::write_step(rows, unrotated(keys, cache(k_pages)));
+    posenc::write_step(rows, unrotated(view(v, kv_heads), cache(v_pages)));
+  }
+  // What a compiler makes of the formula, head by head.
+  void plain_loop() {
+    float x[head_dim];
+    auto const turn = [&](S const* from, std::size_t t) {
+      float squares = 0;
+      for (std::size_t i = 0; i < head_dim; ++i)
+        x[i] = posenc::load(from[i]), squares += x[i] * x[i];
+      auto const gain = 1 / std::sqrt(squares / head_dim + eps);
+      auto const *const cos = rows.cos(t).data(), *const sin = rows.sin(t).data();
+      for (std::size_t i = 0; i < head_dim / 2; ++i) {
+        auto const a = x[i] * weight[i] * gain,
+                   b = x[i + head_dim / 2] * weight[i + head_dim / 2] * gain;
+        x[i] = a * cos[i] - b * sin[i], x[i + head_dim / 2] = a * sin[i] + b * cos[i];
+      }
+    };
+    auto const k_cache = cache(k_pages), v_cache = cache(v_pages);
+    for (std::size_t t = 0; t < tokens; ++t) {
+      for (std::size_t h = 0; h < q_heads; ++h) {
+        auto* const head = q.data() + (t * q_heads + h) * head_dim;
+        turn(head, t);
+        for (std::size_t i = 0; i < head_dim; ++i) posenc::store(head[i], x[i]);
+      }
+      for (std::size_t h = 0; h < kv_heads; ++h) {
+        auto const at = (t * kv_heads + h) * head_dim;
+        turn(k.data() + at, t), k_cache.write(t, h, x);
+        for (std::size_t i = 0; i < head_dim; ++i) x[i] = posenc::load(v[at + i]);
+        v_cache.write(t, h, x);
+      }
+    }
+  }
+  // The same bytes, read once and written once.
+  void read_and_write() {
+    scalings<S>().back()(q.data(), 1, 0, q.size(), -1.0f);
+    auto const copy = [&](std::vector<S> const& from, std::vector<std::byte>& to) {
+      auto const written = to.size() / pages().pages / page_tokens / kv_heads;
+      auto const* source = reinterpret_cast<std::byte const*>(from.data());
+      for (std::size_t i = 0; i < tokens * kv_heads; ++i, source += head_dim * sizeof(S)) {
+        std::uint64_t rest = 0, word;
+        for (auto at = std::min(written, head_dim * sizeof(S)) / 8 * 8; at < head_dim * sizeof(S);
+             at += 8)
+          std::memcpy(&word, source + at, 8), rest ^= word;
+        auto* const target = to.data() + i * written;
+        std::memcpy(target, source, std::min(written, head_dim * sizeof(S)));
+        std::memcpy(target, &rest, 1);
+      }
+    };
+    copy(k, k_pages), copy(v, v_pages);
+  }
+};
+
+template <class S, class Format>
+void add_step(report& r, table const* t, std::string const& line, Format const& format) {
+  for (std::size_t const tokens : {1u, 512u}) {
+    auto const x = std::make_shared<layer<S, Format>>(format, tokens);
+    report_case c{.in = t,
+                  .line = line,
+                  .column = std::to_string(tokens) + (tokens == 1 ? " token" : " tokens"),
+                  .by = "posenc",
+                  .items = x->heads(),
+                  .ways = {passes_of([x] { x->step(); })}};
+    auto const add = [&](std::string const& by, work const& way) {
+      auto other = c;
+      other.by = by, other.ways = {way};
+      return r.add(std::move(other));
+    };
+    auto const* const limit = add("limit", passes_of([x] { x->read_and_write(); }));
+    std::vector<measured_case const*> const baselines{
+        add("separate passes", passes_of([x] { x->separate_passes(); })),
+        add("plain loop", passes_of([x] { x->plain_loop(); }))};
+    add("rotate alone", passes_of([x] { x->rotate_alone(); }));
+    c.limit = limit, c.baselines = baselines;
+    r.add(std::move(c));
+  }
+}
+
+template <class S>
+void add_formats(report& r, table const* t, std::string const& from) {
+  add_step<S>(r, t, from + " to bf16", posenc::numbers_of<posenc::bfloat16>{});
+  add_step<S>(r, t, from + " to E4M3", posenc::e4m3::of_scale(0.01f));
+  add_step<S>(r, t, from + " to u8", posenc::u8_per_head{});
+  add_step<S>(r, t, from + " to int8", posenc::int8_per_head{});
+  add_step<S>(r, t, from + " to q8_0", posenc::q8_0{});
+}
+
+}  // namespace
+
+void add_cache(report& r) {
+  auto const* const t = r.add(
+      table{.path = "cache",
+            .title = "A step into a cache",
+            .note = "32 query heads in place, 8 of keys and 8 of values to pages, of 128 dims; ns "
+                    "a head. The limit reads and writes the same bytes; the baselines do norm, "
+                    "rotation and encoding one after another, and in a plain loop over heads."});
+  add_formats<float>(r, t, "float");
+  add_formats<posenc::bfloat16>(r, t, "bf16");
+}
+
+}  // namespace bench

@@ -1,0 +1,275 @@
+#include "serving.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+
+#include "posenc/attention/attention.hpp"
+#include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/write_step.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/rows/cos_sin_table.hpp"
+#include "posenc/rows/rerotation.hpp"
+
+namespace {
+
+using posenc::encoded_heads, posenc::halves, posenc::heads_view, posenc::rotated,
+    posenc::rotation_of, posenc::unrotated;
+
+constexpr std::size_t q_heads = 8, kv_heads = 2, head_dim = 128, page_tokens = 16, pages = 24;
+constexpr float eps = 1e-6f;
+constexpr posenc::pages_shape shape{pages, page_tokens, kv_heads, head_dim};
+
+// A token as the model's projections give it, and where it is.
+struct token {
+  std::vector<float> q, k, v;
+  std::int64_t position = 0, slot = 0;
+};
+using sequence = std::vector<token>;
+
+// Attention of the last token of a sequence, in double and as plain as it gets.
+std::vector<double> exact_outputs(sequence const& s, std::vector<float> const& weight,
+                                  posenc::frequencies const& f) {
+  auto const turned = [&](std::vector<float> const& heads, std::size_t head,
+                          std::int64_t position) {
+    std::vector<double> x(heads.begin() + static_cast<std::ptrdiff_t>(head * head_dim),
+                          heads.begin() + static_cast<std::ptrdiff_t>((head + 1) * head_dim));
+    double squares = 0;
+    for (auto const number : x) squares += number * number;
+    auto const gain = 1 / std::sqrt(squares / head_dim + static_cast<double>(eps));
+    for (std::size_t i = 0; i < head_dim; ++i) x[i] *= static_cast<double>(weight[i]) * gain;
+    for (std::size_t i = 0; i < head_dim / 2; ++i) {
+      auto const angle = static_cast<double>(position) * f.inv_freq()[i];
+      auto const a = x[i], b = x[i + head_dim / 2];
+      x[i] = a * std::cos(angle) - b * std::sin(angle);
+      x[i + head_dim / 2] = a * std::sin(angle) + b * std::cos(angle);
+    }
+    return x;
+  };
+  std::vector<double> outputs(q_heads * head_dim);
+  for (std::size_t head = 0; head < q_heads; ++head) {
+    auto const kv = head / (q_heads / kv_heads);
+    auto const q = turned(s.back().q, head, s.back().position);
+    double sum = 0;
+    auto const out = std::span(outputs).subspan(head * head_dim, head_dim);
+    for (auto const& t : s) {
+      auto const k = turned(t.k, kv, t.position);
+      double score = 0;
+      for (std::size_t i = 0; i < head_dim; ++i) score += q[i] * k[i];
+      auto const weight_of_key = std::exp(score / std::sqrt(double{head_dim}));
+      sum += weight_of_key;
+      for (std::size_t i = 0; i < head_dim; ++i)
+        out[i] += weight_of_key * static_cast<double>(t.v[kv * head_dim + i]);
+    }
+    for (auto& number : out) number /= sum;
+  }
+  return outputs;
+}
+
+// The server's layer: weights, angles, and the pages of keys and of values.
+template <class Format>
+class layer {
+ public:
+  layer(Format const& keys, Format const& values, unsigned seed)
+      : k_format_(keys), v_format_(values), random_(seed), weight_(head_dim) {
+    k_pages_.resize(pages * page_tokens * kv_heads * bytes());
+    v_pages_ = k_pages_;
+    std::uniform_real_distribution<float> near_one(0.5f, 1.5f);
+    std::ranges::generate(weight_, [&] { return near_one(random_); });
+  }
+
+  std::size_t bytes() const {
+    auto result = k_format_.bytes(head_dim);
+    if constexpr (posenc::scaled_format<Format>) result += k_format_.scale_bytes(head_dim);
+    return result;
+  }
+
+  token next(std::int64_t position, std::int64_t slot) {
+    std::normal_distribution<float> normal;
+    token t{std::vector<float>(q_heads * head_dim), std::vector<float>(kv_heads * head_dim),
+            std::vector<float>(kv_heads * head_dim), position, slot};
+    for (auto* const x : {&t.q, &t.k, &t.v})
+      std::ranges::generate(*x, [&] { return normal(random_); });
+    return t;
+  }
+
+  // The step: one call for the queries, keys and values of all tokens of a batch, whichever
+  // sequences they are of. Returns the queries, for attention.
+  std::vector<float> step(std::vector<token const*> const& batch) {
+    auto const tokens = batch.size();
+    std::vector<float> q, k, v;
+    std::vector<std::int64_t> positions, slots;
+    for (auto const* t : batch) {
+      q.insert(q.end(), t->q.begin(), t->q.end()), k.insert(k.end(), t->k.begin(), t->k.end());
+      v.insert(v.end(), t->v.begin(), t->v.end());
+      positions.push_back(t->position), slots.push_back(t->slot);
+    }
+    auto const rows = table_.rows(positions);  // once a step, for every layer
+    auto const start = std::chrono::steady_clock::now();
+    posenc::write_step(
+        rows,
+        rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim})).norm({weight_, eps}),
+        rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
+                        encoded_heads(k_format_, k_pages_.data(), shape, slots))
+            .norm({weight_, eps}),
+        unrotated(heads_view(v.data(), {tokens, kv_heads, head_dim}),
+                  encoded_heads(v_format_, v_pages_.data(), shape, slots)));
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    written_ += tokens;
+    return q;
+  }
+
+  // Moves the keys of some tokens where they lie: decoded, rotated, encoded.
+  void shift(std::span<token> some, std::int64_t by) {
+    std::vector<std::int64_t> slots;
+    for (auto& t : some) slots.push_back(t.slot), t.position += by;
+    auto const rows = posenc::shift_rows(f_, std::vector<std::int64_t>(slots.size(), by));
+    posenc::write_step(rows,
+                       rotated<halves>(encoded_heads(k_format_, k_pages_.data(), shape, slots)));
+  }
+
+  // Attention of the last token of a sequence, whose query is given, adds to what error() says.
+  void attend(sequence const& s, std::span<float const> q) {
+    std::vector<std::int64_t> slots;
+    for (auto const& t : s) slots.push_back(t.slot);
+    auto const k = encoded_heads(k_format_, k_pages_.data(), shape, slots),
+               v = encoded_heads(v_format_, v_pages_.data(), shape, slots);
+    auto const result = posenc::attention(heads_view<float const>(q.data(), {1, q_heads, head_dim}),
+                                          k, v, posenc::nope(), {.keys_are_encoded = true});
+    auto const exact = exact_outputs(s, weight_, f_);
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      auto const off = static_cast<double>(result.outputs[i]) - exact[i];
+      errors_ += off * off, squares_ += exact[i] * exact[i];
+    }
+  }
+  // Since the last call: rms, as a part of the outputs.
+  double error() {
+    auto const result = std::sqrt(errors_ / squares_);
+    errors_ = squares_ = 0;
+    return result;
+  }
+  double nanoseconds() const { return 1e9 * seconds_ / static_cast<double>(written_); }
+
+ private:
+  Format k_format_, v_format_;
+  std::mt19937_64 random_;
+  std::vector<float> weight_;
+  posenc::frequencies f_ = posenc::geometric(head_dim, 5e5);
+  posenc::cos_sin_table table_{f_};
+  std::vector<std::byte> k_pages_, v_pages_;
+  double seconds_ = 0, errors_ = 0, squares_ = 0;
+  std::size_t written_ = 0;
+};
+
+template <class Format>
+outcome served(Format const& keys, Format const& values, unsigned seed) {
+  layer<Format> server(keys, values, seed);
+  // Pages are handed out as they are needed; a sequence's slots follow its pages.
+  std::int64_t free_page = 0;
+  auto const append = [&](sequence& s) {
+    auto const position = s.empty() ? 0 : s.back().position + 1;
+    if (s.empty() || s.back().slot % std::int64_t{page_tokens} == page_tokens - 1) {
+      s.push_back(server.next(position, free_page++ * std::int64_t{page_tokens}));
+    } else {
+      s.push_back(server.next(position, s.back().slot + 1));
+    }
+  };
+  auto const write = [&](std::vector<token const*> const& batch) { return server.step(batch); };
+
+  // A prefix of two pages, written once; then 64 tokens of one sequence and 48 of another,
+  // together.
+  sequence a;
+  for (int i = 0; i < 32; ++i) append(a);
+  std::vector<token const*> batch;
+  for (auto const& t : a) batch.push_back(&t);
+  write(batch);
+  auto b = a;
+  for (int i = 0; i < 64; ++i) append(a);
+  for (int i = 0; i < 48; ++i) append(b);
+  batch.clear();
+  for (std::size_t i = 32; i < a.size(); ++i) batch.push_back(&a[i]);
+  for (std::size_t i = 32; i < b.size(); ++i) batch.push_back(&b[i]);
+  write(batch);
+  auto const prefill = server.nanoseconds();
+
+  auto const decode = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      append(a), append(b);
+      auto const q = write({&a.back(), &b.back()});
+      server.attend(a, std::span(q).first(q_heads * head_dim));
+      server.attend(b, std::span(q).last(q_heads * head_dim));
+    }
+    return server.error();
+  };
+  outcome result;
+  result.bytes = 2.0 * kv_heads * static_cast<double>(server.bytes());
+  result.nanoseconds = prefill;
+  result.error = decode(32);
+
+  // The window of one sequence is full: the oldest page behind the prefix leaves, the later tokens
+  // move up. The prefix stays where it is: the other sequence reads it too.
+  a.erase(a.begin() + 32, a.begin() + 32 + page_tokens);
+  server.shift(std::span(a).subspan(32), -std::int64_t{page_tokens});
+  result.moved = decode(16);
+  return result;
+}
+
+// Keys are normed, up to 1.5 sqrt(head_dim) in one dim; values are normal.
+constexpr float most_of_a_key = 6.5f, most_of_a_value = 4.5f;
+
+struct named_format {
+  std::string name, engine;
+  outcome (*serve)(unsigned);
+};
+template <class Format>
+outcome with_defaults(unsigned seed) {
+  return served(Format{}, Format{}, seed);
+}
+std::vector<named_format> const formats{
+    {"f32", "all", with_defaults<posenc::numbers_of<float>>},
+    {"f16", "llama.cpp", with_defaults<posenc::numbers_of<posenc::half>>},
+    {"bf16", "vLLM", with_defaults<posenc::numbers_of<posenc::bfloat16>>},
+    {"q8_0", "llama.cpp", with_defaults<posenc::q8_0>},
+    {"u8", "OpenVINO", with_defaults<posenc::u8_per_head>},
+    {"int8", "vLLM", with_defaults<posenc::int8_per_head>},
+    {"int8-static", "ONNX Runtime",
+     [](unsigned seed) {
+       return served(posenc::int8_static{most_of_a_key / 127},
+                     posenc::int8_static{most_of_a_value / 127}, seed);
+     }},
+    {"e4m3", "vLLM",
+     [](unsigned seed) {
+       return served(posenc::e4m3::of_scale(most_of_a_key / 448),
+                     posenc::e4m3::of_scale(most_of_a_value / 448), seed);
+     }},
+    {"e4m3-truncated", "vLLM on CPUs",
+     [](unsigned seed) {
+       auto const truncates = posenc::e4m3_rounding::towards_zero;
+       return served(posenc::e4m3::of_scale(most_of_a_key / 448, truncates),
+                     posenc::e4m3::of_scale(most_of_a_value / 448, truncates), seed);
+     }},
+};
+
+}  // namespace
+
+std::vector<std::string> const& format_names() {
+  static auto const names = [] {
+    std::vector<std::string> result;
+    for (auto const& format : formats) result.push_back(format.name);
+    return result;
+  }();
+  return names;
+}
+
+outcome serve(std::string const& format, unsigned seed) {
+  auto const found = std::ranges::find(formats, format, &named_format::name);
+  auto result = found->serve(seed);
+  result.format = found->name, result.engine = found->engine;
+  return result;
+}

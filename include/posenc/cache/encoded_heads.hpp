@@ -1,0 +1,240 @@
+// Heads in the pages of a cache of any format: where each is, in bytes.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "posenc/cache/format.hpp"
+#include "posenc/core/heads_view.hpp"
+#include "posenc/core/paged_heads.hpp"
+#include "posenc/core/require.hpp"
+#include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/rotation/checked.hpp"
+
+namespace posenc::inline POSENC_TARGET {
+
+namespace detail {
+
+/// What views of a cache count in: they compute with none.
+struct [[gnu::may_alias]] cached_byte {
+  std::byte value;
+};
+
+}  // namespace detail
+
+template <>
+struct storage_format<detail::cached_byte> : stored_as<detail::cached_byte> {};
+
+/// Addresses of pages, which other pages with the same stride may stand between.
+struct paged_memory {
+  memory_range all = {};    ///< from the first page to the last
+  std::uintptr_t page = 0,  ///< bytes from a page's lowest to its highest
+      stride = 0;           ///< from page to page, or 0 for a single range
+  /// Whether a byte may be in both.
+  friend bool may_overlap(paged_memory const& a, paged_memory const& b) noexcept {
+    if (!overlap(a.all, b.all)) return false;
+    if (a.stride == 0 || a.stride != b.stride) return true;
+    auto const offset = (b.all.first % a.stride + a.stride - a.all.first % a.stride) % a.stride;
+    return offset < a.page || offset + b.page > a.stride;
+  }
+};
+
+/// Bytes of pages: the first one of the first page, and how far it is to others.
+template <class Void>
+struct bytes_at {
+  Void* data;             ///< void*, or void const* to read
+  pages_strides strides;  ///< in bytes, of either sign
+};
+template <class Void>
+bytes_at(Void*, pages_strides) -> bytes_at<Void>;
+
+/// Heads in the pages of a cache, as Format (or Format const, to read them) has them; token t is in
+/// slot slots[t], as paged_heads has it. A sink of write_step, and a source of attention.
+///
+///     encoded_heads keys(q8_0{}, memory, {.pages = 9, .page_tokens = 16, .heads = 8, .head_dim =
+///                        128}, slots);                        dense: [page][token][head][bytes]
+///     encoded_heads keys(int8_per_head{}, {memory, strides}, {scales, scale_strides}, shape,
+///     slots);
+///
+/// A dense page of a format with scales elsewhere has them behind its codes: DeepSeek V4's. A view:
+/// memory and slots must outlive it. Throws std::invalid_argument where paged_heads would, and
+/// where the format has no such head_dim.
+template <class Format>
+requires cache_format<std::remove_const_t<Format>>
+class encoded_heads {
+  static constexpr bool reads = std::is_const_v<Format>;
+  using byte = std::conditional_t<reads, detail::cached_byte const, detail::cached_byte>;
+  using raw = std::conditional_t<reads, void const, void>;
+
+ public:
+  using element_type = std::conditional_t<reads, float const, float>;  ///< as they are decoded
+  using format_type = std::remove_const_t<Format>;                     ///< not const
+  static constexpr bool is_scaled = scaled_format<format_type>;        ///< scales are elsewhere
+
+  /// Dense pages.
+  template <class Slots>
+  encoded_heads(format_type format, raw* data, pages_shape shape, Slots const& slots)
+      : encoded_heads(format, shape, dense(format, data, shape), slots) {}
+  /// With any strides, of a format with all bytes in one place.
+  template <class Slots>
+  encoded_heads(format_type format, bytes_at<raw> codes, pages_shape shape,
+                Slots const& slots) requires(!is_scaled)
+      : encoded_heads(format, shape, places{codes, codes}, slots) {}
+  /// With any strides, of a format with scales elsewhere.
+  template <class Slots>
+  encoded_heads(format_type format, bytes_at<raw> codes, bytes_at<raw> scales, pages_shape shape,
+                Slots const& slots) requires(is_scaled)
+      : encoded_heads(format, shape, places{codes, scales}, slots) {}
+
+  std::size_t tokens() const noexcept { return codes_.tokens(); }  ///< as many as slots
+  std::size_t heads() const noexcept { return codes_.heads(); }    ///< of each token
+  std::size_t head_dim() const noexcept { return head_dim_; }      ///< of each head
+  static constexpr bool is_encoded = true;                         ///< how write_step knows it
+  /// Whether a token has a slot that is not negative.
+  bool has(std::size_t token) const noexcept { return codes_.token(token) != nullptr; }
+
+  /// Encodes a head; nothing where the token has no slot. Not checked: numbers has head_dim().
+  void write(std::size_t token, std::size_t head, std::span<float const> numbers) const noexcept
+      requires(!reads) {
+    auto* const to = at(codes_, token, head);
+    if (to == nullptr) return;
+    if constexpr (is_scaled) {
+      format_.encode(numbers, to, at(scales_, token, head));
+    } else {
+      format_.encode(numbers, to);
+    }
+  }
+  /// Decodes a head. Not checked: the token has a slot.
+  void read(std::size_t token, std::size_t head, std::span<float> numbers) const noexcept {
+    if constexpr (is_scaled) {
+      format_.decode(at(codes_, token, head), at(scales_, token, head), numbers);
+    } else {
+      format_.decode(at(codes_, token, head), numbers);
+    }
+  }
+
+  /// `count` heads of every token, from `first` on. Throws if they reach beyond this view.
+  encoded_heads slice_heads(std::size_t first, std::size_t count) const {
+    auto slice = *this;
+    slice.codes_ = codes_.slice_heads(first, count),
+    slice.scales_ = scales_.slice_heads(first, count);
+    return slice;
+  }
+
+  /// Throws std::invalid_argument if a slot comes twice: it would be written twice, in the order of
+  /// tasks. Quick where slots ascend, or are runs of neighbours, as pages have them.
+  void require_each_slot_once() const {
+    std::int64_t last = -1;
+    bool ascends = true;
+    for (auto const slot : slots_) {
+      if (slot < 0) continue;
+      ascends = ascends && slot > last, last = slot;
+    }
+    if (ascends) return;
+    for (std::size_t first = 0, next; first < slots_.size(); first = next) {
+      next = first + 1;
+      if (slots_[first] < 0) continue;
+      while (next < slots_.size() && slots_[next] == slots_[next - 1] + 1) ++next;
+      for (auto t = next; t < slots_.size(); ++t)
+        detail::require(slots_[t] < slots_[first] || slots_[t] > slots_[next - 1],
+                        "encoded_heads: a slot must be written once, got slot ", slots_[t],
+                        " again for token ", t);
+    }
+  }
+
+  /// Whether these are the heads of a target, in the same places.
+  bool are(encoded_heads<format_type> const& target) const noexcept {
+    return tokens() == target.tokens() && heads() == target.heads() &&
+           detail::same_heads(codes_, target.codes_) && detail::same_heads(scales_, target.scales_);
+  }
+  /// Of the codes, and of scales that are elsewhere.
+  std::array<paged_memory, is_scaled ? 2 : 1> memory() const noexcept {
+    if constexpr (is_scaled) {
+      return {of_pages(codes_, codes_stride_), of_pages(scales_, scales_stride_)};
+    } else {
+      return {of_pages(codes_, codes_stride_)};
+    }
+  }
+
+ private:
+  template <class Other>
+  requires cache_format<std::remove_const_t<Other>>
+  friend class encoded_heads;
+  using pages = paged_heads<byte>;
+  struct places {
+    bytes_at<raw> codes, scales;
+  };
+  template <class Slots>
+  encoded_heads(format_type const& format, pages_shape const& shape, places const& where,
+                Slots const& slots)
+      : format_(format),
+        head_dim_(shape.head_dim),
+        pages_(shape.pages),
+        codes_stride_(where.codes.strides.page),
+        scales_stride_(where.scales.strides.page),
+        codes_(view(where.codes, shape, format.bytes(shape.head_dim), slots)),
+        scales_(codes_),
+        slots_(slots) {
+    if constexpr (is_scaled)
+      scales_ = view(where.scales, shape, format.scale_bytes(shape.head_dim), slots);
+  }
+  paged_memory of_pages(pages const& x, std::ptrdiff_t stride) const noexcept {
+    auto const all = x.memory();
+    auto const step = static_cast<std::uintptr_t>(pages_ > 1 ? stride : 0);
+    return {all, all.last - all.first - step * (pages_ > 1 ? pages_ - 1 : 0), step};
+  }
+
+  static places dense(format_type const& format, raw* data, pages_shape const& shape) {
+    auto const stride = [](std::size_t n) { return static_cast<std::ptrdiff_t>(n); };
+    auto const heads = shape.heads, tokens = shape.page_tokens,
+               bytes = format.bytes(shape.head_dim);
+    std::size_t scales = 0;
+    if constexpr (is_scaled) scales = format.scale_bytes(shape.head_dim);
+    auto const page = stride(tokens * heads * (bytes + scales));
+    return {{data, {page, stride(heads * bytes), stride(bytes)}},
+            {data == nullptr ? nullptr : static_cast<byte*>(data) + tokens * heads * bytes,
+             {page, stride(heads * scales), stride(scales)}}};
+  }
+  template <class Slots>
+  static pages view(bytes_at<raw> const& where, pages_shape shape, std::size_t bytes,
+                    Slots const& slots) {
+    shape.head_dim = bytes;
+    return {static_cast<byte*>(where.data), shape, where.strides, slots};
+  }
+  static auto* at(pages const& view, std::size_t token, std::size_t head) noexcept {
+    auto* first = view.token(token);
+    if (first != nullptr) first += static_cast<std::ptrdiff_t>(head) * view.head_stride();
+    return reinterpret_cast<std::conditional_t<reads, std::byte const, std::byte>*>(first);
+  }
+
+  format_type format_;
+  std::size_t head_dim_, pages_;
+  std::ptrdiff_t codes_stride_, scales_stride_;
+  pages codes_, scales_;
+  std::span<std::int64_t const> slots_;
+};
+
+namespace detail {
+/// encoded_heads.
+template <class S>
+concept encoded_source = requires {
+  requires S::is_encoded;
+};
+}  // namespace detail
+
+template <class Format, class Void, class Slots>
+encoded_heads(Format, Void*, pages_shape, Slots const&)
+    -> encoded_heads<std::conditional_t<std::is_const_v<Void>, Format const, Format>>;
+template <class Format, class Void, class Slots>
+encoded_heads(Format, bytes_at<Void>, pages_shape, Slots const&)
+    -> encoded_heads<std::conditional_t<std::is_const_v<Void>, Format const, Format>>;
+template <class Format, class Void, class Slots>
+encoded_heads(Format, bytes_at<Void>, bytes_at<Void>, pages_shape, Slots const&)
+    -> encoded_heads<std::conditional_t<std::is_const_v<Void>, Format const, Format>>;
+
+}  // namespace posenc

@@ -1,0 +1,82 @@
+// Attention reads a cache of any format as it reads the numbers that the cache decodes to.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "numbers.hpp"
+#include "posenc/attention/attention.hpp"
+#include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/integer_formats.hpp"
+#include "posenc/core/scheme.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/query_key/rope.hpp"
+#include "posenc/score/alibi.hpp"
+#include "rejects.hpp"
+
+namespace of_cached_formats {
+namespace {
+
+using posenc::encoded_heads;
+using posenc::heads_view;
+
+constexpr std::size_t keys = 37, kv_heads = 2, heads = 6;
+using slots = std::vector<std::int64_t>;
+
+template <class F>
+void attends_to(F const& format, auto const& encoding, std::size_t queries, std::size_t dim) {
+  auto const q = numbers::random<float>(queries * heads * dim, 1),
+             k = numbers::random<float>(keys * kv_heads * dim, 2);
+  posenc::pages_shape const shape{10, 4, kv_heads, dim};
+  auto bytes = format.bytes(dim);
+  if constexpr (posenc::scaled_format<F>) bytes += format.scale_bytes(dim);
+  std::vector<std::byte> memory(10 * 4 * kv_heads * bytes);
+  slots order;
+  for (std::int64_t t = 0; t < static_cast<std::int64_t>(keys); ++t) order.push_back(t * 7 % 40);
+  encoded_heads const write(format, memory.data(), shape, order);
+  std::vector<float> read(keys * kv_heads * dim);
+  for (std::size_t i = 0; i < keys * kv_heads; ++i) {
+    auto const head = std::span(k).subspan(i * dim, dim);
+    write.write(i / kv_heads, i % kv_heads, head);
+    write.read(i / kv_heads, i % kv_heads, std::span(read).subspan(i * dim, dim));
+  }
+  encoded_heads const cache(format, static_cast<void const*>(memory.data()), shape, order);
+  heads_view<float const> const view(read.data(), {keys, kv_heads, dim});
+  heads_view<float const> const query(q.data(), {queries, heads, dim});
+  auto const expected = posenc::attention(query, view, view, encoding),
+             got = posenc::attention(query, cache, cache, encoding);
+  EXPECT_TRUE(numbers::same_bits(got.outputs, expected.outputs));
+  EXPECT_EQ(got.log_sum_exp, expected.log_sum_exp);
+}
+
+TEST(cached_formats, are_attended_to_as_what_they_decode_to) {
+  posenc::scheme const rotary{posenc::rope<posenc::halves>(posenc::geometric(64, 1e4)),
+                              posenc::alibi(heads)};
+  for (std::size_t const queries : {1u, 5u}) {
+    attends_to(posenc::u8_per_head{}, rotary, queries, 64);
+    attends_to(posenc::u8_per_head{}, posenc::nope(), queries, 64);
+    attends_to(posenc::q8_0{}, posenc::nope(), queries, 64);
+    attends_to(posenc::int8_per_head{}, posenc::nope(), queries, 64);
+    attends_to(posenc::int8_static{0.01f}, posenc::nope(), queries, 64);
+    attends_to(posenc::e4m3::of_scale(0.01f), posenc::nope(), queries, 64);
+    attends_to(posenc::numbers_of<posenc::bfloat16>{}, posenc::nope(), queries, 64);
+    attends_to(posenc::deepseek_v4{}, posenc::nope(), queries, 512);
+  }
+}
+
+TEST(cached_formats, must_have_a_slot_for_each_key) {
+  std::vector<std::byte> memory(4 * 72);
+  slots const some{0, -1};
+  auto const q = numbers::random<float>(64);
+  encoded_heads const cache(posenc::u8_per_head{}, memory.data(), {1, 4, 1, 64}, some);
+  EXPECT_EQ(message_of([&] {
+              posenc::attention(heads_view<float const>(q.data(), {1, 1, 64}), cache, cache,
+                                posenc::nope());
+            }),
+            "posenc: attention: keys must all have a slot, got none for token 1");
+}
+
+}  // namespace
+}  // namespace of_cached_formats

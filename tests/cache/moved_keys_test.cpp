@@ -1,0 +1,227 @@
+// Keys that move in a cache: shifted, or to other frequencies, in every format.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cache/codes.hpp"
+#include "numbers.hpp"
+#include "oracle/rotary.hpp"
+#include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/integer_formats.hpp"
+#include "posenc/cache/write_step.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "posenc/rows/rerotation.hpp"
+
+namespace of_moved_keys {
+namespace {
+
+using posenc::bfloat16;
+using posenc::cos_sin_rows;
+using posenc::deepseek_v4;
+using posenc::encoded_heads;
+using posenc::halves;
+using posenc::heads_view;
+using posenc::interleaved;
+using posenc::rotated;
+using posenc::shift_rows;
+using posenc::write_step;
+
+constexpr std::size_t tokens = 48, dim = 128, all = tokens * dim;
+constexpr posenc::pages_shape pages{3, 16, 1, dim};
+
+std::vector<std::int64_t> slots() {  // page 2, 0, 1
+  std::vector<std::int64_t> result;
+  for (std::int64_t t = 0; t < 48; ++t) result.push_back((t + 32) % 48);
+  return result;
+}
+std::vector<std::int64_t> positions(std::int64_t first) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t t = 0; t < 48; ++t) result.push_back(first + t);
+  return result;
+}
+std::vector<float> normal_keys() {
+  std::mt19937_64 random(11);
+  std::normal_distribution<float> normal;
+  std::vector<float> result(all);
+  for (auto& x : result) x = normal(random);
+  return result;
+}
+
+// Keys of a cache in any format.
+template <class F>
+struct cached {
+  F format;
+  std::vector<std::int64_t> of_tokens = slots();
+  std::vector<std::byte> memory;
+
+  explicit cached(F const& f) : format(f) {
+    auto bytes = f.bytes(dim);
+    if constexpr (posenc::scaled_format<F>) bytes += f.scale_bytes(dim);
+    memory.resize(48 * bytes);
+  }
+  auto heads() { return encoded_heads(format, memory.data(), pages, of_tokens); }
+  std::vector<float> read() {
+    std::vector<float> result(all);
+    for (std::size_t t = 0; t < tokens; ++t)
+      heads().read(t, 0, std::span(result).subspan(t * dim, dim));
+    return result;
+  }
+};
+
+// sqrt(sum (x - y)^2 / sum y^2), where y is x, rotated exactly.
+double rms_error(std::vector<float> const& read, std::vector<float> const& x,
+                 std::span<double const> inv_freq, std::int64_t first) {
+  double errors = 0, squares = 0;
+  for (std::size_t t = 0; t < tokens; ++t) {
+    std::vector<double> head(x.begin() + static_cast<std::ptrdiff_t>(t * dim),
+                             x.begin() + static_cast<std::ptrdiff_t>((t + 1) * dim));
+    oracle::rotate(head, inv_freq, static_cast<oracle::wide>(first) + static_cast<double>(t),
+                   oracle::pairing::halves);
+    for (std::size_t d = 0; d < dim; ++d) {
+      auto const off = static_cast<double>(read[t * dim + d]) - head[d];
+      errors += off * off, squares += head[d] * head[d];
+    }
+  }
+  return std::sqrt(errors / squares);
+}
+
+// The rms errors that README.md says, in percent: as written; after one shift by 64; after a
+// hundred by 64; after a hundred by 1.
+struct errors {
+  double written, once, by_64, by_1;
+};
+template <class F>
+errors shifted(F const& format) {
+  auto const f = posenc::geometric(dim, 1e4);
+  auto const x = normal_keys();
+  constexpr std::int64_t first = 10'000;
+  auto const error_after = [&](int shifts, std::int64_t by) {
+    cached keys(format);
+    write_step(cos_sin_rows(f, positions(first)),
+               rotated<halves>(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
+    auto const rows = shift_rows(f, std::vector<std::int64_t>(tokens, by));
+    for (int i = 0; i < shifts; ++i) write_step(rows, rotated<halves>(keys.heads()));
+    return 100 * rms_error(keys.read(), x, f.inv_freq(), first + shifts * by);
+  };
+  return {error_after(0, 0), error_after(1, -64), error_after(100, -64), error_after(100, -1)};
+}
+
+// If an encoding's errors were independent of the last one's, a hundred would make ten times the
+// error. They make more: a slow pair that turns by less than half a step of its codes is rounded
+// back to where it was, each time. Hence many small shifts are worse than one large one.
+template <class F>
+void shifts(F const& format, errors const& expected) {
+  auto const got = shifted(format);
+  EXPECT_NEAR(got.written, expected.written, 0.02 * expected.written);
+  EXPECT_NEAR(got.once, expected.once, 0.02 * expected.once);
+  EXPECT_NEAR(got.by_64, expected.by_64, 0.04 * expected.by_64);
+  EXPECT_NEAR(got.by_1, expected.by_1, 0.04 * expected.by_1);
+}
+
+TEST(moved_keys, have_the_errors_of_their_encodings) {
+  shifts(posenc::numbers_of<posenc::half>{}, {0.0211, 0.0296, 0.199, 0.920});
+  shifts(posenc::numbers_of<bfloat16>{}, {0.166, 0.240, 1.81, 5.85});
+  shifts(posenc::q8_0{}, {0.525, 0.746, 7.88, 18.2});
+  shifts(posenc::u8_per_head{}, {0.591, 0.836, 5.84, 11.0});
+  shifts(posenc::int8_per_head{}, {0.634, 0.918, 9.70, 18.9});
+  shifts(posenc::int8_static{4.5f / 127}, {1.013, 1.44, 36.1, 36.0});
+  shifts(posenc::e4m3::of_scale(1.0f / 64), {2.66, 3.55, 81.5, 74.0});
+  shifts(posenc::e4m3::of_scale(1.0f / 64, posenc::e4m3_rounding::towards_zero),
+         {5.07, 9.20, 99.0, 98.6});
+}
+
+// LongRoPE's switch from its short to its long factors, on a live cache: as if the keys had been
+// rotated by the long ones, but for one more encoding.
+TEST(moved_keys, switch_to_other_frequencies) {
+  std::vector<double> short_factors(dim / 2, 1.1), long_factors(dim / 2);
+  for (std::size_t i = 0; i < dim / 2; ++i) long_factors[i] = 1.5 + static_cast<double>(i) / 2;
+  auto const plain = posenc::geometric(dim, 1e4);
+  auto const at = [&](std::vector<double> const& factors) {
+    std::vector<double> inv_freq(plain.inv_freq().begin(), plain.inv_freq().end());
+    for (std::size_t i = 0; i < dim / 2; ++i) inv_freq[i] /= factors[i];
+    return posenc::frequencies(inv_freq, 1.0);
+  };
+  auto const from = at(short_factors), to = at(long_factors);
+  auto const x = normal_keys();
+  auto const switches = [&](auto const& format, double percent) {
+    cached keys(format);
+    write_step(cos_sin_rows(from, positions(4096)),
+               rotated<halves>(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
+    auto const rows = posenc::rerotation_rows(from, to, positions(4096));
+    write_step(rows, rotated<halves>(keys.heads()));
+    EXPECT_NEAR(100 * rms_error(keys.read(), x, to.inv_freq(), 4096), percent, 0.03 * percent);
+  };
+  switches(posenc::u8_per_head{}, 0.827);
+  switches(posenc::q8_0{}, 0.74);
+  switches(posenc::int8_per_head{}, 0.90);
+  switches(posenc::e4m3::of_scale(1.0f / 64), 3.7);
+}
+
+// Keys that are stored before their rotation, and rotated as they are read, at positions of each
+// step: their only error is that of one encoding.
+TEST(moved_keys, stored_unrotated_turn_as_they_are_read) {
+  auto const f = posenc::geometric(dim, 1e4);
+  auto const x = normal_keys();
+  cached keys(posenc::q8_0{});
+  std::vector<float> read(all);
+  write_step(cos_sin_rows(f, positions(0)),
+             posenc::unrotated(heads_view<float const>(x.data(), {tokens, 1, dim}), keys.heads()));
+  auto const before = keys.memory;
+  for (std::int64_t const first : {0, 77, 1'000'000}) {
+    write_step(cos_sin_rows(f, positions(first)),
+               rotated<halves>(keys.heads(), heads_view(read.data(), {tokens, 1, dim})));
+    EXPECT_NEAR(rms_error(read, x, f.inv_freq(), first), 0.0053, 0.0002);
+  }
+  EXPECT_EQ(keys.memory, before);
+}
+
+// DeepSeek V4's 64 rotary dims are bfloat16: a shift changes no code and no scale.
+TEST(moved_keys, of_deepseek_v4_keep_their_codes) {
+  posenc::pages_shape const shape{2, 4, 1, 512};
+  std::vector<std::byte> memory(2 * 4 * 584);
+  std::vector<std::int64_t> const three{6, 1, 3};
+  auto const x = numbers::random<bfloat16>(3 * 512);
+  auto const f = posenc::geometric(64, 1e4);
+  encoded_heads const cache(deepseek_v4{}, memory.data(), shape, three);
+  auto const write = [&](std::vector<std::int64_t> const& at) {
+    write_step(cos_sin_rows(f, at),
+               rotated<interleaved>(heads_view<bfloat16 const>(x.data(), {3, 1, 512}), cache)
+                   .block(posenc::rotary_block::last()));
+  };
+  write({10, 20, 30});
+  auto const before = memory;
+  posenc::paged_heads const turning(reinterpret_cast<bfloat16*>(memory.data() + 448), {2, 4, 1, 64},
+                                    {.page = 292 * 4, .token = 288}, three);
+  posenc::rotate<interleaved>(turning, shift_rows(f, std::vector{-5, -5, -5}));
+  auto const moved = memory;
+  write({5, 15, 25});
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    auto const within = i % (4 * 584);
+    bool const rotary = within < 4 * 576 && within % 576 >= 448;
+    if (!rotary) {
+      ASSERT_EQ(moved[i], before[i]) << i;
+    }
+    changed += moved[i] != before[i];
+  }
+  EXPECT_GT(changed, 3u * 64);
+  // As if written there, but for one more rounding to bfloat16.
+  std::vector<float> there(512), shifted(512);
+  for (std::size_t t = 0; t < 3; ++t) {
+    cache.read(t, 0, there);
+    encoded_heads(deepseek_v4{}, static_cast<void const*>(moved.data()), shape, three)
+        .read(t, 0, shifted);
+    for (std::size_t d = 0; d < 512; ++d)
+      ASSERT_NEAR(shifted[d], there[d], d < 448 ? 0 : 3 * std::sqrt(2.0) * 0x1p-8) << d;
+  }
+}
+
+}  // namespace
+}  // namespace of_moved_keys

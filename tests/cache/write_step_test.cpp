@@ -1,0 +1,401 @@
+#include "posenc/cache/write_step.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cache/codes.hpp"
+#include "executors.hpp"
+#include "non_numbers.hpp"
+#include "numbers.hpp"
+#include "posenc/cache/float_formats.hpp"
+#include "posenc/cache/integer_formats.hpp"
+#include "posenc/frequency/geometric.hpp"
+#include "posenc/frequency/truncated.hpp"
+#include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
+#include "rejects.hpp"
+
+namespace of_write_step {
+namespace {
+
+using posenc::bfloat16;
+using posenc::both;
+using posenc::cos_sin_rows;
+using posenc::encoded_heads;
+using posenc::geometric;
+using posenc::half;
+using posenc::halves;
+using posenc::heads_view;
+using posenc::int8_per_head;
+using posenc::interleaved;
+using posenc::paged_heads;
+using posenc::pages_shape;
+using posenc::q8_0;
+using posenc::rotary_block;
+using posenc::rotate;
+using posenc::rotated;
+using posenc::rotation_of;
+using posenc::u8_per_head;
+using posenc::unrotated;
+using posenc::view_sink;
+using posenc::write_step;
+
+using slots = std::vector<std::int64_t>;
+
+// vLLM's page of keys, [page][head][dim][token]: a column for each token. A sink of five lines.
+struct columns {
+  float* pages;
+  slots const& of_tokens;
+  std::size_t heads, page_tokens;
+
+  void write(std::size_t token, std::size_t head, std::span<float const> x) const {
+    if (of_tokens[token] < 0) return;
+    auto const slot = static_cast<std::size_t>(of_tokens[token]);
+    auto* const column =
+        pages + (slot / page_tokens * heads + head) * x.size() * page_tokens + slot % page_tokens;
+    for (std::size_t dim = 0; dim < x.size(); ++dim) column[dim * page_tokens] = x[dim];
+  }
+};
+
+// What a sink was given, of each token and head.
+struct noted {
+  std::vector<std::vector<float>>& heads;
+  std::size_t of_token;
+
+  void write(std::size_t token, std::size_t head, std::span<float const> x) const {
+    auto& place = heads[token * of_token + head];
+    EXPECT_TRUE(place.empty()) << "twice: token " << token << ", head " << head;
+    place.assign(x.begin(), x.end());
+  }
+};
+
+// Five tokens, one without a slot, in pages of four.
+struct setting {
+  std::size_t heads = 3, dim = 64;
+  slots of_tokens{6, 7, -1, 0, 9};
+  std::vector<std::int64_t> positions{5, 6, 1'000'000, -3, 0};
+  pages_shape pages() const { return {3, 4, heads, dim}; }
+  posenc::heads_shape shape() const { return {5, heads, dim}; }
+};
+
+// The heads in float that rotate makes of `x` when it alone is called.
+template <class From, class To, class S>
+std::vector<float> by_rotate(std::vector<S>& x, setting const& s, cos_sin_rows<float> const& rows,
+                             auto const& treat) {
+  std::vector<float> result(x.size());
+  rotate(rows, treat(rotation_of<From, To>(heads_view<S const>(x.data(), s.shape()),
+                                           heads_view<float>(result.data(), s.shape()))));
+  return result;
+}
+
+// One pass writes the bytes of two: rotate into floats, then encode each head.
+template <class S, class From, class To, class F>
+void writes_what_separate_passes_write(F const& format, setting const& s, std::size_t rotary_dim,
+                                       rotary_block block) {
+  auto k = numbers::random<S>(5 * s.heads * s.dim);
+  auto const weight = numbers::random<float>(s.dim, 3);
+  cos_sin_rows const rows(posenc::truncated(geometric(rotary_dim, 1e4), 0.75), s.positions);
+  auto const expected = by_rotate<From, To>(k, s, rows, [&](auto const& r) {
+    return r.block(block).norm({weight, 1e-6f}).scale(0.25f);
+  });
+  auto const bytes = encode(format, std::span(expected).first(s.dim));
+  std::vector<std::byte> memory(12 * s.heads * (bytes.codes.size() + bytes.scales.size()),
+                                std::byte{0xee});
+  auto separate = memory;
+  encoded_heads const cache(format, memory.data(), s.pages(), s.of_tokens),
+      target(format, separate.data(), s.pages(), s.of_tokens);
+  auto const before = k;
+  write_step(rows, rotated<From, To>(heads_view<S const>(k.data(), s.shape()), cache)
+                       .block(block)
+                       .norm({weight, 1e-6f})
+                       .scale(0.25f));
+  for (std::size_t t = 0; t < 5; ++t)
+    for (std::size_t h = 0; h < s.heads; ++h)
+      target.write(t, h, std::span(expected).subspan((t * s.heads + h) * s.dim, s.dim));
+  EXPECT_EQ(memory, separate);
+  EXPECT_TRUE(numbers::same_bits(k, before));
+}
+
+TEST(write_step, writes_the_bytes_that_separate_passes_write) {
+  auto const in_types = [](auto const& format) {
+    setting s;
+    for (std::size_t const heads : {1u, 3u, 70u}) {  // 64 heads and 4096 numbers stay in L1
+      s.heads = heads;
+      writes_what_separate_passes_write<float, halves, halves>(format, s, 64,
+                                                               rotary_block::first());
+      writes_what_separate_passes_write<bfloat16, interleaved, interleaved>(format, s, 32,
+                                                                            rotary_block::last());
+    }
+  };
+  in_types(u8_per_head{});
+  in_types(q8_0{});
+  in_types(posenc::e4m3::of_scale(0.02f));
+  setting s;
+  writes_what_separate_passes_write<float, halves, halves>(int8_per_head{}, s, 64,
+                                                           rotary_block::first());
+  writes_what_separate_passes_write<half, interleaved, halves>(posenc::int8_static{0.01f}, s, 48,
+                                                               rotary_block::from(10));
+  writes_what_separate_passes_write<float, halves, halves>(posenc::numbers_of<bfloat16>{}, s, 64,
+                                                           rotary_block::first());
+  s.dim = 512, s.heads = 1;
+  writes_what_separate_passes_write<bfloat16, interleaved, interleaved>(posenc::deepseek_v4{}, s,
+                                                                        64, rotary_block::last());
+  s.dim = 4096;
+  writes_what_separate_passes_write<float, halves, halves>(u8_per_head{}, s, 64,
+                                                           rotary_block::first());
+}
+
+TEST(write_step, is_one_call_for_queries_keys_and_values) {
+  setting const s;
+  auto q = numbers::random<float>(5 * 6 * 64, 1), k = numbers::random<float>(5 * 3 * 64, 2),
+       v = numbers::random<float>(5 * 3 * 64, 3);
+  auto q_alone = q;
+  auto const weight = numbers::random<float>(64, 4);
+  cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+  std::vector<std::byte> k_memory(12 * 3 * 72), v_memory(12 * 3 * 64 / 32 * 34);
+  encoded_heads const k_cache(u8_per_head{}, k_memory.data(), s.pages(), s.of_tokens);
+  encoded_heads const v_cache(q8_0{}, v_memory.data(), s.pages(), s.of_tokens);
+  heads_view const queries(q.data(), {5, 6, 64});
+  auto const k_before = k, v_before = v;
+  write_step(rows, rotation_of<halves>(queries).norm({weight, 1e-6f}).scale(0.125f),
+             rotated<halves>(heads_view(k.data(), s.shape()), k_cache).norm({weight, 1e-5f}),
+             unrotated(heads_view(v.data(), s.shape()), v_cache));
+  rotate(rows, rotation_of<halves>(heads_view(q_alone.data(), {5, 6, 64}))
+                   .norm({weight, 1e-6f})
+                   .scale(0.125f));
+  EXPECT_TRUE(numbers::same_bits(q, q_alone));
+  EXPECT_TRUE(numbers::same_bits(k, k_before));
+  EXPECT_TRUE(numbers::same_bits(v, v_before));
+  auto const k_alone = by_rotate<halves, halves>(k, s, rows, [&](auto const& r) {
+    return r.norm({weight, 1e-5f});
+  });
+  for (std::size_t t = 0; t < 5; ++t)
+    for (std::size_t h = 0; h < 3 && s.of_tokens[t] >= 0; ++h) {
+      std::vector<float> read(64);
+      auto const of_head = [&](auto const& x) {
+        return std::span<float const>(x).subspan((t * 3 + h) * 64, 64);
+      };
+      k_cache.read(t, h, read);
+      EXPECT_EQ(read, through(u8_per_head{}, of_head(k_alone)));
+      v_cache.read(t, h, read);
+      EXPECT_EQ(read, through(q8_0{}, of_head(v)));
+    }
+}
+
+TEST(write_step, writes_columns_by_a_sink_of_five_lines) {
+  setting const s;
+  auto k = numbers::random<bfloat16>(5 * 3 * 64);
+  cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+  auto const expected =
+      by_rotate<halves, halves>(k, s, rows, [](auto const& r) { return r.scale(1); });
+  std::vector<float> pages(3 * 4 * 3 * 64, 7.0f), want = pages;
+  write_step(rows, rotated<halves>(heads_view(k.data(), s.shape()),
+                                   columns{pages.data(), s.of_tokens, 3, 4}));
+  for (std::size_t t = 0; t < 5; ++t)
+    for (std::size_t h = 0; h < 3 && s.of_tokens[t] >= 0; ++h)
+      for (std::size_t d = 0; d < 64; ++d) {
+        auto const slot = static_cast<std::size_t>(s.of_tokens[t]);
+        want[((slot / 4 * 3 + h) * 64 + d) * 4 + slot % 4] = expected[(t * 3 + h) * 64 + d];
+      }
+  EXPECT_TRUE(numbers::same_bits(pages, want));
+}
+
+TEST(write_step, gives_a_sink_each_head_once_whoever_runs_it) {
+  setting const s;
+  for (std::size_t const heads : {1u, 3u, 130u}) {
+    auto k = numbers::random<bfloat16>(5 * heads * 64);
+    heads_view const view(k.data(), {5, heads, 64});
+    cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+    std::vector<std::vector<float>> whole(5 * heads);
+    auto const step = [&](auto& to) {
+      return rotated<halves>(view, noted{to, heads}).norm({{}, 1e-6f}).scale(0.5f);
+    };
+    write_step(rows, step(whole));
+    for (auto const& head : whole) EXPECT_EQ(head.size(), 64u);
+    executors::in_every_split([&](auto const& split) {
+      std::vector<std::vector<float>> parts(5 * heads);
+      write_step(split, rows, step(parts));
+      for (std::size_t i = 0; i < whole.size(); ++i)
+        ASSERT_TRUE(numbers::same_bits(parts[i], whole[i])) << "head " << i;
+    });
+  }
+}
+
+// In place, and in a cache: a token without a slot is rotated all the same.
+TEST(write_step, rotates_in_place_and_writes_what_has_a_slot) {
+  setting const s;
+  auto k = numbers::random<float>(5 * 3 * 64);
+  cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+  auto const expected =
+      by_rotate<interleaved, interleaved>(k, s, rows, [](auto const& r) { return r.scale(2); });
+  std::vector<bfloat16> pages(3 * 4 * 3 * 64, bfloat16(7.0f)), want = pages;
+  heads_view const view(k.data(), s.shape());
+  paged_heads const cache(pages.data(), s.pages(), s.of_tokens),
+      wanted(want.data(), s.pages(), s.of_tokens);
+  write_step(rows, rotated<interleaved>(view, both{view_sink(view), view_sink(cache)}).scale(2));
+  EXPECT_TRUE(numbers::same_bits(k, expected));
+  for (std::size_t t = 0; t < 5; ++t)
+    for (std::size_t i = 0; i < 3 * 64 && wanted.token(t) != nullptr; ++i)
+      wanted.token(t)[i] = bfloat16(expected[t * 3 * 64 + i]);
+  EXPECT_TRUE(numbers::same_bits(pages, want));
+}
+
+TEST(write_step, passes_values_through_as_they_are) {
+  setting const s;
+  auto const test = [&]<class S, class T>(S, T) {
+    auto v = numbers::random<S>(5 * 3 * 64);
+    std::vector<T> to(v.size());
+    cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+    write_step(rows, unrotated(heads_view<S const>(v.data(), s.shape()),
+                               heads_view<T>(to.data(), s.shape())));
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      T expected;
+      posenc::store(expected, posenc::load(v[i]));
+      ASSERT_EQ(posenc::load(to[i]), posenc::load(expected));
+    }
+  };
+  test(float(), bfloat16());
+  test(bfloat16(), half());
+  test(half(), float());
+  test(float(), float());
+}
+
+// Pages of bfloat16 may have a slot twice: the later token stays, whoever runs it.
+TEST(write_step, keeps_tokens_in_order_where_slots_repeat) {
+  setting s;
+  s.of_tokens = {6, 7, 6, 0, 6};
+  auto k = numbers::random<float>(5 * 3 * 64);
+  cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+  std::vector<bfloat16> pages(3 * 4 * 3 * 64), in_parts = pages;
+  heads_view<float const> const view(k.data(), s.shape());
+  write_step(rows, rotated<halves>(view, paged_heads(pages.data(), s.pages(), s.of_tokens)));
+  executors::in_every_split([&](auto const& split) {
+    std::ranges::fill(in_parts, bfloat16(0.0f));
+    write_step(split, rows,
+               rotated<halves>(view, paged_heads(in_parts.data(), s.pages(), s.of_tokens)));
+    EXPECT_TRUE(numbers::same_bits(pages, in_parts));
+  });
+}
+
+// Bad calls: they throw that message and change nothing.
+
+TEST(write_step, refuses_bad_input_and_changes_nothing) {
+  setting s;
+  auto q = numbers::random<float>(5 * 3 * 64), k = q;
+  auto const q_before = q;
+  std::vector<std::byte> memory(12 * 3 * 72, std::byte{0xee});
+  auto const before = memory;
+  cos_sin_rows const rows(geometric(64, 1e4), s.positions),
+      four(geometric(64, 1e4), std::vector{1, 2, 3, 4}), wide(geometric(66, 1e4), s.positions);
+  heads_view const queries(q.data(), s.shape()), keys(k.data(), s.shape());
+  encoded_heads const cache(u8_per_head{}, memory.data(), s.pages(), s.of_tokens);
+  auto const refuses = [&](std::string const& message, auto const& some_rows, auto const& last) {
+    EXPECT_EQ(message_of([&] { write_step(some_rows, rotated<halves>(queries), last); }), message);
+    // Which of two parts is told first is not said.
+    EXPECT_NE(
+        message_of([&] { write_step(some_rows, rotation_of<halves>(queries).scale(2), last); }),
+        "");
+    EXPECT_TRUE(numbers::same_bits(q, q_before));
+    EXPECT_EQ(memory, before);
+  };
+  refuses("posenc: write_step: there must be one row per token, got 4 rows for 5 tokens", four,
+          rotated<halves>(keys, cache));
+  auto const shape =
+      "posenc: write_step: source and target must have the same shape, got 5 tokens x 3 heads of "
+      "64 and ";
+  slots const fewer{1, 2, 3, 4};
+  refuses(shape + std::string("4 x 3 of 64"), rows,
+          rotated<halves>(keys, encoded_heads(u8_per_head{}, memory.data(), s.pages(), fewer)));
+  refuses(shape + std::string("5 x 3 of 32"), rows,
+          unrotated(keys, encoded_heads(u8_per_head{}, memory.data(), {3, 4, 3, 32}, s.of_tokens)));
+  refuses(shape + std::string("5 x 2 of 64"), rows,
+          rotated<halves>(keys, both{cache, cache.slice_heads(1, 2)}));
+  slots const twice{6, 7, 6, 0, 9};
+  refuses("posenc: encoded_heads: a slot must be written once, got slot 6 again for token 2", rows,
+          unrotated(keys, encoded_heads(u8_per_head{}, memory.data(), s.pages(), twice)));
+  refuses(
+      "posenc: rotary_block: the rotary block must lie within the head, got dims 2 to 66 of "
+      "head_dim 64",
+      rows, rotated<halves>(keys, cache).block(rotary_block::from(2)));
+  EXPECT_NE(message_of([&] { write_step(wide, rotated<halves>(keys, cache)); }), "");
+  auto const apart =
+      "posenc: write_step: heads that one part of a step writes must not overlap those of another";
+  refuses(apart, rows, rotated<halves>(queries, cache));
+  refuses(apart, rows, rotated<halves>(keys, queries));
+  auto const same =
+      "posenc: write_step: source and target must not overlap, unless they are the same heads";
+  heads_view const shifted(k.data() + 64, {5, 2, 64}), first(k.data(), {5, 2, 64});
+  refuses(same, rows, rotated<halves>(first, shifted));
+  slots const in_order{0, 1, 2, 3, 4};
+  encoded_heads const over(posenc::numbers_of<float>{}, static_cast<void*>(k.data()), {1, 5, 3, 64},
+                           in_order);
+  EXPECT_EQ(message_of([&] { write_step(rows, rotated<halves>(keys, over)); }), same);
+  EXPECT_EQ(message_of(
+                [&] { write_step(rows, rotated<halves>(keys, cache), unrotated(queries, cache)); }),
+            apart);
+  std::vector<float> large(4098);
+  heads_view const head(large.data(), {1, 1, 4098});
+  EXPECT_EQ(message_of([&] {
+              write_step(cos_sin_rows(geometric(64, 1e4), std::vector{1}), rotated<halves>(head));
+            }),
+            "posenc: write_step: head_dim must be at most 4096, got 4098");
+  EXPECT_EQ(memory, before);
+}
+
+TEST(write_step, takes_keys_and_values_that_share_pages) {
+  setting const s;
+  auto k = numbers::random<float>(5 * 3 * 64), v = numbers::random<float>(5 * 3 * 64, 2);
+  cos_sin_rows const rows(geometric(64, 1e4), s.positions);
+  constexpr std::ptrdiff_t page = 4 * 3 * 72;
+  std::vector<std::byte> memory(3 * 2 * page);  // [page][keys, values]
+  auto const at = [&](std::ptrdiff_t offset) {
+    return encoded_heads(
+        u8_per_head{},
+        posenc::bytes_at{static_cast<void*>(memory.data() + offset), {2 * page, 3 * 72, 72}},
+        s.pages(), s.of_tokens);
+  };
+  heads_view const keys(k.data(), s.shape()), values(v.data(), s.shape());
+  EXPECT_NO_THROW(write_step(rows, rotated<halves>(keys, at(0)), unrotated(values, at(page))));
+  EXPECT_NE(message_of([&] {
+              write_step(rows, rotated<halves>(keys, at(0)), unrotated(values, at(page - 1)));
+            }),
+            "");
+  std::vector<float> read(64);
+  at(page).read(4, 2, read);
+  EXPECT_EQ(read, through(u8_per_head{}, std::span<float const>(v).last(64)));
+}
+
+TEST(write_step, refuses_a_norm_or_scale_that_is_none) {
+  std::vector<float> x(2 * 8);
+  auto const heads = rotated<halves>(heads_view(x.data(), {1, 2, 8}));
+  std::vector<bfloat16> const short_weight(7);
+  EXPECT_EQ(
+      message_of([&] { std::ignore = heads.norm(posenc::head_norm<bfloat16>{short_weight}); }),
+      "posenc: write_step: the norm must have one weight per dim, got 7 weights for head_dim 8");
+  EXPECT_EQ(message_of([&] { std::ignore = heads.norm({.eps = 0}); }),
+            "posenc: write_step: eps of the norm must be finite and positive, got 0");
+  EXPECT_EQ(message_of([&] { std::ignore = heads.scale(static_cast<float>(infinity())); }),
+            "posenc: write_step: the scale must be finite, got infinity");
+}
+
+TEST(write_step, of_nothing_does_nothing) {
+  std::vector<std::byte> memory(72);
+  slots const none;
+  cos_sin_rows const no_rows(geometric(64, 1e4), std::vector<int>{}),
+      one(geometric(64, 1e4), std::vector{1});
+  heads_view<float> const no_tokens(nullptr, {0, 3, 64}), no_heads(nullptr, {1, 0, 64});
+  write_step(
+      no_rows,
+      rotated<halves>(no_tokens, encoded_heads(u8_per_head{}, memory.data(), {1, 1, 3, 64}, none)),
+      unrotated(no_tokens, no_tokens));
+  write_step(one, rotated<halves>(no_heads).norm({.kind = posenc::norm_kind::l2}));
+}
+
+}  // namespace
+}  // namespace of_write_step
