@@ -5,10 +5,10 @@ set(POSENC_CMAKE_DIR "${CMAKE_INSTALL_DATADIR}/cmake/posenc")
 
 # The targets of a component, in the file that posencConfig.cmake includes for it.
 function(posenc_install_component name)
-  # The directory is named for CMake before 3.23, which knows no file sets.
-  install(TARGETS ${ARGN} EXPORT posenc-${name} FILE_SET HEADERS INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(TARGETS ${ARGN} EXPORT posenc-${name} INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(EXPORT posenc-${name} NAMESPACE posenc:: DESTINATION "${POSENC_CMAKE_DIR}")
 endfunction()
+install(DIRECTORY include/posenc DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 posenc_install_component(rotation posenc_rotation)
 if(TARGET posenc)
   posenc_install_component(posenc posenc)

@@ -2,7 +2,8 @@
 
 # One header with everything of posenc::rotation: BUILD/single-header/posenc_rotation.hpp.
 add_custom_target(single-header COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${PROJECT_BINARY_DIR}/single-header/posenc_rotation.hpp"
-  -P "${PROJECT_SOURCE_DIR}/cmake/single_header.cmake" COMMENT "single-header/posenc_rotation.hpp" VERBATIM)
+  -P "${PROJECT_SOURCE_DIR}/cmake/single_header.cmake"
+  COMMAND "${CMAKE_COMMAND}" -E sha256sum "${PROJECT_BINARY_DIR}/single-header/posenc_rotation.hpp" COMMENT "single-header/posenc_rotation.hpp" VERBATIM)
 
 # libposenc-dev, a package for Debian: cpack -G DEB in the build folder. Who gives it to others
 # says who they are: -D CPACK_PACKAGE_CONTACT="Name <address>".
@@ -27,7 +28,16 @@ The CMake component posenc::rotation needs xsimd alone, posenc::posenc
 Eigen too, and posenc::model nlohmann-json.")
   set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/packaging/deb.cmake")
   set(CPACK_POSENC_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
-  # Or package_source would pack its own archives.
-  set(CPACK_SOURCE_IGNORE_FILES "${PROJECT_SOURCE_DIR}/build/" "/[.]git/")
+
+  # posenc-VERSION.tar.gz: package_source.
+  set(CPACK_SOURCE_GENERATOR External)
+  set(CPACK_SOURCE_PACKAGE_FILE_NAME "posenc-${PROJECT_VERSION}")
+  set(CPACK_SOURCE_IGNORE_FILES "${PROJECT_SOURCE_DIR}/build/" "${PROJECT_BINARY_DIR}/" "/[.]git/" /__pycache__/)
+  set(CPACK_EXTERNAL_ENABLE_STAGING ON)
+  set(CPACK_EXTERNAL_PACKAGE_SCRIPT "${PROJECT_SOURCE_DIR}/cmake/packaging/source.cmake")
   include(CPack)
+
+  # It and the single header, with their sha256: BUILD/release/.
+  add_custom_target(release COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}" "-DCPACK=${CMAKE_CPACK_COMMAND}"
+    "-DFOLDER=${PROJECT_BINARY_DIR}/release" -P "${PROJECT_SOURCE_DIR}/cmake/packaging/release.cmake" USES_TERMINAL VERBATIM COMMENT "")
 endif()

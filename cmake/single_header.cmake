@@ -1,7 +1,7 @@
 # Writes one header with everything of posenc::rotation: what frequency/, rows/ and rotation/
 # offer, and what they include, each header once and after those that it includes. Run with
 # cmake -P; SOURCE may name the checkout, OUTPUT the header.
-cmake_policy(VERSION 3.23)
+cmake_policy(VERSION 3.18)
 if(NOT SOURCE)
   get_filename_component(SOURCE "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
 endif()

@@ -1,11 +1,11 @@
 // The C API: attention. Checks its arguments, in O(tokens), and hands a plan to the set.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
 #include "checked_heads.hpp"
 #include "handles.hpp"
+#include "posenc/core/bit_cast.hpp"
 
 namespace posenc_kernels {
 namespace {
@@ -150,7 +150,7 @@ void attend(char const* function, posenc1_attention const& a, std::size_t first,
   auto const before = static_cast<std::ptrdiff_t>(first * shape.group);
   plan.queries = queries.data + before * queries.head.stride;
   plan.outputs = outputs.data + before * outputs.head.stride;
-  if (std::bit_cast<std::uint64_t>(a.scale) == 0)
+  if (posenc::detail::bit_cast<std::uint64_t>(a.scale) == 0)
     plan.scale = 1 / std::sqrt(static_cast<double>(a.head_dim));
   if (a.sinks != nullptr) plan.sinks = a.sinks + before;
   if (keys.slots != nullptr || values.slots != nullptr) {

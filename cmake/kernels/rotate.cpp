@@ -1,11 +1,11 @@
 // The C API: the rotation. Checks its arguments, in O(tokens), and hands plans to the set.
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <utility>
 
 #include "checked_heads.hpp"
 #include "handles.hpp"
+#include "posenc/core/bit_cast.hpp"
 
 namespace posenc_kernels {
 namespace {
@@ -113,10 +113,10 @@ double rounded(double x, bool as_double) noexcept {
 bool rotate_one_token(posenc1_rotation const& r, std::size_t first, std::size_t last) noexcept {
   auto const data = reinterpret_cast<std::uintptr_t>(r.from.data);
   auto const type = bits_of(r.from.type), layout = bits_of(r.from.layout);
-  bool const plain =
-      r.to.data == nullptr && r.from.slots == nullptr && r.from.head_stride == 0 &&
-      r.weight == nullptr && first == 0 &&
-      (std::bit_cast<std::uint64_t>(r.eps) | std::bit_cast<std::uint64_t>(r.scale)) == 0;
+  bool const plain = r.to.data == nullptr && r.from.slots == nullptr && r.from.head_stride == 0 &&
+                     r.weight == nullptr && first == 0 &&
+                     (posenc::detail::bit_cast<std::uint64_t>(r.eps) |
+                      posenc::detail::bit_cast<std::uint64_t>(r.scale)) == 0;
   if (!plain || r.tokens != 1 || r.rows != 1 || r.batches > 1 || r.maker == nullptr ||
       type >= types || layout >= layouts)
     return false;
@@ -180,8 +180,8 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   bool const doubles = target.type == POSENC1_F64;
   require_aligned(function, "cos_sin", r.cos_sin, doubles ? sizeof(double) : sizeof(float));
   require_aligned(function, "weight", r.weight, doubles ? sizeof(double) : sizeof(float));
-  bool const normalises = std::bit_cast<std::uint64_t>(r.eps) != 0;
-  bool const fused = normalises || std::bit_cast<std::uint64_t>(r.scale) != 0;
+  bool const normalises = posenc::detail::bit_cast<std::uint64_t>(r.eps) != 0;
+  bool const fused = normalises || posenc::detail::bit_cast<std::uint64_t>(r.scale) != 0;
   auto const eps = rounded(r.eps, doubles);
   require(!normalises || (posenc::is_finite(eps) && eps > 0), function,
           ": eps must be finite and positive as ", doubles ? "double" : "float",
@@ -223,7 +223,7 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
       .rotated = r.maker != nullptr ? r.maker->rotated : &all,
       .rotated_count = r.maker != nullptr ? r.maker->rotated_count : 1,
       .eps = r.eps,
-      .scale = std::bit_cast<std::uint64_t>(r.scale) != 0 ? r.scale : 1,
+      .scale = posenc::detail::bit_cast<std::uint64_t>(r.scale) != 0 ? r.scale : 1,
       .weight = r.weight};
   bool const strided = from.slots == nullptr && to.slots == nullptr;
   if (one_batch && strided && first == 0 && last == all_heads) return kernel(plan);

@@ -1,5 +1,5 @@
 # The copyright and the changelog of libposenc-dev, beside what is staged for it. Run by cpack.
-cmake_policy(VERSION 3.23)
+cmake_policy(VERSION 3.19)
 if(NOT CPACK_GENERATOR STREQUAL DEB)
   return()
 endif()

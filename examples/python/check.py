@@ -15,6 +15,12 @@ import numpy
 import curve
 import posenc
 
+try:
+    import torch
+    import torch_rope
+except ImportError:
+    torch = None
+
 MODELS = pathlib.Path(__file__).resolve().parent.parent / "inspect_model" / "models"
 POSITIONS = [0, 1, 7, 4096, 1_000_000, -3]
 # inv_freq is rounded to double, the rows are not made of the rounded ones.
@@ -138,6 +144,71 @@ class Rotate(unittest.TestCase):
         normed = x / numpy.sqrt((x.astype(numpy.float64) ** 2).mean(axis=-1, keepdims=True) + 1e-5) * weight
         found = posenc.rotate(x, f.rows(POSITIONS), eps=1e-5, weight=weight, scale=0.5)
         numpy.testing.assert_allclose(found, 0.5 * rotated(normed, f.inv_freq, POSITIONS, "halves", 0), 1e-5, 1e-5)
+
+
+@unittest.skipUnless(torch, "PyTorch (Debian: python3-torch) is not installed")
+class Torch(unittest.TestCase):
+    def setUp(self):
+        self.f = posenc.frequencies(rotary_dim=24, base=10000)
+        torch.manual_seed(4)
+
+    def test_rotates_every_type_layout_and_strides(self):
+        for dtype, bound in ((torch.float32, 2e-6), (torch.float64, 6 * ANGLE), (torch.float16, 4e-3),
+                             (torch.bfloat16, 3e-2)):
+            rows = torch_rope.rows(self.f, POSITIONS, dtype)
+            for layout in ("halves", "interleaved"):
+                for first_dim in (0, 3, -24):
+                    whole = torch.randn(2, 4, 7, 40).to(dtype)
+                    x = whole.transpose(1, 2)[:, 1:]  # batches, tokens, heads, as Hugging Face has them
+                    expected = rotated(x.double().numpy(), self.f.inv_freq, POSITIONS, layout, first_dim % 40)
+                    before = whole.clone()
+                    found = torch.ops.posenc.rotate(x, rows, layout, first_dim)
+                    numpy.testing.assert_allclose(found.double().numpy(), expected, 0, bound)
+                    self.assertTrue(torch.equal(whole, before))
+                    torch.ops.posenc.rotate_(x, rows, layout, first_dim)
+                    self.assertTrue(torch.equal(x, found))
+                    self.assertTrue(torch.equal(whole[:, :, 0], before[:, :, 0]))
+
+    def test_has_positions_of_each_batch(self):
+        positions = torch.tensor([POSITIONS, POSITIONS[::-1]])
+        x = torch.randn(2, 6, 3, 24)
+        found = torch.ops.posenc.rotate(x, torch_rope.rows(self.f, positions), "halves", 0)
+        for batch in range(2):
+            alone = torch.ops.posenc.rotate(x[batch], torch_rope.rows(self.f, positions[batch]), "halves", 0)
+            self.assertTrue(torch.equal(found[batch], alone))
+
+    def test_has_a_gradient(self):
+        rows = torch_rope.rows(self.f, POSITIONS, torch.float64)
+        x = torch.randn(6, 2, 32, dtype=torch.float64, requires_grad=True)
+        for layout in ("halves", "interleaved"):
+            self.assertTrue(torch.autograd.gradcheck(
+                lambda x: torch.ops.posenc.rotate(x, rows, layout, 5), x))
+
+    def test_agrees_with_hugging_face_at_small_positions(self):
+        positions = torch.arange(4)
+        for layout in ("halves", "interleaved"):
+            x = torch.randn(4, 2, 24)
+            cos, sin = torch_rope.hugging_face_rows(torch.from_numpy(self.f.inv_freq.copy()), positions, x.dtype, layout)
+            numpy.testing.assert_allclose(torch.ops.posenc.rotate(x, torch_rope.rows(self.f, positions), layout, 0),
+                                          torch_rope.hugging_face_rotate(x, cos, sin, layout), 0, 4e-6)
+
+    def test_errors_change_nothing(self):
+        x, rows = torch.zeros(2, 1, 24), torch_rope.rows(self.f, [1, 2])
+        for sentence, wrong in {
+            "got torch.int32": (x.int(), rows, "halves", 0),
+            "tokens, heads, head_dim": (x[0], rows, "halves", 0),
+            "layout must be": (x, rows, "half", 0),
+            "rows must be torch.float32 .2, 2. by pairs": (x, rows.double(), "halves", 0),
+            r"got torch.float32 \[1, 2, 12\]": (x, rows[:1], "halves", 0),
+            "first_dim must be": (x, rows, "halves", 24),
+            "rotary block": (x, rows, "halves", 1),
+            "contiguous": (torch.zeros(2, 24, 2).transpose(1, 2), rows, "halves", 0),
+            "must not repeat": (torch.zeros(2, 1, 24).expand(2, 3, 24), rows, "halves", 0),
+            "use rotate": (x.clone().requires_grad_(), rows, "halves", 0),
+        }.items():
+            with self.subTest(sentence), self.assertRaisesRegex(posenc.Error, sentence):
+                torch.ops.posenc.rotate_(*wrong)
+        self.assertTrue((x == 0).all())
 
 
 class Profile(unittest.TestCase):

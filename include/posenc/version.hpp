@@ -1,5 +1,5 @@
-// The version of posenc. CMake, the packages and .github/CHANGELOG.md, whose head says what its
-// numbers mean, agree with it.
+// The version of posenc. CMake, the packages and .github/CHANGELOG.md, which says what a version
+// promises, agree with it.
 #pragma once
 
 #define POSENC_VERSION_MAJOR 0

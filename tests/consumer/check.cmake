@@ -1,6 +1,6 @@
 # Builds and runs the consumer in every way: from the installed package, by add_subdirectory, by
 # FetchContent and by pkg-config. Run with cmake -P and: SOURCE, the checkout; BUILD, a configured
-# build of it; COMPILER.
+# build of it; COMPILER; CPACK.
 set(room "${BUILD}/consumer")
 file(REMOVE_RECURSE "${room}")
 function(run)
@@ -8,26 +8,22 @@ function(run)
 endfunction()
 
 run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${room}/prefix")
-foreach(component rotation posenc model)
-  file(STRINGS "${room}/prefix/share/cmake/posenc/posenc-${component}.cmake" directories REGEX "INTERFACE_INCLUDE_DIRECTORIES .*/include")
-  if(NOT directories)
-    message(FATAL_ERROR "CMake before 3.23 finds no headers of posenc::${component}")
-  endif()
-endforeach()
 
-# A repository of what a user's project needs from the checkout.
-find_program(git git)
-set(ways PACKAGE SUBDIRECTORY ROTATION)
-if(git)
-  foreach(part include cmake CMakeLists.txt LICENSE)
-    file(COPY "${SOURCE}/${part}" DESTINATION "${room}/repository")
-  endforeach()
-  set(in_repository "${git}" -C "${room}/repository" -c user.name=consumer -c user.email=consumer -c commit.gpgsign=false)
-  run(${in_repository} init -q -b main)
-  run(${in_repository} add .)
-  run(${in_repository} commit -q -m "what a consumer needs")
-  list(APPEND ways FETCHED)
+# The release's archive, made twice: from the checkout and from itself unpacked. The bytes are the same.
+run("${CMAKE_COMMAND}" "-DSOURCE=${SOURCE}" "-DBUILD=${BUILD}" "-DCPACK=${CPACK}" "-DFOLDER=${room}/release" -P "${SOURCE}/cmake/packaging/release.cmake")
+file(GLOB archive "${room}/release/posenc-*.tar.gz")
+file(ARCHIVE_EXTRACT INPUT "${archive}" DESTINATION "${room}")
+get_filename_component(unpacked "${archive}" NAME)
+string(REPLACE ".tar.gz" "" unpacked "${room}/${unpacked}")
+run("${CMAKE_COMMAND}" -G Ninja -S "${unpacked}" -B "${room}/of_unpacked" "-DCMAKE_CXX_COMPILER=${COMPILER}" -DPOSENC_BUILD_TESTS=OFF -DPOSENC_BUILD_EXAMPLES=OFF)
+run("${CMAKE_COMMAND}" --build "${room}/of_unpacked" --target release)
+file(READ "${room}/release/SHA256SUMS" sums)
+file(READ "${room}/of_unpacked/release/SHA256SUMS" again)
+if(NOT sums MATCHES "^([0-9a-f]+)  posenc-[0-9.]+tar.gz\n[0-9a-f]+  posenc_rotation.hpp\n$" OR NOT sums STREQUAL again)
+  message(FATAL_ERROR "a release must have the same two files from a checkout and from its own archive, has\n${sums}and\n${again}")
 endif()
+set(hash "${CMAKE_MATCH_1}")
+set(ways PACKAGE SUBDIRECTORY ROTATION FETCHED)
 
 set(programs engine reader)
 foreach(way IN LISTS ways)
@@ -35,7 +31,7 @@ foreach(way IN LISTS ways)
     set(programs rotation from_c from_cxx17)
   elseif(way STREQUAL FETCHED)
     set(programs rotation)
-    set(options -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON "-DREPOSITORY=file://${room}/repository")
+    set(options -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON "-DARCHIVE=file://${archive}" -DHASH=${hash})
   endif()
   run("${CMAKE_COMMAND}" -G Ninja -S "${SOURCE}/tests/consumer" -B "${room}/${way}" -DCONSUME=${way}
     "-DCMAKE_PREFIX_PATH=${room}/prefix" "-DCMAKE_CXX_COMPILER=${COMPILER}" ${options})

@@ -392,6 +392,79 @@ static void test_model(void) {
   MUST_REFUSE(posenc1_frequencies_of_model("/", 0, 1, &layer, &f), "/: must be a file");
 }
 
+/* ---- The bits that a version promises: of x' = x c - y s and y' = y c + x s, the second product
+ * is rounded, and the first joins it by fused multiply-add, where the set has one. bfloat16 is the
+ * float of that, rounded to nearest, ties to even. */
+
+static float joined(int fused, float a, float b, float c) {
+  float volatile product = a * b;
+  return fused ? fmaf(a, b, c) : product + c;
+}
+
+static double joined_doubles(int fused, double a, double b, double c) {
+  double volatile product = a * b;
+  return fused ? fma(a, b, c) : product + c;
+}
+
+static void test_bits(struct context const* c) {
+#if defined(__aarch64__)
+  int const fused = 1;
+#else
+  int const fused = strcmp(posenc1_instruction_set(), "base") != 0;
+#endif
+  float const* const cos_sin = (float const*)(void const*)c->cos_sin[0];
+  for (int layout = POSENC1_HALVES; layout <= POSENC1_INTERLEAVED; ++layout) {
+    float floats[2 * PAIRS], of_floats[2 * PAIRS];
+    double doubles[2 * PAIRS], of_doubles[2 * PAIRS];
+    uint16_t words[2 * PAIRS], of_words[2 * PAIRS];
+    size_t const token = 5;
+    for (size_t i = 0; i < 2 * PAIRS; ++i) {
+      floats[i] = (float)(sin(1.0 + (double)i)), doubles[i] = cos(3.0 * (double)i);
+      set_number(words, POSENC1_BF16, i, input(3, i));
+    }
+    for (size_t pair = 0; pair < PAIRS; ++pair) {
+      size_t const x = dim_of((posenc1_layout)layout, pair, 0),
+                   y = dim_of((posenc1_layout)layout, pair, 1);
+      float const cosine = cos_sin[token * 2 * PAIRS + pair],
+                  sine = cos_sin[(token * 2 + 1) * PAIRS + pair];
+      double const cosine_2 = c->cos_sin[1][token * 2 * PAIRS + pair],
+                   sine_2 = c->cos_sin[1][(token * 2 + 1) * PAIRS + pair];
+      float volatile y_s = floats[y] * sine, x_s = floats[x] * sine;
+      double volatile y_s_2 = doubles[y] * sine_2, x_s_2 = doubles[x] * sine_2;
+      of_floats[x] = joined(fused, floats[x], cosine, -y_s);
+      of_floats[y] = joined(fused, floats[y], cosine, x_s);
+      of_doubles[x] = joined_doubles(fused, doubles[x], cosine_2, -y_s_2);
+      of_doubles[y] = joined_doubles(fused, doubles[y], cosine_2, x_s_2);
+      float const word_x = (float)number_at(words, POSENC1_BF16, x),
+                  word_y = (float)number_at(words, POSENC1_BF16, y);
+      float volatile word_y_s = word_y * sine, word_x_s = word_x * sine;
+      float const rounded[2] = {joined(fused, word_x, cosine, -word_y_s),
+                                joined(fused, word_y, cosine, word_x_s)};
+      for (size_t which = 0; which < 2; ++which) {
+        uint32_t bits;
+        memcpy(&bits, &rounded[which], sizeof bits);
+        of_words[which ? y : x] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+      }
+    }
+    posenc1_rotation r = {.from = {.data = floats, .layout = (posenc1_layout)layout},
+                          .tokens = 1,
+                          .heads = 1,
+                          .head_dim = 2 * PAIRS,
+                          .cos_sin = cos_sin + token * 2 * PAIRS,
+                          .rows = 1,
+                          .pairs = PAIRS};
+    MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+    MUST(memcmp(floats, of_floats, sizeof floats) == 0);
+    r.from.data = words, r.from.type = POSENC1_BF16;
+    MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+    MUST(memcmp(words, of_words, sizeof words) == 0);
+    r.from.data = doubles, r.from.type = POSENC1_F64;
+    r.cos_sin = c->cos_sin[1] + token * 2 * PAIRS;
+    MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+    MUST(memcmp(doubles, of_doubles, sizeof doubles) == 0);
+  }
+}
+
 int main(void) {
   char const* const set = posenc1_instruction_set();
   if (set == NULL) {
@@ -423,6 +496,7 @@ int main(void) {
   c.cos_sin[0] = (double*)(void*)floats, c.cos_sin[1] = doubles;
   test_rotations(&c);
   test_rows(&c);
+  test_bits(&c);
   test_rules();
   test_errors(&c);
   test_same_heads(&c);

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
 #include "posenc/frequency/geometric.hpp"
@@ -38,7 +38,7 @@ struct ggml_rope_parameters {
   static ggml_rope_parameters of(std::int32_t const* op_params) noexcept {
     std::array<std::int32_t, 14> words{op_params[1], op_params[2]};  // 0 and 3 are not used
     std::copy_n(op_params + 4, 12, words.begin() + 2);
-    return std::bit_cast<ggml_rope_parameters>(words);
+    return detail::bit_cast<ggml_rope_parameters>(words);
   }
 
   bool is_interleaved() const noexcept { return mode == 0; }        ///< else halves

@@ -55,7 +55,7 @@ class mask {
   static mask chunked(std::int64_t size) {
     detail::require(size > 0, "mask: the size of a chunk must be positive, got ", size);
     mask result = full;
-    result.chunks_.push_back(size);
+    result.chunks_ = std::vector{size};
     return result;
   }
 
@@ -75,8 +75,9 @@ class mask {
   friend mask operator&(mask const& a, mask const& b) {
     detail::require(!a.packing_ || !b.packing_, "mask: at most one of two masks may be packed");
     mask both(std::min(a.behind_, b.behind_), std::min(a.ahead_, b.ahead_));
-    both.chunks_ = a.chunks_;
-    both.chunks_.insert(both.chunks_.end(), b.chunks_.begin(), b.chunks_.end());
+    both.chunks_ = a.chunks_ ? a.chunks_ : b.chunks_;
+    if (a.chunks_ && b.chunks_)
+      both.chunks_->insert(both.chunks_->end(), b.chunks_->begin(), b.chunks_->end());
     both.packing_ = a.packing_ ? a.packing_ : b.packing_;
     return both;
   }
@@ -97,7 +98,7 @@ class mask {
   /// The positions of keys that a query at a position sees.
   position_interval positions(std::int64_t query) const noexcept {
     auto seen = around(query, behind_, ahead_);
-    for (auto const size : chunks_) {
+    for (auto const size : chunks_ ? std::span(*chunks_) : std::span<std::int64_t const>{}) {
       auto const within = query % size < 0 ? query % size + size : query % size;  // of its chunk
       auto const chunk = around(query, within, size - 1 - within);
       seen = {std::max(seen.first, chunk.first), std::min(seen.last, chunk.last)};
@@ -188,7 +189,7 @@ class mask {
 
   static constexpr auto farthest = std::numeric_limits<std::int64_t>::max();
   std::int64_t behind_, ahead_;  // largest distances to keys before the query, and after it
-  std::vector<std::int64_t> chunks_;
+  std::optional<std::vector<std::int64_t>> chunks_;  // in optional, for constinit by g++ 11
   std::optional<packing> packing_;
 };
 

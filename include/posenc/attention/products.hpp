@@ -12,7 +12,6 @@
 #pragma GCC diagnostic pop
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +21,7 @@
 
 #include "posenc/attention/decode_products.hpp"
 #include "posenc/attention/visible_keys.hpp"
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/softmax/softmax.hpp"
@@ -120,10 +120,10 @@ void multiply_scores(T* scores, T scale, T const* q, Heads const& k, block_shape
 template <std::floating_point T>
 bool all_finite(std::span<T const> numbers) noexcept {
   using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr auto infinity = static_cast<bits>(std::bit_cast<bits>(masked_score<T>) << 1);
+  constexpr auto infinity = static_cast<bits>(detail::bit_cast<bits>(masked_score<T>) << 1);
   bits highest = 0;
   for (auto const x : numbers)
-    highest = std::max(highest, static_cast<bits>(std::bit_cast<bits>(x) << 1));
+    highest = std::max(highest, static_cast<bits>(detail::bit_cast<bits>(x) << 1));
   return highest < infinity;
 }
 

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 
 /// After the parameters of a lambda, to inline it always: C++20 has no attribute there.
@@ -84,13 +85,17 @@ template <std::integral T>
 
 /// -infinity, ln 0.
 template <std::floating_point T>
-inline constexpr T negative_infinity = static_cast<T>(std::bit_cast<float>(0xff80'0000u));
+#if defined(__cpp_lib_bit_cast) || defined(__clang__)
+inline constexpr T negative_infinity = static_cast<T>(detail::bit_cast<float>(0xff80'0000u));
+#else
+inline constexpr T negative_infinity = -std::numeric_limits<T>::infinity();
+#endif
 
 constexpr bool is_negative_infinity(float x) noexcept {
-  return std::bit_cast<std::uint32_t>(x) == 0xff80'0000;
+  return detail::bit_cast<std::uint32_t>(x) == 0xff80'0000;
 }
 constexpr bool is_negative_infinity(double x) noexcept {
-  return std::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000;
+  return detail::bit_cast<std::uint64_t>(x) == 0xfff0'0000'0000'0000;
 }
 
 /// ln(e^a + e^b). Either may be -infinity. No overflow, whatever their difference.

@@ -1,7 +1,6 @@
 // Errors, thrown as std::invalid_argument; without exceptions, they end the program.
 #pragma once
 
-#include <bit>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -14,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 
 #if !defined(__cpp_exceptions) && (defined(__ELF__) || defined(__wasm__))
@@ -29,7 +29,7 @@ namespace posenc::inline POSENC_TARGET {
 /// False if x is infinite or NaN, under -ffast-math too (core/compiler.hpp).
 constexpr bool is_finite(double x) noexcept {
   constexpr auto exponent = std::uint64_t{0x7ff} << 52;
-  return (std::bit_cast<std::uint64_t>(x) & exponent) != exponent;
+  return (detail::bit_cast<std::uint64_t>(x) & exponent) != exponent;
 }
 
 namespace detail {
@@ -49,11 +49,17 @@ inline std::string shown(std::integral auto number) {
 
 inline std::string shown(double number) {
   if (!is_finite(number)) {
-    auto const bits = std::bit_cast<std::uint64_t>(number);
+    auto const bits = detail::bit_cast<std::uint64_t>(number);
     return bits << 12 != 0 ? "NaN" : bits >> 63 != 0 ? "-infinity" : "infinity";
   }
   char digits[32];
+#if defined(__cpp_lib_to_chars) || defined(_LIBCPP_VERSION) || defined(_MSC_VER)
   return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
+#else  // g++ 10
+  for (int count = 6; std::snprintf(digits, sizeof digits, "%.*g", count, number) > 0; ++count)
+    if (count == 17 || std::strtod(digits, nullptr) == number) break;
+  return digits;
+#endif
 }
 
 // Appends a part of a sentence. Not inlined: every error has its own kinds of parts.

@@ -1,7 +1,6 @@
 // Storage types: float, double, half, bfloat16, an engine's own. Memory that begins a cache line.
 #pragma once
 
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include <new>
 #include <type_traits>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -18,8 +18,8 @@ namespace detail {
 struct scalar_bits {
   using bits = std::uint32_t;
   using number = float;
-  static constexpr bits as_bits(number x) noexcept { return std::bit_cast<bits>(x); }
-  static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
+  static constexpr bits as_bits(number x) noexcept { return detail::bit_cast<bits>(x); }
+  static constexpr number as_number(bits x) noexcept { return detail::bit_cast<number>(x); }
 };
 
 /// All ones if a < b, else 0; both are below 2^31.
@@ -190,13 +190,13 @@ using arithmetic_t = std::conditional_t<std::same_as<storage_format_t<T>, double
 /// The number that `element` stores, exactly.
 template <storable T>
 constexpr arithmetic_t<T> load(T const& element) noexcept {
-  return static_cast<arithmetic_t<T>>(std::bit_cast<storage_format_t<T>>(element));
+  return static_cast<arithmetic_t<T>>(detail::bit_cast<storage_format_t<T>>(element));
 }
 
 /// Stores `number`, rounded once to nearest even.
 template <storable T>
 constexpr void store(T& element, arithmetic_t<T> number) noexcept {
-  element = std::bit_cast<T>(static_cast<storage_format_t<T>>(number));
+  element = detail::bit_cast<T>(static_cast<storage_format_t<T>>(number));
 }
 
 namespace detail {

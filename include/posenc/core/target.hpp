@@ -1,7 +1,7 @@
 // The inline namespace of the library, named after the target that a file is compiled for.
 #pragma once
 
-#if __cplusplus < 202002L && (!defined(_MSVC_LANG) || _MSVC_LANG < 202002L)
+#if !defined(__cpp_concepts) || __cpp_concepts < 201907L
 #error posenc needs C++20
 #endif
 #if defined(_MSC_VER) && !defined(__clang__) && _MSVC_TRADITIONAL

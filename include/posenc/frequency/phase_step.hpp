@@ -2,13 +2,13 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/multiply_add.hpp"
@@ -90,7 +90,7 @@ class phase_step {
   };
   /// |x| = mantissa * 2^exponent.
   static constexpr parts parts_of(double x) noexcept {
-    auto const bits = std::bit_cast<std::uint64_t>(x);
+    auto const bits = detail::bit_cast<std::uint64_t>(x);
     auto const field = static_cast<int>(bits >> 52 & 0x7ff);
     return {(bits & 0xf'ffff'ffff'ffff) | (field != 0 ? std::uint64_t{1} << 52 : 0),
             field != 0 ? field - 1075 : -1074};

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
@@ -104,7 +104,7 @@ void relayout(heads_view<S> const& from, heads_view<T> const& to, std::size_t ro
       auto const target = to(token, head);
       for (std::size_t d = 0; d < order.size(); ++d) {
         if constexpr (std::same_as<storage_format_t<S>, storage_format_t<T>>) {
-          target[d] = std::bit_cast<T>(source[order[d]]);
+          target[d] = detail::bit_cast<T>(source[order[d]]);
         } else {
           store(target[d], load(source[order[d]]));
         }

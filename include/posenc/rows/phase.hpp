@@ -1,9 +1,9 @@
 // The cosine and sine of a phase.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/phase_step.hpp"
 #include "posenc/simd/multiply_add.hpp"
@@ -28,8 +28,8 @@ struct scalar_phase {
   static constexpr number signed_number(bits x) noexcept {
     return static_cast<number>(static_cast<std::int64_t>(x));
   }
-  static constexpr bits as_bits(number x) noexcept { return std::bit_cast<bits>(x); }
-  static constexpr number as_number(bits x) noexcept { return std::bit_cast<number>(x); }
+  static constexpr bits as_bits(number x) noexcept { return detail::bit_cast<bits>(x); }
+  static constexpr number as_number(bits x) noexcept { return detail::bit_cast<number>(x); }
   static constexpr number multiply_add(number a, number b, number c) noexcept {
     return detail::multiply_add(a, b, c);
   }

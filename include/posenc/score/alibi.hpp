@@ -1,13 +1,13 @@
 // Attention with linear biases: every key is penalised in proportion to its distance.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/positions.hpp"
 #include "posenc/core/sites.hpp"
@@ -22,7 +22,7 @@ namespace detail {
 /// share is exact, and only the fraction of their sum is rounded.
 inline double power_of_half(double x, double share) noexcept {
   constexpr auto lower_half = (std::uint64_t{1} << 27) - 1;
-  auto const upper = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & ~lower_half);
+  auto const upper = detail::bit_cast<double>(detail::bit_cast<std::uint64_t>(x) & ~lower_half);
   auto const most = upper * share, rest = (x - upper) * share, whole = std::round(most);
   if (whole > 1100) return 0;
   auto const fraction = stored(most - whole);  // exact

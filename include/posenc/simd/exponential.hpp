@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -10,6 +9,7 @@
 #include <numbers>
 #include <type_traits>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -103,8 +103,8 @@ requires has_registers<T>
   auto const series = polynomial<lanes<T>>(series_of_exponential<T>, parts.rest);
   // Whether x is below the lowest exponent (or -infinity) but not NaN. The bits of negative numbers
   // grow with their magnitude.
-  constexpr auto lowest = std::bit_cast<word_of<T>>(lowest_exponent<T>),
-                 infinity = std::bit_cast<word_of<T>>(negative_infinity<T>);
+  auto const lowest = detail::bit_cast<word_of<T>>(lowest_exponent<T>),
+             infinity = detail::bit_cast<word_of<T>>(negative_infinity<T>);
   auto const is_low =
       bits_as<word_of<T>>(x) - bits_of<T>(lowest + 1) < bits_of<T>(infinity - lowest);
   // The power is multiplied, not added as bits, so that NaN stays NaN.
@@ -132,8 +132,10 @@ requires has_registers<T>
 [[gnu::always_inline]] inline register_of<T> one_unless_masked(lanes<T>,
                                                                register_of<T> const& x) noexcept {
   using word = word_of<T>;
-  auto const is_masked = bits_as<word>(x) == bits_of<T>(std::bit_cast<word>(negative_infinity<T>));
-  return bits_as<T>(select(is_masked, bits_of<T>(word{0}), bits_of<T>(std::bit_cast<word>(T{1}))));
+  auto const is_masked =
+      bits_as<word>(x) == bits_of<T>(detail::bit_cast<word>(negative_infinity<T>));
+  return bits_as<T>(
+      select(is_masked, bits_of<T>(word{0}), bits_of<T>(detail::bit_cast<word>(T{1}))));
 }
 
 /// tanh x = -m / (2 + m) with m = e^(-2 |x|) - 1, and the sign of x: no difference cancels. m is

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
@@ -108,7 +108,7 @@ template <several_lanes Lanes, class Number>
                         bits::load_unaligned(reinterpret_cast<std::uint64_t const*>(to));
   if (any((integers >> 52) != bits(std::uint64_t{0}))) return false;
   // The last bits of 2^52 are integers.
-  auto shifted = bits_as<double>(integers | bits(std::bit_cast<std::uint64_t>(0x1p52)));
+  auto shifted = bits_as<double>(integers | bits(detail::bit_cast<std::uint64_t>(0x1p52)));
   as_written(shifted);
   result = shifted - Number(0x1p52);
   return true;

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/lanes.hpp"
@@ -48,13 +48,14 @@ template <several_lanes Lanes>
   auto const lost = lost_of_one + (x - of_x);
 
   auto const of_sum = bits_as<std::uint64_t>(sum);
-  constexpr auto root_of_half = std::bit_cast<std::uint64_t>(std::numbers::sqrt2 / 2);
+  auto const root_of_half = detail::bit_cast<std::uint64_t>(std::numbers::sqrt2 / 2);
   auto const k = (of_sum - bits(root_of_half)) >> 52;
   auto const exponent = k << 52;
-  auto const power = bits_as<double>(bits(std::bit_cast<std::uint64_t>(1.0)) - exponent);  // 2^-k
+  auto const power =
+      bits_as<double>(bits(detail::bit_cast<std::uint64_t>(1.0)) - exponent);  // 2^-k
   auto const f = Lanes::multiply_add(lost, power, bits_as<double>(of_sum - exponent) - one);
   // k as a number, by way of the last bits of 2^52.
-  auto shifted = bits_as<double>(k + bits(std::bit_cast<std::uint64_t>(0x1p52)));
+  auto shifted = bits_as<double>(k + bits(detail::bit_cast<std::uint64_t>(0x1p52)));
   as_written(shifted);
   auto const whole = shifted - number(0x1p52);
 

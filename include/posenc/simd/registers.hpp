@@ -135,6 +135,8 @@ struct register_arithmetic {
       return swapped(x.data);
     } else if constexpr (requires { xsimd::make_batch_constant<index, Order, arch>(); }) {
       return xsimd::swizzle(x, xsimd::make_batch_constant<index, Order, arch>());
+    } else if constexpr (requires { xsimd::make_batch_constant<index, arch, Order>(); }) {  // 13
+      return xsimd::swizzle(x, xsimd::make_batch_constant<index, arch, Order>());
     } else {  // 8.1
       return xsimd::swizzle(x, xsimd::make_batch_constant<xsimd::batch<index, arch>, Order>());
     }

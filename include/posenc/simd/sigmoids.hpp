@@ -2,12 +2,12 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "posenc/core/bit_cast.hpp"
 #include "posenc/core/target.hpp"
 #include "posenc/simd/exponential.hpp"
 #include "posenc/simd/for_doubles.hpp"
@@ -26,7 +26,7 @@ template <several_lanes Lanes, class Number>
   bits const sign(std::uint64_t{1} << 63), of_x = bits_as<std::uint64_t>(x);
   auto const e = exponential(Lanes(), bits_as<double>(of_x | sign));
   auto const above = select((of_x & sign) == sign, bits_as<std::uint64_t>(e),
-                            bits(std::bit_cast<std::uint64_t>(1.0)));
+                            bits(detail::bit_cast<std::uint64_t>(1.0)));
   return bits_as<double>(above) / (Number(1.0) + e);
 }
 

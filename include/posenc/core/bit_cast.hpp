@@ -1,0 +1,26 @@
+// std::bit_cast, also where <bit> lacks it: g++ 10, and clang with its library (Debian 11).
+#pragma once
+
+#include <bit>
+#include <version>
+
+#include "posenc/core/target.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+#if defined(__cpp_lib_bit_cast)
+using std::bit_cast;
+#else
+template <class To, class From>
+requires(sizeof(To) == sizeof(From)) constexpr To bit_cast(From const& from) noexcept {
+#if defined(__clang__)
+  return __builtin_bit_cast(To, from);
+#else  // of which g++ 10 makes no constant
+  To to{};
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+#endif
+}
+#endif
+
+}  // namespace posenc::detail
