@@ -503,6 +503,7 @@ TEST(ggml_heads, say_what_is_wrong) {
   };
   EXPECT_EQ(error({0, 1, 1, 1}, {4, 4, 4, 4}),
             "posenc: ggml_heads: ne[0], the head_dim, must be positive, got 0");
+  EXPECT_NO_THROW(ggml_heads<float>(x.data(), {1, 1, 1, 1}, {4, 4, 4, 4}));
   EXPECT_EQ(error({2, 1, -1, 1}, {4, 8, 8, 8}),
             "posenc: ggml_heads: ne must not be negative, got -1 in dimension 2");
   EXPECT_EQ(error({2, 1, 1, 1}, {8, 8, 8, 8}),
