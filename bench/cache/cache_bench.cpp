@@ -1,6 +1,6 @@
 // A layer's step: 32 query heads in place, 8 heads of keys and 8 of values to a cache, of 128 dims.
 //
-// Tried, ns a head of 128 floats in L1, Zen 4, g++ -O3:
+// Tried, ns per head of 128 floats in L1, Zen 4, g++ -O3:
 //     codes written where they belong, number by number    u8 67, q8_0 550: bytes may be anyone's
 //     limits compared as floats      static int8 48; as integers 13: NaN forbids to vectorise them
 //     the largest magnitude found by a compiled loop of 16 numbers    u8 66; in registers 33

@@ -110,7 +110,7 @@ class layer {
       v.insert(v.end(), t->v.begin(), t->v.end());
       positions.push_back(t->position), slots.push_back(t->slot);
     }
-    auto const rows = table_.rows(positions);  // once a step, for every layer
+    auto const rows = table_.rows(positions);  // once per step, for every layer
     auto const start = std::chrono::steady_clock::now();
     posenc::write_step(
         rows,
