@@ -1,4 +1,4 @@
-// std::bit_cast, also where <bit> lacks it: g++ 10, and clang with its library (Debian 11).
+// std::bit_cast, also where the standard library lacks it (Debian 11: g++ 10, clang).
 #pragma once
 
 #include <bit>
