@@ -32,7 +32,7 @@ target_link_libraries(posenc_googletest PUBLIC Threads::Threads)
 
 set(gtest posenc_googletest)
 include(rooms.cmake)
-foreach(room simd rows rotation)
+foreach(room simd rows rotation cache)
   posenc_test_room(${room} LABELS memory registers)
 endforeach()
 foreach(room core adapter attention)
