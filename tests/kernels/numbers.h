@@ -52,15 +52,15 @@ static inline double number_at(void const* memory, posenc1_type type, size_t i) 
   }
 }
 
-/* x: a number of few bits, which every type has. */
+/* Stores the number of the type that is nearest to x, ties to even. */
 static inline void set_number(void* memory, posenc1_type type, size_t i, double x) {
   char* const at = (char*)memory + i * sizes[type];
   float const f = (float)x;
-  int exponent;
-  double const mantissa = frexp(fabs(x), &exponent);
   int const exponent_bits = type == POSENC1_F16 ? 5 : 8, mantissa_bits = 15 - exponent_bits,
-            bias = (1 << (exponent_bits - 1)) - 1;
-  uint16_t bits = 0;
+            bias = (1 << (exponent_bits - 1)) - 1,
+            infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
+  int exponent, magnitude;
+  uint16_t bits;
   switch (type) {
     case POSENC1_F32:
       memcpy(at, &f, sizeof f);
@@ -69,12 +69,14 @@ static inline void set_number(void* memory, posenc1_type type, size_t i, double 
       memcpy(at, &x, sizeof x);
       return;
     default:
-      if (x != 0) {
-        bits = (uint16_t)(((exponent - 1 + bias) << mantissa_bits) +
-                          (int)ldexp(2 * mantissa - 1, mantissa_bits) + (x < 0 ? 0x8000 : 0));
-      }
+      frexp(x, &exponent);
+      /* Subnormal numbers have the last place of the least normal one. */
+      if (x == 0 || exponent < 2 - bias) exponent = 2 - bias;
+      /* In last places; the leading bit, and a carry, add to the exponent's field. */
+      magnitude = ((exponent + bias - 2) << mantissa_bits) +
+                  (int)nearbyint(ldexp(fabs(x), mantissa_bits + 1 - exponent));
+      bits = (uint16_t)((magnitude < infinity ? magnitude : infinity) | (signbit(x) ? 0x8000 : 0));
       memcpy(at, &bits, sizeof bits);
-      return;
   }
 }
 
