@@ -89,7 +89,7 @@ extern size_t allocations;
     MUST(allocations == allocated);       \
   } while (0)
 
-/* Of attention.c. */
-void test_attention(void);
+void test_attention(void); /* of attention.c */
+void test_step(void);      /* of step.c */
 
 #endif

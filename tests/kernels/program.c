@@ -512,6 +512,7 @@ int main(void) {
   test_errors(&c);
   test_same_heads(&c);
   test_attention();
+  test_step();
   if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
   posenc1_row_maker_destroy(c.maker);
   printf("ran %s\n", set);

@@ -25,6 +25,25 @@ struct [[gnu::may_alias]] cached_byte {
   std::byte value;
 };
 
+/// Throws, as `whose...` error, if a slot that is not negative comes twice.
+void require_each_slot_once(std::span<std::int64_t const> slots, auto const&... whose) {
+  std::int64_t last = -1;
+  bool ascends = true;
+  for (auto const slot : slots) {
+    if (slot < 0) continue;
+    ascends = ascends && slot > last, last = slot;
+  }
+  if (ascends) return;
+  for (std::size_t first = 0, next; first < slots.size(); first = next) {
+    next = first + 1;
+    if (slots[first] < 0) continue;
+    while (next < slots.size() && slots[next] == slots[next - 1] + 1) ++next;
+    for (auto t = next; t < slots.size(); ++t)
+      require(slots[t] < slots[first] || slots[t] > slots[next - 1], whose...,
+              ": a slot must be written once, got slot ", slots[t], " again for token ", t);
+  }
+}
+
 }  // namespace detail
 
 template <>
@@ -128,24 +147,7 @@ class encoded_heads {
 
   /// Throws std::invalid_argument if a slot comes twice: it would be written twice, in the order of
   /// tasks. Quick where slots ascend, or are runs of neighbours, as pages have them.
-  void require_each_slot_once() const {
-    std::int64_t last = -1;
-    bool ascends = true;
-    for (auto const slot : slots_) {
-      if (slot < 0) continue;
-      ascends = ascends && slot > last, last = slot;
-    }
-    if (ascends) return;
-    for (std::size_t first = 0, next; first < slots_.size(); first = next) {
-      next = first + 1;
-      if (slots_[first] < 0) continue;
-      while (next < slots_.size() && slots_[next] == slots_[next - 1] + 1) ++next;
-      for (auto t = next; t < slots_.size(); ++t)
-        detail::require(slots_[t] < slots_[first] || slots_[t] > slots_[next - 1],
-                        "encoded_heads: a slot must be written once, got slot ", slots_[t],
-                        " again for token ", t);
-    }
-  }
+  void require_each_slot_once() const { detail::require_each_slot_once(slots_, "encoded_heads"); }
 
   /// Whether these are the heads of a target, in the same places.
   bool are(encoded_heads<format_type> const& target) const noexcept {
