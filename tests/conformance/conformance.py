@@ -440,9 +440,9 @@ def format_verdict(case, encode, precision):
     says = (f"{len({w[0] for w in wrong})} of {len(got)} heads; byte {at // 2} of the {key} of "
             f"head {head} is {mine[at:at + 2] or 'missing'}, must be {wanted[at:at + 2] or 'none'}")
 
-    def explains(name):
+    def explains(name, of=got):
         first, group, stride = case.data["code_at"]
-        for head, (mine, *scales) in enumerate(got):
+        for head, (mine, *scales) in enumerate(of):
             if scales and scales != [case.data["scale_bytes"][head]]:
                 return False
             for i, code in enumerate(format_mistakes(case, head)[name]):
@@ -454,8 +454,10 @@ def format_verdict(case, encode, precision):
                     return False
         return True
 
+    right = list(zip(*(case.data[key] for key in keys)))
     names = format_mistakes(case, 0) if "code_at" in case.data else ()
-    return Verdict(case.name, "wrong", tuple([n for n in names if explains(n)][:1]), says)
+    names = [name for name in names if explains(name) and not explains(name, right)]
+    return Verdict(case.name, "wrong", tuple(names[:1]), says)
 
 
 def norm_verdict(case, norm_and_rotate, precision):

@@ -146,6 +146,10 @@ def test_each_mistake_of_a_format_is_named_or_one_that_does_the_same():
     low = conformance.step_verdict(case, lambda x, c: numpy.maximum(numpy.frombuffer(
         numpy_engine.encode(x, c), numpy.int8), -127).tobytes())
     assert low.mistakes == ("least-code-is-127",), str(low)
+    case = next(case for case in STEPS if str(case) == "format-u8_per_head")
+    other_scale = conformance.step_verdict(
+        case, lambda x, c: b"\1" + numpy_engine.encode(x, c)[1:])
+    assert other_scale.status == "wrong" and not other_scale.mistakes, str(other_scale)
     for wrong, says in ((lambda x, c: b"", "byte 0 of the bytes of head 0 is missing"),
                         (lambda x, c: (b"", b""), "must give bytes of a head"),
                         (lambda x, c: {}["a"], "raises KeyError")):
