@@ -393,7 +393,7 @@ static void test_model(void) {
 }
 
 /* ---- The bits that a version promises: of x' = x c - y s and y' = y c + x s, the second product
- * is rounded, and the first joins it by fused multiply-add, where the set has one. 16 bits are the
+ * is rounded, and the first joins it by fused multiply-add, where the set has one. 16 bits have the
  * float of that, rounded to nearest, ties to even. */
 
 static float joined(int fused, float a, float b, float c) {
