@@ -238,9 +238,9 @@ posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, si
 /** How a cache stores heads. posenc/cache/README.md says whose bytes these are, what they round,
  * and what they make of zeros, NaN and infinity. */
 typedef enum posenc1_format {
-  POSENC1_FORMAT_F32 = 0,
-  POSENC1_FORMAT_F16 = 2,
-  POSENC1_FORMAT_BF16 = 3,
+  POSENC1_FORMAT_F32 = 0,                     /**< numbers, as POSENC1_F32 */
+  POSENC1_FORMAT_F16 = 2,                     /**< as POSENC1_F16 */
+  POSENC1_FORMAT_BF16 = 3,                    /**< as POSENC1_BF16 */
   POSENC1_FORMAT_U8_PER_HEAD = 4,             /**< OpenVINO's default */
   POSENC1_FORMAT_Q8_0 = 5,                    /**< ggml's, as its reference rounds */
   POSENC1_FORMAT_Q8_0_AVX2 = 6,               /**< as its code for AVX2 rounds */
@@ -283,54 +283,57 @@ typedef struct posenc1_cache {
 } posenc1_cache;
 
 /** Of the mean of squares, or of their sum. */
-typedef enum posenc1_norm_kind { POSENC1_RMS = 0, POSENC1_L2 = 1 } posenc1_norm_kind;
+typedef enum posenc1_norm_kind {
+  POSENC1_RMS = 0, /**< of the mean */
+  POSENC1_L2 = 1   /**< of the sum */
+} posenc1_norm_kind;
 
 /** Before the rotation (Qwen 3, Gemma 3), or after it (HunYuan, Llama 4, nanochat). */
 typedef enum posenc1_norm_place {
-  POSENC1_BEFORE_ROTATION = 0,
-  POSENC1_AFTER_ROTATION = 1
+  POSENC1_BEFORE_ROTATION = 0, /**< norm, then rotation */
+  POSENC1_AFTER_ROTATION = 1   /**< rotation, then norm */
 } posenc1_norm_place;
 
-/** With r the mean or the sum: sqrt(r + eps), sqrt(r) + eps, max(sqrt(r), eps). */
+/** What the root is, with r the mean or the sum. */
 typedef enum posenc1_eps_place {
-  POSENC1_EPS_INSIDE = 0,
-  POSENC1_EPS_OUTSIDE = 1,
-  POSENC1_EPS_AT_LEAST = 2
+  POSENC1_EPS_INSIDE = 0,  /**< sqrt(r + eps) */
+  POSENC1_EPS_OUTSIDE = 1, /**< sqrt(r) + eps */
+  POSENC1_EPS_AT_LEAST = 2 /**< max(sqrt(r), eps) */
 } posenc1_eps_place;
 
 /** x weight / root, where the place of eps says what the root is. */
 typedef struct posenc1_norm {
-  double eps; /**< 0: no norm */
-  posenc1_norm_kind kind;
-  posenc1_norm_place place;
-  posenc1_eps_place eps_place;
-  void const* weight;       /**< [head_dim]; null: 1 */
-  posenc1_type weight_type; /**< not double */
-  int plus_one;             /**< not 0: the weight is 1 + this (Gemma) */
+  double eps;                  /**< 0: no norm */
+  posenc1_norm_kind kind;      /**< RMS unless said */
+  posenc1_norm_place place;    /**< before the rotation unless said */
+  posenc1_eps_place eps_place; /**< inside the root unless said */
+  void const* weight;          /**< [head_dim]; null: 1 */
+  posenc1_type weight_type;    /**< not double */
+  int plus_one;                /**< not 0: the weight is 1 + this (Gemma) */
 } posenc1_norm;
 
 /** Where heads are rounded to 16 bits beside what they are stored as: a sum of points. The last
  * ones are what engines do, as posenc/cache/README.md has them. */
 enum posenc1_rounding {
-  POSENC1_ROUND_NORMALISED = 1, /**< x / root, before the weights */
-  POSENC1_ROUND_NORM = 2,       /**< what the norm gives */
-  POSENC1_ROUND_COSINES = 4,    /**< of the rows, and sines */
-  POSENC1_ROUND_PRODUCTS = 8,   /**< each product of the rotation, and their sum */
-  POSENC1_ROUND_ROTATED = 16,   /**< what the rotation gives, and what the scale gives */
-  POSENC1_ROUND_FLASHINFER_FUSED = 2,
-  POSENC1_ROUND_SEPARATE_CALLS = 18,
-  POSENC1_ROUND_VLLM_FUSED = 20,
-  POSENC1_ROUND_SGLANG_FUSED = 30,
-  POSENC1_ROUND_HUGGING_FACE = 31
+  POSENC1_ROUND_NORMALISED = 1,       /**< x / root, before the weights */
+  POSENC1_ROUND_NORM = 2,             /**< what the norm gives */
+  POSENC1_ROUND_COSINES = 4,          /**< of the rows, and sines */
+  POSENC1_ROUND_PRODUCTS = 8,         /**< each product of the rotation, and their sum */
+  POSENC1_ROUND_ROTATED = 16,         /**< what the rotation gives, and what the scale gives */
+  POSENC1_ROUND_FLASHINFER_FUSED = 2, /**< norm */
+  POSENC1_ROUND_SEPARATE_CALLS = 18,  /**< norm, rotated */
+  POSENC1_ROUND_VLLM_FUSED = 20,      /**< cosines, rotated */
+  POSENC1_ROUND_SGLANG_FUSED = 30,    /**< all but normalised */
+  POSENC1_ROUND_HUGGING_FACE = 31     /**< all */
 };
 
 /** One set of heads of a step. It has one source, `from` or `from_cache`, and may have both
  * targets; without any it stays in place. One whose data is null is not there. */
 typedef struct posenc1_step_heads {
-  posenc1_heads from;       /**< [tokens][heads][head_dim], not double; no batches */
-  posenc1_cache from_cache; /**< decoded: keys that move, or that were stored unrotated */
-  posenc1_heads to;         /**< not double; no batches */
-  posenc1_cache to_cache;
+  posenc1_heads from;        /**< [tokens][heads][head_dim], not double; no batches */
+  posenc1_cache from_cache;  /**< decoded: keys that move, or that were stored unrotated */
+  posenc1_heads to;          /**< not double; no batches */
+  posenc1_cache to_cache;    /**< encoded */
   size_t heads;              /**< of each token; 0: the step has no such heads */
   size_t head_dim;           /**< at most 4096 */
   size_t first_dim;          /**< of the rotary block of 2 pairs; or POSENC1_LAST_DIMS */
@@ -342,10 +345,10 @@ typedef struct posenc1_step_heads {
 
 /** A layer's step. Queries and keys are rotated; values are not. Arithmetic is in float. */
 typedef struct posenc1_step {
-  posenc1_step_heads queries;
-  posenc1_step_heads keys;
-  posenc1_step_heads values;
-  size_t tokens;
+  posenc1_step_heads queries;     /**< rotated */
+  posenc1_step_heads keys;        /**< rotated */
+  posenc1_step_heads values;      /**< not rotated */
+  size_t tokens;                  /**< of each set */
   float const* cos_sin;           /**< [tokens][2][pairs]; null if there are values alone */
   size_t pairs;                   /**< 0: the maker's */
   posenc1_row_maker const* maker; /**< of the rows: pairs of frequency 0 are skipped; or null */
