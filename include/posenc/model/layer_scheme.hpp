@@ -54,6 +54,7 @@ class layer_scheme {
       auto const f = rotary.frequencies.at(length);
       std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); },
                  rotary.layout);
+      opposite_.push_back(rotary.opposite);
     }
     if (layer.score_cap) cap_.emplace(*layer.score_cap);
     if (layer.alibi) alibi_ = layer.alibi->encoding();
@@ -63,10 +64,13 @@ class layer_scheme {
   template <class T = float>
   detail::prepared_layer<T> prepare(token_positions const& positions) const {
     detail::prepared_layer<T> prepared;
-    positions_view const at = positions;
-    for (auto const& one : ropes_)
+    auto negated = positions;
+    for (auto& p : negated) p = -p;
+    for (std::size_t i = 0; i < ropes_.size(); ++i) {
+      positions_view const at = opposite_[i] ? negated : positions;
       std::visit([&](auto const& r) { prepared.rotations.emplace_back(r.template prepare<T>(at)); },
-                 one);
+                 ropes_[i]);
+    }
     return prepared;
   }
   /// Site 3, see acts_on_scores.
@@ -88,6 +92,7 @@ class layer_scheme {
 
  private:
   std::vector<std::variant<rope<halves>, rope<interleaved>>> ropes_;
+  std::vector<bool> opposite_;  // a rotation by the opposite angle, for each of them
   std::optional<alibi> alibi_;
   std::optional<soft_cap> cap_;
   std::optional<position_temperature> temperature_;

@@ -3,6 +3,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architecture.hpp"
+#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -142,8 +143,7 @@ struct gguf_architectures {
 
   /// Null for an architecture that is not known.
   static gguf_architecture const* find(std::string_view name) {
-    auto const* const found = std::ranges::find(all, name, &gguf_architecture::name);
-    return found == std::end(all) ? nullptr : found;
+    return record_of(all, &gguf_architecture::name, name);
   }
 };
 

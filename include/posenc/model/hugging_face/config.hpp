@@ -19,11 +19,7 @@ namespace detail {
 
 /// The family with this model_type, or null.
 inline model_family const* family_of(std::string_view type) {
-  for (auto const& family : model_families::all) {
-    bool const is_this = std::ranges::find(family.types, type) != family.types.end();
-    if (is_this && !type.empty()) return &family;
-  }
-  return nullptr;
+  return record_of(model_families::all, &model_family::types, type);
 }
 
 /// The keys of the text model, its family, and what was found.

@@ -1,4 +1,4 @@
-// What a family's code has and a config.json may leave out.
+// The defaults that a family's code has and its config.json may leave out.
 #pragma once
 
 #include <array>
@@ -78,8 +78,8 @@ inline constexpr index_rule deepseek_index{.heads = {.key = "index_n_heads", .va
 
 /// What is known of one family. 0, false and empty mean that it does not have this. A key of the
 /// file overrides its default here.
-struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
-  std::array<std::string_view, 15> types;  ///< values of model_type
+struct model_family {      // NOLINT(clang-analyzer-optin.performance.Padding): by topic
+  std::string_view types;  ///< values of model_type, with spaces between
   position_rule positions = position_rule::rope;
   std::string_view refusal = {};  ///< it is not read: what model_type must be, and why
   std::string_view note = {}, alibi_note = {};  ///< a sentence for users; one about its ALiBi
@@ -96,6 +96,7 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::string_view nope_key = {};
   bool nope_narrows = false;       ///< and heads are then without their qk_rope_head_dim
   bool interleaved = false;        ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
+  bool opposite = false;           ///< all rotate by the opposite angle
   double base = 1e4;               ///< rope_theta
   std::string_view base_key = {};  ///< its key outside rope_parameters; empty: any known one
   double local_base = 0;           ///< rope_local_base_freq; sliding layers then take no scaling

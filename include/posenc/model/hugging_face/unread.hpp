@@ -1,4 +1,5 @@
-// Whether a key of a config.json that no code asked for changes anything. (nlohmann-json)
+// Decides whether a key of a config.json that no code has read could change the model.
+// (nlohmann-json)
 #pragma once
 
 #include <cmath>
@@ -24,7 +25,7 @@ struct asked_layer {
   double context() const { return static_cast<double>(model.context.value_or(0)); }
   double scale() const { return layer.softmax_factor / std::sqrt(head()); }
   bool interleaves() const { return std::holds_alternative<interleaved>(rotary->layout); }
-  /// A number of the rule of frequencies, or `none`.
+  /// The value of a parameter of the frequency rule, or `none` if the rule has no such parameter.
   double parameter(std::string_view key, double none = nothing) const {
     auto const found = std::ranges::find(rotary->parameters, key, &model_setting::key);
     return found == rotary->parameters.end() ? none : json::parse(found->value).get<double>();
@@ -80,10 +81,12 @@ inline constexpr topic topics[]{
     {topic::state, "sparse_attention index_ indexer",
      [](auto& a) -> double { return a.layer.index.has_value(); }},
     {topic::state, "compress_", [](auto& a) -> double { return a.layer.pooled != 0; }},
-    {topic::number_of_some, "sliding_window window sliding swa_ local_att chunk_attention attention_chunk",
+    {topic::number_of_some, "sliding_window window sliding swa_ local_att chunk_attention"
+     " attention_chunk",
      [](auto& a) { return double(a.layer.window.value_or(a.layer.chunk.value_or(0))); }},
     {topic::state, "sink", [](auto& a) -> double { return a.layer.sinks; }},
-    {topic::number_of_some, "softcap soft_cap", [](auto& a) { return a.layer.score_cap.value_or(0); }},
+    {topic::number_of_some, "softcap soft_cap",
+     [](auto& a) { return a.layer.score_cap.value_or(0); }},
     {topic::state, "temperature logn log_n log_scaling",
      [](auto& a) -> double { return a.layer.temperature.has_value(); }},
     {topic::number, "query_pre_attn", [](auto& a) { return std::pow(a.scale(), -2); }},
@@ -93,7 +96,7 @@ inline constexpr topic topics[]{
     {topic::number, "scaling_factor key_multiplier", [](auto&) { return 1.0; }},
     {topic::state, "position pos_emb",
      [](auto& a) -> double { return !a.model.embedding.empty(); }},
-    // What a key with such a word means is not known: it must be read.
+    // posenc does not know what a key with such a word means, so the family must read it.
     {topic::state, "attn_scale scale_attn scale_qk global_att layer_type layer_pattern attn_type"
      " attention_type full_attention full_attn attention_every attn_layer",
      [](auto&) { return asked_layer::nothing; }}};
@@ -116,13 +119,9 @@ inline constexpr auto ends_of_numbers = std::to_array<std::string_view>(
 class unread_key {
  public:
   explicit unread_key(std::string name) : name_(std::move(name)) {
-    for (auto const& one : topics) {
-      for (auto rest = one.words; about_ == nullptr && !rest.empty();) {
-        word_ = rest.substr(0, rest.find(' '));
-        rest.remove_prefix(std::min(rest.size(), word_.size() + 1));
-        if (has(word_)) about_ = &one;
-      }
-    }
+    for (auto const& one : topics)
+      for (auto const word : words_of(one.words))
+        if (about_ == nullptr && has(word)) about_ = &one, word_ = word;
   }
 
   /// Whether its name says that it acts.
@@ -151,7 +150,7 @@ class unread_key {
       if (!is_about(found, kind) || (needs_rotary && rotary == nullptr)) continue;
       auto const used = about_->used({found, kind, rotary, x, is_encoder});
       if (is == topic::number_of_some && x != 0 && used == 0) continue;
-      // Scales are computed, by a root and a quotient, and may be written as floats.
+      // A scale is computed here by a root and a quotient, and a file may hold it rounded to float.
       auto const tolerance = is <= topic::number_of_some ? 0x1p-23 * std::abs(x) : 0;
       is_equal = is_equal && std::abs(used - x) <= tolerance;
       some_act = some_act || used > 0;
