@@ -3,7 +3,6 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/model/gguf/architecture.hpp"
-#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 

@@ -102,17 +102,16 @@ inline constexpr topic topics[]{
      [](auto&) { return asked_layer::nothing; }}};
 
 /// Keys with such a name that act on sampling, logits, routers or values.
-inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
-    {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
-     "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
-     "moe_router_logit_softcapping", "num_global_key_value_heads", "swa_num_key_value_heads",
-     "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds", "hc_sinkhorn_iters"});
+inline constexpr std::string_view keys_that_act_elsewhere =
+    "temperature final_logit_softcapping logits_soft_cap routed_scaling_factor"
+    " router_scaling_factor moe_router_scaling_factor moe_routed_scaling_factor"
+    " moe_router_logit_softcapping num_global_key_value_heads swa_num_key_value_heads"
+    " swa_v_head_dim mlp_layer_types position_id_per_seconds hc_sinkhorn_iters";
 
 /// Ends of the names of keys that hold a number as it is used.
-inline constexpr auto ends_of_numbers = std::to_array<std::string_view>(
-    {"theta", "base", "base_freq", "window", "window_size", "chunk_size", "capping", "cap", "dim",
-     "dims", "factor", "pct", "fraction", "multiplier", "scale", "scaling", "scalar",
-     "embeddings", "beta_fast", "beta_slow"});
+inline constexpr std::string_view ends_of_numbers =
+    "theta base base_freq window window_size chunk_size capping cap dim dims factor pct fraction"
+    " multiplier scale scaling scalar embeddings beta_fast beta_slow";
 // clang-format on
 
 /// A key that nobody read. Its name begins with "rope." within rope_parameters.
@@ -161,7 +160,7 @@ class unread_key {
     bool const is_number = is <= topic::number_of_some || is == topic::rotary_number;
     if (is_number == value.is_boolean()) return false;
     auto const ends = [&](auto end) { return name_.ends_with(end); };
-    if (is_number) return is_equal && std::ranges::any_of(ends_of_numbers, ends);
+    if (is_number) return is_equal && std::ranges::any_of(words_of(ends_of_numbers), ends);
     return is_the_word() && (is == topic::state ? some_act : is_equal);
   }
 
