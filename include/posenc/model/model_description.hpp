@@ -110,8 +110,9 @@ struct layer_description {
   std::size_t head_dim = 0;              ///< of queries and keys, with the dims that do not rotate
   /// Mostly one; none is NoPE. A vision model has one for each axis of the image.
   std::vector<rotary_description> rotary = {};
-  /// Of each head, before or after the rotation.
-  norm_description query_norm = {}, key_norm = {}, value_norm = {};
+  norm_description query_norm = {};  ///< before or after the rotation, as it says
+  norm_description key_norm = {};    ///< as for queries
+  norm_description value_norm = {};  ///< values do not rotate
   // Scores <q, k> / sqrt(head_dim) are multiplied by softmax_factor and temperature, then capped,
   // then biased, then masked.
   std::optional<alibi_bias> alibi = {};                  ///< site 3

@@ -23,7 +23,7 @@ enum class norm_scope {
 
 /// The norm of a layer's queries, keys or values, without its weights. Plain data.
 struct norm_description {
-  norm_scope of = norm_scope::unknown;
+  norm_scope of = norm_scope::unknown;  ///< what it takes together
   head_norm<> how = {};     ///< eps, place and the rest; eps is 0 if a file leaves it out
   std::size_t weights = 0;  ///< their number; 0 if there are none, and where head_norm_of refuses
   std::string tensor = {};  ///< the last part of its name: q_norm.weight, attn_q_norm.weight
@@ -56,7 +56,7 @@ head_norm<W> head_norm_of(norm_description const& norm, std::span<W const> weigh
 namespace detail {
 
 /// What is known of the norms of some models.
-struct known_norms {
+struct known_norms {        // NOLINT(clang-analyzer-optin.performance.Padding): by topic
   std::string_view models;  ///< model_type or general.architecture, with spaces between
   norm_scope of = norm_scope::head;
   norm_place place = norm_place::before;
