@@ -34,9 +34,8 @@ struct prepared_layer {
 /// softmax factor and by the temperature of the query, then capped, then biased by ALiBi.
 /// Positions are those of text: all axes have the same.
 ///
-/// This leaves out norms of heads, which heads are taken to have had, pooled keys, and window, chunk
-/// and index heads, which belong to the mask. Sinks are learned: put attention_sinks beside this in
-/// a scheme.
+/// This leaves out norms of heads, pooled keys, and window, chunk and index heads, which belong to
+/// the mask. Sinks are learned: put attention_sinks beside this in a scheme.
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
