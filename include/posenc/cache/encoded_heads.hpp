@@ -120,12 +120,20 @@ class encoded_heads {
   /// Encodes a head; nothing where the token has no slot. Not checked: numbers has head_dim().
   void write(std::size_t token, std::size_t head, std::span<float const> numbers) const noexcept
       requires(!reads) {
-    auto* const to = at(codes_, token, head);
+    write_some(token, head, 1, numbers.data(), 0);
+  }
+  /// `count` heads from `head` on, each `stride` numbers behind the one before.
+  void write_some(std::size_t token, std::size_t head, std::size_t count, float const* numbers,
+                  std::ptrdiff_t stride) const noexcept requires(!reads) {
+    auto* to = at(codes_, token, head);
     if (to == nullptr) return;
-    if constexpr (is_scaled) {
-      format_.encode(numbers, to, at(scales_, token, head));
-    } else {
-      format_.encode(numbers, to);
+    [[maybe_unused]] auto* scales = is_scaled ? at(scales_, token, head) : nullptr;
+    for (; count != 0; --count, numbers += stride, to += codes_.head_stride()) {
+      if constexpr (is_scaled) {
+        format_.encode({numbers, head_dim_}, to, scales), scales += scales_.head_stride();
+      } else {
+        format_.encode({numbers, head_dim_}, to);
+      }
     }
   }
   /// Decodes a head. Not checked: the token has a slot.
