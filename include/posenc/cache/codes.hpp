@@ -31,13 +31,13 @@ template <std::size_t Block = 32>
 
 /// The bits of one number, or of a register of them.
 template <class Number>
-struct bits_of : scalar_bits {};
+struct code_bits : scalar_bits {};
 /// A register of floats, or one where there are none.
 using code_lanes = lanes<float>;
 
 #if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
 template <class Arch>
-struct bits_of<xsimd::batch<float, Arch>> : register_bits<xsimd::batch<float, Arch>> {};
+struct code_bits<xsimd::batch<float, Arch>> : register_bits<xsimd::batch<float, Arch>> {};
 
 template <class U, class Arch>
 [[gnu::always_inline]] inline auto as_signed(xsimd::batch<U, Arch> const& x) noexcept {
@@ -134,7 +134,7 @@ template <class Lanes = code_lanes>
   std::size_t i = 0;
   if constexpr (several_lanes<Lanes>) {
     for (; i + Lanes::size <= x.size(); i += Lanes::size) {
-      typename bits_of<typename Lanes::number>::bits codes;
+      typename code_bits<typename Lanes::number>::bits codes;
       if constexpr (requires { load_bytes(from, codes.data); }) {
         load_bytes(from + i, codes.data);
       } else {
@@ -160,14 +160,14 @@ template <class Lanes = code_lanes>
 /// NaN, a multiple of 256. In integers: compilers keep it as it stands under -ffast-math.
 template <class Number>
 [[gnu::always_inline]] constexpr auto nearest(Number const& x) noexcept {
-  using b = bits_of<Number>;
+  using b = code_bits<Number>;
   Number const ones(0x1.8p23f);  // whose last bit has the weight 1
   return b::as_bits(x + ones) - b::as_bits(ones);
 }
 /// x, or 512 of its sign if that is less: of any number, then, nearest is right.
 template <class Number>
 [[gnu::always_inline]] constexpr Number within_512(Number const& x) noexcept {
-  using b = bits_of<Number>;
+  using b = code_bits<Number>;
   using u32 = typename b::bits;
   auto const all = b::as_bits(x), m = all & u32(0x7fff'ffffu), most = b::as_bits(Number(512.0f));
   return b::as_number(where_below(m, most, m, most) | (all & u32(0x8000'0000u)));
@@ -180,7 +180,7 @@ template <class Number>
 /// The nearest integer, ties away from zero, as C's roundf; within 512, as above.
 template <class Number>
 [[gnu::always_inline]] constexpr auto nearest_away(Number const& x) noexcept {
-  using b = bits_of<Number>;
+  using b = code_bits<Number>;
   // Just below 1/2: the sum of that and a number just below 1/2 must not round to 1.
   auto const below_half = b::as_bits(Number(0x1.fffffep-2f)),
              sign = b::as_bits(x) & typename b::bits(0x8000'0000u);

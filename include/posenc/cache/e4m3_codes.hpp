@@ -27,7 +27,7 @@ struct e4m3_codes {
   template <class Number>
   [[gnu::always_inline]] static constexpr auto to_nearest(Number const& x,
                                                           bool flush = false) noexcept {
-    using b = bits_of<Number>;
+    using b = code_bits<Number>;
     using u32 = typename b::bits;
     u32 const leading(0x4680'0000u);  // 2^14, whose last bit has the weight 2^-9
     u32 const all = b::as_bits(x), sign = (all >> 24) & u32(0x80u),
@@ -43,7 +43,7 @@ struct e4m3_codes {
   /// the product that it makes; -0 gives 0, and NaN 448.
   template <class Number>
   [[gnu::always_inline]] static constexpr auto towards_zero(Number const& x) noexcept {
-    using b = bits_of<Number>;
+    using b = code_bits<Number>;
     using u32 = typename b::bits;
     u32 const leading(least_normal);  // 2^-6, whose last bit has the weight 2^-29
     u32 const all = b::as_bits(x), whole = all & u32(magnitude_bits),
@@ -57,7 +57,7 @@ struct e4m3_codes {
   template <class Code>
   [[gnu::always_inline]] static constexpr auto number(Code const& code) noexcept {
     using b = std::conditional_t<std::same_as<Code, std::uint32_t>, scalar_bits,
-                                 bits_of<typename code_lanes::number>>;
+                                 code_bits<typename code_lanes::number>>;
     Code const sign = (code & Code(0x80u)) << 24, shifted = (code & Code(0x7fu)) << 20,
                leading(least_normal);
     // Subnormal: the fraction behind a leading 1 of weight 2^-6, less 2^-6.
