@@ -262,7 +262,7 @@ TEST(run_reader, has_every_token_of_every_head_once_in_the_order_of_the_run) {
     heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
     std::vector<std::size_t> times(tokens * heads);
     detail::for_runs(tokens, [&](detail::token_run const& run) {
-      detail::run_reader<float, 8> const reader(cache, run);
+      detail::run_reader<float, 8, heads_view<float const>> reader(cache, run);
       reader.read(0, run.count, [&](std::size_t head, std::size_t i, auto const& block) {
         for (std::size_t t = 0; t < 8; ++t) {
           auto const last = std::min(i + t, run.count - 1);  // stands for those that lack
@@ -290,14 +290,15 @@ TEST(run_reader, is_ahead_in_the_order_of_the_run) {
   std::vector<float> const numbers(tokens * heads * dims);
   heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
   detail::for_runs(tokens, [&](detail::token_run const& run) {
-    detail::run_reader<float, 4> const reader(cache, run);
+    detail::run_reader<float, 4, heads_view<float const>> reader(cache, run);
     auto const later = detail::prefetched_ahead / sizeof(float) / dims;
     reader.read(0, run.count, [&](std::size_t head, std::size_t i, auto const& block) {
       auto const at = i / 4 * heads + head + later;  // of all blocks
       auto const of_last = at / heads * 4 >= run.count;
       for (std::size_t s = 0; s < 4; ++s)
-        EXPECT_EQ(block.later[s], of_last ? block.heads[s]
-                                          : cache(run.token(at / heads * 4 + s), at % heads).data());
+        EXPECT_EQ(block.later[s], of_last
+                                      ? block.heads[s]
+                                      : cache(run.token(at / heads * 4 + s), at % heads).data());
     });
   });
 }

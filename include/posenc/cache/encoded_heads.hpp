@@ -117,17 +117,27 @@ class encoded_heads {
       format_.decode(at(codes_, token, head), numbers);
     }
   }
+  /// The bytes of head h of token t, and its scales. Not checked: the token has a slot.
+  std::byte const* codes(std::size_t t, std::size_t h) const noexcept { return at(codes_, t, h); }
+  std::byte const* scales(std::size_t t, std::size_t h) const noexcept { return at(scales_, t, h); }
+  format_type const& format() const noexcept { return format_; }  ///< of all heads
 
+  /// `count` tokens, from `first` on. Throws if they reach beyond this view.
+  encoded_heads slice_tokens(std::size_t first, std::size_t count) const {
+    auto slice = *this;
+    slice.codes_ = codes_.slice_tokens(first, count), slice.slots_ = slots_.subspan(first, count);
+    slice.scales_ = scales_.slice_tokens(first, count);
+    return slice;
+  }
   /// `count` heads of every token, from `first` on. Throws if they reach beyond this view.
   encoded_heads slice_heads(std::size_t first, std::size_t count) const {
     auto slice = *this;
-    slice.codes_ = codes_.slice_heads(first, count),
+    slice.codes_ = codes_.slice_heads(first, count);
     slice.scales_ = scales_.slice_heads(first, count);
     return slice;
   }
-
-  /// Throws std::invalid_argument if a slot comes twice: it would be written twice, in the order of
-  /// tasks. Quick where slots ascend, or are runs of neighbours, as pages have them.
+  /// Throws std::invalid_argument if a slot comes twice: tasks would write it in any order. Quick
+  /// where slots ascend, or are runs of neighbours, as pages have them.
   void require_each_slot_once() const {
     std::int64_t last = -1;
     bool ascends = true;
