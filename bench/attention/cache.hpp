@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "posenc/attention/attention.hpp"
+#include "posenc/cache/encoded_heads.hpp"
+#include "posenc/cache/format.hpp"
 #include "posenc/core/paged_heads.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "prompt.hpp"
@@ -41,6 +43,47 @@ struct cache {
   void decode() { posenc::attention(query(), view(k), view(v), posenc::nope(), {}, workspace); }
   void decode_paged() {
     posenc::attention(query(), paged(k), paged(v), posenc::nope(), {}, workspace);
+  }
+};
+
+/// The same, of keys and values in a format, in pages.
+template <class Format>
+struct encoded_cache {
+  static constexpr std::size_t heads = cache<float>::heads, kv_heads = cache<float>::kv_heads;
+  Format format;
+  posenc::pages_shape shape;
+  std::vector<std::byte> k, v;
+  std::vector<std::int64_t> slots;
+  matrix q = some_numbers(1, heads* attended_dim, 1);
+  posenc::attention_workspace<float> workspace;
+
+  encoded_cache(std::size_t n, Format const& f)
+      : format(f),
+        shape{n / page_tokens, page_tokens, kv_heads, attended_dim},
+        k(n * kv_heads * bytes()),
+        v(k),
+        slots(slots_of_pages(n)) {
+    auto const& all = tile<float>();
+    for (auto* const part : {&k, &v}) {
+      posenc::encoded_heads const to(format, static_cast<void*>(part->data()), shape, slots);
+      for (std::size_t i = 0; i < n * kv_heads; ++i)
+        to.write(i / kv_heads, i % kv_heads,
+                 std::span(all).subspan(i * 31 % (all.size() - attended_dim), attended_dim));
+    }
+  }
+  std::size_t bytes() const {
+    if constexpr (posenc::scaled_format<Format>)
+      return format.bytes(attended_dim) + format.scale_bytes(attended_dim);
+    else
+      return format.bytes(attended_dim);
+  }
+  std::array<std::span<std::byte const>, 2> parts() const { return {k, v}; }
+  auto view(std::vector<std::byte> const& of) const {
+    return posenc::encoded_heads(format, static_cast<void const*>(of.data()), shape, slots);
+  }
+  void decode() {
+    posenc::attention(posenc::heads_view<float const>(q.data(), {1, heads, attended_dim}), view(k),
+                      view(v), posenc::nope(), {}, workspace);
   }
 };
 

@@ -255,56 +255,52 @@ TEST(decode_products, sums_of_a_long_cache_stay_exact) {
 
 using namespace posenc;
 
-TEST(for_blocks, has_every_token_of_every_head_once_in_reading_order) {
-  constexpr std::size_t heads = 3, dims = 5, tokens = 30;
-  std::vector<float> const numbers(tokens * heads * dims);
-  heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
-  using range = std::pair<std::size_t, std::size_t>;
-  for (auto const& [from, to] : {range{0, 0}, range{0, 1}, range{3, 11}, range{9, 30}}) {
-    std::vector<float const*> read;
-    detail::for_blocks(cache, from, to, 8, [&](std::size_t head, std::size_t first, auto const& b) {
-      for (std::size_t t = 0; t < b.count; ++t) {
-        EXPECT_EQ(b.tokens[t], cache(first + t, head).data());
-        read.push_back(b.tokens[t]);
+TEST(run_reader, has_every_token_of_every_head_once_in_the_order_of_the_run) {
+  constexpr std::size_t heads = 3, dims = 5, most = 1100;
+  std::vector<float> const numbers(most * heads * dims);
+  for (std::size_t const tokens : {1u, 3u, 4u, 70u, 512u, 1027u}) {
+    heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
+    std::vector<std::size_t> times(tokens * heads);
+    detail::for_runs(tokens, [&](detail::token_run const& run) {
+      detail::run_reader<float, 8, heads_view<float const>> reader(cache, run);
+      reader.read(0, run.count, [&](std::size_t head, std::size_t i, auto const& block) {
+        for (std::size_t t = 0; t < 8; ++t) {
+          auto const last = std::min(i + t, run.count - 1);  // stands for those that lack
+          EXPECT_EQ(block.heads[t], cache(run.token(last), head).data());
+          times[run.token(last) * heads + head] += i + t < run.count;
+        }
+      });
+      for (std::size_t from = 0; from < run.count; from += detail::near_tokens) {
+        auto const to = std::min(from + detail::near_tokens, run.count);
+        run.for_neighbours(from, to, [&](std::size_t token, std::size_t place, std::size_t count) {
+          for (std::size_t n = 0; n < count; ++n) {
+            std::size_t i = from;
+            while (detail::near_place(i - from) != place + n) ++i;
+            EXPECT_EQ(run.token(i), token + n);
+          }
+        });
       }
     });
-    std::vector<float const*> expected;
-    for (auto first = from; first < to; first += 8) {
-      for (std::size_t head = 0; head < heads; ++head) {
-        for (auto t = first; t < std::min(first + 8, to); ++t)
-          expected.push_back(cache(t, head).data());
-      }
-    }
-    EXPECT_EQ(read, expected);
+    EXPECT_EQ(times, std::vector<std::size_t>(tokens * heads, 1)) << tokens;
   }
 }
 
-TEST(for_blocks, are_ahead_of_others_of_a_large_cache) {
-  constexpr std::size_t heads = 2, dims = 64, bytes = heads * dims * sizeof(float);
-  constexpr auto later = detail::prefetched_ahead / bytes, most = detail::prefetched_from / bytes;
-  std::vector<float> const numbers((most + 8) * heads * dims);
-  auto const address = [](float const* x) { return reinterpret_cast<std::uintptr_t>(x); };
-  for (std::size_t const tokens : {most - 1, most, most + 8}) {
-    heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
-    std::size_t none = 0;
-    detail::for_blocks(cache, 0, tokens, 8,
-                       [&](std::size_t head, std::size_t first, auto const& b) {
-                         if (b.ahead == 0) {
-                           none += b.count;
-                           return;
-                         }
-                         for (std::size_t t = 0; t < b.count; ++t)
-                           EXPECT_EQ(address(b.tokens[t]) + b.ahead,
-                                     address(cache(first + t + later, head).data()));
-                       });
-    EXPECT_EQ(none, heads * (tokens < most ? tokens : later)) << "the last have none after them";
-  }
-}
-
-TEST(prefetch, is_of_any_address) {
-  std::array<float, 32> const numbers{};
-  detail::prefetch<32>(numbers.data(), 0);
-  detail::prefetch<1>(numbers.data(), std::uintptr_t{1} << 20);
+TEST(run_reader, is_ahead_in_the_order_of_the_run) {
+  constexpr std::size_t heads = 2, dims = 128, tokens = 64;
+  std::vector<float> const numbers(tokens * heads * dims);
+  heads_view<float const> const cache(numbers.data(), {tokens, heads, dims});
+  detail::for_runs(tokens, [&](detail::token_run const& run) {
+    detail::run_reader<float, 4, heads_view<float const>> reader(cache, run);
+    auto const later = detail::prefetched_ahead / sizeof(float) / dims;
+    reader.read(0, run.count, [&](std::size_t head, std::size_t i, auto const& block) {
+      auto const at = i / 4 * heads + head + later;  // of all blocks
+      auto const of_last = at / heads * 4 >= run.count;
+      for (std::size_t s = 0; s < 4; ++s)
+        EXPECT_EQ(block.later[s], of_last
+                                      ? block.heads[s]
+                                      : cache(run.token(at / heads * 4 + s), at % heads).data());
+    });
+  });
 }
 
 }  // namespace decoding

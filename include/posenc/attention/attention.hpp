@@ -89,8 +89,8 @@ attention_result<T> const& attend_to(tasks<Executor> const& split, auto const& q
 /// An encoding of site 1 is a compile error. Products and exponentials in T, sums of exponentials
 /// in double. Keys that no query of a block sees are skipped. Infinities and NaN stay in the rows
 /// that see them. Memory beside the results: 256 rows of scores, or where queries are few up to 8
-/// of each kv head; a head of keys and of values, unless they are read as they are stored (cached
-/// formats: all heads of a task, decoded). Throws
+/// of each kv head; a head of keys and of values, unless they are read as they are stored, as those
+/// of few queries are (16 heads of a format that has no load are decoded at once). Throws
 /// std::invalid_argument unless the shapes, positions and packed sequences agree, every key and
 /// value has a slot, there is a head, kv_heads divides heads, and an encoding that knows its heads
 /// has as many (or more, where it says that it may serve fewer); and, then amid the work, where an

@@ -88,10 +88,7 @@ class block_attention {
       for (std::size_t i; (i = next++) < tasks;) {
         auto const [head, count] = part_of(given_.kv_heads, i, tasks);
         if (count == 0) continue;
-        auto const keys = k.slice_heads(head, count);
-        auto const values = v.slice_heads(head, count);
-        attend(q, as_decoded<T>(memory_.keys, keys), as_decoded<T>(memory_.values, values), head,
-               0);
+        attend(q, k.slice_heads(head, count), v.slice_heads(head, count), head, 0);
       }
       return;
     }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "posenc/attention/decode_products.hpp"
+#include "posenc/attention/scattered_heads.hpp"
 #include "posenc/attention/visible_keys.hpp"
 #include "posenc/core/bit_cast.hpp"
 #include "posenc/core/heads_view.hpp"
@@ -62,9 +63,17 @@ struct block_shape {
   std::size_t seen() const noexcept { return keys.last - keys.first; }
 };
 
-/// What heads that are read are stored as.
+/// What heads that are read are stored as: numbers, or a format.
 template <class Heads>
-using element_of = std::remove_const_t<typename Heads::element_type>;
+struct stored_element {
+  using type = std::remove_const_t<typename Heads::element_type>;
+};
+template <encoded_source Heads>
+struct stored_element<Heads> {
+  using type = typename Heads::format_type;
+};
+template <class Heads>
+using element_of = typename stored_element<Heads>::type;
 
 /// Up to this many rows per kv head, keys and values are read in place, all kv heads at once;
 /// beyond, a packed GEMM pays.
@@ -153,6 +162,7 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
   }
   if (all_finite(std::span<T const>(outputs, b.rows() * dims))) return;
   std::vector<double> sums(dims);
+  std::vector<T> value(dims);
   for (std::size_t row = 0; row < b.rows(); ++row) {
     std::span<T> const output(outputs + row * dims, dims);
     if (all_finite(std::span<T const>(output))) continue;
@@ -162,9 +172,8 @@ void multiply_outputs(T* outputs, T const* weights, Heads const& v, block_shape 
       auto const weight = static_cast<double>(weights[row * b.seen() + s - b.keys.first]) *
                           (shares == nullptr ? 1 : shares[row]);
       if (weight == 0) continue;
-      auto const value = v(s, row / b.rows_of_head());
-      for (std::size_t i = 0; i < dims; ++i)
-        sums[i] += weight * static_cast<double>(load(value[i]));
+      read_head(v, s, row / b.rows_of_head(), value.data());
+      for (std::size_t i = 0; i < dims; ++i) sums[i] += weight * static_cast<double>(value[i]);
     }
     std::ranges::transform(sums, output.begin(), [](double x) { return static_cast<T>(x); });
   }

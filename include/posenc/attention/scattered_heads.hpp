@@ -99,21 +99,24 @@ Heads const& to_read(char const* function, char const* what, Heads const& x,
   return x;
 }
 
+/// One head of a view as numbers to be computed with.
+template <class T, class Heads>
+void read_head(Heads const& x, std::size_t token, std::size_t head, T* to) {
+  if constexpr (encoded_source<Heads>) {
+    x.read(token, head, {to, x.head_dim()});
+  } else {
+    std::ranges::transform(x(token, head), to, [](auto const& n) { return load(n); });
+  }
+}
+
 /// Some tokens and heads of a view as dense numbers, [tokens][heads][head_dim], to be computed
 /// with.
 template <class T, class Heads>
 heads_view<T> copied(T* to, Heads const& x) {
   heads_view<T> const copy(to, shape_of(x));
-  for (std::size_t token = 0; token < x.tokens(); ++token) {
-    for (std::size_t head = 0; head < x.heads(); ++head) {
-      if constexpr (encoded_source<Heads>) {
-        x.read(token, head, copy(token, head));
-      } else {
-        auto const of_head = x(token, head);
-        to = std::ranges::transform(of_head, to, [](auto const& n) { return load(n); }).out;
-      }
-    }
-  }
+  for (std::size_t token = 0; token < x.tokens(); ++token)
+    for (std::size_t head = 0; head < x.heads(); ++head, to += x.head_dim())
+      read_head(x, token, head, to);
   return copy;
 }
 template <class T, class Heads>
@@ -133,16 +136,6 @@ heads_view<T const> as_computed(std::vector<T>& numbers, Heads const& x) {
     return x;
   } else {
     return copied<T>(numbers, x);
-  }
-}
-
-/// What products of few rows read: heads in place, or decoded.
-template <class T, class Heads>
-decltype(auto) as_decoded([[maybe_unused]] std::vector<T>& numbers, Heads const& x) {
-  if constexpr (encoded_source<Heads>) {
-    return heads_view<T const>(copied<T>(numbers, x));
-  } else {
-    return (x);
   }
 }
 

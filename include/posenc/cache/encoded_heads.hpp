@@ -25,25 +25,6 @@ struct [[gnu::may_alias]] cached_byte {
   std::byte value;
 };
 
-/// Throws, as `whose...` error, if a slot that is not negative comes twice.
-void require_each_slot_once(std::span<std::int64_t const> slots, auto const&... whose) {
-  std::int64_t last = -1;
-  bool ascends = true;
-  for (auto const slot : slots) {
-    if (slot < 0) continue;
-    ascends = ascends && slot > last, last = slot;
-  }
-  if (ascends) return;
-  for (std::size_t first = 0, next; first < slots.size(); first = next) {
-    next = first + 1;
-    if (slots[first] < 0) continue;
-    while (next < slots.size() && slots[next] == slots[next - 1] + 1) ++next;
-    for (auto t = next; t < slots.size(); ++t)
-      require(slots[t] < slots[first] || slots[t] > slots[next - 1], whose...,
-              ": a slot must be written once, got slot ", slots[t], " again for token ", t);
-  }
-}
-
 }  // namespace detail
 
 template <>
@@ -144,11 +125,22 @@ class encoded_heads {
       format_.decode(at(codes_, token, head), numbers);
     }
   }
+  /// The bytes of head h of token t, and its scales. Not checked: the token has a slot.
+  std::byte const* codes(std::size_t t, std::size_t h) const noexcept { return at(codes_, t, h); }
+  std::byte const* scales(std::size_t t, std::size_t h) const noexcept { return at(scales_, t, h); }
+  format_type const& format() const noexcept { return format_; }  ///< of all heads
 
+  /// `count` tokens, from `first` on. Throws if they reach beyond this view.
+  encoded_heads slice_tokens(std::size_t first, std::size_t count) const {
+    auto slice = *this;
+    slice.codes_ = codes_.slice_tokens(first, count), slice.slots_ = slots_.subspan(first, count);
+    slice.scales_ = scales_.slice_tokens(first, count);
+    return slice;
+  }
   /// `count` heads of every token, from `first` on. Throws if they reach beyond this view.
   encoded_heads slice_heads(std::size_t first, std::size_t count) const {
     auto slice = *this;
-    slice.codes_ = codes_.slice_heads(first, count),
+    slice.codes_ = codes_.slice_heads(first, count);
     slice.scales_ = scales_.slice_heads(first, count);
     return slice;
   }

@@ -14,6 +14,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_8_bits.hpp"
 #include "posenc/simd/lanes.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -85,6 +86,20 @@ struct e4m3 {
   void decode(std::byte const* from, std::span<float> head) const noexcept {
     detail::e4m3_codes::read(from, head, scale);
   }
+  /// 2^-8 times the codes from dim i on, to be multiplied by a factor.
+  template <class Lanes>
+  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
+                                                            std::size_t i) noexcept {
+    if constexpr (detail::loads_e4m3<Lanes>) {
+      return detail::e4m3_numbers<Lanes>(head + i);
+    } else {
+      return detail::each_lane<Lanes>([&](std::size_t n) {
+        return detail::e4m3_codes::number(static_cast<std::uint8_t>(head[i + n])) * 0x1p-8f;
+      });
+    }
+  }
+  /// Of every head.
+  float factor() const noexcept { return scale * 256; }
 };
 
 /// DeepSeek V4's page of keys (which are values too) [vLLM, fp8_ds_mla; sglang]. A head has all

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -40,5 +41,20 @@ concept scaled_format = std::copyable<F> &&
 /// inline_format or scaled_format.
 template <class F>
 concept cache_format = inline_format<F> || scaled_format<F>;
+
+/// A format that attention reads in registers, without decoding heads to memory: it has also
+///
+///     template <class Lanes>
+///     static typename Lanes::number load(std::byte const* head, std::size_t i);   dims from i on
+///
+/// If these are to be multiplied by a factor, factor() of all heads, or factor(scales) of one whose
+/// scales are elsewhere.
+template <class F, class Lanes>
+concept loads_registers = cache_format<F> && requires(std::byte const* head, std::size_t i) {
+  F::template load<Lanes>(head, i);
+};
+
+template <storable T>
+struct numbers_of;
 
 }  // namespace posenc

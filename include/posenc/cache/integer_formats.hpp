@@ -15,6 +15,7 @@
 #include "posenc/core/require.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_8_bits.hpp"
 #include "posenc/simd/multiply_add.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -52,6 +53,15 @@ struct u8_per_head {
       auto const number = detail::unsigned_number(code);
       return detail::product(number - decltype(number)(zero), scale);
     });
+  }
+  /// Numbers from dim i on.
+  template <class Lanes>
+  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
+                                                            std::size_t i) noexcept {
+    using number = typename Lanes::number;
+    return (detail::integers<std::uint8_t, Lanes>(head + 8 + i) -
+            number(detail::number_at<float>(head + 4))) *
+           number(detail::number_at<float>(head));
   }
 };
 
@@ -97,6 +107,14 @@ struct q8_0 {
       detail::read_signed(from + 2, head.subspan(first, group), d);
     }
   }
+  /// Numbers from dim i on, those of one group.
+  template <class Lanes>
+  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
+                                                            std::size_t i) noexcept {
+    auto const* const of_group = head + i / group * (group + 2);
+    return detail::integers<std::int8_t, Lanes>(of_group + 2 + i % group) *
+           detail::half_everywhere<Lanes>(of_group);
+  }
 
  private:
   [[gnu::always_inline]] static void write(std::span<float const> x, float inverse, std::byte* to,
@@ -137,6 +155,14 @@ struct int8_per_head {
               std::span<float> head) const noexcept {
     detail::read_signed(from, head, detail::number_at<float>(scales));
   }
+  /// Codes from dim i on, to be multiplied by a factor.
+  template <class Lanes>
+  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
+                                                            std::size_t i) noexcept {
+    return detail::integers<std::int8_t, Lanes>(head + i);
+  }
+  /// Of a head.
+  float factor(std::byte const* scales) const noexcept { return detail::number_at<float>(scales); }
 };
 
 /// int8 with one scale for a tensor, which the model brings; MLAS in ONNX Runtime
@@ -161,6 +187,14 @@ struct int8_static {
   void decode(std::byte const* from, std::span<float> head) const noexcept {
     detail::read_signed(from, head, scale);
   }
+  /// Codes from dim i on, to be multiplied by a factor.
+  template <class Lanes>
+  [[gnu::always_inline]] static typename Lanes::number load(std::byte const* head,
+                                                            std::size_t i) noexcept {
+    return detail::integers<std::int8_t, Lanes>(head + i);
+  }
+  /// Of every head.
+  float factor() const noexcept { return scale; }
 };
 
 }  // namespace posenc

@@ -66,10 +66,10 @@ T stored(T x) noexcept {
 #endif
 }
 
-/// Asks for the cache line of an address, which may be any, into L2 alone.
-[[gnu::always_inline]] inline void prefetch_into_l2([[maybe_unused]] void const* address) noexcept {
+/// Asks for the cache line of an address, which may be any, into L1.
+[[gnu::always_inline]] inline void prefetch_into_l1([[maybe_unused]] void const* address) noexcept {
 #if defined(__GNUC__)
-  __builtin_prefetch(address, 0, 2);
+  __builtin_prefetch(address, 0, 3);
 #endif
 }
 

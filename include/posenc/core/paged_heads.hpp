@@ -10,6 +10,7 @@
 
 #include "posenc/core/heads_view.hpp"
 #include "posenc/core/positions.hpp"
+#include "posenc/core/require.hpp"
 #include "posenc/core/target.hpp"
 
 namespace posenc::inline POSENC_TARGET {
@@ -166,4 +167,26 @@ std::vector<std::int64_t> slots_of(Table const& table, list_view<std::size_t> le
   return slots;
 }
 
+namespace detail {
+
+/// Throws, as `whose...` error, if a slot that is not negative comes twice.
+void require_each_slot_once(std::span<std::int64_t const> slots, auto const&... whose) {
+  std::int64_t last = -1;
+  bool ascends = true;
+  for (auto const slot : slots) {
+    if (slot < 0) continue;
+    ascends = ascends && slot > last, last = slot;
+  }
+  if (ascends) return;
+  for (std::size_t first = 0, next; first < slots.size(); first = next) {
+    next = first + 1;
+    if (slots[first] < 0) continue;
+    while (next < slots.size() && slots[next] == slots[next - 1] + 1) ++next;
+    for (auto t = next; t < slots.size(); ++t)
+      require(slots[t] < slots[first] || slots[t] > slots[next - 1], whose...,
+              ": a slot must be written once, got slot ", slots[t], " again for token ", t);
+  }
+}
+
+}  // namespace detail
 }  // namespace posenc

@@ -1,0 +1,206 @@
+// Heads of a cache in the order in which decoding reads them, whatever they are stored as.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "posenc/cache/format.hpp"
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/simd/lanes.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// Tokens are read in runs, from so many places of a run side by side: CPUs prefetch that faster
+/// than one place. Scores and weights of near_tokens of them are dense while blocks of them are
+/// computed. Whole rows, one per head, would be too many places.
+inline constexpr std::size_t streams = 4, tokens_of_run = 512, near_tokens = 64,
+                             near_in_stream = near_tokens / streams;
+
+/// Some tokens in the order in which they are read: one of each stream, then the next of each.
+struct token_run {
+  std::size_t first, length;  ///< tokens of a stream
+  std::size_t count;          ///< of all; fewer than there are streams if length is 1
+  std::size_t token(std::size_t i) const noexcept {
+    return first + i % streams * length + i / streams;
+  }
+  /// Calls act(token, place among those that are near, count) for neighbours within [from, to).
+  [[gnu::always_inline]] void for_neighbours(std::size_t from, std::size_t to,
+                                             auto const& act) const {
+    if (to - from == near_tokens) {
+      for (std::size_t s = 0; s < streams; ++s)
+        act(first + s * length + from / streams, s * near_in_stream,
+            std::integral_constant<std::size_t, near_in_stream>());
+      return;
+    }
+    for (std::size_t s = 0; s < streams && from + s < to; ++s)
+      act(token(from + s), s * near_in_stream, (to - from - s - 1) / streams + 1);
+  }
+};
+/// Where number i of those that are near is.
+constexpr std::size_t near_place(std::size_t i) noexcept {
+  return i % streams * near_in_stream + i / streams;
+}
+
+/// Calls act(run) for runs that make up some tokens.
+void for_runs(std::size_t tokens, auto const& act) {
+  for (std::size_t first = 0; first < tokens; first += tokens_of_run) {
+    auto const count = std::min(tokens_of_run, tokens - first), rest = count % streams;
+    if (count >= streams) act(token_run{first, count / streams, count - rest});
+    if (rest > 0) act(token_run{first + count - rest, 1, rest});
+  }
+}
+
+/// How heads are read that are stored as numbers S, or in a format S of a cache: in registers, or
+/// as they are decoded, a block at a time.
+template <class S>
+struct head_codes {
+  using element = S;
+  static constexpr bool has_factors = false, decodes = false;
+  [[gnu::always_inline]] static auto load(S const* head, std::size_t i) noexcept {
+    return lanes<S>::load(head + i);
+  }
+  static auto load_one(S const* head, std::size_t i) noexcept { return posenc::load(head[i]); }
+};
+template <class F>
+requires loads_registers<F, lanes<float>>
+struct head_codes<F> {
+  using element = std::byte;
+  static constexpr bool decodes = false, has_factors = requires { &F::factor; };
+  [[gnu::always_inline]] static auto load(std::byte const* head, std::size_t i) noexcept {
+    return F::template load<lanes<float>>(head, i);
+  }
+  static float load_one(std::byte const* head, std::size_t i) noexcept {
+    return F::template load<one_lane<float>>(head, i);
+  }
+};
+template <class T>
+struct head_codes<numbers_of<T>> : head_codes<T> {};
+template <cache_format F>
+struct head_codes<F> : head_codes<float> {
+  static constexpr bool decodes = true;
+};
+
+/// Heads of Count tokens, and others that are read a little later.
+template <class S, std::size_t Count>
+struct head_block {
+  using codes = head_codes<S>;
+  using element = typename codes::element;
+  std::array<element const*, Count> heads, later;
+
+  /// Asks for Numbers numbers, from i on, of the heads that are read later.
+  template <std::size_t Numbers>
+  [[gnu::always_inline]] void prefetch(std::size_t i) const noexcept {
+    constexpr auto of_line = 64 / sizeof(element);
+    if (of_line > Numbers && i % of_line != 0) return;
+    for (std::size_t s = 0; s < Count; ++s)
+      for (std::size_t n = 0; n < Numbers; n += of_line) prefetch_into_l1(later[s] + i + n);
+  }
+};
+
+/// Prefetches are in step with the arithmetic, about as many bytes ahead of it in each stream.
+inline constexpr std::size_t prefetched_ahead = 2048;
+
+/// The tokens of a run, AtOnce at a time. Where fewer are left, the last stands for those that
+/// lack.
+template <class S, std::size_t AtOnce, class Heads>
+class run_reader {
+  using codes = head_codes<S>;
+  using element = typename codes::element;
+  using block = head_block<S, AtOnce>;
+  static constexpr bool is_scaled = scaled_format<S>;
+
+ public:
+  run_reader(Heads const& cache, token_run const& run)
+      : cache_(cache),
+        run_(run),
+        count_((run.count + AtOnce - 1) / AtOnce * AtOnce),
+        heads_(cache.heads()) {
+    if constexpr (codes::decodes) {
+      decoded_.resize(AtOnce * cache.head_dim());
+    } else {
+      for (std::size_t i = 0; i < count_; ++i) tokens_[i] = head_of(token(i), 0);
+      if (heads_ > 1) stride_ = head_of(run.first, 1) - tokens_[0];
+      if constexpr (codes::has_factors && is_scaled) {
+        for (std::size_t i = 0; i < run.count; ++i) scales_[i] = cache.scales(token(i), 0);
+        if (heads_ > 1) scale_stride_ = cache.scales(run.first, 1) - scales_[0];
+      }
+      auto const bytes = cache.head_dim() * sizeof(element) *
+                         std::max(AtOnce / streams, std::size_t{1}),
+                 heads = std::max<std::size_t>(prefetched_ahead / bytes, 1);
+      ahead_ = heads / heads_ * AtOnce, heads_ahead_ = heads % heads_;
+    }
+  }
+  /// Calls act(head, i, block) for [from, to), in reading order. i: of the first token in the run.
+  [[gnu::always_inline]] void read(std::size_t from, std::size_t to, auto const& act) {
+    for (auto i = from; i < to; i += AtOnce)
+      for (std::size_t head = 0; head < heads_; ++head) act(head, i, at(i, head));
+  }
+  /// numbers[place] *= the factor of its head, if there are some, of those within [from, to). rows:
+  /// [heads][rows][near_tokens].
+  template <class T>
+  void multiply_near([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t to,
+                     [[maybe_unused]] std::size_t rows, [[maybe_unused]] T* near) const {
+    if constexpr (codes::has_factors) {
+      std::array<T, near_tokens> factors{};
+      for (std::size_t head = 0; head < heads_; ++head, near += rows * near_tokens) {
+        if constexpr (is_scaled) {
+          for (auto i = from; i < to; ++i)
+            factors[near_place(i - from)] = cache_.format().factor(
+                scales_[i] + static_cast<std::ptrdiff_t>(head) * scale_stride_);
+        } else {
+          factors.fill(cache_.format().factor());
+        }
+        for (std::size_t r = 0; r < rows; ++r)
+          for (std::size_t n = 0; n < near_tokens; ++n) near[r * near_tokens + n] *= factors[n];
+      }
+    }
+  }
+
+ private:
+  std::size_t token(std::size_t i) const noexcept {
+    return run_.token(std::min(i, run_.count - 1));
+  }
+  element const* head_of(std::size_t token, std::size_t head) const noexcept {
+    if constexpr (cache_format<S>) {
+      return reinterpret_cast<element const*>(cache_.codes(token, head));
+    } else {
+      return cache_(token, head).data();
+    }
+  }
+  [[gnu::always_inline]] block at(std::size_t i, std::size_t head) {
+    block b;
+    if constexpr (codes::decodes) {
+      auto const dims = cache_.head_dim();
+      for (std::size_t s = 0; s < AtOnce; ++s) {
+        std::span const decoded(decoded_.data() + s * dims, dims);
+        cache_.read(token(i + s), head, decoded);
+        b.heads[s] = b.later[s] = decoded.data();
+      }
+    } else {
+      auto next = i + ahead_, next_head = head + heads_ahead_;
+      if (next_head >= heads_) next += AtOnce, next_head -= heads_;
+      if (next >= count_) next = i, next_head = head;
+      for (std::size_t s = 0; s < AtOnce; ++s) {
+        b.heads[s] = tokens_[i + s] + static_cast<std::ptrdiff_t>(head) * stride_;
+        b.later[s] = tokens_[next + s] + static_cast<std::ptrdiff_t>(next_head) * stride_;
+      }
+    }
+    return b;
+  }
+
+  Heads const& cache_;
+  token_run run_;
+  std::size_t count_, heads_, ahead_ = 0, heads_ahead_ = 0;
+  std::ptrdiff_t stride_ = 0, scale_stride_ = 0;
+  std::array<element const*, tokens_of_run> tokens_;
+  std::array<std::byte const*, is_scaled ? tokens_of_run : 0> scales_;
+  std::vector<float> decoded_;
+};
+
+}  // namespace posenc::detail
