@@ -109,6 +109,8 @@ heads_view<T> copied(T* to, Heads const& x) {
       if constexpr (encoded_source<Heads>) {
         x.read(token, head, copy(token, head));
       } else {
+        constexpr std::size_t ahead = 8;  // tokens, whose strides the CPU does not foresee
+        if (token + ahead < x.tokens()) prefetch_numbers(x(token + ahead, head));
         auto const of_head = x(token, head);
         to = std::ranges::transform(of_head, to, [](auto const& n) { return load(n); }).out;
       }
@@ -127,9 +129,6 @@ heads_view<T> copied(std::vector<T>& numbers, Heads const& x) {
 template <class T, class Heads>
 heads_view<T const> as_computed(std::vector<T>& numbers, Heads const& x) {
   if constexpr (std::convertible_to<Heads, heads_view<T const>>) {
-#if defined(EIGEN_USE_BLAS)  // a BLAS takes no rows that overlap or go backwards
-    if (x.strides().token < static_cast<std::ptrdiff_t>(x.head_dim())) return copied<T>(numbers, x);
-#endif
     return x;
   } else {
     return copied<T>(numbers, x);
