@@ -165,7 +165,7 @@ std::vector<belief> of_frequencies() {
            ". At base 500,000 it makes " + fixed(turns(5e5), 2) + " turns."},
       {"Frequencies follow from the width of the model",
        "From that of a head. Pair 1 rotates by " + fixed(llama_2().inv_freq()[1], 3) +
-           " radians a token; of a width of 4096 it would by " +
+           " radians per token; of a width of 4096 it would by " +
            fixed(geometric(4096, 1e4).inv_freq()[1], 3) + "."},
       {"Fast pairs are noise", "They make positional heads. To give one of " + whole(length) +
                                    " tokens a weight of 0.99 takes a score of " +

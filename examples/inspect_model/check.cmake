@@ -39,6 +39,9 @@ expect_of(2 out "gemma4, 60 layers.*10 full_attention 128 of 512 halves 1,000,00
 expect(1 err "check.model.json: model_type must be one that is known" --check check.model.json)
 expect_of(1 out "^. \"file\": \"check.model.json\", \"verdict\": \"refused\", \"error\": \"check.model.json: model_type must" "${PROGRAM}" --json --check check.model.json)
 file(REMOVE check.model.json)
+file(WRITE check.model.gguf "version https://git-lfs.github.com/spec/v1\n")
+expect(1 err "check.model.gguf: the file must begin with the letters GGUF, got .vers." --check check.model.gguf)
+file(REMOVE check.model.gguf)
 expect(1 err "--check must be of one model" --check "${models}/gpt2.json" "${models}/mpt-7b.json")
 expect(1 err "--check and --csv" --check --csv "${models}/gpt2.json")
 

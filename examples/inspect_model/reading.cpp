@@ -121,8 +121,11 @@ posenc::model_description read_model(std::string const& file, bool as_llama) {
   auto in = opened(file);
   using posenc::unknown_model;
   auto const unknown = as_llama ? unknown_model::as_llama : unknown_model::refused;
-  return is_gguf(in) ? posenc::read_gguf(file, {.unknown = unknown})
-                     : posenc::read_hugging_face(std::filesystem::path(file), {.unknown = unknown});
+  // What only has the name of a GGUF file is told by its letters, not as bad JSON.
+  bool const by_name = std::filesystem::path(file).extension() == ".gguf";
+  return by_name || is_gguf(in)
+             ? posenc::read_gguf(file, {.unknown = unknown})
+             : posenc::read_hugging_face(std::filesystem::path(file), {.unknown = unknown});
 }
 
 std::vector<number_table> read_tables(std::string const& file) {

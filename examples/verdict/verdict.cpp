@@ -49,8 +49,11 @@ pitfall pitfall_of(known_mistake const& known, made_mistake const& made,
           .effects = effects_of(kind, made)};
 }
 
-/// Kinds of layers of which the same is to say, together.
+/// Kinds of layers of which the same is to say, together; nothing of a mistake without an effect,
+/// as YaRN's of a factor of 1.
 void add(std::vector<pitfall>& to, pitfall const& one) {
+  auto const acts = [](effect const& e) { return e.radians || e.score > 0; };
+  if (std::ranges::none_of(one.effects, acts)) return;
   auto const same = std::ranges::find_if(to, [&](pitfall const& other) {
     return other.name == one.name && other.says == one.says && other.effects == one.effects;
   });

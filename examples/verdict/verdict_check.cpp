@@ -208,6 +208,14 @@ void expect_by_hand() {
   // sqrt(2 (2 - 2 cos 9.207) / 4).
   expect(found.pitfalls.size() == 1 && std::abs(*e.radians - 9.207) < 1e-12, "9.207 radians");
   expect(std::abs(e.score - std::sqrt(1 - std::cos(9.207))) < 1e-12, "sqrt(1 - cos 9.207)");
+
+  // YaRN of a factor of 1 changes nothing, so nobody can miss it.
+  auto const idle = posenc::read_hugging_face(
+      R"({"model_type": "llama", "num_hidden_layers": 1, "head_dim": 64, "rope_theta": 10000.0,
+          "rope_scaling": {"rope_type": "yarn", "factor": 1.0,
+                           "original_max_position_embeddings": 4096}})",
+      "config.json");
+  expect(verdicts::verdict_on(idle).pitfalls.empty(), "YaRN of a factor of 1 has no pitfall");
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ TEST(executor, gets_no_exception_and_its_caller_gets_the_first) {
 
 TEST(executor, must_have_a_task) {
   executors::on_threads const threads{};
-  EXPECT_EQ(message_of([&] { tasks(0, threads); }), "posenc: tasks: there must be a task, got 0");
+  EXPECT_EQ(message_of([&] { tasks(0, threads); }),
+            "posenc: tasks: count must be at least 1, got 0");
 }
 
 TEST(part, of_the_tasks_are_all_things_once_and_alike) {

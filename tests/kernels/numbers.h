@@ -52,7 +52,7 @@ static inline double number_at(void const* memory, posenc1_type type, size_t i) 
   }
 }
 
-/* x: a number of few bits, which every type has. */
+/* x, rounded to the type: to nearest, ties to even. */
 static inline void set_number(void* memory, posenc1_type type, size_t i, double x) {
   char* const at = (char*)memory + i * sizes[type];
   float const f = (float)x;
@@ -69,10 +69,13 @@ static inline void set_number(void* memory, posenc1_type type, size_t i, double 
       memcpy(at, &x, sizeof x);
       return;
     default:
-      if (x != 0) {
-        bits = (uint16_t)(((exponent - 1 + bias) << mantissa_bits) +
-                          (int)ldexp(2 * mantissa - 1, mantissa_bits) + (x < 0 ? 0x8000 : 0));
-      }
+      /* A mantissa that rounds to 2 carries into the exponent; below the least normal number, the
+       * last bit has the weight of that number's. */
+      if (x != 0)
+        bits = (uint16_t)nearbyint(
+            exponent - 1 + bias >= 1 ? ldexp(exponent - 1 + bias + 2 * mantissa - 1, mantissa_bits)
+                                     : ldexp(fabs(x), bias - 1 + mantissa_bits));
+      if (signbit(x)) bits |= 0x8000;
       memcpy(at, &bits, sizeof bits);
       return;
   }

@@ -393,7 +393,7 @@ static void test_model(void) {
 }
 
 /* ---- The bits that a version promises: of x' = x c - y s and y' = y c + x s, the second product
- * is rounded, and the first joins it by fused multiply-add, where the set has one. bfloat16 is the
+ * is rounded, and the first joins it by fused multiply-add, where the set has one. 16 bits have the
  * float of that, rounded to nearest, ties to even. */
 
 static float joined(int fused, float a, float b, float c) {
@@ -416,11 +416,12 @@ static void test_bits(struct context const* c) {
   for (int layout = POSENC1_HALVES; layout <= POSENC1_INTERLEAVED; ++layout) {
     float floats[2 * PAIRS], of_floats[2 * PAIRS];
     double doubles[2 * PAIRS], of_doubles[2 * PAIRS];
-    uint16_t words[2 * PAIRS], of_words[2 * PAIRS];
+    posenc1_type const types[] = {POSENC1_BF16, POSENC1_F16};
+    uint16_t words[2][2 * PAIRS], of_words[2][2 * PAIRS];
     size_t const token = 5;
     for (size_t i = 0; i < 2 * PAIRS; ++i) {
       floats[i] = (float)(sin(1.0 + (double)i)), doubles[i] = cos(3.0 * (double)i);
-      set_number(words, POSENC1_BF16, i, input(3, i));
+      for (size_t k = 0; k < 2; ++k) set_number(words[k], types[k], i, input(3, i));
     }
     for (size_t pair = 0; pair < PAIRS; ++pair) {
       size_t const x = dim_of((posenc1_layout)layout, pair, 0),
@@ -435,15 +436,12 @@ static void test_bits(struct context const* c) {
       of_floats[y] = joined(fused, floats[y], cosine, x_s);
       of_doubles[x] = joined_doubles(fused, doubles[x], cosine_2, -y_s_2);
       of_doubles[y] = joined_doubles(fused, doubles[y], cosine_2, x_s_2);
-      float const word_x = (float)number_at(words, POSENC1_BF16, x),
-                  word_y = (float)number_at(words, POSENC1_BF16, y);
-      float volatile word_y_s = word_y * sine, word_x_s = word_x * sine;
-      float const rounded[2] = {joined(fused, word_x, cosine, -word_y_s),
-                                joined(fused, word_y, cosine, word_x_s)};
-      for (size_t which = 0; which < 2; ++which) {
-        uint32_t bits;
-        memcpy(&bits, &rounded[which], sizeof bits);
-        of_words[which ? y : x] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+      for (size_t k = 0; k < 2; ++k) {
+        float const word_x = (float)number_at(words[k], types[k], x),
+                    word_y = (float)number_at(words[k], types[k], y);
+        float volatile word_y_s = word_y * sine, word_x_s = word_x * sine;
+        set_number(of_words[k], types[k], x, joined(fused, word_x, cosine, -word_y_s));
+        set_number(of_words[k], types[k], y, joined(fused, word_y, cosine, word_x_s));
       }
     }
     posenc1_rotation r = {.from = {.data = floats, .layout = (posenc1_layout)layout},
@@ -455,9 +453,11 @@ static void test_bits(struct context const* c) {
                           .pairs = PAIRS};
     MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
     MUST(memcmp(floats, of_floats, sizeof floats) == 0);
-    r.from.data = words, r.from.type = POSENC1_BF16;
-    MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
-    MUST(memcmp(words, of_words, sizeof words) == 0);
+    for (size_t k = 0; k < 2; ++k) {
+      r.from.data = words[k], r.from.type = types[k];
+      MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+      MUST(memcmp(words[k], of_words[k], sizeof words[k]) == 0);
+    }
     r.from.data = doubles, r.from.type = POSENC1_F64;
     r.cos_sin = c->cos_sin[1] + token * 2 * PAIRS;
     MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));

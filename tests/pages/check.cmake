@@ -8,7 +8,7 @@
 # Run with cmake -P and SOURCE, the directory that holds README.md.
 cmake_policy(SET CMP0057 NEW)  # IN_LIST
 set(wrong "")
-file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/*/README.md"
+file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/README.md" "${SOURCE}/include/posenc/README.md" "${SOURCE}/include/posenc/*/README.md"
   "${SOURCE}/bench/README.md" "${SOURCE}/examples/README.md" "${SOURCE}/examples/*/README.md"
   "${SOURCE}/tests/*/README.md" "${SOURCE}/cmake/README.md" "${SOURCE}/cmake/*/README.md" "${SOURCE}/.github/*.md")
 list(FILTER pages EXCLUDE REGEX "/broken/")

@@ -51,7 +51,7 @@ class tasks {
  public:
   /// Throws std::invalid_argument unless count is positive.
   tasks(std::size_t count, Executor const& run) : count_(count), run_(std::addressof(run)) {
-    detail::require(count > 0, "tasks: there must be a task, got 0");
+    detail::require(count > 0, "tasks: count must be at least 1, got 0");
   }
 
   std::size_t count() const noexcept { return count_; }               ///< at least 1

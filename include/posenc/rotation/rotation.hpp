@@ -49,9 +49,13 @@ concept set_of_heads = requires {
   typename R::real;
   requires R::is_rotation;
 };
+/// A view that says itself what its elements must be.
+template <class Heads>
+concept unstorable = heads_of_tokens<Heads> && !storable<typename Heads::element_type>;
 /// Rows for Heads, a view or a rotation.
 template <class Rows, class Heads>
-concept rows_for = std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
+concept rows_for = !unstorable<Heads> &&
+                   std::convertible_to<Rows const&, cos_sin_view<typename real_of<Heads>::type>>;
 
 /// Says what is wrong with the types of a rotation, if anything is.
 template <class From, class To, class Source, class Target>
@@ -59,14 +63,15 @@ consteval bool are_right() noexcept {
   static_assert(pair_layout<From> && pair_layout<To>,
                 "posenc: a rotation must be told its pair layout: rotate<halves>(...) or "
                 "rotate<interleaved>(...)");
-  static_assert(writable_heads<Target>, "posenc: heads that a rotation writes must not be const");
-  static_assert(!writable_heads<Target> || target_of<Target, Source>,
+  static_assert(writable_heads<Target> || unstorable<Target>,
+                "posenc: heads that a rotation writes must not be const");
+  static_assert(!writable_heads<Target> || unstorable<Source> || target_of<Target, Source>,
                 "posenc: heads of double must be rotated to heads of double, others to others");
   return pair_layout<From> && pair_layout<To> && target_of<Target, Source>;
 }
 template <class Rows, class Heads>
 consteval bool are_right() noexcept {
-  static_assert(rows_for<Rows, Heads>,
+  static_assert(rows_for<Rows, Heads> || unstorable<Heads>,
                 "posenc: rows must be of double for heads of double, and of float for all others");
   return rows_for<Rows, Heads>;
 }
