@@ -6,6 +6,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "posenc/core/target.hpp"
@@ -66,14 +67,19 @@ template <std::size_t Width, std::floating_point T>
         sums[r][j] = registers::multiply_add(y, x[j], sums[r][j]);
     }
   }
-  number const factor(t.factor);
-  for (std::size_t r = 0; r < tile_rows; ++r) {
-    for (std::size_t j = 0; j < Width; ++j) {
-      auto* const to = t.to + r * t.stride + j * registers::size;
-      registers::store(to, t.adds ? registers::multiply_add(factor, sums[r][j], registers::load(to))
-                                  : factor * sums[r][j]);
+  auto const finish = [&sums, to = t.to, stride = t.stride, factor = number(t.factor)](auto adds) {
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      for (std::size_t j = 0; j < Width; ++j) {
+        auto* const at = to + r * stride + j * registers::size;
+        if constexpr (adds) {
+          registers::store(at, registers::multiply_add(factor, sums[r][j], registers::load(at)));
+        } else {
+          registers::store(at, factor * sums[r][j]);
+        }
+      }
     }
-  }
+  };
+  t.adds ? finish(std::true_type()) : finish(std::false_type());
 }
 
 /// Of the first rows and columns of a tile, at least one of each. Those of `a` beyond them may be
