@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,16 @@ std::vector<measured_case const*> add_baselines(report& r, place const& at,
     all.push_back(r.add(std::move(c)));
   };
   add("plain loop", [q] { plain_loop<Layout>(q->data(), q->shape(), q->pairs(), q->cos_sin()); });
+  auto const add_loop_of = [&]<std::size_t Dim>(std::integral_constant<std::size_t, Dim>) {
+    if (q->shape().head_dim == Dim && 2 * q->pairs() == Dim)
+      add("loop of known dims", [q] {
+        loop_of<Layout, Dim>(q->data(), q->shape().tokens, q->shape().heads, q->cos_sin());
+      });
+  };
+  add_loop_of(std::integral_constant<std::size_t, 64>());
+  add_loop_of(std::integral_constant<std::size_t, 128>());
+  add_loop_of(std::integral_constant<std::size_t, 256>());
+  add_loop_of(std::integral_constant<std::size_t, 512>());
 #if defined(POSENC_BENCH_ROW_LOOP)
   if constexpr (!std::same_as<T, double>) {
     add("256-bit row loop",

@@ -149,6 +149,13 @@ void add_step(report& r, table const* t, std::string const& line) {
       plain_loop<Layout>(at, shape, shape.head_dim / 2, s->memory.data());
     });
   })};
+  auto known = case_of("loop of known dims");
+  known.ways = {passes_of([s] {
+    s->next_rows();
+    s->for_layers([&](T* at, posenc::heads_shape const& shape) {
+      loop_of<Layout, step<T>::dim>(at, 1, shape.heads, s->memory.data());
+    });
+  })};
   auto ours = case_of("posenc");
   ours.ways = {passes_of([s] {
     auto const rows = s->next_rows();
@@ -156,7 +163,8 @@ void add_step(report& r, table const* t, std::string const& line) {
       posenc::rotate<Layout>(heads_view<T>(at, shape), rows);
     });
   })};
-  ours.limit = r.add(std::move(limit)), ours.baselines = {r.add(std::move(loop))};
+  ours.limit = r.add(std::move(limit)),
+  ours.baselines = {r.add(std::move(loop)), r.add(std::move(known))};
   r.add(std::move(ours));
 }
 

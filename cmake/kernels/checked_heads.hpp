@@ -75,7 +75,7 @@ inline void require_dim(char const* function, char const* name, std::size_t dim)
 struct checked_heads {
   char* data;
   dimension batch, token, head;  ///< with slots, `batch` counts pages
-  memory all, of_token;
+  memory all, of_batch, of_token;
   int64_t const* slots;
   std::size_t page_tokens;
 
@@ -117,6 +117,52 @@ struct checked_heads {
   (d.stride < 0 ? range.first : range.last) += d.stride < 0 ? 0 - by : by;
 }
 
+/// Heads of `length` bytes each, in pages or not.
+inline checked_heads placed(heads_name what, posenc1_heads const& given, bool paged,
+                            std::size_t length, heads_shape const& shape, bool written) {
+  checked_heads h{static_cast<char*>(given.data),
+                  {paged ? given.pages : shape.batches, given.batch_stride},
+                  {paged ? given.page_tokens : shape.tokens, given.token_stride},
+                  {shape.heads, given.head_stride},
+                  {},
+                  {},
+                  {},
+                  given.slots,
+                  given.page_tokens};
+  auto const contiguous = [](dimension& d, dimension const& inner) {
+    if (d.stride == 0)
+      d.stride =
+          static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(inner.stride) * inner.steps);
+  };
+  contiguous(h.head, {1, static_cast<std::ptrdiff_t>(length)});
+  contiguous(h.token, h.head);
+  contiguous(h.batch, h.token);
+
+  auto const data = reinterpret_cast<std::uintptr_t>(given.data);
+  h.of_token = {data, data + length};
+  grow(what, h.of_token, h.head, written);
+  // Each step must reach over what the smaller ones reach: mostly heads, tokens, batches.
+  bool const in_order =
+      (h.token.steps <= 1 || h.head.reaches_below(h.token)) &&
+      (h.batch.steps <= 1 || (h.token.reaches_below(h.batch) && h.head.reaches_below(h.batch)));
+  if (in_order) {
+    h.of_batch = h.of_token;
+    grow(what, h.of_batch, h.token, written);
+    h.all = h.of_batch;
+    grow(what, h.all, h.batch, written);
+  } else {
+    dimension d[] = {h.head, h.token, h.batch};
+    std::ranges::sort(d, [](auto const& x, auto const& y) { return !y.reaches_below(x); });
+    h.all = {data, data + length};
+    for (auto const& one : d) {
+      h.of_batch = h.all;  // if batches are outermost
+      grow(what, h.all, one, written);
+    }
+    if (d[2].stride != h.batch.stride || d[2].steps != h.batch.steps) h.of_batch = h.all;
+  }
+  return h;
+}
+
 inline checked_heads checked(heads_name what, posenc1_heads const& given, heads_shape const& shape,
                              bool written) {
   // As bits: to C++ an enum has no other value than its own, so that the check would go.
@@ -133,41 +179,7 @@ inline checked_heads checked(heads_name what, posenc1_heads const& given, heads_
           ": data and strides must be multiples of the ", size,
           " bytes of an element, got strides of ", given.batch_stride, ", ", given.token_stride,
           " and ", given.head_stride);
-  auto const length = shape.head_dim * size;
-  bool const paged = given.slots != nullptr;
-  checked_heads h{static_cast<char*>(given.data),
-                  {paged ? given.pages : shape.batches, given.batch_stride},
-                  {paged ? given.page_tokens : shape.tokens, given.token_stride},
-                  {shape.heads, given.head_stride},
-                  {},
-                  {},
-                  given.slots,
-                  given.page_tokens};
-  auto const contiguous = [](dimension& d, dimension const& inner) {
-    if (d.stride == 0)
-      d.stride =
-          static_cast<std::ptrdiff_t>(static_cast<std::uint64_t>(inner.stride) * inner.steps);
-  };
-  contiguous(h.head, {1, static_cast<std::ptrdiff_t>(length)});
-  contiguous(h.token, h.head);
-  contiguous(h.batch, h.token);
-
-  auto const data = reinterpret_cast<std::uintptr_t>(given.data);
-  h.all = h.of_token = {data, data + length};
-  grow(what, h.of_token, h.head, written);
-  // Each step must reach over what the smaller ones reach: mostly heads, tokens, batches.
-  bool const in_order =
-      (h.token.steps <= 1 || h.head.reaches_below(h.token)) &&
-      (h.batch.steps <= 1 || (h.token.reaches_below(h.batch) && h.head.reaches_below(h.batch)));
-  if (in_order) {
-    h.all = h.of_token;
-    grow(what, h.all, h.token, written), grow(what, h.all, h.batch, written);
-  } else {
-    dimension d[] = {h.head, h.token, h.batch};
-    std::ranges::sort(d, [](auto const& x, auto const& y) { return !y.reaches_below(x); });
-    for (auto const& one : d) grow(what, h.all, one, written);
-  }
-  return h;
+  return placed(what, given, given.slots != nullptr, shape.head_dim * size, shape, written);
 }
 
 inline void check_slots(heads_name what, checked_heads const& h, std::size_t first,
@@ -179,6 +191,37 @@ inline void check_slots(heads_name what, checked_heads const& h, std::size_t fir
             what.heads, ": a slot must be below ", size, " (", h.batch.steps, " pages of ",
             h.token.steps, " tokens), got ", h.slots[i], " for token ", i);
   }
+}
+
+/// Whether ranges a and b, which both come again every `period` bytes, do not overlap.
+inline bool side_by_side(memory a, memory b, std::ptrdiff_t period) noexcept {
+  if (period <= 0) return false;
+  auto const n = static_cast<std::uintptr_t>(period);
+  auto const offset = (b.first % n + n - a.first % n) % n;
+  return offset >= a.last - a.first && offset + (b.last - b.first) <= n;
+}
+
+/// Whether the heads of two sets, at least one of which is written, keep apart: they are elsewhere,
+/// or side by side in each token, or in each batch or page.
+inline bool apart(checked_heads const& a, checked_heads const& b) noexcept {
+  if (!overlap(a.all, b.all)) return true;
+  bool const same_batches = a.batch.stride == b.batch.stride && a.batch.steps == b.batch.steps;
+  if (same_batches && side_by_side(a.of_batch, b.of_batch, a.batch.stride)) return true;
+  bool const same_tokens = a.token.stride == b.token.stride && a.token.stride != 0 &&
+                           a.batch.steps == b.batch.steps &&
+                           (a.batch.steps == 1 || a.batch.stride == b.batch.stride) &&
+                           a.batch.magnitude() % a.token.magnitude() == 0;
+  return same_tokens && side_by_side(a.of_token, b.of_token, a.token.stride);
+}
+
+/// Whether they are the same heads, in memory of one type.
+inline bool same(checked_heads const& a, checked_heads const& b) noexcept {
+  auto const alike = [](dimension const& x, dimension const& y) {
+    return x.stride == y.stride || (x.steps <= 1 && y.steps <= 1);
+  };
+  return a.data == b.data && a.slots == b.slots &&
+         (a.slots == nullptr || a.page_tokens == b.page_tokens) && alike(a.batch, b.batch) &&
+         alike(a.token, b.token) && alike(a.head, b.head);
 }
 
 }  // namespace posenc_kernels

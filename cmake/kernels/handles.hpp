@@ -79,6 +79,9 @@ void require_given(char const* function, Handles const*... handles) {
           ": handles, arrays and results must not be null");
 }
 
+/// posenc1_rotate, which throws.
+void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last);
+
 /// Gives a new handle to the caller.
 inline void give(posenc::frequencies value, posenc1_frequencies** result) {
   *result = new posenc1_frequencies{std::move(value)};

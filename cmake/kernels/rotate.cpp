@@ -12,32 +12,6 @@ namespace {
 
 constexpr auto function = "posenc1_rotate";
 
-/// Whether the heads of two sets, at least one of which is written, keep apart: they are elsewhere,
-/// or side by side in each token.
-bool apart(checked_heads const& a, checked_heads const& b) noexcept {
-  if (!overlap(a.all, b.all)) return true;
-  auto const period = a.token.stride;
-  bool const same_tokens = period > 0 && period == b.token.stride &&
-                           (a.batch.steps == 1 || a.batch.stride == b.batch.stride) &&
-                           a.batch.steps == b.batch.steps &&
-                           a.batch.magnitude() % a.token.magnitude() == 0;
-  if (!same_tokens) return false;
-  auto const n = static_cast<std::uintptr_t>(period);
-  auto const offset = (b.of_token.first % n + n - a.of_token.first % n) % n;
-  return offset >= a.of_token.last - a.of_token.first &&
-         offset + (b.of_token.last - b.of_token.first) <= n;
-}
-
-/// Whether they are the same heads, in memory of one type.
-bool same(checked_heads const& a, checked_heads const& b) noexcept {
-  auto const alike = [](dimension const& x, dimension const& y) {
-    return x.stride == y.stride || (x.steps <= 1 && y.steps <= 1);
-  };
-  return a.data == b.data && a.slots == b.slots &&
-         (a.slots == nullptr || a.page_tokens == b.page_tokens) && alike(a.batch, b.batch) &&
-         alike(a.token, b.token) && alike(a.head, b.head);
-}
-
 /// Rotates the heads [first, last), as many tokens at once as lie at equal distances.
 class rotation_in_parts {
  public:
@@ -140,6 +114,8 @@ bool rotate_one_token(posenc1_rotation const& r, std::size_t first, std::size_t 
   return true;
 }
 
+}  // namespace
+
 void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
   auto const& set = chosen_set();
   auto const batches = std::max<std::size_t>(r.batches, 1);
@@ -231,7 +207,6 @@ void rotate(posenc1_rotation const& r, std::size_t first, std::size_t last) {
       .run(kernel, first, last);
 }
 
-}  // namespace
 }  // namespace posenc_kernels
 
 posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last) {

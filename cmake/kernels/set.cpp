@@ -19,6 +19,9 @@
 #include "posenc/rows/cos_sin_view.hpp"
 #include "set_attention.hpp"
 #include "set_rows.hpp"
+#if !defined(POSENC_KERNELS_FEWER)
+#include "set_step.hpp"
+#endif
 
 namespace posenc_kernels {
 namespace {
@@ -139,14 +142,16 @@ constexpr auto one_token_functions = []<std::size_t... I>(std::index_sequence<I.
 }
 (std::make_index_sequence<types * layouts>{});
 
-// ---- Attention
+// ---- Attention, a step
 
 #if !defined(POSENC_KERNELS_FEWER)
 constexpr attend_function* attention_functions[] = {attend<float>, attend<double>, attend<half>,
                                                     attend<bfloat16>};
 #define POSENC_KERNELS_ATTEND attention_functions
+#define POSENC_KERNELS_STEP step
 #else
 #define POSENC_KERNELS_ATTEND nullptr
+#define POSENC_KERNELS_STEP nullptr
 #endif
 
 }  // namespace
@@ -169,6 +174,7 @@ instruction_set const POSENC_KERNELS_JOINED(set_, POSENC_KERNELS_SET) = {
     .rotate = functions.data(),
     .rotate_one_token = one_token_functions.data(),
     .attend = POSENC_KERNELS_ATTEND,
+    .step = POSENC_KERNELS_STEP,
     .make_rows = make_rows,
     .make_rerotation = make_rerotation,
     .destroy_rows = destroy_rows,

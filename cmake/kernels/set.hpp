@@ -83,6 +83,56 @@ struct attention_plan {
 
 using attend_function = void(attention_plan const&) noexcept;
 
+/// Heads in memory, checked: numbers of a view, or bytes of a cache. Strides are in bytes.
+struct heads_in_bytes {
+  char* data;
+  std::ptrdiff_t page, token, head;
+  std::int64_t const* slots;  ///< null: token t is in slot t
+  std::size_t page_tokens;    ///< 0: no pages, no slots
+
+  /// The first head of a token. Null: its slot is negative.
+  char* at(std::size_t t) const noexcept {
+    if (page_tokens == 0) return data + static_cast<std::ptrdiff_t>(t) * token;
+    auto const slot = slots == nullptr ? static_cast<std::int64_t>(t) : slots[t];
+    if (slot < 0) return nullptr;
+    auto const n = static_cast<std::size_t>(slot);
+    return data + static_cast<std::ptrdiff_t>(n / page_tokens) * page +
+           static_cast<std::ptrdiff_t>(n % page_tokens) * token;
+  }
+};
+
+/// The same with their format.
+struct stored_heads {
+  heads_in_bytes codes, scales;  ///< scales: of formats that have them elsewhere
+  std::size_t format;
+  float scale, inverse;  ///< of the tensor
+};
+inline constexpr std::size_t formats = 14;
+
+/// One set of heads of a posenc1_step, checked: those of some tokens.
+struct step_plan {
+  stored_heads from, to[2];
+  std::size_t targets, token, tokens, head, heads, head_dim;
+  std::size_t first_dim, pairs;  ///< pairs 0: no rotation
+  std::size_t from_layout, to_layout;
+  float const* cos_sin;  ///< of token 0
+  pair_range const* rotated;
+  std::size_t rotated_count;
+  struct norm_of_head {
+    float eps;  ///< 0: no norm
+    bool l2, after, plus_one;
+    std::size_t eps_place, weight_type;
+    void const* weight;  ///< null: 1
+  } norm;
+  float scale;
+  unsigned rounding;  ///< of posenc1_rounding
+  std::size_t rounded_type;
+};
+/// So many numbers of a head go through L1.
+inline constexpr std::size_t most_head_dim = 4096;
+
+using step_function = void(step_plan const&) noexcept;
+
 /// One row maker of one instruction set.
 struct rows_of_set;
 
@@ -96,6 +146,8 @@ struct instruction_set {
   one_token_function* const* rotate_one_token;
   /// [type of keys and values]. Null: as `fewer` has them.
   attend_function* const* attend;
+  /// Null: as `fewer` has it.
+  step_function* step;
   /// Frequencies as posenc::frequencies has them. The caller destroys the rows.
   struct frequency_list {
     double const *inv_freq, *rest;

@@ -42,6 +42,7 @@ ordered_json json_of(posenc::rotary_description const& rotary, std::size_t head_
                       {"rotary_dim", f.rotary_dim()},
                       {"first_dim", rotary.block.first_dim(head_dim, f.rotary_dim())},
                       {"layout", name_of(rotary.layout)},
+                      {"opposite", rotary.opposite},
                       {"attention_factor", f.attention_factor()},
                       {"depends_on_length", rotary.frequencies.depends_on_length()},
                       {"has_pair_factors", rotary.has_pair_factors},
@@ -56,11 +57,26 @@ ordered_json json_of(posenc::rotary_description const& rotary, std::size_t head_
   return object;
 }
 
+ordered_json json_of(posenc::norm_description const& norm) {
+  constexpr char const* scopes[]{"unknown", "none", "head", "own_weights", "token", "centred"};
+  ordered_json object{{"of", scopes[static_cast<std::size_t>(norm.of)]}};
+  if (norm.of <= posenc::norm_scope::none) return object;
+  object["place"] = norm.how.place == posenc::norm_place::before ? "before" : "after";
+  object["eps"] = norm.how.eps;
+  object["plus_one"] = norm.how.plus_one;
+  object["weights"] = norm.weights;
+  object["tensor"] = norm.tensor;
+  return object;
+}
+
 ordered_json json_of(posenc::layer_description const& kind, std::size_t length) {
   ordered_json object{{"name", kind.name},
                       {"layers", kind.layers},
                       {"head_dim", kind.head_dim},
                       {"rotary", ordered_json::array()},
+                      {"query_norm", json_of(kind.query_norm)},
+                      {"key_norm", json_of(kind.key_norm)},
+                      {"value_norm", json_of(kind.value_norm)},
                       {"alibi", nullptr},
                       {"buckets", nullptr},
                       {"temperature", nullptr},

@@ -94,7 +94,23 @@ std::string shown_rotation(std::size_t head_dim, posenc::rotary_description cons
               ? ", pairs as halves (i, i + " + grouped(dim / 2) + ")"
               : ", pairs interleaved (2i, 2i + 1)";
   if (rotary.axes) text += ", " + shown_axes(*rotary.axes);
+  if (rotary.opposite) text += ", by the opposite angle";
   return text + ".";
+}
+
+std::string shown_norm(posenc::norm_description const& norm, bool rotates) {
+  using enum posenc::norm_scope;
+  if (norm.of == unknown) return "not known";
+  if (norm.of == none) return "none";
+  std::string text = norm.of == centred ? "LayerNorm"
+                     : norm.of == token ? "RMS over all heads"
+                                        : "RMS";
+  if (rotates)
+    text += norm.how.place == posenc::norm_place::before ? " before RoPE" : " after RoPE";
+  if (norm.how.eps > 0) text += ", eps " + rounded(norm.how.eps);
+  if (norm.tensor.empty()) return text + ", no weights";
+  return text + ", " + norm.tensor + (norm.how.plus_one ? " plus 1" : "") +
+         (norm.of == own_weights ? " of each head" : "");
 }
 
 std::string shown_choice(posenc::index_heads const& index) {
@@ -187,6 +203,13 @@ void print_kind(std::ostream& os, layer_description const& kind, report_options 
   }
   if (kind.score_cap) line("Scores capped at " + rounded(*kind.score_cap) + ".");
   if (kind.sinks) line("Each head has a learned sink logit.");
+  auto const norm_line = [&](char const* of, posenc::norm_description const& norm, bool rotates) {
+    bool const is_there = kind.head_dim != 0 && norm.of != posenc::norm_scope::none;
+    if (is_there) line("Norm of " + std::string(of) + ": " + shown_norm(norm, rotates) + ".");
+  };
+  norm_line("queries", kind.query_norm, !kind.rotary.empty());
+  norm_line("keys", kind.key_norm, !kind.rotary.empty());
+  norm_line("values", kind.value_norm, false);
   if (kind.rotary.empty() && kind.head_dim != 0 && !kind.alibi && !kind.buckets)
     line("No rotation.");
   for (auto const& rotary : kind.rotary) {

@@ -88,9 +88,10 @@ void run(options const& o) {
       "Two sequences in pages of 16 tokens, which share a prefix of two pages: prefill, 32 steps "
       "of "
       "decoding; then the oldest page of one leaves, its later keys move up by 16 positions in the "
-      "cache, and 16 more steps. 8 query heads, 2 of keys and values, of 128 dims. Bytes and ns "
-      "are "
-      "of a token: keys and values, and norm, rotation and write in one call.",
+      "cache, and 16 more steps. 8 query heads, 2 of keys and values, of 128 dims; DeepSeek V4: "
+      "one "
+      "of 512, keys that are values too, of which 64 rotate. Bytes and ns are per token: keys and "
+      "values, and norm, rotation and write in one call.",
       style.columns);
   std::cout << '\n';
   print(std::cout, all);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -12,8 +13,11 @@
 #include "posenc/cache/float_formats.hpp"
 #include "posenc/cache/integer_formats.hpp"
 #include "posenc/cache/write_step.hpp"
+#include "posenc/core/paged_heads.hpp"
 #include "posenc/core/scheme.hpp"
 #include "posenc/frequency/geometric.hpp"
+#include "posenc/rotation/rotary_block.hpp"
+#include "posenc/rotation/rotate.hpp"
 #include "posenc/rows/cos_sin_table.hpp"
 #include "posenc/rows/rerotation.hpp"
 
@@ -22,9 +26,16 @@ namespace {
 using posenc::encoded_heads, posenc::halves, posenc::heads_view, posenc::rotated,
     posenc::rotation_of, posenc::unrotated;
 
-constexpr std::size_t q_heads = 8, kv_heads = 2, head_dim = 128, page_tokens = 16, pages = 24;
+constexpr std::size_t page_tokens = 16, pages = 24;
 constexpr float eps = 1e-6f;
-constexpr posenc::pages_shape shape{pages, page_tokens, kv_heads, head_dim};
+
+// The heads of a layer. The last rotary_dim dims rotate.
+struct model {
+  std::size_t q_heads, kv_heads, head_dim, rotary_dim;
+  bool keys_are_values;
+  constexpr posenc::pages_shape shape() const { return {pages, page_tokens, kv_heads, head_dim}; }
+};
+constexpr model usual{8, 2, 128, 128, false}, deepseek{8, 1, 512, 64, true};
 
 // A token as the model's projections give it, and where it is.
 struct token {
@@ -34,21 +45,23 @@ struct token {
 using sequence = std::vector<token>;
 
 // Attention of the last token of a sequence, in double and as plain as it gets.
-std::vector<double> exact_outputs(sequence const& s, std::vector<float> const& weight,
-                                  posenc::frequencies const& f) {
-  auto const turned = [&](std::vector<float> const& heads, std::size_t head,
-                          std::int64_t position) {
-    std::vector<double> x(heads.begin() + static_cast<std::ptrdiff_t>(head * head_dim),
-                          heads.begin() + static_cast<std::ptrdiff_t>((head + 1) * head_dim));
+std::vector<double> exact_outputs(model const& m, sequence const& s,
+                                  std::vector<float> const& weight, posenc::frequencies const& f) {
+  auto const [q_heads, kv_heads, head_dim, rotary_dim, keys_are_values] = m;
+  auto const turned = [&, dim = head_dim, rotary = rotary_dim](std::vector<float> const& heads,
+                                                               std::size_t head,
+                                                               std::int64_t position) {
+    std::vector<double> x(heads.begin() + static_cast<std::ptrdiff_t>(head * dim),
+                          heads.begin() + static_cast<std::ptrdiff_t>((head + 1) * dim));
     double squares = 0;
     for (auto const number : x) squares += number * number;
-    auto const gain = 1 / std::sqrt(squares / head_dim + static_cast<double>(eps));
-    for (std::size_t i = 0; i < head_dim; ++i) x[i] *= static_cast<double>(weight[i]) * gain;
-    for (std::size_t i = 0; i < head_dim / 2; ++i) {
-      auto const angle = static_cast<double>(position) * f.inv_freq()[i];
-      auto const a = x[i], b = x[i + head_dim / 2];
+    auto const gain = 1 / std::sqrt(squares / static_cast<double>(dim) + static_cast<double>(eps));
+    for (std::size_t i = 0; i < dim; ++i) x[i] *= static_cast<double>(weight[i]) * gain;
+    for (std::size_t i = dim - rotary; i < dim - rotary / 2; ++i) {
+      auto const angle = static_cast<double>(position) * f.inv_freq()[i - (dim - rotary)];
+      auto const a = x[i], b = x[i + rotary / 2];
       x[i] = a * std::cos(angle) - b * std::sin(angle);
-      x[i + head_dim / 2] = a * std::sin(angle) + b * std::cos(angle);
+      x[i + rotary / 2] = a * std::sin(angle) + b * std::cos(angle);
     }
     return x;
   };
@@ -62,10 +75,11 @@ std::vector<double> exact_outputs(sequence const& s, std::vector<float> const& w
       auto const k = turned(t.k, kv, t.position);
       double score = 0;
       for (std::size_t i = 0; i < head_dim; ++i) score += q[i] * k[i];
-      auto const weight_of_key = std::exp(score / std::sqrt(double{head_dim}));
+      auto const weight_of_key = std::exp(score / std::sqrt(static_cast<double>(head_dim)));
       sum += weight_of_key;
       for (std::size_t i = 0; i < head_dim; ++i)
-        out[i] += weight_of_key * static_cast<double>(t.v[kv * head_dim + i]);
+        out[i] +=
+            weight_of_key * (keys_are_values ? k[i] : static_cast<double>(t.v[kv * head_dim + i]));
     }
     for (auto& number : out) number /= sum;
   }
@@ -73,8 +87,12 @@ std::vector<double> exact_outputs(sequence const& s, std::vector<float> const& w
 }
 
 // The server's layer: weights, angles, and the pages of keys and of values.
-template <class Format>
+template <class Format, model const& M>
 class layer {
+  static constexpr auto q_heads = M.q_heads, kv_heads = M.kv_heads, head_dim = M.head_dim;
+  static constexpr auto shape = M.shape();
+  static constexpr auto block = posenc::rotary_block::last();
+
  public:
   layer(Format const& keys, Format const& values, unsigned seed)
       : k_format_(keys), v_format_(values), random_(seed), weight_(head_dim) {
@@ -112,26 +130,44 @@ class layer {
     }
     auto const rows = table_.rows(positions);  // once per step, for every layer
     auto const start = std::chrono::steady_clock::now();
-    posenc::write_step(
-        rows,
-        rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim})).norm({weight_, eps}),
-        rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
-                        encoded_heads(k_format_, k_pages_.data(), shape, slots))
-            .norm({weight_, eps}),
-        unrotated(heads_view(v.data(), {tokens, kv_heads, head_dim}),
-                  encoded_heads(v_format_, v_pages_.data(), shape, slots)));
+    auto const queries = rotation_of<halves>(heads_view(q.data(), {tokens, q_heads, head_dim}))
+                             .block(block)
+                             .norm({weight_, eps});
+    auto const keys = rotated<halves>(heads_view(k.data(), {tokens, kv_heads, head_dim}),
+                                      encoded_heads(k_format_, k_pages_.data(), shape, slots))
+                          .block(block)
+                          .norm({weight_, eps});
+    if constexpr (M.keys_are_values) {
+      posenc::write_step(rows, queries, keys);
+    } else {
+      posenc::write_step(rows, queries, keys,
+                         unrotated(heads_view(v.data(), {tokens, kv_heads, head_dim}),
+                                   encoded_heads(v_format_, v_pages_.data(), shape, slots)));
+    }
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     written_ += tokens;
     return q;
   }
 
-  // Moves the keys of some tokens where they lie: decoded, rotated, encoded.
+  // Moves the keys of some tokens where they lie: decoded, rotated, encoded. DeepSeek V4's rotary
+  // dims are bfloat16 in the page: they rotate as such, and no code is written anew.
   void shift(std::span<token> some, std::int64_t by) {
     std::vector<std::int64_t> slots;
     for (auto& t : some) slots.push_back(t.slot), t.position += by;
     auto const rows = posenc::shift_rows(f_, std::vector<std::int64_t>(slots.size(), by));
-    posenc::write_step(rows,
-                       rotated<halves>(encoded_heads(k_format_, k_pages_.data(), shape, slots)));
+    if constexpr (std::same_as<Format, posenc::deepseek_v4>) {
+      auto const plain = head_dim - Format::rotary;
+      auto const words = static_cast<std::ptrdiff_t>(bytes() / 2),
+                 of_head = static_cast<std::ptrdiff_t>(k_format_.bytes(head_dim) / 2);
+      posenc::paged_heads<posenc::bfloat16> const view(
+          reinterpret_cast<posenc::bfloat16*>(k_pages_.data() + plain),
+          {pages, page_tokens, 1, Format::rotary},
+          {.page = words * std::ptrdiff_t{page_tokens}, .token = of_head, .head = of_head}, slots);
+      posenc::rotate<halves>(view, rows);
+    } else {
+      posenc::write_step(rows,
+                         rotated<halves>(encoded_heads(k_format_, k_pages_.data(), shape, slots)));
+    }
   }
 
   // Attention of the last token of a sequence, whose query is given, adds to what error() says.
@@ -139,10 +175,11 @@ class layer {
     std::vector<std::int64_t> slots;
     for (auto const& t : s) slots.push_back(t.slot);
     auto const k = encoded_heads(k_format_, k_pages_.data(), shape, slots),
-               v = encoded_heads(v_format_, v_pages_.data(), shape, slots);
+               v = encoded_heads(v_format_, (M.keys_are_values ? k_pages_ : v_pages_).data(), shape,
+                                 slots);
     auto const result = posenc::attention(heads_view<float const>(q.data(), {1, q_heads, head_dim}),
                                           k, v, posenc::nope(), {.keys_are_encoded = true});
-    auto const exact = exact_outputs(s, weight_, f_);
+    auto const exact = exact_outputs(M, s, weight_, f_);
     for (std::size_t i = 0; i < exact.size(); ++i) {
       auto const off = static_cast<double>(result.outputs[i]) - exact[i];
       errors_ += off * off, squares_ += exact[i] * exact[i];
@@ -160,16 +197,17 @@ class layer {
   Format k_format_, v_format_;
   std::mt19937_64 random_;
   std::vector<float> weight_;
-  posenc::frequencies f_ = posenc::geometric(head_dim, 5e5);
+  posenc::frequencies f_ = posenc::geometric(M.rotary_dim, 5e5);
   posenc::cos_sin_table table_{f_};
   std::vector<std::byte> k_pages_, v_pages_;
   double seconds_ = 0, errors_ = 0, squares_ = 0;
   std::size_t written_ = 0;
 };
 
-template <class Format>
+template <model const& M = usual, class Format>
 outcome served(Format const& keys, Format const& values, unsigned seed) {
-  layer<Format> server(keys, values, seed);
+  constexpr auto of_queries = M.q_heads * M.head_dim;
+  layer<Format, M> server(keys, values, seed);
   // Pages are handed out as they are needed; a sequence's slots follow its pages.
   std::int64_t free_page = 0;
   auto const append = [&](sequence& s) {
@@ -202,13 +240,13 @@ outcome served(Format const& keys, Format const& values, unsigned seed) {
     for (int i = 0; i < steps; ++i) {
       append(a), append(b);
       auto const q = write({&a.back(), &b.back()});
-      server.attend(a, std::span(q).first(q_heads * head_dim));
-      server.attend(b, std::span(q).last(q_heads * head_dim));
+      server.attend(a, std::span(q).first(of_queries));
+      server.attend(b, std::span(q).last(of_queries));
     }
     return server.error();
   };
   outcome result;
-  result.bytes = 2.0 * kv_heads * static_cast<double>(server.bytes());
+  result.bytes = static_cast<double>((M.keys_are_values ? 1 : 2) * M.kv_heads * server.bytes());
   result.nanoseconds = prefill;
   result.error = decode(32);
 
@@ -253,6 +291,10 @@ std::vector<named_format> const formats{
        auto const truncates = posenc::e4m3_rounding::towards_zero;
        return served(posenc::e4m3::of_scale(most_of_a_key / 448, truncates),
                      posenc::e4m3::of_scale(most_of_a_value / 448, truncates), seed);
+     }},
+    {"deepseek-v4", "vLLM, sglang",
+     [](unsigned seed) {
+       return served<deepseek>(posenc::deepseek_v4{}, posenc::deepseek_v4{}, seed);
      }},
 };
 

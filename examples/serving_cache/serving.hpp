@@ -7,8 +7,8 @@
 /// What a format cost.
 struct outcome {
   std::string format, engine;
-  double bytes = 0;        ///< of a token, keys and values
-  double nanoseconds = 0;  ///< a token of the prefill: norm, rotation, write
+  double bytes = 0;        ///< per token, keys and values
+  double nanoseconds = 0;  ///< per token of the prefill: norm, rotation, write
   double error = 0,
          moved = 0;  ///< of outputs, rms, as a part of theirs: before and after the shift
 };

@@ -1,6 +1,6 @@
 /** @file
- * posenc in C (C11, or C++17): rows of cosines and sines, and the rotation of queries and keys, on
- * the best instruction set of the CPU that the program runs on.
+ * posenc in C (C11, or C++17): rows of cosines and sines, the rotation of queries and keys, and
+ * their write to a cache, on the best instruction set of the CPU that the program runs on.
  *
  *     find_package(posenc REQUIRED COMPONENTS kernels)
  *     posenc_add_kernels(NAME engine_rope)               a library that has these functions
@@ -19,7 +19,7 @@
  * Errors: functions return a status; posenc1_error() says what must hold and what was given.
  * Arguments are checked before a byte is changed. No exception leaves a function. Arrays begin at
  * a multiple of their elements' size.
- * Memory: write_rows, rotate and attend allocate nothing.
+ * Memory: write_rows, rotate, write_step, read_cache and attend allocate nothing.
  * Threads: handles are immutable, and threads may share them.
  * Names: the 1 is the version of this interface; a program may contain several, each in a shared
  * library of its own. A field that is zero has its default. */
@@ -232,6 +232,141 @@ typedef struct posenc1_rotation {
  * Heads side by side in each token, as in one buffer of q, k and v, do not overlap. Not checked:
  * rows, weights and slots must not overlap them either. */
 posenc1_status posenc1_rotate(posenc1_rotation const* rotation, size_t first, size_t last);
+
+/* ---- A step in one pass: norm, rotation, scale, rounding, and the write to a cache ---- */
+
+/** How a cache stores heads. posenc/cache/README.md says whose bytes these are, what they round,
+ * and what they make of zeros, NaN and infinity. */
+typedef enum posenc1_format {
+  POSENC1_FORMAT_F32 = 0,                     /**< numbers, as POSENC1_F32 */
+  POSENC1_FORMAT_F16 = 2,                     /**< as POSENC1_F16 */
+  POSENC1_FORMAT_BF16 = 3,                    /**< as POSENC1_BF16 */
+  POSENC1_FORMAT_U8_PER_HEAD = 4,             /**< OpenVINO's default */
+  POSENC1_FORMAT_Q8_0 = 5,                    /**< ggml's, as its reference rounds */
+  POSENC1_FORMAT_Q8_0_AVX2 = 6,               /**< as its code for AVX2 rounds */
+  POSENC1_FORMAT_INT8_PER_HEAD = 7,           /**< vLLM's */
+  POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED = 8, /**< by its store that truncates */
+  POSENC1_FORMAT_INT8_STATIC = 9,             /**< ONNX Runtime's, with a scale of the tensor */
+  POSENC1_FORMAT_E4M3 = 10,                   /**< vLLM's, with a scale of the tensor */
+  POSENC1_FORMAT_E4M3_TRUNCATED = 11,         /**< by its writer for CPUs */
+  POSENC1_FORMAT_DEEPSEEK_V4 = 12,            /**< as CUDA writes it */
+  POSENC1_FORMAT_DEEPSEEK_V4_CPU = 13         /**< as the writers for CPUs do */
+} posenc1_format;
+
+/** The bytes of one head, and those of its scales if the format has them elsewhere, else 0. An
+ * error where the format has no such head_dim. */
+posenc1_status posenc1_format_bytes(posenc1_format format, size_t head_dim, size_t* bytes,
+                                    size_t* scale_bytes);
+
+/** Where encoded heads lie: in pages of page_tokens tokens, token t in slot slots[t] = page x
+ * page_tokens + token within the page. Tokens of a negative slot are not read or written. Strides
+ * are in bytes, of either sign, and 0 stands for dense pages: [tokens][heads] of bytes, then,
+ * unless `scales` is given, [tokens][heads] of scale bytes. Any address is aligned. */
+typedef struct posenc1_cache {
+  void* data;             /**< what is read from is only read */
+  posenc1_format format;  /**< of all heads */
+  posenc1_layout layout;  /**< of the pairs */
+  ptrdiff_t page_stride;  /**< bytes */
+  ptrdiff_t token_stride; /**< bytes, within a page */
+  ptrdiff_t head_stride;  /**< bytes */
+  int64_t const* slots;   /**< [tokens]; null: token t is in slot t */
+  size_t pages;           /**< in memory */
+  size_t page_tokens;     /**< of each page */
+
+  void* scales;                  /**< null: behind the codes of their dense page */
+  ptrdiff_t scales_page_stride;  /**< bytes; the page_stride if scales is null */
+  ptrdiff_t scales_token_stride; /**< bytes */
+  ptrdiff_t scales_head_stride;  /**< bytes */
+
+  double scale;   /**< of INT8_STATIC, E4M3, E4M3_TRUNCATED: what codes are multiplied by; 0: 1 */
+  double inverse; /**< of E4M3, E4M3_TRUNCATED: what numbers are multiplied by; 0: 1 / scale */
+} posenc1_cache;
+
+/** Of the mean of squares, or of their sum. */
+typedef enum posenc1_norm_kind {
+  POSENC1_RMS = 0, /**< of the mean */
+  POSENC1_L2 = 1   /**< of the sum */
+} posenc1_norm_kind;
+
+/** Before the rotation (Qwen 3, Gemma 3), or after it (HunYuan, Llama 4, nanochat). */
+typedef enum posenc1_norm_place {
+  POSENC1_BEFORE_ROTATION = 0, /**< norm, then rotation */
+  POSENC1_AFTER_ROTATION = 1   /**< rotation, then norm */
+} posenc1_norm_place;
+
+/** What the root is, with r the mean or the sum. */
+typedef enum posenc1_eps_place {
+  POSENC1_EPS_INSIDE = 0,  /**< sqrt(r + eps) */
+  POSENC1_EPS_OUTSIDE = 1, /**< sqrt(r) + eps */
+  POSENC1_EPS_AT_LEAST = 2 /**< max(sqrt(r), eps) */
+} posenc1_eps_place;
+
+/** x weight / root, where the place of eps says what the root is. */
+typedef struct posenc1_norm {
+  double eps;                  /**< 0: no norm */
+  posenc1_norm_kind kind;      /**< RMS unless said */
+  posenc1_norm_place place;    /**< before the rotation unless said */
+  posenc1_eps_place eps_place; /**< inside the root unless said */
+  void const* weight;          /**< [head_dim]; null: 1 */
+  posenc1_type weight_type;    /**< not double */
+  int plus_one;                /**< not 0: the weight is 1 + this (Gemma) */
+} posenc1_norm;
+
+/** Where heads are rounded to 16 bits beside what they are stored as: a sum of points. The last
+ * ones are what engines do, as posenc/cache/README.md has them. */
+enum posenc1_rounding {
+  POSENC1_ROUND_NORMALISED = 1,       /**< x / root, before the weights */
+  POSENC1_ROUND_NORM = 2,             /**< what the norm gives */
+  POSENC1_ROUND_COSINES = 4,          /**< of the rows, and sines */
+  POSENC1_ROUND_PRODUCTS = 8,         /**< each product of the rotation, and their sum */
+  POSENC1_ROUND_ROTATED = 16,         /**< what the rotation gives, and what the scale gives */
+  POSENC1_ROUND_FLASHINFER_FUSED = 2, /**< norm */
+  POSENC1_ROUND_SEPARATE_CALLS = 18,  /**< norm, rotated */
+  POSENC1_ROUND_VLLM_FUSED = 20,      /**< cosines, rotated */
+  POSENC1_ROUND_SGLANG_FUSED = 30,    /**< all but normalised */
+  POSENC1_ROUND_HUGGING_FACE = 31     /**< all */
+};
+
+/** One set of heads of a step. It has one source, `from` or `from_cache`, and may have both
+ * targets; without any it stays in place. One whose data is null is not there. */
+typedef struct posenc1_step_heads {
+  posenc1_heads from;        /**< [tokens][heads][head_dim], not double; no batches */
+  posenc1_cache from_cache;  /**< decoded: keys that move, or that were stored unrotated */
+  posenc1_heads to;          /**< not double; no batches */
+  posenc1_cache to_cache;    /**< encoded */
+  size_t heads;              /**< of each token; 0: the step has no such heads */
+  size_t head_dim;           /**< at most 4096 */
+  size_t first_dim;          /**< of the rotary block of 2 pairs; or POSENC1_LAST_DIMS */
+  posenc1_norm norm;         /**< of each head */
+  double scale;              /**< on each head after rotation and norm; 0: none */
+  unsigned rounding;         /**< of posenc1_rounding; 0: none */
+  posenc1_type rounded_type; /**< POSENC1_F16 or POSENC1_BF16, with rounding */
+} posenc1_step_heads;
+
+/** A layer's step. Queries and keys are rotated; values are not. Arithmetic is in float. */
+typedef struct posenc1_step {
+  posenc1_step_heads queries;     /**< rotated */
+  posenc1_step_heads keys;        /**< rotated */
+  posenc1_step_heads values;      /**< not rotated */
+  size_t tokens;                  /**< of each set */
+  float const* cos_sin;           /**< [tokens][2][pairs]; null if there are values alone */
+  size_t pairs;                   /**< 0: the maker's */
+  posenc1_row_maker const* maker; /**< of the rows: pairs of frequency 0 are skipped; or null */
+} posenc1_step;
+
+/** Does part `part` of `parts` of a step: 0 and 1 are all of it; a pool of threads gives each its
+ * part, some tokens, or some heads of few tokens. The split changes no bit. Each head is read once,
+ * and is floats in L1 between its source and its targets. Dims that are not rotated are normed,
+ * scaled and copied.
+ * What one set writes must not overlap what it or another reads or writes, unless it stays in
+ * place; heads, and pages, side by side do not overlap. A slot of a cache must be written once. Not
+ * checked: rows, weights and slots must not overlap what is written either. */
+posenc1_status posenc1_write_step(posenc1_step const* step, size_t part, size_t parts);
+
+/** Decodes the heads of a cache to floats, [tokens][heads][head_dim]. Those of tokens without a
+ * slot are left alone. */
+posenc1_status posenc1_read_cache(posenc1_cache const* cache, size_t tokens, size_t heads,
+                                  size_t head_dim, float* numbers);
 
 /* ---- Attention of one query per head, as in decoding ---- */
 

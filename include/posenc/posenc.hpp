@@ -55,7 +55,7 @@
 #include "posenc/rotation/relayout.hpp"               // heads, caches, weights: to the other layout
 
 // cache: a step in one pass, into the formats that engines store
-#include "posenc/cache/write_step.hpp"       // norm, rotation, rounding, write: q, k and v in one call
+#include "posenc/cache/write_step.hpp"       // norm, rotate, round, write: q, k, v in one call
 #include "posenc/cache/step_heads.hpp"       // one set of its heads
 #include "posenc/cache/head_sink.hpp"        // who takes them: a struct of your own
 #include "posenc/cache/head_norm.hpp"        // the norms of engines; where they round

@@ -204,13 +204,14 @@ struct rounding_number {
     return float(a.stored) + float(b.stored);
   }
   friend rounding_number operator-(rounding_number a) { return -float(a.stored); }
+  explicit operator float() const { return float(stored); }
 };
 
-// Qwen3RMSNorm, then apply_rotary_pos_emb of modeling_qwen3.py. Its mean is in float: taken from
-// the norm without weights, so that the order of a sum does not matter.
-template <class T>
-void rounds_as_hugging_face() {
-  using number = rounding_number<T>;
+// Of weights, then rotation, as apply_rotary_pos_emb of modeling_qwen3.py has it, in numbers that
+// round, or not. The norm's mean is in float: taken from the norm without weights, so that the
+// order of a sum does not matter.
+template <class T, class Normalised, class Weighted, class Cosine, class Product>
+void rounds_as(rounding_points const& points) {
   cos_sin_rows const rows(posenc::geometric(dim, 1e4), positions);
   auto const x = numbers::random<T>(all);
   auto const w = weights<T>();
@@ -220,24 +221,78 @@ void rounds_as_hugging_face() {
   write_step(rows,
              rotated<halves>(source, heads_view(result.data(), shape))
                  .norm(head_norm<T>{.weight = w})
-                 .template round<T>(rounding_points::hugging_face()),
+                 .template round<T>(points),
              unrotated(source, heads_view(normalised.data(), shape)).norm(head_norm<T>{}));
   for (std::size_t i = 0; i < tokens * heads; ++i)
     for (std::size_t d = 0; d < dim; ++d) {
-      auto const at = [&](std::size_t j) {
-        return number(posenc::load(w[j])) * number(normalised[i * dim + j]);
+      auto const at = [&](std::size_t j) -> Product {
+        auto const before = static_cast<float>(Normalised(normalised[i * dim + j]));
+        return static_cast<float>(Weighted(posenc::load(w[j]) * before));
       };
       auto const pair = d % (dim / 2);
-      number const cos = rows.cos(i / heads)[pair], sin = rows.sin(i / heads)[pair];
+      Product const cos = static_cast<float>(Cosine(rows.cos(i / heads)[pair])),
+                    sin = static_cast<float>(Cosine(rows.sin(i / heads)[pair]));
       auto const half_turned = d < dim / 2 ? -at(d + dim / 2) : at(d - dim / 2);
       auto const expected = at(d) * cos + half_turned * sin;
-      ASSERT_EQ(result[i * dim + d].bits, expected.stored.bits) << i << ", " << d;
+      ASSERT_EQ(result[i * dim + d].bits, T(static_cast<float>(expected)).bits) << i << ", " << d;
     }
 }
 
 TEST(rounding_points, hugging_face_has_the_bits_of_every_operation_in_that_type) {
-  rounds_as_hugging_face<bfloat16>();
-  rounds_as_hugging_face<half>();
+  auto const in = []<class T>(T) {
+    rounds_as<T, T, T, T, rounding_number<T>>(rounding_points::hugging_face());
+  };
+  in(bfloat16());
+  in(half());
+}
+
+// A float, whose product no compiler joins with a sum.
+struct float_number {
+  float stored;
+  float_number(float x) : stored(x) {}
+  explicit operator float() const { return stored; }
+  friend float_number operator*(float_number a, float_number b) {
+    return posenc::detail::stored(a.stored * b.stored);
+  }
+  friend float_number operator+(float_number a, float_number b) { return a.stored + b.stored; }
+  friend float_number operator-(float_number a) { return -a.stored; }
+};
+
+TEST(rounding_points, of_fused_calls_have_the_bits_of_their_kernels) {
+  auto const in = []<class T>(T) {
+    rounds_as<T, float, float, T, float_number>(rounding_points::vllm_fused());
+    rounds_as<T, float, T, T, rounding_number<T>>(rounding_points::sglang_fused());
+  };
+  in(bfloat16());
+  in(half());
+}
+
+// The norm in a call of its own; then rotation and encoding in one.
+TEST(rounding_points, flashinfer_fused_rounds_before_the_rotation_alone) {
+  cos_sin_rows const rows(posenc::geometric(64, 1e4), positions);
+  auto const x = numbers::random<bfloat16>(all);
+  auto const w = weights<bfloat16>();
+  head_norm<bfloat16> const norm{.weight = w};
+  std::vector<bfloat16> normed(all);
+  std::vector<std::byte> memory[3] = {std::vector<std::byte>(all), std::vector<std::byte>(all),
+                                      std::vector<std::byte>(all)};
+  std::vector<std::int64_t> const slots{1, 0};
+  auto const cache = [&](int i) {
+    return posenc::encoded_heads(posenc::e4m3::of_scale(0.05f), memory[i].data(),
+                                 posenc::pages_shape{1, 2, heads, dim}, slots);
+  };
+  heads_view<bfloat16 const> const source(x.data(), shape);
+  heads_view<bfloat16> const between(normed.data(), shape);
+  write_step(rows, rotated<halves>(source, cache(0))
+                       .norm(norm)
+                       .round<bfloat16>(rounding_points::flashinfer_fused()));
+  write_step(rows, unrotated(source, between).norm(norm));
+  write_step(rows, rotated<halves>(between, cache(1)));
+  EXPECT_EQ(memory[0], memory[1]);
+  write_step(rows, rotated<halves>(source, cache(2))
+                       .norm(norm)
+                       .round<bfloat16>(rounding_points::separate_calls()));
+  EXPECT_NE(memory[0], memory[2]);
 }
 
 // DeepSeek V4's keys: rounded to bfloat16 by their format.

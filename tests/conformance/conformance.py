@@ -1,13 +1,20 @@
-"""Checks an engine's rotations against the conformance set. One file, needs NumPy alone.
+"""Checks an engine's rotations, norms and caches against the conformance set. One file, needs
+NumPy alone. An engine has some of these functions; the cases of the others are skipped.
 
     def rotate(x, positions, config):
         # x: [tokens, head_dim]; positions: [tokens] or [tokens, axes]; config: rope_parameters,
         # head_dim, rotary_dim, first_dim, layout, and length, max_position_embeddings and blocks
         # where they matter, as README.md says
         return rotated
+    def norm_and_rotate(x, positions, config):
+        # config: norm, weight, rope_theta, layout, opposite, and rounding where it rounds
+        return rotated
+    def encode(x, config):
+        # x: [head_dim]; config: format, and tensor_scale where the format has one
+        return bytes_of_head                 # and the bytes of its scales if they are elsewhere
 
-    python3 conformance.py my_engine.py          # its function rotate; exit status 0: all is right
-    python3 conformance.py my_engine.py:other    # another function
+    python3 conformance.py my_engine.py          # exit status 0: all is right
+    python3 conformance.py my_engine.py:other    # another function as rotate
 
 or with pytest, a test for each case:
 
@@ -288,18 +295,210 @@ def verdict(case, rotate, precision="float32", accept=()):
 
 def check(case, rotate, precision="float32", accept=()):
     """For pytest and unittest: AssertionError if the case is wrong, SkipTest if it is skipped."""
-    found = verdict(case, rotate, precision, accept)
+    of = step_verdict if isinstance(case, StepCase) else verdict
+    found = of(case, rotate, precision, accept)
     if found.status == "skipped":
         raise unittest.SkipTest(found.says)
     assert found.status != "wrong", str(found)
 
 
+# ---- Steps: norms with a rotation, rounded or not, and the formats of caches
+
+
+class StepCase:
+    """What norm_and_rotate or encode gets, x, positions and config, and what it must answer."""
+
+    def __init__(self, text):
+        self.data = d = json.loads(text)
+        self.name = d["name"]
+        self.function = "encode" if d["encoding"] == "cache_format" else "norm_and_rotate"
+        known = ("norm", "weight", "rope_theta", "layout", "opposite", "rounding", "format",
+                 "tensor_scale", "head_dim")
+        self.config = {key: d[key] for key in known if key in d}
+        self.x = numpy.array(d["input"])
+
+    def __str__(self):
+        return self.name
+
+
+def step_cases(folder=None):
+    """The cases of norm_and_rotate and of encode, in the order of their names."""
+    folder = pathlib.Path(folder or pathlib.Path(__file__).parent / "steps")
+    return [StepCase(file.read_text()) for file in sorted(folder.glob("*.json"))]
+
+
+POINTS = {
+    "none": (), "separate-calls": ("norm", "rotated"), "vllm-fused": ("cosines", "rotated"),
+    "hugging-face": ("normalised", "norm", "cosines", "products", "rotated"),
+    "sglang-fused": ("norm", "cosines", "products", "rotated")}
+
+
+def norm_and_rotated(case, opposite=None, weight=None, points=None, **other):
+    """The answer of a case, with other settings."""
+    c = case.config
+    norm = {**c["norm"], **other}
+    points = c.get("rounding", ()) if points is None else points
+
+    def at(point, x):
+        return rounded(x, "bfloat16") if point in points else x
+
+    def normed(x):
+        r = (x * x).sum(1, keepdims=True) / (x.shape[1] if norm["kind"] == "rms" else 1)
+        root = {"inside": numpy.sqrt(r + norm["eps"]), "outside": numpy.sqrt(r) + norm["eps"],
+                "at_least": numpy.maximum(numpy.sqrt(r), norm["eps"])}[norm["eps_place"]]
+        w = numpy.array(c.get("weight", 1) if weight is None else weight)
+        return at("norm", at("normalised", x / root) * (w + norm["plus_one"]))
+
+    count = case.x.shape[1] // 2
+    pairs = {"halves": halves, "interleaved": interleaved}[c["layout"]](0, 2 * count)
+    angle = numpy.outer(case.data["positions"], c["rope_theta"] ** (-numpy.arange(count) / count))
+    if c["opposite"] if opposite is None else opposite:
+        angle = -angle
+    cos, sin = at("cosines", numpy.cos(angle)), at("cosines", numpy.sin(angle))
+    x = normed(case.x) if norm["place"] == "before" else case.x.copy()
+    u, v = x[:, pairs[:, 0]], x[:, pairs[:, 1]]
+    for which, first, second in ((0, u * cos, v * -sin), (1, u * sin, v * cos)):
+        both = at("products", first) + at("products", second)
+        x[:, pairs[:, which]] = at("rotated", at("products", both))
+    x = normed(x) if norm["place"] == "after" else x
+    return rounded(x, "bfloat16") if "rounding" in c else x
+
+
+def norm_mistakes(case):
+    """By name, what an engine with that mistake answers."""
+    c, norm = case.config, case.config["norm"]
+    other_place = "after" if norm["place"] == "before" else "before"
+    changes = {
+        f"norm-{other_place}-rotation": {"place": other_place},
+        "l2-for-rms" if norm["kind"] == "rms" else "rms-for-l2":
+            {"kind": "l2" if norm["kind"] == "rms" else "rms"},
+        "plus-one-missing" if norm["plus_one"] else "plus-one": {"plus_one": not norm["plus_one"]},
+        "opposite-missing" if c["opposite"] else "rotates-the-other-way":
+            {"opposite": not c["opposite"]},
+        "weights-missing": {"weight": 1 - norm["plus_one"]},
+        **{f"eps-{place.replace('_', '-')}": {"eps_place": place}
+           for place in ("inside", "outside", "at_least") if place != norm["eps_place"]}}
+    if "rounding" in c:
+        changes = {**{f"rounds-as-{name}": {"points": points} for name, points in POINTS.items()
+                      if points != tuple(c["rounding"])}, **changes}
+    return {name: norm_and_rotated(case, **change) for name, change in changes.items()}
+
+
+def norm_bounds(case, precision):
+    """What arithmetic in a precision may lose: of norm and rotation, of a head's numbers."""
+    if "rounding" in case.config:
+        return numpy.zeros(case.x.shape)  # far from where a rounding turns: the same bits
+    result = numpy.abs(case.data["result"]).max(1, keepdims=True)
+    return (8 + case.x.shape[1] / 2) * UNITS[precision] * result + 0 * case.x
+
+
+E4M3 = numpy.array([(8 + f) * 2.0 ** (e - 10) if e else f * 2.0**-9
+                    for e in range(16) for f in range(8)][:127])
+
+
+def format_mistakes(case, head):
+    """By name, the codes that an encoder with that mistake gives."""
+    first, group, _ = case.data["code_at"]
+    scale = numpy.array(case.data["scale"][head]).repeat(group)
+    x = case.x[head][:len(scale)] / numpy.where(scale > 0, scale, 1)
+    if "e4m3" in case.config["format"] or "deepseek" in case.config["format"]:
+        size = numpy.minimum(numpy.abs(x), 448)
+        below = numpy.searchsorted(E4M3, size, "right") - 1
+        above = numpy.minimum(below + 1, 126)
+        down, up = size - E4M3[below], E4M3[above] - size
+        nearest = numpy.where((up < down) | ((up == down) & (above % 2 == 0)), above, below)
+        sign = numpy.where(x < 0, 128, 0)
+        return {"rounds-to-zero": sign + below, "rounds-to-even": sign + nearest,
+                "ties-away": sign + numpy.where(up <= down, above, below),
+                "small-codes-are-0": sign + numpy.where(size < 2.0**-6, 0, nearest)}
+    x += numpy.array(case.data["zero"][head]).repeat(group) if "zero" in case.data else 0
+    least, most = (0, 255) if "zero" in case.data else (-128, 127)
+    away = numpy.copysign(numpy.floor(numpy.abs(x) + 0.5), x)
+    codes = {"rounds-to-zero": numpy.trunc(x), "rounds-to-even": numpy.rint(x), "ties-away": away}
+    codes = {name: numpy.clip(code, least, most) for name, code in codes.items()}
+    codes["least-code-is-127"] = numpy.maximum(codes["rounds-to-even"], -127)
+    return {name: code.astype(int) & 255 for name, code in codes.items()}
+
+
+def encoded(encode, case, x):
+    answer = encode(x.astype(numpy.float32), case.config)
+    return [bytes(part).hex() for part in (answer if isinstance(answer, tuple) else (answer,))]
+
+
+def format_verdict(case, encode, precision):
+    keys = [key for key in ("bytes", "scale_bytes") if key in case.data]
+    got = [encoded(encode, case, x) for x in case.x]
+    if any(len(parts) != len(keys) for parts in got):
+        return Verdict(case.name, "wrong", (), f"must give {' and '.join(keys)} of a head")
+    wrong = [(head, key, parts[i], case.data[key][head]) for head, parts in enumerate(got)
+             for i, key in enumerate(keys) if parts[i] != case.data[key][head]]
+    if not wrong:
+        return Verdict(case.name, "right")
+    head, key, mine, wanted = wrong[0]
+    at = next((i for i in range(0, len(wanted), 2) if mine[i:i + 2] != wanted[i:i + 2]),
+              len(wanted))
+    says = (f"{len({w[0] for w in wrong})} of {len(got)} heads; byte {at // 2} of the {key} of "
+            f"head {head} is {mine[at:at + 2] or 'missing'}, must be {wanted[at:at + 2] or 'none'}")
+
+    def explains(name, of=got):
+        first, group, stride = case.data["code_at"]
+        for head, (mine, *scales) in enumerate(of):
+            if scales and scales != [case.data["scale_bytes"][head]]:
+                return False
+            for i, code in enumerate(format_mistakes(case, head)[name]):
+                place = 2 * (first + i // group * stride + i % group)
+                is_code = int(mine[place:place + 2] or "0", 16)
+                # The largest number is 127, or a little less, which is truncated.
+                largest = name == "rounds-to-zero" and code in (126, 127, 129, 130)
+                if is_code != code and not largest:
+                    return False
+        return True
+
+    right = list(zip(*(case.data[key] for key in keys)))
+    names = format_mistakes(case, 0) if "code_at" in case.data else ()
+    names = [name for name in names if explains(name) and not explains(name, right)]
+    return Verdict(case.name, "wrong", tuple(names[:1]), says)
+
+
+def norm_verdict(case, norm_and_rotate, precision):
+    dtype = numpy.float32 if precision == "bfloat16" else precision
+    got = numpy.asarray(norm_and_rotate(case.x.astype(dtype), numpy.array(case.data["positions"]),
+                                        case.config), dtype=float)
+    wanted, bounds = numpy.array(case.data["result"]), norm_bounds(case, precision)
+    if got.shape != wanted.shape:
+        return Verdict(case.name, "wrong", (), f"must be of shape {wanted.shape}, is {got.shape}")
+    off = numpy.where(numpy.isfinite(got), numpy.abs(got - wanted), numpy.inf)
+    if (off <= bounds).all():
+        return Verdict(case.name, "right")
+    mistakes = [name for name, other in norm_mistakes(case).items()
+                if (numpy.abs(got - other) <= bounds * (1 + numpy.abs(other).max())).all()]
+    t, d = numpy.unravel_index(numpy.argmax(off - bounds), off.shape)
+    says = (f"{numpy.count_nonzero(off > bounds)} of {off.size} numbers; result[{t}][{d}], "
+            f"position {case.data['positions'][t]} is {got[t, d]:.8g}, must be {wanted[t, d]:.8g}")
+    return Verdict(case.name, "wrong", tuple(mistakes[:1]), says)
+
+
+def step_verdict(case, function, precision="float32", accept=()):
+    """What an engine does in one case of a step. function: its encode or norm_and_rotate."""
+    if function is None:
+        return Verdict(case.name, "skipped", (), f"{case.function} is not given")
+    try:
+        found = {"encode": format_verdict, "norm_and_rotate": norm_verdict}[case.function](
+            case, function, precision)
+    except NotImplementedError as error:
+        return Verdict(case.name, "skipped", (), str(error))
+    except Exception as error:
+        return Verdict(case.name, "wrong", (), f"raises {type(error).__name__}: {error}")
+    taken = found.status == "wrong" and found.mistakes and set(found.mistakes) <= set(accept)
+    return dataclasses.replace(found, status="accepted") if taken else found
+
+
 def main():
     parser = argparse.ArgumentParser(
-        description="Checks an engine's rotations against the conformance set.",
+        description="Checks an engine's rotations, norms and caches against the conformance set.",
         epilog="Exit status 0: all right; 1: something is wrong; 2: bad input.")
     parser.add_argument("engine", metavar="FILE[:FUNCTION]",
-                        help="Python, with a function rotate(x, positions, config)")
+                        help="Python, with rotate, norm_and_rotate or encode")
     parser.add_argument("--cases", help="the folder of the cases (that beside this file)")
     parser.add_argument("--precision", choices=UNITS, default="float32", help="of stored heads")
     parser.add_argument("--accept", action="append", default=[], metavar="MISTAKE",
@@ -313,10 +512,19 @@ def main():
             parser.error(f"{file}: must be a Python file")
         engine = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(engine)
-        rotate, all_cases = getattr(engine, function or "rotate"), cases(o.cases)
+        functions = {name: getattr(engine, name, None) for name in ("norm_and_rotate", "encode")}
+        rotate = getattr(engine, function) if function else getattr(engine, "rotate", None)
+        if rotate is None and not any(functions.values()):
+            parser.error(f"{file}: must have rotate, norm_and_rotate or encode")
+        steps = pathlib.Path(o.cases).parent / "steps" if o.cases else None
+        all_cases, all_steps = cases(o.cases), step_cases(steps)
     except (OSError, AttributeError) as error:
         parser.error(str(error))
-    found = [verdict(case, rotate, o.precision, o.accept) for case in all_cases]
+    not_given = "rotate is not given"
+    found = [verdict(case, rotate, o.precision, o.accept) if rotate else
+             Verdict(case.name, "skipped", (), not_given) for case in all_cases]
+    found += [step_verdict(case, functions[case.function], o.precision, o.accept)
+              for case in all_steps]
     for one in found:
         if o.all or one.status == "wrong":
             print(one)

@@ -97,9 +97,71 @@ def test_names_are_those_of_the_program():
         assert f'{{"{name}"' in program, name
 
 
+STEPS = conformance.step_cases()
+
+
+def test_the_right_engine_is_right_in_each_step():
+    assert len(STEPS) == 25
+    for case in STEPS:
+        found = conformance.step_verdict(case, getattr(numpy_engine, case.function))
+        assert found.status == "right", str(found)
+    assert conformance.step_verdict(STEPS[0], None).status == "skipped"
+
+
+def test_each_mistake_of_a_norm_is_named_or_one_that_does_the_same():
+    names = set()
+    for case in STEPS:
+        if case.function != "norm_and_rotate":
+            continue
+        right = conformance.norm_and_rotated(case)
+        assert numpy.abs(right - case.data["result"]).max() < 1e-12, str(case)
+        for name, wrong in conformance.norm_mistakes(case).items():
+            found = conformance.step_verdict(case, lambda *_: wrong, "float64")
+            assert found.status == "right" or len(found.mistakes) == 1, (name, str(found))
+            names.update(found.mistakes)
+            if name.startswith("rounds-as"):
+                assert found.mistakes == (name,), (name, str(found))
+    assert names >= {"norm-after-rotation", "norm-before-rotation", "l2-for-rms", "rms-for-l2",
+                     "plus-one", "plus-one-missing", "weights-missing", "eps-inside", "eps-outside",
+                     "opposite-missing", "rotates-the-other-way"}, names
+
+
+def test_each_mistake_of_a_format_is_named_or_one_that_does_the_same():
+    def as_if(name):
+        return lambda x, config: numpy_engine.encode(x, {**config, "format": name})
+
+    for mine, other, mistake in (
+            ("q8_0", "q8_0_avx2", "rounds-to-even"), ("q8_0_avx2", "q8_0", "ties-away"),
+            ("int8_per_head", "int8_per_head_truncated", "rounds-to-zero"),
+            ("int8_per_head_truncated", "int8_per_head", "rounds-to-even"),
+            ("e4m3", "e4m3_truncated", "rounds-to-zero"),
+            ("e4m3_truncated", "e4m3", "rounds-to-even")):
+        case = next(case for case in STEPS if str(case) == f"format-{mine}")
+        found = conformance.step_verdict(case, as_if(other))
+        assert found.status == "wrong" and found.mistakes == (mistake,), str(found)
+        accepted = conformance.step_verdict(case, as_if(other), accept=[mistake])
+        assert accepted.status == "accepted", str(accepted)
+
+    case = next(case for case in STEPS if str(case) == "format-int8_static")
+    low = conformance.step_verdict(case, lambda x, c: numpy.maximum(numpy.frombuffer(
+        numpy_engine.encode(x, c), numpy.int8), -127).tobytes())
+    assert low.mistakes == ("least-code-is-127",), str(low)
+    case = next(case for case in STEPS if str(case) == "format-u8_per_head")
+    other_scale = conformance.step_verdict(
+        case, lambda x, c: b"\1" + numpy_engine.encode(x, c)[1:])
+    assert other_scale.status == "wrong" and not other_scale.mistakes, str(other_scale)
+    for wrong, says in ((lambda x, c: b"", "byte 0 of the bytes of head 0 is missing"),
+                        (lambda x, c: (b"", b""), "must give bytes of a head"),
+                        (lambda x, c: {}["a"], "raises KeyError")):
+        found = conformance.step_verdict(case, wrong)
+        assert found.status == "wrong" and says in str(found), str(found)
+
+
 def test_check_is_for_pytest():
     case = next(case for case in CASES if str(case) == "default-interleaved")
     conformance.check(case, numpy_engine.rotate)
+    for step in STEPS:
+        conformance.check(step, getattr(numpy_engine, step.function))
     for rotate, says in ((numpy_engine.all_halves, "halves-for-interleaved"),
                          (lambda x, *_: x[:1], "must be of shape (7, 32), is (1, 32)"),
                          (lambda x, *_: x * numpy.nan, "is nan, must be"),
@@ -153,6 +215,17 @@ def test_the_page_shows_what_is_said():
         says = str(conformance.verdict(case, rotate))
         assert says in page, says
     assert f"all {len(CASES) - len(SKIPPED)} cases" in page
+
+    def even(x, config):
+        return numpy_engine.encode(x, {**config, "format": "q8_0_avx2"})
+
+    def unrounded(x, positions, config):
+        return numpy_engine.norm_and_rotate(x, positions, {**config, "rounding": []})
+
+    for name, function in (("format-q8_0", even), ("rounding-separate-calls", unrounded)):
+        case = next(case for case in STEPS if str(case) == name)
+        says = str(conformance.step_verdict(case, function))
+        assert says in page, says
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // Writes the conformance set, or compares one with what it would write.
 //
-//     generate DIRECTORY            writes DIRECTORY/NAME.json
+//     generate DIRECTORY            writes DIRECTORY/cases/NAME.json and DIRECTORY/steps/NAME.json
 //     generate --compare DIRECTORY  fails unless exactly these files are there, byte for byte
 #include <cstdio>
 #include <cstdlib>
@@ -13,19 +13,23 @@
 #include "model_cases.hpp"
 #include "rotary_cases.hpp"
 #include "score_cases.hpp"
+#include "step_cases.hpp"
 
 int main(int argc, char** argv) {
   bool const compare = argc == 3 && std::string(argv[1]) == "--compare";
   if (argc != 2 && !compare) return std::fputs("generate [--compare] DIRECTORY\n", stderr), 2;
   std::filesystem::path const directory = argv[argc - 1];
   std::map<std::string, std::string> files;
-  auto const add = [&](std::string const& name, std::string const& text) {
-    if (!files.emplace(name + ".json", text).second)
+  auto const add = [&](std::string const& name, std::string const& text,
+                       char const* folder = "cases/") {
+    if (!files.emplace(folder + name + ".json", text).second)
       std::fprintf(stderr, "two cases are called %s\n", name.c_str()), std::exit(2);
   };
   for (auto const& one : conformance::rotary_cases()) add(one.name, written(one));
   for (auto const& one : conformance::model_cases()) add(one.name, written(one));
   for (auto const& one : conformance::score_cases()) add(one.name, one.file.whole());
+  for (auto const& one : conformance::format_cases()) add(one.name, one.file.whole(), "steps/");
+  for (auto const& one : conformance::norm_cases()) add(one.name, one.file.whole(), "steps/");
   if (!compare) {
     for (auto const& [name, text] : files)
       std::ofstream(directory / name, std::ios::binary) << text;
@@ -43,9 +47,11 @@ int main(int argc, char** argv) {
       differs(name, "is not what the formulas give");
     }
   }
-  for (auto const& file : std::filesystem::directory_iterator(directory)) {
-    if (!files.contains(file.path().filename().string()))
-      differs(file.path().filename().string(), "is of no case");
+  for (std::string const folder : {"cases/", "steps/"}) {
+    for (auto const& file : std::filesystem::directory_iterator(directory / folder)) {
+      auto const name = folder + file.path().filename().string();
+      if (!files.contains(name)) differs(name, "is of no case");
+    }
   }
   std::printf("%zu cases, %d differ\n", files.size(), differing);
   return differing == 0 ? 0 : 1;

@@ -1,4 +1,5 @@
-"""An engine for conformance.py: RoPE in NumPy, right, and with mistakes on demand."""
+"""An engine for conformance.py: RoPE, norms and formats of caches in NumPy, right, and RoPE with
+mistakes on demand."""
 
 import math
 
@@ -129,3 +130,106 @@ rotate = engine()
 all_halves = engine(layout="halves")
 theta_lost = engine(theta=10000)
 float_angles = engine(angles=numpy.float32)
+
+
+# ---- Norm and rotation, as float32 computes them
+
+
+def to_bfloat16(x):
+    bits = numpy.asarray(x, numpy.float32).view(numpy.uint32).astype(numpy.uint64)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(numpy.uint16)
+
+
+def through_bfloat16(x):
+    return (to_bfloat16(x).astype(numpy.uint32) << 16).view(numpy.float32)
+
+
+def norm_and_rotate(x, positions, config):
+    norm, points = config["norm"], config.get("rounding", [])
+
+    def at(point, y):
+        return through_bfloat16(y) if point in points else y
+
+    def normed(y):
+        squares = (y * y).sum(1, keepdims=True)
+        r = squares / y.dtype.type(y.shape[1]) if norm["kind"] == "rms" else squares
+        eps = y.dtype.type(norm["eps"])
+        root = (numpy.sqrt(r + eps) if norm["eps_place"] == "inside" else
+                numpy.sqrt(r) + eps if norm["eps_place"] == "outside" else
+                numpy.maximum(numpy.sqrt(r), eps))
+        y = at("normalised", y / root)
+        if "weight" in config:
+            y = y * (numpy.array(config["weight"], y.dtype) + y.dtype.type(norm["plus_one"]))
+        return at("norm", y)
+
+    half = x.shape[1] // 2
+    angle = positions[:, None] * config["rope_theta"] ** (-numpy.arange(half) / half)
+    cos = at("cosines", numpy.cos(angle).astype(x.dtype))
+    sin = at("cosines", numpy.sin(angle).astype(x.dtype)) * (-1 if config["opposite"] else 1)
+    y = normed(x) if norm["place"] == "before" else x.copy()
+    a, b = ((slice(0, half), slice(half, None)) if config["layout"] == "halves" else
+            (slice(0, None, 2), slice(1, None, 2)))
+    u, v = y[:, a].copy(), y[:, b].copy()
+    for to, first, second in ((a, u * cos, v * -sin), (b, u * sin, v * cos)):
+        y[:, to] = at("rotated", at("products", at("products", first) + at("products", second)))
+    y = normed(y) if norm["place"] == "after" else y
+    return through_bfloat16(y) if "rounding" in config else y
+
+
+# ---- Formats
+
+
+def e4m3(x, truncates=False, flushes=False):
+    size = numpy.minimum(numpy.abs(x), numpy.float32(448))
+    exponent = numpy.where(size > 0, numpy.maximum(numpy.frexp(size)[1] - 1, -6), -6)
+    units = numpy.ldexp(size, 3 - exponent)  # of the last place
+    units = numpy.trunc(units) if truncates else numpy.rint(units)
+    code = ((exponent + 6) * 8 + units).astype(int)
+    if flushes:
+        code = numpy.where(size < 2.0**-6, 0, code)
+    return (code | numpy.where(x < 0, 128, 0)).astype(numpy.uint8).tobytes()
+
+
+def away(x):
+    return numpy.copysign(numpy.floor(numpy.abs(x) + 0.5), x)
+
+
+def encode(x, config):
+    name, one = config["format"], numpy.float32(1)
+    largest = numpy.abs(x).max()
+    if name == "u8_per_head":
+        scale = (x.max() - x.min()) / numpy.float32(255) or numpy.float32(1e-4)
+        zero = -x.min() / scale
+        codes = numpy.clip(numpy.rint(x * (one / scale) + zero), 0, 255).astype(numpy.uint8)
+        return scale.tobytes() + zero.tobytes() + codes.tobytes()
+    if name in ("q8_0", "q8_0_avx2"):
+        result = b""
+        for group in x.reshape(-1, 32):
+            most = numpy.abs(group).max()
+            d = most / numpy.float32(127)
+            inverse = 0 if d == 0 else numpy.float32(127) / most if name == "q8_0_avx2" else one / d
+            codes = (numpy.rint if name == "q8_0_avx2" else away)(group * inverse)
+            result += d.astype(numpy.float16).tobytes() + codes.astype(numpy.int8).tobytes()
+        return result
+    if name in ("int8_per_head", "int8_per_head_truncated"):
+        scale = max(largest / numpy.float32(127), numpy.float32(1e-6))
+        codes = (numpy.rint if name == "int8_per_head" else numpy.trunc)(x * (one / scale))
+        return codes.astype(numpy.int8).tobytes(), scale.tobytes()
+    if name == "int8_static":
+        codes = numpy.rint(x * (one / numpy.float32(config["tensor_scale"])))
+        return numpy.clip(codes, -128, 127).astype(numpy.int8).tobytes()
+    if name in ("e4m3", "e4m3_truncated"):
+        return e4m3(x / numpy.float32(config["tensor_scale"]), name == "e4m3_truncated")
+    if name in ("deepseek_v4", "deepseek_v4_cpu"):
+        cpu, codes, scales = name == "deepseek_v4_cpu", b"", b""
+        for group in through_bfloat16(x[:-64]).reshape(-1, 64):
+            least = 1e-4 if cpu else 1e-4 / 448
+            exponent = math.ceil(math.log2(max(float(numpy.abs(group).max()) / 448, least)))
+            codes += e4m3(numpy.ldexp(group, -exponent), flushes=cpu)
+            scales += bytes([exponent + 127])
+        return codes + to_bfloat16(x[-64:]).tobytes(), scales + b"\0"
+    if name == "float16":
+        return x.astype(numpy.float16).tobytes()
+    if name == "bfloat16":
+        return to_bfloat16(x).tobytes()
+    raise NotImplementedError(name)

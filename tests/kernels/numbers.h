@@ -52,15 +52,15 @@ static inline double number_at(void const* memory, posenc1_type type, size_t i) 
   }
 }
 
-/* x, rounded to the type: to nearest, ties to even. */
+/* Stores the number of the type that is nearest to x, ties to even. */
 static inline void set_number(void* memory, posenc1_type type, size_t i, double x) {
   char* const at = (char*)memory + i * sizes[type];
   float const f = (float)x;
-  int exponent;
-  double const mantissa = frexp(fabs(x), &exponent);
   int const exponent_bits = type == POSENC1_F16 ? 5 : 8, mantissa_bits = 15 - exponent_bits,
-            bias = (1 << (exponent_bits - 1)) - 1;
-  uint16_t bits = 0;
+            bias = (1 << (exponent_bits - 1)) - 1,
+            infinity = ((1 << exponent_bits) - 1) << mantissa_bits;
+  int exponent, magnitude;
+  uint16_t bits;
   switch (type) {
     case POSENC1_F32:
       memcpy(at, &f, sizeof f);
@@ -69,15 +69,14 @@ static inline void set_number(void* memory, posenc1_type type, size_t i, double 
       memcpy(at, &x, sizeof x);
       return;
     default:
-      /* A mantissa that rounds to 2 carries into the exponent; below the least normal number, the
-       * last bit has the weight of that number's. */
-      if (x != 0)
-        bits = (uint16_t)nearbyint(
-            exponent - 1 + bias >= 1 ? ldexp(exponent - 1 + bias + 2 * mantissa - 1, mantissa_bits)
-                                     : ldexp(fabs(x), bias - 1 + mantissa_bits));
-      if (signbit(x)) bits |= 0x8000;
+      frexp(x, &exponent);
+      /* Subnormal numbers have the last place of the least normal one. */
+      if (x == 0 || exponent < 2 - bias) exponent = 2 - bias;
+      /* In last places; the leading bit, and a carry, add to the exponent's field. */
+      magnitude = ((exponent + bias - 2) << mantissa_bits) +
+                  (int)nearbyint(ldexp(fabs(x), mantissa_bits + 1 - exponent));
+      bits = (uint16_t)((magnitude < infinity ? magnitude : infinity) | (signbit(x) ? 0x8000 : 0));
       memcpy(at, &bits, sizeof bits);
-      return;
   }
 }
 
@@ -90,7 +89,7 @@ extern size_t allocations;
     MUST(allocations == allocated);       \
   } while (0)
 
-/* Of attention.c. */
-void test_attention(void);
+void test_attention(void); /* of attention.c */
+void test_step(void);      /* of step.c */
 
 #endif

@@ -406,60 +406,71 @@ static double joined_doubles(int fused, double a, double b, double c) {
   return fused ? fma(a, b, c) : product + c;
 }
 
-static void test_bits(struct context const* c) {
+static int fuses(void) {
 #if defined(__aarch64__)
-  int const fused = 1;
+  return 1;
 #else
-  int const fused = strcmp(posenc1_instruction_set(), "base") != 0;
+  return strcmp(posenc1_instruction_set(), "base") != 0;
 #endif
-  float const* const cos_sin = (float const*)(void const*)c->cos_sin[0];
+}
+
+/* Of any type that is computed in float. */
+static void test_bits_of(posenc1_type type, posenc1_layout layout, float const* row) {
+  float memory[2 * PAIRS], wanted[2 * PAIRS];
+  /* Magnitudes from 1 down to the least subnormal number of 16 bits. */
+  int const steps = type == POSENC1_BF16 ? 133 : 24;
+  for (size_t i = 0; i < 2 * PAIRS; ++i)
+    set_number(memory, type, i, ldexp(sin(1.0 + (double)i), -(int)i * steps / (2 * PAIRS)));
+  /* 1.5 times these is halfway between two numbers: one even one is above, one below. */
+  set_number(memory, type, dim_of(layout, 0, 0), 1 + 2 * roundoff[type]);
+  set_number(memory, type, dim_of(layout, 0, 1), -1 - 6 * roundoff[type]);
+  for (size_t pair = 0; pair < PAIRS; ++pair) {
+    size_t const x = dim_of(layout, pair, 0), y = dim_of(layout, pair, 1);
+    float const u = (float)number_at(memory, type, x), v = (float)number_at(memory, type, y),
+                cosine = row[pair], sine = row[PAIRS + pair];
+    float volatile v_s = v * sine, u_s = u * sine;
+    set_number(wanted, type, x, joined(fuses(), u, cosine, -v_s));
+    set_number(wanted, type, y, joined(fuses(), v, cosine, u_s));
+  }
+  posenc1_rotation const r = {.from = {.data = memory, .type = type, .layout = layout},
+                              .tokens = 1,
+                              .heads = 1,
+                              .head_dim = 2 * PAIRS,
+                              .cos_sin = row,
+                              .rows = 1,
+                              .pairs = PAIRS};
+  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  MUST(memcmp(memory, wanted, 2 * PAIRS * sizes[type]) == 0);
+}
+
+static void test_bits(struct context const* c) {
+  size_t const token = 5;
+  float row[2 * PAIRS];
+  memcpy(row, (float const*)(void const*)c->cos_sin[0] + token * 2 * PAIRS, sizeof row);
+  row[0] = 1.5f, row[PAIRS] = 0;
   for (int layout = POSENC1_HALVES; layout <= POSENC1_INTERLEAVED; ++layout) {
-    float floats[2 * PAIRS], of_floats[2 * PAIRS];
+    test_bits_of(POSENC1_F32, (posenc1_layout)layout, row);
+    test_bits_of(POSENC1_F16, (posenc1_layout)layout, row);
+    test_bits_of(POSENC1_BF16, (posenc1_layout)layout, row);
     double doubles[2 * PAIRS], of_doubles[2 * PAIRS];
-    posenc1_type const types[] = {POSENC1_BF16, POSENC1_F16};
-    uint16_t words[2][2 * PAIRS], of_words[2][2 * PAIRS];
-    size_t const token = 5;
-    for (size_t i = 0; i < 2 * PAIRS; ++i) {
-      floats[i] = (float)(sin(1.0 + (double)i)), doubles[i] = cos(3.0 * (double)i);
-      for (size_t k = 0; k < 2; ++k) set_number(words[k], types[k], i, input(3, i));
-    }
+    double const* const row_2 = c->cos_sin[1] + token * 2 * PAIRS;
+    for (size_t i = 0; i < 2 * PAIRS; ++i) doubles[i] = cos(3.0 * (double)i);
     for (size_t pair = 0; pair < PAIRS; ++pair) {
       size_t const x = dim_of((posenc1_layout)layout, pair, 0),
                    y = dim_of((posenc1_layout)layout, pair, 1);
-      float const cosine = cos_sin[token * 2 * PAIRS + pair],
-                  sine = cos_sin[(token * 2 + 1) * PAIRS + pair];
-      double const cosine_2 = c->cos_sin[1][token * 2 * PAIRS + pair],
-                   sine_2 = c->cos_sin[1][(token * 2 + 1) * PAIRS + pair];
-      float volatile y_s = floats[y] * sine, x_s = floats[x] * sine;
-      double volatile y_s_2 = doubles[y] * sine_2, x_s_2 = doubles[x] * sine_2;
-      of_floats[x] = joined(fused, floats[x], cosine, -y_s);
-      of_floats[y] = joined(fused, floats[y], cosine, x_s);
-      of_doubles[x] = joined_doubles(fused, doubles[x], cosine_2, -y_s_2);
-      of_doubles[y] = joined_doubles(fused, doubles[y], cosine_2, x_s_2);
-      for (size_t k = 0; k < 2; ++k) {
-        float const word_x = (float)number_at(words[k], types[k], x),
-                    word_y = (float)number_at(words[k], types[k], y);
-        float volatile word_y_s = word_y * sine, word_x_s = word_x * sine;
-        set_number(of_words[k], types[k], x, joined(fused, word_x, cosine, -word_y_s));
-        set_number(of_words[k], types[k], y, joined(fused, word_y, cosine, word_x_s));
-      }
+      double volatile y_s = doubles[y] * row_2[PAIRS + pair],
+                      x_s = doubles[x] * row_2[PAIRS + pair];
+      of_doubles[x] = joined_doubles(fuses(), doubles[x], row_2[pair], -y_s);
+      of_doubles[y] = joined_doubles(fuses(), doubles[y], row_2[pair], x_s);
     }
-    posenc1_rotation r = {.from = {.data = floats, .layout = (posenc1_layout)layout},
-                          .tokens = 1,
-                          .heads = 1,
-                          .head_dim = 2 * PAIRS,
-                          .cos_sin = cos_sin + token * 2 * PAIRS,
-                          .rows = 1,
-                          .pairs = PAIRS};
-    MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
-    MUST(memcmp(floats, of_floats, sizeof floats) == 0);
-    for (size_t k = 0; k < 2; ++k) {
-      r.from.data = words[k], r.from.type = types[k];
-      MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
-      MUST(memcmp(words[k], of_words[k], sizeof words[k]) == 0);
-    }
-    r.from.data = doubles, r.from.type = POSENC1_F64;
-    r.cos_sin = c->cos_sin[1] + token * 2 * PAIRS;
+    posenc1_rotation const r = {
+        .from = {.data = doubles, .type = POSENC1_F64, .layout = (posenc1_layout)layout},
+        .tokens = 1,
+        .heads = 1,
+        .head_dim = 2 * PAIRS,
+        .cos_sin = row_2,
+        .rows = 1,
+        .pairs = PAIRS};
     MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
     MUST(memcmp(doubles, of_doubles, sizeof doubles) == 0);
   }
@@ -501,6 +512,7 @@ int main(void) {
   test_errors(&c);
   test_same_heads(&c);
   test_attention();
+  test_step();
   if (getenv("POSENC_TEST_CONFIG") != NULL) test_model();
   posenc1_row_maker_destroy(c.maker);
   printf("ran %s\n", set);

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -195,8 +196,9 @@ std::vector<alone> const in_config_alone{
       "mbart",
       "gpt_neo",
       "electra",
-      "xlm-roberta-xl"}},
-    {"refused with its reason", {"phi3small", "nanochat", "bailing_moe_v3_vl", "inkling_text"}},
+      "xlm-roberta-xl",
+      "nanochat"}},
+    {"refused with its reason", {"phi3small", "bailing_moe_v3_vl", "inkling_text"}},
     {"its file is read by another program: whisper.cpp, or clip.cpp of llama.cpp",
      {"whisper", "minimax_m3_vl_vision", "step3p5_vision", "gemma4_vision", "pixtral"}},
 };
@@ -216,8 +218,7 @@ TEST(readers, know_the_same_families_or_it_is_said_why_not) {
   names architectures, types;
   for (auto const& one : detail::gguf_architectures::all) architectures.insert(one.name);
   for (auto const& family : detail::model_families::all)
-    types.insert(family.types.begin(), family.types.end());
-  types.erase("");
+    for (auto const type : detail::words_of(family.types)) types.insert(type);
   std::vector<std::string_view> in_gguf, in_config;
   for (auto const& [architecture, of] : same_families) {
     in_gguf.push_back(architecture);
@@ -238,6 +239,55 @@ TEST(readers, know_the_same_families_or_it_is_said_why_not) {
   }
   expect_told(architectures, in_gguf, "gguf/architectures.hpp");
   expect_told(types, in_config, "hugging_face/families.hpp");
+}
+
+/// Every name of a table is one of `known`, and each of these has a record or is unknown.
+void expect_norms_told(std::span<detail::known_norms const> table, names const& known, names told) {
+  for (auto const& one : table)
+    for (auto const name : detail::words_of(one.models)) {
+      EXPECT_TRUE(told.insert(name).second) << name << " is told twice";
+      EXPECT_TRUE(known.contains(name)) << name << " is no family";
+    }
+  for (auto const name : known) EXPECT_TRUE(told.contains(name)) << name << ": say its norms";
+}
+
+TEST(readers, say_the_norms_of_every_family_or_that_they_are_unknown) {
+  names architectures, types;
+  for (auto const& one : detail::gguf_architectures::all) architectures.insert(one.name);
+  for (auto const& family : detail::model_families::all)
+    for (auto const type : detail::words_of(family.types)) types.insert(type);
+  // llama.cpp #25994 was not seen; the drafter makes queries alone.
+  expect_norms_told(detail::norms_of_architectures::all, architectures,
+                    {"nanbeige", "gemma4-assistant"});
+  // What their authors' code alone says, or keys that are not read (qk_ln, attention_type).
+  expect_norms_told(detail::norms_of_families::all, types,
+                    {"step3p5_vision", "mpt", "bailing_hybrid", "bailing_moe_v3_vl", "llama_drope",
+                     "qwen2_drope", "phi3small", "inkling_text"});
+}
+
+// Each table is written from code of its own: transformers' classes, llama.cpp's graphs.
+TEST(readers, agree_about_the_norms_of_the_families_that_they_share) {
+  for (auto const& [architecture, of] : same_families) {
+    for (auto const type : of) {
+      SCOPED_TRACE(type);
+      auto const* const a = detail::record_of(detail::norms_of_architectures::all,
+                                              &detail::known_norms::models, architecture);
+      auto const* const b =
+          detail::record_of(detail::norms_of_families::all, &detail::known_norms::models, type);
+      if (a == nullptr || b == nullptr) continue;
+      if (a->of == norm_scope::none || b->of == norm_scope::none) {
+        EXPECT_TRUE(a->of == b->of || a->optional || !b->flag.empty()) << architecture;
+        continue;
+      }
+      EXPECT_EQ(a->of, b->of);
+      EXPECT_EQ(a->place, b->place);
+      EXPECT_EQ(a->query.empty(), b->query.empty());
+      EXPECT_EQ(a->key.empty(), b->key.empty());
+      EXPECT_EQ(a->values, b->values);
+      EXPECT_EQ(a->where_rotated, b->where_rotated);
+      EXPECT_FALSE(a->plus_one);
+    }
+  }
 }
 
 // Answers.

@@ -1,17 +1,22 @@
-// From floats to codes of 8 bits and back: what all formats of the cache are made of.
+// From floats to codes of 8 bits and back, in registers: what all formats of the cache are made of.
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/storage.hpp"
 #include "posenc/core/target.hpp"
+#include "posenc/simd/for_16_bits.hpp"
 #include "posenc/simd/lanes.hpp"
 #include "posenc/simd/registers.hpp"
+
+POSENC_QUIET_BEGIN
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -24,51 +29,162 @@ template <std::size_t Block = 32>
   for (auto i = whole; i < n; ++i) each(i);
 }
 
-/// to[i] = the low byte of code(x[i]). By way of a block of its own: bytes may be anyone's, and
-/// compilers would take x to change as they are written.
-[[gnu::always_inline]] inline void write_codes(std::span<float const> x, std::byte* to,
-                                               auto const& code) noexcept {
-  constexpr std::size_t block = 32;
-  auto const whole = x.size() / block * block;
-  for (std::size_t i = 0; i < whole; i += block) {
-    std::uint8_t codes[block];
-    for (std::size_t j = 0; j < block; ++j) codes[j] = static_cast<std::uint8_t>(code(x[i + j]));
-    std::memcpy(to + i, codes, block);
-  }
-  for (auto i = whole; i < x.size(); ++i) to[i] = static_cast<std::byte>(code(x[i]));
+/// The bits of one number, or of a register of them.
+template <class Number>
+struct bits_of : scalar_bits {};
+/// A register of floats, or one where there are none.
+using code_lanes = lanes<float>;
+
+#if !defined(XSIMD_NO_SUPPORTED_ARCHITECTURE)
+template <class Arch>
+struct bits_of<xsimd::batch<float, Arch>> : register_bits<xsimd::batch<float, Arch>> {};
+
+template <class U, class Arch>
+[[gnu::always_inline]] inline auto as_signed(xsimd::batch<U, Arch> const& x) noexcept {
+  return bits_as<std::int32_t>(x);
+}
+/// yes where a < b, both below 2^31, else no.
+template <class Arch, class U32 = xsimd::batch<std::uint32_t, Arch>>
+[[gnu::always_inline]] inline U32 where_below(xsimd::batch<std::uint32_t, Arch> const& a,
+                                              std::type_identity_t<U32> const& b,
+                                              std::type_identity_t<U32> const& yes,
+                                              std::type_identity_t<U32> const& no) noexcept {
+  auto const chosen = xsimd::select(as_signed(a) < as_signed(b), as_signed(yes), as_signed(no));
+  return bits_as<std::uint32_t>(chosen);
+}
+template <class I, class Arch>
+[[gnu::always_inline]] inline auto limited(xsimd::batch<I, Arch> const& code, std::int32_t least,
+                                           std::int32_t most) noexcept {
+  using integers = xsimd::batch<std::int32_t, Arch>;
+  return xsimd::min(xsimd::max(as_signed(code), integers(least)), integers(most));
+}
+template <class Arch>
+[[gnu::always_inline]] inline auto towards_zero(xsimd::batch<float, Arch> const& x) noexcept {
+  return xsimd::to_int(x);
+}
+template <class Arch>
+[[gnu::always_inline]] inline auto product(xsimd::batch<float, Arch> const& x, float y) noexcept {
+  auto result = x * xsimd::batch<float, Arch>(y);
+  as_written(result);
+  return result;
+}
+template <class Arch, class Batch = xsimd::batch<float, Arch>>
+[[gnu::always_inline]] inline Batch multiply_add(xsimd::batch<float, Arch> const& a, Batch const& b,
+                                                 Batch const& c) noexcept {
+  return register_arithmetic<float, Batch>::multiply_add(a, b, c);
+}
+template <class Arch>
+[[gnu::always_inline]] inline auto signed_number(
+    xsimd::batch<std::uint32_t, Arch> const& code) noexcept {
+  return xsimd::to_float((as_signed(code) << 24) >> 24);
+}
+template <class Arch>
+[[gnu::always_inline]] inline auto unsigned_number(
+    xsimd::batch<std::uint32_t, Arch> const& code) noexcept {
+  return xsimd::to_float(as_signed(code));
+}
+#endif
+
+/// The same of one number. product: rounded before what follows, in registers.
+[[gnu::always_inline]] constexpr std::uint32_t where_below(std::uint32_t a, std::uint32_t b,
+                                                           std::uint32_t yes,
+                                                           std::uint32_t no) noexcept {
+  return choose(below(a, b), yes, no);
+}
+[[gnu::always_inline]] constexpr std::int32_t limited(std::uint32_t code, std::int32_t least,
+                                                      std::int32_t most) noexcept {
+  auto const x = static_cast<std::int32_t>(code), above = x > least ? x : least;
+  return above < most ? above : most;
+}
+[[gnu::always_inline]] constexpr std::uint32_t towards_zero(float x) noexcept {
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(x));
+}
+[[gnu::always_inline]] constexpr float product(float x, float y) noexcept { return x * y; }
+/// The number that a code is, as int8 and as uint8: of its lowest 8 bits, which are all it has.
+[[gnu::always_inline]] constexpr float signed_number(std::uint32_t code) noexcept {
+  return static_cast<float>(static_cast<std::int8_t>(code));
+}
+[[gnu::always_inline]] constexpr float unsigned_number(std::uint32_t code) noexcept {
+  return static_cast<float>(static_cast<std::int32_t>(code));
 }
 
-/// Within [least, most].
-[[gnu::always_inline]] constexpr std::int32_t limited(std::int32_t code, std::int32_t least,
-                                                      std::int32_t most) noexcept {
-  auto const above = code > least ? code : least;
-  return above < most ? above : most;
+/// to[i] = the low byte of code(x[i]); code is called with a register of numbers or with one.
+[[gnu::always_inline]] inline void write_codes(std::span<float const> x, std::byte* to,
+                                               auto const& code) noexcept {
+  std::size_t i = 0;
+  if constexpr (several_lanes<code_lanes>) {
+    for (; i + code_lanes::size <= x.size(); i += code_lanes::size) {
+      auto const codes = code(code_lanes::load(x.data() + i));
+      if constexpr (requires { store_bytes(to, codes.data); }) {
+        store_bytes(to + i, codes.data);
+      } else {
+        typename decltype(codes)::value_type wide[code_lanes::size];
+        codes.store_unaligned(wide);
+        for (std::size_t j = 0; j < code_lanes::size; ++j)
+          to[i + j] = static_cast<std::byte>(wide[j]);
+      }
+    }
+  }
+  for (; i < x.size(); ++i) to[i] = static_cast<std::byte>(code(x[i]));
+}
+/// x[i] = number(code i); number is called with a register of codes, of 32 bits each, or with one.
+template <class Lanes = code_lanes>
+[[gnu::always_inline]] inline void read_codes(std::byte const* from, std::span<float> x,
+                                              auto const& number) noexcept {
+  std::size_t i = 0;
+  if constexpr (several_lanes<Lanes>) {
+    for (; i + Lanes::size <= x.size(); i += Lanes::size) {
+      typename bits_of<typename Lanes::number>::bits codes;
+      if constexpr (requires { load_bytes(from, codes.data); }) {
+        load_bytes(from + i, codes.data);
+      } else {
+        std::uint32_t wide[Lanes::size];
+        for (std::size_t j = 0; j < Lanes::size; ++j)
+          wide[j] = static_cast<std::uint8_t>(from[i + j]);
+        codes = decltype(codes)::load_unaligned(wide);
+      }
+      Lanes::store(x.data() + i, number(codes));
+    }
+  }
+  for (; i < x.size(); ++i) x[i] = number(std::uint32_t{static_cast<std::uint8_t>(from[i])});
+}
+
+/// Codes of int8, each times the scale.
+[[gnu::always_inline]] inline void read_signed(std::byte const* from, std::span<float> x,
+                                               float scale) noexcept {
+  read_codes(from, x,
+             [&](auto const& code) POSENC_INLINED { return product(signed_number(code), scale); });
 }
 
 /// The nearest integer, ties to even, for |x| < 2^22; larger for larger ones, up to infinity; of
-/// NaN, a multiple of 256. In integers: compilers keep it as it stands under -ffast-math, and
-/// compute it in registers.
-[[gnu::always_inline]] constexpr std::int32_t nearest(float x) noexcept {
-  constexpr float ones = 0x1.8p23f;  // whose last bit has the weight 1
-  return static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(x + ones) -
-                                   std::bit_cast<std::uint32_t>(ones));
+/// NaN, a multiple of 256. In integers: compilers keep it as it stands under -ffast-math.
+template <class Number>
+[[gnu::always_inline]] constexpr auto nearest(Number const& x) noexcept {
+  using b = bits_of<Number>;
+  Number const ones(0x1.8p23f);  // whose last bit has the weight 1
+  return b::as_bits(x + ones) - b::as_bits(ones);
 }
 /// x, or 512 of its sign if that is less: of any number, then, nearest is right.
-[[gnu::always_inline]] constexpr float within_512(float x) noexcept {
-  auto const all = std::bit_cast<std::int32_t>(x), m = all & 0x7fff'ffff,
-             most = std::bit_cast<std::int32_t>(512.0f);
-  return std::bit_cast<float>((m < most ? m : most) | (all & (-0x7fff'ffff - 1)));
+template <class Number>
+[[gnu::always_inline]] constexpr Number within_512(Number const& x) noexcept {
+  using b = bits_of<Number>;
+  using u32 = typename b::bits;
+  auto const all = b::as_bits(x), m = all & u32(0x7fff'ffffu), most = b::as_bits(Number(512.0f));
+  return b::as_number(where_below(m, most, m, most) | (all & u32(0x8000'0000u)));
 }
 /// Towards zero, for |x| < 512; of larger ones, infinity and NaN, an integer of low byte 0.
-[[gnu::always_inline]] constexpr std::int32_t truncated_to_integer(float x) noexcept {
-  return static_cast<std::int32_t>(within_512(x));
+template <class Number>
+[[gnu::always_inline]] constexpr auto truncated_to_integer(Number const& x) noexcept {
+  return towards_zero(within_512(x));
 }
 /// The nearest integer, ties away from zero, as C's roundf; within 512, as above.
-[[gnu::always_inline]] constexpr std::int32_t nearest_away(float x) noexcept {
+template <class Number>
+[[gnu::always_inline]] constexpr auto nearest_away(Number const& x) noexcept {
+  using b = bits_of<Number>;
   // Just below 1/2: the sum of that and a number just below 1/2 must not round to 1.
-  constexpr auto below_half = std::bit_cast<std::uint32_t>(0x1.fffffep-2f);
-  auto const sign = std::bit_cast<std::uint32_t>(x) & 0x8000'0000u;
-  return truncated_to_integer(x + std::bit_cast<float>(below_half | sign));
+  auto const below_half = b::as_bits(Number(0x1.fffffep-2f)),
+             sign = b::as_bits(x) & typename b::bits(0x8000'0000u);
+  return truncated_to_integer(x + b::as_number(below_half | sign));
 }
 
 /// The least and the most of place(bits), of integers in a register or alone.
@@ -89,9 +205,13 @@ struct extremes {
         auto const bits = place(bits_as<std::int32_t>(number(Lanes::load(x.data() + i))));
         low = xsimd::min(low, bits), high = xsimd::max(high, bits);
       }
-      std::int32_t lows[Lanes::size], highs[Lanes::size];
-      low.store_unaligned(lows), high.store_unaligned(highs);
-      for (std::size_t j = 0; j < Lanes::size; ++j) take(lows[j], highs[j]);
+      if constexpr (requires { greatest(high.data); }) {
+        take(~greatest((~low).data), greatest(high.data));  // ~ turns the order round
+      } else {
+        std::int32_t lows[Lanes::size], highs[Lanes::size];
+        low.store_unaligned(lows), high.store_unaligned(highs);
+        for (std::size_t j = 0; j < Lanes::size; ++j) take(lows[j], highs[j]);
+      }
     }
     for (auto i = several_lanes<Lanes> ? whole : 0; i < x.size(); ++i) {
       auto const bits = place(std::bit_cast<std::int32_t>(x[i]));
@@ -111,54 +231,6 @@ inline constexpr auto ordered = [](auto bits) POSENC_INLINED {
   return bits ^ ((bits >> 31) & decltype(bits)(0x7fff'ffff));
 };
 
-/// E4M3 of OCP: 1 sign bit, 4 exponent bits of bias 7, 3 fraction bits. The largest number is 448,
-/// the least normal one 2^-6, the least one 2^-9; no infinity; NaN is 0x7f and 0xff.
-struct e4m3_codes {
-  using u32 = std::uint32_t;
-  static constexpr u32 most = 0x43e0'0000, rebias = 120u << 23, least_normal = 121u << 23,
-                       infinity = 0x7f80'0000, magnitude_bits = 0x7fff'ffff;
-
-  [[gnu::always_inline]] static constexpr u32 magnitude(u32 all) noexcept {
-    auto const m = all & magnitude_bits;
-    return choose(below(most, m), most, m);
-  }
-  /// To the nearest, ties to even; beyond 448, 448; NaN gives NaN. As CPUs and GPUs convert with
-  /// saturation. flush: below 2^-6, zero.
-  [[gnu::always_inline]] static constexpr u32 to_nearest(float x, bool flush = false) noexcept {
-    constexpr u32 leading = 0x4680'0000;  // 2^14, whose last bit has the weight 2^-9
-    auto const all = std::bit_cast<u32>(x), sign = (all >> 24) & 0x80u, m = magnitude(all),
-               normal = (m - rebias + 0x7'ffffu + ((m >> 20) & 1u)) >> 20,
-               subnormal =
-                   std::bit_cast<u32>(std::bit_cast<float>(m) + std::bit_cast<float>(leading)) -
-                   leading;
-    auto const finite = choose(below(m, least_normal), flush ? 0 : subnormal, normal);
-    return sign | choose(below(infinity, all & magnitude_bits), u32{0x7f}, finite);
-  }
-  /// Towards zero, as vLLM's writer for CPUs: below 2^-6 rounded to a multiple of 2^-29 first, by
-  /// the product that it makes; -0 gives 0, and NaN 448.
-  [[gnu::always_inline]] static constexpr u32 towards_zero(float x) noexcept {
-    constexpr u32 leading = least_normal;  // 2^-6, whose last bit has the weight 2^-29
-    auto const all = std::bit_cast<u32>(x), m = magnitude(all), normal = (m - rebias) >> 20,
-               subnormal =
-                   (std::bit_cast<u32>(std::bit_cast<float>(m) + std::bit_cast<float>(leading)) -
-                    leading) >>
-                   20,
-               is_nan = below(infinity, all & magnitude_bits),
-               signs = below(u32{0}, m) & ~is_nan & 0x80u;
-    return ((all >> 24) & signs) | choose(below(m, least_normal), subnormal, normal);
-  }
-  /// Exact.
-  [[gnu::always_inline]] static constexpr float number(u32 code) noexcept {
-    auto const sign = (code & 0x80u) << 24, shifted = (code & 0x7fu) << 20;
-    // Subnormal: the fraction behind a leading 1 of weight 2^-6, less 2^-6.
-    auto const subnormal = std::bit_cast<u32>(std::bit_cast<float>(shifted | least_normal) -
-                                              std::bit_cast<float>(least_normal));
-    auto const finite = choose(below(shifted, 1u << 23), subnormal, shifted + rebias);
-    return std::bit_cast<float>(sign |
-                                choose(below(u32{0x7eu << 20}, shifted), u32{0x7fc0'0000}, finite));
-  }
-};
-
 /// A number at any address.
 template <class Number>
 [[gnu::always_inline]] inline Number number_at(std::byte const* from) noexcept {
@@ -172,3 +244,5 @@ template <class Number>
 }
 
 }  // namespace posenc::detail
+
+POSENC_QUIET_END

@@ -25,6 +25,25 @@ struct [[gnu::may_alias]] cached_byte {
   std::byte value;
 };
 
+/// Throws, as `whose...` error, if a slot that is not negative comes twice.
+void require_each_slot_once(std::span<std::int64_t const> slots, auto const&... whose) {
+  std::int64_t last = -1;
+  bool ascends = true;
+  for (auto const slot : slots) {
+    if (slot < 0) continue;
+    ascends = ascends && slot > last, last = slot;
+  }
+  if (ascends) return;
+  for (std::size_t first = 0, next; first < slots.size(); first = next) {
+    next = first + 1;
+    if (slots[first] < 0) continue;
+    while (next < slots.size() && slots[next] == slots[next - 1] + 1) ++next;
+    for (auto t = next; t < slots.size(); ++t)
+      require(slots[t] < slots[first] || slots[t] > slots[next - 1], whose...,
+              ": a slot must be written once, got slot ", slots[t], " again for token ", t);
+  }
+}
+
 }  // namespace detail
 
 template <>
@@ -101,12 +120,20 @@ class encoded_heads {
   /// Encodes a head; nothing where the token has no slot. Not checked: numbers has head_dim().
   void write(std::size_t token, std::size_t head, std::span<float const> numbers) const noexcept
       requires(!reads) {
-    auto* const to = at(codes_, token, head);
+    write_some(token, head, 1, numbers.data(), 0);
+  }
+  /// `count` heads from `head` on, each `stride` numbers behind the one before.
+  void write_some(std::size_t token, std::size_t head, std::size_t count, float const* numbers,
+                  std::ptrdiff_t stride) const noexcept requires(!reads) {
+    auto* to = at(codes_, token, head);
     if (to == nullptr) return;
-    if constexpr (is_scaled) {
-      format_.encode(numbers, to, at(scales_, token, head));
-    } else {
-      format_.encode(numbers, to);
+    [[maybe_unused]] auto* scales = is_scaled ? at(scales_, token, head) : nullptr;
+    for (; count != 0; --count, numbers += stride, to += codes_.head_stride()) {
+      if constexpr (is_scaled) {
+        format_.encode({numbers, head_dim_}, to, scales), scales += scales_.head_stride();
+      } else {
+        format_.encode({numbers, head_dim_}, to);
+      }
     }
   }
   /// Decodes a head. Not checked: the token has a slot.
@@ -128,24 +155,7 @@ class encoded_heads {
 
   /// Throws std::invalid_argument if a slot comes twice: it would be written twice, in the order of
   /// tasks. Quick where slots ascend, or are runs of neighbours, as pages have them.
-  void require_each_slot_once() const {
-    std::int64_t last = -1;
-    bool ascends = true;
-    for (auto const slot : slots_) {
-      if (slot < 0) continue;
-      ascends = ascends && slot > last, last = slot;
-    }
-    if (ascends) return;
-    for (std::size_t first = 0, next; first < slots_.size(); first = next) {
-      next = first + 1;
-      if (slots_[first] < 0) continue;
-      while (next < slots_.size() && slots_[next] == slots_[next - 1] + 1) ++next;
-      for (auto t = next; t < slots_.size(); ++t)
-        detail::require(slots_[t] < slots_[first] || slots_[t] > slots_[next - 1],
-                        "encoded_heads: a slot must be written once, got slot ", slots_[t],
-                        " again for token ", t);
-    }
-  }
+  void require_each_slot_once() const { detail::require_each_slot_once(slots_, "encoded_heads"); }
 
   /// Whether these are the heads of a target, in the same places.
   bool are(encoded_heads<format_type> const& target) const noexcept {

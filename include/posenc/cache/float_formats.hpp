@@ -8,6 +8,7 @@
 #include <span>
 
 #include "posenc/cache/codes.hpp"
+#include "posenc/cache/e4m3_codes.hpp"
 #include "posenc/cache/format.hpp"
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/require.hpp"
@@ -44,7 +45,7 @@ struct numbers_of {
 /// How a number becomes E4M3: to the nearest, ties to even; or towards zero.
 enum class e4m3_rounding { nearest, towards_zero };
 
-/// E4M3 (of OCP, "fn") with one scale for a tensor [vLLM fp8; FlashInfer]:
+/// The 8-bit float E4M3 (OCP's, called e4m3fn) with one scale per tensor [vLLM fp8; FlashInfer]:
 ///
 ///     code = E4M3(x inverse), within [-448, 448];   read as E4M3 scale
 ///
@@ -72,17 +73,17 @@ struct e4m3 {
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
     auto const write = [&](auto const& code) POSENC_INLINED {
-      detail::write_codes(head, to, [&](float x) POSENC_INLINED { return code(x * inverse); });
+      detail::write_codes(head, to, [&](auto const& x) POSENC_INLINED {
+        return code(detail::product(x, inverse));
+      });
     };
     if (rounding == e4m3_rounding::nearest)
-      return write([](float x) { return detail::e4m3_codes::to_nearest(x); });
-    write([](float x) { return detail::e4m3_codes::towards_zero(x); });
+      return write([](auto const& x) POSENC_INLINED { return detail::e4m3_codes::to_nearest(x); });
+    write([](auto const& x) POSENC_INLINED { return detail::e4m3_codes::towards_zero(x); });
   }
   /// Reads a head.
   void decode(std::byte const* from, std::span<float> head) const noexcept {
-    detail::each_of(head.size(), [&](std::size_t i) {
-      head[i] = detail::e4m3_codes::number(static_cast<std::uint8_t>(from[i])) * scale;
-    });
+    detail::e4m3_codes::read(from, head, scale);
   }
 };
 
@@ -127,8 +128,8 @@ struct deepseek_v4 {
       *scales = static_cast<std::byte>(exponent);
       auto const inverse =
           std::bit_cast<float>(exponent == 255 ? 0x7fc0'0000u : (254 - exponent) << 23);
-      detail::write_codes(x, to, [&](float number) POSENC_INLINED {
-        return detail::e4m3_codes::to_nearest(number * inverse, flushes);
+      detail::write_codes(x, to, [&](auto const& number) POSENC_INLINED {
+        return detail::e4m3_codes::to_nearest(detail::product(number, inverse), flushes);
       });
     }
     *scales = std::byte{0};
@@ -142,8 +143,7 @@ struct deepseek_v4 {
       auto const byte = static_cast<std::uint8_t>(*scales);
       auto const scale =
           std::bit_cast<float>(byte == 255 ? 0x7fc0'0000u : std::uint32_t{byte} << 23);
-      for (std::size_t i = 0; i < group; ++i)
-        head[first + i] = detail::e4m3_codes::number(static_cast<std::uint8_t>(from[i])) * scale;
+      detail::e4m3_codes::read(from, head.subspan(first, group), scale);
     }
     numbers_of<bfloat16>().decode(from, head.subspan(plain));
   }

@@ -11,7 +11,7 @@ namespace posenc::inline POSENC_TARGET {
 
 /// A format with all bytes of a head in one place. One of your own is used like the library's:
 ///
-///     struct signs {                                        one bit a dim
+///     struct signs {                                        one bit per dim
 ///       std::size_t bytes(std::size_t head_dim) const;      of a head; throws if it has none such
 ///       void encode(std::span<float const> head, std::byte* to) const noexcept;
 ///       void decode(std::byte const* from, std::span<float> head) const noexcept;

@@ -56,6 +56,19 @@ struct rounding_points {
   static constexpr rounding_points hugging_face() noexcept {
     return {true, true, true, true, true};
   }
+  /// As vLLM's fused norm and rotation, then its cache write: float between load and store, with
+  /// rows of the model's type [fused_qknorm_rope_kernel.cu].
+  static constexpr rounding_points vllm_fused() noexcept {
+    return {.cosines = true, .rotated = true};
+  }
+  /// As FlashInfer's fused norm and rotation with a target of 8 bits: the norm's result alone; to
+  /// 16 bits, separate_calls gives the same [FlashInfer #3148].
+  static constexpr rounding_points flashinfer_fused() noexcept { return {.norm = true}; }
+  /// As sglang's fused norm and rotation with round_norm_before_rope: from the norm's result on,
+  /// every operation rounds, as do rows [sglang, qknorm_rope.cuh].
+  static constexpr rounding_points sglang_fused() noexcept {
+    return {.norm = true, .cosines = true, .products = true, .rotated = true};
+  }
 };
 
 namespace detail {

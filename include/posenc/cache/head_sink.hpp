@@ -16,9 +16,10 @@
 
 namespace posenc::inline POSENC_TARGET {
 
-/// Takes the heads of a step, each once, in any order, from several threads if there are: a struct
-/// of yours with one function. numbers is [head_dim], in L1, and over when write returns. If it has
-/// tokens(), heads() and head_dim(), they are checked.
+/// Takes the heads of a step: a struct of yours with one function. It is called once per head, in
+/// any order, by several threads where a step has tasks. numbers is [head_dim]; the span is valid
+/// until write returns. Where the struct has tokens(), heads() and head_dim(), write_step checks
+/// them against the source.
 ///
 ///     struct columns {                              vLLM's page of keys, [page][head][dim][token]
 ///       void write(std::size_t token, std::size_t head, std::span<float const> numbers) const;

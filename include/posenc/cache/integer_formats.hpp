@@ -40,16 +40,17 @@ struct u8_per_head {
     // NaN, too, if the scale is infinite.
     auto const zero = -least / scale - 0 * scale, inverse = 1 / scale;
     detail::put(to, scale), detail::put(to + 4, zero);
-    detail::write_codes(head, to + 8, [&](float x) POSENC_INLINED {
-      return detail::limited(detail::nearest(detail::multiply_add(x, inverse, zero)), 0, 255);
+    detail::write_codes(head, to + 8, [&]<class Number>(Number const& x) POSENC_INLINED {
+      auto const sum = detail::multiply_add(x, Number(inverse), Number(zero));
+      return detail::limited(detail::nearest(sum), 0, 255);
     });
   }
   /// Reads a head.
   void decode(std::byte const* from, std::span<float> head) const noexcept {
     auto const scale = detail::number_at<float>(from), zero = detail::number_at<float>(from + 4);
-    auto const* const codes = from + 8;
-    detail::each_of(head.size(), [&](std::size_t i) {
-      head[i] = (static_cast<float>(static_cast<std::uint8_t>(codes[i])) - zero) * scale;
+    detail::read_codes(from + 8, head, [&](auto const& code) POSENC_INLINED {
+      auto const number = detail::unsigned_number(code);
+      return detail::product(number - decltype(number)(zero), scale);
     });
   }
 };
@@ -81,9 +82,11 @@ struct q8_0 {
       auto const most = detail::largest_magnitude(x), d = most / 127;
       detail::put(to, half(d).bits);
       if (writer == q8_0_writer::reference) {
-        write(x, 1 / d, to + 2, detail::nearest_away);
+        write(x, 1 / d, to + 2,
+              [](auto const& n) POSENC_INLINED { return detail::nearest_away(n); });
       } else {
-        write(x, 127 / most, to + 2, detail::nearest);
+        write(x, 127 / most, to + 2,
+              [](auto const& n) POSENC_INLINED { return detail::nearest(n); });
       }
     }
   }
@@ -91,16 +94,15 @@ struct q8_0 {
   void decode(std::byte const* from, std::span<float> head) const noexcept {
     for (std::size_t first = 0; first < head.size(); first += group, from += group + 2) {
       auto const d = static_cast<float>(half::from_bits(detail::number_at<std::uint16_t>(from)));
-      for (std::size_t i = 0; i < group; ++i)
-        head[first + i] = static_cast<float>(static_cast<std::int8_t>(from[2 + i])) * d;
+      detail::read_signed(from + 2, head.subspan(first, group), d);
     }
   }
 
  private:
   [[gnu::always_inline]] static void write(std::span<float const> x, float inverse, std::byte* to,
                                            auto const& rounded) noexcept {
-    detail::write_codes(x.first<group>(), to, [&](float number) POSENC_INLINED {
-      return rounded(number * inverse);  // at most 127 and a little
+    detail::write_codes(x.first<group>(), to, [&](auto const& number) POSENC_INLINED {
+      return rounded(detail::product(number, inverse));  // at most 127 and a little
     });
   }
 };
@@ -122,20 +124,18 @@ struct int8_per_head {
                inverse = 1 / scale;
     detail::put(scales, scale);
     auto const write = [&](auto const& rounded) POSENC_INLINED {
-      detail::write_codes(head, to, [&](float x) POSENC_INLINED {
-        return rounded(x * inverse);  // at most 127 and a little
+      detail::write_codes(head, to, [&](auto const& x) POSENC_INLINED {
+        return rounded(detail::product(x, inverse));  // at most 127 and a little
       });
     };
-    if (truncates) return write(detail::truncated_to_integer);
-    write(detail::nearest);
+    if (truncates)
+      return write([](auto const& x) POSENC_INLINED { return detail::truncated_to_integer(x); });
+    write([](auto const& x) POSENC_INLINED { return detail::nearest(x); });
   }
   /// Reads a head.
   void decode(std::byte const* from, std::byte const* scales,
               std::span<float> head) const noexcept {
-    auto const scale = detail::number_at<float>(scales);
-    detail::each_of(head.size(), [&](std::size_t i) {
-      head[i] = static_cast<float>(static_cast<std::int8_t>(from[i])) * scale;
-    });
+    detail::read_signed(from, head, detail::number_at<float>(scales));
   }
 };
 
@@ -152,15 +152,14 @@ struct int8_static {
   /// Writes a head.
   void encode(std::span<float const> head, std::byte* to) const noexcept {
     auto const inverse = scale != 0 ? 1 / scale : 1;
-    detail::write_codes(head, to, [&](float number) POSENC_INLINED {
-      return detail::limited(detail::nearest(detail::within_512(number * inverse)), -128, 127);
+    detail::write_codes(head, to, [&](auto const& number) POSENC_INLINED {
+      auto const x = detail::within_512(detail::product(number, inverse));
+      return detail::limited(detail::nearest(x), -128, 127);
     });
   }
   /// Reads a head.
   void decode(std::byte const* from, std::span<float> head) const noexcept {
-    detail::each_of(head.size(), [&](std::size_t i) {
-      head[i] = static_cast<float>(static_cast<std::int8_t>(from[i])) * scale;
-    });
+    detail::read_signed(from, head, scale);
   }
 };
 

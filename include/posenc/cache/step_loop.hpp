@@ -52,15 +52,12 @@ class step_loop {
         if (from == nullptr) break;
         if constexpr (is_plain) {
           if (heads_.scale() == 1) {
-            for (std::size_t i = 0; i < count; ++i)
-              heads_.sink().write(token, head + i,
-                                  {from + static_cast<std::ptrdiff_t>(i) * stride, dim_});
+            write(token, head, count, from, stride);
             continue;
           }
         }
         turn(token, from, stride, count);
-        for (std::size_t i = 0; i < count; ++i)
-          heads_.sink().write(token, head + i, of(turned_, i));
+        write(token, head, count, turned_, static_cast<std::ptrdiff_t>(dim_));
       }
     }
   }
@@ -70,6 +67,15 @@ class step_loop {
   static constexpr bool is_plain =
       !Heads::rotates && !normalises && !rounds && std::same_as<S, float>;
 
+  void write(std::size_t token, std::size_t head, std::size_t count, float const* x,
+             std::ptrdiff_t stride) const {
+    auto const& sink = heads_.sink();
+    if constexpr (requires { sink.write_some(token, head, count, x, stride); }) {
+      sink.write_some(token, head, count, x, stride);  // its slot and page found once
+    } else {
+      for (std::size_t i = 0; i < count; ++i, x += stride) sink.write(token, head + i, {x, dim_});
+    }
+  }
   std::span<float> of(float* some, std::size_t i) const noexcept { return {some + i * dim_, dim_}; }
   // Where some heads of a token are as numbers, which cached ones are in loaded_, and how far it is
   // to the next; null if nowhere.

@@ -106,18 +106,26 @@ void write_step(tasks<Executor> const& split, Rows const& rows, Heads const&... 
 /// the write to a cache in an engine's format.
 ///
 ///     encoded_heads k_cache(u8_per_head{}, k_pages, shape, slots), v_cache(...);
-///     write_step(rows, rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),        in place
-///                rotated<halves>(k, k_cache).norm({w_k, 1e-6f}),                  to pages
-///                unrotated(v, v_cache));                                          not rotated
+///     write_step(rows,
+///                rotation_of<halves>(q).norm({w_q, 1e-6f}).scale(s),   queries stay in place
+///                rotated<halves>(k, k_cache).norm({w_k, 1e-6f}),       keys go into pages
+///                unrotated(v, v_cache));                               values do not rotate
 ///
 /// rotation_of is what rotate takes: heads of views, to views. rotated and unrotated give to any
 /// head_sink too, have every head_norm, and round where an engine rounds (round). A token with slot
 /// -1 is rotated in place and left out of the cache. Arithmetic is in float. Heads of one token, up
-/// to 4096 numbers, stay in L1 from load to store; allocates nothing. Throws
-/// std::invalid_argument, before anything is changed, unless there is one row per token, shapes
-/// agree, slots are within pages and not written twice, head_dim is at most 4096, and what one set
-/// writes overlaps nothing that another reads or writes. Not checked: the memory of your own sinks;
-/// rows, weights and slots must not be overwritten either.
+/// to 4096 numbers, stay in L1 from load to store; allocates nothing.
+///
+/// Throws std::invalid_argument, before anything is changed, unless:
+///
+/// - there is one row per token, and the shapes of source and target agree
+/// - slots are within pages, and each is written once
+/// - head_dim is at most 4096, and the rotary block lies within it
+/// - what one set writes overlaps nothing that another set reads or writes
+/// - source and target of a set are the same heads or do not overlap
+///
+/// Not checked: the memory of your own sinks. Rows, weights and slots must not overlap what is
+/// written either.
 template <std::convertible_to<cos_sin_view<float>> Rows, detail::part_of_step... Heads>
 void write_step(Rows const& rows, Heads const&... heads) {
   write_step(detail::one_task(), rows, heads...);

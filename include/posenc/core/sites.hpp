@@ -97,9 +97,9 @@ concept prepares_far =
 template <class E>
 concept acts_on_embeddings = detail::embeds<E, float> && detail::embeds<E, double>;
 
-/// (2) prepare<T>(positions) makes, once per step, what positions alone decide: a value, which keeps
-/// no view, and encodes queries and keys in place, whole or by ranges of tokens, in every layer. T
-/// is float, or double to encode doubles.
+/// (2) prepare<T>(positions) makes, once per step, what positions alone decide: a value, which
+/// keeps no view, and encodes queries and keys in place, whole or by ranges of tokens, in every
+/// layer. T is float, or double to encode doubles.
 ///
 ///     auto const prepared = e.template prepare<T>(positions);
 ///     prepared.encode_queries(q, first_token);    token i of q, by positions[first_token + i]

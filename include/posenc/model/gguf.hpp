@@ -8,6 +8,7 @@
 #endif
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/gguf/norms.hpp"
 #include "posenc/model/gguf/rotation.hpp"
 #include "posenc/model/gguf/schedule.hpp"
 
@@ -163,6 +164,7 @@ inline model_description read_gguf(gguf_metadata const& metadata,
   config.found.kinds = detail::kinds_of(
       detail::gguf_layers(config),
       [&](auto& kind, auto const& layer) { detail::read_gguf_kind(config, kind, layer); });
+  detail::read_gguf_norms(config);
   if (!config.flag("attention.causal").value_or(true)) {
     config.note("Queries see later keys too: attention.causal is false.");
   }

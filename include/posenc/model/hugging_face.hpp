@@ -9,6 +9,7 @@
 #endif
 
 #include "posenc/core/target.hpp"
+#include "posenc/model/hugging_face/norms.hpp"
 #include "posenc/model/hugging_face/rotation.hpp"
 #include "posenc/model/hugging_face/schedule.hpp"
 
@@ -92,7 +93,8 @@ inline model_description read_hugging_face(json const& parsed, std::string const
                                            hugging_face_options const& options) {
   error_context const context(name);
   hugging_face_config config(json_object(parsed, name), options);
-  if (read_other_than_rope(config)) return config.settled();
+  auto const done = [&] { return read_norms(config), config.settled(); };
+  if (read_other_than_rope(config)) return done();
   config.require(!config.truth("alibi").value_or(false), "alibi",
                  "be false for " + config.found.type);
   if (!config.is_known) {
@@ -109,7 +111,7 @@ inline model_description read_hugging_face(json const& parsed, std::string const
   config.found.kinds = kinds_of(scheduled_layers(config), [&](auto& kind, auto const& layer) {
     read_kind(config, kind, layer);
   });
-  return config.settled();
+  return done();
 }
 
 }  // namespace detail

@@ -34,8 +34,8 @@ struct prepared_layer {
 /// softmax factor and by the temperature of the query, then capped, then biased by ALiBi.
 /// Positions are those of text: all axes have the same.
 ///
-/// This leaves out pooled keys, and window, chunk and index heads, which belong to the mask. Sinks
-/// are learned: put attention_sinks beside this in a scheme.
+/// This leaves out norms of heads, pooled keys, and window, chunk and index heads, which belong to
+/// the mask. Sinks are learned: put attention_sinks beside this in a scheme.
 ///
 ///     auto const model = read_hugging_face("config.json");
 ///     attention(q, k, v, layer_scheme(model.kind_of(layer), length));
@@ -54,6 +54,7 @@ class layer_scheme {
       auto const f = rotary.frequencies.at(length);
       std::visit([&]<class Layout>(Layout) { ropes_.emplace_back(rope<Layout>(f, rotary.block)); },
                  rotary.layout);
+      opposite_.push_back(rotary.opposite);
     }
     if (layer.score_cap) cap_.emplace(*layer.score_cap);
     if (layer.alibi) alibi_ = layer.alibi->encoding();
@@ -63,10 +64,13 @@ class layer_scheme {
   template <class T = float>
   detail::prepared_layer<T> prepare(token_positions const& positions) const {
     detail::prepared_layer<T> prepared;
-    positions_view const at = positions;
-    for (auto const& one : ropes_)
+    auto negated = positions;
+    for (auto& p : negated) p = -p;
+    for (std::size_t i = 0; i < ropes_.size(); ++i) {
+      positions_view const at = opposite_[i] ? negated : positions;
       std::visit([&](auto const& r) { prepared.rotations.emplace_back(r.template prepare<T>(at)); },
-                 one);
+                 ropes_[i]);
+    }
     return prepared;
   }
   /// Site 3, see acts_on_scores.
@@ -88,6 +92,7 @@ class layer_scheme {
 
  private:
   std::vector<std::variant<rope<halves>, rope<interleaved>>> ropes_;
+  std::vector<bool> opposite_;  // a rotation by the opposite angle, for each of them
   std::optional<alibi> alibi_;
   std::optional<soft_cap> cap_;
   std::optional<position_temperature> temperature_;

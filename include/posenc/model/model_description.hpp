@@ -14,6 +14,7 @@
 
 #include "posenc/core/target.hpp"
 #include "posenc/frequency/frequencies.hpp"
+#include "posenc/model/norm_description.hpp"
 #include "posenc/rotation/layout.hpp"
 #include "posenc/rotation/rotary_block.hpp"
 #include "posenc/rows/pair_axes.hpp"
@@ -55,6 +56,7 @@ struct rotary_description {
   frequencies_by_length frequencies;           ///< a value for each length
   std::variant<halves, interleaved> layout;    ///< of pairs within the block
   rotary_block block = rotary_block::first();  ///< which dims rotate
+  bool opposite = false;  ///< by the opposite angle (nanochat): make rows by rows_of
   /// The tensor rope_freqs of a GGUF file divides the frequencies of the rule.
   bool has_pair_factors = false;
   /// The axis of each pair (M-RoPE). Without, all pairs rotate by the position of the token.
@@ -108,6 +110,9 @@ struct layer_description {
   std::size_t head_dim = 0;              ///< of queries and keys, with the dims that do not rotate
   /// Mostly one; none is NoPE. A vision model has one for each axis of the image.
   std::vector<rotary_description> rotary = {};
+  norm_description query_norm = {};  ///< before or after the rotation, as it says
+  norm_description key_norm = {};    ///< as for queries
+  norm_description value_norm = {};  ///< values do not rotate
   // Scores <q, k> / sqrt(head_dim) are multiplied by softmax_factor and temperature, then capped,
   // then biased, then masked.
   std::optional<alibi_bias> alibi = {};                  ///< site 3
@@ -164,22 +169,4 @@ enum class unknown_model {
             ///< assumptions say so, notes and ignored list the keys
 };
 
-namespace detail {
-
-/// The kind of each layer. Throws std::invalid_argument if a layer has none.
-inline std::vector<layer_description const*> kinds_by_layer(model_description const& model) {
-  std::vector<layer_description const*> result(model.layers, nullptr);
-  for (auto const& kind : model.kinds) {
-    for (auto const layer : kind.layers) {
-      if (layer < result.size() && result[layer] == nullptr) result[layer] = &kind;
-    }
-  }
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    require(result[i] != nullptr, "model_description: each layer must have a kind, got none for ",
-            i);
-  }
-  return result;
-}
-
-}  // namespace detail
 }  // namespace posenc

@@ -7,13 +7,23 @@
 #include "posenc/core/target.hpp"
 #include "posenc/model/model_description.hpp"
 #include "posenc/rotation/rotate.hpp"
+#include "posenc/rows/cos_sin_rows.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+
+/// Rows of a description's frequencies at a length of the sequence, of the opposite angle if the
+/// model rotates by that. Accuracy and errors are those of cos_sin_rows.
+template <std::floating_point Real = float, position_range Positions>
+cos_sin_rows<Real> rows_of(rotary_description const& rotary, std::size_t length,
+                           Positions const& positions) {
+  cos_sin_rows<Real> rows(rotary.frequencies.at(length), positions);
+  return rotary.opposite ? rows.transpose() : rows;
+}
 
 /// Rotates heads in place by the description, and rows of its frequencies, with its axes if any:
 ///
 ///     for (auto const& rotary : model.kind_of(layer).rotary) {
-///       cos_sin_rows const rows(rotary.frequencies.at(length), positions);  // once per step
+///       auto const rows = rows_of(rotary, length, positions);  // once per step
 ///       rotate(rotary, q, rows);
 ///       rotate(rotary, k, rows);
 ///     }
@@ -52,8 +62,9 @@ inline pair_dims dims_of_pair(rotary_description const& rotary, std::size_t head
   auto const first = rotary.block.first_dim(head_dim, dims);
   return std::visit(
       [&]<class Layout>(Layout) {
-        return pair_dims{first + Layout::x_index(pair, dims / 2),
-                         first + Layout::y_index(pair, dims / 2)};
+        auto const x = first + Layout::x_index(pair, dims / 2),
+                   y = first + Layout::y_index(pair, dims / 2);
+        return rotary.opposite ? pair_dims{y, x} : pair_dims{x, y};
       },
       rotary.layout);
 }

@@ -19,6 +19,24 @@ bool contains(auto const& list, auto const& item) {
   return std::ranges::find(list, item) != std::ranges::end(list);
 }
 
+/// The words of a list with spaces between them.
+inline std::vector<std::string_view> words_of(std::string_view list) {
+  std::vector<std::string_view> result;
+  while (!list.empty()) {
+    result.push_back(list.substr(0, list.find(' ')));
+    list.remove_prefix(std::min(list.size(), result.back().size() + 1));
+  }
+  return result;
+}
+
+/// The record of a table with a word in one of its lists; null if there is none.
+template <class Record>
+Record const* record_of(auto const& table, std::string_view Record::*list, std::string_view word) {
+  for (auto const& record : table)
+    if (contains(words_of(record.*list), word)) return &record;
+  return nullptr;
+}
+
 /// A number that JSON or a list of GGUF holds, if it is whole and from 0 to `most`.
 inline std::optional<std::size_t> whole_number(double x, std::uint64_t most) {
   bool const fits = x >= 0 && x <= static_cast<double>(most) && x == std::floor(x);

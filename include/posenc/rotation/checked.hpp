@@ -25,15 +25,15 @@ struct head_factors {
 };
 
 /// A rotation that passed. Holds references: copying the views would cost as much as rotating a few
-/// heads. Fused: there are factors.
-template <class From, class To, bool Fused, class Source, class Target>
+/// heads. Fused: there are factors. InPlace: of one view.
+template <class From, class To, bool Fused, class Source, class Target, bool InPlace = false>
 struct checked_heads {
   using from_layout = From;
   using to_layout = To;
   using from_type = std::remove_const_t<typename Source::element_type>;
   using to_type = typename Target::element_type;
   using real = arithmetic_t<to_type>;
-  static constexpr bool fused = Fused;
+  static constexpr bool fused = Fused, in_place = InPlace;
   /// Whether all tokens are equally far from the next: paged ones are not.
   static constexpr bool strided = requires(Source const& source, Target const& target) {
     source.strides(), target.strides();
@@ -97,6 +97,15 @@ bool same_heads(Source const& source, Target const& target) noexcept {
 }
 
 /// Throws std::invalid_argument as rotate says. Inlined: what it returns stays in registers.
+template <class Layout, class View, class Real>
+[[gnu::always_inline]] inline auto check_in_place(View const& heads, rotary_block const& block,
+                                                  head_factors<Real> const& factors,
+                                                  cos_sin_view<Real> const& rows) {
+  require(rows.tokens() == heads.tokens(), "rotate: there must be one row per token, got ",
+          rows.tokens(), " rows for ", heads.tokens(), " tokens");
+  return checked_heads<Layout, Layout, false, View, View, true>{
+      heads, heads, factors, rows, block.first_dim(heads.head_dim(), rows.rotary_dim()), false};
+}
 template <class From, class To, bool Fused, class Source, class Target, class Real>
 [[gnu::always_inline]] inline checked_heads<From, To, Fused, Source, Target> check(
     Source const& from, Target const& to, rotary_block const& block,

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 #include "posenc/core/compiler.hpp"
 #include "posenc/core/target.hpp"
@@ -113,18 +114,41 @@ void rotate_normalised(Checked const& c, part_of_heads const& part) noexcept {
   }
 }
 
-/// Rotates a part of what was checked; the cut does not change results. At a time, as many tokens
-/// as stay in L1 from column to column, or from pairs that are rotated to those that are copied.
+/// Rotates in place, if whole rotary blocks of 2, 4 or 8 groups are one column; checks nothing.
+template <class Layout, class View, class Real>
+[[gnu::always_inline]] inline bool rotate_whole_blocks(View const& heads,
+                                                       cos_sin_view<Real> const& rows,
+                                                       std::size_t first_dim) noexcept {
+  using T = typename View::element_type;
+  if constexpr (several_lanes<lanes<T>> && requires { heads.strides(); }) {
+    using group = group_of<Layout, Layout, T, T>;
+    auto const ranges = rows.rotated_pairs();
+    auto const pairs = rows.pairs();
+    if (ranges.size() != 1 || ranges[0].first != 0 || ranges[0].last != pairs) return false;
+    auto const by = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) POSENC_INLINED {
+      if constexpr (N <= most_groups<group>) {
+        if (pairs != N * group::pairs) return false;
+        auto const strides = heads.strides();
+        whole_blocks<Layout, group, N>(heads.data() + first_dim, rows.cos(0).data(), heads.heads(),
+                                       strides.head, heads.tokens(), strides.token);
+        return true;
+      }
+      return false;
+    };
+    return by(std::integral_constant<std::size_t, 4>()) ||
+           by(std::integral_constant<std::size_t, 2>()) ||
+           by(std::integral_constant<std::size_t, 8>());
+  }
+  return false;
+}
+
+/// Rotates a part of what was checked. At a time, as many tokens as stay in L1 from column to
+/// column, or from pairs that are rotated to those that are copied.
 template <class Checked>
-[[gnu::always_inline]] inline void rotate_part(Checked const& c,
-                                               part_of_heads const& part) noexcept {
+[[gnu::noinline]] void rotate_cut(Checked const& c, part_of_heads const& part) noexcept {
   using From = typename Checked::from_layout;
   using To = typename Checked::to_layout;
   using S = typename Checked::from_type;
-  if (part.heads == 0 || part.tokens == 0) return;
-  if constexpr (Checked::fused) {
-    if (c.factors.normalises) return rotate_normalised(c, part);
-  }
   auto const ranges = c.rows.rotated_pairs();
   auto const pairs = ranges.empty() ? 0 : ranges.back().last - ranges.front().first;
   auto const of_token = part.heads * (2 * pairs * sizeof(S) + 1);
@@ -136,22 +160,31 @@ template <class Checked>
     by = loop_for<group>(pairs, part.heads, of_token, of_token * part.tokens);
     at_once = at_once && (by == loop::in_order || is_one_column<group>(pairs));
   }
-  if (Checked::strided && one_range && at_once)
-    return rotate_range<From, To>(
-        c.at(part.token, part.tokens, part.head, part.heads, &c.factors.scale, false),
-        ranges[0].first, ranges[0].last, by);
   auto const most = !Checked::strided ? 1 : at_once ? part.tokens : some_of_L1 / of_token + 1;
   for (std::size_t done = 0, tokens; done < part.tokens; done += tokens) {
     tokens = std::min(most, part.tokens - done);
     auto const token = part.token + done;
     if (!Checked::strided && c.is_left_out(token)) continue;
     auto const some = c.at(token, tokens, part.head, part.heads, &c.factors.scale, false);
-    if (one_range) {
+    if constexpr (Checked::in_place) {
+      for (auto const [first, last] : ranges) rotate_range<From, To>(some, first, last, by);
+    } else if (one_range) {
       rotate_range<From, To>(some, ranges[0].first, ranges[0].last, by);
     } else {
       rotate_ranges<From, To>(some, ranges, c.copies, by);
     }
   }
+}
+
+/// Rotates a part of what was checked; how it is cut does not change results.
+template <class Checked>
+[[gnu::always_inline]] inline void rotate_part(Checked const& c,
+                                               part_of_heads const& part) noexcept {
+  if (part.heads == 0 || part.tokens == 0) return;
+  if constexpr (Checked::fused) {
+    if (c.factors.normalises) return rotate_normalised(c, part);
+  }
+  rotate_cut(c, part);
 }
 
 /// Rotates all that was checked.

@@ -24,10 +24,15 @@ class rotary_block {
     return rotary_block(dim < as_late_as_fits ? dim : as_late_as_fits - 1);
   }
 
+  /// Whether the head is long enough for it.
+  constexpr bool fits(std::size_t head_dim, std::size_t rotary_dim) const noexcept {
+    auto const offset = first_dim_ == as_late_as_fits ? 0 : first_dim_;
+    return offset <= head_dim && rotary_dim <= head_dim - offset;
+  }
   /// The first dim of the block. Throws std::invalid_argument if the head is too short for it.
   constexpr std::size_t first_dim(std::size_t head_dim, std::size_t rotary_dim) const {
     auto const offset = first_dim_ == as_late_as_fits ? 0 : first_dim_;
-    detail::require(offset <= head_dim && rotary_dim <= head_dim - offset,
+    detail::require(fits(head_dim, rotary_dim),
                     "rotary_block: the rotary block must lie within the head, got dims ", offset,
                     " to ", offset + rotary_dim, " of head_dim ", head_dim);
     return first_dim_ == as_late_as_fits ? head_dim - rotary_dim : offset;

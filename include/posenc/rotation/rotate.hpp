@@ -10,6 +10,19 @@
 #include "posenc/rotation/rotation.hpp"
 
 namespace posenc::inline POSENC_TARGET {
+namespace detail {
+
+/// In place, all that rotate_whole_blocks does not. Not inlined: of those, nothing is in memory.
+template <class Layout, class View, class Rows>
+[[gnu::noinline]] void rotate_in_place(View const& heads, Rows const& rows, rotary_block block) {
+  auto const& view = view_of<View>(rows);
+  head_factors<arithmetic_t<typename View::element_type>> const factors;
+  auto const c = check_in_place<Layout>(heads, block, factors, view);
+  if (heads.heads() != 0 && heads.tokens() != 0)
+    rotate_cut(c, {0, heads.tokens(), 0, heads.heads()});
+}
+
+}  // namespace detail
 
 /// Rotates the pairs of each head vector x[t][h] by the angles of token t:
 ///
@@ -59,7 +72,10 @@ template <class Layout = void, heads_of_tokens V, class Rows>
 void rotate(V const& heads, Rows const& rows, rotary_block block = rotary_block::first()) {
   if constexpr (detail::are_right<Layout, Layout, V, V>() && detail::are_right<Rows, V>()) {
     auto const& view = detail::view_of<V>(rows);
-    detail::rotate_all(detail::check<Layout, Layout, false>(heads, heads, block, {}, view));
+    auto const dim = heads.head_dim(), rotary = view.rotary_dim();
+    if (view.tokens() != heads.tokens() || heads.heads() == 0 || !block.fits(dim, rotary) ||
+        !detail::rotate_whole_blocks<Layout>(heads, view, block.first_dim(dim, rotary)))
+      detail::rotate_in_place<Layout>(heads, rows, block);
   }
 }
 

@@ -67,6 +67,8 @@ TEST(fields, of_rotation_name_their_block_and_the_pair_that_differs_most) {
             (list{{"rule", "default", "linear"}}));
   EXPECT_EQ(after([](auto& x) { x.rotary[1].layout = interleaved(); }, layer({1, 0.5}, 2)),
             (list{{"block 1: layout", "halves", "interleaved"}}));
+  EXPECT_EQ(after([](auto& x) { x.rotary[0].opposite = true; }),
+            (list{{"opposite angle", "false", "true"}}));
   EXPECT_EQ(after([](auto& x) { x.rotary[0].block = rotary_block::last(); }),
             (list{{"first rotary dim", "0", "4"}}));
   EXPECT_EQ(after([](auto& x) {

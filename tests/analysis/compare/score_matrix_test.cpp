@@ -55,6 +55,18 @@ TEST(score_matrix, has_a_rotation_for_each_pair_and_its_factor_elsewhere) {
   EXPECT_EQ(s.largest(), 12);
 }
 
+TEST(score_matrix, of_the_opposite_angle_is_that_of_the_opposite_distance) {
+  auto opposite = layer(frequencies({1, 0.25}));
+  opposite.rotary[0].opposite = true;
+  detail::sparse_matrix there(4), back(4);
+  matrix(opposite).add_to(there, 3, 1);
+  matrix(layer(frequencies({1, 0.25}))).add_to(back, -3, 1);
+  for (std::size_t i = 0; i < 4; ++i)
+    for (auto const& [column, value] : back[i]) EXPECT_NEAR(there[i][column], value, 1e-15);
+  auto const off = difference_at(3, matrix(opposite), matrix(layer(frequencies({1, 0.25}))));
+  EXPECT_NEAR(off.worst, 2 * std::sin(0.75), 2e-3 * 2 * std::sin(0.75));  // above 2 sin(3)
+}
+
 TEST(score_matrix, is_largest_in_dims_apart_if_rotated_ones_shrink) {
   frequencies const f({1, 0.25}, 0.5);
   EXPECT_TRUE(matrix(layer(f)).apart.empty());

@@ -59,9 +59,9 @@ std::string axis_letters(layer_description const& kind) {
 TEST(families, share_no_model_type) {
   std::set<std::string_view> seen;
   for (auto const& family : detail::model_families::all) {
-    EXPECT_FALSE(family.types[0].empty());
-    for (auto const type : family.types)
-      EXPECT_TRUE(type.empty() || seen.insert(type).second) << type;
+    EXPECT_FALSE(family.types.empty());
+    for (auto const type : detail::words_of(family.types))
+      EXPECT_TRUE(!type.empty() && seen.insert(type).second) << type;
   }
   EXPECT_EQ(detail::family_of(""), nullptr);
 }
@@ -163,11 +163,18 @@ TEST(families, ernie_4_5_vl_alternates_height_and_width_before_time) {
             "22, as of width, got 21");
 }
 
-TEST(families, nanochat_is_refused_for_its_negative_angle) {
-  EXPECT_EQ(refusal(R"({"model_type": "nanochat", "num_hidden_layers": 12,
-      "num_attention_heads": 6, "hidden_size": 768, "rope_theta": 10000.0})"),
-            "posenc: config.json: model_type must be another: nanochat rotates by the negative "
-            "angle, which no layout here does, got the string \"nanochat\"");
+// [modeling_nanochat.py, rotate_half]
+TEST(families, nanochat_rotates_by_the_opposite_angle) {
+  auto const model = read(R"({"model_type": "nanochat", "num_hidden_layers": 12,
+      "num_attention_heads": 6, "hidden_size": 768, "rope_theta": 10000.0})");
+  ASSERT_EQ(model.kinds.size(), 1u);
+  EXPECT_TRUE(model.kinds[0].rotary.at(0).opposite);
+  EXPECT_EQ(inv_freq(model.kinds[0]), oracle::default_rule(128, 1e4));
+  EXPECT_FALSE(read(R"({"model_type": "llama", "num_hidden_layers": 2, "head_dim": 64,
+      "rope_theta": 10000.0})")
+                   .kinds[0]
+                   .rotary.at(0)
+                   .opposite);
 }
 
 TEST(families, the_first_chatglm_rotates_each_half_by_a_position_of_its_own) {

@@ -82,6 +82,7 @@ inline void add_rotary(std::vector<field_difference>& fields, std::string const&
   }
   auto const f = r.frequencies.at(length), g = s.frequencies.at(length);
   add("layout", r.layout, s.layout);
+  add("opposite angle", r.opposite, s.opposite);
   add("rotary_dim", f.rotary_dim(), g.rotary_dim());
   add("first rotary dim", r.block.first_dim(a.head_dim, f.rotary_dim()),
       s.block.first_dim(b.head_dim, g.rotary_dim()));

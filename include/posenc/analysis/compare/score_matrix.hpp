@@ -93,6 +93,7 @@ struct score_matrix {
             },
             rotary.layout);
         pairs.push_back({x, y, f.inv_freq()[i], f.rest()[i], gain});
+        if (rotary.opposite) std::swap(pairs.back().x, pairs.back().y);
         is_rotated[x] = is_rotated[y] = true;
       }
     }

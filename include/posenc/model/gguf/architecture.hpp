@@ -2,11 +2,8 @@
 // what its code does and a GGUF file may leave out.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <string_view>
-
 #include "posenc/core/target.hpp"
+#include "posenc/model/settings.hpp"
 
 namespace posenc::inline POSENC_TARGET::detail {
 
@@ -35,65 +32,61 @@ struct gguf_group {
                                     latent_length;
 };
 
-/// A key, and the group that reads it; 0: all architectures.
+/// Keys, with spaces between, and the group that reads them; 0: all architectures.
 struct gguf_key {
-  std::string_view name;
-  unsigned group;
+  std::string_view names;
+  unsigned group = 0;
 };
 
 /// From the calls of get_key in each load_arch_hparams of llama.cpp @ 1425386f; num_loops from
 /// #25994, blocks of keys from #24523.
-inline constexpr std::array gguf_keys = [] {
-  using enum gguf_group::bits;
-  return std::to_array<gguf_key>({
-      {"rope.dimension_count", 0}, {"rope.dimension_count_swa", 0}, {"rope.freq_base", 0},
-      {"rope.scale_linear", 0}, {"rope.scaling.type", 0}, {"rope.scaling.factor", 0},
-      {"rope.scaling.attn_factor", 0}, {"rope.scaling.original_context_length", 0},
-      {"attention.key_length_swa", 0}, {"attention.causal", 0}, {"attention.shared_kv_layers", 0},
-      {"rope.scaling.yarn_beta_fast", yarn_betas}, {"rope.scaling.yarn_beta_slow", yarn_betas},
-      {"rope.scaling.yarn_ext_factor", yarn_ext_factor},
-      {"rope.scaling.yarn_attn_factor", yarn_ext_factor},
-      {"rope.scaling.yarn_log_multiplier", yarn_log_multiplier},
-      {"rope.scaling.finetuned", finetuned}, {"rope.scaling.alpha", base_alpha},
-      {"attention.key_length_mla", latent_length}, {"rope.dimension_sections", sections},
-      {"rope.freq_base_swa", local_base}, {"attention.sliding_window", window},
-      {"attention.sliding_window_pattern", pattern}, {"full_attention_interval", interval},
-      {"attention.recurrent_layers", interval}, {"attention.scale", scale},
-      {"attention.output_scale", output_scale}, {"attn_logit_softcapping", cap},
-      {"attention.temperature_scale", temperature},
-      {"attention.temperature_length", temperature_length},
-      {"attention.max_alibi_bias", max_bias}, {"attention.relative_buckets_count", bucket_count},
-      {"num_loops", loops}, {"attention.compress_ratios", compression},
-      {"attention.compress_rope_freq_base", compression}, {"attention.indexer.head_count", index},
-      {"attention.indexer.key_length", index}, {"attention.indexer.top_k", index},
-      {"attention.indexer.block_size", index_blocks},
-      {"attention.indexer.local_blocks", index_blocks},
-  });
-}();
+inline constexpr gguf_key gguf_keys[]{
+    {"rope.dimension_count rope.dimension_count_swa rope.freq_base rope.scale_linear"
+     " rope.scaling.type rope.scaling.factor rope.scaling.attn_factor attention.shared_kv_layers"
+     " rope.scaling.original_context_length attention.key_length_swa attention.causal"},
+    {"rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow", gguf_group::yarn_betas},
+    {"rope.scaling.yarn_ext_factor rope.scaling.yarn_attn_factor", gguf_group::yarn_ext_factor},
+    {"rope.scaling.yarn_log_multiplier", gguf_group::yarn_log_multiplier},
+    {"rope.scaling.finetuned", gguf_group::finetuned},
+    {"rope.scaling.alpha", gguf_group::base_alpha},
+    {"attention.key_length_mla", gguf_group::latent_length},
+    {"rope.dimension_sections", gguf_group::sections},
+    {"rope.freq_base_swa", gguf_group::local_base},
+    {"attention.sliding_window", gguf_group::window},
+    {"attention.sliding_window_pattern", gguf_group::pattern},
+    {"full_attention_interval attention.recurrent_layers", gguf_group::interval},
+    {"attention.scale", gguf_group::scale}, {"attention.output_scale", gguf_group::output_scale},
+    {"attn_logit_softcapping", gguf_group::cap}, {"num_loops", gguf_group::loops},
+    {"attention.temperature_scale", gguf_group::temperature},
+    {"attention.temperature_length", gguf_group::temperature_length},
+    {"attention.max_alibi_bias", gguf_group::max_bias},
+    {"attention.relative_buckets_count", gguf_group::bucket_count},
+    {"attention.compress_ratios attention.compress_rope_freq_base", gguf_group::compression},
+    {"attention.indexer.head_count attention.indexer.key_length attention.indexer.top_k",
+     gguf_group::index},
+    {"attention.indexer.block_size attention.indexer.local_blocks", gguf_group::index_blocks}};
 
 /// Keys that sound like position but act on values, logits, experts or residuals.
-inline constexpr std::array<std::string_view, 6> gguf_keys_that_act_elsewhere{
-    "attention.value_length_swa", "attention.value_scale", "final_logit_softcapping",
-    "router_logit_softcapping", "expert_chunk_feed_forward_length",
-    "hyper_connection.sinkhorn_iterations"};
+inline constexpr std::string_view gguf_keys_that_act_elsewhere =
+    "attention.value_length_swa attention.value_scale final_logit_softcapping"
+    " router_logit_softcapping expert_chunk_feed_forward_length"
+    " hyper_connection.sinkhorn_iterations";
 
 /// Parts of the names of keys that act on positions, on the scale of scores or on the mask.
-inline constexpr auto gguf_words = std::to_array<std::string_view>(
-    {"rope", "rotary", "position", "alibi", "yarn", "ntk", "nope", "bucket", "window", "swa",
-     "sliding", "chunk", "causal", "bidirectional", "interval", "recurrent", "indexer", "compress",
-     "softcap", "temperature", "sink"});
+inline constexpr std::string_view gguf_words =
+    "rope rotary position alibi yarn ntk nope bucket window swa sliding chunk causal bidirectional"
+    " interval recurrent indexer compress softcap temperature sink";
 // clang-format on
 
 /// What is known of a key; null for one that is not about positions.
-constexpr gguf_key const* gguf_key_of(std::string_view name) {
-  auto const* const found = std::ranges::find(gguf_keys, name, &gguf_key::name);
-  return found == gguf_keys.end() ? nullptr : found;
+inline gguf_key const* gguf_key_of(std::string_view name) {
+  return record_of(gguf_keys, &gguf_key::names, name);
 }
 
 /// Whether the name of a key has such a word.
-constexpr bool gguf_key_speaks(std::string_view name) {
+inline bool gguf_key_speaks(std::string_view name) {
   auto const holds = [&](std::string_view word) { return name.find(word) != name.npos; };
-  return std::ranges::any_of(gguf_words, holds) ||
+  return std::ranges::any_of(words_of(gguf_words), holds) ||
          (name.starts_with("attention.") && holds("scal"));
 }
 

@@ -142,8 +142,7 @@ struct gguf_architectures {
 
   /// Null for an architecture that is not known.
   static gguf_architecture const* find(std::string_view name) {
-    auto const* const found = std::ranges::find(all, name, &gguf_architecture::name);
-    return found == std::end(all) ? nullptr : found;
+    return record_of(all, &gguf_architecture::name, name);
   }
 };
 

@@ -188,7 +188,7 @@ class gguf_config : public findings, public settings<gguf_config, gguf_metadata>
       bool const is_read = known != nullptr && reads(name);
       bool const has_effect = is_read && (rotates() || !name.starts_with("rope."));
       (has_effect ? found.read : found.ignored).push_back({printable(full), json_of(value)});
-      if (is_read || contains(gguf_keys_that_act_elsewhere, name)) continue;
+      if (is_read || contains(words_of(gguf_keys_that_act_elsewhere), name)) continue;
       auto const without_effect = gguf_group::written_for_all | architecture.without_effect;
       if (is_known && known != nullptr && (known->group & without_effect) != 0) {
         note(full + " is without effect: llama.cpp does not read it for " + found.type + ".");

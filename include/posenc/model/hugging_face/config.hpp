@@ -19,11 +19,7 @@ namespace detail {
 
 /// The family with this model_type, or null.
 inline model_family const* family_of(std::string_view type) {
-  for (auto const& family : model_families::all) {
-    bool const is_this = std::ranges::find(family.types, type) != family.types.end();
-    if (is_this && !type.empty()) return &family;
-  }
-  return nullptr;
+  return record_of(model_families::all, &model_family::types, type);
 }
 
 /// The keys of the text model, its family, and what was found.
@@ -143,8 +139,8 @@ class hugging_face_config : public findings, public json_object {
       if (object.path().empty() && !path().empty() && peek(key) == value) continue;
       bool const is_of_other_layers = is_of_rope && value.is_object() && has_attention(key);
       bool const is_known_so = is_of_other_layers || (is_of_rope && key == "finetuned") ||
-                               contains(keys_that_act_elsewhere, key) ||
-                               contains(family.without_effect, key);
+                               contains(words_of(keys_that_act_elsewhere), key) ||
+                               contains(words_of(family.without_effect), key);
       bool const is_encoder = family.note == model_families::encoder;
       if (is_known_so || unread.is_without_effect(found, is_encoder, value)) continue;
       object.require(!is_known, key, std::string("be a key that is read") + says_that_it_acts);

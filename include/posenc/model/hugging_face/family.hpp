@@ -1,4 +1,4 @@
-// What a family's code has and a config.json may leave out.
+// The defaults that a family's code has and its config.json may leave out.
 #pragma once
 
 #include <array>
@@ -57,29 +57,30 @@ enum class window_rule {
 /// The order of the axes of M-RoPE's pairs: ttt...hhh...www, thwthw...tt or hwhw...ttt.
 enum class axis_order { contiguous, interleaved, alternating };
 
-/// A number about index heads: its key, its key in sparse_attention_config, and the family's value.
+/// A number about index heads: its key, the family's value, and its key in sparse_attention_config.
 struct index_number_rule {
-  std::string_view key = {}, within = {};
+  std::string_view key = {};
   std::size_t value = 0;
+  std::string_view within = {};
 };
 
 /// Index heads, as in model_description.hpp. If `heads` has no value, there are none.
 struct index_rule {
-  index_number_rule heads = {}, head_dim = {}, chosen = {}, block = {.value = 1}, local_blocks = {},
-                    key_stride = {.value = 1};
+  index_number_rule heads = {}, head_dim = {}, chosen = {}, block = {"", 1}, local_blocks = {},
+                    key_stride = {"", 1};
   bool chosen_in_tokens = false;  ///< and not in blocks, which are key_stride tokens
   bool interleaved = false, last_dims = false;
   std::string_view layers = {};  ///< their type; empty: all with attention
 };
 
-inline constexpr index_rule deepseek_index{.heads = {.key = "index_n_heads", .value = 64},
-                                           .head_dim = {.key = "index_head_dim", .value = 128},
-                                           .chosen = {.key = "index_topk", .value = 2048}};
+inline constexpr index_rule deepseek_index{.heads = {"index_n_heads", 64},
+                                           .head_dim = {"index_head_dim", 128},
+                                           .chosen = {"index_topk", 2048}};
 
 /// What is known of one family. 0, false and empty mean that it does not have this. A key of the
 /// file overrides its default here.
-struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by topic
-  std::array<std::string_view, 15> types;  ///< values of model_type
+struct model_family {      // NOLINT(clang-analyzer-optin.performance.Padding): by topic
+  std::string_view types;  ///< values of model_type, with spaces between
   position_rule positions = position_rule::rope;
   std::string_view refusal = {};  ///< it is not read: what model_type must be, and why
   std::string_view note = {}, alibi_note = {};  ///< a sentence for users; one about its ALiBi
@@ -96,6 +97,7 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::string_view nope_key = {};
   bool nope_narrows = false;       ///< and heads are then without their qk_rope_head_dim
   bool interleaved = false;        ///< pairs (2i, 2i + 1), else halves (i, i + n/2)
+  bool opposite = false;           ///< all rotate by the opposite angle
   double base = 1e4;               ///< rope_theta
   std::string_view base_key = {};  ///< its key outside rope_parameters; empty: any known one
   double local_base = 0;           ///< rope_local_base_freq; sliding layers then take no scaling
@@ -160,7 +162,7 @@ struct model_family {  // NOLINT(clang-analyzer-optin.performance.Padding): by t
   std::string_view mscale_note = {};          ///< a sentence for users where that factor is not 1
 
   /// Keys that sound like position, scores or a mask, but change nothing in this family.
-  std::array<std::string_view, 8> without_effect = {};
+  std::string_view without_effect = {};
 };
 
 }  // namespace posenc::detail

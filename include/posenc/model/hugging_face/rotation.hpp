@@ -30,6 +30,7 @@ class hugging_face_rotation : rope_rule {
     auto rotary = read_rule(dim, base, partial);
     rotary.axes = axes(dim / 2);
     if (is_interleaved()) rotary.layout = interleaved();
+    rotary.opposite = family_.opposite;
     bool const has_dims_without_rope = config_.has("qk_nope_head_dim");
     if (family_.last_dims || has_dims_without_rope) rotary.block = rotary_block::last();
     kind_.rotary.push_back(std::move(rotary));
@@ -66,9 +67,8 @@ class hugging_face_rotation : rope_rule {
     auto const get = [](auto const& keys, auto const& key) { return keys.positive(key); };
     if (auto const inside = keys_.agreed({"rope_theta", "base"}, get)) {
       auto const outside = is_nested_ ? std::nullopt : base_outside();
-      if (outside && *outside != *inside) {
+      if (outside && *outside != *inside)
         keys_.refuse("rope_theta", "agree with the one outside, which is " + shown(*outside));
-      }
       return *inside;
     }
     if (is_compressed_) return config_.positive_or("compress_rope_theta", 160'000);
@@ -139,15 +139,11 @@ class hugging_face_rotation : rope_rule {
       config_.require(agrees, key, "agree with partial_rotary_factor");
       return within_head(*dim, key);
     }
-    if (family_.last_dims && family_.partial == 1) {
+    if (family_.last_dims && family_.partial == 1)
       config_.refuse("qk_rope_head_dim", "be given for " + config_.found.type);
-    }
-    if (family_.rotary_dim != 0 && !partial) {
+    if (family_.rotary_dim != 0 && !partial)
       return within_head(config_.assumed("rotary_dim", family_.rotary_dim), "head_dim");
-    }
-    if (name_ == "proportional") {  // p chooses among all pairs
-      return within_head(kind_.head_dim, "head_dim");
-    }
+    if (name_ == "proportional") return within_head(kind_.head_dim, "head_dim");  // p chooses pairs
     auto const dims = static_cast<double>(kind_.head_dim) * partial.value_or(1);
     return within_head(static_cast<std::size_t>(dims),
                        partial ? "partial_rotary_factor" : "head_dim");
@@ -238,9 +234,8 @@ class hugging_face_rotation : rope_rule {
                       shown(sections[0]) + ", " + shown(sections[1]) + ", " + shown(sections[2]));
     }
     if ((is_video || family_.order == axis_order::alternating) && !interleave.value_or(false)) {
-      if (family_.time_last && sections.size() == 3) {
+      if (family_.time_last && sections.size() == 3)
         std::rotate(sections.begin(), sections.end() - 1, sections.end());
-      }
       return alternating_axes_of(where, sections, pairs);
     }
     return axes_of(where, sections, pairs,

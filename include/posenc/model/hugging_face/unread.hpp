@@ -1,4 +1,5 @@
-// Whether a key of a config.json that no code asked for changes anything. (nlohmann-json)
+// Decides whether a key of a config.json that no code has read could change the model.
+// (nlohmann-json)
 #pragma once
 
 #include <cmath>
@@ -24,7 +25,7 @@ struct asked_layer {
   double context() const { return static_cast<double>(model.context.value_or(0)); }
   double scale() const { return layer.softmax_factor / std::sqrt(head()); }
   bool interleaves() const { return std::holds_alternative<interleaved>(rotary->layout); }
-  /// A number of the rule of frequencies, or `none`.
+  /// The value of a parameter of the frequency rule, or `none` if the rule has no such parameter.
   double parameter(std::string_view key, double none = nothing) const {
     auto const found = std::ranges::find(rotary->parameters, key, &model_setting::key);
     return found == rotary->parameters.end() ? none : json::parse(found->value).get<double>();
@@ -80,10 +81,12 @@ inline constexpr topic topics[]{
     {topic::state, "sparse_attention index_ indexer",
      [](auto& a) -> double { return a.layer.index.has_value(); }},
     {topic::state, "compress_", [](auto& a) -> double { return a.layer.pooled != 0; }},
-    {topic::number_of_some, "sliding_window window sliding swa_ local_att chunk_attention attention_chunk",
+    {topic::number_of_some, "sliding_window window sliding swa_ local_att chunk_attention"
+     " attention_chunk",
      [](auto& a) { return double(a.layer.window.value_or(a.layer.chunk.value_or(0))); }},
     {topic::state, "sink", [](auto& a) -> double { return a.layer.sinks; }},
-    {topic::number_of_some, "softcap soft_cap", [](auto& a) { return a.layer.score_cap.value_or(0); }},
+    {topic::number_of_some, "softcap soft_cap",
+     [](auto& a) { return a.layer.score_cap.value_or(0); }},
     {topic::state, "temperature logn log_n log_scaling",
      [](auto& a) -> double { return a.layer.temperature.has_value(); }},
     {topic::number, "query_pre_attn", [](auto& a) { return std::pow(a.scale(), -2); }},
@@ -93,36 +96,31 @@ inline constexpr topic topics[]{
     {topic::number, "scaling_factor key_multiplier", [](auto&) { return 1.0; }},
     {topic::state, "position pos_emb",
      [](auto& a) -> double { return !a.model.embedding.empty(); }},
-    // What a key with such a word means is not known: it must be read.
+    // posenc does not know what a key with such a word means, so the family must read it.
     {topic::state, "attn_scale scale_attn scale_qk global_att layer_type layer_pattern attn_type"
      " attention_type full_attention full_attn attention_every attn_layer",
      [](auto&) { return asked_layer::nothing; }}};
 
 /// Keys with such a name that act on sampling, logits, routers or values.
-inline constexpr auto keys_that_act_elsewhere = std::to_array<std::string_view>(
-    {"temperature", "final_logit_softcapping", "logits_soft_cap", "routed_scaling_factor",
-     "router_scaling_factor", "moe_router_scaling_factor", "moe_routed_scaling_factor",
-     "moe_router_logit_softcapping", "num_global_key_value_heads", "swa_num_key_value_heads",
-     "swa_v_head_dim", "mlp_layer_types", "position_id_per_seconds", "hc_sinkhorn_iters"});
+inline constexpr std::string_view keys_that_act_elsewhere =
+    "temperature final_logit_softcapping logits_soft_cap routed_scaling_factor"
+    " router_scaling_factor moe_router_scaling_factor moe_routed_scaling_factor"
+    " moe_router_logit_softcapping num_global_key_value_heads swa_num_key_value_heads"
+    " swa_v_head_dim mlp_layer_types position_id_per_seconds hc_sinkhorn_iters";
 
 /// Ends of the names of keys that hold a number as it is used.
-inline constexpr auto ends_of_numbers = std::to_array<std::string_view>(
-    {"theta", "base", "base_freq", "window", "window_size", "chunk_size", "capping", "cap", "dim",
-     "dims", "factor", "pct", "fraction", "multiplier", "scale", "scaling", "scalar",
-     "embeddings", "beta_fast", "beta_slow"});
+inline constexpr std::string_view ends_of_numbers =
+    "theta base base_freq window window_size chunk_size capping cap dim dims factor pct fraction"
+    " multiplier scale scaling scalar embeddings beta_fast beta_slow";
 // clang-format on
 
 /// A key that nobody read. Its name begins with "rope." within rope_parameters.
 class unread_key {
  public:
   explicit unread_key(std::string name) : name_(std::move(name)) {
-    for (auto const& one : topics) {
-      for (auto rest = one.words; about_ == nullptr && !rest.empty();) {
-        word_ = rest.substr(0, rest.find(' '));
-        rest.remove_prefix(std::min(rest.size(), word_.size() + 1));
-        if (has(word_)) about_ = &one;
-      }
-    }
+    for (auto const& one : topics)
+      for (auto const word : words_of(one.words))
+        if (about_ == nullptr && has(word)) about_ = &one, word_ = word;
   }
 
   /// Whether its name says that it acts.
@@ -151,7 +149,7 @@ class unread_key {
       if (!is_about(found, kind) || (needs_rotary && rotary == nullptr)) continue;
       auto const used = about_->used({found, kind, rotary, x, is_encoder});
       if (is == topic::number_of_some && x != 0 && used == 0) continue;
-      // Scales are computed, by a root and a quotient, and may be written as floats.
+      // A scale is computed here by a root and a quotient, and a file may hold it rounded to float.
       auto const tolerance = is <= topic::number_of_some ? 0x1p-23 * std::abs(x) : 0;
       is_equal = is_equal && std::abs(used - x) <= tolerance;
       some_act = some_act || used > 0;
@@ -162,7 +160,7 @@ class unread_key {
     bool const is_number = is <= topic::number_of_some || is == topic::rotary_number;
     if (is_number == value.is_boolean()) return false;
     auto const ends = [&](auto end) { return name_.ends_with(end); };
-    if (is_number) return is_equal && std::ranges::any_of(ends_of_numbers, ends);
+    if (is_number) return is_equal && std::ranges::any_of(words_of(ends_of_numbers), ends);
     return is_the_word() && (is == topic::state ? some_act : is_equal);
   }
 

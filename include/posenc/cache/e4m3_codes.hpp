@@ -1,0 +1,76 @@
+// The codes of E4M3, the 8-bit float of DeepSeek, vLLM and FlashInfer.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "posenc/cache/codes.hpp"
+#include "posenc/core/compiler.hpp"
+#include "posenc/core/storage.hpp"
+#include "posenc/core/target.hpp"
+#include "posenc/simd/registers.hpp"
+
+namespace posenc::inline POSENC_TARGET::detail {
+
+/// E4M3 of OCP: 1 sign bit, 4 exponent bits of bias 7, 3 fraction bits. The largest number is 448,
+/// the least normal one 2^-6, the least one 2^-9; no infinity; NaN is 0x7f and 0xff.
+struct e4m3_codes {
+  static constexpr std::uint32_t most = 0x43e0'0000, rebias = 120u << 23, least_normal = 121u << 23,
+                                 infinity = 0x7f80'0000, magnitude_bits = 0x7fff'ffff;
+
+  /// Rounds to the nearest code, ties to even. Magnitudes above 448 become 448, NaN stays NaN, as
+  /// the conversion instructions of CPUs and GPUs do when they saturate. flush: magnitudes below
+  /// 2^-6 become 0.
+  template <class Number>
+  [[gnu::always_inline]] static constexpr auto to_nearest(Number const& x,
+                                                          bool flush = false) noexcept {
+    using b = bits_of<Number>;
+    using u32 = typename b::bits;
+    u32 const leading(0x4680'0000u);  // 2^14, whose last bit has the weight 2^-9
+    u32 const all = b::as_bits(x), sign = (all >> 24) & u32(0x80u),
+              whole = all & u32(magnitude_bits),
+              m = where_below(u32(most), whole, u32(most), whole),
+              normal = (m - u32(rebias - 0x7'ffffu) + ((m >> 20) & u32(1u))) >> 20,
+              subnormal =
+                  flush ? u32(0u) : b::as_bits(b::as_number(m) + b::as_number(leading)) - leading,
+              finite = where_below(m, u32(least_normal), subnormal, normal);
+    return sign | where_below(u32(infinity), whole, u32(0x7fu), finite);
+  }
+  /// Towards zero, as vLLM's writer for CPUs: below 2^-6 rounded to a multiple of 2^-29 first, by
+  /// the product that it makes; -0 gives 0, and NaN 448.
+  template <class Number>
+  [[gnu::always_inline]] static constexpr auto towards_zero(Number const& x) noexcept {
+    using b = bits_of<Number>;
+    using u32 = typename b::bits;
+    u32 const leading(least_normal);  // 2^-6, whose last bit has the weight 2^-29
+    u32 const all = b::as_bits(x), whole = all & u32(magnitude_bits),
+              m = where_below(u32(most), whole, u32(most), whole), normal = (m - u32(rebias)) >> 20,
+              subnormal = (b::as_bits(b::as_number(m) + b::as_number(leading)) - leading) >> 20,
+              positive = where_below(u32(infinity), whole, u32(0u), u32(0x80u)),
+              signs = where_below(u32(0u), m, positive, u32(0u));
+    return ((all >> 24) & signs) | where_below(m, u32(least_normal), subnormal, normal);
+  }
+  /// Exact. Code: std::uint32_t, or a register of them.
+  template <class Code>
+  [[gnu::always_inline]] static constexpr auto number(Code const& code) noexcept {
+    using b = std::conditional_t<std::same_as<Code, std::uint32_t>, scalar_bits,
+                                 bits_of<typename code_lanes::number>>;
+    Code const sign = (code & Code(0x80u)) << 24, shifted = (code & Code(0x7fu)) << 20,
+               leading(least_normal);
+    // Subnormal: the fraction behind a leading 1 of weight 2^-6, less 2^-6.
+    Code const subnormal = b::as_bits(b::as_number(shifted | leading) - b::as_number(leading)),
+               finite = where_below(shifted, Code(1u << 23), subnormal, shifted + Code(rebias));
+    return b::as_number(sign | where_below(Code(0x7eu << 20), shifted, Code(0x7fc0'0000u), finite));
+  }
+  /// Some codes, each times the scale.
+  [[gnu::always_inline]] static void read(std::byte const* from, std::span<float> x,
+                                          float scale) noexcept {
+    read_codes(from, x,
+               [&](auto const& code) POSENC_INLINED { return product(number(code), scale); });
+  }
+};
+
+}  // namespace posenc::detail

@@ -1,0 +1,543 @@
+/* posenc1_write_step and posenc1_read_cache against plain loops: formats by their definitions,
+ * rotation and norm in double. */
+#include "numbers.h"
+
+enum { TOKENS = 6, HEADS = 3, DIM = 128, PAIRS = 24, PAGES = 3, PAGE = 4, SLOTS = PAGES * PAGE };
+enum { FORMATS = 14, HEAD_BYTES = DIM * 4, ROOM = SLOTS * HEADS * HEAD_BYTES };
+
+static int64_t const slots[TOKENS] = {7, -1, 0, 3, 11, 8};
+static int64_t const positions[TOKENS] = {0, 3, 70, -5, 1000, 12};
+static double const tensor_scale = 0.046875;
+
+/* Few bits, so that 16 bits have it; no two dims of a group alike; a head of zeros. */
+static double input(size_t token, size_t head, size_t dim) {
+  if (token == 3 && head == 1) return 0;
+  return (double)((int)((token * 37 + head * 11 + dim * 29) % 127) - 60) / 16;
+}
+
+/* ---- Formats in plain words: codes of a head, with its scales behind them */
+
+static double e4m3_number(unsigned code) {
+  unsigned const exponent = code >> 3 & 15, fraction = code & 7;
+  double const x = exponent == 0 ? ldexp(fraction, -9) : ldexp(8 + fraction, (int)exponent - 10);
+  return code >> 7 ? -x : x;
+}
+static unsigned e4m3_code(double x, int truncates) {
+  unsigned best = 0;
+  for (unsigned code = 1; code < 0x7f; ++code) {
+    double const before = fabs(fabs(x) - e4m3_number(best)),
+                 now = fabs(fabs(x) - e4m3_number(code));
+    if (truncates ? e4m3_number(code) <= fabs(x) : now < before || (now == before && code % 2 == 0))
+      best = code;
+  }
+  return best | (x < 0 ? 0x80 : 0);
+}
+static size_t put(unsigned char* to, void const* from, size_t size) {
+  memcpy(to, from, size);
+  return size;
+}
+static unsigned char code_of(float x) { return (unsigned char)(int)x; }
+
+/* Returns the bytes of codes; *scales those of the scales behind. Rounds as engines do. */
+static size_t plain_encode(int format, float const* x, unsigned char* to, size_t* scales) {
+  size_t n = 0;
+  float most = 0, top = x[0], bottom = x[0];
+  for (size_t i = 0; i < DIM; ++i)
+    most = fmaxf(most, fabsf(x[i])), top = fmaxf(top, x[i]), bottom = fminf(bottom, x[i]);
+  *scales = 0;
+  switch (format) {
+    case POSENC1_FORMAT_U8_PER_HEAD: {
+      float const range = (top - bottom) / 255, scale = range == 0 ? 1e-4f : range,
+                  zero = -bottom / scale, inverse = 1 / scale;
+      n += put(to, &scale, 4), n += put(to + n, &zero, 4);
+      for (size_t i = 0; i < DIM; ++i)
+        to[n++] = (unsigned char)fminf(fmaxf(rintf(fmaf(x[i], inverse, zero)), 0), 255);
+      return n;
+    }
+    case POSENC1_FORMAT_Q8_0:
+    case POSENC1_FORMAT_Q8_0_AVX2:
+      for (size_t g = 0; g < DIM; g += 32) {
+        float of_group = 0;
+        for (size_t i = 0; i < 32; ++i) of_group = fmaxf(of_group, fabsf(x[g + i]));
+        float const d = of_group / 127;
+        set_number(to + n, POSENC1_F16, 0, d), n += 2;
+        for (size_t i = 0; i < 32; ++i) {
+          to[n++] = of_group == 0                   ? 0
+                    : format == POSENC1_FORMAT_Q8_0 ? code_of(roundf(x[g + i] * (1 / d)))
+                                                    : code_of(rintf(x[g + i] * (127 / of_group)));
+        }
+      }
+      return n;
+    case POSENC1_FORMAT_INT8_PER_HEAD:
+    case POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED: {
+      float const scale = fmaxf(most / 127, 1e-6f), inverse = 1 / scale;
+      for (size_t i = 0; i < DIM; ++i)
+        to[n++] = code_of(format == POSENC1_FORMAT_INT8_PER_HEAD ? rintf(x[i] * inverse)
+                                                                 : truncf(x[i] * inverse));
+      *scales = put(to + n, &scale, 4);
+      return n;
+    }
+    case POSENC1_FORMAT_INT8_STATIC:
+      for (size_t i = 0; i < DIM; ++i)
+        to[n++] = code_of(fminf(fmaxf(rintf(x[i] * (1 / (float)tensor_scale)), -128), 127));
+      return n;
+    case POSENC1_FORMAT_E4M3:
+    case POSENC1_FORMAT_E4M3_TRUNCATED:
+      for (size_t i = 0; i < DIM; ++i)
+        to[n++] = (unsigned char)e4m3_code(x[i] * (1 / (float)tensor_scale),
+                                           format == POSENC1_FORMAT_E4M3_TRUNCATED);
+      return n;
+    case POSENC1_FORMAT_DEEPSEEK_V4:
+    case POSENC1_FORMAT_DEEPSEEK_V4_CPU: {
+      double const least = format == POSENC1_FORMAT_DEEPSEEK_V4 ? 1e-4 / 448 : 1e-4;
+      double of_group = 0;
+      uint16_t word;
+      for (size_t i = 0; i < 64; ++i) of_group = fmax(of_group, fabs(x[i]));
+      int const exponent = (int)ceil(log2(fmax(of_group / 448, least)));
+      for (size_t i = 0; i < 64; ++i) to[n++] = (unsigned char)e4m3_code(ldexp(x[i], -exponent), 0);
+      for (size_t i = 64; i < DIM; ++i)
+        set_number(&word, POSENC1_BF16, 0, x[i]), n += put(to + n, &word, 2);
+      to[n] = (unsigned char)(exponent + 127), to[n + 1] = 0;
+      *scales = 2;
+      return n;
+    }
+    default:
+      for (size_t i = 0; i < DIM; ++i) {
+        set_number(to + n, (posenc1_type)format, 0, x[i]), n += sizes[format];
+      }
+      return n;
+  }
+}
+
+static double plain_decode(int format, unsigned char const* codes, unsigned char const* scales,
+                           size_t dim) {
+  float scale, zero;
+  switch (format) {
+    case POSENC1_FORMAT_U8_PER_HEAD:
+      memcpy(&scale, codes, 4), memcpy(&zero, codes + 4, 4);
+      return ((double)codes[8 + dim] - zero) * scale;
+    case POSENC1_FORMAT_Q8_0:
+    case POSENC1_FORMAT_Q8_0_AVX2:
+      codes += dim / 32 * 34;
+      return (signed char)codes[2 + dim % 32] * number_at(codes, POSENC1_F16, 0);
+    case POSENC1_FORMAT_INT8_PER_HEAD:
+    case POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED:
+      memcpy(&scale, scales, 4);
+      return (double)(signed char)codes[dim] * scale;
+    case POSENC1_FORMAT_INT8_STATIC:
+      return (signed char)codes[dim] * tensor_scale;
+    case POSENC1_FORMAT_E4M3:
+    case POSENC1_FORMAT_E4M3_TRUNCATED:
+      return e4m3_number(codes[dim]) * tensor_scale;
+    case POSENC1_FORMAT_DEEPSEEK_V4:
+    case POSENC1_FORMAT_DEEPSEEK_V4_CPU:
+      if (dim >= 64) return number_at(codes + 64, POSENC1_BF16, dim - 64);
+      return ldexp(e4m3_number(codes[dim]), scales[0] - 127);
+    default:
+      return number_at(codes, (posenc1_type)format, dim);
+  }
+}
+
+/* How far a decoded number is from what was encoded, at most. */
+static double step_of(int format, double x, double most) {
+  switch (format) {
+    case POSENC1_FORMAT_U8_PER_HEAD:
+      return 2 * most / 255 * 0.51;
+    case POSENC1_FORMAT_Q8_0:
+    case POSENC1_FORMAT_Q8_0_AVX2:
+      return most / 127 * 0.51 + most * 0x1p-11;
+    case POSENC1_FORMAT_INT8_PER_HEAD:
+      return most / 127 * 0.51;
+    case POSENC1_FORMAT_INT8_PER_HEAD_TRUNCATED:
+      return most / 127 * 1.01;
+    case POSENC1_FORMAT_INT8_STATIC:
+      return fmax(tensor_scale * 0.51, fabs(x) - 127 * tensor_scale);
+    case POSENC1_FORMAT_E4M3:
+      return fabs(x) / 15.9 + tensor_scale * 0x1p-10;
+    case POSENC1_FORMAT_E4M3_TRUNCATED:
+      return fabs(x) / 7.9 + tensor_scale * 0x1p-9;
+    case POSENC1_FORMAT_DEEPSEEK_V4:
+    case POSENC1_FORMAT_DEEPSEEK_V4_CPU: /* rounded to bfloat16 first */
+      return fabs(x) / 15.9 + most * 0x1p-14 + fabs(x) * 0x1p-8;
+    default:
+      return fabs(x) * roundoff[format];
+  }
+}
+
+/* ---- Caches of poisoned memory: dense, or of other strides, keys and values in a page together */
+
+struct cache {
+  unsigned char codes[2 * ROOM + 1], scales[SLOTS * HEADS * 8];
+};
+static posenc1_cache cache_of(struct cache* memory, int format, int strided) {
+  size_t bytes, of_scales;
+  MUST_WORK(posenc1_format_bytes((posenc1_format)format, DIM, &bytes, &of_scales));
+  memset(memory, 0xa5, sizeof *memory);
+  posenc1_cache c = {.data = memory->codes,
+                     .format = (posenc1_format)format,
+                     .slots = slots,
+                     .pages = PAGES,
+                     .page_tokens = PAGE};
+  if (format == POSENC1_FORMAT_INT8_STATIC || format == POSENC1_FORMAT_E4M3 ||
+      format == POSENC1_FORMAT_E4M3_TRUNCATED)
+    c.scale = tensor_scale;
+  if (strided) { /* pages backwards, heads outside tokens, at an odd address */
+    ptrdiff_t const head = (ptrdiff_t)bytes * PAGE, page = HEADS * head;
+    c.data = memory->codes + 1 + (PAGES - 1) * page;
+    c.page_stride = -page, c.token_stride = (ptrdiff_t)bytes, c.head_stride = head;
+    if (of_scales != 0) c.scales = memory->scales;
+  }
+  return c;
+}
+
+/* Where a head is. */
+static unsigned char* codes_at(posenc1_cache const* c, size_t token, size_t head) {
+  size_t bytes, of_scales;
+  MUST_WORK(posenc1_format_bytes(c->format, DIM, &bytes, &of_scales));
+  if (c->scales != NULL) of_scales = 0;
+  ptrdiff_t const page = (ptrdiff_t)(slots[token] / PAGE), in = (ptrdiff_t)(slots[token] % PAGE);
+  ptrdiff_t const b = (ptrdiff_t)bytes, s = (ptrdiff_t)of_scales, h = (ptrdiff_t)head;
+  if (c->token_stride != 0)
+    return (unsigned char*)c->data + page * c->page_stride + in * c->token_stride +
+           h * c->head_stride;
+  return (unsigned char*)c->data + page * (b + s) * HEADS * PAGE + (in * HEADS + h) * b;
+}
+static unsigned char* scales_at(posenc1_cache const* c, size_t token, size_t head) {
+  size_t bytes, of_scales;
+  MUST_WORK(posenc1_format_bytes(c->format, DIM, &bytes, &of_scales));
+  size_t const page = (size_t)slots[token] / PAGE, in = (size_t)slots[token] % PAGE;
+  if (c->scales != NULL)
+    return (unsigned char*)c->scales + ((page * PAGE + in) * HEADS + head) * of_scales;
+  return (unsigned char*)c->data + (page + 1) * bytes * HEADS * PAGE +
+         page * of_scales * HEADS * PAGE + (in * HEADS + head) * of_scales;
+}
+
+/* ---- Values: bytes by the definition, and back; nothing else is written. */
+
+static void test_formats(void) {
+  static struct cache memory, poison;
+  static float heads[TOKENS][HEADS][DIM], back[TOKENS][HEADS][DIM];
+  for (size_t i = 0; i < TOKENS * HEADS * DIM; ++i)
+    (&heads[0][0][0])[i] = (float)input(i / DIM / HEADS, i / DIM % HEADS, i % DIM);
+  for (int format = 0; format < FORMATS; ++format) {
+    if (format == 1) continue;
+    for (int strided = 0; strided < 2; ++strided) {
+      posenc1_step s = {.tokens = TOKENS};
+      s.values = (posenc1_step_heads){.from = {.data = heads},
+                                      .to_cache = cache_of(&memory, format, strided),
+                                      .heads = HEADS,
+                                      .head_dim = DIM};
+      posenc1_cache const* const c = &s.values.to_cache;
+      poison = memory;
+      MUST_WORK_WITHOUT_MEMORY(posenc1_write_step(&s, 0, 1));
+      memset(back, 0, sizeof back);
+      MUST_WORK_WITHOUT_MEMORY(posenc1_read_cache(c, TOKENS, HEADS, DIM, &back[0][0][0]));
+      for (size_t t = 0; t < TOKENS; ++t) {
+        for (size_t h = 0; h < HEADS; ++h) {
+          unsigned char wanted[HEAD_BYTES + 8];
+          size_t scales;
+          if (slots[t] < 0) {
+            MUST(back[t][h][5] == 0);
+            continue;
+          }
+          size_t const bytes = plain_encode(format, heads[t][h], wanted, &scales);
+          unsigned char *const at = codes_at(c, t, h), *const scales_of = scales_at(c, t, h);
+          for (size_t i = 0; i < bytes; ++i) {
+            /* Without fused multiply-add a code of u8 may differ by one. */
+            int const apart = abs((int)at[i] - (int)wanted[i]);
+            MUST(apart == 0 || (format == POSENC1_FORMAT_U8_PER_HEAD && i >= 8 && apart == 1));
+          }
+          MUST(memcmp(scales_of, wanted + bytes, scales) == 0);
+          for (size_t d = 0; d < DIM; ++d) {
+            double const x = plain_decode(format, at, scales_of, d);
+            MUST(fabs(back[t][h][d] - x) <= 0x1p-22 * fabs(x) + 0x1p-20);
+          }
+          memset(at, 0xa5, bytes), memset(scales_of, 0xa5, scales);
+        }
+      }
+      MUST(memcmp(&memory, &poison, sizeof memory) == 0);
+    }
+  }
+}
+
+/* ---- Keys: norm, rotation, scale */
+
+struct variant {
+  posenc1_norm_kind kind;
+  posenc1_norm_place place;
+  posenc1_eps_place eps_place;
+  int plus_one;
+  double eps, scale;
+  posenc1_type weight_type;
+  posenc1_layout from, to;
+  size_t first_dim;
+};
+static struct variant const variants[] = {
+    {.first_dim = 0},
+    {.eps = 1e-3, .scale = 0.5, .from = POSENC1_INTERLEAVED, .first_dim = POSENC1_LAST_DIMS},
+    {.eps = 0.5, .kind = POSENC1_L2, .eps_place = POSENC1_EPS_OUTSIDE, .weight_type = POSENC1_F16},
+    {.eps = 0.25, .plus_one = 1, .weight_type = POSENC1_BF16, .to = POSENC1_INTERLEAVED},
+    {.eps = 2,
+     .place = POSENC1_AFTER_ROTATION,
+     .eps_place = POSENC1_EPS_AT_LEAST,
+     .scale = 3,
+     .from = POSENC1_INTERLEAVED,
+     .to = POSENC1_INTERLEAVED,
+     .first_dim = 7}};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+static double weight_of(size_t dim) { return 1 + (double)(dim % 5) / 4; }
+
+static size_t dim_of(posenc1_layout layout, size_t pair, size_t which) {
+  return layout == POSENC1_HALVES ? pair + which * PAIRS : 2 * pair + which;
+}
+
+static void norm(double* x, struct variant const* v) {
+  double r = 0;
+  for (size_t i = 0; i < DIM; ++i) r += x[i] * x[i];
+  if (v->kind == POSENC1_RMS) r /= DIM;
+  double const root = v->eps_place == POSENC1_EPS_INSIDE    ? sqrt(r + v->eps)
+                      : v->eps_place == POSENC1_EPS_OUTSIDE ? sqrt(r) + v->eps
+                                                            : fmax(sqrt(r), v->eps);
+  for (size_t i = 0; i < DIM; ++i) x[i] *= (weight_of(i) + v->plus_one) / root;
+}
+
+static void expected(double* x, size_t token, double const* inv_freq, struct variant const* v) {
+  double y[DIM];
+  size_t const first = v->first_dim == POSENC1_LAST_DIMS ? DIM - 2 * PAIRS : v->first_dim;
+  if (v->eps != 0 && v->place == POSENC1_BEFORE_ROTATION) norm(x, v);
+  memcpy(y, x, sizeof y);
+  for (size_t p = 0; p < PAIRS; ++p) {
+    double const angle = (double)positions[token] * inv_freq[p], c = cos(angle), s = sin(angle),
+                 u = x[first + dim_of(v->from, p, 0)], w = x[first + dim_of(v->from, p, 1)];
+    y[first + dim_of(v->to, p, 0)] = u * c - w * s;
+    y[first + dim_of(v->to, p, 1)] = u * s + w * c;
+  }
+  memcpy(x, y, sizeof y);
+  if (v->eps != 0 && v->place == POSENC1_AFTER_ROTATION) norm(x, v);
+  for (size_t i = 0; i < DIM; ++i) x[i] *= v->scale == 0 ? 1 : v->scale;
+}
+
+static void test_keys(posenc1_row_maker const* maker, float const* rows, double const* inv_freq) {
+  static struct cache memory, whole;
+  static double keys[TOKENS * HEADS * DIM], elsewhere[TOKENS * HEADS * DIM];
+  static posenc1_type const types[] = {POSENC1_F32, POSENC1_F16, POSENC1_BF16};
+  double weights[DIM];
+  for (int format = 0; format < FORMATS; ++format) {
+    if (format == 1) continue;
+    for (int n = 0; n < 3 * VARIANTS; ++n) {
+      struct variant const* const v = &variants[n / 3];
+      posenc1_type const type = types[n % 3], other = types[(n + format) % 3];
+      for (size_t i = 0; i < TOKENS * HEADS * DIM; ++i)
+        set_number(keys, type, i, input(i / DIM / HEADS, i / DIM % HEADS, i % DIM));
+      for (size_t i = 0; i < DIM; ++i) set_number(weights, v->weight_type, i, weight_of(i));
+      posenc1_step s = {.tokens = TOKENS, .cos_sin = rows, .maker = maker};
+      s.keys =
+          (posenc1_step_heads){.from = {.data = keys, .type = type, .layout = v->from},
+                               .to = {.data = elsewhere, .type = other, .layout = v->to},
+                               .to_cache = cache_of(&memory, format, n % 2),
+                               .heads = HEADS,
+                               .head_dim = DIM,
+                               .first_dim = v->first_dim,
+                               .norm = {v->eps, v->kind, v->place, v->eps_place,
+                                        v->eps == 0 ? NULL : weights, v->weight_type, v->plus_one},
+                               .scale = v->scale};
+      s.keys.to_cache.layout = v->to;
+      MUST_WORK_WITHOUT_MEMORY(posenc1_write_step(&s, 0, 1));
+      whole = memory;
+      for (size_t t = 0; t < TOKENS; ++t) {
+        for (size_t h = 0; h < HEADS; ++h) {
+          double x[DIM], most = 0;
+          for (size_t d = 0; d < DIM; ++d) x[d] = input(t, h, d);
+          expected(x, t, inv_freq, v);
+          for (size_t d = 0; d < DIM; ++d) most = fmax(most, fabs(x[d]));
+          /* In float: ten roundings of numbers of at most `most`, and a sum of DIM squares. */
+          double const arithmetic = 16 * most * 0x1p-24;
+          for (size_t d = 0; d < DIM; ++d) {
+            double const got = number_at(elsewhere, other, (t * HEADS + h) * DIM + d);
+            MUST(fabs(got - x[d]) <= roundoff[other] * fabs(x[d]) + arithmetic);
+            if (slots[t] < 0) continue;
+            double const cached = plain_decode(format, codes_at(&s.keys.to_cache, t, h),
+                                               scales_at(&s.keys.to_cache, t, h), d);
+            if (!(fabs(cached - x[d]) <= step_of(format, x[d], most) + 2 * arithmetic)) {
+              printf("format %d, variant %d, token %zu head %zu dim %zu is %.9g, must be %.9g\n",
+                     format, n, t, h, d, cached, x[d]);
+              exit(1);
+            }
+          }
+        }
+      }
+      /* In parts, of tokens or of heads: the same bytes. */
+      s.keys.to.data = NULL, s.keys.to_cache = cache_of(&memory, format, n % 2);
+      s.keys.to_cache.layout = v->to;
+      size_t const parts = n % 2 == 0 ? 4 : 7;
+      for (size_t i = parts; i-- > 0;) MUST_WORK(posenc1_write_step(&s, i, parts));
+      MUST(memcmp(&memory, &whole, sizeof memory) == 0);
+    }
+  }
+}
+
+/* Queries in place are what posenc1_rotate makes of them; cached keys move where they are, by
+ * decoding, rotating and encoding; a step that rounds as separate calls has their bits. */
+static void test_ways(posenc1_row_maker const* maker, float const* rows) {
+  static struct cache memory, moved;
+  static uint16_t words[TOKENS * HEADS * DIM], queries[TOKENS * HEADS * DIM];
+  static float numbers[TOKENS * HEADS * DIM], read[TOKENS * HEADS * DIM];
+  float weights[DIM];
+  for (size_t i = 0; i < DIM; ++i) weights[i] = (float)weight_of(i);
+  for (size_t i = 0; i < TOKENS * HEADS * DIM; ++i) {
+    numbers[i] = (float)input(i / DIM / HEADS, i / DIM % HEADS, i % DIM);
+    set_number(words, POSENC1_BF16, i, numbers[i]), queries[i] = words[i];
+  }
+  posenc1_step const none = {.tokens = TOKENS, .cos_sin = rows, .maker = maker};
+  posenc1_step s = none;
+  s.queries = (posenc1_step_heads){.from = {.data = queries, .type = POSENC1_BF16},
+                                   .heads = HEADS,
+                                   .head_dim = DIM,
+                                   .norm = {.eps = 1e-6, .weight = weights},
+                                   .scale = 0.125};
+  s.keys = (posenc1_step_heads){.from = {.data = numbers},
+                                .to_cache = cache_of(&memory, POSENC1_FORMAT_Q8_0, 0),
+                                .heads = HEADS,
+                                .head_dim = DIM};
+  MUST_WORK(posenc1_write_step(&s, 0, 1));
+  posenc1_rotation const r = {.from = {.data = words, .type = POSENC1_BF16},
+                              .tokens = TOKENS,
+                              .heads = HEADS,
+                              .head_dim = DIM,
+                              .cos_sin = rows,
+                              .rows = TOKENS,
+                              .maker = maker,
+                              .eps = 1e-6,
+                              .weight = weights,
+                              .scale = 0.125};
+  MUST_WORK(posenc1_rotate(&r, 0, SIZE_MAX));
+  MUST(memcmp(words, queries, sizeof words) == 0);
+
+  posenc1_step move = none;
+  move.keys = (posenc1_step_heads){.from_cache = s.keys.to_cache, .heads = HEADS, .head_dim = DIM};
+  moved = memory;
+  posenc1_step again = none;
+  MUST_WORK(posenc1_read_cache(&s.keys.to_cache, TOKENS, HEADS, DIM, read));
+  again.keys = s.keys, again.keys.from.data = read;
+  again.keys.to_cache.data = moved.codes;
+  MUST_WORK(posenc1_write_step(&again, 0, 1));
+  MUST_WORK(posenc1_write_step(&move, 0, 1));
+  MUST(memcmp(&memory, &moved, sizeof memory) == 0);
+
+  for (int type = POSENC1_F16; type <= POSENC1_BF16; ++type) {
+    posenc1_step fused = none, first = none;
+    fused.keys = (posenc1_step_heads){.from = {.data = numbers},
+                                      .to_cache = cache_of(&memory, POSENC1_FORMAT_E4M3, 0),
+                                      .heads = HEADS,
+                                      .head_dim = DIM,
+                                      .norm = {.eps = 1e-6, .weight = weights},
+                                      .rounding = POSENC1_ROUND_SEPARATE_CALLS,
+                                      .rounded_type = (posenc1_type)type};
+    first.values = fused.keys, first.values.rounding = 0;
+    first.values.to_cache.data = NULL;
+    first.values.to = (posenc1_heads){.data = words, .type = (posenc1_type)type};
+    MUST_WORK(posenc1_write_step(&fused, 0, 1));
+    MUST_WORK(posenc1_write_step(&first, 0, 1));
+    posenc1_rotation second = r;
+    second.eps = second.scale = 0, second.weight = NULL, second.from.type = (posenc1_type)type;
+    MUST_WORK(posenc1_rotate(&second, 0, SIZE_MAX));
+    posenc1_step third = none;
+    third.values = (posenc1_step_heads){.from = first.values.to,
+                                        .to_cache = cache_of(&moved, POSENC1_FORMAT_E4M3, 0),
+                                        .heads = HEADS,
+                                        .head_dim = DIM};
+    MUST_WORK(posenc1_write_step(&third, 0, 1));
+    MUST(memcmp(&memory, &moved, sizeof memory) == 0);
+    fused.keys.rounding = 0; /* which matters */
+    MUST_WORK(posenc1_write_step(&fused, 0, 1));
+    MUST(type == POSENC1_F16 || memcmp(&memory, &moved, sizeof memory) != 0);
+  }
+}
+
+static void test_refusals(posenc1_row_maker const* maker, float const* rows) {
+  static struct cache memory, before;
+  static float keys[TOKENS * HEADS * DIM];
+  posenc1_step good = {.tokens = TOKENS, .cos_sin = rows, .maker = maker};
+  good.keys = (posenc1_step_heads){.from = {.data = keys},
+                                   .to_cache = cache_of(&memory, POSENC1_FORMAT_DEEPSEEK_V4, 0),
+                                   .heads = HEADS,
+                                   .head_dim = DIM};
+  before = memory;
+#define MUST_REFUSE_WITH(change, words)                 \
+  do {                                                  \
+    posenc1_step s = good;                              \
+    change;                                             \
+    MUST_REFUSE(posenc1_write_step(&s, 0, 1), words);   \
+    MUST(memcmp(&memory, &before, sizeof memory) == 0); \
+  } while (0)
+  int64_t const twice[TOKENS] = {4, 5, -1, 2, 3, 5};
+  MUST_REFUSE_WITH(s.keys.to_cache.slots = twice, "a slot must be written once, got slot 5 again");
+  MUST_REFUSE_WITH(s.keys.to_cache.pages = 2, "keys.to_cache: a slot must be below 8");
+  MUST_REFUSE_WITH(s.keys.to_cache.page_tokens = 0, "pages must have tokens");
+  MUST_REFUSE_WITH(s.keys.to_cache.slots = NULL; s.keys.to_cache.pages = 1, "room for all tokens");
+  MUST_REFUSE_WITH(s.keys.to_cache.format = (posenc1_format)1, "format must be one of the header");
+  MUST_REFUSE_WITH(s.keys.to_cache.format = (posenc1_format)14, "format must be one of the header");
+  MUST_REFUSE_WITH(s.keys.to_cache.scale = 1, "scale must be 0 for this format, got 1");
+  MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_E4M3;
+                   s.keys.to_cache.scale = -1, "scale must be finite and positive");
+  MUST_REFUSE_WITH(s.keys.to_cache.token_stride = 1000, "scales must be given where strides");
+  MUST_REFUSE_WITH(s.keys.to_cache.scales = memory.codes, "scales must not overlap codes");
+  MUST_REFUSE_WITH(s.keys.to_cache.format = POSENC1_FORMAT_Q8_0;
+                   s.keys.to_cache.scales = memory.scales, "scales must be null");
+  MUST_REFUSE_WITH(s.keys.head_dim = 100, "deepseek_v4: head_dim must be a multiple of 64");
+  MUST_REFUSE_WITH(s.keys.head_dim = 8192, "keys: head_dim must be positive and at most 4096");
+  MUST_REFUSE_WITH(s.keys.from.data = NULL, "there must be one source");
+  MUST_REFUSE_WITH(s.keys.from_cache = s.keys.to_cache, "there must be one source");
+  MUST_REFUSE_WITH(s.keys.from.type = POSENC1_F64, "keys.from: type must be float or of 16 bits");
+  MUST_REFUSE_WITH(s.keys.from.data = memory.codes + 3, "multiples of the 4 bytes");
+  MUST_REFUSE_WITH(s.keys.from.data = memory.codes, "source and target must not overlap");
+  MUST_REFUSE_WITH(s.keys.to.data = memory.codes, "to and to_cache must have one layout and not");
+  MUST_REFUSE_WITH(s.keys.norm.weight = keys, "eps of the norm must be given");
+  MUST_REFUSE_WITH(s.keys.norm.eps = -1, "eps of the norm must be finite and positive");
+  MUST_REFUSE_WITH(s.keys.norm.eps = 1; s.keys.norm.kind = (posenc1_norm_kind)2, "kind, place");
+  MUST_REFUSE_WITH(s.keys.scale = INFINITY, "keys: scale must be finite");
+  MUST_REFUSE_WITH(s.keys.rounding = 32, "rounding must be a sum of points");
+  MUST_REFUSE_WITH(s.keys.rounding = 1, "rounding must be a sum of points, to a type of 16 bits");
+  MUST_REFUSE_WITH(s.keys.first_dim = DIM - 2 * PAIRS + 1, "must lie within the head");
+  MUST_REFUSE_WITH(s.pairs = 1, "pairs must be positive, and the maker's");
+  MUST_REFUSE_WITH(s.cos_sin = NULL, "cos_sin must not be null");
+  MUST_REFUSE_WITH(s.values = s.keys, "one set writes must not overlap those of another");
+  MUST_REFUSE_WITH(s.values.heads = 1, "values: head_dim must be positive");
+  MUST_REFUSE(posenc1_write_step(&good, 2, 2), "part must be below parts, got 2 of 2");
+  MUST_REFUSE(posenc1_write_step(NULL, 0, 1), "must not be null");
+  MUST_REFUSE(posenc1_read_cache(&good.keys.to_cache, TOKENS, HEADS, 0, keys),
+              "posenc1_read_cache: cache: head_dim must be positive");
+  MUST_REFUSE(posenc1_read_cache(&good.keys.to_cache, TOKENS, HEADS, DIM, NULL), "not be null");
+  size_t bytes;
+  MUST_REFUSE(posenc1_format_bytes(POSENC1_FORMAT_Q8_0, 40, &bytes, &bytes),
+              "q8_0: head_dim must be a multiple of 32, got 40");
+  MUST(memcmp(&memory, &before, sizeof memory) == 0);
+
+  /* Keys and values of a page side by side do not overlap. */
+  posenc1_step side = good;
+  side.keys.to_cache.format = POSENC1_FORMAT_E4M3;
+  side.keys.to_cache.page_stride = 2 * PAGE * HEADS * DIM;
+  side.values = side.keys;
+  side.values.to_cache.data = memory.codes + PAGE * HEADS * DIM;
+  MUST_WORK(posenc1_write_step(&side, 0, 1));
+  side.values.to_cache.data = memory.codes + PAGE * HEADS * DIM - 1;
+  MUST_REFUSE(posenc1_write_step(&side, 0, 1), "must not overlap");
+}
+
+void test_step(void) {
+  posenc1_frequencies* f;
+  posenc1_row_maker* maker;
+  double inv_freq[PAIRS];
+  float rows[TOKENS * 2 * PAIRS];
+  MUST_WORK(posenc1_frequencies_of_base(2 * PAIRS, 10000, &f));
+  posenc1_frequencies_read(f, inv_freq, NULL);
+  MUST_WORK(posenc1_row_maker_create(f, 0, &maker));
+  MUST_WORK(posenc1_write_rows(maker, positions, NULL, TOKENS, POSENC1_F32, rows));
+  test_formats();
+  test_keys(maker, rows, inv_freq);
+  test_ways(maker, rows);
+  test_refusals(maker, rows);
+  posenc1_row_maker_destroy(maker);
+  posenc1_frequencies_destroy(f);
+}
